@@ -1,0 +1,50 @@
+# Needs Python 3.11 or later, git and make. The first target that runs builds .venv; it is built anew when
+# pyproject.toml or constraints.txt change.
+PYTHON ?= python3
+BIN := .venv/bin
+# A conversation file in LoCoMo's format: make demo DATA=file.json
+DATA ?=
+BENCH_DATA := $(or $(DATA),$(TIDAL_BENCH_DATA))
+
+.PHONY: help demo test check bench clean
+
+help:
+	@echo "make demo [DATA=file]   a LangGraph agent that remembers across processes and says why"
+	@echo "make test               every test"
+	@echo "make check              format, lint, types, import layers, and the code in README.md"
+	@echo "make bench [DATA=file]  recall quality (needs a file, or TIDAL_BENCH_DATA) and speed"
+	@echo "make clean              remove .venv and everything generated"
+
+demo: .venv/.stamp
+	@$(BIN)/python examples/demo.py $(if $(DATA),--data "$(DATA)")
+
+test: .venv/.stamp
+	@$(BIN)/python -m pytest -q
+
+check: .venv/.stamp
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/python -m pytest -q tests/test_readme.py
+
+bench: .venv/.stamp
+ifeq ($(BENCH_DATA),)
+	@echo "Recall quality needs a conversation file: make bench DATA=file.json (or set TIDAL_BENCH_DATA). Speed only:"
+else
+	@$(BIN)/python benchmarks/retrieval.py --data "$(BENCH_DATA)"
+endif
+	@$(BIN)/python benchmarks/latency.py
+
+clean:
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/.stamp: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo "Python 3.11 or later is needed; '$(PYTHON)' is $$($(PYTHON) --version 2>/dev/null || echo not found)." \
+	       "Name another: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)" >&2; exit 1; }
+	@echo "Building .venv (some minutes and about 2 GB the first time)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[all,dev]'
+	@touch $@

@@ -1,0 +1,536 @@
+"""The SQLite engine: the contract, and what is its own: files, processes, faults."""
+
+import gc
+import json
+import os
+import random
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import apsw
+import numpy as np
+import pytest
+
+from tidal_plugins.errors import (
+    Busy,
+    Corrupt,
+    DiskFull,
+    InvalidInput,
+    NotADatabase,
+    QueryTimeout,
+    SchemaTooNew,
+    StorageError,
+    TidalError,
+)
+from tidal_plugins.storage.base import Passage, Record, Storage, Where
+from tidal_plugins.storage.sqlite import SQLiteStorage
+from tidal_plugins.storage.vectors import unit_vector
+from tidal_plugins.testing import ALL, FULL, HERE, StoreContract, entry, ids, record
+
+WORKER = Path(__file__).with_name("worker.py")
+
+
+class TestSQLite(StoreContract):
+    @pytest.fixture
+    def open_store(self, tmp_path: Path) -> Callable[[], Storage]:
+        return lambda: SQLiteStorage(tmp_path / "memory.db")
+
+
+class TestSQLiteWithoutVectorsInMemory(StoreContract):
+    @pytest.fixture
+    def open_store(self, tmp_path: Path) -> Callable[[], Storage]:
+        return lambda: SQLiteStorage(tmp_path / "memory.db", vector_cache_bytes=0)
+
+
+class Process:
+    """A worker process: ``call`` a command of ``worker.py``, or ``send`` it now and ``receive`` its answer later."""
+
+    def __init__(self) -> None:
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OPENBLAS_NUM_THREADS": "1"}
+        command = [sys.executable, str(WORKER)]
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+        )
+
+    def send(self, *command: Any) -> None:
+        assert self._process.stdin
+        print(json.dumps(command), file=self._process.stdin, flush=True)
+
+    def receive(self) -> Any:
+        assert self._process.stdout
+        answer = json.loads(self._process.stdout.readline())
+        return answer.get("value", answer.get("error"))
+
+    def call(self, *command: Any) -> Any:
+        self.send(*command)
+        return self.receive()
+
+    def end(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+
+@pytest.fixture
+def process() -> Iterator[Process]:
+    process = Process()
+    yield process
+    process.end()
+
+
+@pytest.fixture
+def second_process() -> Iterator[Process]:
+    process = Process()
+    yield process
+    process.end()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "memory.db"
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[SQLiteStorage]:
+    store = SQLiteStorage(path, busy_timeout=5)
+    yield store
+    store.close()
+
+
+def vector_of(name: str) -> np.ndarray:
+    return np.array(random.Random(name).choices([-1.0, -0.5, 0.5, 1.0], k=24), np.float32)
+
+
+def agreed_ids(path: Path) -> set[str]:
+    """The ids in the file, after checking that its rows, passages, keywords and vectors agree."""
+    connection = apsw.Connection(str(path))
+    rows = lambda sql: connection.execute(sql).fetchall()  # noqa: E731
+    assert rows("PRAGMA integrity_check") == [("ok",)]
+    assert rows("PRAGMA foreign_key_check") == []
+    connection.execute("INSERT INTO keywords (keywords) VALUES ('integrity-check')")
+    connection.execute("CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, keywords, instance)")
+    assert rows("SELECT key FROM passages ORDER BY key") == rows("SELECT DISTINCT doc FROM words ORDER BY doc")
+    assert rows("SELECT rowid FROM keywords EXCEPT SELECT key FROM passages") == []
+    assert rows("SELECT DISTINCT (SELECT count(*) FROM passages WHERE entry = e.key) FROM entries e") in ([], [(2,)])
+    assert rows("SELECT DISTINCT length(vector) FROM passages") in ([], [(4 * 24,)])
+    found = {row[0] for row in rows("SELECT id FROM entries")}
+    connection.close()
+    return found
+
+
+# opening
+
+
+@pytest.mark.parametrize(("durability", "level"), [("full", 2), ("fast", 1)])
+def test_the_file_is_in_wal_mode_and_synced_as_asked(path: Path, durability: Any, level: int) -> None:
+    store = SQLiteStorage(path, durability=durability)
+    connection = store._db.get()
+    assert connection.pragma("journal_mode") == "wal"
+    assert connection.pragma("synchronous") == level
+    assert connection.pragma("secure_delete") == 1
+    store.close()
+
+
+def test_opening_again_changes_nothing(path: Path) -> None:
+    SQLiteStorage(path).close()
+    before = path.read_bytes()
+    SQLiteStorage(path).close()
+    assert path.read_bytes() == before
+    assert [file.name for file in path.parent.iterdir()] == ["memory.db"]
+
+
+def test_a_relative_path_stays_the_same_file_after_a_change_of_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    store = SQLiteStorage("memory.db")
+    monkeypatch.chdir("elsewhere")
+    thread = threading.Thread(target=store.put, args=(HERE, [record("a")]))  # opens a connection
+    thread.start()
+    thread.join()
+    assert store.count(HERE, ALL) == 1
+    store.close()
+    assert not list((tmp_path / "elsewhere").iterdir())
+
+
+def test_an_empty_file_becomes_a_store(path: Path) -> None:
+    path.touch()
+    store = SQLiteStorage(path)
+    store.put(HERE, [record("a")])
+    store.close()
+
+
+@pytest.mark.parametrize("journal", ["delete", "wal"])
+@pytest.mark.parametrize("mark", ["CREATE TABLE theirs (x)", "PRAGMA user_version = 3", "PRAGMA application_id = 7"])
+def test_the_file_of_another_program_is_refused_and_left_as_it_is(path: Path, journal: str, mark: str) -> None:
+    foreign = sqlite3.connect(path)
+    foreign.execute(f"PRAGMA journal_mode = {journal}")
+    foreign.execute("VACUUM")
+    foreign.execute(mark)
+    foreign.commit()
+    foreign.close()
+    before = path.read_bytes()
+    with pytest.raises(NotADatabase):
+        SQLiteStorage(path)
+    assert path.read_bytes() == before
+    assert [file.name for file in path.parent.iterdir()] == ["memory.db"]
+
+
+def test_a_file_of_a_later_version_is_refused_and_left_as_it_is(path: Path) -> None:
+    SQLiteStorage(path).close()
+    connection = apsw.Connection(str(path))
+    connection.pragma("user_version", 99)
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(SchemaTooNew):
+        SQLiteStorage(path)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"Dear diary,\n" * 400, b"xy", bytes(range(256)) * 20, b"SQLite format 3\0" + b"x" * 5000],
+    ids=["text", "two bytes", "bytes", "header only"],
+)
+def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    with pytest.raises((NotADatabase, Corrupt)):
+        SQLiteStorage(path)
+    assert path.read_bytes() == content
+    assert [file.name for file in path.parent.iterdir()] == ["memory.db"]
+
+
+@pytest.mark.parametrize("name", ["", " ", ":memory:", "file:x", "file:x?mode=memory", "a\0b", "no/x.db", b"x"])
+def test_a_path_that_names_no_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InvalidInput):
+        SQLiteStorage(name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(NotADatabase):
+        SQLiteStorage(tmp_path)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="file permissions of POSIX")
+@pytest.mark.parametrize(
+    ("file_mode", "folder_mode", "error"),
+    [(0o444, 0o755, "ReadOnly"), (0o666, 0o555, "ReadOnly"), (None, 0o555, "ReadOnly"), (0o666, 0o000, "ReadOnly")],
+)
+def test_what_may_not_be_written_is_refused(
+    process: Process, file_mode: int | None, folder_mode: int, error: str
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:  # not tmp_path: it is closed to other users
+        outer, inner = Path(folder), Path(folder, "inner")
+        outer.chmod(0o755)
+        inner.mkdir()
+        if file_mode is not None:
+            SQLiteStorage(inner / "memory.db").close()
+            (inner / "memory.db").chmod(file_mode)
+        inner.chmod(folder_mode)
+        assert process.call("as_nobody", str(outer / "warm.db"), str(inner / "memory.db")) == error
+        inner.chmod(0o755)
+
+
+# connections
+
+
+def test_threads_have_connections_of_their_own_and_dead_ones_are_closed(store: SQLiteStorage) -> None:
+    seen = []
+    for _ in range(30):
+        thread = threading.Thread(target=lambda: seen.append(store._db.get()))
+        thread.start()
+        thread.join()
+    assert store._db.get() not in seen
+    assert len(store._db._by_thread) <= 3
+
+
+def test_files_are_let_go_when_the_store_is_closed(path: Path) -> None:
+    store = SQLiteStorage(path)
+    threads = [threading.Thread(target=store.put, args=(HERE, [record(str(i))])) for i in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    store.close()
+    assert [file.name for file in path.parent.iterdir()] == ["memory.db"]
+    if Path("/proc/self/fd").exists():
+        assert path not in [link.resolve() for link in Path("/proc/self/fd").iterdir()]
+
+
+def test_a_long_query_stops_at_its_deadline(path: Path) -> None:
+    store = SQLiteStorage(path, query_deadline=0.0)
+    store.put(HERE, [record(str(i), "same words here") for i in range(3000)])
+    with pytest.raises(QueryTimeout):
+        store.matching(HERE, ["same", "words", "here"], 10, ALL)
+    assert store.count(HERE, ALL) == 3000
+    store.close()
+
+
+def test_a_scope_beyond_the_memory_budget_is_scanned_with_the_same_result(path: Path) -> None:
+    store, frugal = SQLiteStorage(path), SQLiteStorage(path, vector_cache_bytes=20_000)
+    for scope, count in ((HERE, 300), (("there",), 60), (("yonder",), 60)):
+        store.put(scope, [record(f"{i}", vector=vector_of(str(i)), scope=scope) for i in range(count)])
+        for _ in range(2):
+            found, expected = (handle.nearest(scope, vector_of("q"), 50, ALL) for handle in (frugal, store))
+            assert [match.score for match in found] == pytest.approx([match.score for match in expected], abs=1e-5)
+    assert sum(buffer.size for buffer in frugal._neighbours._cache._scopes.values()) <= 20_000
+    store.close()
+    frugal.close()
+
+
+# faults
+
+
+def test_a_full_disk_is_told_and_leaves_nothing_half_written(store: SQLiteStorage, path: Path) -> None:
+    def batch(name: str) -> list[Record]:
+        passages = [Passage(0, 4, f"{name}x", vector_of(name)), Passage(0, 4, "shared", vector_of("shared"))]
+        return [Record(entry(f"{name}-{i}", "text " * 50), passages) for i in range(50)]
+
+    store.put(HERE, batch("first"))
+    connection = store._db.get()
+    pages = connection.pragma("page_count")
+    for spare in range(20):
+        connection.pragma("max_page_count", pages + spare)
+        with pytest.raises((DiskFull, StorageError)), store.transaction():
+            store.put(HERE, batch("second"))
+            with suppress(DiskFull):
+                store.put(HERE, batch("third"))
+            store.put(HERE, batch("fourth"))
+        assert store.count(HERE, ALL) == len(store.matching(HERE, ["firstx"], 99, ALL)) == 50
+    connection.pragma("max_page_count", 1_000_000)
+    assert len(store.put(HERE, batch("second"))) == 50
+    assert len(store.nearest(HERE, vector_of("second"), 999, ALL)) == 100
+    assert len(agreed_ids(path)) == 100
+
+
+@pytest.mark.parametrize(
+    "change", ["text = text || '!'", "trust = 0.1", "tags = '[\"x\"]'", "scope = 2", "checksum = x'00'"]
+)
+def test_a_changed_row_is_told_and_names_the_entry(store: SQLiteStorage, path: Path, change: str) -> None:
+    store.put(HERE, [Record(FULL), record("other")])
+    store.put(("there",), [record("there", scope=("there",))])
+    connection = apsw.Connection(str(path))
+    connection.execute(f"UPDATE entries SET {change} WHERE id = 'full'")
+    connection.close()
+    scope = ("there",) if change.startswith("scope") else HERE
+    for read in (lambda: store.get(scope, ["full"]), lambda: store.find(scope, ALL)):
+        with pytest.raises(Corrupt) as caught:
+            read()
+        assert caught.value.entry == "full"
+    assert list(store.get(HERE, ["other"])) == ["other"]
+
+
+@pytest.mark.parametrize("damage", ["zeroblob(96)", "zeroblob(95)", "x'0000c07f' || zeroblob(92)", "randomblob(96)"])
+def test_a_changed_vector_is_told(store: SQLiteStorage, path: Path, damage: str) -> None:
+    store.put(HERE, [record(str(i), vector=vector_of(str(i))) for i in range(5)])
+    connection = apsw.Connection(str(path))
+    connection.execute(f"UPDATE passages SET vector = CAST({damage} AS BLOB) WHERE key = 3")
+    connection.close()
+    with pytest.raises(Corrupt):
+        store.nearest(HERE, vector_of("q"), 5, ALL)
+
+
+def test_random_damage_gives_typed_errors_only_and_never_a_wrong_entry(path: Path) -> None:
+    store = SQLiteStorage(path)
+    stored = {str(i): record(str(i), f"text {i} " * 20, vector_of(str(i)), metadata={"i": i}) for i in range(80)}
+    store.put(HERE, stored.values())
+    store.write_document(HERE, "facts", "key", {"value": list(range(100))})
+    store.close()
+    intact = path.read_bytes()
+    told = 0
+    for seed in range(60):
+        dice, damaged = random.Random(seed), bytearray(intact)
+        for _ in range(dice.choice([1, 5, 50])):
+            start = dice.randrange(len(damaged))
+            damaged[start : start + dice.choice([1, 8, 200])] = dice.randbytes(1)
+        path.write_bytes(damaged[: dice.choice([len(intact), len(intact), len(intact) // 2])])
+        told += _use_damaged(path, {id_: r.entry for id_, r in stored.items()}) > 0
+        gc.collect()
+        for leftover in path.parent.glob("memory.db-*"):
+            leftover.unlink()
+    assert told > 10
+
+
+def _use_damaged(path: Path, expected: dict[str, Any]) -> int:
+    errors = 0
+    try:
+        store = SQLiteStorage(path)
+    except TidalError:
+        return 1
+    uses: list[Callable[[], Any]] = [
+        *[lambda id_=id_: store.get(HERE, [id_]) for id_ in expected],
+        lambda: store.find(HERE, Where(metadata={"i": 3}, tags=["x"])) and None,
+        lambda: store.sketch(HERE, list(expected)) and None,
+        lambda: store.speakers(HERE) and None,
+        lambda: store.nearest(HERE, vector_of("q"), 50, Where(kinds=["conversation"])) and None,
+        lambda: store.cosines(HERE, list(expected), vector_of("q")) and None,
+        lambda: store.matching(HERE, ["text", "3"], 50, ALL) and None,
+        lambda: store.documents(HERE, "facts") and None,
+        lambda: store.write_document(HERE, "facts", "key", 1) and None,
+        lambda: store.put(HERE, [record("new", "text new", vector_of("new"))]) and None,
+        lambda: store.erase(HERE, ["1", "2", "3"]) and None,
+        lambda: store.scrub() and None,
+    ]
+    for use in uses:
+        try:
+            for id_, found in (use() or {}).items():
+                assert found == expected[id_]
+        except TidalError:
+            errors += 1
+    store.close()
+    return errors
+
+
+@pytest.mark.parametrize("seed", [1, 7, 17])  # here secure_delete alone leaves copies
+def test_erased_text_and_vectors_leave_no_bytes_behind(path: Path, seed: int) -> None:
+    store = SQLiteStorage(path)
+    dice = random.Random(seed)
+    names = [f"sekret{''.join(dice.choices('bcdfghjklmnpqrstvwxz', k=12))}q" for _ in range(400)]
+    for start in range(0, 400, 40):
+        batch = names[start : start + 40]
+        long = [name + " filler" * dice.randrange(400) for name in batch]
+        store.put(HERE, [record(n, t, vector_of(n), tags=(n,)) for n, t in zip(batch, long, strict=True)])
+    gone = set(dice.sample(names, 250))
+    for name in names[:50]:
+        store.replace(HERE, record(name, "replaced", vector_of("replaced")))
+    store.erase(HERE, gone - set(names[:100]))
+    store.erase(HERE, gone)
+    assert store.scrub()
+    kept = set(names) - gone - set(names[:50])
+    vocabulary = apsw.Connection(str(path))
+    vocabulary.execute("CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, keywords, row)")
+    terms = {row[0] for row in vocabulary.execute("SELECT term FROM words")}
+    vocabulary.close()
+    assert {term for term in terms if term.startswith("sekret")} == kept
+    on_disk = b"".join(file.read_bytes() for file in path.parent.iterdir())
+    store.close()
+    on_disk += b"".join(file.read_bytes() for file in path.parent.iterdir())
+    assert [name for name in gone if name.encode() in on_disk] == []
+    assert [name for name in gone if unit_vector(vector_of(name)).tobytes() in on_disk] == []
+    assert all(unit_vector(vector_of(name)).tobytes() in on_disk for name in kept)
+
+
+def test_scrub_says_when_a_reader_keeps_something(path: Path) -> None:
+    store, reader = SQLiteStorage(path, busy_timeout=0.05), SQLiteStorage(path)
+    store.put(HERE, [record("a", "secret")])
+    with reader.snapshot():
+        reader.count(HERE, ALL)
+        store.erase(HERE, ["a"])
+        assert not store.scrub()
+    assert store.scrub()
+    store.close()
+    reader.close()
+
+
+# processes
+
+
+def test_a_process_that_holds_the_lock_makes_writers_give_up_and_readers_go_on(path: Path, process: Process) -> None:
+    store = SQLiteStorage(path, busy_timeout=0.1)
+    store.put(HERE, [record("a", vector=[1.0])])
+    process.call("open", str(path))
+    process.call("hold")
+    with pytest.raises(Busy):
+        store.put(HERE, [record("b")])
+    seen: list[int] = []
+    thread = threading.Thread(target=lambda: seen.append(store.count(HERE, ALL)))  # opens a connection
+    thread.start()
+    thread.join()
+    assert seen == [len(store.nearest(HERE, np.ones(1), 9, ALL))] == [1]
+    process.call("release")
+    assert store.put(HERE, [record("b")]) == ["b"]
+    store.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_forked_child_writes_while_the_parent_goes_on_closes_and_opens(path: Path, process: Process) -> None:
+    process.call("open", str(path))
+    assert process.call("fork", "child", "parent", 40) == 0
+    process.call("close")
+    expected = {"before", *(f"child-{i}" for i in range(40)), *(f"parent-{i}" for i in range(20))}
+    assert agreed_ids(path) == expected | {f"parent-again-{i}" for i in range(20)}
+
+
+@pytest.mark.slow
+def test_two_processes_writing_lose_nothing(path: Path, process: Process, second_process: Process) -> None:
+    names = [[f"{side}-{i}" for i in range(500)] for side in "ab"]
+    for worker in (process, second_process):
+        worker.call("open", str(path))
+    for worker, own in zip((process, second_process), names, strict=True):
+        worker.send("put", *own)
+    assert [process.receive(), second_process.receive()] == names
+    assert agreed_ids(path) == {*names[0], *names[1]}
+
+
+def test_two_processes_may_open_a_new_file_at_once(tmp_path: Path, process: Process, second_process: Process) -> None:
+    for worker in (process, second_process):
+        worker.call("open", str(tmp_path / "warm.db"))
+    for turn in range(20):
+        at = time.time() + 0.01
+        for worker in (process, second_process):
+            worker.send("open", str(tmp_path / f"{turn}.db"), at)
+        assert [process.receive(), second_process.receive()] == ["open", "open"]
+        assert [process.call("put", "a"), second_process.call("put", "b")] == [["a"], ["b"]]
+        assert agreed_ids(tmp_path / f"{turn}.db") == {"a", "b"}
+
+
+def test_a_search_sees_what_another_process_adds_replaces_and_erases(
+    store: SQLiteStorage, path: Path, process: Process
+) -> None:
+    process.call("open", str(path))
+    dice, vectors = random.Random(1), dict[str, Any]()
+    query = vector_of("query")
+    for step in range(60):
+        name, like = f"e{dice.randrange(20)}", f"v{step}"
+        if name not in vectors:
+            process.call("put", name)
+            vectors[name] = vector_of(name)
+        elif step % 2:
+            process.call("replace", name, like)
+            vectors[name] = vector_of(like)
+        else:
+            process.call("erase", name)
+            del vectors[name]
+        shared = float(query.sum() / np.linalg.norm(query) / np.sqrt(24))
+        own = {n: float(v @ query / np.linalg.norm(v) / np.linalg.norm(query)) for n, v in vectors.items()}
+        cosine = {n: max(shared, value) for n, value in own.items()}
+        found = {match.id: match.score for match in store.nearest(("here",), query, 99, ALL)}
+        assert found == pytest.approx(cosine, abs=1e-5)
+        assert set(store.cosines(HERE, list(vectors), query)) == set(vectors)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_fifty_kills_lose_nothing_acknowledged_and_leave_nothing_half_written(path: Path, process: Process) -> None:
+    dice = random.Random(50)
+    present, undecided = set[str](), set[str]()
+    for turn in range(50):
+        told = process.call("killed", str(path), f"w{turn}", dice.uniform(0.0, 0.08))
+        stored, erased = ({line[1:] for line in told if line[0] == sign} for sign in "+-")
+        undecided |= {line[1:] for line in told if line[0] == "?"} - erased
+        present |= stored - erased
+        opened = time.monotonic()
+        store = SQLiteStorage(path)
+        assert time.monotonic() - opened < 1
+        for name in sorted(stored - erased - undecided)[-20:]:
+            assert ids(store.matching(HERE, [name.replace("-", "x")], 2, ALL)) == [name]
+            assert store.nearest(HERE, vector_of(name), 1, ALL)[0].score == pytest.approx(1, abs=1e-5)
+        assert not store.get(HERE, erased)
+        store.close()
+        found = agreed_ids(path)
+        assert present - undecided <= found
+        assert not found & erased
+    store = SQLiteStorage(path)
+    assert len(store.nearest(HERE, vector_of("q"), 10**6, ALL)) == len(store.find(HERE, ALL)) == len(found)
+    assert len(present) > 100
+    store.close()

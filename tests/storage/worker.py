@@ -1,0 +1,141 @@
+"""A process of its own that works on a store: reads one JSON command a line, answers with one JSON line."""
+
+import json
+import os
+import random
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from tidal_plugins.errors import TidalError
+from tidal_plugins.model.entry import Entry
+from tidal_plugins.storage.base import Passage, Record, Where
+from tidal_plugins.storage.sqlite import SQLiteStorage
+
+SCOPE = ("here",)
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def record(name: str, vector: list[float]) -> Record:
+    """Two passages: the entry's own word and vector, and those that all share."""
+    text = f"{name} shared"
+    own = Passage(0, len(name), name.replace("-", "x"), np.array(vector, np.float32))
+    shared = Passage(len(name) + 1, len(text), "shared", np.ones(len(vector), np.float32))
+    entry = Entry(id=name, kind="kb", text=text, scope=SCOPE, occurred_at=NOW, recorded_at=NOW)
+    return Record(entry, [own, shared])
+
+
+def vector_of(name: str) -> list[float]:
+    return random.Random(name).choices([-1.0, -0.5, 0.5, 1.0], k=24)
+
+
+class Worker:
+    def open(self, path: str, at: float = 0.0) -> str:
+        while time.time() < at:
+            pass
+        self.store = SQLiteStorage(path)
+        return "open"
+
+    def close(self) -> str:
+        self.store.close()
+        return "closed"
+
+    def put(self, *names: str) -> list[str]:
+        return [id_ for name in names for id_ in self.store.put(SCOPE, [record(name, vector_of(name))])]
+
+    def replace(self, name: str, like: str) -> str:
+        self.store.replace(SCOPE, record(name, vector_of(like)))
+        return "replaced"
+
+    def erase(self, *names: str) -> int:
+        return self.store.erase(SCOPE, names)
+
+    def hold(self) -> str:
+        self._held = self.store.transaction()
+        self._held.__enter__()
+        return "held"
+
+    def release(self) -> str:
+        self._held.__exit__(None, None, None)
+        return "released"
+
+    def as_nobody(self, warm_up: str, path: str) -> str:
+        """Open a store as an unprivileged user, after the libraries have been loaded."""
+        SQLiteStorage(warm_up).close()
+        if os.getuid() == 0:
+            os.setgroups([])
+            os.setgid(65534)
+            os.setuid(65534)
+        return self.open(path)
+
+    def fork(self, child: str, parent: str, count: int) -> int:
+        """Write from a forked child while the parent writes too, and closes and opens the store."""
+        self.store.put(SCOPE, [record("before", vector_of("before"))])
+        pid = os.fork()
+        if not pid:
+            status = 1
+            try:
+                self._write_and_read(child, count)
+                status = 0
+            finally:
+                os._exit(status)
+        self._write_and_read(parent, count // 2)
+        self.store.close()
+        self.open(self.store._db.path)
+        self._write_and_read(f"{parent}-again", count // 2)
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+    def _write_and_read(self, name: str, count: int) -> None:
+        for i in range(count):
+            self.put(f"{name}-{i}")
+            assert f"{name}-{i}" in self.store.get(SCOPE, [f"{name}-{i}"])
+            assert self.store.nearest(SCOPE, np.array(vector_of(f"{name}-{i}")), 1, Where())[0].id == f"{name}-{i}"
+
+    def killed(self, path: str, name: str, seconds: float) -> list[str]:
+        """Fork a writer, kill it after a time; return what it had acknowledged by then."""
+        read, write = os.pipe()
+        pid = os.fork()
+        if not pid:
+            for line in _written(path, name):
+                os.write(write, line.encode() + b"\n")
+        os.close(write)
+        time.sleep(seconds)
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        with os.fdopen(read) as lines:
+            return lines.read().split()
+
+
+def _written(path: str, name: str) -> Iterator[str]:
+    """Write without end. ``+id`` was stored, ``?id`` is about to be erased, ``-id`` was."""
+    store = SQLiteStorage(path)
+    for i in range(1_000_000):
+        names = [f"{name}-{i}-{j}" for j in range(3)]
+        with store.transaction():
+            store.put(SCOPE, [record(n, vector_of(n)) for n in names])
+            store.write_document(SCOPE, "last", name, i)
+        yield from ("+" + n for n in names)
+        yield "?" + names[0]
+        store.erase(SCOPE, names[:1])
+        yield "-" + names[0]
+
+
+def main() -> None:
+    worker = Worker()
+    for line in sys.stdin:
+        command, *arguments = json.loads(line)
+        answer: dict[str, Any]
+        try:
+            answer = {"value": getattr(worker, command)(*arguments)}
+        except TidalError as error:
+            answer = {"error": type(error).__name__}
+        print(json.dumps(answer), flush=True)
+
+
+if __name__ == "__main__":
+    main()

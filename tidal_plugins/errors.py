@@ -1,0 +1,112 @@
+"""Every error that this library raises on purpose.
+
+    TidalError
+    ├── InvalidInput            an argument cannot be used (also a ValueError)
+    │   ├── InvalidText         empty, too long, or not valid Unicode
+    │   ├── InvalidVector       wrong size, NaN, Inf or zero
+    │   └── InvalidScope        a scope that is not a tuple of non-empty strings
+    ├── NotFound                no entry or episode has this id in this scope (also a KeyError)
+    │   └── Forgotten           it was there, and was forgotten on request
+    ├── Closed                  the memory was closed
+    ├── EmbeddingError          text could not be turned into vectors
+    │   ├── EmbedderUnavailable no weights, or a library is missing
+    │   └── EmbedderMismatch    the store was written with another embedder
+    └── StorageError            the store refused or could not do it
+        ├── NotADatabase        the path is no database of ours
+        ├── SchemaTooNew        written by a later version of this library
+        ├── ReadOnly            the file or its folder cannot be written to
+        ├── DiskFull            no space left; nothing was written
+        ├── Busy                another process held the write lock for too long
+        ├── Conflict            a document changed since it was read
+        ├── Corrupt             stored bytes fail their checksum or cannot be read
+        └── QueryTimeout        a search took longer than its deadline
+
+Each message says what was wrong and what to do about it.
+"""
+
+
+class TidalError(Exception):
+    """Base of every error of this library."""
+
+
+class InvalidInput(TidalError, ValueError):
+    """An argument cannot be used."""
+
+
+class InvalidText(InvalidInput):
+    """A text is empty, too long, or not valid Unicode."""
+
+
+class InvalidVector(InvalidInput):
+    """A vector has the wrong size, or holds NaN or Inf, or is zero."""
+
+
+class InvalidScope(InvalidInput):
+    """A scope is not a tuple of non-empty strings."""
+
+
+class NotFound(TidalError, KeyError):
+    """No entry or episode has this id in this scope."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""  # KeyError would show the repr
+
+
+class Forgotten(NotFound):
+    """The entry or text was forgotten on request."""
+
+
+class Closed(TidalError):
+    """The memory was closed."""
+
+
+class EmbeddingError(TidalError):
+    """Text could not be turned into vectors."""
+
+
+class EmbedderUnavailable(EmbeddingError):
+    """The embedder's weights or library cannot be loaded."""
+
+
+class EmbedderMismatch(EmbeddingError):
+    """The store was written with another embedder."""
+
+
+class StorageError(TidalError):
+    """The store refused an operation or could not complete it."""
+
+
+class NotADatabase(StorageError):
+    """The path does not lead to a database of this library."""
+
+
+class SchemaTooNew(StorageError):
+    """The store was written by a later version of this library."""
+
+
+class ReadOnly(StorageError):
+    """The file or its folder cannot be written to."""
+
+
+class DiskFull(StorageError):
+    """No space left on the device."""
+
+
+class Busy(StorageError):
+    """Another process held the write lock longer than the busy timeout."""
+
+
+class Conflict(StorageError):
+    """A document changed since it was read."""
+
+
+class Corrupt(StorageError):
+    """Stored bytes fail their checksum or cannot be read; ``entry`` is the damaged entry's id where one is known."""
+
+    def __init__(self, message: str, entry: str | None = None) -> None:
+        super().__init__(message)
+        self.entry = entry
+
+
+class QueryTimeout(StorageError):
+    """A search took longer than its deadline."""

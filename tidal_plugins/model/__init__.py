@@ -1,0 +1,1 @@
+"""The nouns of the library: plain immutable values, no I/O."""

@@ -1,0 +1,33 @@
+"""Times: timezone-aware UTC at the API, integer microseconds in storage."""
+
+from datetime import UTC, datetime, timedelta
+
+from tidal_plugins.errors import InvalidInput
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+def aware(time: datetime, name: str = "time") -> datetime:
+    """Return ``time`` in UTC, or raise :class:`InvalidInput` where it has no time zone."""
+    if not isinstance(time, datetime) or time.tzinfo is None:
+        raise InvalidInput(f"{name} must be a datetime with a time zone, got {time!r}; use datetime.now(timezone.utc)")
+    return time.astimezone(UTC)
+
+
+def to_micros(time: datetime) -> int:
+    """Microseconds since 1970-01-01 UTC, exact."""
+    return (time - EPOCH) // MICROSECOND
+
+
+def from_micros(micros: int) -> datetime:
+    return EPOCH + timedelta(microseconds=micros)
+
+
+def hours_between(earlier: datetime, later: datetime) -> float:
+    """Hours from ``earlier`` to ``later``; negative when the clock went back."""
+    return (later - earlier).total_seconds() / 3600

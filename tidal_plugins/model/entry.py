@@ -1,0 +1,79 @@
+"""Entry: one thing remembered, in the unified index [Tidal §2.2]."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from tidal_plugins.errors import InvalidScope
+from tidal_plugins.model.affect import Affect
+
+Scope = tuple[str, ...]
+
+KINDS = ("conversation", "skill", "kb", "fact", "dossier")
+"""Kinds that recall searches. Episodes stand on the same shelf under the kind ``episode``."""
+
+EPISODE = "episode"
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """How strong an entry is, and when that changes by itself [Tidal §2.4].
+
+    Weight at time t is ``weight · 2^(−(t − anchored_at) / half_life)``. It turns cold at ``cold_at`` and is archived
+    at ``archived_at``; ``None`` means never.
+    """
+
+    weight: float
+    anchored_at: datetime
+    half_life: float
+    cold_at: datetime | None = None
+    archived_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One thing remembered.
+
+    ``occurred_at`` is when it happened, ``recorded_at`` when it was stored: questions about time use the first, decay
+    the second. ``channel`` says who wrote it (``user``, ``agent``, ``import`` …) and sets ``trust`` in [0, 1].
+    ``importance`` is in [1, 10]. ``position`` orders entries within their session or episode.
+    """
+
+    id: str
+    kind: str
+    text: str
+    scope: Scope
+    occurred_at: datetime
+    recorded_at: datetime
+    tier: Tier | None = None
+    session: str | None = None
+    episode: str | None = None
+    position: int | None = None
+    speaker: str | None = None
+    role: str | None = None
+    source: str | None = None
+    channel: str = "user"
+    trust: float = 1.0
+    importance: float = 5.0
+    affect: Affect | None = None
+    tags: tuple[str, ...] = ()
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def citation(self) -> str:
+        """How a text refers to this entry: by its episode where it has one, else by its own id."""
+        return f"ep:{self.episode}" if self.episode else f"mem:{self.id}"
+
+
+def check_scope(scope: object) -> Scope:
+    """Return ``scope`` as it is, or raise :class:`InvalidScope`."""
+    if not isinstance(scope, tuple) or not scope or not all(isinstance(part, str) and part for part in scope):
+        raise InvalidScope(f"a scope is a tuple of non-empty strings such as ('user', '42'), got {scope!r}")
+    if any("\0" in part or not part.isprintable() for part in scope):
+        raise InvalidScope(f"a scope's segments must be printable, got {scope!r}")
+    return scope

@@ -1,0 +1,69 @@
+"""Episode: one interaction turn, kept verbatim [SIYA §3.1, §3.2]."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from tidal_plugins.model.entry import Scope
+from tidal_plugins.model.exchange import Message, ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """One interaction turn: every message in order, with a summary and its place in the session.
+
+    ``entries`` are the ids of the entries that make the turn's texts findable; ``surfaced`` the ids of what recall
+    had shown before the turn.
+    """
+
+    id: str
+    scope: Scope
+    messages: tuple[Message, ...]
+    summary: str
+    occurred_at: datetime
+    recorded_at: datetime
+    session: str | None = None
+    turn: int = 0
+    entries: tuple[str, ...] = ()
+    surfaced: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def citation(self) -> str:
+        return f"ep:{self.id}"
+
+    @property
+    def query(self) -> str:
+        """The user's words, verbatim."""
+        return "\n\n".join(message.text for message in self.messages if message.role == "user" and message.text)
+
+    @property
+    def answer(self) -> str:
+        """The last assistant message that says something, verbatim; empty while there is none."""
+        final = self._final
+        return final.text if final else ""
+
+    @property
+    def reasoning(self) -> tuple[Message, ...]:
+        """The assistant's messages between the query and the answer."""
+        final = self._final
+        return tuple(message for message in self.messages if message.role == "assistant" and message is not final)
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        """Every tool call in order, each with its result."""
+        results = {m.tool_call_id: m for m in self.messages if m.role == "tool" and m.tool_call_id}
+        return tuple(_answered(call, results) for message in self.messages for call in message.tool_calls)
+
+    @property
+    def _final(self) -> Message | None:
+        spoken = [message for message in self.messages if message.role == "assistant" and message.text]
+        return spoken[-1] if spoken else None
+
+
+def _answered(call: ToolCall, results: Mapping[str, Message]) -> ToolCall:
+    message = results.get(call.id) if call.id else None
+    return replace(call, result=message.text, error=message.error) if message else call

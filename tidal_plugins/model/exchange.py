@@ -1,0 +1,59 @@
+"""Exchange: what was said in one interaction turn, before it is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+Role = Literal["user", "assistant", "tool"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call of a tool; ``result`` is ``None`` while there is none."""
+
+    name: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    id: str | None = None
+    result: str | None = None
+    error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a turn, verbatim.
+
+    ``id`` is the framework's message id: recording the same id again changes nothing. An assistant's message may
+    call tools; a tool's message answers the call ``tool_call_id``.
+    """
+
+    role: Role
+    text: str
+    id: str | None = None
+    speaker: str | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str | None = None
+    error: bool = False
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """The messages of one turn, in order, with where and when it happened.
+
+    ``id`` identifies the turn within its session: recording it again adds only the messages that are new. Without
+    one, the id of the first message that has one serves. ``surfaced`` are the ids of the memories shown before it.
+    """
+
+    messages: tuple[Message, ...]
+    session: str | None = None
+    id: str | None = None
+    occurred_at: datetime | None = None
+    surfaced: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str | None:
+        return self.id or next((message.id for message in self.messages if message.id), None)

@@ -1,0 +1,30 @@
+"""Note: something to remember, before it is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A skill, a knowledge document or a fact to remember.
+
+    ``source`` names where the text comes from, such as a path or a title: it is searched and shown with the text.
+    ``importance`` in [1, 10] and ``tags`` are estimated when not given. ``trust`` in [0, 1].
+    """
+
+    text: str
+    kind: str = "kb"
+    source: str | None = None
+    tags: tuple[str, ...] | None = None
+    importance: float | None = None
+    speaker: str | None = None
+    role: str | None = None
+    session: str | None = None
+    occurred_at: datetime | None = None
+    valid_until: datetime | None = None
+    trust: float = 1.0
+    metadata: Mapping[str, Any] = field(default_factory=dict)

@@ -1,0 +1,36 @@
+"""What can be plugged in. Each protocol has the shape of one method; ``None`` in its place means off."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tidal_plugins.model.affect import Affect
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Turns texts into vectors.
+
+    ``embed`` returns one row per text: an array of shape ``(len(texts), dimensions)``, or anything that
+    ``numpy.asarray`` takes for one. Rows need not be normalised. It may be called from several threads.
+
+    An embedder may also have a string ``id`` (model and revision). Without one a store knows it by its class, its
+    dimensions and the vector of a probe text.
+    """
+
+    @property
+    def dimensions(self) -> int: ...
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
+
+
+@runtime_checkable
+class EmotionEstimator(Protocol):
+    """Reads how texts feel; ``vectors`` are their embeddings where the caller has them already."""
+
+    def estimate(self, texts: Sequence[str], vectors: NDArray[np.float32] | None = None) -> list[Affect]: ...

@@ -1,0 +1,234 @@
+"""The storage contract: what an engine must do for the mechanisms above it.
+
+Engines know no feature names. Two shelves are built so far:
+
+* *entries*: the unified index and the episodes, found by id, by filter, by vector and by keywords;
+* *documents*: small JSON values with a version, replaced as a whole.
+
+Every call names its scope and never sees another one. Writes belong inside :meth:`Storage.transaction`, which makes
+one logical write one transaction; several reads that must agree belong inside :meth:`Storage.snapshot`. The suite
+``tidal_plugins.testing.StoreContract`` states the behaviour in full and runs on every engine.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from tidal_plugins.model.affect import Affect
+from tidal_plugins.model.entry import Entry, Scope, Tier
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A part of an entry's text that is found on its own: ``text[start:end]``.
+
+    ``terms`` are its analysed words, separated by spaces, for the keyword index; ``vector`` its embedding (any
+    length but zero), or ``None`` where only keywords should find it.
+    """
+
+    start: int
+    end: int
+    terms: str
+    vector: NDArray[np.float32] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """An entry with what makes it findable. Without passages it is found by id and filter only."""
+
+    entry: Entry
+    passages: Sequence[Passage] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """A filter over entries. ``None`` leaves a field unfiltered; an empty collection matches nothing.
+
+    ``since`` (inclusive) and ``until`` (exclusive) are event times. ``tags`` asks for any of them, ``metadata`` for
+    equality of every item. ``active_at`` leaves out what is not valid or archived at that time, ``exclude``
+    the entries and episodes with these ids.
+    """
+
+    kinds: Collection[str] | None = None
+    sessions: Collection[str] | None = None
+    episodes: Collection[str] | None = None
+    speakers: Collection[str] | None = None
+    sources: Collection[str] | None = None
+    tags: Collection[str] | None = None
+    metadata: Mapping[str, str | int | float | bool | None] = field(default_factory=dict)
+    since: datetime | None = None
+    until: datetime | None = None
+    active_at: datetime | None = None
+    include_archived: bool = False
+    exclude: Collection[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """An entry that a channel found: its score (higher is better) and the passage that speaks for it.
+
+    ``words`` counts the analysed words of the passage.
+    """
+
+    id: str
+    score: float
+    start: int
+    end: int
+    words: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sketch:
+    """What ranking needs to know of an entry, without its text."""
+
+    id: str
+    kind: str
+    importance: float
+    trust: float
+    occurred_at: datetime
+    recorded_at: datetime
+    session: str | None
+    position: int | None
+    speaker: str | None
+    role: str | None
+    affect: Affect | None
+    tier: Tier | None
+    passages: int
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """What the scores of :meth:`Storage.matching` depend on: how many passages the keyword index holds, and how many
+    words they have on average."""
+
+    passages: int
+    mean_words: float
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A JSON value with the version that the next write must name."""
+
+    key: str
+    value: Any
+    version: int
+
+
+class Storage(ABC):
+    """Base of every engine. Methods may be called from any thread and process."""
+
+    @abstractmethod
+    def transaction(self) -> AbstractContextManager[None]:
+        """All or nothing: commits durably at the end, rolls back on any exception. Joins one that is open."""
+
+    @abstractmethod
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Reads inside see one state of the store. Joins what is open."""
+
+    # entries
+
+    @abstractmethod
+    def put(self, scope: Scope, records: Iterable[Record]) -> list[str]:
+        """Store the records whose ids are new, whole; return the ids stored. A known id is left as it is.
+
+        Raises ``InvalidVector`` before anything is written.
+        """
+
+    @abstractmethod
+    def replace(self, scope: Scope, record: Record) -> None:
+        """Store ``record`` in place of the entry of the same id, which must exist (``NotFound``)."""
+
+    @abstractmethod
+    def retier(self, scope: Scope, tiers: Mapping[str, Tier]) -> None:
+        """Set the tiers of entries by id; unknown ids raise ``NotFound``."""
+
+    @abstractmethod
+    def get(self, scope: Scope, ids: Collection[str]) -> dict[str, Entry]:
+        """Return the entries found, by id, checksums verified (``Corrupt``)."""
+
+    @abstractmethod
+    def sketch(self, scope: Scope, ids: Collection[str]) -> dict[str, Sketch]:
+        """Return what ranking needs of the entries found, by id, without reading their texts."""
+
+    @abstractmethod
+    def find(
+        self, scope: Scope, where: Where, *, limit: int | None = None, after: int = 0, newest_first: bool = False
+    ) -> list[Entry]:
+        """List entries by event time, then by the order in which they were stored; ``after`` skips that many."""
+
+    @abstractmethod
+    def erase(self, scope: Scope, ids: Collection[str]) -> int:
+        """Remove entries from every index; return how many there were."""
+
+    @abstractmethod
+    def scrub(self) -> bool:
+        """Overwrite what erased entries left behind in files and indexes. ``False``: a reader kept some of it.
+
+        It may rewrite the whole store, so call it once after many erasures, outside transactions.
+        """
+
+    @abstractmethod
+    def speakers(self, scope: Scope) -> list[str]:
+        """Return the names of everyone who speaks in the scope."""
+
+    @abstractmethod
+    def count(self, scope: Scope, where: Where) -> int:
+        """Return how many entries a filter lets through."""
+
+    # channels
+
+    @abstractmethod
+    def nearest(self, scope: Scope, vector: NDArray[np.float32], k: int, where: Where) -> list[Match]:
+        """Return the ``k`` entries whose best passage has the highest cosine with ``vector``, exactly, best first."""
+
+    @abstractmethod
+    def matching(self, scope: Scope, terms: Sequence[str], k: int, where: Where) -> list[Match]:
+        """Return the ``k`` entries whose best passage scores highest in BM25 for any of ``terms``, best first."""
+
+    @abstractmethod
+    def corpus(self) -> Corpus:
+        """Return the statistics of the keyword index."""
+
+    @abstractmethod
+    def cosines(self, scope: Scope, ids: Collection[str], vector: NDArray[np.float32]) -> dict[str, Match]:
+        """Return the best cosine of each entry that has a vector."""
+
+    # documents
+
+    @abstractmethod
+    def read_document(self, scope: Scope, collection: str, key: str) -> Document | None:
+        """Return the current document, or ``None``."""
+
+    @abstractmethod
+    def write_document(
+        self, scope: Scope, collection: str, key: str, value: Any, *, expected: int | None = None
+    ) -> int:
+        """Replace a document and return its new version; ``expected`` is the version it must have now (0: none),
+        else ``Conflict``."""
+
+    @abstractmethod
+    def documents(self, scope: Scope, collection: str, keys: Collection[str] | None = None) -> list[Document]:
+        """List a collection's documents by key, all or those of ``keys``."""
+
+    # the store itself
+
+    @abstractmethod
+    def read_meta(self, name: str) -> Any:
+        """Return a JSON value about the whole store, or ``None``."""
+
+    @abstractmethod
+    def write_meta(self, name: str, value: Any) -> None:
+        """Set a JSON value about the whole store."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release files and memory. Using the store afterwards raises ``Closed``."""

@@ -1,0 +1,171 @@
+"""SQLite connections: one per thread and process, with their transactions."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from tidal_plugins.errors import Closed, QueryTimeout, StorageError
+from tidal_plugins.storage.opening import checked_path, open_file, translated
+
+if TYPE_CHECKING:
+    import apsw
+
+
+class Connections:
+    """Hands every thread its own connection to one file.
+
+    A child process after ``fork`` opens new ones, and first lets go of those it inherited: while they are open,
+    SQLite takes the parent's locks for the child's own, and the child would write into a log that others delete.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, synchronous: str, busy_timeout: float) -> None:
+        self.path = checked_path(path)
+        self._synchronous = synchronous
+        self._busy_timeout = busy_timeout
+        self._inherited: list[apsw.Connection] = []
+        self._by_thread: dict[int, apsw.Connection] = {}
+        self._lock = threading.Lock()
+        self._local = threading.local()
+        self._closed = False
+        self.get()
+
+    def get(self) -> apsw.Connection:
+        """Return this thread's connection, opening it when there is none."""
+        connection = self._by_thread.get(threading.get_ident())
+        return connection if connection is not None else self._open()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All or nothing: takes the write lock at once; joins a transaction that is open."""
+        connection = self.get()
+        if self.writing:
+            if not connection.in_transaction:
+                raise StorageError("an earlier error has ended this transaction, nothing of it was written; begin anew")
+            yield
+            return
+        if connection.in_transaction:
+            raise StorageError("a write cannot begin inside a snapshot; begin the transaction first")
+        try:
+            with translated(self.path):
+                connection.execute("BEGIN IMMEDIATE")
+            self._local.writing = True
+            yield
+            with translated(self.path):
+                connection.execute("COMMIT")
+        except BaseException:
+            self._roll_back(connection)
+            raise
+        finally:
+            self._local.writing = False
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Reads inside see one state; joins what is open."""
+        connection = self.get()
+        if connection.in_transaction:
+            yield
+            return
+        with translated(self.path):
+            connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._roll_back(connection)
+
+    @property
+    def writing(self) -> bool:
+        """Whether this thread is inside a transaction."""
+        return getattr(self._local, "writing", False)
+
+    @contextmanager
+    def deadline(self, seconds: float) -> Iterator[None]:
+        """Stop this thread's queries that run past it; they fail with ``QueryTimeout``."""
+        import apsw
+
+        connection, end = self.get(), time.monotonic() + seconds
+        connection.set_progress_handler(lambda: time.monotonic() > end, 20_000)
+        try:
+            yield
+        except Closed as error:  # SQLite tells that a query was stopped, not why
+            if self._closed:
+                raise
+            raise QueryTimeout(f"a search took longer than {seconds} s; look for fewer words") from error
+        finally:
+            with suppress(apsw.ConnectionClosedError):
+                connection.set_progress_handler(None)
+
+    def run(self, sql: str, *bindings: Any) -> None:
+        with translated(self.path):
+            self.get().execute(sql, bindings)
+
+    def rows(self, sql: str, *bindings: Any) -> Iterator[Any]:
+        with translated(self.path):
+            yield from self.get().execute(sql, bindings)
+
+    def one(self, sql: str, *bindings: Any) -> Any:
+        """Return the first column of the first row, or ``None``."""
+        row = next(self.rows(sql, *bindings), None)
+        return row and row[0]
+
+    def close(self) -> None:
+        """Close every connection; one that another thread is using closes when that thread lets go of it."""
+        import apsw
+
+        with self._lock:
+            self._closed = True
+            connections = list(self._by_thread.values())
+            self._by_thread.clear()
+        for connection in connections:
+            try:
+                connection.close()
+            except apsw.ThreadingViolationError:
+                connection.interrupt()
+
+    def forked(self) -> None:
+        """Start anew in a child process."""
+        self._lock = threading.Lock()  # the parent's may have been held by a thread that is not here
+        self._local = threading.local()
+        self._inherited += self._by_thread.values()
+        self._by_thread = {}
+
+    def _roll_back(self, connection: apsw.Connection) -> None:
+        with translated(self.path):
+            if connection.in_transaction:  # some errors have rolled back already
+                connection.execute("ROLLBACK")
+
+    def _open(self) -> apsw.Connection:
+        threading.current_thread()  # makes a foreign thread known, so that its connection is not taken for an orphan
+        with self._lock:
+            self._check_open()
+            self._close_inherited()
+        connection = open_file(self.path, self._synchronous, self._busy_timeout)
+        with self._lock:
+            if self._closed:
+                connection.close()
+            self._check_open()
+            self._close_orphans()
+            self._by_thread[threading.get_ident()] = connection
+        return connection
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise Closed(f"the memory at {self.path} was closed; open it again with TidalMemory(path)")
+
+    def _close_orphans(self) -> None:
+        alive = {thread.ident for thread in threading.enumerate()}
+        for orphan in [ident for ident in self._by_thread if ident not in alive]:
+            self._by_thread.pop(orphan).close()
+
+    def _close_inherited(self) -> None:
+        """Close the parent's connections, except in mid-transaction: rolling back would disturb what they share."""
+        import apsw
+
+        for connection in self._inherited:
+            with suppress(apsw.Error):
+                if not connection.in_transaction:
+                    connection.close()

@@ -1,0 +1,104 @@
+"""The SQLite schema, one script per version; a store is brought up to date inside one transaction when opened."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tidal_plugins.errors import NotADatabase, SchemaTooNew
+
+if TYPE_CHECKING:
+    import apsw
+
+APPLICATION_ID = 0x7464616C  # "tdal": tells our files from those of other programs
+
+VERSION_1 = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+
+CREATE TABLE scopes (
+    key INTEGER PRIMARY KEY,
+    path TEXT NOT NULL UNIQUE,              -- JSON array of segments
+    erasures INTEGER NOT NULL DEFAULT 0,    -- grows when passages go or change: readers reload their vectors
+    passages INTEGER NOT NULL DEFAULT 0,
+    words INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+CREATE TABLE entries (
+    key INTEGER PRIMARY KEY AUTOINCREMENT,
+    scope INTEGER NOT NULL REFERENCES scopes,
+    id TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    text TEXT NOT NULL,
+    session TEXT, episode TEXT, position INTEGER, speaker TEXT, role TEXT, source TEXT,
+    channel TEXT NOT NULL, trust REAL NOT NULL, importance REAL NOT NULL,
+    occurred_at INTEGER NOT NULL, recorded_at INTEGER NOT NULL, valid_from INTEGER, valid_until INTEGER,
+    valence REAL, arousal REAL, emotions TEXT,
+    tags TEXT NOT NULL, metadata TEXT NOT NULL,
+    checksum BLOB NOT NULL,                 -- over the columns above: they never change in place
+    weight REAL, anchored_at INTEGER, half_life REAL, cold_at INTEGER, archived_at INTEGER,
+    UNIQUE (scope, id)
+) STRICT;
+CREATE INDEX entries_by_time ON entries (scope, kind, occurred_at);
+CREATE INDEX entries_by_session ON entries (scope, session, occurred_at) WHERE session IS NOT NULL;
+CREATE INDEX entries_by_episode ON entries (scope, episode) WHERE episode IS NOT NULL;
+CREATE INDEX entries_by_source ON entries (scope, source) WHERE source IS NOT NULL;
+CREATE INDEX entries_by_speaker ON entries (scope, speaker) WHERE speaker IS NOT NULL;
+
+CREATE TABLE passages (
+    key INTEGER PRIMARY KEY AUTOINCREMENT,
+    scope INTEGER NOT NULL,
+    entry INTEGER NOT NULL REFERENCES entries ON DELETE CASCADE,
+    start INTEGER NOT NULL, "end" INTEGER NOT NULL,
+    words INTEGER NOT NULL,
+    vector BLOB                             -- float32, normalised
+) STRICT;
+CREATE INDEX passages_by_entry ON passages (entry);
+CREATE INDEX passages_with_vector ON passages (scope, key) WHERE vector IS NOT NULL;
+
+-- rowid is the passage's key; the words are analysed before they come here, so no content is kept to rebuild from
+CREATE VIRTUAL TABLE keywords USING fts5 (
+    scope, terms, content = '', contentless_delete = 1, tokenize = 'porter unicode61 remove_diacritics 2'
+);
+INSERT INTO keywords (keywords, rank) VALUES ('rank', 'bm25(0.0, 1.0)');
+
+CREATE TABLE documents (
+    scope INTEGER NOT NULL REFERENCES scopes,
+    collection TEXT NOT NULL,
+    key TEXT NOT NULL,
+    value TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    PRIMARY KEY (scope, collection, key)
+) STRICT, WITHOUT ROWID;
+"""
+
+MIGRATIONS = (VERSION_1,)
+
+_HAS_TABLES = "SELECT EXISTS (SELECT 1 FROM sqlite_schema)"
+
+
+def schema_version(connection: apsw.Connection) -> int:
+    """Return the version of the file's schema, 0 for an empty file, without changing anything.
+
+    Raises ``NotADatabase`` for another program's file and ``SchemaTooNew`` for a later version of ours. Call it inside
+    a transaction: another process may be creating the schema.
+    """
+    version = int(connection.pragma("user_version"))
+    application = int(connection.pragma("application_id"))
+    if application != APPLICATION_ID and (application or version or connection.execute(_HAS_TABLES).get):
+        raise NotADatabase(
+            f"{connection.filename} is an SQLite database of another program; give the memory a file of its own"
+        )
+    if version > len(MIGRATIONS):
+        raise SchemaTooNew(
+            f"{connection.filename} has schema version {version}, this library knows {len(MIGRATIONS)}; "
+            "upgrade tidal-plugins"
+        )
+    return version
+
+
+def migrate(connection: apsw.Connection) -> None:
+    """Create or update the schema. Call it inside ``BEGIN IMMEDIATE``: two processes may open a new file at once."""
+    version = schema_version(connection)
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    for number, script in enumerate(MIGRATIONS[version:], start=version + 1):
+        connection.execute(script)
+        connection.execute(f"PRAGMA user_version = {number}")

@@ -1,0 +1,131 @@
+"""The vectors of an SQLite file: searched in memory where they fit, else scanned with sqlite-vec."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tidal_plugins.errors import InvalidVector
+from tidal_plugins.storage.base import Match, Where
+from tidal_plugins.storage.connections import Connections
+from tidal_plugins.storage.sql import EACH_ID, condition, to_json
+from tidal_plugins.storage.vectors import Matrix, VectorCache, damaged, top
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_VECTORS = "passages INDEXED BY passages_with_vector WHERE vector IS NOT NULL"
+
+
+class Neighbours:
+    """Exact cosine search. Call it inside a snapshot or transaction; scopes are keys, vectors of length 1."""
+
+    def __init__(self, connections: Connections, cache_bytes: int) -> None:
+        self._connections = connections
+        self._cache = VectorCache(cache_bytes)
+
+    def nearest(self, scope: int, unit: NDArray[np.float32], k: int, where: Where) -> list[Match]:
+        self.check_size([unit])
+        matrix = self._matrix(scope)
+        return self._scan(scope, unit, k, where) if matrix is None else self._walk(scope, matrix, unit, k, where)
+
+    def cosines(self, scope: int, ids: Collection[str], unit: NDArray[np.float32]) -> dict[str, Match]:
+        self.check_size([unit])
+        sql = f"""
+            SELECT e.id, max(1 - vec_distance_cosine(p.vector, ?)), p.start, p."end", p.words
+            FROM {EACH_ID} CROSS JOIN passages p ON p.entry = e.key
+            WHERE p.vector IS NOT NULL GROUP BY e.key
+        """
+        rows = self._connections.rows(sql, unit.tobytes(), to_json(list(ids)), scope)
+        return {row[0]: _match(row) for row in rows}
+
+    def check_size(self, units: Iterable[NDArray[np.float32] | None]) -> None:
+        """All vectors of a store have one size, that of the first: raise ``InvalidVector`` for another."""
+        expected = _dimensions(self._connections)
+        for unit in units:
+            if unit is not None and len(unit) != (expected := expected or len(unit)):
+                raise InvalidVector(f"a vector has {len(unit)} dimensions, not {expected} as the store's")
+
+    def forget(self) -> None:
+        """Drop what is in memory; later searches read it again."""
+        self._cache = VectorCache(self._cache.budget)
+
+    def _matrix(self, scope: int) -> Matrix | None:
+        # Inside a write, what is not committed yet must not enter a cache that others read.
+        return None if self._connections.writing else self._cache.matrix(scope, _Vectors(self._connections, scope))
+
+    def _walk(self, scope: int, matrix: Matrix, unit: NDArray[np.float32], k: int, where: Where) -> list[Match]:
+        """Go down the ranking in growing steps until ``k`` entries have passed the filter, which SQL decides."""
+        import numpy as np
+
+        if not len(matrix.keys):
+            return []
+        keys, scores = matrix.keys, matrix.vectors @ unit
+        if where.kinds is not None:
+            chosen = np.isin(matrix.kinds, self._cache.codes(where.kinds))
+            keys, scores = keys[chosen], scores[chosen]
+        found: dict[str, Match] = {}
+        start, size = 0, k + k // 4 + 8
+        while start < len(keys) and len(found) < k:
+            order = top(scores, min(start + size, len(keys)))[start:]
+            passed = self._passages(scope, keys[order], where)
+            for position in order:
+                row = passed.get(int(keys[position]))
+                if row and row[0] not in found:
+                    found[row[0]] = Match(row[0], float(scores[position]), *row[1:])
+            start, size = start + size, size * 8
+        return list(found.values())[:k]
+
+    def _passages(self, scope: int, keys: NDArray[np.int64], where: Where) -> dict[int, tuple[str, int, int, int]]:
+        filter_ = condition(scope, where)
+        sql = f"""
+            SELECT p.key, e.id, p.start, p."end", p.words FROM json_each(?) j
+            CROSS JOIN passages p ON p.key = j.value CROSS JOIN entries e ON e.key = p.entry WHERE {filter_.sql}
+        """
+        rows = self._connections.rows(sql, to_json(keys.tolist()), *filter_.parameters)
+        return {row[0]: row[1:] for row in rows}
+
+    def _scan(self, scope: int, unit: NDArray[np.float32], k: int, where: Where) -> list[Match]:
+        filter_ = condition(scope, where)
+        sql = f"""
+            SELECT e.id, max(1 - vec_distance_cosine(p.vector, ?)) AS cosine, p.start, p."end", p.words
+            FROM passages p JOIN entries e ON e.key = p.entry
+            WHERE p.vector IS NOT NULL AND {filter_.sql} GROUP BY e.key ORDER BY cosine DESC, p.key LIMIT ?
+        """
+        return [_match(row) for row in self._connections.rows(sql, unit.tobytes(), *filter_.parameters, max(k, 0))]
+
+
+@dataclass(frozen=True, slots=True)
+class _Vectors:
+    """The vectors of one scope, read through an open snapshot."""
+
+    connections: Connections
+    scope: int
+
+    def watermark(self) -> tuple[int, int]:
+        last = f"SELECT max(key) FROM {_VECTORS} AND scope = ?1"
+        sql = f"SELECT coalesce(({last}), 0), erasures FROM scopes WHERE key = ?1"
+        return next(self.connections.rows(sql, self.scope), (0, 0))
+
+    def size_after(self, key: int) -> tuple[int, int]:
+        sql = f"SELECT count(*) FROM {_VECTORS} AND scope = ? AND key > ?"
+        return self.connections.one(sql, self.scope, key), _dimensions(self.connections)
+
+    def vectors_after(self, key: int) -> Iterable[tuple[int, str, bytes]]:
+        sql = """
+            SELECT p.key, e.kind, p.vector FROM passages p JOIN entries e ON e.key = p.entry
+            WHERE p.scope = ? AND p.key > ? AND p.vector IS NOT NULL ORDER BY p.key
+        """
+        return self.connections.rows(sql, self.scope, key)
+
+
+def _dimensions(connections: Connections) -> int:
+    return int(connections.one(f"SELECT length(vector) / 4 FROM {_VECTORS} LIMIT 1") or 0)
+
+
+def _match(row: Any) -> Match:
+    if row[1] is None:  # sqlite-vec's answer for NaN
+        raise damaged()
+    return Match(*row)

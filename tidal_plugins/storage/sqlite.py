@@ -1,0 +1,329 @@
+"""The SQLite engine: one file with FTS5 for keywords, sqlite-vec and a matrix in memory for vectors."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal
+
+from tidal_plugins.errors import Conflict, InvalidScope, NotFound
+from tidal_plugins.model.entry import Entry, Scope, Tier
+from tidal_plugins.storage.base import Corpus, Document, Match, Passage, Record, Sketch, Storage, Where
+from tidal_plugins.storage.connections import Connections
+from tidal_plugins.storage.neighbours import Neighbours
+from tidal_plugins.storage.opening import translated
+from tidal_plugins.storage.sql import (
+    COLUMNS,
+    EACH_ID,
+    SKETCH,
+    TIER,
+    condition,
+    from_json,
+    from_row,
+    sketch,
+    tier_row,
+    to_json,
+    to_row,
+)
+from tidal_plugins.storage.vectors import unit_vector
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    _Unit = NDArray[np.float32] | None
+
+MAX_TERMS = 64
+"""Words that one keyword search looks for; a query has rarely ten."""
+
+NO_SCOPE = -1
+"""Stands for a scope that nothing was written to yet: it matches no row."""
+
+_VALUES = f"(scope, {', '.join(COLUMNS)}) VALUES (?{', ?' * len(COLUMNS)})"
+_INSERT = f"INSERT INTO entries {_VALUES} ON CONFLICT (scope, id) DO NOTHING"
+_SELECT = f"SELECT {', '.join('e.' + column for column in COLUMNS)}"
+_REPLACE = f"UPDATE entries SET {', '.join(column + ' = ?' for column in COLUMNS)} WHERE key = ?"
+_SET_TIER = f"UPDATE entries SET {', '.join(column + ' = ?' for column in TIER)} WHERE key = ?"
+_INSERT_PASSAGE = 'INSERT INTO passages (scope, entry, start, "end", words, vector) VALUES (?, ?, ?, ?, ?, ?)'
+_IDS = "(SELECT value FROM json_each(?))"
+_COUNT_IN = "UPDATE scopes SET passages = passages + ?, words = words + ? WHERE key = ?"
+_COUNT_OUT = f"""
+    UPDATE scopes SET erasures = erasures + 1, (passages, words) = (
+        SELECT scopes.passages - count(*), scopes.words - coalesce(sum(p.words), 0)
+        FROM passages p WHERE p.entry IN {_IDS}
+    ) WHERE key = ?
+"""
+
+
+class SQLiteStorage(Storage):
+    """One SQLite file.
+
+    ``durability="full"`` syncs every commit to disk: what was acknowledged survives a power cut. ``"fast"`` leaves
+    the sync to checkpoints: nothing tears, but a power cut may take the last commits (a killed process does not).
+    ``vector_cache_bytes`` bounds the vectors held in memory; larger scopes are scanned in the file.
+    """
+
+    def __init__(
+        self,
+        path: str | PathLike[str],
+        *,
+        durability: Literal["full", "fast"] = "full",
+        busy_timeout: float = 30.0,
+        query_deadline: float = 2.0,
+        vector_cache_bytes: int = 256 * 1024 * 1024,
+    ) -> None:
+        synchronous = {"full": "FULL", "fast": "NORMAL"}[durability]
+        self._db = Connections(path, synchronous=synchronous, busy_timeout=busy_timeout)
+        self._db.path = self._db.path
+        self._deadline = query_deadline
+        self._neighbours = Neighbours(self._db, vector_cache_bytes)
+        _open_stores.add(self)
+
+    def transaction(self) -> AbstractContextManager[None]:
+        return self._db.transaction()
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        return self._db.snapshot()
+
+    # entries
+
+    def put(self, scope: Scope, records: Iterable[Record]) -> list[str]:
+        prepared = [(record, to_row(record.entry), _units(scope, record)) for record in records]
+        stored = []
+        with self.transaction(), translated(self._db.path):
+            self._neighbours.check_size(unit for _, _, units in prepared for unit in units)
+            connection, key = self._db.get(), self._writable_scope(scope)
+            for record, row, units in prepared:
+                connection.execute(_INSERT, (key, *row))
+                if connection.changes():
+                    self._index(key, connection.last_insert_rowid(), record.passages, units)
+                    stored.append(record.entry.id)
+        return stored
+
+    def replace(self, scope: Scope, record: Record) -> None:
+        row, units = to_row(record.entry), _units(scope, record)
+        with self.transaction():
+            self._neighbours.check_size(units)
+            scope_key, keys = self._existing(scope, [record.entry.id])
+            self._unindex(scope_key, keys)
+            self._db.run(_REPLACE, *row, *keys)
+            self._index(scope_key, keys[0], record.passages, units)
+
+    def retier(self, scope: Scope, tiers: Mapping[str, Tier]) -> None:
+        rows = [tier_row(tier) for tier in tiers.values()]
+        with self.transaction():
+            _, keys = self._existing(scope, list(tiers))
+            for row, key in zip(rows, keys, strict=True):
+                self._db.run(_SET_TIER, *row, key)
+
+    def get(self, scope: Scope, ids: Collection[str]) -> dict[str, Entry]:
+        with self.snapshot():
+            rows = self._db.rows(f"{_SELECT} FROM {EACH_ID}", to_json(list(ids)), self._key(scope))
+            return {row[0]: from_row(row, scope) for row in rows}
+
+    def sketch(self, scope: Scope, ids: Collection[str]) -> dict[str, Sketch]:
+        with self.snapshot():
+            columns = ", ".join("e." + column for column in SKETCH)
+            columns += ", (SELECT count(*) FROM passages p WHERE p.entry = e.key)"
+            rows = self._db.rows(f"SELECT {columns} FROM {EACH_ID}", to_json(list(ids)), self._key(scope))
+            return {row[0]: sketch(row) for row in rows}
+
+    def find(
+        self, scope: Scope, where: Where, *, limit: int | None = None, after: int = 0, newest_first: bool = False
+    ) -> list[Entry]:
+        order = "DESC" if newest_first else "ASC"
+        with self.snapshot():
+            filter_ = condition(self._key(scope), where)
+            sequence = f"ORDER BY e.occurred_at {order}, e.key {order} LIMIT ? OFFSET ?"
+            sql = f"{_SELECT} FROM entries e WHERE {filter_.sql} {sequence}"
+            bindings = (*filter_.parameters, -1 if limit is None else limit, after)
+            return [from_row(row, scope) for row in self._db.rows(sql, *bindings)]
+
+    def count(self, scope: Scope, where: Where) -> int:
+        with self.snapshot():
+            filter_ = condition(self._key(scope), where)
+            return int(self._db.one(f"SELECT count(*) FROM entries e WHERE {filter_.sql}", *filter_.parameters))
+
+    def erase(self, scope: Scope, ids: Collection[str]) -> int:
+        with self.transaction():
+            key = self._key(scope)
+            entries = list(self._keys(key, ids).values())
+            if entries:
+                self._unindex(key, entries)
+                self._db.run(f"DELETE FROM entries WHERE key IN {_IDS}", to_json(entries))
+            return len(entries)
+
+    def scrub(self) -> bool:
+        with self.transaction():
+            self._db.run("INSERT INTO keywords (keywords) VALUES ('optimize')")
+        self._db.run("VACUUM")  # secure_delete leaves copies behind where pages were rebalanced
+        busy = self._db.one("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._neighbours.forget()
+        return not busy
+
+    def speakers(self, scope: Scope) -> list[str]:
+        sql = """
+            WITH RECURSIVE names (name) AS (
+                SELECT min(speaker) FROM entries WHERE scope = ?1 AND speaker IS NOT NULL
+                UNION ALL
+                SELECT (SELECT min(speaker) FROM entries WHERE scope = ?1 AND speaker > names.name)
+                FROM names WHERE names.name IS NOT NULL
+            ) SELECT name FROM names WHERE name IS NOT NULL LIMIT 1000
+        """
+        with self.snapshot():
+            return [row[0] for row in self._db.rows(sql, self._key(scope))]
+
+    # channels
+
+    def nearest(self, scope: Scope, vector: NDArray[np.float32], k: int, where: Where) -> list[Match]:
+        unit = unit_vector(vector)
+        with self.snapshot():
+            return self._neighbours.nearest(self._key(scope), unit, k, where)
+
+    def cosines(self, scope: Scope, ids: Collection[str], vector: NDArray[np.float32]) -> dict[str, Match]:
+        unit = unit_vector(vector)
+        with self.snapshot():
+            return self._neighbours.cosines(self._key(scope), ids, unit)
+
+    def matching(self, scope: Scope, terms: Sequence[str], k: int, where: Where) -> list[Match]:
+        with self.snapshot(), self._db.deadline(self._deadline):
+            key = self._key(scope)
+            filter_ = condition(key, where)
+            sql = f"""
+                SELECT e.id, -w.rank, p.start, p."end", p.words FROM keywords w
+                CROSS JOIN passages p ON p.key = w.rowid CROSS JOIN entries e ON e.key = p.entry
+                WHERE keywords MATCH ? AND {filter_.sql} ORDER BY w.rank
+            """
+            return _best(self._db.rows(sql, self._expression(key, terms), *filter_.parameters), k)
+
+    def corpus(self) -> Corpus:
+        with self.snapshot():
+            passages, words = next(self._db.rows("SELECT total(passages), total(words) FROM scopes"))
+            return Corpus(int(passages), words / passages if passages else 0.0)
+
+    # documents
+
+    def read_document(self, scope: Scope, collection: str, key: str) -> Document | None:
+        return next(iter(self.documents(scope, collection, [key])), None)
+
+    def documents(self, scope: Scope, collection: str, keys: Collection[str] | None = None) -> list[Document]:
+        chosen, bindings = ("", ()) if keys is None else (f" AND key IN {_IDS}", (to_json(list(keys)),))
+        sql = f"SELECT key, value, version FROM documents WHERE scope = ? AND collection = ?{chosen} ORDER BY key"
+        with self.snapshot():
+            rows = self._db.rows(sql, self._key(scope), collection, *bindings)
+            return [Document(key, from_json(value), version) for key, value, version in rows]
+
+    def write_document(
+        self, scope: Scope, collection: str, key: str, value: Any, *, expected: int | None = None
+    ) -> int:
+        with self.transaction():
+            scope_key, current = self._writable_scope(scope), self.read_document(scope, collection, key)
+            version = current.version if current else 0
+            if expected is not None and expected != version:
+                raise Conflict(f"{collection}/{key} is at version {version}, not {expected}; read it again and retry")
+            sql = "INSERT INTO documents VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET value = ?4, version = ?5"
+            self._db.run(sql, scope_key, collection, key, to_json(value), version + 1)
+            return version + 1
+
+    # the store itself
+
+    def read_meta(self, name: str) -> Any:
+        with self.snapshot():
+            value = self._db.one("SELECT value FROM meta WHERE name = ?", name)
+            return None if value is None else from_json(value)
+
+    def write_meta(self, name: str, value: Any) -> None:
+        with self.transaction():
+            self._db.run("INSERT INTO meta VALUES (?, ?) ON CONFLICT DO UPDATE SET value = ?2", name, to_json(value))
+
+    def close(self) -> None:
+        self._db.close()
+        self._neighbours.forget()
+
+    def forked(self) -> None:
+        """Start anew in a child process: locks may be held by threads that are not here."""
+        self._db.forked()
+        self._neighbours.forget()
+
+    # rows
+
+    def _key(self, scope: Scope) -> int:
+        key = self._db.one("SELECT key FROM scopes WHERE path = ?", to_json(list(scope)))
+        return NO_SCOPE if key is None else int(key)
+
+    def _writable_scope(self, scope: Scope) -> int:
+        self._db.run("INSERT INTO scopes (path) VALUES (?) ON CONFLICT DO NOTHING", to_json(list(scope)))
+        return self._key(scope)
+
+    def _keys(self, scope: int, ids: Collection[str]) -> dict[str, int]:
+        return dict(self._db.rows(f"SELECT e.id, e.key FROM {EACH_ID}", to_json(list(ids)), scope))
+
+    def _existing(self, scope: Scope, ids: Sequence[str]) -> tuple[int, list[int]]:
+        """The keys of a scope and of entries that must be there."""
+        key = self._key(scope)
+        keys = self._keys(key, ids)
+        if missing := [id_ for id_ in ids if id_ not in keys]:
+            raise NotFound(f"no entry {missing[0]!r} in scope {scope}")
+        return key, [keys[id_] for id_ in ids]
+
+    def _index(self, scope: int, entry: int, passages: Sequence[Passage], units: Sequence[_Unit]) -> None:
+        connection = self._db.get()
+        total = 0
+        with translated(self._db.path):
+            for passage, unit in zip(passages, units, strict=True):
+                words, blob = len(passage.terms.split()), None if unit is None else unit.tobytes()
+                connection.execute(_INSERT_PASSAGE, (scope, entry, passage.start, passage.end, words, blob))
+                terms = (connection.last_insert_rowid(), _scope_token(scope), passage.terms)
+                connection.execute("INSERT INTO keywords (rowid, scope, terms) VALUES (?, ?, ?)", terms)
+                total += words
+            connection.execute(_COUNT_IN, (len(passages), total, scope))
+
+    def _unindex(self, scope: int, entries: Sequence[int]) -> None:
+        keys = to_json(list(entries))
+        self._db.run(_COUNT_OUT, keys, scope)
+        self._db.run(f"DELETE FROM keywords WHERE rowid IN (SELECT key FROM passages WHERE entry IN {_IDS})", keys)
+        self._db.run(f"DELETE FROM passages WHERE entry IN {_IDS}", keys)
+
+    # keywords
+
+    def _expression(self, scope: int, words: Sequence[str]) -> str:
+        """An FTS5 query: any of the words, each quoted, in this scope when the file has several."""
+        chosen = list(dict.fromkeys(words))[:MAX_TERMS]
+        terms = " OR ".join('"' + word.replace('"', '""').replace("\0", " ") + '"' for word in chosen) or '""'
+        several = self._db.one("SELECT count(*) > 1 FROM (SELECT 1 FROM scopes LIMIT 2)")
+        return f'scope : "{_scope_token(scope)}" AND terms : ({terms})' if several else f"terms : ({terms})"
+
+
+def _units(scope: Scope, record: Record) -> list[_Unit]:
+    if record.entry.scope != scope:
+        raise InvalidScope(f"entry {record.entry.id!r} is of scope {record.entry.scope}, not {scope}")
+    return [None if passage.vector is None else unit_vector(passage.vector) for passage in record.passages]
+
+
+def _best(rows: Iterable[Any], k: int) -> list[Match]:
+    """The first match of each entry, until there are ``k``."""
+    found: dict[str, Match] = {}
+    for row in rows if k > 0 else ():
+        found.setdefault(row[0], Match(*row))
+        if len(found) == k:
+            break
+    return list(found.values())
+
+
+def _scope_token(scope: int) -> str:
+    return f"s{scope}"
+
+
+_open_stores: weakref.WeakSet[SQLiteStorage] = weakref.WeakSet()
+
+
+def _forked() -> None:
+    for store in _open_stores:
+        store.forked()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_forked)

@@ -1,0 +1,190 @@
+"""Vectors of a scope held in memory, so that an exact search is one matrix product.
+
+A search reads the store's watermark (the last passage key and the number of erasures) and loads what was added since,
+by whichever process: the file stays the only truth and nothing needs rebuilding after a crash. A scope that does not
+fit into the budget is scanned inside SQLite instead, with the same result.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Protocol
+
+from tidal_plugins.errors import Corrupt, InvalidVector
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+BATCH = 1024
+"""Vectors read from the file at a time."""
+
+
+def unit_vector(vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return ``vector`` as float32 of length 1, or raise ``InvalidVector``."""
+    import numpy as np
+
+    try:
+        given = np.asarray(vector)
+    except (TypeError, ValueError) as error:
+        raise InvalidVector(f"a vector must be a flat array of numbers, got {type(vector).__name__}") from error
+    if given.ndim != 1 or not given.size or given.dtype.kind not in "fiu":
+        raise InvalidVector(f"a vector must be a flat array of numbers, got shape {given.shape} of {given.dtype}")
+    values = given.astype(np.float64)
+    peak = float(np.abs(values).max())
+    if not np.isfinite(peak):
+        raise InvalidVector("a vector holds NaN or infinite values; check the embedder")
+    if not peak:
+        raise InvalidVector("a vector of length zero has no direction; check the embedder")
+    values /= peak  # so that squares neither overflow nor vanish
+    return (values / np.linalg.norm(values)).astype(np.float32)
+
+
+def top(scores: NDArray[np.float32], count: int) -> NDArray[np.int64]:
+    """Positions of the ``count`` highest scores, best first, ties in the order stored."""
+    import numpy as np
+
+    if count < len(scores):
+        threshold = np.partition(scores, -count)[-count]
+        chosen = np.flatnonzero(scores >= threshold)
+    else:
+        chosen = np.arange(len(scores))
+    return chosen[np.argsort(-scores[chosen], kind="stable")][:count]
+
+
+def damaged() -> Corrupt:
+    return Corrupt("a stored vector is not what was written: the file was damaged; restore it from a backup")
+
+
+class Source(Protocol):
+    """Where vectors come from: one scope of an open snapshot."""
+
+    def watermark(self) -> tuple[int, int]:
+        """Return the key of the last passage with a vector, and the number of erasures."""
+
+    def size_after(self, key: int) -> tuple[int, int]:
+        """Return how many vectors there are after ``key``, and their dimensions."""
+
+    def vectors_after(self, key: int) -> Iterable[tuple[int, str, bytes]]:
+        """Yield passage key, kind and vector of the passages after ``key``, by key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """Passage keys (ascending), their kinds and their unit vectors, row by row."""
+
+    keys: NDArray[np.int64]
+    kinds: NDArray[np.int16]
+    vectors: NDArray[np.float32]
+
+
+class VectorCache:
+    """Matrices of the scopes used last, together at most ``budget`` bytes."""
+
+    def __init__(self, budget: int) -> None:
+        self.budget = budget
+        self._scopes: OrderedDict[int, _Buffer] = OrderedDict()
+        self._kinds: dict[str, int] = {}
+        self._lock = threading.Lock()
+
+    def matrix(self, scope: int, source: Source) -> Matrix | None:
+        """Return the scope's matrix as the source sees it, or ``None`` when that is not to be had from here.
+
+        It is not when the scope is larger than the budget, and when the source's snapshot is older than an erasure
+        that the cache has seen. Passages stored after the snapshot may be in the matrix.
+        """
+        last, erasures = source.watermark()
+        with self._lock:
+            buffer = self._scopes.get(scope)
+            if buffer is not None and buffer.erasures > erasures:
+                return None
+            if buffer is None or buffer.erasures < erasures:
+                buffer = _Buffer(erasures)
+            if buffer.last < last and not self._load(buffer, source):
+                self._scopes.pop(scope, None)
+                return None
+            self._keep(scope, buffer)
+            return buffer.matrix()
+
+    def codes(self, kinds: Collection[str]) -> list[int]:
+        """Return the numbers by which a matrix knows ``kinds``."""
+        return [self._kinds[kind] for kind in kinds if kind in self._kinds]
+
+    def _load(self, buffer: _Buffer, source: Source) -> bool:
+        count, dimensions = source.size_after(buffer.last)
+        if not buffer.reserve(count, dimensions, self.budget):
+            return False
+        for batch in _batches(source.vectors_after(buffer.last)):
+            keys, kinds, vectors = zip(*batch, strict=True)
+            buffer.extend(keys, [self._kinds.setdefault(kind, len(self._kinds)) for kind in kinds], vectors)
+        return True
+
+    def _keep(self, scope: int, buffer: _Buffer) -> None:
+        self._scopes[scope] = buffer
+        self._scopes.move_to_end(scope)
+        while len(self._scopes) > 1 and sum(b.size for b in self._scopes.values()) > self.budget:
+            self._scopes.popitem(last=False)
+
+
+class _Buffer:
+    """Growing arrays. Rows are written once, beyond what earlier matrices show, so those stay valid unlocked."""
+
+    def __init__(self, erasures: int) -> None:
+        self.erasures = erasures
+        self._count = 0
+        self._allocate(0, 0)
+
+    @property
+    def last(self) -> int:
+        """The last key held, 0 before the first."""
+        return int(self._keys[self._count - 1]) if self._count else 0
+
+    @property
+    def size(self) -> int:
+        return self._vectors.nbytes + self._keys.nbytes + self._kinds.nbytes
+
+    def matrix(self) -> Matrix:
+        return Matrix(self._keys[: self._count], self._kinds[: self._count], self._vectors[: self._count])
+
+    def reserve(self, rows: int, dimensions: int, budget: int) -> bool:
+        """Make room for that many more rows; ``False`` when the budget does not allow it."""
+        needed, allowed = self._count + rows, budget // (4 * dimensions + 10)
+        if needed > allowed:
+            return False
+        if needed > len(self._keys):
+            held = self.matrix()
+            self._allocate(min(needed + needed // 4 + 64, allowed), dimensions)
+            self._keys[: self._count], self._kinds[: self._count] = held.keys, held.kinds
+            self._vectors[: self._count] = held.vectors.reshape(self._count, dimensions)
+        return True
+
+    def extend(self, keys: Iterable[int], kinds: Iterable[int], vectors: tuple[bytes, ...]) -> None:
+        import numpy as np
+
+        width = self._vectors.shape[1]
+        if {len(vector) for vector in vectors} != {4 * width}:
+            raise damaged()
+        rows = np.frombuffer(b"".join(vectors), np.float32).reshape(-1, width)
+        if not (np.abs(np.einsum("ij,ij->i", rows, rows) - 1) < 1e-3).all():
+            raise damaged()
+        end = self._count + len(rows)
+        self._keys[self._count : end] = list(keys)
+        self._kinds[self._count : end] = list(kinds)
+        self._vectors[self._count : end] = rows
+        self._count = end
+
+    def _allocate(self, rows: int, dimensions: int) -> None:
+        import numpy as np
+
+        self._keys, self._kinds = np.empty(rows, np.int64), np.empty(rows, np.int16)
+        self._vectors = np.empty((rows, dimensions), np.float32)
+
+
+def _batches(rows: Iterable[tuple[int, str, bytes]]) -> Iterator[list[tuple[int, str, bytes]]]:
+    iterator = iter(rows)
+    while batch := list(islice(iterator, BATCH)):
+        yield batch

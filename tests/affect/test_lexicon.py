@@ -1,0 +1,194 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tidal_plugins.affect import lexicon
+from tidal_plugins.affect.lexicon import READ_CHARS, LexiconEmotion
+from tidal_plugins.errors import TidalError
+from tidal_plugins.model.affect import Affect
+from tidal_plugins.protocols import EmotionEstimator
+
+UPSET = [
+    "I'm furious, this is the third time the deploy destroyed our data!!!",
+    "I hate this, everything I worked on is ruined.",
+    "THIS IS A DISASTER AND NOBODY IS HELPING ME!",
+    "My dog died this morning and I'm heartbroken.",
+    "I am scared and miserable, I cannot take this any longer.",
+    "This is disgusting, I feel betrayed and humiliated.",
+    "I'm terrified that they will fire me.",
+    "What a horrible, miserable week.",
+    "I'm so angry right now. You lied to me. I will never trust this stupid tool again.",
+    "I miss my mother terribly, the grief is killing me.",
+]
+ELATED = [
+    "We WON!!! I can't believe it, this is the best day of my life!!!",
+    "I got the job!!! I'm so happy!!!",
+    "She said yes! I love her so much, I'm the happiest man alive!",
+    "Amazing!!! It works perfectly, you are a genius!",
+    "I'm absolutely thrilled, this is wonderful!",
+    "Yay!!! Our baby is finally here, we are overjoyed!!!",
+    "Best news ever, I love it!!!",
+    "I'm so excited for the wedding, it will be awesome!!!",
+    "Hooray, we did it! I'm so proud of us!",
+    "What a beautiful, perfect, magical evening!",
+]
+CALM = [
+    "The meeting is on Tuesday at ten.",
+    "Could you rename the variable to user_count?",
+    "I moved to Lisbon in 2019 with two suitcases.",
+    "The build failed with an error in step three.",
+    "Our staging database runs on PostgreSQL 16.",
+    "Please add a column for the postal code.",
+    "She takes the 7:40 train to work.",
+    "There are three open problems in the queue: login, export and search.",
+    "The function has two missing arguments.",
+    "Set the timeout to thirty seconds and try again.",
+    "What was the name of the restaurant we talked about?",
+    "I usually have oatmeal for breakfast.",
+    "The report is due at the end of the month.",
+    "Use the REST API over HTTPS, not the CLI.",
+    "My sister works as a nurse in Leeds.",
+    "WARNING: the disk is 90 % full.",
+    "No, the second table lists prices per kilogram.",
+    "Okay, then let's take the second option.",
+    "Thanks, that works for me.",
+    "I'd like to know which version we use.",
+]
+DETAILS = "The job started at nine and wrote two files to the archive. Then it read the third one from the disk. "
+
+
+def estimate(text: str) -> Affect:
+    return LexiconEmotion().estimate([text])[0]
+
+
+def test_it_is_an_emotion_estimator() -> None:
+    assert isinstance(LexiconEmotion(), EmotionEstimator)
+
+
+@pytest.mark.parametrize("text", UPSET)
+def test_upset_texts_are_unpleasant_and_intense(text: str) -> None:
+    affect = estimate(text)
+    assert affect.valence < 0
+    assert affect.intensity > 0.5
+
+
+@pytest.mark.parametrize("text", ELATED)
+def test_elated_texts_are_pleasant_and_intense(text: str) -> None:
+    affect = estimate(text)
+    assert affect.valence > 0
+    assert affect.intensity > 0.5
+
+
+@pytest.mark.parametrize("text", CALM)
+def test_calm_texts_are_calm(text: str) -> None:
+    assert estimate(text).intensity < 0.3
+
+
+@pytest.mark.parametrize(
+    ("calmer", "livelier"),
+    [
+        ("That was a good idea.", "That was a good idea!"),
+        ("That was a good idea!", "That was a good idea!!!"),
+        ("That was a good idea.", "That was an extremely good idea."),
+        ("I want my good shoes back.", "I want my GOOD shoes back."),
+        ("Where is my order", "WHERE IS MY ORDER"),
+    ],
+)
+def test_emphasis_raises_arousal(calmer: str, livelier: str) -> None:
+    assert estimate(livelier).arousal > estimate(calmer).arousal
+
+
+@pytest.mark.parametrize(
+    ("text", "sign"),
+    [("I like it.", 1), ("I don't like it.", -1), ("I don’t like it.", -1), ("Not bad at all.", 1), ("No problem.", 0)],
+)
+def test_negation_turns_the_sign(text: str, sign: int) -> None:
+    valence = estimate(text).valence
+    assert (valence > 0) - (valence < 0) == sign
+
+
+def test_a_thank_you_is_pleasant_without_being_intense() -> None:
+    affect = estimate("Thank you, that helps.")
+    assert 0 < affect.intensity < 0.5
+
+
+def test_the_same_complaint_weighs_more_than_the_same_praise() -> None:
+    assert abs(estimate("It was a bad trip.").valence) > estimate("It was a good trip.").valence
+
+
+def test_length_alone_makes_no_text_intense() -> None:
+    sentence = "That is a good plan and I like the idea. "
+    assert estimate(sentence * 40).intensity == pytest.approx(estimate(sentence).intensity)
+
+
+def test_details_around_a_complaint_leave_it_noticeable() -> None:
+    complaint = "I am furious, you destroyed my horrible week's work. "
+    alone = estimate(complaint).valence
+    assert estimate(DETAILS + complaint + DETAILS).valence < alone / 5  # one sentence of five
+
+
+def test_a_long_text_is_read_at_its_beginning_and_its_end() -> None:
+    filler = DETAILS * (2 * READ_CHARS // len(DETAILS))
+    assert estimate("I hate this. " + filler).valence < 0
+    assert estimate(filler + " I hate this.").valence < 0
+    assert estimate(filler + "I hate this. " + filler) == Affect()
+
+
+@pytest.mark.parametrize("text", ["", " \n\t ", "…", "12 345", "\0", "\ud800", "日本語のテキスト。"])
+def test_texts_without_english_words_are_neutral(text: str) -> None:
+    assert estimate(text) == Affect()
+
+
+def test_one_affect_for_each_text_in_order() -> None:
+    first, second, third = LexiconEmotion().estimate([UPSET[0], "", ELATED[0]])
+    assert first.valence < 0 < third.valence
+    assert second == Affect()
+    assert LexiconEmotion().estimate([]) == []
+
+
+@settings(max_examples=50)
+@given(st.text(max_size=300) | st.lists(st.sampled_from([*UPSET, *ELATED, *CALM, "!!!", "\n", "😁"])).map(" ".join))
+def test_every_text_stays_within_the_ranges(text: str) -> None:
+    affect = estimate(text)
+    assert -1 <= affect.valence <= 1
+    assert 0 <= affect.arousal <= 1
+    assert affect.emotions is None
+
+
+@pytest.mark.parametrize("unit", ["not good ", "hate.\n", "!", "a", "😁", "😁 ", "but "])
+def test_time_is_bounded_whatever_the_text(unit: str) -> None:
+    text = unit * (1_000_000 // len(unit))
+    started = time.perf_counter()
+    estimate(text)
+    assert time.perf_counter() - started < 2  # takes 0.2 s at most; read whole, some of these would take hours
+
+
+def test_threads_may_share_one_estimator() -> None:
+    estimator, texts = LexiconEmotion(), [*UPSET, *ELATED, *CALM]
+    expected = estimator.estimate(texts)
+    lexicon._analyzer.cache_clear()
+    with ThreadPoolExecutor(8) as threads:
+        assert all(found == expected for found in threads.map(estimator.estimate, [texts] * 16))
+
+
+def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "vaderSentiment.vaderSentiment", None)
+    lexicon._analyzer.cache_clear()
+    with pytest.raises(TidalError, match="pip install vaderSentiment"):
+        LexiconEmotion().estimate(["Hello"])
+
+
+def test_the_library_is_imported_at_first_use_and_warns_of_nothing() -> None:
+    code = (
+        "import sys; from tidal_plugins.affect.lexicon import LexiconEmotion; estimator = LexiconEmotion(); "
+        "assert 'vaderSentiment' not in sys.modules and 'numpy' not in sys.modules; "
+        "assert estimator.estimate(['I love it'])[0].valence > 0"
+    )
+    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)

@@ -1,0 +1,102 @@
+"""The affect loop: exchanges move a durable state, which relaxes between them and colours recall [Tidal §3.4]."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from tidal_plugins.model.affect import Affect
+from tidal_plugins.model.clock import from_micros, hours_between, to_micros
+from tidal_plugins.model.entry import Scope
+from tidal_plugins.protocols import EmotionEstimator
+from tidal_plugins.scoring import affect as scoring
+from tidal_plugins.settings import AffectSettings
+from tidal_plugins.storage.base import Storage
+
+COLLECTION = "affect"
+KEY = "state"
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class AffectLoop:
+    """The affect state of each scope of a store. Without an estimator it stays at rest."""
+
+    storage: Storage
+    estimator: EmotionEstimator | None
+    settings: AffectSettings
+
+    def current(self, scope: Scope, now: datetime) -> Affect:
+        """Return the state as it is now."""
+        state, at = self._read(scope, now)
+        return self._relax(state, at, now)
+
+    def felt(self, scope: Scope, turn: str, now: datetime) -> Affect:
+        """Return what colours recall for a user's turn: the state, or the turn's own feeling where that is stirred.
+
+        A turn comes before the exchange that will move the state; waiting for it would leave the first outburst of
+        an upset user without any effect [Tidal §3.4: the weights are seeded on each perturbation].
+        """
+        state, own = self.current(scope, now), self.estimate([turn])[0]
+        return own if own.intensity > max(self.settings.threshold, state.intensity) else state
+
+    def estimate(self, texts: Sequence[str]) -> list[Affect]:
+        """Read how texts feel. An estimator that fails costs the mood, not the memory: it is logged."""
+        if self.estimator is None:
+            return [Affect()] * len(texts)
+        try:
+            return _checked(self.estimator.estimate(texts), len(texts))
+        except Exception as error:  # its message may hold the text, which belongs into no log
+            names = type(self.estimator).__name__, type(error).__name__
+            logger.warning("%s failed with %s; what was said counts as neutral", *names)
+            return [Affect()] * len(texts)
+
+    def advance(self, scope: Scope, user: Affect, agent: Affect, chars: tuple[int, int], at: datetime) -> Affect:
+        """Let an exchange move the state, and return the state after it. Call it inside a transaction.
+
+        ``chars`` are the lengths of the user's text and of the answer. An exchange from before the last one (an old
+        conversation that is imported late) has a state of its own and leaves the current one alone.
+        """
+        settings = self.settings
+        event = scoring.exchange(user, agent, *chars)
+        gain = scoring.gain(chars[1], rate=settings.rate, full_chars=settings.full_chars, least=settings.least)
+        state, last = self._read(scope, at)
+        if at < last:
+            return scoring.update(Affect(settings.baseline), event, gain)
+        after = scoring.update(self._relax(state, last, at), event, gain)
+        self.storage.write_document(scope, COLLECTION, KEY, _to_json(after, at))
+        return after
+
+    def _read(self, scope: Scope, now: datetime) -> tuple[Affect, datetime]:
+        document = self.storage.read_document(scope, COLLECTION, KEY)
+        return _from_json(document.value) if document else (Affect(self.settings.baseline), now)
+
+    def _relax(self, state: Affect, since: datetime, now: datetime) -> Affect:
+        hours = hours_between(since, now)
+        return scoring.relax(state, hours, half_life=self.settings.half_life, baseline=self.settings.baseline)
+
+
+def _checked(feelings: Sequence[Affect], count: int) -> list[Affect]:
+    """Raise ``ValueError`` for what no text can feel like, before it enters the state for good."""
+    feelings = list(feelings)
+    if len(feelings) != count:
+        raise ValueError(f"{len(feelings)} feelings for {count} texts")
+    for affect in feelings:
+        if not (-1 <= affect.valence <= 1 and 0 <= affect.arousal <= 1):
+            raise ValueError(f"{affect} is out of range")
+        if not all(0 <= strength <= 1 for strength in (affect.emotions or {}).values()):
+            raise ValueError(f"{affect} has emotions out of range")
+    return feelings
+
+
+def _to_json(state: Affect, at: datetime) -> dict[str, Any]:
+    emotions = dict(state.emotions) if state.emotions else None
+    return {"valence": state.valence, "arousal": state.arousal, "emotions": emotions, "at": to_micros(at)}
+
+
+def _from_json(value: dict[str, Any]) -> tuple[Affect, datetime]:
+    return Affect(value["valence"], value["arousal"], value["emotions"]), from_micros(value["at"])

@@ -1,0 +1,53 @@
+"""Decay, reinforcement, and what is left of an entry's strength [Tidal §2.4].
+
+Weights are at least 0 and dimensionless (1 is a new entry's); times and half-lives are in hours.
+"""
+
+import math
+
+
+def weight(w0: float, hours: float, half_life: float) -> float:
+    """What is left of ``w0`` after ``hours``: ``w0 · 2^(−hours / half_life)``, in [0, w0] [Tidal §2.4].
+
+    ``half_life`` is above 0. Negative hours (the clock went back) count as 0.
+    """
+    return w0 * math.exp2(-max(0.0, hours) / half_life)
+
+
+def half_life(
+    *, used: bool, intensity: float, warm: float, accessed: float, emotional: float, threshold: float
+) -> float:
+    """The longest half-life that applies to a warm entry, in hours [Tidal §2.4].
+
+    ``warm`` always does, ``accessed`` where the entry was used since it was stored, ``emotional`` where the intensity
+    at its creation (in [0, 1]) is above ``threshold``.
+    """
+    return max(warm, accessed if used else warm, emotional if intensity > threshold else warm)
+
+
+def hours_until(w0: float, floor: float, half_life: float) -> float:
+    """Hours until a weight falls to ``floor``: ``half_life · log2(w0 / floor)``, the inverse of :func:`weight`.
+
+    0 where it is there already, infinite where ``floor`` is 0 and never reached. It tells beforehand when an entry
+    turns cold or is archived [Tidal §2.4].
+    """
+    if w0 <= floor:
+        return 0.0
+    return half_life * (math.log2(w0) - math.log2(floor)) if floor > 0 else math.inf
+
+
+def strength(weight: float, lam: float) -> float:
+    """The factor by which decay dampens a score: ``(1 − λ) + λ · min(1, weight)``, in [1 − λ, 1].
+
+    λ in [0, 1] is how much decay matters: undamped (1), every month-old memory would sink below any fresh one. The
+    damping is ours; the weight is [Tidal §2.4].
+    """
+    return (1 - lam) + lam * min(1.0, weight)
+
+
+def reinforce(weight: float, amount: float, cap: float) -> float:
+    """The new w₀ of an entry that was used or surfaced: ``min(weight + amount, cap)`` [Tidal §2.4].
+
+    ``weight`` is what decay has left of it at that moment; the cap and the amounts are ours.
+    """
+    return min(weight + amount, cap)

@@ -40,7 +40,9 @@ class IngestionSettings(_Group):
     summary_chars: int = Field(320, ge=40)
     """Characters of an episode's summary."""
     batch: int = Field(64, gt=0)
-    """Texts that a bulk write embeds and commits together."""
+    """Notes or turns that a bulk write embeds and commits together."""
+    batch_chars: int = Field(20_000, gt=0)
+    """Characters after which a batch is closed sooner, so that long documents show progress too."""
 
 
 class DecaySettings(_Group):
@@ -94,14 +96,17 @@ class RecallSettings(_Group):
     """Taken off an assistant's answer: users come back mostly to what they said themselves."""
     sharpness: float = Field(5.0, gt=0)
     """Relevance falls to 1/e when the fused score falls by 1/sharpness, so that a factor moves near rivals only."""
-    importance: float = Field(0.0, ge=0, le=1)
-    """Share of the importance factor that counts."""
+    importance: float = Field(0.5, ge=0, le=1)
+    """Share of the importance factor that counts: half measures best or as good on every kind of conversation."""
     decay: float = Field(0.05, ge=0, le=1)
     """Share of an entry's strength that counts (λ); undamped, every month-old memory would sink below fresh ones."""
     alpha_calm: float = Field(0.7, ge=0, le=1)
-    """Share of meaning against feeling in the dual vector."""
+    """Share of meaning against feeling in the dual vector of the profile ``tidal``."""
     alpha_stirred: float = Field(0.3, ge=0, le=1)
     """The same above the affect threshold."""
+    feeling: float = Field(0.4, ge=0)
+    """What full likeness of feeling is worth in the profile ``balanced``, in cosine, times 1 − α: it decides between
+    memories that are about equally near, and cannot lift one that has nothing to do with the turn."""
     emotion: float = Field(0.3, ge=0, le=1)
     """Weight of the emotion vectors' cosine."""
 
@@ -114,10 +119,13 @@ class WhisperSettings(_Group):
     """Characters of the whole whisper, frame and preamble included."""
     least_words: int = Field(1, ge=0)
     """Words with a content that a turn needs before anything surfaces."""
-    bar: float = Field(0.44, ge=0)
-    """Nearness that a memory needs to surface. MiniLM gives unrelated texts cosines up to about .3."""
-    keywords: float = Field(0.12, ge=0)
+    bar: float = Field(0.46, ge=0)
+    """Nearness that a memory needs to surface: MiniLM gives unrelated texts cosines up to about .3. It keeps 91 % of
+    the questions that recall answers on LoCoMo, and is silent on 96 % of small talk and on what nobody spoke of."""
+    keywords: float = Field(0.25, ge=0)
     """How much the query's rare words in a memory help it over the bar."""
+    same: float = Field(0.985, ge=0, le=1.01)
+    """Cosine from which a memory says what the turn says."""
 
 
 class Settings(_Group):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from tidal_plugins.errors import InvalidScope
+from tidal_plugins.errors import InvalidInput, InvalidScope
 from tidal_plugins.model.affect import Affect
 
 Scope = tuple[str, ...]
@@ -68,6 +68,13 @@ class Entry:
     def citation(self) -> str:
         """How a text refers to this entry: by its episode where it has one, else by its own id."""
         return f"ep:{self.episode}" if self.episode else f"mem:{self.id}"
+
+
+def bare_id(citation: str) -> str:
+    """Return the id in a citation such as ``[ep:6k1m…]``; an id stays as it is."""
+    if not isinstance(citation, str):
+        raise InvalidInput(f"an id must be a string, got {citation!r}")
+    return citation.strip().strip("[]").removeprefix("ep:").removeprefix("mem:")
 
 
 def check_scope(scope: object) -> Scope:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal
 
@@ -39,6 +39,22 @@ class Message:
     at: datetime | None = None
 
 
+def turn(user: str | None, agent: str | None, tools: Sequence[ToolCall] = ()) -> tuple[Message, ...]:
+    """Return the messages of a simple turn: a question, the tools that ran, an answer."""
+    messages = [] if user is None else [Message("user", user)]
+    if tools:
+        calls = tuple(call if call.id else replace(call, id=f"call-{n}") for n, call in enumerate(tools, 1))
+        messages.append(Message("assistant", "", tool_calls=calls))
+        messages += [
+            Message("tool", call.result, tool_call_id=call.id, error=call.error)
+            for call in calls
+            if call.result is not None
+        ]
+    if agent is not None:
+        messages.append(Message("assistant", agent))
+    return tuple(messages)
+
+
 @dataclass(frozen=True, slots=True)
 class Exchange:
     """The messages of one turn, in order, with where and when it happened.
@@ -51,7 +67,7 @@ class Exchange:
     session: str | None = None
     id: str | None = None
     occurred_at: datetime | None = None
-    surfaced: tuple[str, ...] = ()
+    surfaced: Sequence[str] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
     @property

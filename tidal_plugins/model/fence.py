@@ -12,8 +12,15 @@ PREAMBLE = "Here's what it reminds me of:"
 OPEN = "<tidal-memory>"
 CLOSE = "</tidal-memory>"
 
-_FRAME = re.compile(re.escape(OPEN) + r".*?(?:" + re.escape(CLOSE) + r"\s*|\Z)", re.DOTALL)
-_BRACKETS = str.maketrans(dict.fromkeys("<＜﹤〈⟨", "‹") | dict.fromkeys(">＞﹥〉⟩", "›"))
+_LINES = 20  # at most in a whisper
+_FRAME = re.compile(
+    re.escape(f"{OPEN}\n{PREAMBLE}")
+    + rf"(?:(?:\n[^\n]*+){{0,{_LINES}}}?\n{re.escape(CLOSE)}\s*|(?:\n- \[(?:ep|mem):[^\n]*+)*+\n?)"
+)
+_SELECTORS = frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))  # a run of them spells anything
+_BRACKETS = str.maketrans(  # ASCII, full-width, small, angle, CJK and mathematical ones
+    dict.fromkeys("<\uff1c\ufe64\u2329\u3008\u27e8", "‹") | dict.fromkeys(">\uff1e\ufe65\u232a\u3009\u27e9", "›")
+)
 
 
 def frame(lines: list[str]) -> str:
@@ -28,9 +35,12 @@ def inert(text: str) -> str:
 
 
 def strip_frames(text: str) -> str:
-    """Return ``text`` without any frame of recalled memories in it; an unclosed frame reaches to the end."""
+    """Return ``text`` without any frame of recalled memories in it. One that was cut off goes as far as it reaches;
+    the marks alone, in somebody's own words, stay."""
     return _FRAME.sub("", text) if OPEN in text else text
 
 
 def _hidden(character: str) -> bool:
-    return not character.isspace() and unicodedata.category(character) in {"Cc", "Cf", "Co", "Cs"}
+    if character.isspace():
+        return False
+    return unicodedata.category(character) in {"Cc", "Cf", "Co", "Cs"} or character in _SELECTORS

@@ -1,0 +1,252 @@
+import time
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidal_plugins.ingestion.extract import BASE, RULES, importance, tags
+from tidal_plugins.scoring.text import STOP_WORDS
+
+# From what must be kept to what may go. Any sentence of a row matters more than any sentence two rows down.
+LADDER = (
+    (  # asked to be kept
+        "Please remember that I'm allergic to walnuts.",
+        "Don't forget: the parking permit runs out in March.",
+        "Keep in mind that the client wants invoices in Swiss francs.",
+        "From now on always reply in formal German.",
+        "For future reference, the spare key is with Mrs. Okafor next door.",
+        "Remember my anniversary is on 14 June.",
+        "Note that the staging server must never be rebooted on a Monday.",
+    ),
+    (  # decisions, preferences, requirements, errors and their resolution, facts of a life
+        "We decided to move the launch from April to June.",
+        "After the review the team agreed on PostgreSQL instead of MySQL.",
+        "I prefer window seats on long flights.",
+        "She really enjoys cold-water swimming.",
+        "My favourite composer is Clara Schumann.",
+        "I can't stand coriander in anything.",
+        "The export must finish in under ten minutes.",
+        "Our budget is 4,000 euros at most.",
+        "The nightly import failed with a TimeoutError.",
+        "The root cause was an expired certificate.",
+        "It turned out that two jobs wrote to the same file, and the lock fixed it.",
+        "I work as a paramedic in Leeds.",
+        "My daughter was born on 3 May 2019.",
+        "I'm vegetarian and my husband is diabetic.",
+        "My account number is 77213.",
+        "I have an appointment with the dentist next Tuesday.",
+        "I promised to send Ravi the contract by Friday.",
+    ),
+    (  # plain statements
+        "The lake was covered in mist when the boat came in.",
+        "There is a small shop behind the station that sells maps.",
+        "The second half of the film was slower than the first.",
+        "A heron was standing in the reeds the whole time.",
+        "The recipe uses coconut milk and lime.",
+    ),
+    (  # questions and reactions
+        "Could you tell me what that means?",
+        "What is the difference between the two?",
+        "Oh, that sounds like a lot of work.",
+        "Wow, that is really something!",
+        "Sounds great, looking forward to it!",
+        "Congratulations, well deserved!",
+    ),
+    (  # greetings, thanks and acknowledgements
+        "Hi there!",
+        "Hey, how are you?",
+        "Good morning, nice to see you!",
+        "Thanks so much!",
+        "You're welcome, have a great day!",
+        "Ok, got it.",
+        "Sure, go ahead.",
+        "Bye, talk to you later!",
+        "Haha, nice.",
+        "Yes please.",
+        "lol",
+    ),
+)
+
+
+def test_the_ladder_holds() -> None:
+    scores = [sorted((importance(text), text) for text in row) for row in LADDER]
+    for better, worse in zip(scores, scores[2:], strict=False):
+        assert better[0] > worse[-1]
+    for better, worse in pairwise(scores):
+        assert sum(score for score, _ in better) / len(better) > 1 + sum(score for score, _ in worse) / len(worse)
+
+
+@pytest.mark.parametrize("text", LADDER[0])
+def test_what_is_asked_to_be_kept_is_in_the_top_quarter(text: str) -> None:
+    assert importance(text) >= 8
+
+
+@pytest.mark.parametrize("text", LADDER[1])
+def test_what_tells_something_lasting_is_above_a_plain_statement(text: str) -> None:
+    assert BASE < importance(text) < 9
+
+
+@pytest.mark.parametrize("text", LADDER[2])
+def test_a_plain_statement_is_in_the_middle(text: str) -> None:
+    assert 4 <= importance(text) <= 5
+
+
+@pytest.mark.parametrize("text", LADDER[4])
+def test_small_talk_is_in_the_bottom_quarter(text: str) -> None:
+    assert importance(text) <= 3.25
+
+
+@pytest.mark.parametrize(
+    ("more", "less"),
+    [
+        ("Remember that I hate mushrooms.", "I hate mushrooms."),
+        ("Remember that we meet at noon.", "Do you remember that we met at noon?"),
+        ("I don't like crowded trains.", "The trains are crowded."),
+        ("Thanks! The fix was to raise the file limit.", "Thanks! That was quick."),
+        ("Hello! I live in Porto and teach chemistry.", "Hello! Lovely to meet you."),
+        ("It is important that the door stays shut.", "The door stays shut."),
+        ("The meeting is tomorrow at 9 am.", "The meeting was pleasant."),
+        ("The library opens at ten.", "Does the library open at ten?"),
+        ("KeyError in load_settings", "Everything went through"),
+        ("We chose the blue one.", "The blue one is over there."),
+        ("I’m allergic to penicillin", "I’m here"),
+        ("REMEMBER THAT THE GATE CODE IS 4410", "the gate is open"),
+        ("The mirror must be fixed.", "The mirror is a terror to clean."),
+    ],
+)
+def test_the_first_matters_more(more: str, less: str) -> None:
+    assert importance(more) > importance(less)
+
+
+def test_what_an_assistant_or_a_tool_says_matters_less() -> None:
+    text = "I prefer the smaller model for this task."
+    assert importance(text, role="user") == importance(text) > importance(text, role="assistant")
+    assert importance(text) > importance(text, role="tool")
+
+
+def test_thanks_within_a_report_are_no_small_talk() -> None:
+    report = (
+        "The pump in the cellar runs at half speed since the storm and the water stands above the second step. " * 2
+    )
+    assert importance(f"{report}Thanks!") > BASE - 1
+
+
+def test_a_long_text_is_not_important_because_it_is_long() -> None:
+    manual = "The error must be fixed by Monday. You should never use the old key. I prefer it. It was decided. " * 30
+    assert importance(manual) < importance("Please remember that I prefer the old key.")
+
+
+def test_the_rules_have_distinct_names_and_move_something() -> None:
+    assert len({rule.name for rule in RULES}) == len(RULES)
+    assert all(rule.delta for rule in RULES)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("I play jazz piano", {"jazz", "piano"}),
+        ("On Sunday we saw Priya Raman in New Delhi.", {"priya raman", "new delhi"}),
+        ("Marta called. I think Marta is right.", {"marta"}),
+        ("We flew over the Bay of Biscay with Conor O'Neill", {"bay of biscay", "conor o'neill"}),
+        ("NASA published it", {"nasa"}),
+        ("Look at src/report/build.py and config.yaml!", {"build.py", "config.yaml"}),
+        ("call calculate_tax_liability() from billing.core.ledger", {"calculate_tax_liability", "billing.core.ledger"}),
+        ("the parseConfig step raised KeyError", {"parseconfig", "keyerror"}),
+        ("pin numpy==1.26.4 for Python 3.11 here", {"numpy", "numpy 1.26.4"}),
+        ("It needs Python 3.11 and also Redis v7.2", {"redis", "redis v7.2"}),
+        ('the term "bounded context" and `git rebase`', {"bounded context", "git rebase"}),
+        ("my #GardenProject and #books", {"gardenproject", "books"}),
+        ("see https://www.example.org/a?b=1 or ask jo.lee@example.com", {"example.org", "jo.lee@example.com"}),
+        ("her well-known bakery", {"well-known", "bakery"}),
+        ("Überraschung in Zürich mit Élodie", {"zürich", "élodie"}),
+        ("東京でジャズを聴く", {"東京", "ジャズ"}),
+    ],
+)
+def test_tags_hold_terms_and_entities(text: str, expected: set[str]) -> None:
+    assert expected <= set(tags(text))
+
+
+@pytest.mark.parametrize(
+    "text", ["Thanks so much!", "I really think that we should go there again.", "😀!", "", "12 34"]
+)
+def test_talk_about_nothing_has_no_tags(text: str) -> None:
+    assert tags(text) == ()
+
+
+def test_the_first_word_of_a_sentence_is_no_name_by_itself() -> None:
+    assert tags("Yesterday Bruno went home. Later Bruno came back.") == ("bruno", "home")
+    assert "quarterly report" not in tags("Quarterly Report numbers rose")
+
+
+def test_a_capital_text_has_no_names() -> None:
+    assert "wet paint" not in tags("MIND THE WET PAINT")
+
+
+def test_words_that_repeat_come_first() -> None:
+    assert tags("a harp, a harp, a trombone and a flute")[0] == "harp"
+
+
+def test_parts_of_a_name_are_not_repeated() -> None:
+    assert tags("we met Priya Raman") == ("priya raman", "met")
+
+
+def test_tags_are_limited() -> None:
+    text = "copper iron nickel cobalt silver tungsten titanium chromium zinc lead"
+    assert len(tags(text)) == 8
+    assert tags(text, limit=3) == tags(text)[:3]
+    assert tags(text, limit=0) == ()
+
+
+@given(st.text(alphabet="aA bZ.é#\"`/_@=1'-漢カ\n", max_size=80) | st.text(max_size=80))
+def test_tags_are_lower_case_distinct_short_and_stable(text: str) -> None:
+    found = tags(text)
+    assert found == tags(text)
+    assert len(found) == len(set(found)) <= 8
+    assert all(0 < len(tag) <= 40 and tag == tag.strip() == tag.lower() and tag not in STOP_WORDS for tag in found)
+
+
+@given(st.text(max_size=120))
+def test_importance_is_in_range(text: str) -> None:
+    assert 1 <= importance(text) <= 10
+
+
+HOSTILE = (
+    "a",
+    " ok",
+    "?",
+    "a.",
+    "A ",
+    "Aa",
+    '"a',
+    "`",
+    "#a",
+    "a@",
+    "/a",
+    "1.",
+    "my ",
+    "i ",
+    "漢",
+    "_",
+    "=",
+    "remember ",
+    "\n",
+)
+
+
+@pytest.mark.parametrize("unit", HOSTILE)
+def test_a_hostile_megabyte_takes_linear_time(unit: str) -> None:
+    text = unit * (1_000_000 // len(unit)) + "!"
+    began = time.perf_counter()
+    importance(text)
+    tags(text)
+    assert time.perf_counter() - began < 2
+
+
+@pytest.mark.parametrize("unit", HOSTILE)
+def test_the_part_of_a_long_text_that_is_read_takes_linear_time(unit: str) -> None:
+    text = unit * (8_000 // len(unit))
+    began = time.perf_counter()
+    importance(text)
+    tags(text)
+    assert time.perf_counter() - began < 0.5

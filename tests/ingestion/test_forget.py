@@ -1,0 +1,102 @@
+"""Forgetting while others write."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tidal_plugins import HashingEmbedder, Message, NotFound, Settings, TidalMemory
+from tidal_plugins.storage.base import Where
+from tidal_plugins.storage.sqlite import SQLiteStorage
+
+
+class Pausing(HashingEmbedder):
+    """Lets a test act between the reading and the writing of an operation."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.act: Any = None
+
+    def embed(self, texts: Any) -> Any:
+        act, self.act = self.act, None
+        if act:
+            act()
+        return super().embed(texts)
+
+
+def test_a_turn_that_grows_meanwhile_is_blanked_as_it_then_is(open_memory: Any) -> None:
+    embedder = Pausing()
+    memory, other = open_memory(embedder=embedder), open_memory()
+    asked = Message("user", "my pin is 4711", id="u")
+    episode = other.record(messages=[asked, Message("assistant", "One moment.", id="a")])
+    embedder.act = lambda: other.record(messages=[asked, Message("assistant", "There.", id="b")], id="u")
+    assert memory.forget(episode.entries[0]) == 1
+    assert [m.text for m in memory.episode(episode.id).messages] == ["[forgotten]", "One moment.", "There."]
+
+
+def test_an_episode_that_grows_meanwhile_goes_whole(open_memory: Any) -> None:
+    embedder = Pausing()
+    memory, other = open_memory(embedder=embedder), open_memory()
+    asked = Message("user", "my pin is 4711", id="u")
+    episode = other.record(messages=[asked])
+    note = other.record(
+        messages=[Message("user", "x", id="v"), Message("assistant", "blanked, so that texts are embedded", id="w")]
+    )
+    embedder.act = lambda: other.record(messages=[asked, Message("assistant", "There.", id="b")])
+    assert memory.forget(episode.id, note.entries[0]) == 4
+    assert [kept.id for kept in memory.episodes()] == [note.id]
+    assert not [hit for hit in memory.recall("There. pin 4711") if hit.entry.episode == episode.id]
+
+
+def test_a_turn_forgotten_while_it_is_recorded_again_stays_forgotten(open_memory: Any) -> None:
+    embedder = Pausing()
+    memory, other = open_memory(embedder=embedder), open_memory()
+    asked = Message("user", "my pin is 4711", id="u")
+    episode = other.record(messages=[asked])
+    embedder.act = lambda: other.forget(episode.id)
+    memory.record(messages=[asked, Message("assistant", "There.", id="b")])
+    with pytest.raises(NotFound):
+        memory.episode(episode.id)
+    assert memory.episodes() == []
+
+
+def test_forgetting_and_recording_at_once_leaves_no_entry_without_its_episode(memory: TidalMemory) -> None:
+    start = threading.Barrier(2)
+
+    def write() -> None:
+        start.wait()
+        for n in range(40):
+            memory.record(f"turn {n}", "ok", session="s", id=str(n))
+
+    def wipe() -> None:
+        start.wait()
+        for _ in range(8):
+            memory.forget(session="s")
+
+    with ThreadPoolExecutor(2) as pool:
+        for done in [pool.submit(write), pool.submit(wipe)]:
+            done.result()
+    kept = {episode.id: set(episode.entries) for episode in memory.episodes()}
+    for hit in memory.recall("turn ok", limit=200):
+        assert hit.entry.episode
+        assert hit.id in kept[hit.entry.episode]
+
+
+def test_bytes_that_a_reader_holds_are_reported_and_go_when_the_memory_is_closed(
+    open_memory: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    memory = open_memory(settings=Settings(storage={"busy_timeout": 0.1}))
+    episode = memory.record("my pin is xylophone", "ok")
+    reader = SQLiteStorage(tmp_path / "agent.db")
+    with reader.snapshot():
+        assert reader.count(memory.scope, Where()) == 3
+        assert memory.forget(episode.id) == 3
+    assert "reader" in caplog.text
+    assert "xylophone" not in caplog.text
+    reader.close()
+    memory.close()
+    assert not [file for file in tmp_path.iterdir() if b"xylophone" in file.read_bytes()]

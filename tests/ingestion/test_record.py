@@ -1,0 +1,174 @@
+"""What recording does beyond what the memory's own tests show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tidal_plugins import Affect, Exchange, HashingEmbedder, Message, TidalMemory, ToolCall
+from tidal_plugins.ingestion.episodes import from_entry, summary, to_entry
+from tidal_plugins.ingestion.writer import derive_id
+from tidal_plugins.model.episode import Episode
+from tidal_plugins.testing import HERE, NOON, FrozenClock
+
+
+def episode(**fields: Any) -> Episode:
+    return Episode("e1", HERE, (), "", NOON, NOON, **fields)
+
+
+def test_an_episode_survives_its_row() -> None:
+    full = episode(
+        session="s", turn=3, entries=("x",), surfaced=("y",), metadata={"a": [1]},
+    )  # fmt: skip
+    call = ToolCall("t", {"a": [1, {"b": None}]}, "c", "result", True)
+    messages = (
+        Message("user", "question", "m1", "Ann", at=NOON),
+        Message("assistant", "", "m2", None, (call, ToolCall("u"))),
+        Message("tool", "", "m3", tool_call_id="c", error=True),
+    )
+    for kept in (full, Episode("e1", HERE, messages, "summary", NOON, NOON)):
+        assert from_entry(to_entry(kept)) == kept
+
+
+@pytest.mark.parametrize(
+    ("messages", "expected"),
+    [
+        ([Message("user", "Hello."), Message("assistant", "Hi.")], "Hello. → Hi."),
+        ([Message("user", "Hello.")], "Hello."),
+        ([Message("assistant", "Good\n\nmorning.")], "Good morning."),
+        ([Message("tool", "output")], ""),
+        (
+            [Message("user", "Go."), Message("assistant", "", tool_calls=(ToolCall("a"), ToolCall("b"), ToolCall("a"))),
+             Message("assistant", "Done.")],
+            "Go. → [a, b] Done.",
+        ),
+        ([Message("user", "Go."), Message("assistant", "", tool_calls=(ToolCall("a"),))], "Go. → [a]"),
+    ],
+)  # fmt: skip
+def test_a_summary_tells_question_tools_and_answer(messages: list[Message], expected: str) -> None:
+    assert summary(messages, 320) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "word " * 500,
+        "x" * 5000,
+        " " + "x" * 5000,
+        "\n\n" + "x" * 400 + " y" * 100,
+        "One. " * 200,
+        "東京。" * 300,
+        " \n ",
+    ],
+)
+@pytest.mark.parametrize("most", [40, 41, 320])
+def test_a_summary_stays_within_its_length(text: str, most: int) -> None:
+    calls = tuple(ToolCall(f"tool{n}" * 5) for n in range(20))
+    for messages in (
+        [Message("user", text)],
+        [Message("assistant", text)],
+        [Message("user", text), Message("assistant", text)],
+        [Message("user", text), Message("assistant", "", tool_calls=calls), Message("assistant", text)],
+        [Message("user", "Short."), Message("assistant", text, tool_calls=calls)],
+    ):
+        made = summary(messages, most)
+        assert len(made) <= most
+        assert made == made.strip()
+
+
+def test_ids_depend_on_every_part_and_nothing_else() -> None:
+    parts: list[tuple[Any, ...]] = [
+        (("a",), "b", "c"), (("a", "b"), "c"), (("a",), "b\0c"), (("a",), "bc"),
+        (("a",), "b", None), (("a",), "b", "None"), (("a",), None, "b"), (("a",), "", "b"),
+    ]  # fmt: skip
+    ids = {derive_id(*part) for part in parts}
+    assert len(ids) == len(parts)
+    assert ids == {derive_id(*part) for part in parts}
+    assert all(len(id_) == 13 and id_.isalnum() for id_ in ids)
+    assert derive_id(("a",), "\ud800") != derive_id(("a",), "\ufffd")
+
+
+def test_a_session_called_none_is_not_no_session(memory: TidalMemory) -> None:
+    assert memory.record("x", id="1", session="None").id != memory.record("x", id="1").id
+
+
+def test_entries_know_who_said_them_where_and_when(memory: TidalMemory) -> None:
+    at = NOON - timedelta(days=2)
+    said = (Message("user", "jazz", "m1", "Ann", at=at + timedelta(hours=1)), Message("assistant", "yes", "m2"))
+    [kept] = memory.record_many([Exchange(said, "s", occurred_at=at, metadata={"lang": "en"})])
+    user, agent = (memory.get(id_) for id_ in kept.entries)
+    assert (user.kind, user.speaker, user.role, user.channel) == ("conversation", "Ann", "user", "user")
+    assert (agent.speaker, agent.role, agent.channel, agent.position) == (None, "assistant", "agent", 1)
+    assert (user.occurred_at, agent.occurred_at) == (at + timedelta(hours=1), at + timedelta(microseconds=1))
+    assert user.recorded_at == agent.recorded_at == NOON
+    assert user.episode == agent.episode == kept.id
+    assert user.citation == kept.citation
+    assert user.metadata == {"lang": "en", "message": "m1"}
+
+
+def test_an_entry_holds_the_mood_after_its_exchange(memory: TidalMemory) -> None:
+    kept = memory.record("I love this wonderful, great day!!!", "So do I, it is lovely! " * 20)
+    assert memory.affect.valence > 0.1
+    assert {memory.get(id_).affect for id_ in kept.entries} == {memory.affect}
+
+
+def test_a_turn_from_the_future_does_not_stop_the_mood(memory: TidalMemory) -> None:
+    memory.record("hello", "hi", occurred_at=NOON + timedelta(days=3650))
+    memory.record("I love this wonderful, great day!!!", "So do I, it is lovely! " * 20)
+    assert memory.affect.valence > 0.1
+
+
+def test_what_is_known_is_not_embedded_again(open_memory: Any) -> None:
+    embedded: list[str] = []
+
+    class Counting(HashingEmbedder):
+        def embed(self, texts: Sequence[str]) -> Any:
+            embedded.extend(texts)
+            return super().embed(texts)
+
+    memory = open_memory(embedder=Counting())
+    turn = Exchange((Message("user", "hello there", "m1"),))
+    memory.record_many([turn] * 3)
+    assert embedded == ["hello there"] * 2  # the summary's and the message's own
+    memory.record_many([turn])
+    memory.remember("a note")
+    memory.remember("a note")
+    assert embedded == ["hello there"] * 2 + ["a note"]
+
+
+def test_many_exchanges_of_one_turn_are_one_episode(memory: TidalMemory) -> None:
+    parts = [Exchange((Message(role, f"part {n}", f"m{n}"),), "s", "t") for n, role in enumerate(("user", "assistant"))]  # type: ignore[arg-type]
+    first, second = memory.record_many(parts)
+    assert first == second
+    assert memory.episodes() == [first]
+    assert [m.text for m in first.messages] == ["part 0", "part 1"]
+
+
+def test_a_bulk_import_walks_through_the_moods(memory: TidalMemory, clock: FrozenClock) -> None:
+    glad, sad = "I love this wonderful, great day!!!", "I hate this horrible, terrible day!!!"
+    year = [NOON - timedelta(days=365), NOON - timedelta(days=364)]
+    first, second = memory.record_many(
+        [
+            Exchange((Message("user", text), Message("assistant", text * 12)), "old", None, at)
+            for text, at in zip((glad, sad), year, strict=True)
+        ]
+    )
+    moods = [memory.get(kept.entries[0]).affect for kept in (first, second)]
+    assert moods[0]
+    assert moods[1]
+    assert moods[0].valence > 0.2
+    assert moods[1].valence < -0.2
+    assert memory.affect.intensity < 1e-6
+    assert memory.affect != Affect(1.0)
+
+
+def test_framed_text_alone_is_nothing_to_record(memory: TidalMemory) -> None:
+    memory.remember("jazz piano lessons")
+    whispered = str(memory.whisper("jazz piano lessons"))
+    episode = memory.record(whispered, "Hello.")
+    assert [memory.get(id_).text for id_ in episode.entries] == ["Hello."]
+    with pytest.raises(ValueError, match="at least one message with a text"):
+        memory.record(whispered)

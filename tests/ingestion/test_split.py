@@ -1,0 +1,188 @@
+import time
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidal_plugins.errors import InvalidInput
+from tidal_plugins.ingestion.split import Span, count_words, split
+
+GUIDE = """\
+Some words before any heading, to open the guide.
+
+# Install
+
+## macOS
+Use the package manager. It takes a minute. Then open a new shell.
+
+```sh
+# this is no heading
+brew install tide
+```
+
+## Linux ##
+- apt install tide
+- dnf install tide
+- pacman -S tide
+
+Usage
+=====
+Start it once. It runs until the machine stops.
+
+Options
+-------
+There are none so far, which keeps the manual short.
+"""
+
+
+def pieces(text: str, max_words: int) -> list[str]:
+    return [text[span.start : span.end] for span in split(text, max_words=max_words)]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", 0),
+        ("three plain words", 3),
+        ("爵士音楽", 2),
+        ("爵士\u3000音楽", 2),
+        ("爵士音楽 and rock", 4),
+        ("สวัสดี", 3),
+        ("한국어를 배워요", 2),
+        ("x" * 20, 1),
+        ("x" * 21, 2),
+        ("x" * 1000, 50),
+    ],
+)
+def test_words_are_counted_in_every_script(text: str, words: int) -> None:
+    assert count_words(text) == words
+
+
+def test_a_short_text_is_one_span() -> None:
+    assert split(" # Title\n\nTwo words \n", max_words=20) == [Span(1, 19)]
+
+
+@pytest.mark.parametrize("text", ["", " \n\t "])
+def test_nothing_gives_no_span(text: str) -> None:
+    assert split(text, max_words=5) == []
+
+
+def test_a_limit_below_one_word_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="max_words"):
+        split("text", max_words=0)
+
+
+def test_sections_carry_the_path_of_their_headings() -> None:
+    spans = split(GUIDE, max_words=40)
+    assert [span.heading for span in spans] == [
+        "",
+        "Install > macOS",
+        "Install > Linux",
+        "Usage",
+        "Usage > Options",
+    ]
+    assert GUIDE[spans[1].start :].startswith("# Install")
+    assert GUIDE[spans[3].start :].startswith("Usage\n=====")
+
+
+def test_a_hash_inside_a_code_block_is_no_heading_even_when_the_block_is_cut() -> None:
+    text = "# Real\n\n~~~\n" + "# not one\nrun it\n" * 30 + "~~~\n\nafter"
+    assert {span.heading for span in split(text, max_words=20)} == {"Real"}
+
+
+def test_a_code_block_that_is_never_closed_reaches_to_the_end() -> None:
+    text = "word " * 20 + "\n```\n" + "# code\n" * 20
+    assert {span.heading for span in split(text, max_words=15)} == {""}
+
+
+def test_a_hash_in_a_language_name_stays_in_the_heading() -> None:
+    text = "# Using C#\n" + "word " * 30 + "\n## Closed ##\n" + "word " * 30
+    assert [span.heading for span in split(text, max_words=40)] == ["Using C#", "Using C# > Closed"]
+
+
+@pytest.mark.parametrize("rule", ["--", "- - -", "| --- |"])
+def test_lines_that_only_look_like_an_underline_make_no_heading(rule: str) -> None:
+    text = f"Kind regards\n{rule}\n" + "word " * 40
+    assert {span.heading for span in split(text, max_words=20)} == {""}
+
+
+def test_paragraphs_are_packed_and_not_cut_while_they_fit() -> None:
+    paragraphs = ["one two three four", "five six seven eight", "nine ten eleven twelve"]
+    assert pieces("\n\n".join(paragraphs) + "\n\n" + "x " * 20, 8)[:2] == ["\n\n".join(paragraphs[:2]), paragraphs[2]]
+
+
+def test_list_items_stay_whole() -> None:
+    items = [f"- item number {n} of the list" for n in range(12)]
+    assert all(piece.startswith("- item") for piece in pieces("\n".join(items), 16))
+
+
+def test_a_long_paragraph_is_cut_between_sentences() -> None:
+    text = "We paid 3.50 for it, e.g. at the fair. " * 20
+    assert all(piece.endswith("fair.") for piece in pieces(text, 25))
+
+
+def test_a_long_code_block_is_cut_between_lines() -> None:
+    line = "value = compute(first, second)"
+    text = "```\n" + f"{line}\n" * 40 + "```"
+    assert all(part.strip("`\n").splitlines()[-1] == line for part in pieces(text, 20))
+
+
+def test_a_sentence_without_end_is_cut_between_words() -> None:
+    assert pieces("word " * 100, 20) == [" ".join(["word"] * 20)] * 5
+
+
+def test_a_run_without_spaces_is_cut_between_characters() -> None:
+    assert [len(piece) for piece in pieces("x" * 1000, 20)] == [400, 400, 200]
+    assert {len(piece) for piece in pieces("漢" * 1000, 20)} == {40}
+
+
+@pytest.mark.parametrize(("tail", "last"), [(4, 24), (6, 6)])
+def test_a_few_last_words_join_the_piece_before_when_they_fit(tail: int, last: int) -> None:
+    text = "word " * (60 + tail)
+    assert count_words(pieces(text, 20)[-1]) == last
+
+
+def test_a_section_of_few_words_keeps_its_own_heading() -> None:
+    text = "# Long\n" + "word " * 30 + "\n# Licence\nFree"
+    assert [span.heading for span in split(text, max_words=25)][-1] == "Licence"
+
+
+PARTS = (
+    *("# A", "## B ##", "Title\n===", "```", "~~~", "- item one", "1. first", "---", "| a | b |", "> quote", "x" * 50),
+    *("\n", "\n\n", " ", "\t", "\r\n", "\u3000", "\x85", "word", "Some text. ", "漢字。", "e.g. ", "...", "สวัสดี"),
+)
+markdown = st.lists(st.sampled_from(PARTS), max_size=40).map("".join)
+
+
+@given(markdown | st.text(max_size=200), st.integers(1, 30))
+def test_spans_are_ordered_trimmed_bounded_and_cover_everything(text: str, max_words: int) -> None:
+    spans = split(text, max_words=max_words)
+    assert all(text[span.start : span.end] == text[span.start : span.end].strip() != "" for span in spans)
+    assert all(before.end <= after.start for before, after in pairwise(spans))
+    assert "".join("".join(text[span.start : span.end] for span in spans).split()) == "".join(text.split())
+    assert all(count_words(text[span.start : span.end]) <= max_words * 1.25 for span in spans)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["x", "漢", "漢a", "\n", ". ", "- a\n", "# a\n", "```\nx\n", "`", "ab\n---\n\n", '."', " \n", "1. ", "\t```x`\n"],
+)
+def test_hostile_text_takes_linear_time(unit: str) -> None:
+    began = time.perf_counter()
+    split(unit * (200_000 // len(unit)) + "a b " * 200, max_words=120)
+    assert time.perf_counter() - began < 3
+
+
+def test_a_megabyte_without_white_space_is_split_quickly() -> None:
+    began = time.perf_counter()
+    assert len(split("x" * 1_000_000, max_words=120)) == 417
+    assert time.perf_counter() - began < 3
+
+
+def test_a_megabyte_of_prose_is_split_quickly() -> None:
+    paragraph = "We walked to the harbour on Sunday. It was warm, and the boats were out! " * 5
+    text = f"{paragraph}\n\n" * (1_000_000 // len(paragraph))
+    began = time.perf_counter()
+    assert len(split(text, max_words=120)) > 1000
+    assert time.perf_counter() - began < 3

@@ -1,0 +1,105 @@
+"""Forks processes that use a memory, on orders from a test, and kills them at a given moment.
+
+It never opens a memory itself. Orders come as JSON lines: ``{"tasks": [...], "after": seconds or null,
+"opened": whether the seconds count from when the memories were open}``; the answer is a JSON line with what each
+process acknowledged.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+
+from tidal_plugins import Exchange, HashingEmbedder, LexiconEmotion, Message, Note, Settings, TidalMemory, ToolCall
+
+Acknowledge = Callable[[str], None]
+OPENED = b"opened\n"
+
+
+def record_forever(memory: TidalMemory, name: str, acknowledge: Acknowledge) -> None:
+    """Each turn is interrupted once, as an agent is that waits for an approval."""
+    number = 0
+    while True:
+        word, number = f"{name}q{number}", number + 1
+        call = ToolCall("look", {"for": word}, id="c", result=f"found {word}")
+        memory.record(f"seek {word}", session="s", id=word)
+        acknowledge(memory.record(f"seek {word}", f"seek it here: {word}", tools=[call], session="s", id=word).id)
+
+
+def record_some(memory: TidalMemory, name: str, acknowledge: Acknowledge) -> None:
+    for number in range(25):
+        shared = memory.record_many([Exchange((Message("user", f"both say {number}", id=f"both{number}"),), "s")])
+        own = memory.record(f"{name} says {number}", "ok", session="s")
+        acknowledge(shared[0].id)
+        acknowledge(own.id)
+
+
+def import_all(memory: TidalMemory, name: str, acknowledge: Acknowledge) -> None:
+    memory.remember(notes(), progress=lambda done, of: acknowledge(f"notes {done}"))
+    memory.record_many(turns(), progress=lambda done, of: acknowledge(f"turns {done}"))
+
+
+def notes() -> list[Note]:
+    return [Note(f"note number {n}", source="bulk") for n in range(60)]
+
+
+def turns() -> list[Exchange]:
+    return [Exchange((Message("user", f"old question {n}"),), "bulk", f"old{n}") for n in range(60)]
+
+
+def open_memory(path: str) -> TidalMemory:
+    return TidalMemory(path, embedder=HashingEmbedder(), settings=Settings(ingestion={"batch": 8}))
+
+
+def fork(task: str, path: str, name: str) -> tuple[int, int]:
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid:
+        os.close(writing)
+        return pid, reading
+    try:
+        with open_memory(path) as memory:
+            os.write(writing, OPENED)
+            globals()[task](memory, name, lambda what: os.write(writing, f"{what}\n".encode()))
+        os._exit(0)
+    except BaseException as error:
+        os.write(writing, f"failed: {error!r}\n".encode())
+        os._exit(1)
+
+
+def finish(pid: int, reading: int) -> list[str]:
+    with os.fdopen(reading) as pipe:
+        said = pipe.read().splitlines()
+    os.waitpid(pid, 0)
+    return [line for line in said if line != "opened"]
+
+
+def warm_up() -> None:
+    """Import what is imported when first used, so that the processes forked need not."""
+    import apsw  # noqa: F401
+    import sqlite_vec  # noqa: F401
+
+    LexiconEmotion().estimate(["hello"])
+    HashingEmbedder().embed(["hello"])
+
+
+def main() -> None:
+    warm_up()
+    for line in sys.stdin:
+        order = json.loads(line)
+        children = [fork(*task) for task in order["tasks"]]
+        if order["opened"]:
+            assert all(os.read(reading, len(OPENED)) == OPENED for _, reading in children)
+        if order["after"] is not None:
+            time.sleep(order["after"])
+            for pid, _ in children:
+                os.kill(pid, signal.SIGKILL)
+        print(json.dumps([finish(*child) for child in children]), flush=True)
+
+
+if __name__ == "__main__":
+    main()

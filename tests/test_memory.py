@@ -1,0 +1,618 @@
+"""What users do with a memory, at the door they use."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tidal_plugins import (
+    Affect,
+    Closed,
+    Exchange,
+    HashingEmbedder,
+    InvalidInput,
+    Message,
+    Note,
+    NotFound,
+    SentenceTransformerEmbedder,
+    Settings,
+    TidalMemory,
+    ToolCall,
+)
+from tidal_plugins.testing import NOON, FrozenClock
+
+WEATHER = ToolCall("weather", {"city": "Oslo", "days": [1, 2]}, id="c1", result="-3 °C")
+BROKEN = ToolCall("mail", {"to": "ann@example.org"}, id="c2", result="timeout", error=True)
+
+
+def turn(number: int, session: str | None = "s") -> Exchange:
+    said = (
+        Message("user", f"question {number}", id=f"u{number}"),
+        Message("assistant", f"answer {number}", id=f"a{number}"),
+    )
+    return Exchange(said, session)
+
+
+def texts(hits: Any) -> list[str]:
+    return [hit.text for hit in hits]
+
+
+def stored(memory: TidalMemory) -> tuple[int, int]:
+    """How many episodes and conversation entries the scope holds."""
+    episodes = memory.episodes()
+    return len(episodes), sum(len(episode.entries) for episode in episodes)
+
+
+# record
+
+
+def test_a_turn_is_kept_verbatim(memory: TidalMemory) -> None:
+    text = "  I play «jazz» piano.\n\n\tEvery day! 🎹 東京 \u202e "
+    episode = memory.record(text, "Noted.", session="s1", id="t1", metadata={"a": [1, None]}, surfaced=["m1"])
+    assert memory.episode(episode.id) == memory.episode(f"[{episode.citation}]") == episode
+    assert (episode.query, episode.answer, episode.session, episode.turn) == (text, "Noted.", "s1", 1)
+    assert (episode.metadata, episode.surfaced, episode.scope) == ({"a": [1, None]}, ("m1",), ("default",))
+    assert episode.recorded_at == episode.occurred_at == NOON
+    assert [memory.get(id_).text for id_ in episode.entries] == [text, "Noted."]
+
+
+def test_tool_calls_keep_arguments_results_errors_and_order(memory: TidalMemory) -> None:
+    unanswered = ToolCall("search", {})
+    episode = memory.record("weather?", "Cold.", tools=[WEATHER, BROKEN, unanswered])
+    assert memory.episode(episode.id).tool_calls == (WEATHER, BROKEN, ToolCall("search", {}, id="call-3"))
+    assert [m.role for m in episode.messages] == ["user", "assistant", "tool", "tool", "assistant"]
+    assert memory.episodes(tool="mail") == [episode]
+    assert memory.episodes(tool="mai") == []
+
+
+def test_messages_between_question_and_answer_are_the_reasoning(memory: TidalMemory) -> None:
+    messages = [
+        Message("user", "weather?"),
+        Message("assistant", "I shall look.", tool_calls=(ToolCall("weather", {"city": "Oslo"}, id="c1"),)),
+        Message("tool", "-3 °C", tool_call_id="c1"),
+        Message("assistant", "Cold."),
+    ]
+    episode = memory.record(messages=messages)
+    assert [m.text for m in episode.reasoning] == ["I shall look."]
+    assert episode.answer == "Cold."
+    assert episode.tool_calls[0].result == "-3 °C"
+    assert texts(memory.recall("look", kinds={"conversation"}))[0] == "I shall look."
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\n"])
+def test_a_tool_that_printed_nothing_and_a_model_that_only_called_are_no_error(memory: TidalMemory, blank: str) -> None:
+    call = ToolCall("run", {"command": "true"}, id="c1")
+    messages = [
+        Message("user", "run it"),
+        Message("assistant", blank, tool_calls=(call,)),
+        Message("tool", blank, tool_call_id="c1"),
+        Message("assistant", "Done."),
+    ]
+    episode = memory.record(messages=messages)
+    assert [m.text for m in memory.episode(episode.id).messages] == ["run it", blank, blank, "Done."]
+    assert len(episode.entries) == 2
+    assert memory.record("x", "y", tools=[ToolCall("run", result=blank)]).tool_calls[0].result == blank
+
+
+def test_a_turn_recorded_again_under_its_id_is_one_episode(memory: TidalMemory) -> None:
+    first = memory.record("hello there", "hi", id="t1", session="s")
+    again = memory.record("hello there", "another answer", id="t1", session="s", metadata={"x": 1}, surfaced=["m"])
+    assert memory.episodes() == [first]
+    assert again.messages == first.messages
+    assert memory.record("hello there", "hi", id="t1", session="other").id != first.id
+    assert memory.episode_id("t1", session="s") == first.id
+
+
+def test_a_turn_recorded_again_with_its_message_ids_is_one_episode(memory: TidalMemory) -> None:
+    first = memory.record_many([turn(1)])
+    assert memory.record_many([turn(1), turn(1)]) == first * 2
+    assert stored(memory) == (1, 2)
+
+
+def test_a_turn_without_ids_is_a_new_one_each_time(memory: TidalMemory) -> None:
+    assert memory.record("hello", "hi").id != memory.record("hello", "hi").id
+    assert stored(memory) == (2, 4)
+
+
+def test_a_turn_that_goes_on_after_an_interrupt_stays_one_episode_and_gains_what_is_new(
+    memory: TidalMemory, clock: FrozenClock
+) -> None:
+    call = ToolCall("pay", {"sum": 10}, id="c1")
+    asked = [Message("user", "pay the bill", id="u"), Message("assistant", "May I?", id="a", tool_calls=(call,))]
+    before = memory.record(messages=asked, session="s")
+    old = [memory.get(id_) for id_ in before.entries]
+    clock.advance(hours=2)
+    rest = [Message("tool", "paid", id="t", tool_call_id="c1"), Message("assistant", "The bill is paid.", id="b")]
+    after = memory.record(messages=[*asked, *rest], session="s")
+    assert memory.episodes() == [after]
+    assert (after.id, after.turn, after.occurred_at, after.recorded_at) == (before.id, 1, NOON, NOON)
+    assert [m.id for m in after.messages] == ["u", "a", "t", "b"]
+    assert [memory.get(id_) for id_ in after.entries[:2]] == old
+    assert [memory.get(id_).text for id_ in after.entries] == ["pay the bill", "May I?", "The bill is paid."]
+    assert after.tool_calls[0].result == "paid"
+    assert "The bill is paid." in after.summary
+    assert memory.record(messages=rest[1:], id="u", session="s") == after
+
+
+def test_turns_count_within_their_session_in_the_order_recorded(memory: TidalMemory) -> None:
+    assert [memory.record(f"a{n}", session="a").turn for n in range(3)] == [1, 2, 3]
+    assert memory.record("b", session="b").turn == 1
+    assert memory.record("none").turn == 0
+    assert memory.record("long ago", session="a", occurred_at=NOON - timedelta(days=900)).turn == 4
+    assert memory.record("after", session="a").turn == 5
+    memory.forget(memory.episodes(session="a")[-1].id)
+    assert memory.record("and on", session="a").turn == 6
+    assert memory.scoped("other").record("x", session="a").turn == 1
+
+
+def test_recording_stays_quick_in_a_long_session(memory: TidalMemory) -> None:
+    many = [turn(n) for n in range(1, 601)]
+    assert [episode.turn for episode in memory.record_many(many)] == list(range(1, 601))
+
+
+def test_episodes_are_listed_by_time_session_and_limit(memory: TidalMemory) -> None:
+    for hour in (3, 1, 2):
+        memory.record(f"at {hour}", session="odd" if hour % 2 else "even", occurred_at=NOON + timedelta(hours=hour))
+    assert [e.query for e in memory.episodes()] == ["at 1", "at 2", "at 3"]
+    assert [e.query for e in memory.episodes(newest_first=True, limit=2)] == ["at 3", "at 2"]
+    assert [e.query for e in memory.episodes(session="odd")] == ["at 1", "at 3"]
+    since, until = NOON + timedelta(hours=2), NOON + timedelta(hours=3)
+    assert [e.query for e in memory.episodes(since=since, until=until)] == ["at 2"]
+    assert memory.episodes(session="nobody") == []
+
+
+def test_an_episode_is_found_by_the_meaning_of_its_summary(memory: TidalMemory) -> None:
+    episode = memory.record("How is the weather in Oslo?", "Minus three degrees.", tools=[WEATHER])
+    memory.record("Who wrote Hamlet?", "Shakespeare.")
+    best = memory.recall("weather in Oslo", kinds={"episode"})[0]
+    assert best.id == episode.id
+    assert best.text == episode.summary == "How is the weather in Oslo? → [weather] Minus three degrees."
+    assert all(hit.entry.kind != "episode" for hit in memory.recall("weather in Oslo"))
+
+
+def test_what_a_whisper_injected_is_not_recorded(memory: TidalMemory) -> None:
+    memory.record("I play jazz piano every evening", "Noted.")
+    whisper = memory.whisper("jazz piano in the evening")
+    assert whisper
+    episode = memory.record(f"{whisper}\n\nWhat should I practise?", f"As I recall:\n{whisper}\nscales.")
+    assert (episode.query, episode.answer) == ("What should I practise?", "As I recall:\nscales.")
+    cut = memory.record(f"And then?\n{str(whisper)[:80]}", "Chords.")
+    assert cut.query.strip() == "And then?"
+
+
+# remember
+
+
+def test_a_skill_is_remembered_with_its_fields_and_found(memory: TidalMemory) -> None:
+    entry = memory.remember(
+        "To deploy, run the release script.", kind="skill", source="deploy.md", tags=["ops"], importance=8,
+        trust=0.5, metadata={"v": 2}, occurred_at=NOON - timedelta(days=1),
+    )  # fmt: skip
+    assert memory.get(entry.id) == memory.get(entry.citation) == entry
+    assert (entry.kind, entry.source, entry.tags, entry.importance) == ("skill", "deploy.md", ("ops",), 8.0)
+    assert (entry.trust, entry.metadata, entry.occurred_at) == (0.5, {"v": 2}, NOON - timedelta(days=1))
+    assert texts(memory.recall("how to deploy")) == ["To deploy, run the release script."]
+
+
+def test_importance_and_tags_are_estimated_where_not_given(memory: TidalMemory) -> None:
+    decision = memory.remember("We decided to use PostgreSQL instead of MySQL.")
+    chatter = memory.remember("ok thanks")
+    assert 1 <= chatter.importance < decision.importance <= 10
+    assert any("postgresql" in tag.lower() for tag in decision.tags)
+    assert memory.remember("We decided on tea.", tags=[]).tags == ()
+
+
+def test_what_is_remembered_again_is_returned_as_it_stands(memory: TidalMemory, clock: FrozenClock) -> None:
+    first = memory.remember("water boils at 100 °C", importance=3)
+    clock.advance(days=1)
+    assert memory.remember("water boils at 100 °C", importance=9) == first
+    assert memory.remember("water boils at 100 °C", source="physics").id != first.id
+    assert memory.remember("water boils at 100 °C", kind="fact").id != first.id
+
+
+def test_many_notes_come_back_in_order_with_progress(open_memory: Any) -> None:
+    memory = open_memory(settings=Settings(ingestion={"batch": 4}))
+    seen: list[tuple[int, int]] = []
+    notes = [Note(f"note number {n % 9}") for n in range(10)]
+    entries = memory.remember(notes, progress=lambda done, of: seen.append((done, of)))
+    assert [entry.text for entry in entries] == [note.text for note in notes]
+    assert seen == [(4, 10), (8, 10), (10, 10)]
+    assert len({entry.id for entry in entries}) == 9
+    turns = memory.record_many((turn(n) for n in range(5)), progress=lambda done, of: seen.append((done, of)))
+    assert (seen[3:], len(turns)) == ([(4, 5), (5, 5)], 5)
+
+
+def test_a_bulk_that_was_interrupted_can_be_run_again(open_memory: Any) -> None:
+    memory = open_memory(settings=Settings(ingestion={"batch": 4}))
+    notes, turns = [Note(f"note number {n}") for n in range(10)], [turn(n) for n in range(10)]
+
+    def stop(done: int, of: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        memory.remember(notes, progress=stop)
+    assert len(memory.recall("note number", limit=99)) == 4
+    memory.remember(notes)
+    assert sorted(texts(memory.recall("note number", limit=99))) == sorted(note.text for note in notes)
+    with pytest.raises(KeyboardInterrupt):
+        memory.record_many(turns, progress=stop)
+    assert stored(memory) == (4, 8)
+    memory.record_many(turns)
+    assert stored(memory) == (10, 20)
+    assert [e.turn for e in memory.episodes(session="s")] == list(range(1, 11))
+
+
+def test_the_best_passage_speaks_for_a_long_document(memory: TidalMemory) -> None:
+    chapters = [
+        f"## {topic}\n\n" + f"The {topic} has its own long story here. " * 30 for topic in ("piano", "ocean", "market")
+    ]
+    document = "\n\n".join(chapters)
+    entry = memory.remember(document, source="book.md")
+    hit = memory.recall("ocean story")[0]
+    assert hit.entry == entry
+    assert hit.text == document
+    assert hit.passage in document
+    assert "ocean" in hit.passage
+    assert "market" not in hit.passage
+    assert len(hit.passage.split()) < 160
+    assert len(memory.recall("story", limit=50)) == 1
+
+
+# filters
+
+
+@pytest.fixture
+def library(memory: TidalMemory) -> TidalMemory:
+    memory.record_many(
+        [
+            Exchange((Message("user", "jazz at noon", speaker="Ann"), Message("assistant", "jazz answer")), "s1", "t1"),
+            Exchange(
+                (Message("user", "jazz later", speaker="Bob"),),
+                "s2",
+                "t2",
+                NOON + timedelta(hours=5),
+                (),
+                {"lang": "en"},
+            ),
+        ]
+    )
+    memory.remember("jazz scales", kind="skill", source="scales.md", tags=["music", "piano"])
+    memory.remember("jazz history", source="history.md", tags=["music"], metadata={"lang": "en", "year": 1950})
+    memory.remember("jazz is over", source="old.md", valid_until=NOON)
+    return memory
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        ({}, {"jazz at noon", "jazz answer", "jazz later", "jazz scales", "jazz history"}),
+        ({"kinds": {"skill"}}, {"jazz scales"}),
+        ({"kinds": ["skill", "kb"]}, {"jazz scales", "jazz history"}),
+        ({"kinds": []}, set()),
+        ({"sessions": {"s1"}}, {"jazz at noon", "jazz answer"}),
+        ({"sessions": ["s1", "s2"], "speakers": ["Bob"]}, {"jazz later"}),
+        ({"speakers": ["ann"]}, set()),
+        ({"sources": {"scales.md", "old.md"}}, {"jazz scales"}),
+        ({"tags": {"piano", "nothing"}}, {"jazz scales"}),
+        ({"metadata": {"lang": "en"}}, {"jazz later", "jazz history"}),
+        ({"metadata": {"lang": "en", "year": 1950}}, {"jazz history"}),
+        ({"metadata": {"year": "1950"}}, set()),
+        ({"since": NOON + timedelta(hours=5)}, {"jazz later"}),
+        ({"until": NOON + timedelta(hours=5), "kinds": {"conversation"}}, {"jazz at noon", "jazz answer"}),
+        ({"speakers": ["' OR 1=1 --"]}, set()),
+    ],
+    ids=str,
+)
+def test_filters_apply_inside_both_channels(library: TidalMemory, filters: dict[str, Any], expected: set[str]) -> None:
+    assert set(texts(library.recall("jazz", **filters))) == expected
+    assert {hit.text for hit in library.recall("jazz", limit=1, **filters)} <= expected
+
+
+def test_entries_and_whole_episodes_can_be_excluded(library: TidalMemory) -> None:
+    first, skill = library.episodes(session="s1")[0], library.recall("jazz", kinds={"skill"})[0]
+    left = set(texts(library.recall("jazz", exclude=[f"[{first.citation}]", skill.id])))
+    assert left == {"jazz later", "jazz history"}
+    assert first.id not in {hit.entry.episode for hit in library.whisper("jazz at noon", exclude=[first.id]).hits}
+
+
+def test_what_is_no_longer_valid_is_not_recalled_but_can_be_fetched(memory: TidalMemory, clock: FrozenClock) -> None:
+    offer = memory.remember("tickets cost ten", valid_until=NOON + timedelta(hours=1))
+    assert memory.recall("tickets")
+    clock.advance(hours=1)
+    assert not memory.recall("tickets")
+    assert memory.get(offer.id) == offer
+
+
+# decay
+
+
+def test_an_unused_conversation_is_archived_in_time_and_a_skill_never(memory: TidalMemory, clock: FrozenClock) -> None:
+    memory.record("my sister lives in Oslo", id="t")
+    memory.remember("to reach Oslo take the train", kind="skill")
+    entry = memory.get(memory.episodes()[0].entries[0])
+    assert entry.tier
+    assert entry.tier.cold_at
+    assert entry.tier.archived_at
+    assert (entry.tier.cold_at - NOON) / timedelta(hours=1) == pytest.approx(72 * 6.643856)
+    assert (entry.tier.archived_at - entry.tier.cold_at) / timedelta(hours=1) == pytest.approx(720 * 6.643856)
+    clock.set(entry.tier.cold_at)
+    assert len(memory.recall("Oslo")) == 2
+    clock.set(entry.tier.archived_at)
+    assert texts(memory.recall("Oslo")) == ["to reach Oslo take the train"]
+    assert len(memory.recall("Oslo", include_archived=True)) == 2
+    assert memory.get(entry.id) == entry
+    clock.advance(days=36500)
+    assert texts(memory.recall("Oslo")) == ["to reach Oslo take the train"]
+
+
+def test_what_stirred_stays_warm_longer(memory: TidalMemory) -> None:
+    calm = memory.record("the meeting is at ten", "ok")
+    stirred = memory.record("I HATE this, it is a horrible terrible disaster!!! I am furious!", "Oh no.")
+    lives = [memory.get(episode.entries[0]).tier.half_life for episode in (calm, stirred)]  # type: ignore[union-attr]
+    assert lives == [72, 240]
+
+
+# scopes
+
+
+def test_nothing_crosses_scopes(memory: TidalMemory) -> None:
+    mine, theirs = memory.scoped("user", "1"), memory.scoped("user", "2")
+    episode = mine.record("my pin is 4711", "ok", session="s", id="t", tools=[WEATHER])
+    note = mine.remember("my pin is 4711 indeed", source="pin.md", kind="skill")
+    for other in (theirs, memory, memory.scoped("user"), memory.scoped("user", "1", "x"), memory.scoped('user","1')):
+        assert not other.recall("my pin is 4711", include_archived=True)
+        assert not other.recall("my pin is 4711", kinds={"episode"})
+        assert not other.whisper("what is my pin 4711")
+        assert other.episodes() == other.episodes(session="s") == other.episodes(tool="weather") == []
+        for id_ in (episode.id, note.id, *episode.entries):
+            with pytest.raises(NotFound):
+                other.get(id_)
+            assert other.forget(id_) == 0
+        with pytest.raises(NotFound):
+            other.episode(episode.citation)
+        assert other.forget(source="pin.md", session="s") == 0
+    assert mine.episode(episode.id) == episode
+    assert mine.get(note.id) == note
+
+
+def test_the_same_turn_in_two_scopes_is_two_episodes(memory: TidalMemory) -> None:
+    here, there = memory.record("hi", id="t"), memory.scoped("b").record("hi", id="t")
+    assert here.id != there.id
+    assert memory.remember("x").id != memory.scoped("b").remember("x").id
+    assert memory.scoped("a", "b").episode_id("t") != memory.scoped("a").scoped("ab").episode_id("t")
+
+
+def test_each_scope_has_its_own_mood(memory: TidalMemory) -> None:
+    memory.record("I am so happy, this is wonderful!!!", "Great, I love it! " * 20)
+    assert memory.affect.valence > 0.1
+    assert memory.scoped("other").affect == Affect()
+
+
+# life
+
+
+def test_a_memory_outlives_the_object(open_memory: Any) -> None:
+    with open_memory() as memory:
+        episode = memory.record("I play jazz piano", "Noted.")
+    assert open_memory().episode(episode.id) == episode
+
+
+@pytest.mark.parametrize("of_a_view", [True, False])
+def test_closing_one_view_closes_all(memory: TidalMemory, of_a_view: bool) -> None:
+    view = memory.scoped("view")
+    memory.record("hello")
+    (view if of_a_view else memory).close()
+    for closed in (memory, view):
+        closed.close()
+        uses = [
+            lambda m=closed: m.record("x"),
+            lambda m=closed: m.remember("x"),
+            lambda m=closed: m.recall("x"),
+            lambda m=closed: m.whisper("x y z"),
+            lambda m=closed: m.get("x"),
+            lambda m=closed: m.episodes(),
+            lambda m=closed: m.forget("x"),
+            lambda m=closed: m.affect,
+        ]
+        for use in uses:
+            with pytest.raises(Closed):
+                use()
+
+
+def test_settings_shape_the_memory(open_memory: Any) -> None:
+    memory = open_memory(settings=Settings(recall={"limit": 2, "profile": "attention"}))
+    for n in range(5):
+        memory.remember(f"jazz note {n}")
+    recall = memory.recall("jazz note")
+    assert (len(recall), recall.profile) == (2, "attention")
+    assert memory.settings.recall.limit == 2
+
+
+class Raises:
+    def estimate(self, texts: Sequence[str], vectors: Any = None) -> list[Affect]:
+        raise RuntimeError(texts[0])
+
+
+class Answers:
+    def __init__(self, *feelings: Any) -> None:
+        self.feelings = list(feelings)
+
+    def estimate(self, texts: Sequence[str], vectors: Any = None) -> list[Affect]:
+        return self.feelings
+
+
+@pytest.mark.parametrize(
+    "emotion",
+    [
+        Raises(),
+        Answers(),
+        Answers(Affect()),
+        Answers(Affect(float("nan")), Affect()),
+        Answers(Affect(3.0, -1.0)),
+        Answers(None, None),
+    ],
+)
+def test_an_estimator_that_fails_costs_the_mood_and_not_the_memory(
+    open_memory: Any, emotion: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    memory = open_memory(emotion=emotion)
+    episode = memory.record("a secret disaster", "I see.")
+    assert memory.get(episode.entries[0]).affect == memory.affect == Affect()
+    assert memory.whisper("what was the secret disaster?")
+    assert "counts as neutral" in caplog.text
+    assert "secret" not in caplog.text
+
+
+def test_without_an_estimator_nothing_is_felt(open_memory: Any) -> None:
+    memory = open_memory(emotion=None)
+    memory.record("I HATE this terrible disaster!!!", "ok")
+    assert memory.affect == Affect()
+
+
+# async, threads
+
+
+async def test_every_method_has_an_async_twin(memory: TidalMemory) -> None:
+    async with memory:
+        episode = await memory.arecord("I play jazz piano every day", "Noted.", session="s")
+        await memory.arecord_many([turn(1)])
+        skill = await memory.aremember("to practise jazz, play scales", kind="skill")
+        assert (await memory.arecall("jazz piano"))[0].entry.episode == episode.id
+        assert await memory.awhisper("jazz piano every day")
+        assert await memory.aget(skill.id) == skill
+        assert await memory.aepisode(episode.id) == episode
+        assert len(await memory.aepisodes()) == 2
+        assert await memory.aforget(skill.id) == 1
+    with pytest.raises(Closed):
+        await memory.arecall("jazz")
+
+
+async def test_many_coroutines_record_and_recall_at_once(memory: TidalMemory) -> None:
+    written = asyncio.gather(*(memory.arecord(f"coroutine {n}", "ok", session="s", id=str(n)) for n in range(50)))
+    read = asyncio.gather(*(memory.arecall(f"coroutine {n}") for n in range(50)))
+    episodes, _ = await written, await read
+    assert sorted(episode.turn for episode in episodes) == list(range(1, 51))
+    found = await asyncio.gather(*(memory.arecall(f"coroutine {n}", limit=1) for n in range(50)))
+    assert [recall[0].text for recall in found] == [f"coroutine {n}" for n in range(50)]
+
+
+@pytest.mark.slow
+def test_sixteen_threads_record_and_recall_without_losing_a_turn(open_memory: Any) -> None:
+    memory = open_memory(settings=Settings(storage={"durability": "fast"}))
+    start = threading.Barrier(16)
+
+    def work(thread: int) -> None:
+        start.wait()
+        for n in range(10):
+            episode = memory.record(f"thread {thread} says {n}", "ok", session=str(thread), id=str(n))
+            hit = memory.recall(f"thread {thread} says {n}", limit=1, kinds={"conversation"}, sessions=[str(thread)])[0]
+            assert hit.entry.episode == episode.id
+
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(work, range(16)))
+    assert stored(memory) == (160, 320)
+    assert all([e.turn for e in memory.episodes(session=str(t))] == list(range(1, 11)) for t in range(16))
+
+
+def test_two_threads_recording_one_turn_make_one_episode(open_memory: Any, tmp_path: Path) -> None:
+    memories = [open_memory(), open_memory()]
+    for number in range(10):
+        start = threading.Barrier(2)
+
+        def work(memory: TidalMemory, start: threading.Barrier = start, number: int = number) -> str:
+            start.wait()
+            return memory.record_many([turn(number)])[0].id
+
+        with ThreadPoolExecutor(2) as pool:
+            assert len(set(pool.map(work, memories))) == 1
+    assert stored(memories[0]) == (10, 20)
+    assert sorted(e.turn for e in memories[0].episodes()) == list(range(1, 11))
+
+
+# meaning
+
+
+def test_meaning_finds_what_shares_no_word(open_memory: Any, minilm: SentenceTransformerEmbedder) -> None:
+    memory = open_memory(embedder=minilm)
+    memory.record("I'm allergic to peanuts.", "I'll remember that.")
+    memory.record("My flight to Lisbon leaves on Friday.", "Have a good trip!")
+    memory.remember("Restart the server with systemctl restart nginx.", kind="skill", source="ops.md")
+    assert memory.recall("Which food could make me ill?")[0].text == "I'm allergic to peanuts."
+    assert memory.recall("how do I reboot the web server")[0].entry.kind == "skill"
+    whisper = memory.whisper("When does my plane to Portugal take off?")
+    assert "Lisbon" in str(whisper)
+    assert not memory.whisper("Prove that the square root of two is irrational.")
+    assert not memory.whisper("thanks, great!")
+
+
+def test_an_upset_turn_changes_what_comes_up(memory: TidalMemory) -> None:
+    memory.record("The garden party was a wonderful joy, I loved it!!", "How lovely, great!")
+    memory.record("The garden party was a horrible disaster, I hated it!!", "Terrible, I am sorry.")
+    calm = memory.recall("garden party", affect=Affect(), profile="tidal")
+    upset = memory.recall("garden party", affect=Affect(-0.9, 0.9), profile="tidal")
+    assert {hit.id for hit in calm} == {hit.id for hit in upset}
+    assert upset[0].entry.affect
+    assert upset[0].entry.affect.valence < 0
+    assert "feeling" in upset[0].why.factors
+    assert "feeling" not in calm[0].why.factors
+
+
+def test_an_embedder_without_an_id_serves(open_memory: Any) -> None:
+    class Plain:
+        dimensions = 64
+
+        def embed(self, texts: Sequence[str]) -> list[list[float]]:
+            return HashingEmbedder(64).embed(texts).tolist()  # type: ignore[no-any-return]
+
+    memory = open_memory(embedder=Plain())
+    memory.record("I play jazz piano", "Noted.")
+    assert memory.recall("jazz")
+
+
+def test_an_answer_of_the_wrong_type_is_refused(memory: TidalMemory) -> None:
+    skill = memory.remember("to deploy, run make", kind="skill")
+    with pytest.raises(NotFound, match="not an episode"):
+        memory.episode(skill.id)
+    with pytest.raises(InvalidInput, match="either messages"):
+        memory.record("hi", messages=[Message("user", "hi")])
+
+
+async def test_a_cancelled_call_is_written_whole_or_not_at_all(memory: TidalMemory) -> None:
+    tasks = []
+    for number in range(10):
+        tasks.append(asyncio.create_task(memory.arecord(f"cancelled {number}", "ok", id=str(number), session="s")))
+        await asyncio.sleep(number / 2000)
+        tasks[-1].cancel()
+    results = await asyncio.gather(*tasks, return_exceptions=True)
+    assert any(isinstance(result, asyncio.CancelledError) for result in results)
+    again = [await memory.arecord(f"cancelled {n}", "ok", id=str(n), session="s") for n in range(10)]
+    assert sorted(episode.turn for episode in again) == list(range(1, 11))
+    assert stored(memory) == (10, 20)
+
+
+def test_closing_while_others_work_ends_them_with_a_typed_error(open_memory: Any) -> None:
+    memory = open_memory()
+    memory.remember([Note(f"jazz note {n}") for n in range(50)])
+    began = threading.Barrier(5)
+
+    def work(thread: int) -> None:
+        began.wait()
+        for n in range(10_000):
+            memory.recall("jazz note")
+            memory.record(f"{thread} said {n}", id=f"{thread} {n}")
+
+    with ThreadPoolExecutor(4) as pool:
+        working = [pool.submit(work, thread) for thread in range(4)]
+        began.wait()
+        memory.close()
+        errors = [future.exception() for future in working]
+    assert {type(error) for error in errors} == {Closed}
+    reopened = open_memory()
+    assert all(len(episode.entries) == 1 for episode in reopened.episodes())

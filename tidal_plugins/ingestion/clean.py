@@ -1,0 +1,103 @@
+"""The one gate for input: text and JSON are checked here, or refused with a reason, before anything is stored."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+
+from tidal_plugins.errors import InvalidInput, InvalidText
+
+MAX_DEPTH = 32
+"""Objects and arrays that JSON may nest."""
+
+_MAX_INTEGER_BITS = 1024
+_Place = tuple[str | int, ...]
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")  # SQLite ends a text at NUL, and UTF-8 has no surrogates
+_TEXT = "a text"
+
+
+def clean(text: object, *, max_chars: int, name: str = _TEXT) -> str:
+    """Return ``text`` verbatim, but for NUL and surrogate characters: each becomes U+FFFD.
+
+    ``name`` is what the message calls it. Raises ``InvalidText`` for what is no string, has only white space, or is
+    longer than ``max_chars`` characters.
+    """
+    if not isinstance(text, str):
+        raise InvalidText(f"{name} must be a str, got {type(text).__name__}")
+    if not text.strip():
+        raise InvalidText(f"{name} must not be empty or only white space")
+    if len(text) > max_chars:
+        way_out = "split it, or raise Settings.ingestion.max_chars" if name == _TEXT else "shorten it"
+        raise InvalidText(f"{name} has {len(text):,} characters, and the limit is {max_chars:,}: {way_out}")
+    return _storable(text)
+
+
+def clean_json(value: object, what: str, *, max_bytes: int) -> str:
+    """Return ``value`` as canonical JSON: compact, keys sorted, not escaped; NUL and surrogates become U+FFFD.
+
+    Mappings with string keys, lists, tuples, strings, finite numbers, booleans and ``None`` are JSON. Raises
+    ``InvalidInput``, which names the place of the bad value (``metadata.user.tags[2]``), for anything else, for more
+    than 32 levels, and for more than ``max_bytes`` bytes of UTF-8.
+    """
+    return _Checker(what, max_bytes).text(value)
+
+
+class _Checker:
+    def __init__(self, what: str, max_bytes: int) -> None:
+        self.what = what
+        self.max_bytes = max_bytes
+        self.left = max_bytes
+
+    def text(self, value: object) -> str:
+        plain = self.plain(value, ())
+        text = json.dumps(plain, allow_nan=False, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+        if len(text.encode()) > self.max_bytes:
+            raise self.too_large()
+        return text
+
+    def plain(self, value: object, place: _Place) -> object:
+        """Copy ``value`` as plain JSON types. Size is counted on the way, so that shared parts cannot explode."""
+        self.spend(1)
+        if isinstance(value, str):
+            self.spend(len(value))
+            return _storable(value)
+        if value is None or isinstance(value, bool | int | float):
+            return self.scalar(value, place)
+        if not isinstance(value, Mapping | list | tuple):
+            raise self.refused(place, f"must be JSON, got {type(value).__name__}: give its text or its numbers")
+        if len(place) == MAX_DEPTH:
+            raise self.refused(place, f"is nested deeper than {MAX_DEPTH} levels: flatten it")
+        if isinstance(value, Mapping):
+            return {self.key(key, place): self.plain(item, (*place, key)) for key, item in value.items()}
+        return [self.plain(item, (*place, index)) for index, item in enumerate(value)]
+
+    def scalar(self, value: bool | int | float | None, place: _Place) -> bool | int | float | None:
+        if isinstance(value, float) and not math.isfinite(value):
+            raise self.refused(place, f"is {value}, and JSON has finite numbers only: leave it out or use None")
+        if isinstance(value, int) and value.bit_length() > _MAX_INTEGER_BITS:
+            raise self.refused(place, f"is an integer of {value.bit_length():,} bits: give it as a string")
+        return value
+
+    def key(self, key: object, place: _Place) -> str:
+        if not isinstance(key, str):
+            raise self.refused(place, f"has a key of type {type(key).__name__}: JSON keys are strings")
+        self.spend(len(key))
+        return _storable(key)
+
+    def spend(self, size: int) -> None:
+        self.left -= size
+        if self.left < 0:
+            raise self.too_large()
+
+    def too_large(self) -> InvalidInput:
+        return InvalidInput(f"{self.what} has more than {self.max_bytes:,} bytes as JSON: store less in it")
+
+    def refused(self, place: _Place, reason: str) -> InvalidInput:
+        steps = (f"[{step}]" if isinstance(step, int) else f".{_storable(step)[:40]}" for step in place)
+        return InvalidInput(f"{self.what}{''.join(steps)} {reason}")
+
+
+def _storable(text: str) -> str:
+    return _UNSTORABLE.sub("\ufffd", text)

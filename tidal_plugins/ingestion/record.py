@@ -1,0 +1,277 @@
+"""Exchanges into memory: each becomes one episode, verbatim, and the entries that make it findable [SIYA §3.1, §3.2].
+
+Texts are checked and embedded first, without a lock. Then one transaction reads the affect state, gives each turn its
+number and writes episodes, entries and state together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from tidal_plugins.affect.state import AffectLoop
+from tidal_plugins.errors import InvalidInput
+from tidal_plugins.ingestion.clean import clean
+from tidal_plugins.ingestion.episodes import FORGOTTEN_TEXT, from_entry, summary, to_entry
+from tidal_plugins.ingestion.extract import importance, tags
+from tidal_plugins.ingestion.remember import label, labels, mapping
+from tidal_plugins.ingestion.writer import Progress, Writer, batches, derive_id, message_entry_id, new_tier
+from tidal_plugins.model.affect import Affect
+from tidal_plugins.model.clock import aware
+from tidal_plugins.model.entry import EPISODE, Entry, Scope
+from tidal_plugins.model.episode import Episode
+from tidal_plugins.model.exchange import Exchange, Message, ToolCall
+from tidal_plugins.model.fence import strip_frames
+from tidal_plugins.storage.base import Record
+
+SPOKEN = ("user", "assistant")
+ROLES = (*SPOKEN, "tool")
+TURNS = "turns"
+"""Collection of counters: the number of the last turn of each session."""
+
+
+@dataclass(slots=True)
+class Plan:
+    """One exchange on its way into the store."""
+
+    known: Episode | None
+    episode: Episode
+    entries: list[Entry]
+    fresh: Episode
+    """The episode with only the messages that are new: what its feeling and its entries come from."""
+    feelings: tuple[Affect, Affect] = (Affect(), Affect())
+    records: dict[str, Record] = field(default_factory=dict)
+    forgotten: bool = False
+
+    @property
+    def nothing_new(self) -> bool:
+        return self.forgotten or (self.known is not None and self.known.messages == self.episode.messages)
+
+
+def record(
+    writer: Writer,
+    affect: AffectLoop,
+    scope: Scope,
+    exchanges: Sequence[Exchange],
+    now: datetime,
+    *,
+    progress: Progress | None = None,
+) -> list[Episode]:
+    """Store exchanges in batches, each in one transaction, and return their episodes in order.
+
+    Recording a turn again adds the messages that are new and changes nothing else: a retry, a replay or a turn that
+    goes on after an interrupt ends as one episode. A turn that was forgotten on
+    request stays so: its episode comes back without messages, and nothing is stored.
+    """
+    checked = [check(writer, scope, exchange) for exchange in exchanges]
+    episodes: list[Episode] = []
+    for batch in batches(checked, _length, writer.settings.ingestion):
+        episodes += _batch(writer, affect, scope, batch, now)
+        if progress:
+            progress(len(episodes), len(checked))
+    return episodes
+
+
+def _batch(
+    writer: Writer, affect: AffectLoop, scope: Scope, exchanges: Sequence[Exchange], now: datetime
+) -> list[Episode]:
+    done: dict[str, Episode] = {}
+    while True:
+        plans = plan(writer, scope, exchanges, now)
+        _prepare(writer, affect, plans.values())
+        with writer.storage.transaction():
+            if _overtaken(writer, scope, plans):
+                continue  # plan again on what another process wrote meanwhile
+            for id_, item in plans.items():
+                done[id_] = item.episode if item.nothing_new else _store(writer, affect, scope, item, now)
+        return [done[episode_id(scope, exchange)] for exchange in exchanges]
+
+
+def _overtaken(writer: Writer, scope: Scope, plans: Mapping[str, Plan]) -> bool:
+    """Whether, since planning, a turn was recorded by somebody else, or what it says was forgotten."""
+    known = known_episodes(writer, scope, plans)
+    planned = [id_ for id_, item in plans.items() if not item.forgotten]
+    texts = {entry.text for item in plans.values() for entry in item.entries}
+    return (
+        any(item.known != known.get(id_) for id_, item in plans.items())
+        or bool(writer.buried(scope, planned))
+        or bool(writer.forgotten(scope, texts))
+    )
+
+
+def _length(exchange: Exchange) -> int:
+    return sum(len(message.text) for message in exchange.messages)
+
+
+def check(writer: Writer, scope: Scope, exchange: Exchange) -> Exchange:
+    """Return an exchange whose texts can be stored and whose messages all have ids, or raise what is wrong with it."""
+    limits = writer.settings.ingestion
+    key = label(exchange.key, "id")
+    if key is None:
+        raise InvalidInput("an exchange needs an id, or a message that has one")
+    messages = tuple(
+        _checked(message, label(message.id or None, "id") or f"{key}/{number}", limits.max_chars)
+        for number, message in enumerate(exchange.messages)
+    )
+    if not any(message.text.strip() for message in messages):
+        raise InvalidInput("an exchange needs at least one message with a text")
+    return replace(
+        exchange,
+        messages=messages,
+        session=label(exchange.session, "session"),
+        id=key,
+        surfaced=labels(exchange.surfaced, "surfaced"),
+        occurred_at=aware(exchange.occurred_at, "occurred_at") if exchange.occurred_at else None,
+        metadata=mapping(exchange.metadata, "metadata", limits.max_metadata_bytes),
+    )
+
+
+def _checked(message: Message, id_: str, max_chars: int) -> Message:
+    if message.role not in ROLES:
+        raise InvalidInput(f"a message's role must be one of {', '.join(ROLES)}, got {message.role!r}")
+    text = strip_frames(message.text) if isinstance(message.text, str) else message.text
+    return replace(
+        message,
+        text=_verbatim(text, max_chars),
+        id=id_,
+        speaker=label(message.speaker, "speaker"),
+        at=aware(message.at, "at") if message.at else None,
+        tool_call_id=label(message.tool_call_id, "tool_call_id"),
+        tool_calls=tuple(_checked_call(call, max_chars) for call in message.tool_calls),
+    )
+
+
+def _checked_call(call: ToolCall, max_chars: int) -> ToolCall:
+    name = clean(call.name, max_chars=200, name="a tool's name")
+    arguments = mapping(call.arguments, f"arguments of {name}", max_chars)
+    result = None if call.result is None else _verbatim(call.result, max_chars)
+    return replace(call, name=name, arguments=arguments, id=label(call.id, "a tool call's id"), result=result)
+
+
+def _verbatim(text: str, max_chars: int) -> str:
+    """Unlike what is remembered, a message may be blank: a tool that printed a line break, a model that only called."""
+    return text[:max_chars] if isinstance(text, str) and not text.strip() else clean(text, max_chars=max_chars)
+
+
+def episode_id(scope: Scope, exchange: Exchange) -> str:
+    return derive_id(scope, EPISODE, exchange.session, exchange.key)
+
+
+def known_episodes(writer: Writer, scope: Scope, ids: Mapping[str, object]) -> dict[str, Episode]:
+    return {id_: from_entry(entry) for id_, entry in writer.storage.get(scope, list(ids)).items()}
+
+
+def plan(writer: Writer, scope: Scope, exchanges: Sequence[Exchange], now: datetime) -> dict[str, Plan]:
+    """Work out what each exchange adds to what is stored, exchanges of the same turn together."""
+    turns: dict[str, list[Exchange]] = {}
+    for exchange in exchanges:
+        turns.setdefault(episode_id(scope, exchange), []).append(exchange)
+    known = known_episodes(writer, scope, turns)
+    texts = {message.text for exchange in exchanges for message in exchange.messages if message.text}
+    forgotten, buried = writer.forgotten(scope, texts), writer.buried(scope, turns)
+    plans = {}
+    for id_, turn in turns.items():
+        base = known.get(id_) or _new_episode(scope, id_, turn[0], now)
+        if id_ in buried:  # recorded again, by a retry or a replay: it stays forgotten
+            episode = replace(base, summary=FORGOTTEN_TEXT)
+            plans[id_] = Plan(None, episode, [], episode, forgotten=True)
+        else:
+            plans[id_] = _plan(writer, known.get(id_), base, turn, forgotten, now)
+    return plans
+
+
+def _new_episode(scope: Scope, id_: str, first: Exchange, now: datetime) -> Episode:
+    return Episode(id_, scope, (), "", first.occurred_at or now, now, first.session)
+
+
+def _plan(
+    writer: Writer,
+    known: Episode | None,
+    base: Episode,
+    turn: Sequence[Exchange],
+    forgotten: set[str],
+    now: datetime,
+) -> Plan:
+    messages = {str(message.id): message for message in base.messages}
+    old = len(messages)
+    for exchange in turn:
+        for message in exchange.messages:
+            text = FORGOTTEN_TEXT if message.text in forgotten else message.text
+            messages.setdefault(str(message.id), replace(message, text=text))
+    surfaced = dict.fromkeys([*base.surfaced, *(memory for exchange in turn for memory in exchange.surfaced)])
+    episode = replace(
+        base,
+        messages=tuple(messages.values()),
+        summary=summary(messages.values(), writer.settings.ingestion.summary_chars),
+        surfaced=tuple(surfaced),
+        metadata={**base.metadata, **{k: v for exchange in turn for k, v in exchange.metadata.items()}},
+    )
+    fresh = replace(episode, messages=episode.messages[old:])
+    numbered = enumerate(fresh.messages, start=old)
+    entries = [_entry(episode, number, message, now) for number, message in numbered if findable(message)]
+    return Plan(known, replace(episode, entries=(*base.entries, *(entry.id for entry in entries))), entries, fresh)
+
+
+def findable(message: Message) -> bool:
+    return message.role in SPOKEN and bool(message.text.strip()) and message.text != FORGOTTEN_TEXT
+
+
+def _entry(episode: Episode, number: int, message: Message, now: datetime) -> Entry:
+    return Entry(
+        id=message_entry_id(episode, message),
+        kind="conversation",
+        text=message.text,
+        scope=episode.scope,
+        occurred_at=message.at or episode.occurred_at + timedelta(microseconds=number),
+        recorded_at=now,
+        session=episode.session,
+        episode=episode.id,
+        position=number,
+        speaker=message.speaker,
+        role=message.role,
+        channel="user" if message.role == "user" else "agent",
+        importance=importance(message.text, role=message.role),
+        tags=tags(message.text),
+        metadata={**episode.metadata, "message": message.id},
+    )
+
+
+def _prepare(writer: Writer, affect: AffectLoop, plans: Collection[Plan]) -> None:
+    """Embed and read the feeling of everything that is new, in one go and without a lock."""
+    fresh = [item for item in plans if not item.nothing_new]
+    entries = [entry for item in fresh for entry in (to_entry(item.episode), *item.entries)]
+    records = {record.entry.id: record for record in writer.records(entries)}
+    feelings = affect.estimate([text for item in fresh for text in (item.fresh.query, item.fresh.answer)])
+    for number, item in enumerate(fresh):
+        item.records = records
+        item.feelings = (feelings[2 * number], feelings[2 * number + 1])
+
+
+def _store(writer: Writer, affect: AffectLoop, scope: Scope, item: Plan, now: datetime) -> Episode:
+    settings, episode = writer.settings, item.episode
+    if item.known is None:
+        episode = replace(episode, turn=_next_turn(writer, scope, episode.session))
+    lengths = (len(item.fresh.query), len(item.fresh.answer))
+    felt = affect.advance(scope, *item.feelings, lengths, min(episode.occurred_at, now))
+    strongest = max((felt, *item.feelings), key=lambda affect: affect.intensity)
+    tier = new_tier(strongest, now, settings.decay, settings.affect.threshold)
+    entries = [replace(entry, affect=felt, tier=tier) for entry in item.entries]
+    row = replace(item.records[episode.id], entry=to_entry(episode))
+    if item.known is None:
+        writer.storage.put(scope, [row])
+    else:
+        writer.storage.replace(scope, row)
+    writer.storage.put(scope, [replace(item.records[entry.id], entry=entry) for entry in entries])
+    return episode
+
+
+def _next_turn(writer: Writer, scope: Scope, session: str | None) -> int:
+    """Turns count from 1 in the order in which a session's were recorded; outside a session they have no number."""
+    if session is None:
+        return 0
+    key = derive_id(scope, TURNS, session)  # a hash: the session's name may have to be forgotten
+    last = writer.storage.read_document(scope, TURNS, key)
+    turn = 1 + (last.value if last else 0)
+    writer.storage.write_document(scope, TURNS, key, turn)
+    return turn

@@ -1,0 +1,118 @@
+"""Notes into memory: skills, knowledge documents, facts [Tidal §2.2]."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from tidal_plugins.errors import Forgotten, InvalidInput
+from tidal_plugins.ingestion.clean import clean, clean_json
+from tidal_plugins.ingestion.extract import importance, tags
+from tidal_plugins.ingestion.writer import Progress, Writer, batches, derive_id, new_tier
+from tidal_plugins.model.clock import aware
+from tidal_plugins.model.entry import KINDS, Entry, Scope
+from tidal_plugins.model.note import Note
+
+CHANNEL = "import"
+
+
+def remember(
+    writer: Writer, scope: Scope, notes: Sequence[Note], now: datetime, *, progress: Progress | None = None
+) -> list[Entry]:
+    """Store notes in batches, each in one transaction, and return their entries in order.
+
+    A note remembered before (same kind, source, session, time and text) is returned as it stands, so a bulk that was
+    cut off can simply be run again. Nothing is written when any note is invalid or was forgotten.
+    """
+    entries = [to_entry(writer, scope, note, now) for note in notes]
+    _refuse_forgotten(writer, scope, entries)
+    stored: dict[str, Entry] = {}
+    done = 0
+    for chunk in batches(entries, lambda entry: len(entry.text), writer.settings.ingestion):
+        batch = {entry.id: entry for entry in chunk if entry.id not in stored}
+        known = writer.storage.get(scope, list(batch))
+        records = writer.records([entry for id_, entry in batch.items() if id_ not in known])
+        with writer.storage.transaction():
+            _refuse_forgotten(writer, scope, chunk)  # again: it may have happened while we embedded
+            writer.storage.put(scope, records)
+        stored |= batch | known
+        done += len(chunk)
+        if progress:
+            progress(done, len(entries))
+    return [stored[entry.id] for entry in entries]
+
+
+def _refuse_forgotten(writer: Writer, scope: Scope, entries: Sequence[Entry]) -> None:
+    gone = writer.forgotten(scope, {entry.text for entry in entries})
+    if gone:
+        raise Forgotten(f"{len(gone)} of these texts were forgotten on request; leave them out, or reword them")
+
+
+def to_note(text: str, fields: Mapping[str, Any]) -> Note:
+    """Make a note of a text and what was said about it; what is ``None`` is as if it was not said."""
+    try:
+        return Note(text, **{name: value for name, value in fields.items() if value is not None})
+    except TypeError as error:
+        raise InvalidInput(f"{error}; see Note for what can be said about a text") from error
+
+
+def to_entry(writer: Writer, scope: Scope, note: Note, now: datetime) -> Entry:
+    """Check a note and make the entry that it becomes."""
+    settings = writer.settings
+    if not isinstance(note, Note):
+        raise InvalidInput(f"give a text or Notes to remember, got {type(note).__name__}")
+    if note.kind not in KINDS:
+        raise InvalidInput(f"kind must be one of {', '.join(KINDS)}, got {note.kind!r}")
+    text = clean(note.text, max_chars=settings.ingestion.max_chars)
+    occurred_at = aware(note.occurred_at, "occurred_at") if note.occurred_at else now
+    source, session = label(note.source, "source"), label(note.session, "session")
+    speaker, role = label(note.speaker, "speaker"), label(note.role, "role")
+    metadata = mapping(note.metadata, "metadata", settings.ingestion.max_metadata_bytes)
+    return Entry(
+        id=derive_id(scope, note.kind, source, session, speaker, note.occurred_at and occurred_at, text),
+        kind=note.kind,
+        text=text,
+        scope=scope,
+        occurred_at=occurred_at,
+        recorded_at=now,
+        tier=new_tier(None, now, settings.decay, settings.affect.threshold) if note.kind == "conversation" else None,
+        session=session,
+        speaker=speaker,
+        role=role,
+        source=source,
+        channel=CHANNEL,
+        trust=bounded(note.trust, "trust", 0, 1),
+        importance=importance(text) if note.importance is None else bounded(note.importance, "importance", 1, 10),
+        tags=tags(text) if note.tags is None else labels(note.tags, "tags"),
+        valid_until=aware(note.valid_until, "valid_until") if note.valid_until else None,
+        metadata=metadata,
+    )
+
+
+def bounded(value: float, name: str, low: float, high: float) -> float:
+    """Return ``value`` as a float, or raise ``InvalidInput`` when it is no number in the range."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+        raise InvalidInput(f"{name} must be a number from {low} to {high}, got {value!r}")
+    return float(value)
+
+
+def label(value: str | None, name: str) -> str | None:
+    """Return a short name as it is (``None`` stays), or raise ``InvalidInput``."""
+    return None if value is None else clean(value, max_chars=1_000, name=name)
+
+
+def labels(values: Sequence[str], name: str) -> tuple[str, ...]:
+    """Return short names as a tuple, or raise ``InvalidInput``; one string is not a sequence of names."""
+    if isinstance(values, str):
+        raise InvalidInput(f"{name} must be a sequence of strings, got the string {values!r}")
+    return tuple(clean(value, max_chars=1_000, name=f"each of {name}") for value in values)
+
+
+def mapping(value: Mapping[str, Any], name: str, max_bytes: int) -> dict[str, Any]:
+    """Return a mapping as plain JSON, as it will be read back, or raise ``InvalidInput``."""
+    if not isinstance(value, Mapping):
+        raise InvalidInput(f"{name} must be a mapping, got {type(value).__name__}")
+    plain: dict[str, Any] = json.loads(clean_json(value, name, max_bytes=max_bytes))
+    return plain

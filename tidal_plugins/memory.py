@@ -1,0 +1,366 @@
+"""TidalMemory: the one object that users hold."""
+
+from __future__ import annotations
+
+import copy
+import secrets
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from os import PathLike
+from types import TracebackType
+from typing import Any, Self, overload
+
+from tidal_plugins.affect.lexicon import LexiconEmotion
+from tidal_plugins.affect.state import AffectLoop
+from tidal_plugins.aio import in_thread
+from tidal_plugins.embedding.identity import StoreEmbedder
+from tidal_plugins.embedding.sentence_transformer import SentenceTransformerEmbedder
+from tidal_plugins.errors import Forgotten, InvalidInput, InvalidText, NotFound
+from tidal_plugins.ingestion.clean import clean
+from tidal_plugins.ingestion.episodes import TOOL_TAG, from_entry
+from tidal_plugins.ingestion.forget import forget
+from tidal_plugins.ingestion.record import episode_id, record
+from tidal_plugins.ingestion.remember import remember, to_note
+from tidal_plugins.ingestion.writer import FORGOTTEN, Progress, Writer
+from tidal_plugins.model.affect import Affect
+from tidal_plugins.model.clock import aware, utc_now
+from tidal_plugins.model.entry import EPISODE, Entry, Scope, bare_id, check_scope
+from tidal_plugins.model.episode import Episode
+from tidal_plugins.model.exchange import Exchange, Message, ToolCall, turn
+from tidal_plugins.model.note import Note
+from tidal_plugins.model.recall import Recall, Whisper
+from tidal_plugins.protocols import Embedder, EmotionEstimator
+from tidal_plugins.retrieval.query import MAX_CHARS
+from tidal_plugins.retrieval.recall import Recaller
+from tidal_plugins.retrieval.request import active, checked_limit, checked_profile
+from tidal_plugins.retrieval.whisper import compose
+from tidal_plugins.settings import Profile, Settings
+from tidal_plugins.storage.base import Storage, Where
+from tidal_plugins.storage.sqlite import SQLiteStorage
+
+SECRET = "secret"
+
+
+@dataclass(frozen=True, slots=True)
+class _Rooms:
+    """What every view of one store shares."""
+
+    storage: Storage
+    writer: Writer
+    recaller: Recaller
+    affect: AffectLoop
+    settings: Settings
+    clock: Callable[[], datetime]
+
+
+class TidalMemory:
+    """An agent's memory in one SQLite file.
+
+    ``scope`` says whose memory this object sees: nothing in another scope is ever read or written; ``scoped`` gives a
+    view of another one. ``embedder`` is anything with ``embed`` and ``dimensions`` (default: all-MiniLM-L6-v2 on the
+    CPU, loaded when first needed). ``emotion`` reads how texts feel (default: a lexicon; ``None`` for none).
+    ``clock`` returns the time as an aware datetime.
+
+    Every method may be called from any thread, and has an async twin whose name begins with ``a``. Raises
+    ``StorageError`` where the path cannot hold a memory.
+    """
+
+    def __init__(
+        self,
+        path: str | PathLike[str],
+        *,
+        embedder: Embedder | None = None,
+        emotion: EmotionEstimator | None = LexiconEmotion(),  # noqa: B008  it has no state
+        settings: Settings | None = None,
+        scope: Scope = ("default",),
+        clock: Callable[[], datetime] = utc_now,
+    ) -> None:
+        self.scope = check_scope(scope)
+        settings = settings or Settings()
+        storage = SQLiteStorage(
+            path,
+            durability=settings.storage.durability,
+            busy_timeout=settings.storage.busy_timeout,
+            query_deadline=settings.storage.query_deadline,
+            vector_cache_bytes=settings.storage.vector_cache_mb * 1024 * 1024,
+        )
+        bound = StoreEmbedder(SentenceTransformerEmbedder() if embedder is None else embedder, storage)
+        self._rooms = _Rooms(
+            storage=storage,
+            writer=Writer(storage, bound, settings, _secret(storage)),
+            recaller=Recaller(storage, bound, settings),
+            affect=AffectLoop(storage, emotion, settings.affect),
+            settings=settings,
+            clock=clock,
+        )
+
+    def scoped(self, *scope: str) -> Self:
+        """Return a view of the same store bound to another scope, such as ``memory.scoped("user", "42")``."""
+        view = copy.copy(self)
+        view.scope = check_scope(scope)
+        return view
+
+    # writing
+
+    def record(
+        self,
+        user: str | None = None,
+        agent: str | None = None,
+        *,
+        messages: Sequence[Message] = (),
+        tools: Sequence[ToolCall] = (),
+        session: str | None = None,
+        id: str | None = None,
+        occurred_at: datetime | None = None,
+        surfaced: Sequence[str] = (),
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Episode:
+        """Store one interaction turn, verbatim and durable when this returns, and return its episode.
+
+        Give ``user``, ``agent`` and the ``tools`` that ran between, or all ``messages`` in order. ``id`` (or the
+        messages' ids) make it idempotent: recorded again, a turn stays one episode. ``surfaced`` are the ids of the
+        memories that were shown before it. Raises ``InvalidInput`` and ``InvalidText``.
+        """
+        if messages and (user is not None or agent is not None or tools):
+            raise InvalidInput("give either messages, or user, agent and tools")
+        said = tuple(messages) or turn(user, agent, tools)
+        meta = {} if metadata is None else metadata
+        return self.record_many([Exchange(said, session, id, occurred_at, surfaced, meta)])[0]
+
+    def record_many(self, exchanges: Iterable[Exchange], *, progress: Progress | None = None) -> list[Episode]:
+        """Store many turns, such as an old conversation, in batches of one transaction each.
+
+        ``progress`` is called with how many are done and how many there are. An exchange with no id and no message
+        id is stored anew each time.
+        """
+        known = [ex if ex.key else replace(ex, id=secrets.token_hex(8)) for ex in exchanges]
+        rooms = self._rooms
+        return record(rooms.writer, rooms.affect, self.scope, known, self.now(), progress=progress)
+
+    @overload
+    def remember(
+        self,
+        text: str,
+        *,
+        kind: str = ...,
+        source: str | None = ...,
+        tags: Sequence[str] | None = ...,
+        importance: float | None = ...,
+        occurred_at: datetime | None = ...,
+        valid_until: datetime | None = ...,
+        trust: float = ...,
+        metadata: Mapping[str, Any] | None = ...,
+    ) -> Entry: ...
+
+    @overload
+    def remember(self, text: Iterable[Note], *, progress: Progress | None = ...) -> list[Entry]: ...
+
+    def remember(
+        self, text: str | Iterable[Note], *, progress: Progress | None = None, **fields: Any
+    ) -> Entry | list[Entry]:
+        """Store a skill, a knowledge document or a fact; or many :class:`Note`\\ s in batches.
+
+        ``fields`` are those of :class:`Note`: kind, source, tags, importance, … A long text is split at headings and
+        sentences, and its best passage speaks for it. What is remembered again is returned as it stands. Raises
+        ``InvalidInput``, ``InvalidText``, and ``Forgotten`` for a text that was forgotten on request.
+        """
+        if isinstance(text, str):
+            return remember(self._rooms.writer, self.scope, [to_note(text, fields)], self.now())[0]
+        if fields:
+            raise InvalidInput(f"{', '.join(sorted(fields))} belong into each Note when many are remembered")
+        if not isinstance(text, Iterable):
+            raise InvalidText(f"give a text or Notes to remember, got {text!r}")
+        return remember(self._rooms.writer, self.scope, list(text), self.now(), progress=progress)
+
+    def forget(self, *ids: str, source: str | None = None, session: str | None = None) -> int:
+        """Remove entries and episodes for good and return how many: by id or citation, by source, or a whole session.
+
+        Their rows, indexes, vectors and bytes go; a keyed hash stays, so that the same text is not captured again. An
+        entry that was said in an episode is blanked in it.
+        """
+        if not ids and source is None and session is None:
+            raise InvalidInput("say what to forget: ids, source= or session=")
+        chosen = {bare_id(id_) for id_ in ids}
+        for where in (source and Where(sources={source}), session and Where(sessions={session})):
+            if where:
+                chosen.update(entry.id for entry in self._rooms.storage.find(self.scope, where))
+        return forget(self._rooms.writer, self.scope, chosen, self.now())
+
+    # reading
+
+    def recall(
+        self,
+        query: str,
+        *,
+        limit: int | None = None,
+        kinds: Collection[str] | None = None,
+        sessions: Collection[str] | None = None,
+        speakers: Collection[str] | None = None,
+        sources: Collection[str] | None = None,
+        tags: Collection[str] | None = None,
+        metadata: Mapping[str, str | int | float | bool | None] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        exclude: Collection[str] = (),
+        include_archived: bool = False,
+        affect: Affect | None = None,
+        profile: Profile | None = None,
+    ) -> Recall:
+        """Return what ``query`` brings up, best first, with the reasons. It writes nothing.
+
+        All filters apply inside both channels, before the cut. ``since`` and ``until`` are times of the event;
+        ``exclude`` are ids of entries or episodes; ``kinds`` may name ``episode``, to search their summaries.
+        ``affect`` stands in for the current state. Raises ``InvalidText`` for an empty query.
+        """
+        rooms, now = self._rooms, self.now()
+        where = active(
+            now,
+            kinds=kinds,
+            sessions=sessions,
+            speakers=speakers,
+            sources=sources,
+            tags=tags,
+            metadata=metadata,
+            since=since,
+            until=until,
+            exclude=exclude,
+            include_archived=include_archived,
+        )
+        return rooms.recaller.recall(
+            self.scope,
+            clean(query, max_chars=rooms.settings.ingestion.max_chars, name="a query"),
+            where,
+            rooms.affect.current(self.scope, now) if affect is None else affect,
+            now,
+            limit=checked_limit(rooms.settings.recall.limit if limit is None else limit),
+            profile=checked_profile(profile or rooms.settings.recall.profile),
+        )
+
+    def whisper(self, turn: str, *, exclude: Collection[str] = (), affect: Affect | None = None) -> Whisper:
+        """Return what surfaces before a model call: at most three memories in at most 500 characters, or nothing.
+
+        Where no memory clears the bar the whisper is empty (and false); of a very long turn the beginning counts.
+        ``exclude`` are the ids of what the model sees anyway.
+        """
+        rooms, now = self._rooms, self.now()
+        if isinstance(turn, str) and not turn.strip():
+            return Whisper("")
+        turn = clean(turn.strip()[:MAX_CHARS] if isinstance(turn, str) else turn, max_chars=MAX_CHARS, name="a turn")
+        recall = rooms.recaller.recall(
+            self.scope,
+            turn,
+            active(now, exclude=exclude),
+            rooms.affect.felt(self.scope, turn, now) if affect is None else affect,
+            now,
+            limit=rooms.settings.whisper.max_entries,
+            profile=rooms.settings.recall.profile,
+            unasked=True,
+        )
+        return compose(recall, now, rooms.settings.whisper)
+
+    def get(self, id: str) -> Entry:
+        """Return an entry by id or citation, whatever its tier. Raises ``NotFound``, or ``Forgotten`` if it was."""
+        id = bare_id(id)
+        found = self._rooms.storage.get(self.scope, [id])
+        if id not in found:
+            raise self._missing(id)
+        return found[id]
+
+    def episode(self, id: str) -> Episode:
+        """Return an episode, verbatim, by its id or citation. Raises ``NotFound``, or ``Forgotten`` if it was."""
+        entry = self.get(id)
+        if entry.kind != EPISODE:
+            raise NotFound(f"{id!r} is an entry of kind {entry.kind}, not an episode; use get")
+        return from_entry(entry)
+
+    def episodes(
+        self,
+        *,
+        session: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        tool: str | None = None,
+        limit: int | None = None,
+        newest_first: bool = False,
+    ) -> list[Episode]:
+        """List episodes in order of time: of a session, of a span of time, of those in which a tool ran.
+
+        By meaning: ``recall(query, kinds={"episode"})``.
+        """
+        where = Where(
+            kinds={EPISODE},
+            sessions=None if session is None else {session},
+            since=aware(since, "since") if since else None,
+            until=aware(until, "until") if until else None,
+            tags=None if tool is None else {TOOL_TAG + tool},
+        )
+        most = None if limit is None else checked_limit(limit)
+        found = self._rooms.storage.find(self.scope, where, limit=most, newest_first=newest_first)
+        return [from_entry(entry) for entry in found]
+
+    def episode_id(self, key: str, *, session: str | None = None) -> str:
+        """Return the id that the turn recorded under ``key`` (its own id, or its first message's) has or will have."""
+        return episode_id(self.scope, Exchange((), session, key))
+
+    @property
+    def affect(self) -> Affect:
+        """The current affect state."""
+        return self._rooms.affect.current(self.scope, self.now())
+
+    @property
+    def settings(self) -> Settings:
+        return self._rooms.settings
+
+    def now(self) -> datetime:
+        """The time by this memory's clock."""
+        return aware(self._rooms.clock(), "the clock's time")
+
+    # life
+
+    def close(self) -> None:
+        """Close the file, for every view of it. Closing twice is fine; using it afterwards raises ``Closed``."""
+        self._rooms.storage.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    def __repr__(self) -> str:
+        return f"TidalMemory({self._rooms.storage!r}, scope={self.scope!r})"
+
+    arecord = in_thread(record)
+    arecord_many = in_thread(record_many)
+    aremember = in_thread(remember)
+    aforget = in_thread(forget)
+    arecall = in_thread(recall)
+    awhisper = in_thread(whisper)
+    aget = in_thread(get)
+    aepisode = in_thread(episode)
+    aepisodes = in_thread(episodes)
+    aclose = in_thread(close)
+
+    def _missing(self, id: str) -> NotFound:
+        if self._rooms.storage.read_document(self.scope, FORGOTTEN, f"id:{id}"):
+            return Forgotten(f"{id!r} was forgotten on request")
+        return NotFound(f"no entry or episode {id!r} in scope {self.scope}")
+
+
+def _secret(storage: Storage) -> bytes:
+    if storage.read_meta(SECRET) is None:  # a store that has one opens without waiting for whoever writes
+        with storage.transaction():
+            if storage.read_meta(SECRET) is None:
+                storage.write_meta(SECRET, secrets.token_hex(16))
+    return bytes.fromhex(storage.read_meta(SECRET))

@@ -1,0 +1,146 @@
+"""The read path: a turn in, the memories that it brings up out. It writes nothing [Tidal §2.3], [Anamnesis]."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, TypeVar
+
+from tidal_plugins.errors import Corrupt, QueryTimeout
+from tidal_plugins.model.affect import Affect
+from tidal_plugins.model.entry import Entry, Scope
+from tidal_plugins.model.recall import Dropped, Hit, Recall
+from tidal_plugins.retrieval.bar import below_bar, worth_a_word
+from tidal_plugins.retrieval.query import Query, understand
+from tidal_plugins.retrieval.rank import Candidate, Context, Ranked, rank
+from tidal_plugins.settings import Settings
+from tidal_plugins.storage.base import Match, Storage, Where
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tidal_plugins.embedding.identity import StoreEmbedder
+
+KEYWORDS = "keywords"
+VECTORS = "vectors"
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Recaller:
+    """One store, seen from the read path."""
+
+    storage: Storage
+    embedder: StoreEmbedder
+    settings: Settings
+
+    def recall(
+        self,
+        scope: Scope,
+        text: str,
+        where: Where,
+        affect: Affect,
+        now: datetime,
+        *,
+        limit: int,
+        profile: str,
+        unasked: bool = False,
+    ) -> Recall:
+        """Return the ``limit`` entries that rank highest for ``text``, and why the other candidates fell out.
+
+        ``unasked``: only what clears the bar of automatic recall.
+        """
+        query = understand(text, self.storage.speakers(scope))
+        if unasked and not worth_a_word(query, self.settings.whisper):
+            return Recall(text, query.content, (), (), affect, profile, now)
+        vector = self.embedder.embed([query.meaning])[0]
+        damaged: set[str] = set()
+        with self.storage.snapshot():
+            candidates, degraded = self._candidates(
+                scope, query, vector, max(2 * limit, self.settings.recall.pool), where, damaged
+            )
+            context = Context(query, self.storage.corpus(), affect, now, self.settings)
+            ranked, below = self._over_bar(rank(candidates, context, profile), unasked)
+            order = [item.candidate.sketch.id for item in ranked]
+            entries = _intact(lambda ids: self.storage.get(scope, ids), order, damaged, limit)
+        kept = [item for item in ranked if item.candidate.sketch.id not in damaged]
+        hits = tuple(_hit(item, entries[item.candidate.sketch.id]) for item in kept[:limit])
+        dropped = tuple(_dropped(item, place, limit) for place, item in enumerate(kept[limit:], limit + 1))
+        broken = tuple(Dropped(id_, "checksum", "the stored row is damaged") for id_ in sorted(damaged))
+        return Recall(text, query.content, hits, dropped + below + broken, affect, profile, now, degraded)
+
+    def _over_bar(self, ranked: list[Ranked], unasked: bool) -> tuple[list[Ranked], tuple[Dropped, ...]]:
+        if not unasked:
+            return ranked, ()
+        reasons = {item.candidate.sketch.id: below_bar(item.why, self.settings.whisper) for item in ranked}
+        below = tuple(Dropped(id_, "bar", reason) for id_, reason in reasons.items() if reason)
+        return [item for item in ranked if not reasons[item.candidate.sketch.id]], below
+
+    def _candidates(
+        self, scope: Scope, query: Query, vector: NDArray[np.float32], pool: int, where: Where, damaged: set[str]
+    ) -> tuple[list[Candidate], tuple[str, ...]]:
+        near: list[Match] = []
+        worded: list[Match] = []
+        degraded: list[str] = []
+        try:
+            near = self.storage.nearest(scope, vector, pool, where)
+        except Corrupt as error:
+            logger.error("recalling by keywords alone: %s", error)
+            degraded.append(VECTORS)
+        try:
+            worded = self.storage.matching(scope, query.terms, pool, where)
+        except QueryTimeout:
+            logger.warning("the keyword search took too long; recalling by meaning alone")
+            degraded.append(KEYWORDS)
+        vectors, keywords = _placed(near), _placed(worded)
+        missing = [id_ for id_ in keywords if id_ not in vectors]
+        others = self.storage.cosines(scope, missing, vector) if missing and VECTORS not in degraded else {}
+        sketches = _intact(lambda ids: self.storage.sketch(scope, ids), [*{**vectors, **keywords}], damaged)
+        found = []
+        for id_, sketch in sketches.items():
+            vector_rank, match = vectors.get(id_, (None, others.get(id_)))
+            keyword_rank, keyword = keywords.get(id_, (None, None))
+            found.append(Candidate(sketch, keyword, keyword_rank, match, vector_rank))
+        return found, tuple(degraded)
+
+
+def _intact(
+    read: Callable[[Sequence[str]], dict[str, T]], ids: Sequence[str], damaged: set[str], limit: int | None = None
+) -> dict[str, T]:
+    """Read the first ``limit`` of ``ids`` that can be read; those whose rows are damaged are added to ``damaged``."""
+    while True:
+        chosen = [id_ for id_ in ids if id_ not in damaged][:limit]
+        try:
+            return read(chosen)
+        except Corrupt as error:
+            if error.entry is None or error.entry not in chosen:
+                raise
+            logger.error("entry %s is damaged and was left out of a recall", error.entry)
+            damaged.add(error.entry)
+
+
+def _placed(matches: Sequence[Match]) -> dict[str, tuple[int, Match]]:
+    return {match.id: (place, match) for place, match in enumerate(matches, 1)}
+
+
+def _hit(item: Ranked, entry: Entry) -> Hit:
+    return Hit(entry, item.score, _passage(item.candidate, entry.text), item.why)
+
+
+def _passage(candidate: Candidate, text: str) -> str:
+    """The passage that speaks for the entry: the one of the channel that ranks the entry higher."""
+    by_keyword = candidate.keyword_rank is not None and (
+        candidate.vector_rank is None or candidate.keyword_rank < candidate.vector_rank
+    )
+    match = candidate.keyword if by_keyword else candidate.vector or candidate.keyword
+    return text[match.start : match.end] if match else text
+
+
+def _dropped(item: Ranked, place: int, limit: int) -> Dropped:
+    return Dropped(item.candidate.sketch.id, "trim", f"place {place} of a limit of {limit}, score {item.score:.3f}")

@@ -1,0 +1,75 @@
+"""What a caller may ask of recall, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from typing import get_args
+
+from tidal_plugins.errors import InvalidInput
+from tidal_plugins.model.clock import aware
+from tidal_plugins.model.entry import EPISODE, KINDS, bare_id
+from tidal_plugins.settings import Profile
+from tidal_plugins.storage.base import Where
+
+MOST = 1000
+"""Hits that one recall may return."""
+
+
+def active(
+    now: datetime,
+    *,
+    kinds: Collection[str] | None = None,
+    sessions: Collection[str] | None = None,
+    speakers: Collection[str] | None = None,
+    sources: Collection[str] | None = None,
+    tags: Collection[str] | None = None,
+    metadata: Mapping[str, str | int | float | bool | None] | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    exclude: Collection[str] = (),
+    include_archived: bool = False,
+) -> Where:
+    """Return the filter of what is valid and not archived now, or raise ``InvalidInput``."""
+    return Where(
+        kinds=_kinds(kinds),
+        sessions=_names(sessions, "sessions"),
+        speakers=_names(speakers, "speakers"),
+        sources=_names(sources, "sources"),
+        tags=_names(tags, "tags"),
+        metadata=metadata or {},
+        since=aware(since, "since") if since else None,
+        until=aware(until, "until") if until else None,
+        active_at=now,
+        include_archived=include_archived,
+        exclude=[bare_id(id_) for id_ in _names(exclude, "exclude") or ()],
+    )
+
+
+def checked_limit(limit: int) -> int:
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST:
+        raise InvalidInput(f"limit must be a whole number from 1 to {MOST}, got {limit!r}")
+    return limit
+
+
+def checked_profile(profile: str) -> str:
+    if profile not in (known := get_args(Profile)):
+        raise InvalidInput(f"profile must be one of {', '.join(known)}, got {profile!r}")
+    return profile
+
+
+def _kinds(kinds: Collection[str] | None) -> Collection[str]:
+    if kinds is None:
+        return KINDS
+    known = {*KINDS, EPISODE}
+    if isinstance(kinds, str) or not set(kinds) <= known:
+        raise InvalidInput(f"kinds must be a set of {', '.join(sorted(known))}, got {kinds!r}")
+    return kinds
+
+
+def _names(values: Collection[str] | None, name: str) -> Collection[str] | None:
+    if values is None:
+        return None
+    if isinstance(values, str) or not all(isinstance(value, str) for value in values):
+        raise InvalidInput(f"{name} must be a collection of strings, got {values!r}")
+    return values

@@ -1,0 +1,87 @@
+"""The examples run as they stand, without a network, a key or a terminal."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).resolve().parents[2]
+KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
+
+
+def run(example, *arguments, timeout=120):
+    env = {name: value for name, value in os.environ.items() if name not in KEYS}
+    env["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(ROOT / "adapters")])
+    command = [sys.executable, str(ROOT / "examples" / example), *map(str, arguments)]
+    return subprocess.run(command, env=env, capture_output=True, encoding="utf-8", timeout=timeout, check=False)
+
+
+def test_the_langgraph_agent_is_shown_what_another_thread_said():
+    done = run("langgraph_agent.py")
+    assert done.returncode == 0, done.stderr
+    first, second = done.stdout.split("the model answers:")[:2]
+    assert "<tidal-memory>" not in first
+    assert "my left hand is lazy" in second
+    assert done.stderr == ""
+
+
+@pytest.mark.timeout(180)
+def test_the_demo_lives_through_its_sessions_and_answers_from_the_first():
+    done = run("demo.py", timeout=170)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for number in range(1, 6):
+        assert f"Session {number} of 5" in done.stdout
+    answer = done.stdout.rpartition("How do I get into the boat shed")[2]
+    assert "watering can" in answer
+    assert "surfaced from session 1" in answer
+    assert done.stderr == ""
+
+
+def test_the_demo_plays_a_conversation_from_a_file(tmp_path):
+    done = run("demo.py", "--data", conversation(tmp_path))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Of 2 questions the evidence surfaced for 2" in done.stdout
+    assert "Calm and agitated" in done.stdout
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[]", '{"conversation": {"session_1": []}, "qa": []}', "no json"])
+def test_the_demo_says_what_is_wrong_with_a_file(tmp_path, content):
+    path = tmp_path / "bad.json"
+    path.write_text(content, encoding="utf-8")
+    done = run("demo.py", "--data", path)
+    assert done.returncode == 1
+    assert "bad.json" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def conversation(folder):
+    """A file in LoCoMo's format: two people, two sessions, three questions."""
+    first = ["I adopted a greyhound called Biscuit on Sunday!", "How lovely! I am still busy with my pottery course."]
+    second = ["Biscuit ate my running shoes.", "Oh no! My first vase came out of the kiln in one piece.", "Bravo!"]
+    talk = {
+        "speaker_a": "Nora",
+        "speaker_b": "Ilse",
+        "session_1_date_time": "1:56 pm on 8 May, 2023",
+        "session_1": [turn(1, number, text) for number, text in enumerate(first)],
+        "session_2_date_time": "9:05 am on 3 June, 2023",
+        "session_2": [turn(2, number, text) for number, text in enumerate(second)],
+    }
+    questions = [
+        {"question": "What is Nora's greyhound called?", "answer": "Biscuit", "evidence": ["D1:1"], "category": 4},
+        {"question": "What did Ilse take out of the kiln?", "answer": "a vase", "evidence": ["D2:2"], "category": 4},
+        {"question": "What is Ilse's greyhound called?", "adversarial_answer": "-", "evidence": [], "category": 5},
+    ]
+    path = folder / "talk.json"
+    path.write_text(json.dumps([{"sample_id": "talk", "conversation": talk, "qa": questions}]), encoding="utf-8")
+    return path
+
+
+def turn(session, number, text):
+    speaker = ("Nora", "Ilse")[number % 2]
+    return {"speaker": speaker, "dia_id": f"D{session}:{number + 1}", "text": text}

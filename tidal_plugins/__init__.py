@@ -1,7 +1,7 @@
 """Associative, local, explainable memory for agents."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+import importlib
+import typing
 
 from tidal_plugins.errors import (
     Busy,
@@ -33,7 +33,7 @@ from tidal_plugins.model.note import Note
 from tidal_plugins.model.recall import Dropped, Explanation, Hit, Recall, Whisper
 from tidal_plugins.protocols import Embedder, EmotionEstimator
 
-if TYPE_CHECKING:
+if typing.TYPE_CHECKING:
     from tidal_plugins.affect.lexicon import LexiconEmotion
     from tidal_plugins.embedding import HashingEmbedder, SentenceTransformerEmbedder
     from tidal_plugins.memory import TidalMemory
@@ -91,10 +91,10 @@ _LOADED_WHEN_USED = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> typing.Any:
     if name not in _LOADED_WHEN_USED:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"{__name__}.{_LOADED_WHEN_USED[name]}"), name)
+    value = globals()[name] = getattr(importlib.import_module(f"{__name__}.{_LOADED_WHEN_USED[name]}"), name)
     return value
 
 

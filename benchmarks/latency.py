@@ -1,0 +1,332 @@
+"""What calls cost at 1,000 and 10,000 entries: time, memory, file size; and what the import costs.
+
+    python benchmarks/latency.py --sizes 1000 10000 --json out.json
+
+Texts are drawn from English words by a law like Zipf's, vectors lie in clusters; both are the same on every run. An
+instant embedder stands in for the model, so that what is timed is this library: the model's own time is a line of its
+own. Machines differ and are noisy: beside each figure stands its ratio to a bare operation, timed in the same run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import platform
+import sqlite3
+import subprocess
+import sys
+import time
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from importlib.resources import files
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path, from a checkout
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.metrics import quantiles
+from tidal_plugins import (
+    Affect,
+    EmbedderUnavailable,
+    Exchange,
+    Message,
+    SentenceTransformerEmbedder,
+    TidalError,
+    TidalMemory,
+)
+from tidal_plugins.scoring.text import STOP_WORDS
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+ROOT = Path(__file__).resolve().parents[1]
+DIMENSIONS = 384
+SEED = 20
+START = datetime(2025, 1, 1, tzinfo=UTC)
+QUERY_WORDS, TURN_WORDS = 12, 21
+SESSION = 20
+"""Exchanges of one session."""
+
+IMPORTS = ("import tidal_plugins", "from tidal_plugins import TidalMemory")
+"""The first is what a mere mention costs: the package loads its parts when they are used."""
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--sizes", nargs="+", type=int, default=[1_000, 10_000], metavar="N", help="entries")
+    parser.add_argument("--repeats", type=int, default=200, metavar="N", help="calls of each kind")
+    parser.add_argument("--embedder", choices=("minilm", "none"), default="minilm", help="none: leave the model out")
+    parser.add_argument("--json", type=Path, metavar="OUT", help="write all figures")
+    args = parser.parse_args(argv)
+    if min(*args.sizes, args.repeats, 10**9) < 2:
+        parser.error("sizes and repeats must be at least 2")
+    try:
+        imports = import_seconds()
+        sizes = {size: measure(size, args.repeats) for size in sorted(args.sizes)}
+        model = embedding(args.repeats) if args.embedder == "minilm" else None
+    except TidalError as error:
+        raise SystemExit(f"{type(error).__name__}: {error}") from error
+    show(sizes, model, imports)
+    if args.json:
+        machine = {"machine": platform.platform(), "python": platform.python_version()}
+        figures = {**machine, "sizes": sizes, "embedding": model, "import_seconds": imports}
+        args.json.write_text(json.dumps(figures, indent=1), "utf-8")
+
+
+# measuring
+
+
+def measure(size: int, repeats: int) -> dict[str, Any]:
+    """All figures of one size: quantiles by call, and what is stored."""
+    words, embedder = Words(SEED), InstantEmbedder()
+    with TemporaryDirectory(prefix="tidal-benchmark-") as folder:
+        path = Path(folder, "memory.db")
+        with TidalMemory(path, embedder=embedder) as memory:
+            start = time.perf_counter()
+            memory.record_many(conversation(words, size))
+            filled = time.perf_counter() - start
+        stored = path.stat().st_size
+        cold = _cold(path, words.query())
+        with TidalMemory(path, embedder=embedder) as memory:
+            calls = _reads(memory, words, repeats) | _writes(memory, words, repeats, Path(folder, "bare.db"))
+        calls |= {"bare scan": _scans(embedder, size, repeats)}
+    return {
+        "calls": {name: quantiles(times) for name, times in calls.items()},
+        "record_many_entries_per_second": round(size / filled),
+        "file_bytes": stored,
+        **cold,
+    }
+
+
+def _reads(memory: TidalMemory, words: Words, repeats: int) -> dict[str, list[float]]:
+    calm = Affect()
+    memory.recall(words.query(), affect=calm)
+    return {
+        "recall": timed(lambda query: memory.recall(query, affect=calm), (words.query() for _ in range(repeats))),
+        "whisper": timed(memory.whisper, (words.query() for _ in range(repeats))),
+    }
+
+
+def _writes(memory: TidalMemory, words: Words, repeats: int, bare: Path) -> dict[str, list[float]]:
+    """Writes and bare commits in turn, so that both meet the same disk."""
+    commit = _bare_commit(bare)
+    times: dict[str, list[float]] = {"bare commit": [], "record": [], "remember": []}
+    for number in range(repeats):
+        user, agent, note = words.turn(), words.turn(), words.turn()
+        times["bare commit"] += timed(commit, [user])
+        times["record"] += timed(lambda text: memory.record(text, agent, session=f"new-{number // SESSION}"), [user])  # noqa: B023
+        times["remember"] += timed(memory.remember, [note])
+    return times
+
+
+def _bare_commit(path: Path) -> Callable[[str], object]:
+    """One row, one durable commit: the least that any write costs on this disk."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    for statement in ("PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "CREATE TABLE bare (text TEXT)"):
+        connection.execute(statement)
+    return lambda text: connection.execute("INSERT INTO bare VALUES (?)", (text,))
+
+
+def _scans(embedder: InstantEmbedder, size: int, repeats: int) -> list[float]:
+    """Cosines of as many vectors as there are entries, and the best hundred: the least that exact search costs."""
+    import numpy as np
+
+    matrix = embedder.embed([str(number) for number in range(size)])
+    best = min(100, size)
+    return timed(lambda query: np.argpartition(matrix @ query, -best)[-best:], embedder.embed(["q"] * repeats))
+
+
+def timed(call: Callable[[Any], object], items: Iterable[Any]) -> list[float]:
+    """Milliseconds of each call."""
+    times = []
+    for item in items:
+        start = time.perf_counter()
+        call(item)
+        times.append(1000 * (time.perf_counter() - start))
+    return times
+
+
+def _cold(path: Path, query: str) -> dict[str, Any]:
+    """What a fresh process pays to open the store and recall once, and the memory that it needs."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(_open_and_recall, (path, query))
+
+
+def _open_and_recall(path: Path, query: str) -> dict[str, Any]:
+    before, start = _peak_memory(), time.perf_counter()
+    with TidalMemory(path, embedder=InstantEmbedder()) as memory:
+        memory.recall(query)
+        took = 1000 * (time.perf_counter() - start)
+    return {"first_recall_ms": round(took, 2), "import_rss_bytes": before, "peak_rss_bytes": _peak_memory()}
+
+
+def _peak_memory() -> int | None:
+    """The most memory that this process has held, in bytes; ``None`` where the system does not say."""
+    status = Path("/proc/self/status")
+    if not status.exists():
+        return None
+    line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+    return 1024 * int(line.split()[1])  # getrusage would count the parent's memory too
+
+
+def embedding(repeats: int) -> dict[str, float] | None:
+    """The default model's time for one query, or ``None`` where the model is not to be had."""
+    model, words = SentenceTransformerEmbedder(cache_size=0), Words(SEED)
+    try:
+        model.load()
+    except EmbedderUnavailable as error:
+        print(f"without the model: {error}", file=sys.stderr)
+        return None
+    model.embed([words.query()])
+    return quantiles(timed(model.embed, ([words.query()] for _ in range(repeats))))
+
+
+def import_seconds(runs: int = 5) -> dict[str, float]:
+    """Each import's share of a fresh interpreter's time: best of five, less the best bare start."""
+
+    def best(code: str) -> float:
+        return min(timed(lambda _: subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True), range(runs)))
+
+    best(IMPORTS[-1])  # writes the byte code
+    bare = best("pass")
+    return {code: round((best(code) - bare) / 1000, 4) for code in IMPORTS}
+
+
+# what is stored and asked
+
+
+def conversation(words: Words, entries: int) -> list[Exchange]:
+    """Exchanges of a user and an assistant that make that many entries."""
+    exchanges = []
+    for number in range((entries + 1) // 2):
+        at = START + timedelta(minutes=30 * number)
+        messages = (Message("user", words.turn()), Message("assistant", words.turn()))
+        exchanges.append(Exchange(messages, f"session-{number // SESSION}", f"turn-{number}", at))
+    return exchanges
+
+
+class Words:
+    """Sentences of real English words: half of them stop words, the others by a law like Zipf's.
+
+    A query shares a word with about an eighth of all turns, as was measured on real dialogue.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._random = Random(seed)
+        lexicon = files("vaderSentiment").joinpath("vader_lexicon.txt").read_text("utf-8").splitlines()
+        self._rare = sorted({word for line in lexicon if (word := line.split("\t")[0]).isalpha()} - STOP_WORDS)
+        Random(SEED).shuffle(self._rare)
+        self._weights = [1 / (rank + 15) for rank in range(len(self._rare))]
+        self._common = sorted(STOP_WORDS)
+
+    def turn(self) -> str:
+        return self._sentence(max(3, round(self._random.lognormvariate(0, 0.6) * TURN_WORDS * 0.83)))
+
+    def query(self) -> str:
+        return self._sentence(QUERY_WORDS) + "?"
+
+    def _sentence(self, length: int) -> str:
+        rare = self._random.choices(self._rare, self._weights, k=length)
+        return " ".join(word if self._random.random() < 0.5 else self._random.choice(self._common) for word in rare)
+
+
+class InstantEmbedder:
+    """A vector near one of 256 centres for every text: those of one centre have a cosine of about 0.5."""
+
+    id = "benchmark-clusters"
+    dimensions = DIMENSIONS
+
+    def __init__(self) -> None:
+        import numpy as np
+
+        random = np.random.default_rng(SEED)
+        self._centres = _unit(random.standard_normal((256, DIMENSIONS)))
+        self._noise = _unit(random.standard_normal((8191, DIMENSIONS)))
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        import numpy as np
+
+        marks = np.asarray([zlib.crc32(text.encode()) for text in texts], np.int64)
+        return _unit(self._centres[marks % len(self._centres)] + self._noise[marks % len(self._noise)])
+
+
+def _unit(rows: NDArray[Any]) -> NDArray[np.float32]:
+    import numpy as np
+
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), np.float32)
+
+
+# showing
+
+BARE = {"recall": "bare scan", "whisper": "bare scan", "record": "bare commit", "remember": "bare commit"}
+NAMES = {
+    "recall": "recall, without the embedding",
+    "whisper": "whisper, without the embedding",
+    "record": "record, one exchange of two texts",
+    "remember": "remember, one note",
+    "bare commit": "  one bare row, committed durably",
+    "bare scan": "  cosines of that many vectors, best 100",
+}
+
+
+def show(sizes: dict[int, dict[str, Any]], model: dict[str, float] | None, imports: dict[str, float]) -> None:
+    table = Table(title="p50 / p95 in milliseconds, and p50 against the bare operation below", title_justify="left")
+    table.add_column("", no_wrap=True)
+    for size in sizes:
+        table.add_column(f"{size:,} entries", justify="right", no_wrap=True)
+    for call, name in NAMES.items():
+        table.add_row(name, *(_cell(figures["calls"], call) for figures in sizes.values()))
+    table.add_section()
+    table.add_row("record, beyond the bare commit: p50", *(_beyond(figures["calls"]) for figures in sizes.values()))
+    if model:
+        table.add_row("embedding one query (MiniLM)", f"{model['p50_ms']:.1f} / {model['p95_ms']:.1f}")
+        table.add_row("recall with the embedding: p50", *(_sum(f["calls"]["recall"], model) for f in sizes.values()))
+    table.add_section()
+    for name, value in _stored(sizes.values()).items():
+        table.add_row(name, *value)
+    console = Console(width=max(100, Console().width))
+    console.print(table)
+    for code, seconds in imports.items():
+        console.print(f"{code}: {seconds:.3f} s beyond a bare interpreter (best of 5)")
+
+
+def _cell(calls: dict[str, dict[str, float]], call: str) -> str:
+    figures = calls[call]
+    ratio = f"  ({figures['p50_ms'] / calls[BARE[call]]['p50_ms']:.1f} ×)" if call in BARE else ""
+    return f"{figures['p50_ms']:.2f} / {figures['p95_ms']:.2f}{ratio}"
+
+
+def _beyond(calls: dict[str, dict[str, float]]) -> str:
+    return f"{calls['record']['p50_ms'] - calls['bare commit']['p50_ms']:.2f}"
+
+
+def _sum(recall: dict[str, float], model: dict[str, float]) -> str:
+    return f"{recall['p50_ms'] + model['p50_ms']:.1f}"
+
+
+def _stored(sizes: Iterable[dict[str, Any]]) -> dict[str, list[str]]:
+    figures = list(sizes)
+    return {
+        "record_many, entries per second": [f"{one['record_many_entries_per_second']:,}" for one in figures],
+        "opening and the first recall, ms": [f"{one['first_recall_ms']:.0f}" for one in figures],
+        "memory at peak / after the import, MB": [
+            f"{_mb(one['peak_rss_bytes'])} / {_mb(one['import_rss_bytes'])}" for one in figures
+        ],
+        "file, MB": [_mb(one["file_bytes"]) for one in figures],
+    }
+
+
+def _mb(size: int | None) -> str:
+    return "?" if size is None else f"{size / 1e6:.1f}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,272 @@
+"""Conversation files for the benchmarks and the demo: LoCoMo's format, and samples of LongMemEval.
+
+``load`` takes either and gives the same nouns. Whatever a file does wrong ends in one line that says where.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+ADVERSARIAL = "5 adversarial"
+CATEGORIES = {1: "1 multi-hop", 2: "2 temporal", 3: "3 open-domain", 4: "4 single-hop", 5: ADVERSARIAL}
+ROLES = ("user", "assistant", "document")
+PACE = timedelta(seconds=30)
+"""Between two turns of a session: the formats date sessions only."""
+
+_DATES = ("%I:%M %p on %d %B, %Y", "%Y/%m/%d (%a) %H:%M", "%d %B, %Y", "%d %B %Y")
+_SESSION = re.compile(r"session_(\d+)")
+_EVIDENCE = re.compile(r"D\s*:?\s*(\d+)\s*:\s*(\d+)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One utterance. ``speaker`` is a person's name; where a file knows roles only it is ``None``."""
+
+    id: str
+    text: str
+    at: datetime
+    role: str = "user"
+    speaker: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    id: str
+    at: datetime
+    turns: tuple[Turn, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """``evidence`` are the ids of the turns that answer it."""
+
+    text: str
+    category: str
+    evidence: frozenset[str]
+    answer: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """Sessions in order of time, and the questions about them."""
+
+    name: str
+    sessions: tuple[Session, ...]
+    questions: tuple[Question, ...]
+
+    @property
+    def turns(self) -> list[Turn]:
+        return [turn for session in self.sessions for turn in session.turns]
+
+    @property
+    def end(self) -> datetime:
+        """Just after the last turn."""
+        return max(turn.at for turn in self.turns) + PACE
+
+
+@dataclass(slots=True)
+class Counts:
+    """What was mended or left out on the way in."""
+
+    evidence_repaired: int = 0
+    evidence_skipped: int = 0
+    questions_without_evidence: int = 0
+    turns_without_text: int = 0
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(*(getattr(self, name) + getattr(other, name) for name in self.__slots__))
+
+    def __str__(self) -> str:
+        return (
+            f"{self.evidence_repaired} evidence ids repaired, {self.evidence_skipped} skipped; "
+            f"{self.questions_without_evidence} questions without evidence left out, "
+            f"and {self.turns_without_text} turns without text"
+        )
+
+
+@dataclass(slots=True)
+class Data:
+    """A file's conversations."""
+
+    name: str
+    conversations: list[Conversation]
+    counts: Counts = field(default_factory=Counts)
+
+
+def load(path: str | Path) -> Data:
+    """Read a file of either format, or leave with a message that says what is wrong with it.
+
+    Image captions stay out. A LoCoMo speaker is a person, in the role of the user, unless called user, assistant or
+    document. All of a LongMemEval sample is one history; a question's evidence are the messages marked
+    ``has_answer``, and all of its own conversation where none is.
+    """
+    path = Path(path)
+    try:
+        value = json.loads(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise SystemExit(f"{path} cannot be read: {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise SystemExit(f"{path} is not JSON: {error}") from None
+    try:
+        data = Data(path.name, [])
+        if isinstance(value, dict) and "data" in value:
+            parts = [_long_mem_eval(item, place, data.counts) for item, place in _items(value["data"], "data")]
+            data.conversations = [pooled(path.stem, parts)]
+        else:
+            single = isinstance(value, dict) and "conversation" in value
+            items = _items([value] if single else value, "the file")
+            data.conversations = [_locomo(item, place, data.counts) for item, place in items]
+    except _Malformed as error:
+        raise SystemExit(f"{path} is neither LoCoMo's format nor a sample of LongMemEval: {error}") from None
+    if not any(conversation.questions for conversation in data.conversations):
+        raise SystemExit(f"{path} asks no question that has evidence: there is nothing to measure ({data.counts})")
+    return data
+
+
+def pooled(name: str, conversations: Sequence[Conversation]) -> Conversation:
+    """Put several conversations into one history; their ids are told apart by the conversations' names."""
+    parts = [_prefixed(conversation) for conversation in conversations]
+    sessions = sorted((session for part in parts for session in part.sessions), key=lambda session: session.at)
+    return Conversation(name, tuple(sessions), tuple(question for part in parts for question in part.questions))
+
+
+def _prefixed(conversation: Conversation) -> Conversation:
+    mark = conversation.name + "/"
+    sessions = tuple(
+        Session(mark + session.id, session.at, tuple(replace(turn, id=mark + turn.id) for turn in session.turns))
+        for session in conversation.sessions
+    )
+    questions = tuple(
+        replace(question, evidence=frozenset(mark + id_ for id_ in question.evidence))
+        for question in conversation.questions
+    )
+    return Conversation(conversation.name, sessions, questions)
+
+
+# LoCoMo
+
+
+def _locomo(item: Any, place: str, counts: Counts) -> Conversation:
+    talk = _get(item, "conversation", dict, place)
+    name = str(item.get("sample_id", place))
+    numbers = sorted(int(found[1]) for key in talk if (found := _SESSION.fullmatch(key)))
+    sessions = [_locomo_session(talk, number, name, counts) for number in numbers]
+    kept = tuple(sorted((session for session in sessions if session.turns), key=lambda session: session.at))
+    if not kept:
+        raise _Malformed(f"{name} has no session_N with turns")
+    known = [turn.id for session in kept for turn in session.turns]
+    if len(set(known)) < len(known):
+        raise _Malformed(f"{name} has two turns of the same dia_id")
+    asked = [_locomo_question(q, where, set(known), counts) for q, where in _items(item.get("qa", []), f"{name}.qa")]
+    return Conversation(name, kept, _answerable(asked, counts))
+
+
+def _locomo_session(talk: Mapping[str, Any], number: int, name: str, counts: Counts) -> Session:
+    place = f"{name}.session_{number}"
+    items = list(_items(talk[f"session_{number}"], place))
+    at = _date(talk.get(f"session_{number}_date_time"), f"{place}_date_time") if items else datetime.min
+    turns = []
+    for position, (item, where) in enumerate(items):
+        text, speaker = _get(item, "text", str, where), _get(item, "speaker", str, where)
+        if text.strip():
+            role, person = (speaker, None) if speaker in ROLES else ("user", speaker)
+            turns.append(Turn(_get(item, "dia_id", str, where), text, at + position * PACE, role, person))
+    counts.turns_without_text += len(items) - len(turns)
+    return Session(f"session_{number}", at, tuple(turns))
+
+
+def _locomo_question(item: Any, place: str, known: set[str], counts: Counts) -> Question:
+    category = _get(item, "category", int, place)
+    evidence = item.get("evidence") or []
+    found = [_mended(given, known, counts) for given in ([evidence] if isinstance(evidence, str) else evidence)]
+    ids = frozenset(id_ for ids in found for id_ in ids)
+    text, answer = _get(item, "question", str, place), item.get("answer", item.get("adversarial_answer", ""))
+    return Question(text, CATEGORIES.get(category, str(category)), ids, str(answer))
+
+
+def _mended(given: Any, known: set[str], counts: Counts) -> list[str]:
+    """The ids of turns that an evidence item means: "D8:6; D9:17" two, "D:11:26" one, "D" none."""
+    if given in known:
+        return [given]
+    found = [f"D{int(session)}:{int(turn)}" for session, turn in _EVIDENCE.findall(str(given))]
+    ids = [id_ for id_ in found if id_ in known]
+    counts.evidence_repaired += bool(ids)
+    counts.evidence_skipped += len(found) - len(ids) if ids else 1
+    return ids
+
+
+# LongMemEval
+
+
+def _long_mem_eval(item: Any, place: str, counts: Counts) -> Conversation:
+    sessions: dict[str, list[Turn]] = {}
+    marked = set()
+    for number, (message, where) in enumerate(_items(_get(item, "conversation", list, place), f"{place}.conversation")):
+        role, text, date = (_get(message, key, str, where) for key in ("role", "content", "date"))
+        if role not in ROLES:
+            raise _Malformed(f"{where} has the role {role!r}")
+        if not text.strip():
+            counts.turns_without_text += 1
+            continue
+        turns = sessions.setdefault(date, [])
+        turns.append(Turn(str(number), text, _date(date, where) + len(turns) * PACE, role))
+        if message.get("has_answer"):
+            marked.add(str(number))
+    dated = tuple(Session(date, turns[0].at, tuple(turns)) for date, turns in sessions.items())
+    evidence = frozenset(marked or (turn.id for session in dated for turn in session.turns))
+    kind = str(item.get("question_type"))
+    asked = _items(_get(item, "questions", list, place), f"{place}.questions")
+    questions = [Question(_get(q, "question", str, where), kind, evidence, str(q.get("answer"))) for q, where in asked]
+    return Conversation(str(item.get("id", place)), dated, _answerable(questions, counts))
+
+
+# reading values
+
+
+class _Malformed(Exception):
+    """The file is not what it should be; the text says where."""
+
+
+def _items(value: Any, place: str) -> Iterable[tuple[Any, str]]:
+    if not isinstance(value, list):
+        raise _Malformed(f"{place} should be a list, not {_kind(value)}")
+    return [(item, f"{place}[{number}]") for number, item in enumerate(value)]
+
+
+def _get(item: Any, key: str, kind: type, place: str) -> Any:
+    if not isinstance(item, dict):
+        raise _Malformed(f"{place} should be an object, not {_kind(item)}")
+    if not isinstance(item.get(key), kind):
+        raise _Malformed(f"{place}.{key} should be {kind.__name__}, not {_kind(item.get(key))}")
+    return item[key]
+
+
+def _kind(value: Any) -> str:
+    return "missing" if value is None else f"{type(value).__name__} {str(value)[:40]!r}"
+
+
+def _date(value: Any, place: str) -> datetime:
+    """A session's date, which has no time zone: UTC stands for wherever it was."""
+    for style in _DATES:
+        try:
+            return datetime.strptime(str(value), style).replace(tzinfo=UTC)
+        except ValueError:
+            continue
+    try:
+        time = datetime.fromisoformat(str(value))
+    except ValueError:
+        raise _Malformed(f"{place} should be a date such as '1:56 pm on 8 May, 2023', not {_kind(value)}") from None
+    return time.replace(tzinfo=time.tzinfo or UTC).astimezone(UTC)
+
+
+def _answerable(questions: Iterable[Question], counts: Counts) -> tuple[Question, ...]:
+    asked = list(questions)
+    kept = tuple(question for question in asked if question.evidence)
+    counts.questions_without_evidence += len(asked) - len(kept)
+    return kept

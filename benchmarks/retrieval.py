@@ -1,0 +1,472 @@
+"""Evidence recall on conversations: does what answers a question come up, and what does each step add?
+
+    python benchmarks/retrieval.py --data locomo10.json --json out.json
+
+Each conversation becomes a memory of its own, through the public API; each turn is indexed as «speaker: utterance»,
+and the clock stands just after the last one, so that decay plays no part. A question is asked as it stands,
+in a neutral mood. No model is called but the embedder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import sqlite3
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, get_args
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path, from a checkout
+
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from benchmarks.locomo import ADVERSARIAL, Conversation, Counts, Data, Question, Session, Turn, load, pooled
+from benchmarks.metrics import DEPTH, RESAMPLES, SEED, difference, quantiles, ranks_of, scores, shown, summary
+from tidal_plugins import (
+    Affect,
+    Embedder,
+    Exchange,
+    HashingEmbedder,
+    Message,
+    Note,
+    SentenceTransformerEmbedder,
+    Settings,
+    TidalError,
+    TidalMemory,
+)
+from tidal_plugins.model.entry import KINDS
+from tidal_plugins.retrieval import recall
+from tidal_plugins.retrieval.query import understand
+from tidal_plugins.scoring.fusion import reciprocal_rank
+from tidal_plugins.settings import Profile, RecallSettings
+from tidal_plugins.storage.base import Where
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Arm = Callable[[str], list[str]]
+"""A question in, ids of turns out, best first."""
+
+POOL = 100
+RRF = 60
+WIDTH = 140
+PLAIN = "plain RRF"
+WORDS, FLOOR_KEYWORDS, FLOOR_VECTORS = "FTS5, all words", "keywords only", "vectors only"
+
+STEPS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("no keywords", {"keywords": 0.0}),
+    ("no length normalisation", {"brevity": 1e9}),
+    ("no speaker match", {"speaker": 0.0}),
+    ("assistant counts in full", {"assistant": 0.0}),
+    ("no passage discount", {"passages": 0.0}),
+    ("no decay", {"decay": 0.0}),
+    ("keywords × 0.3", {"keywords": 0.3}),
+    ("keywords × 0.5", {"keywords": 0.5}),
+    ("keywords × 0.7", {"keywords": 0.7}),
+    ("importance × 0", {"importance": 0.0}),
+    ("importance × 0.25", {"importance": 0.25}),
+    ("importance × 0.5", {"importance": 0.5}),
+    ("importance × 1", {"importance": 1.0}),
+)
+"""What ``balanced`` is without each of its steps, and with more or less of some: other settings of recall."""
+
+NAMES_STAY = "names stay in the embedded query"
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    args = arguments(argv)
+    sets = [load(path) for path in args.data]
+    if args.pool:
+        sets = [joined(sets)]
+    console = Console(width=max(WIDTH, Console().width))  # a narrow terminal may wrap lines, but no figure is cut
+    embedder = CachedEmbedder(HashingEmbedder() if args.embedder == "hashing" else SentenceTransformerEmbedder())
+    try:
+        reports = [measure(limited(data, args.limit_questions), embedder, args) for data in sets]
+    except TidalError as error:
+        raise SystemExit(f"{type(error).__name__}: {error}") from error
+    for report in reports:
+        show(report, console)
+    timing = quantiles(embedder.single)
+    console.print(f"Embedding one query ({embedder.id}): p50 {timing['p50_ms']:.1f} ms, p95 {timing['p95_ms']:.1f} ms.")
+    if args.json:
+        args.json.write_text(json.dumps(_document(reports, embedder, args), indent=1, ensure_ascii=False), "utf-8")
+
+
+def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    profiles = get_args(Profile)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--data", nargs="+", type=Path, required=True, metavar="FILE", help="LoCoMo or LongMemEval")
+    parser.add_argument("--json", type=Path, metavar="OUT", help="write all figures, and every question's ranks")
+    parser.add_argument("--profiles", nargs="+", choices=profiles, default=list(profiles), metavar="PROFILE")
+    parser.add_argument("--ablation", action=argparse.BooleanOptionalAction, default=True)
+    parser.add_argument("--pool", action="store_true", help="put everything into one memory")
+    parser.add_argument("--limit-questions", type=int, metavar="N", help="ask about N of each file's questions")
+    parser.add_argument("--embedder", choices=("minilm", "hashing"), default="minilm", help="hashing: a smoke test")
+    return parser.parse_args(argv)
+
+
+def joined(sets: Sequence[Data]) -> Data:
+    """Everything as one conversation of one file, for a harder haystack."""
+    counts = sum((data.counts for data in sets), Counts())
+    parts = [conversation for data in sets for conversation in data.conversations]
+    return Data(" + ".join(data.name for data in sets) + ", pooled", [pooled("pool", parts)], counts)
+
+
+def limited(data: Data, most: int | None) -> Data:
+    """Keep ``most`` questions, spread evenly, and the conversations that they are about."""
+    total = sum(len(conversation.questions) for conversation in data.conversations)
+    if most is None or most >= total:
+        return data
+    chosen = {position * total // max(1, most) for position in range(most)}
+    kept, start = [], 0
+    for conversation in data.conversations:
+        questions = tuple(q for place, q in enumerate(conversation.questions, start) if place in chosen)
+        start += len(conversation.questions)
+        if questions:
+            kept.append(Conversation(conversation.name, conversation.sessions, questions))
+    return Data(data.name, kept, data.counts)
+
+
+# measuring
+
+
+@dataclass(slots=True)
+class Asked:
+    """One question, and where each arm ranked its evidence."""
+
+    conversation: str
+    question: Question
+    evidence: list[str]
+    ranks: dict[str, list[int | None]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Report:
+    """All that was measured on one file. ``arms`` and ``steps`` are names in the order of the tables."""
+
+    data: Data
+    arms: list[str]
+    steps: list[str]
+    asked: list[Asked] = field(default_factory=list)
+    times: dict[str, list[float]] = field(default_factory=dict)
+
+    def rows(self, arm: str, category: str | None = None) -> list[list[float]]:
+        """Scores by question, of one category or of all but the adversarial ones."""
+        return [scores(item.ranks[arm]) for item in self.asked if _counts(item.question.category, category)]
+
+    @property
+    def categories(self) -> list[str]:
+        return sorted({item.question.category for item in self.asked})
+
+
+def _counts(category: str, wanted: str | None) -> bool:
+    return category == wanted if wanted is not None else category != ADVERSARIAL
+
+
+def measure(data: Data, embedder: CachedEmbedder, args: argparse.Namespace) -> Report:
+    steps = [NAMES_STAY, *variants()] if args.ablation and "balanced" in args.profiles else []
+    report = Report(data, [WORDS, FLOOR_KEYWORDS, FLOOR_VECTORS, PLAIN, *args.profiles], steps)
+    with TemporaryDirectory(prefix="tidal-benchmark-") as folder:
+        label = f"{data.name}: importing and asking"
+        for number, conversation in enumerate(track(data.conversations, label, console=Console(stderr=True))):
+            _measure_one(report, conversation, embedder, Path(folder, f"{number}.db"), args.profiles)
+    return report
+
+
+def _measure_one(
+    report: Report, conversation: Conversation, embedder: CachedEmbedder, path: Path, profiles: Sequence[Profile]
+) -> None:
+    with ExitStack() as stack:
+
+        def opened(settings: Settings | None = None) -> TidalMemory:
+            clock = _frozen(conversation.end)
+            return stack.enter_context(TidalMemory(path, embedder=embedder, settings=settings, clock=clock))
+
+        memory = opened()
+        fill(memory, conversation)
+        arms = {**plain_arms(conversation, embedder), **channel_arms(memory, embedder)}
+        arms |= {profile: recall_arm(memory, profile) for profile in profiles}
+        if report.steps:
+            arms[NAMES_STAY] = names_stay(recall_arm(memory, "balanced"))
+            changed = {name: Settings(recall=change) for name, change in variants().items()}
+            arms |= {name: recall_arm(opened(settings), "balanced") for name, settings in changed.items()}
+        for arm in arms.values():
+            arm(conversation.turns[0].text)  # so that no question pays for what is loaded once
+        for question in conversation.questions:
+            item = Asked(conversation.name, question, sorted(question.evidence))
+            for name, arm in arms.items():
+                ranking, took = _timed(arm, question.text, embedder)
+                item.ranks[name] = ranks_of(item.evidence, ranking)
+                report.times.setdefault(name, []).append(took)
+            report.asked.append(item)
+
+
+def _frozen(moment: datetime) -> Callable[[], datetime]:
+    return lambda: moment
+
+
+def _timed(arm: Arm, question: str, embedder: CachedEmbedder) -> tuple[list[str], float]:
+    """The ranking, and the milliseconds that it took beside the embedding."""
+    embedding, start = embedder.seconds, time.perf_counter()
+    ranking = arm(question)
+    return ranking, 1000 * (time.perf_counter() - start - (embedder.seconds - embedding))
+
+
+def fill(memory: TidalMemory, conversation: Conversation) -> None:
+    """Record a conversation: one exchange for each turn of a person, with the assistant's turns that follow it."""
+    exchanges: list[Exchange] = []
+    for session in conversation.sessions:
+        for turns in _exchanges(session):
+            exchanges.append(Exchange(tuple(map(_message, turns)), session.id, occurred_at=turns[0].at))
+    documents = [
+        Note(turn.text, session=session.id, occurred_at=turn.at, metadata={"message": turn.id})
+        for session in conversation.sessions
+        for turn in session.turns
+        if turn.role == "document"
+    ]
+    memory.record_many(exchanges)
+    memory.remember(documents)
+
+
+def _exchanges(session: Session) -> Iterator[list[Turn]]:
+    held: list[Turn] = []
+    for turn in session.turns:
+        if turn.role == "user" and held:
+            yield held
+            held = []
+        if turn.role != "document":
+            held.append(turn)
+    if held:
+        yield held
+
+
+def _message(turn: Turn) -> Message:
+    return Message("assistant" if turn.role == "assistant" else "user", turn.text, turn.id, turn.speaker, at=turn.at)
+
+
+# arms
+
+
+def recall_arm(memory: TidalMemory, profile: Profile) -> Arm:
+    """What users get."""
+
+    def ask(question: str) -> list[str]:
+        found = memory.recall(question, limit=DEPTH, profile=profile, affect=Affect())
+        return [hit.entry.metadata["message"] for hit in found]
+
+    return ask
+
+
+def channel_arms(memory: TidalMemory, embedder: CachedEmbedder) -> dict[str, Arm]:
+    """Each channel of the store alone: the floor. No public call shows one, so this reaches inside."""
+    storage, scope, where = memory._rooms.storage, memory.scope, Where(kinds=KINDS)
+    turns = {entry.id: str(entry.metadata["message"]) for entry in storage.find(scope, where)}
+
+    def keywords(question: str) -> list[str]:
+        return [turns[match.id] for match in storage.matching(scope, understand(question, ()).terms, DEPTH, where)]
+
+    def vectors(question: str) -> list[str]:
+        return [turns[match.id] for match in storage.nearest(scope, embedder.embed([question])[0], DEPTH, where)]
+
+    return {FLOOR_KEYWORDS: keywords, FLOOR_VECTORS: vectors}
+
+
+def plain_arms(conversation: Conversation, embedder: CachedEmbedder) -> dict[str, Arm]:
+    """The textbook: FTS5 over whole turns with all their words, exact cosine of whole turns, and RRF of the two."""
+    ids = [turn.id for turn in conversation.turns]
+    texts = [f"{turn.speaker}: {turn.text}" if turn.speaker else turn.text for turn in conversation.turns]
+    matrix = embedder.embed(texts)
+    table = sqlite3.connect(":memory:")
+    table.execute("CREATE VIRTUAL TABLE turns USING fts5 (text)")
+    table.executemany("INSERT INTO turns (rowid, text) VALUES (?, ?)", enumerate(texts))
+
+    def words(question: str) -> list[str]:
+        cleaned = "".join(c if c.isalnum() else " " for c in question).split()
+        wanted = " OR ".join(f'"{word}"' for word in cleaned)
+        sql = f"SELECT rowid FROM turns WHERE turns MATCH ? ORDER BY rank LIMIT {POOL}"
+        return [ids[row] for (row,) in table.execute(sql, (wanted,))] if wanted else []
+
+    def vectors(question: str) -> list[str]:
+        near = matrix @ embedder.embed([question])[0]
+        return [ids[row] for row in (-near).argsort(kind="stable")[:POOL]]
+
+    def both(question: str) -> list[str]:
+        places = [{id_: place for place, id_ in enumerate(arm(question), 1)} for arm in (words, vectors)]
+        fused = {id_: reciprocal_rank([place.get(id_) for place in places], k=RRF) for place in places for id_ in place}
+        return sorted(fused, key=lambda id_: -fused[id_])
+
+    return {WORDS: words, PLAIN: both}
+
+
+def variants() -> dict[str, dict[str, Any]]:
+    """The ablations that differ from the defaults."""
+    defaults = RecallSettings().model_dump()
+    return {name: change for name, change in STEPS if any(defaults[key] != value for key, value in change.items())}
+
+
+def names_stay(arm: Arm) -> Arm:
+    """An arm of recall that embeds a question as it stands. No setting does that, so this reaches inside."""
+
+    def ask(question: str) -> list[str]:
+        vars(recall).update(understand=lambda text, speakers: replace(understand(text, speakers), meaning=text))
+        try:
+            return arm(question)
+        finally:
+            vars(recall).update(understand=understand)
+
+    return ask
+
+
+class CachedEmbedder:
+    """Embeds each text once, and keeps the time: ``seconds`` in all, ``single`` the milliseconds of lone texts."""
+
+    def __init__(self, inner: HashingEmbedder | SentenceTransformerEmbedder) -> None:
+        self._inner: Embedder = inner
+        self._known: dict[str, NDArray[np.float32]] = {}
+        self.id = inner.id
+        self.dimensions = inner.dimensions
+        self.seconds = 0.0
+        self.single: list[float] = []
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        import numpy as np
+
+        start = time.perf_counter()
+        if new := [text for text in dict.fromkeys(texts) if text not in self._known]:
+            self._known.update(zip(new, np.asarray(self._inner.embed(new), np.float32), strict=True))
+            if len(new) == len(texts) == 1:
+                self.single.append(1000 * (time.perf_counter() - start))
+        rows = np.stack([self._known[text] for text in texts]) if texts else np.empty((0, self.dimensions), np.float32)
+        self.seconds += time.perf_counter() - start
+        return rows
+
+
+# showing
+
+
+def show(report: Report, console: Console) -> None:
+    data, asked = report.data, report.asked
+    turns = sum(len(conversation.turns) for conversation in data.conversations)
+    adversarial = sum(item.question.category == ADVERSARIAL for item in asked)
+    console.rule(f"[bold]{data.name}")
+    console.print(
+        f"{len(data.conversations)} memories of {turns} turns in all, {len(asked) - adversarial} questions"
+        + (f" and {adversarial} adversarial ones, which stand apart." if adversarial else ".")
+        + f"\n{data.counts}.\nThe share of the evidence among the first k, in percent, ± half of a 95 % interval "
+        f"({RESAMPLES} bootstrap samples of the questions, seed {SEED}). Search times are without the embedding."
+    )
+    console.print(_quality(report), _by_category(report), _against(report))
+    if report.steps:
+        console.print(_ablation(report))
+
+
+COLUMNS = ("recall@1", "recall@3", "recall@5", "recall@10", "hit@10", "mrr@10", "ndcg@10")
+
+
+def _quality(report: Report) -> Table:
+    table = _table("All categories but the adversarial one", "arm", *COLUMNS, "search p50 / p95 ms")
+    for arm in report.arms if report.rows(report.arms[0]) else []:
+        figures, took = summary(report.rows(arm)), quantiles(report.times[arm])
+        table.add_row(arm, *(shown(figures[name]) for name in COLUMNS), f"{took['p50_ms']:.2f} / {took['p95_ms']:.2f}")
+    return table
+
+
+def _by_category(report: Report) -> Table:
+    table = _table("By category", "category", "arm", *COLUMNS)
+    for category in report.categories:
+        for number, arm in enumerate(report.arms):
+            rows = report.rows(arm, category)
+            figures = summary(rows)
+            label = "" if number else f"{category} ({len(rows)})"
+            table.add_row(label, arm, *(shown(figures[name]) for name in COLUMNS))
+        table.add_section()
+    return table
+
+
+def _against(report: Report) -> Table:
+    """Paired by question, so much surer than two intervals side by side."""
+    names = ("recall@1", "recall@5", "recall@10", "mrr@10", "ndcg@10")
+    profiles = [arm for arm in report.arms if arm in get_args(Profile)]
+    table = _table("Differences, question by question", "arm", "against", *names)
+    for profile in profiles if report.rows(PLAIN) else []:
+        for base in (FLOOR_KEYWORDS, FLOOR_VECTORS, PLAIN):
+            figures = difference(report.rows(profile), report.rows(base))
+            table.add_row(profile, base, *(shown(figures[name], signed=True) for name in names))
+        table.add_section()
+    return table
+
+
+def _ablation(report: Report) -> Table:
+    names = ("recall@1", "recall@5", "recall@10", "mrr@10", "ndcg@10")
+    table = _table("balanced, one step changed, and what that does to it", "change", *names, "Δ recall@5", "Δ ndcg@10")
+    for arm in ["balanced", *report.steps] if report.rows("balanced") else []:
+        figures = summary(report.rows(arm))
+        change = difference(report.rows(arm), report.rows("balanced"))
+        deltas = [shown(change[name], signed=True) if arm != "balanced" else "" for name in ("recall@5", "ndcg@10")]
+        table.add_row(arm, *(f"{figures[name]['mean']:.1f}" for name in names), *deltas)
+    return table
+
+
+def _table(title: str, *columns: str) -> Table:
+    table = Table(title=title, title_justify="left")
+    for column in columns:
+        text = column in ("arm", "category", "against", "change")
+        table.add_column(column, justify="left" if text else "right", no_wrap=True)
+    return table
+
+
+def _document(reports: Sequence[Report], embedder: CachedEmbedder, args: argparse.Namespace) -> dict[str, Any]:
+    return {
+        "embedder": embedder.id,
+        "embedding": quantiles(embedder.single),
+        "settings": RecallSettings().model_dump(),
+        "python": platform.python_version(),
+        "machine": platform.platform(),
+        "bootstrap": {"resamples": RESAMPLES, "seed": SEED, "over": "questions"},
+        "files": [_figures(report) for report in reports],
+    }
+
+
+def _figures(report: Report) -> dict[str, Any]:
+    return {
+        "file": report.data.name,
+        "conversations": len(report.data.conversations),
+        "turns": sum(len(conversation.turns) for conversation in report.data.conversations),
+        "questions": len(report.asked),
+        **asdict(report.data.counts),
+        "arms": {arm: _arm_figures(report, arm) for arm in report.arms},
+        "ablation": {arm: _arm_figures(report, arm) for arm in report.steps},
+        "asked": [
+            {
+                "conversation": item.conversation,
+                "question": item.question.text,
+                "category": item.question.category,
+                "evidence": item.evidence,
+                "ranks": item.ranks,
+            }
+            for item in report.asked
+        ],
+    }
+
+
+def _arm_figures(report: Report, arm: str) -> dict[str, Any]:
+    overall = report.rows(arm)
+    return {
+        "overall": summary(overall) if overall else {},
+        "categories": {category: summary(report.rows(arm, category)) for category in report.categories},
+        "search": quantiles(report.times[arm]),
+    }
+
+
+if __name__ == "__main__":
+    main()

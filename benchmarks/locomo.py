@@ -261,7 +261,7 @@ def _date(value: Any, place: str) -> datetime:
     try:
         time = datetime.fromisoformat(str(value))
     except ValueError:
-        raise _Malformed(f"{place} should be a date such as '1:56 pm on 8 May, 2023', not {_kind(value)}") from None
+        raise _Malformed(f"{place} should be a date such as '9:20 am on 3 June, 2024', not {_kind(value)}") from None
     return time.replace(tzinfo=time.tzinfo or UTC).astimezone(UTC)
 
 

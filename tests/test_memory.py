@@ -10,6 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tidal_plugins import (
@@ -454,8 +455,8 @@ class Answers:
         Raises(),
         Answers(),
         Answers(Affect()),
-        Answers(Affect(float("nan")), Affect()),
-        Answers(Affect(3.0, -1.0)),
+        Answers(Affect(emotions={"joy": 3.0}), Affect()),
+        Answers("calm", "calm"),
         Answers(None, None),
     ],
 )
@@ -468,6 +469,13 @@ def test_an_estimator_that_fails_costs_the_mood_and_not_the_memory(
     assert memory.whisper("what was the secret disaster?")
     assert "counts as neutral" in caplog.text
     assert "secret" not in caplog.text
+
+
+def test_an_estimator_may_bring_numbers_of_its_own_kind(open_memory: Any) -> None:
+    half = np.float32(0.5)
+    memory = open_memory(emotion=Answers(Affect(half, half, {"joy": half}), Affect(half, half)))
+    memory.record("what a day", "indeed " * 60)
+    assert memory.affect.valence == pytest.approx(0.25)
 
 
 def test_without_an_estimator_nothing_is_felt(open_memory: Any) -> None:

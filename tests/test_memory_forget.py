@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tidal_plugins import Exchange, Forgotten, InvalidInput, Message, Note, NotFound, TidalMemory, ToolCall
+from tidal_plugins import DiskFull, Exchange, Forgotten, InvalidInput, Message, Note, NotFound, TidalMemory, ToolCall
+from tidal_plugins.storage.sqlite import SQLiteStorage
 from tidal_plugins.testing import FrozenClock
 
 SECRET = "my grandmother Zerbinetta hides gold under the xylophone"
@@ -164,3 +165,31 @@ def _found(folder: Path) -> list[Any]:
     """The words of the secret that stand in any file. Nothing else in this process reads the files meanwhile."""
     files = [file.read_bytes().lower() for file in folder.iterdir()]
     return [word for word in RARE for content in files if word.encode() in content]
+
+
+def test_bytes_that_a_failed_scrub_left_go_when_the_memory_is_opened_again(
+    open_memory: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(self: SQLiteStorage) -> bool:
+        raise DiskFull("no space left")
+
+    memory = open_memory()
+    memory.record(SECRET, "ok", session="s")
+    with monkeypatch.context() as broken:
+        broken.setattr(SQLiteStorage, "scrub", full)
+        assert memory.forget(session="s") == 3
+    assert memory.episodes() == []
+    memory.close()
+    open_memory().close()
+    on_disk = b"".join(path.read_bytes() for path in tmp_path.iterdir() if path.is_file()).lower()
+    assert not [word for word in RARE if word.encode() in on_disk]
+
+
+def test_everyday_words_of_a_forgotten_turn_can_be_said_again(memory: TidalMemory) -> None:
+    memory.forget(memory.record("run the tests again", "Noted.").id)
+    assert memory.record("run the tests again", "Noted.").query == "run the tests again"
+
+
+def test_a_forgotten_secret_is_not_captured_again(memory: TidalMemory) -> None:
+    memory.forget(memory.record("hunter2", "I will keep it").id)
+    assert memory.record("hunter2", "I will keep it").query == "[forgotten]"

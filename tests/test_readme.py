@@ -33,9 +33,14 @@ def blocks():
     ]
 
 
+SHOWN = []
+
+
 def call_model(state):
     from langchain_core.messages import AIMessage
+    from langgraph_tidal import model_input
 
+    SHOWN.append(model_input(state)[-1].text)
     return {"messages": [AIMessage("Scales, then a standard.")]}
 
 
@@ -47,6 +52,9 @@ def test_python_blocks_run_in_order(tmp_path, monkeypatch):
     for block in runnable:
         code = "\n" * block.line + block.code  # tracebacks then name README's own lines
         exec(compile(code, str(README), "exec"), namespace)
+    monday, friday = SHOWN
+    assert friday.startswith("<tidal-memory>"), "README promises a whisper on Friday"
+    assert monday in friday
 
 
 def test_only_code_that_needs_a_provider_is_left_out():

@@ -5,14 +5,14 @@ loop free. Cancelling the await does not stop the thread: what it was writing is
 """
 
 import functools
-from collections.abc import Awaitable, Callable
-from typing import ParamSpec, TypeVar
+from collections.abc import Callable, Coroutine
+from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def in_thread(function: Callable[P, R]) -> Callable[P, Awaitable[R]]:
+def in_thread(function: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
     """Return an async function that runs ``function`` on a worker thread, with the caller's context variables."""
 
     @functools.wraps(function)

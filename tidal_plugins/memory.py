@@ -17,9 +17,9 @@ from tidal_plugins.aio import in_thread
 from tidal_plugins.embedding.identity import StoreEmbedder
 from tidal_plugins.embedding.sentence_transformer import SentenceTransformerEmbedder
 from tidal_plugins.errors import Forgotten, InvalidInput, InvalidText, NotFound
-from tidal_plugins.ingestion.clean import clean
+from tidal_plugins.ingestion.clean import clean, label
 from tidal_plugins.ingestion.episodes import TOOL_TAG, from_entry
-from tidal_plugins.ingestion.forget import forget
+from tidal_plugins.ingestion.forget import forget, scrub
 from tidal_plugins.ingestion.record import episode_id, record
 from tidal_plugins.ingestion.remember import remember, to_note
 from tidal_plugins.ingestion.writer import FORGOTTEN, Progress, Writer
@@ -94,6 +94,7 @@ class TidalMemory:
             settings=settings,
             clock=clock,
         )
+        scrub(storage)  # what a forgetting that was cut off left behind
 
     def scoped(self, *scope: str) -> Self:
         """Return a view of the same store bound to another scope, such as ``memory.scoped("user", "42")``."""
@@ -124,6 +125,8 @@ class TidalMemory:
         """
         if messages and (user is not None or agent is not None or tools):
             raise InvalidInput("give either messages, or user, agent and tools")
+        if not all(isinstance(call, ToolCall) for call in tools):
+            raise InvalidInput("tools must be ToolCalls: ToolCall(name, arguments, result=…)")
         said = tuple(messages) or turn(user, agent, tools)
         meta = {} if metadata is None else metadata
         return self.record_many([Exchange(said, session, id, occurred_at, surfaced, meta)])[0]
@@ -134,7 +137,7 @@ class TidalMemory:
         ``progress`` is called with how many are done and how many there are. An exchange with no id and no message
         id is stored anew each time.
         """
-        known = [ex if ex.key else replace(ex, id=secrets.token_hex(8)) for ex in exchanges]
+        known = [_identified(exchange) for exchange in exchanges]
         rooms = self._rooms
         return record(rooms.writer, rooms.affect, self.scope, known, self.now(), progress=progress)
 
@@ -147,6 +150,9 @@ class TidalMemory:
         source: str | None = ...,
         tags: Sequence[str] | None = ...,
         importance: float | None = ...,
+        speaker: str | None = ...,
+        role: str | None = ...,
+        session: str | None = ...,
         occurred_at: datetime | None = ...,
         valid_until: datetime | None = ...,
         trust: float = ...,
@@ -154,10 +160,13 @@ class TidalMemory:
     ) -> Entry: ...
 
     @overload
+    def remember(self, text: Note) -> Entry: ...
+
+    @overload
     def remember(self, text: Iterable[Note], *, progress: Progress | None = ...) -> list[Entry]: ...
 
     def remember(
-        self, text: str | Iterable[Note], *, progress: Progress | None = None, **fields: Any
+        self, text: str | Note | Iterable[Note], *, progress: Progress | None = None, **fields: Any
     ) -> Entry | list[Entry]:
         """Store a skill, a knowledge document or a fact; or many :class:`Note`\\ s in batches.
 
@@ -166,9 +175,11 @@ class TidalMemory:
         ``InvalidInput``, ``InvalidText``, and ``Forgotten`` for a text that was forgotten on request.
         """
         if isinstance(text, str):
-            return remember(self._rooms.writer, self.scope, [to_note(text, fields)], self.now())[0]
-        if fields:
-            raise InvalidInput(f"{', '.join(sorted(fields))} belong into each Note when many are remembered")
+            text = to_note(text, fields)
+        elif fields:
+            raise InvalidInput(f"{', '.join(sorted(fields))} belong into the Note, which is given already")
+        if isinstance(text, Note):
+            return remember(self._rooms.writer, self.scope, [text], self.now())[0]
         if not isinstance(text, Iterable):
             raise InvalidText(f"give a text or Notes to remember, got {text!r}")
         return remember(self._rooms.writer, self.scope, list(text), self.now(), progress=progress)
@@ -177,10 +188,12 @@ class TidalMemory:
         """Remove entries and episodes for good and return how many: by id or citation, by source, or a whole session.
 
         Their rows, indexes, vectors and bytes go; a keyed hash stays, so that the same text is not captured again. An
-        entry that was said in an episode is blanked in it.
+        entry that was said in an episode is blanked in it. The file is rewritten once, which takes a moment where it
+        is large: forget many in one call.
         """
         if not ids and source is None and session is None:
             raise InvalidInput("say what to forget: ids, source= or session=")
+        source, session = label(source, "source"), label(session, "session")
         chosen = {bare_id(id_) for id_ in ids}
         for where in (source and Where(sources={source}), session and Where(sessions={session})):
             if where:
@@ -231,7 +244,7 @@ class TidalMemory:
             self.scope,
             clean(query, max_chars=rooms.settings.ingestion.max_chars, name="a query"),
             where,
-            rooms.affect.current(self.scope, now) if affect is None else affect,
+            rooms.affect.current(self.scope, now) if affect is None else _felt(affect),
             now,
             limit=checked_limit(rooms.settings.recall.limit if limit is None else limit),
             profile=checked_profile(profile or rooms.settings.recall.profile),
@@ -251,7 +264,7 @@ class TidalMemory:
             self.scope,
             turn,
             active(now, exclude=exclude),
-            rooms.affect.felt(self.scope, turn, now) if affect is None else affect,
+            rooms.affect.felt(self.scope, turn, now) if affect is None else _felt(affect),
             now,
             limit=rooms.settings.whisper.max_entries,
             profile=rooms.settings.recall.profile,
@@ -290,10 +303,10 @@ class TidalMemory:
         """
         where = Where(
             kinds={EPISODE},
-            sessions=None if session is None else {session},
+            sessions=None if session is None else {str(label(session, "session"))},
             since=aware(since, "since") if since else None,
             until=aware(until, "until") if until else None,
-            tags=None if tool is None else {TOOL_TAG + tool},
+            tags=None if tool is None else {f"{TOOL_TAG}{tool}"},
         )
         most = None if limit is None else checked_limit(limit)
         found = self._rooms.storage.find(self.scope, where, limit=most, newest_first=newest_first)
@@ -301,7 +314,7 @@ class TidalMemory:
 
     def episode_id(self, key: str, *, session: str | None = None) -> str:
         """Return the id that the turn recorded under ``key`` (its own id, or its first message's) has or will have."""
-        return episode_id(self.scope, Exchange((), session, key))
+        return episode_id(self.scope, Exchange((), label(session, "session"), label(key, "id")))
 
     @property
     def affect(self) -> Affect:
@@ -356,6 +369,19 @@ class TidalMemory:
         if self._rooms.storage.read_document(self.scope, FORGOTTEN, f"id:{id}"):
             return Forgotten(f"{id!r} was forgotten on request")
         return NotFound(f"no entry or episode {id!r} in scope {self.scope}")
+
+
+def _identified(exchange: Exchange) -> Exchange:
+    """Give an exchange that has no id one of its own. (What is no exchange is refused further down.)"""
+    if not isinstance(exchange, Exchange) or exchange.id or any(getattr(m, "id", None) for m in exchange.messages):
+        return exchange
+    return replace(exchange, id=secrets.token_hex(8))
+
+
+def _felt(affect: Affect) -> Affect:
+    if not isinstance(affect, Affect):
+        raise InvalidInput(f"affect must be an Affect(valence, arousal), got {affect!r}")
+    return affect
 
 
 def _secret(storage: Storage) -> bytes:

@@ -50,6 +50,7 @@ class DecaySettings(_Group):
 
     warm: float = Field(72.0, gt=0)
     accessed: float = Field(168.0, gt=0)
+    """Of an entry that was used since it was stored: from when use is recorded."""
     emotional: float = Field(240.0, gt=0)
     cold: float = Field(720.0, gt=0)
     floor: float = Field(0.01, gt=0, lt=1)
@@ -81,14 +82,17 @@ class RecallSettings(_Group):
     limit: int = Field(10, gt=0, le=1000)
     pool: int = Field(100, gt=0, le=4000)
     """Candidates from each channel, at least; twice the limit where that is more."""
+    shortlist: int = Field(60, gt=0, le=8000)
+    """Of those, how many are ranked in full, at least; four times the limit where that is more. All of them bring
+    nothing more on any conversation, and cost 2 ms."""
     rrf: int = Field(60, gt=0)
     """Constant of reciprocal rank fusion, in the profile ``attention``."""
     keywords: float = Field(0.35, ge=0)
     """Weight of keyword strength against cosine; between .3 and .7 conversations and chats do nearly alike."""
     brevity: float = Field(30.0, gt=0)
     """Words up to which a passage counts as short: the length of a spoken turn."""
-    speaker: float = Field(0.15, ge=0)
-    """Added where the query names the speaker: 3 nats of the embedder's scale (.05 each), since nearly all that is
+    speaker: float = Field(0.2, ge=0)
+    """Added where the query names the speaker: 4 nats of the embedder's scale (.05 each), since nearly all that is
     asked about a person was said by that person."""
     passages: float = Field(0.05, ge=0)
     """Taken off per nat of an entry's number of passages: many passages are many chances of a high maximum."""
@@ -101,7 +105,7 @@ class RecallSettings(_Group):
     decay: float = Field(0.05, ge=0, le=1)
     """Share of an entry's strength that counts (λ); undamped, every month-old memory would sink below fresh ones."""
     alpha_calm: float = Field(0.7, ge=0, le=1)
-    """Share of meaning against feeling in the dual vector of the profile ``tidal``."""
+    """Share of meaning against feeling, α, while calm; ``balanced`` scales its ``feeling`` with 1 − α."""
     alpha_stirred: float = Field(0.3, ge=0, le=1)
     """The same above the affect threshold."""
     feeling: float = Field(0.4, ge=0)
@@ -115,7 +119,7 @@ class WhisperSettings(_Group):
     """[Tidal §2.3]."""
 
     max_entries: int = Field(3, gt=0, le=20)
-    max_chars: int = Field(500, ge=120)
+    max_chars: int = Field(500, ge=200)
     """Characters of the whole whisper, frame and preamble included."""
     least_words: int = Field(1, ge=0)
     """Words with a content that a turn needs before anything surfaces."""
@@ -124,8 +128,6 @@ class WhisperSettings(_Group):
     the questions that recall answers on LoCoMo, and is silent on 96 % of small talk and on what nobody spoke of."""
     keywords: float = Field(0.25, ge=0)
     """How much the query's rare words in a memory help it over the bar."""
-    same: float = Field(0.985, ge=0, le=1.01)
-    """Cosine from which a memory says what the turn says."""
 
 
 class Settings(_Group):

@@ -180,7 +180,6 @@ class StoreContract:
             {"metadata": {"x": float("nan")}},
             {"metadata": {"x": b"bytes"}},
             {"metadata": {"x": object()}},
-            {"affect": Affect(float("nan"), 0.0)},
             {"trust": float("inf")},
             {"position": 2**70},
             {"text": "\ud800"},
@@ -229,7 +228,7 @@ class StoreContract:
         sketches = store.sketch(HERE, ["plain", "full", "unknown"])
         assert set(sketches) == {"full", "plain"}
         for id_, full in store.get(HERE, ["full", "plain"]).items():
-            for name in set(Sketch.__slots__) - {"passages"}:
+            for name in set(Sketch._fields) - {"passages"}:
                 assert getattr(sketches[id_], name) == getattr(full, name), name
         assert (sketches["full"].passages, sketches["plain"].passages) == (0, 1)
 
@@ -587,6 +586,19 @@ class StoreContract:
         assert found[0].score == pytest.approx(1)
 
     # keywords
+
+    def test_what_another_scope_says_makes_no_word_rarer_or_commoner(self, store: Storage) -> None:
+        store.put(HERE, [record("zebra", "zebra depot"), *(record(f"n{n}", "quiet note") for n in range(5))])
+        other: Scope = ("there",)
+
+        def scores(word: str) -> tuple[float, float]:
+            found = store.matching(HERE, ["zebra"], 5, ALL)[0].score
+            store.put(other, [record(f"{word}{n}", f"{word} words", scope=other) for n in range(200)])
+            return found, store.matching(HERE, ["zebra"], 5, ALL)[0].score
+
+        _, with_other_words = scores("giraffe")
+        _, with_the_same_word = scores("zebra")
+        assert with_the_same_word >= with_other_words
 
     def test_matching_ranks_as_bm25_does(self, store: Storage) -> None:
         store.put(

@@ -16,7 +16,7 @@ from langgraph.runtime import get_runtime
 
 from langchain_tidal.messages import finished, question, to_exchange, turn_key, turns, with_whisper
 from langgraph_tidal.state import messages_of, value
-from tidal_plugins import Affect, Exchange, InvalidInput, InvalidScope, TidalMemory, Whisper
+from tidal_plugins import Affect, Exchange, InvalidInput, InvalidScope, InvalidVector, TidalMemory, Whisper
 
 logger = logging.getLogger(__name__)
 
@@ -147,9 +147,9 @@ class RecordNode(MemoryNode):
             if exchange := to_exchange(turn, session, surfaced):
                 exchanges.append(exchange)
                 marks.append(mark)
-        _record(memory, exchanges)
-        for mark in marks:
-            self._recorded.put(mark, True)
+        for mark, stored in zip(marks, _record(memory, exchanges), strict=True):
+            if stored:
+                self._recorded.put(mark, True)
         return {"llm_input_messages": []} if history and finished(history[-1]) else {}
 
 
@@ -198,12 +198,16 @@ def _emit(turn: str | None, whisper: Whisper) -> None:
     writer({"tidal_recall": event})
 
 
-def _record(memory: TidalMemory, exchanges: Sequence[Exchange]) -> None:
+def _record(memory: TidalMemory, exchanges: Sequence[Exchange]) -> list[bool]:
+    """Record exchanges and return which are stored: where some cannot be, the others are all the same."""
     try:
         memory.record_many(exchanges)
-    except InvalidInput:
-        for exchange in exchanges:  # the good ones are stored all the same
-            try:
-                memory.record_many([exchange])
-            except InvalidInput as error:
-                logger.error("turn %s of session %s was not recorded: %s", exchange.key, exchange.session, error)
+        return [True] * len(exchanges)
+    except InvalidVector:
+        raise  # the embedder is at fault, not the turn
+    except InvalidInput as error:
+        if len(exchanges) > 1:
+            return [stored for exchange in exchanges for stored in _record(memory, [exchange])]
+        (exchange,) = exchanges
+        logger.error("turn %s of session %s was not recorded: %s", exchange.key, exchange.session, error)
+        return [False]

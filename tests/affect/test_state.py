@@ -48,18 +48,18 @@ def test_a_new_scope_is_at_rest(loop: AffectLoop) -> None:
 
 def test_an_exchange_moves_the_state_by_its_gain(loop: AffectLoop) -> None:
     # Event: (−.8·100 + .8·400)/500 = .48 and (.6·100 + .4·400)/500 = .44; gain .5 for an answer of full length.
-    after = loop.advance(HERE, UPSET, GLAD, LONG, NOON)
+    after = loop.advance(HERE, UPSET, GLAD, LONG, NOON, NOON)
     assert close(after, 0.24, 0.22)
     assert loop.current(HERE, NOON) == after
 
 
 def test_a_short_answer_moves_it_little(loop: AffectLoop) -> None:
     # The event is the user's, −.8 and .6; gain .5 · .1.
-    assert close(loop.advance(HERE, UPSET, GLAD, (100, 0), NOON), -0.04, 0.03)
+    assert close(loop.advance(HERE, UPSET, GLAD, (100, 0), NOON, NOON), -0.04, 0.03)
 
 
 def test_it_relaxes_by_half_in_six_hours(loop: AffectLoop) -> None:
-    loop.advance(HERE, UPSET, GLAD, LONG, NOON)
+    loop.advance(HERE, UPSET, GLAD, LONG, NOON, NOON)
     assert close(loop.current(HERE, NOON + timedelta(hours=6)), 0.12, 0.11)
     assert close(loop.current(HERE, NOON + timedelta(hours=18)), 0.03, 0.0275)
     assert close(loop.current(HERE, NOON + timedelta(days=30)), 0.0, 0.0)
@@ -67,28 +67,41 @@ def test_it_relaxes_by_half_in_six_hours(loop: AffectLoop) -> None:
 
 
 def test_the_next_exchange_starts_from_the_relaxed_state(loop: AffectLoop) -> None:
-    loop.advance(HERE, UPSET, GLAD, LONG, NOON)
-    after = loop.advance(HERE, UPSET, UPSET, LONG, NOON + timedelta(hours=6))
+    loop.advance(HERE, UPSET, GLAD, LONG, NOON, NOON)
+    later = NOON + timedelta(hours=6)
+    after = loop.advance(HERE, UPSET, UPSET, LONG, later, later)
     assert close(after, 0.12 + 0.5 * (-0.8 - 0.12), 0.11 + 0.5 * (0.6 - 0.11))
 
 
 def test_it_stays_in_range_and_comes_near_what_goes_on(loop: AffectLoop) -> None:
     most = Affect(-1.0, 1.0)
     for minute in range(50):
-        state = loop.advance(HERE, most, most, LONG, NOON + timedelta(minutes=minute))
+        now = NOON + timedelta(minutes=minute)
+        state = loop.advance(HERE, most, most, LONG, now, now)
         assert -1 <= state.valence <= 0 <= state.arousal <= 1
     assert state.intensity > 0.9
 
 
 def test_an_old_conversation_imported_late_leaves_the_live_state_alone(loop: AffectLoop) -> None:
-    live = loop.advance(HERE, UPSET, UPSET, LONG, NOON)
-    old = loop.advance(HERE, GLAD, GLAD, LONG, NOON - timedelta(days=400))
+    live = loop.advance(HERE, UPSET, UPSET, LONG, NOON, NOON)
+    old = loop.advance(HERE, GLAD, GLAD, LONG, NOON - timedelta(days=400), NOON)
     assert close(old, 0.4, 0.2), "it has a state of its own, from rest"
     assert loop.current(HERE, NOON) == live
 
 
+def test_a_clock_that_was_ahead_does_not_freeze_the_mood(loop: AffectLoop) -> None:
+    ahead = NOON + timedelta(days=3652)
+    wrong = loop.advance(HERE, UPSET, UPSET, LONG, ahead, ahead)
+    assert loop.current(HERE, NOON) == wrong, "what was felt then counts from now"
+    later = NOON + timedelta(hours=6)
+    after = loop.advance(HERE, GLAD, GLAD, LONG, NOON, NOON)
+    assert close(after, -0.4 + 0.5 * (0.8 + 0.4), 0.3 + 0.5 * (0.4 - 0.3)), "it starts from that state, not from rest"
+    assert loop.current(HERE, NOON) == after
+    assert close(loop.current(HERE, later), after.valence / 2, after.arousal / 2), "and relaxes again"
+
+
 def test_it_is_durable_and_of_one_scope(loop: AffectLoop, tmp_path: Path) -> None:
-    after = loop.advance(HERE, replace(UPSET, emotions={"anger": 0.5}), UPSET, (400, 400), NOON)
+    after = loop.advance(HERE, replace(UPSET, emotions={"anger": 0.5}), UPSET, (400, 400), NOON, NOON)
     loop.storage.close()
     reopened = AffectLoop(SQLiteStorage(tmp_path / "agent.db"), None, AffectSettings())
     assert reopened.current(HERE, NOON) == after
@@ -100,19 +113,20 @@ def test_it_is_durable_and_of_one_scope(loop: AffectLoop, tmp_path: Path) -> Non
 def test_a_turn_that_stirs_colours_its_own_recall(loop: AffectLoop) -> None:
     assert loop.felt(HERE, "-0.8/0.6", NOON) == UPSET
     assert loop.felt(HERE, "-0.5/0.5", NOON) == Affect(), "not above the threshold"
-    loop.advance(HERE, UPSET, UPSET, LONG, NOON)
+    loop.advance(HERE, UPSET, UPSET, LONG, NOON, NOON)
     state = loop.current(HERE, NOON)
     assert loop.felt(HERE, "0.1/0.1", NOON) == state
     assert loop.felt(HERE, "0.6/0.1", NOON) == Affect(0.6, 0.1)
     for minute in range(9):
-        loop.advance(HERE, Affect(-1, 1), Affect(-1, 1), LONG, NOON + timedelta(minutes=minute))
+        now = NOON + timedelta(minutes=minute)
+        loop.advance(HERE, Affect(-1, 1), Affect(-1, 1), LONG, now, now)
     assert loop.felt(HERE, "0.6/0.1", NOON + timedelta(minutes=9)).valence < -0.9, "the stronger feeling stays"
 
 
 def test_it_drifts_to_its_baseline(storage: SQLiteStorage) -> None:
     loop = AffectLoop(storage, None, AffectSettings(baseline=0.2))
     assert loop.current(HERE, NOON).valence == 0.2
-    loop.advance(HERE, UPSET, UPSET, LONG, NOON)
+    loop.advance(HERE, UPSET, UPSET, LONG, NOON, NOON)
     assert loop.current(HERE, NOON + timedelta(days=30)).valence == pytest.approx(0.2)
 
 

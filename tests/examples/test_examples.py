@@ -67,7 +67,7 @@ def conversation(folder):
     talk = {
         "speaker_a": "Nora",
         "speaker_b": "Ilse",
-        "session_1_date_time": "1:56 pm on 8 May, 2023",
+        "session_1_date_time": "9:20 am on 3 June, 2024",
         "session_1": [turn(1, number, text) for number, text in enumerate(first)],
         "session_2_date_time": "9:05 am on 3 June, 2023",
         "session_2": [turn(2, number, text) for number, text in enumerate(second)],

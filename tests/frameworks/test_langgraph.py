@@ -26,7 +26,7 @@ from langgraph.types import Command, RetryPolicy, Send, interrupt
 from pydantic import BaseModel
 
 from langgraph_tidal import RecallNode, RecordNode, TidalState, model_input, tidal_pre_model_hook
-from tidal_plugins import EmbeddingError, InvalidInput, InvalidScope
+from tidal_plugins import EmbeddingError, HashingEmbedder, InvalidInput, InvalidScope, InvalidVector, TidalMemory
 
 FACT = "I practise jazz piano every evening after dinner."
 ASK = "Which jazz piano piece should I practise this evening?"
@@ -1002,3 +1002,28 @@ def test_nodes_name_themselves_and_can_be_drawn(memory):
     drawing = app.get_graph().draw_mermaid()
     assert "RecallNode" in drawing
     assert "record" in drawing
+
+
+class Stumbling(HashingEmbedder):
+    """Returns NaN once."""
+
+    def __init__(self):
+        super().__init__()
+        self.stumbles = True
+
+    def embed(self, texts):
+        rows = super().embed(texts)
+        if self.stumbles:
+            self.stumbles = False
+            return rows * float("nan")
+        return rows
+
+
+def test_a_turn_is_recorded_after_its_embedder_has_recovered(tmp_path):
+    state = {"messages": [HumanMessage(FACT, id="h1"), AIMessage("Noted.", id="a1")]}
+    with TidalMemory(tmp_path / "stumbling.db", embedder=Stumbling()) as memory:
+        record = RecordNode(memory)
+        with pytest.raises(InvalidVector):
+            record.invoke(state, thread("t"))
+        record.invoke(state, thread("t"))
+        assert said(only(memory)) == [FACT, "Noted."]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from datetime import timedelta
 from random import Random
 from typing import Any
@@ -13,7 +12,7 @@ import pytest
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.entry import Tier
 from tidal_plugins.retrieval.query import Query, understand
-from tidal_plugins.retrieval.rank import Candidate, Context, Ranked, rank
+from tidal_plugins.retrieval.rank import Candidate, Context, Found, Ranked, rank, shortlist
 from tidal_plugins.settings import Settings
 from tidal_plugins.storage.base import Corpus, Match, Sketch
 from tidal_plugins.testing import NOON
@@ -31,9 +30,7 @@ def candidate(
     keyword_rank: int = 1,
     **fields: Any,
 ) -> Candidate:
-    times = {"occurred_at": NOON, "recorded_at": NOON}
-    empty = dict.fromkeys(("session", "position", "speaker", "role", "affect", "tier"))
-    known = {"kind": "conversation", "importance": 5.0, "trust": 1.0, "passages": 1, **times, **empty}
+    known = {"importance": 5.0, "passages": 1, **dict.fromkeys(("speaker", "role", "affect", "tier"))}
     return Candidate(
         Sketch(id=id, **{**known, **fields}),
         None if bm25 is None else Match(id, bm25, 0, 4, 10),
@@ -51,12 +48,15 @@ def ranked(
     hours: float = 0,
     **recall: Any,
 ) -> list[Ranked]:
-    now = NOON + timedelta(hours=hours)
-    return rank(candidates, Context(query, Corpus(99, 10.0), affect, now, Settings(recall=recall)), profile)
+    return rank(candidates, context(query, affect, hours, **recall), profile)
+
+
+def context(query: Query = QUERY, affect: Affect = Affect(), hours: float = 0, **recall: Any) -> Context:
+    return Context(query, Corpus(99, 10.0), affect, NOON + timedelta(hours=hours), Settings(recall=recall))
 
 
 def scores(found: list[Ranked]) -> dict[str, float]:
-    return {item.candidate.sketch.id: item.score for item in found}
+    return {item.id: item.score for item in found}
 
 
 def tier(hours: float = 72.0, **fields: Any) -> Tier:
@@ -75,7 +75,7 @@ def test_tidal_when_calm_is_the_cosine() -> None:
         affect=Affect(0.04, 0.04),
     )
     assert scores(found) == {"glad": 0.5, "skill": 0.4, "worded": 0.0}
-    assert "feeling" not in found[0].why.factors
+    assert "feeling" not in found[0].parts
 
 
 def test_tidal_mixes_meaning_and_feeling() -> None:
@@ -88,8 +88,8 @@ def test_tidal_mixes_meaning_and_feeling() -> None:
     )
     expected = {"same": 0.7 * 0.5 + 0.3, "none": 0.7 * 0.5 + 0.3 * 0.6, "opposite": 0.7 * 0.6}
     assert scores(found) == pytest.approx(expected)
-    assert [item.candidate.sketch.id for item in found] == ["same", "none", "opposite"]
-    assert found[0].why.factors["feeling"] == pytest.approx(0.65 - 0.5)
+    assert [item.id for item in found] == ["same", "none", "opposite"]
+    assert found[0].parts["feeling"] == pytest.approx(0.65 - 0.5)
 
 
 def test_tidal_swaps_alpha_when_stirred() -> None:
@@ -133,9 +133,9 @@ def test_attention_is_rank_fusion_times_importance() -> None:
         both, candidate("one", 0.9, 1, importance=10.0), candidate("low", bm25=9.0, importance=1.0), profile="attention"
     )
     best = 1 / 62 + 1 / 63
-    assert found[0].why.fused == pytest.approx(best)
+    assert found[0].fused == pytest.approx(best)
     assert scores(found) == pytest.approx({"both": 1.0, "one": 1 / 61 / best * 1.5, "low": 1 / 61 / best * 0.6})
-    assert found[0].why.factors["importance"] == 1.0
+    assert found[0].parts["importance"] == 1.0
 
 
 def test_attention_ignores_feeling() -> None:
@@ -161,7 +161,7 @@ def balanced(*candidates: Candidate, **context: Any) -> list[Ranked]:
 
 
 def fused(*candidates: Candidate, **context: Any) -> dict[str, float]:
-    return {item.candidate.sketch.id: item.why.fused for item in balanced(*candidates, **context)}
+    return {item.id: item.fused for item in balanced(*candidates, **context)}
 
 
 def test_balanced_adds_up_by_hand() -> None:
@@ -220,12 +220,12 @@ def test_the_order_does_not_depend_on_the_order_of_candidates(profile: str) -> N
                   affect=Affect(chance.uniform(-1, 1)), importance=chance.choice([3.0, 5.0]))
         for n in range(60)
     ]  # fmt: skip
-    many += [replace(c, sketch=replace(c.sketch, id="twin of " + c.sketch.id)) for c in many]
+    many += [c._replace(sketch=c.sketch._replace(id="twin of " + c.sketch.id)) for c in many]
     first = ranked(*many, profile=profile, affect=STIRRED)
     chance.shuffle(many)
     assert ranked(*many, profile=profile, affect=STIRRED) == first
     assert [item.score for item in first] == sorted((item.score for item in first), reverse=True)
-    tied = [item.candidate.sketch.id for item in ranked(candidate("b", 0.5), candidate("a", 0.5), profile=profile)]
+    tied = [item.id for item in ranked(candidate("b", 0.5), candidate("a", 0.5), profile=profile)]
     assert tied == ["a", "b"]
 
 
@@ -240,12 +240,66 @@ def test_alike_emotions_add_to_the_score() -> None:
         candidate("angry", 0.5, affect=angry), candidate("joyful", 0.5, affect=joyful), candidate("none", 0.5),
         profile="attention", affect=angry,
     )  # fmt: skip
-    assert {item.candidate.sketch.id: item.why.factors.get("emotion") for item in found} == {
-        "angry": pytest.approx(0.3), "joyful": None, "none": None,
+    assert {item.id: item.parts.get("emotion") for item in found} == {
+        "angry": pytest.approx(0.3), "joyful": 0.0, "none": None,
     }  # fmt: skip
+    assert scores(found) == pytest.approx({item.id: item.relevance + item.parts.get("emotion", 0.0) for item in found})
+
+
+@pytest.mark.parametrize("profile", ["balanced", "tidal", "attention"])
+def test_without_emotions_to_compare_there_is_no_part_of_them(profile: str) -> None:
+    angry = candidate("angry", 0.5, affect=Affect(-0.2, 0.0, {"anger": 0.8}))
+    assert "emotion" not in ranked(angry, profile=profile, affect=Affect(-0.2))[0].parts
+    assert (
+        "emotion" not in ranked(candidate("a", 0.5), profile=profile, affect=Affect(-0.2, 0.0, {"anger": 0.8}))[0].parts
+    )
 
 
 def test_an_explanation_names_what_counted() -> None:
-    found = ranked(candidate("a", 0.5, 4, bm25=3.25, keyword_rank=2), profile="attention")
-    assert str(found[0].why) == "keywords #2 (3.2), meaning #4 (0.50), relevance 1.00, importance 1.00"
-    assert str(ranked(candidate("a", None), profile="tidal")[0].why) == "no keyword, meaning (0.00), relevance 0.00"
+    found = ranked(candidate("a", 0.5, 4, bm25=3.25, keyword_rank=2), profile="attention")[0]
+    why = found.explain("attention")
+    assert str(why) == "keywords #2 (3.2), meaning #4 (0.50), relevance 1.00, importance 1.00"
+    assert (why.fused, why.relevance, why.keyword_strength) == (found.fused, found.relevance, found.keyword_strength)
+    assert (why.factors, why.profile) == (found.parts, "attention")
+    none = ranked(candidate("a", None), profile="tidal")[0].explain("tidal")
+    assert str(none) == "no keyword, meaning (0.00), relevance 0.00"
+
+
+def test_the_parts_name_all_that_balanced_counts() -> None:
+    angry = Affect(-0.4, 0.2, {"anger": 0.8})
+    told = candidate("a", 0.5, speaker="Ann", role="assistant", passages=20, affect=angry, tier=tier(), importance=10.0)
+    query = understand("what does Ann play", ["Ann"])
+    parts = balanced(told, query=query, affect=angry, hours=72, decay=0.2, importance=0.5)[0].parts
+    assert parts == pytest.approx(
+        {"speaker": 0.15, "assistant": -0.05, "passages": -0.05 * math.log(20), "feeling": 0.4 * 0.3 * 0.4 / 0.5,
+         "importance": 1.25, "strength": 0.9, "emotion": 0.3}
+    )  # fmt: skip
+    assert balanced(candidate("b", 0.5))[0].parts == {}
+
+
+# the shortlist
+
+
+@pytest.mark.parametrize(
+    ("profile", "order"),
+    [("balanced", ["both", "near", "worded"]), ("tidal", ["near", "both", "worded"]),
+     ("attention", ["both", "worded", "near"])],
+)  # fmt: skip
+def test_the_shortlist_has_what_both_channels_together_put_first(profile: str, order: list[str]) -> None:
+    found = [
+        Found("worded", Match("worded", 6.0, 0, 4, 10), 1, Match("worded", 0.1, 0, 4, 10), None),
+        Found("near", None, None, Match("near", 0.6, 0, 4, 10), 2),
+        Found("both", Match("both", 6.0, 0, 4, 10), 2, Match("both", 0.5, 0, 4, 10), 3),
+    ]
+    for size in range(5):
+        near, far = shortlist(found, context(keywords=0.35), profile, size)
+        assert [item.id for item in near] == order[:size]
+        assert [item.id for item in far] == order[size:]
+        assert shortlist(found[::-1], context(keywords=0.35), profile, size) == (near, far)
+
+
+@pytest.mark.parametrize("profile", ["balanced", "tidal", "attention"])
+def test_ties_in_the_shortlist_go_by_id(profile: str) -> None:
+    found = [Found(id, None, None, Match(id, 0.5, 0, 4, 10), 1) for id in "cab"]
+    near, far = shortlist(found, context(), profile, 2)
+    assert [[item.id for item in part] for part in (near, far)] == [["a", "b"], ["c"]]

@@ -52,11 +52,25 @@ def test_every_candidate_is_a_hit_or_has_a_stage_and_a_reason(memory: TidalMemor
     assert len(recall.dropped) >= 95
     assert not set(recall.ids) & {item.id for item in recall.dropped}
     assert len({*recall.ids, *(item.id for item in recall.dropped)}) == 5 + len(recall.dropped)
-    assert {item.stage for item in recall.dropped} == {"trim"}
+    assert {item.stage for item in recall.dropped} == {"trim", "shortlist"}
     assert all(item.reason for item in recall.dropped)
-    lines = recall.explain().splitlines()
+    lines = recall.explain(dropped=len(recall.dropped)).splitlines()
     assert len(lines) == 5 + len(recall.dropped)
+    assert recall.explain().splitlines() == lines[:15], "unless told otherwise, ten of what was dropped"
     assert lines[0].startswith(f"1. {recall[0].score:.3f} kb {recall[0].id}: keywords #")
+
+
+def test_only_the_shortlist_is_ranked_in_full(open_memory: Any) -> None:
+    memory = open_memory(settings=Settings(recall={"shortlist": 10}))
+    fill(memory)
+    for limit, ranked in ((1, 10), (5, 20)):
+        recall = memory.recall("jazz piano bread", limit=limit)
+        stages = [item.stage for item in recall.dropped]
+        assert stages == ["trim"] * (ranked - limit) + ["shortlist"] * (len(stages) - ranked + limit)
+        assert "shortlist" in stages
+    wide = open_memory("wide.db", settings=Settings(recall={"shortlist": 8000}))
+    fill(wide)
+    assert {item.stage for item in wide.recall("jazz piano bread", limit=5).dropped} == {"trim"}
 
 
 def test_what_only_keywords_find_gets_its_exact_cosine(open_memory: Any) -> None:

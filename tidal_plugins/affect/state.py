@@ -55,7 +55,9 @@ class AffectLoop:
             logger.warning("%s failed with %s; what was said counts as neutral", *names)
             return [Affect()] * len(texts)
 
-    def advance(self, scope: Scope, user: Affect, agent: Affect, chars: tuple[int, int], at: datetime) -> Affect:
+    def advance(
+        self, scope: Scope, user: Affect, agent: Affect, chars: tuple[int, int], at: datetime, now: datetime
+    ) -> Affect:
         """Let an exchange move the state, and return the state after it. Call it inside a transaction.
 
         ``chars`` are the lengths of the user's text and of the answer. An exchange from before the last one (an old
@@ -64,7 +66,7 @@ class AffectLoop:
         settings = self.settings
         event = scoring.exchange(user, agent, *chars)
         gain = scoring.gain(chars[1], rate=settings.rate, full_chars=settings.full_chars, least=settings.least)
-        state, last = self._read(scope, at)
+        state, last = self._read(scope, now)
         if at < last:
             return scoring.update(Affect(settings.baseline), event, gain)
         after = scoring.update(self._relax(state, last, at), event, gain)
@@ -73,7 +75,10 @@ class AffectLoop:
 
     def _read(self, scope: Scope, now: datetime) -> tuple[Affect, datetime]:
         document = self.storage.read_document(scope, COLLECTION, KEY)
-        return _from_json(document.value) if document else (Affect(self.settings.baseline), now)
+        if document is None:
+            return Affect(self.settings.baseline), now
+        state, at = _from_json(document.value)
+        return state, min(at, now)  # a clock that was ahead for a while must not hold the mood until then
 
     def _relax(self, state: Affect, since: datetime, now: datetime) -> Affect:
         hours = hours_between(since, now)
@@ -85,12 +90,14 @@ def _checked(feelings: Sequence[Affect], count: int) -> list[Affect]:
     feelings = list(feelings)
     if len(feelings) != count:
         raise ValueError(f"{len(feelings)} feelings for {count} texts")
-    for affect in feelings:
-        if not (-1 <= affect.valence <= 1 and 0 <= affect.arousal <= 1):
-            raise ValueError(f"{affect} is out of range")
-        if not all(0 <= strength <= 1 for strength in (affect.emotions or {}).values()):
-            raise ValueError(f"{affect} has emotions out of range")
-    return feelings
+    return [_plain(affect) for affect in feelings]
+
+
+def _plain(affect: Affect) -> Affect:
+    emotions = {str(name): float(strength) for name, strength in (affect.emotions or {}).items()}
+    if not all(0 <= strength <= 1 for strength in emotions.values()):
+        raise ValueError("emotions out of range")
+    return Affect(affect.valence, affect.arousal, emotions or None)
 
 
 def _to_json(state: Affect, at: datetime) -> dict[str, Any]:

@@ -42,7 +42,8 @@ class StoreEmbedder:
         Raises ``EmbedderMismatch`` where the store holds another embedder's vectors, ``InvalidVector`` where the
         embedder returns what cannot be stored.
         """
-        self.verify()
+        if texts:
+            self.verify()
         return self._embed(texts)
 
     def verify(self) -> None:

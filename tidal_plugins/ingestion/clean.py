@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from tidal_plugins.errors import InvalidInput, InvalidText
 
@@ -101,3 +102,30 @@ class _Checker:
 
 def _storable(text: str) -> str:
     return _UNSTORABLE.sub("\ufffd", text)
+
+
+def bounded(value: float, name: str, low: float, high: float) -> float:
+    """Return ``value`` as a float, or raise ``InvalidInput`` when it is no number in the range."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+        raise InvalidInput(f"{name} must be a number from {low} to {high}, got {value!r}")
+    return float(value)
+
+
+def label(value: str | None, name: str) -> str | None:
+    """Return a short name as it is (``None`` stays), or raise ``InvalidInput``."""
+    return None if value is None else clean(value, max_chars=1_000, name=name)
+
+
+def labels(values: Sequence[str], name: str) -> tuple[str, ...]:
+    """Return short names as a tuple, or raise ``InvalidInput``; one string is not a sequence of names."""
+    if isinstance(values, str):
+        raise InvalidInput(f"{name} must be a sequence of strings, got the string {values!r}")
+    return tuple(clean(value, max_chars=1_000, name=f"each of {name}") for value in values)
+
+
+def mapping(value: Mapping[str, Any], name: str, max_bytes: int) -> dict[str, Any]:
+    """Return a mapping as plain JSON, as it will be read back, or raise ``InvalidInput``."""
+    if not isinstance(value, Mapping):
+        raise InvalidInput(f"{name} must be a mapping, got {type(value).__name__}")
+    plain: dict[str, Any] = json.loads(clean_json(value, name, max_bytes=max_bytes))
+    return plain

@@ -11,18 +11,23 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 from datetime import datetime
 
+from tidal_plugins.errors import StorageError
 from tidal_plugins.ingestion.episodes import FORGOTTEN_TEXT, from_entry, summary, to_entry
 from tidal_plugins.ingestion.writer import FORGOTTEN, Writer, message_entry_id
 from tidal_plugins.model.clock import to_micros
 from tidal_plugins.model.entry import EPISODE, Entry, Scope
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.scoring.text import terms
-from tidal_plugins.storage.base import Where
+from tidal_plugins.storage.base import Storage, Where
 
 logger = logging.getLogger(__name__)
 
-DISTINCT = 2
-"""Words with a content from which a text is known again: forgetting one «Noted.» must not blank every other."""
+UNSCRUBBED = "unscrubbed"
+"""Whether erased texts may have left bytes in the file."""
+
+DISTINCT = 4
+"""Words with a content from which a text is known again, unless it has digits as secrets do: forgetting one «Run the
+tests again» must not blank every other."""
 
 
 def forget(writer: Writer, scope: Scope, ids: Collection[str], now: datetime) -> int:
@@ -42,13 +47,33 @@ def forget(writer: Writer, scope: Scope, ids: Collection[str], now: datetime) ->
         with writer.storage.transaction():
             if told != _episodes(writer, scope, told) or _doomed(writer, scope, ids).keys() - doomed.keys():
                 continue  # something was recorded into these episodes meanwhile
+            if doomed:
+                writer.storage.write_meta(UNSCRUBBED, True)
             _bury(writer, scope, doomed.values(), now)
             writer.storage.erase(scope, list(doomed))
             for record in records:
                 writer.storage.replace(scope, record)
-        if doomed and not writer.storage.scrub():
-            logger.warning("a reader kept the log from being emptied: forgotten bytes go when the memory is closed")
+        scrub(writer.storage)
         return len(doomed)
+
+
+def scrub(storage: Storage) -> None:
+    """Overwrite what forgotten texts left in the file, where something was erased since this last succeeded.
+
+    It is not part of the erasing transaction. When it fails (a full disk, a reader that keeps the log) or the process
+    dies before it, the store remembers, and the next forgetting or opening tries again.
+    """
+    if not storage.read_meta(UNSCRUBBED):
+        return
+    try:
+        done = storage.scrub()
+    except StorageError as error:
+        logger.warning("forgotten bytes are still in the file, and go when it is next opened: %s", error)
+        return
+    if done:
+        storage.write_meta(UNSCRUBBED, False)
+    else:
+        logger.warning("a reader keeps forgotten bytes in the log; they go when the memory is next opened")
 
 
 def _doomed(writer: Writer, scope: Scope, ids: Collection[str]) -> dict[str, Entry]:
@@ -81,5 +106,10 @@ def _bury(writer: Writer, scope: Scope, entries: Iterable[Entry], now: datetime)
     for entry in entries:
         stone = {"at": to_micros(now)}
         writer.storage.write_document(scope, FORGOTTEN, f"id:{entry.id}", stone)
-        if entry.kind != EPISODE and len(set(terms(entry.text))) >= DISTINCT:
+        if entry.kind != EPISODE and _distinct(entry.text):
             writer.storage.write_document(scope, FORGOTTEN, writer.mark(entry.text), stone)
+
+
+def _distinct(text: str) -> bool:
+    words = set(terms(text))
+    return len(words) >= DISTINCT or any(character.isdigit() for word in words for character in word)

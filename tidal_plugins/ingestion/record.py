@@ -12,10 +12,9 @@ from datetime import datetime, timedelta
 
 from tidal_plugins.affect.state import AffectLoop
 from tidal_plugins.errors import InvalidInput
-from tidal_plugins.ingestion.clean import clean
+from tidal_plugins.ingestion.clean import clean, label, labels, mapping
 from tidal_plugins.ingestion.episodes import FORGOTTEN_TEXT, from_entry, summary, to_entry
 from tidal_plugins.ingestion.extract import importance, tags
-from tidal_plugins.ingestion.remember import label, labels, mapping
 from tidal_plugins.ingestion.writer import Progress, Writer, batches, derive_id, message_entry_id, new_tier
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import aware
@@ -107,6 +106,8 @@ def _length(exchange: Exchange) -> int:
 def check(writer: Writer, scope: Scope, exchange: Exchange) -> Exchange:
     """Return an exchange whose texts can be stored and whose messages all have ids, or raise what is wrong with it."""
     limits = writer.settings.ingestion
+    if not isinstance(exchange, Exchange) or not all(isinstance(message, Message) for message in exchange.messages):
+        raise InvalidInput("record Messages, in Exchanges where there are many: Message(role='user', text='Hello')")
     key = label(exchange.key, "id")
     if key is None:
         raise InvalidInput("an exchange needs an id, or a message that has one")
@@ -114,6 +115,8 @@ def check(writer: Writer, scope: Scope, exchange: Exchange) -> Exchange:
         _checked(message, label(message.id or None, "id") or f"{key}/{number}", limits.max_chars)
         for number, message in enumerate(exchange.messages)
     )
+    if len({message.id for message in messages}) < len(messages):
+        raise InvalidInput("two messages of an exchange have the same id; give each its own, or none")
     if not any(message.text.strip() for message in messages):
         raise InvalidInput("an exchange needs at least one message with a text")
     return replace(
@@ -138,11 +141,13 @@ def _checked(message: Message, id_: str, max_chars: int) -> Message:
         speaker=label(message.speaker, "speaker"),
         at=aware(message.at, "at") if message.at else None,
         tool_call_id=label(message.tool_call_id, "tool_call_id"),
-        tool_calls=tuple(_checked_call(call, max_chars) for call in message.tool_calls),
+        tool_calls=tuple(_checked_call(call, max_chars) for call in message.tool_calls or ()),
     )
 
 
 def _checked_call(call: ToolCall, max_chars: int) -> ToolCall:
+    if not isinstance(call, ToolCall):
+        raise InvalidInput(f"tool calls must be ToolCall(name, arguments, …), got {type(call).__name__}")
     name = clean(call.name, max_chars=200, name="a tool's name")
     arguments = mapping(call.arguments, f"arguments of {name}", max_chars)
     result = None if call.result is None else _verbatim(call.result, max_chars)
@@ -233,7 +238,7 @@ def _entry(episode: Episode, number: int, message: Message, now: datetime) -> En
         channel="user" if message.role == "user" else "agent",
         importance=importance(message.text, role=message.role),
         tags=tags(message.text),
-        metadata={**episode.metadata, "message": message.id},
+        metadata={"message": message.id, **episode.metadata},
     )
 
 
@@ -253,7 +258,7 @@ def _store(writer: Writer, affect: AffectLoop, scope: Scope, item: Plan, now: da
     if item.known is None:
         episode = replace(episode, turn=_next_turn(writer, scope, episode.session))
     lengths = (len(item.fresh.query), len(item.fresh.answer))
-    felt = affect.advance(scope, *item.feelings, lengths, min(episode.occurred_at, now))
+    felt = affect.advance(scope, *item.feelings, lengths, min(episode.occurred_at, now), now)
     strongest = max((felt, *item.feelings), key=lambda affect: affect.intensity)
     tier = new_tier(strongest, now, settings.decay, settings.affect.threshold)
     entries = [replace(entry, affect=felt, tier=tier) for entry in item.entries]

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from tidal_plugins.errors import Forgotten, InvalidInput
-from tidal_plugins.ingestion.clean import clean, clean_json
+from tidal_plugins.ingestion.clean import bounded, clean, label, labels, mapping
 from tidal_plugins.ingestion.extract import importance, tags
 from tidal_plugins.ingestion.writer import Progress, Writer, batches, derive_id, new_tier
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.entry import KINDS, Entry, Scope
+from tidal_plugins.model.fence import strip_frames
 from tidal_plugins.model.note import Note
 
 CHANNEL = "import"
@@ -65,7 +65,8 @@ def to_entry(writer: Writer, scope: Scope, note: Note, now: datetime) -> Entry:
         raise InvalidInput(f"give a text or Notes to remember, got {type(note).__name__}")
     if note.kind not in KINDS:
         raise InvalidInput(f"kind must be one of {', '.join(KINDS)}, got {note.kind!r}")
-    text = clean(note.text, max_chars=settings.ingestion.max_chars)
+    text = strip_frames(note.text) if isinstance(note.text, str) else note.text
+    text = clean(text, max_chars=settings.ingestion.max_chars)
     occurred_at = aware(note.occurred_at, "occurred_at") if note.occurred_at else now
     source, session = label(note.source, "source"), label(note.session, "session")
     speaker, role = label(note.speaker, "speaker"), label(note.role, "role")
@@ -89,30 +90,3 @@ def to_entry(writer: Writer, scope: Scope, note: Note, now: datetime) -> Entry:
         valid_until=aware(note.valid_until, "valid_until") if note.valid_until else None,
         metadata=metadata,
     )
-
-
-def bounded(value: float, name: str, low: float, high: float) -> float:
-    """Return ``value`` as a float, or raise ``InvalidInput`` when it is no number in the range."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-        raise InvalidInput(f"{name} must be a number from {low} to {high}, got {value!r}")
-    return float(value)
-
-
-def label(value: str | None, name: str) -> str | None:
-    """Return a short name as it is (``None`` stays), or raise ``InvalidInput``."""
-    return None if value is None else clean(value, max_chars=1_000, name=name)
-
-
-def labels(values: Sequence[str], name: str) -> tuple[str, ...]:
-    """Return short names as a tuple, or raise ``InvalidInput``; one string is not a sequence of names."""
-    if isinstance(values, str):
-        raise InvalidInput(f"{name} must be a sequence of strings, got the string {values!r}")
-    return tuple(clean(value, max_chars=1_000, name=f"each of {name}") for value in values)
-
-
-def mapping(value: Mapping[str, Any], name: str, max_bytes: int) -> dict[str, Any]:
-    """Return a mapping as plain JSON, as it will be read back, or raise ``InvalidInput``."""
-    if not isinstance(value, Mapping):
-        raise InvalidInput(f"{name} must be a mapping, got {type(value).__name__}")
-    plain: dict[str, Any] = json.loads(clean_json(value, name, max_bytes=max_bytes))
-    return plain

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -12,11 +11,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 from tidal_plugins.ingestion.split import split
 from tidal_plugins.model.affect import Affect
-from tidal_plugins.model.entry import Entry, Scope, Tier
+from tidal_plugins.model.entry import EPISODE, Entry, Scope, Tier
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Message
 from tidal_plugins.scoring.decay import half_life, hours_until
-from tidal_plugins.scoring.text import terms
+from tidal_plugins.scoring.text import normal, terms
 from tidal_plugins.settings import DecaySettings, IngestionSettings, Settings
 from tidal_plugins.storage.base import Passage, Record, Storage
 
@@ -58,7 +57,8 @@ class Writer:
             self.embedder.claim()  # only now that it has shown that it works
         passages: dict[str, list[Passage]] = {entry.id: [] for entry in entries}
         for (entry, span, text), vector in zip(drafts, vectors, strict=True):
-            words = [*terms(text), *_month(entry)]
+            # An episode is found by meaning: its words are those of its entries, and would count twice.
+            words = [] if entry.kind == EPISODE else [*terms(text), *_month(entry)]
             passages[entry.id].append(Passage(*span, terms=" ".join(words), vector=vector))
         return [Record(entry, passages[entry.id]) for entry in entries]
 
@@ -73,9 +73,9 @@ class Writer:
         return {key.removeprefix("id:") for key in self._tombstones(scope, [f"id:{id_}" for id_ in ids])}
 
     def mark(self, text: str) -> str:
-        """The key under which a forgotten text is known: a keyed hash, so that it cannot be guessed from the file."""
-        normal = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
-        return "text:" + blake2b(normal.encode(), key=self.key, digest_size=16).hexdigest()
+        """The key under which a forgotten text is known: a hash with the store's own key, so that it means nothing in
+        another store, and no table of known hashes fits."""
+        return "text:" + blake2b(normal(text).encode(), key=self.key, digest_size=16).hexdigest()
 
     def _tombstones(self, scope: Scope, keys: Iterable[str]) -> set[str]:
         return {document.key for document in self.storage.documents(scope, FORGOTTEN, list(keys))}

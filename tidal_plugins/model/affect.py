@@ -3,6 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tidal_plugins.errors import InvalidInput
+
+ROUNDING = 1e-6
+"""By how much arithmetic may pass a bound."""
+
 
 @dataclass(frozen=True, slots=True)
 class Affect:
@@ -14,6 +19,16 @@ class Affect:
     valence: float = 0.0
     arousal: float = 0.0
     emotions: Mapping[str, float] | None = None
+
+    def __post_init__(self) -> None:
+        for name, value, low in (("valence", self.valence, -1), ("arousal", self.arousal, 0)):
+            try:
+                number = float(value)  # estimators bring numbers of their own kinds
+            except (TypeError, ValueError) as error:
+                raise InvalidInput(f"{name} must be a number, got {value!r}") from error
+            if not low - ROUNDING <= number <= 1 + ROUNDING:
+                raise InvalidInput(f"{name} must lie between {low} and 1, got {value!r}")
+            object.__setattr__(self, name, min(1.0, max(float(low), number)))
 
     @property
     def intensity(self) -> float:

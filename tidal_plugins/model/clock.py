@@ -6,6 +6,7 @@ from tidal_plugins.errors import InvalidInput
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
+MIN_YEAR, MAX_YEAR = 1, 9999
 
 
 def utc_now() -> datetime:
@@ -16,6 +17,8 @@ def aware(time: datetime, name: str = "time") -> datetime:
     """Return ``time`` in UTC, or raise :class:`InvalidInput` where it has no time zone."""
     if not isinstance(time, datetime) or time.tzinfo is None:
         raise InvalidInput(f"{name} must be a datetime with a time zone, got {time!r}; use datetime.now(timezone.utc)")
+    if not MIN_YEAR < time.year < MAX_YEAR:  # leaves room for time zones and for what is added
+        raise InvalidInput(f"{name} is {time!r}; it must lie between the years {MIN_YEAR} and {MAX_YEAR}")
     return time.astimezone(UTC)
 
 

@@ -17,6 +17,7 @@ _FRAME = re.compile(
     re.escape(f"{OPEN}\n{PREAMBLE}")
     + rf"(?:(?:\n[^\n]*+){{0,{_LINES}}}?\n{re.escape(CLOSE)}\s*|(?:\n- \[(?:ep|mem):[^\n]*+)*+\n?)"
 )
+_CITATION = re.compile(r"\[(?=\s*(?:ep|mem)\s*:)", re.IGNORECASE)
 _SELECTORS = frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))  # a run of them spells anything
 _BRACKETS = str.maketrans(  # ASCII, full-width, small, angle, CJK and mathematical ones
     dict.fromkeys("<\uff1c\ufe64\u2329\u3008\u27e8", "‹") | dict.fromkeys(">\uff1e\ufe65\u232a\u3009\u27e9", "›")
@@ -29,9 +30,9 @@ def frame(lines: list[str]) -> str:
 
 
 def inert(text: str) -> str:
-    """Return ``text`` as one line that cannot close the frame, start a new line or hide characters in it."""
+    """Return ``text`` as one line that cannot close the frame, cite, start a new line or hide characters in it."""
     visible = "".join(" " if c.isspace() else c for c in text if not _hidden(c))
-    return " ".join(visible.translate(_BRACKETS).split())
+    return " ".join(_CITATION.sub("(", visible.translate(_BRACKETS)).split())
 
 
 def strip_frames(text: str) -> str:

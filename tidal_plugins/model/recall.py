@@ -102,10 +102,10 @@ class Recall(Sequence[Hit]):
     def ids(self) -> tuple[str, ...]:
         return tuple(hit.id for hit in self.hits)
 
-    def explain(self) -> str:
-        """Return a line per hit and per dropped candidate: what it is and why it stands where it does."""
+    def explain(self, dropped: int = 10) -> str:
+        """Return a line per hit, and per dropped candidate up to that many: what it is and why it stands there."""
         kept = [f"{n}. {hit.score:.3f} {hit.entry.kind} {hit.id}: {hit.why}" for n, hit in enumerate(self.hits, 1)]
-        return "\n".join(kept + [f"-  {item.id}: {item.stage}: {item.reason}" for item in self.dropped])
+        return "\n".join(kept + [f"-  {item.id}: {item.stage}: {item.reason}" for item in self.dropped[:dropped]])
 
 
 @dataclass(frozen=True, slots=True)

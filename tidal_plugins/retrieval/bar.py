@@ -5,8 +5,8 @@ An explicit search has no bar: who searches wants the best there is. A whisper t
 
 from __future__ import annotations
 
-from tidal_plugins.model.recall import Explanation
 from tidal_plugins.retrieval.query import Query
+from tidal_plugins.retrieval.rank import Ranked
 from tidal_plugins.settings import WhisperSettings
 
 COURTESY = frozenset(
@@ -21,18 +21,13 @@ COURTESY = frozenset(
 
 def worth_a_word(query: Query, settings: WhisperSettings) -> bool:
     """Whether a turn asks for anything: «thanks, sounds good» reminds of nothing."""
-    return len(set(query.content) - COURTESY) >= settings.least_words
+    return len(set(query.terms) - COURTESY) + len(query.names) >= settings.least_words
 
 
-def below_bar(why: Explanation, settings: WhisperSettings) -> str | None:
+def below_bar(item: Ranked, settings: WhisperSettings) -> str | None:
     """Return the reason for which a candidate stays unsaid, or ``None`` where it surfaces.
 
-    Its nearness is its cosine, helped by how much of the query's rare words it has. What says no more than the turn
-    itself (the same words again) is near, but news to nobody.
+    Its nearness is its cosine, helped by how much of the query's rare words it has.
     """
-    nearness = why.cosine + settings.keywords * why.keyword_strength
-    if nearness < settings.bar:
-        return f"nearness {nearness:.2f} under the bar of {settings.bar:.2f}"
-    if why.cosine >= settings.same:
-        return f"says what the turn says (cosine {why.cosine:.2f})"
-    return None
+    nearness = item.candidate.cosine + settings.keywords * item.keyword_strength
+    return None if nearness >= settings.bar else f"nearness {nearness:.2f} under the bar of {settings.bar:.2f}"

@@ -16,12 +16,11 @@ ROLES = frozenset({"user", "human", "assistant", "ai", "agent", "bot", "system",
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """``terms`` are distinct, ``content`` those that are no names of speakers; ``meaning`` is the text to embed;
-    ``names`` are the speakers of the scope that it names."""
+    """``terms`` are distinct and leave out the names of speakers; ``meaning`` is the text to embed, likewise without
+    them; ``names`` are the speakers of the scope that it names."""
 
     text: str
     terms: tuple[str, ...]
-    content: tuple[str, ...]
     meaning: str
     names: frozenset[str]
 
@@ -29,18 +28,19 @@ class Query:
 def understand(text: str, speakers: Sequence[str]) -> Query:
     """Read a turn.
 
-    The names of participants are taken out of the text that is embedded: in a conversation between two people half of
-    all turns carry each name, so that a vector near the name says nothing about the topic.
+    The names of participants are taken out of what is searched for: in a conversation between two people half of all
+    turns carry each name, so that a word or a vector near the name says nothing about the topic.
     """
     text = text[:MAX_CHARS]
-    people = [speaker for speaker in speakers if speaker.casefold() not in ROLES]
-    named = {speaker: pattern for speaker in people if (pattern := _pattern(speaker)).search(text)}
+    folded = text.casefold()
+    people = [name for name in speakers if name.casefold() in folded and name.casefold() not in ROLES and terms(name)]
+    named = {name: pattern for name in people if (pattern := _pattern(name)).search(text)}
     meaning = text
     for pattern in named.values():
         meaning = pattern.sub(" ", meaning)
-    content = tuple(dict.fromkeys(terms(meaning)))
-    words = tuple(dict.fromkeys(terms(text)))
-    return Query(text, words, content, " ".join(meaning.split()) if content else text, frozenset(named))
+    if not terms(meaning):
+        meaning = text  # somebody asks about nothing but a person
+    return Query(text, tuple(dict.fromkeys(terms(meaning))), " ".join(meaning.split()), frozenset(named))
 
 
 def _pattern(name: str) -> re.Pattern[str]:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import hours_between
@@ -27,9 +28,22 @@ from tidal_plugins.storage.base import Corpus, Match, Sketch
 ASSISTANT = "assistant"
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """An entry that a channel found, with what ranking knows of it. Ranks count from 1."""
+class Found(NamedTuple):
+    """An entry that a channel found. Ranks count from 1."""
+
+    id: str
+    keyword: Match | None
+    keyword_rank: int | None
+    vector: Match | None
+    vector_rank: int | None
+
+    @property
+    def cosine(self) -> float:
+        return self.vector.score if self.vector else 0.0
+
+
+class Candidate(NamedTuple):
+    """What a channel found, with what ranking needs to know of it."""
 
     sketch: Sketch
     keyword: Match | None
@@ -42,11 +56,34 @@ class Candidate:
         return self.vector.score if self.vector else 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
+class Ranked(NamedTuple):
+    """A candidate with its score and what the score is made of."""
+
     candidate: Candidate
     score: float
-    why: Explanation
+    fused: float
+    relevance: float
+    keyword_strength: float
+    parts: Mapping[str, float]
+    """What was added to the two channels, what multiplied the relevance, what was added in the end, by name."""
+
+    @property
+    def id(self) -> str:
+        return self.candidate.sketch.id
+
+    def explain(self, profile: str) -> Explanation:
+        candidate = self.candidate
+        return Explanation(
+            keyword_rank=candidate.keyword_rank,
+            keyword_score=candidate.keyword.score if candidate.keyword else 0.0,
+            vector_rank=candidate.vector_rank,
+            cosine=candidate.cosine,
+            keyword_strength=self.keyword_strength,
+            fused=self.fused,
+            relevance=self.relevance,
+            factors=self.parts,
+            profile=profile,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +97,16 @@ class Context:
     settings: Settings
 
 
+def shortlist(found: Sequence[Found], context: Context, profile: str, size: int) -> tuple[list[Found], list[Found]]:
+    """Split what the channels found into those that both together put first, to be ranked in full, and the rest."""
+    near = _NEARNESS[profile]
+    order = sorted(found, key=lambda item: (-near(item, context), item.id))
+    return order[:size], order[size:]
+
+
 def rank(candidates: Sequence[Candidate], context: Context, profile: str) -> list[Ranked]:
     """Score every candidate and sort, best first; ties by id, so that the order never depends on chance."""
-    ranked = _PROFILES[profile](candidates, context)
-    return sorted(ranked, key=lambda item: (-item.score, item.candidate.sketch.id))
+    return sorted(_PROFILES[profile](candidates, context), key=lambda item: (-item.score, item.id))
 
 
 def balanced(candidates: Sequence[Candidate], context: Context) -> list[Ranked]:
@@ -72,21 +115,18 @@ def balanced(candidates: Sequence[Candidate], context: Context) -> list[Ranked]:
     Fused is cosine plus keyword strength, with small corrections where speakers, roles and feelings are known, all in
     units of cosine: MiniLM was trained at a scale of 20, so that .05 is about one nat of log-odds.
     """
-    settings = context.settings.recall
-    share = feeling_share(context, gradual=True)
-    parts = [_corrections(candidate, context, share) for candidate in candidates]
+    settings, share = context.settings.recall, feeling_share(context, gradual=True)
+    keywords = [keyword_part(candidate, context) for candidate in candidates]
+    corrections = [_corrections(candidate, context, share) for candidate in candidates]
     fused = [
-        candidate.cosine + settings.keywords * keyword_part(candidate, context) + math.fsum(part.values())
-        for candidate, part in zip(candidates, parts, strict=True)
+        candidate.cosine + settings.keywords * keyword + sum(correction.values())
+        for candidate, keyword, correction in zip(candidates, keywords, corrections, strict=True)
     ]
-    best = max(fused, default=0.0)
-    ranked = []
-    for candidate, part, value in zip(candidates, parts, fused, strict=True):
+    best, ranked = max(fused, default=0.0), []
+    for candidate, keyword, correction, value in zip(candidates, keywords, corrections, fused, strict=True):
         relevance = sharp_relevance(value, best, sharpness=settings.sharpness)
-        factors = _factors(candidate, context, importance=settings.importance, lam=settings.decay)
-        score = relevance * math.prod(factors.values()) + (emotion := _emotion(candidate, context))
-        why = part | factors | ({"emotion": emotion} if emotion else {})
-        ranked.append(_ranked(candidate, context, score, value, relevance, why, "balanced"))
+        score, factors = _weigh(relevance, candidate, context, importance=settings.importance, lam=settings.decay)
+        ranked.append(Ranked(candidate, score, value, relevance, keyword, correction | factors))
     return ranked
 
 
@@ -96,26 +136,22 @@ def tidal(candidates: Sequence[Candidate], context: Context) -> list[Ranked]:
     for candidate in candidates:
         relevance = max(0.0, candidate.cosine)
         blended = blend(relevance, context.affect.valence, _valence(candidate), 1 - share) if share else relevance
-        factors = _factors(candidate, context, importance=0.0, lam=1.0)
-        score = max(0.0, blended) * math.prod(factors.values()) + (emotion := _emotion(candidate, context))
-        why = {"feeling": blended - relevance, **factors, "emotion": emotion}
-        told = {name: value for name, value in why.items() if value}
-        ranked.append(_ranked(candidate, context, score, candidate.cosine, relevance, told, "tidal"))
+        score, factors = _weigh(max(0.0, blended), candidate, context, importance=0.0, lam=1.0)
+        feeling = {"feeling": blended - relevance} if share else {}
+        keyword = keyword_part(candidate, context)
+        ranked.append(Ranked(candidate, score, candidate.cosine, relevance, keyword, feeling | factors))
     return ranked
 
 
 def attention(candidates: Sequence[Candidate], context: Context) -> list[Ranked]:
     """Reciprocal rank fusion over its best, times the importance factor [Anamnesis]; decay and emotion as set."""
-    settings, ranked = context.settings.recall, []
-    ranks = [(candidate.keyword_rank, candidate.vector_rank) for candidate in candidates]
-    fused = [reciprocal_rank(pair, k=settings.rrf) for pair in ranks]
-    best = max(fused, default=0.0)
+    settings = context.settings.recall
+    fused = [_reciprocal(candidate, context) for candidate in candidates]
+    best, ranked = max(fused, default=0.0), []
     for candidate, value in zip(candidates, fused, strict=True):
         share = relevance(value, best)
-        factors = _factors(candidate, context, importance=1.0, lam=settings.decay)
-        score = share * math.prod(factors.values()) + (emotion := _emotion(candidate, context))
-        why = factors | ({"emotion": emotion} if emotion else {})
-        ranked.append(_ranked(candidate, context, score, value, share, why, "attention"))
+        score, factors = _weigh(share, candidate, context, importance=1.0, lam=settings.decay)
+        ranked.append(Ranked(candidate, score, value, share, keyword_part(candidate, context), factors))
     return ranked
 
 
@@ -124,6 +160,35 @@ _PROFILES: Mapping[str, Callable[[Sequence[Candidate], Context], list[Ranked]]] 
     "tidal": tidal,
     "attention": attention,
 }
+
+
+_NEARNESS: Mapping[str, Callable[[Found, Context], float]] = {
+    "balanced": lambda found, context: found.cosine + context.settings.recall.keywords * keyword_part(found, context),
+    "tidal": lambda found, _: found.cosine,
+    "attention": lambda found, context: _reciprocal(found, context),
+}
+
+
+def _reciprocal(found: Found | Candidate, context: Context) -> float:
+    return reciprocal_rank((found.keyword_rank, found.vector_rank), k=context.settings.recall.rrf)
+
+
+def _weigh(
+    relevance: float, candidate: Candidate, context: Context, *, importance: float, lam: float
+) -> tuple[float, dict[str, float]]:
+    """``relevance · importance · strength + emotion`` and its factors by name [Anamnesis]."""
+    score, factors, sketch = relevance, {}, candidate.sketch
+    if importance:
+        factors["importance"] = 1 + importance * (importance_factor(sketch.importance) - 1)
+        score *= factors["importance"]
+    if lam and sketch.tier:
+        factors["strength"] = strength(current_weight(sketch.tier, context), lam)
+        score *= factors["strength"]
+    if context.affect.emotions and sketch.affect:
+        alike = emotion_similarity(context.affect.emotions, sketch.affect.emotions)
+        factors["emotion"] = context.settings.recall.emotion * alike
+        score += factors["emotion"]
+    return score, factors
 
 
 def _corrections(candidate: Candidate, context: Context, share: float) -> dict[str, float]:
@@ -141,28 +206,12 @@ def _corrections(candidate: Candidate, context: Context, share: float) -> dict[s
     return found
 
 
-def _factors(candidate: Candidate, context: Context, *, importance: float, lam: float) -> dict[str, float]:
-    found, sketch = {}, candidate.sketch
-    if importance:
-        found["importance"] = 1 + importance * (importance_factor(sketch.importance) - 1)
-    if lam and sketch.tier:
-        found["strength"] = strength(current_weight(sketch.tier, context), lam)
-    return found
-
-
-def _emotion(candidate: Candidate, context: Context) -> float:
-    affect = candidate.sketch.affect
-    if affect is None or not context.affect.emotions:
-        return 0.0
-    return context.settings.recall.emotion * emotion_similarity(context.affect.emotions, affect.emotions)
-
-
 def _valence(candidate: Candidate) -> float:
     """What was stored without affect, such as a document, counts as neutral."""
     return candidate.sketch.affect.valence if candidate.sketch.affect else 0.0
 
 
-def keyword_part(candidate: Candidate, context: Context) -> float:
+def keyword_part(candidate: Found | Candidate, context: Context) -> float:
     """The candidate's keyword strength, 0 where keywords did not find it."""
     match = candidate.keyword
     if match is None:
@@ -197,26 +246,3 @@ def current_weight(tier: Tier, context: Context) -> float:
     if tier.cold_at and context.now >= tier.cold_at:
         return weight(1.0, hours_between(tier.cold_at, context.now), context.settings.decay.cold)
     return weight(tier.weight, hours_between(tier.anchored_at, context.now), tier.half_life)
-
-
-def _ranked(
-    candidate: Candidate,
-    context: Context,
-    score: float,
-    fused: float,
-    relevance: float,
-    factors: Mapping[str, float],
-    profile: str,
-) -> Ranked:
-    why = Explanation(
-        keyword_rank=candidate.keyword_rank,
-        keyword_score=candidate.keyword.score if candidate.keyword else 0.0,
-        vector_rank=candidate.vector_rank,
-        cosine=candidate.cosine,
-        keyword_strength=keyword_part(candidate, context),
-        fused=fused,
-        relevance=relevance,
-        factors=factors,
-        profile=profile,
-    )
-    return Ranked(candidate, score, why)

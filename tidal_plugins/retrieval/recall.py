@@ -14,7 +14,8 @@ from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.model.recall import Dropped, Hit, Recall
 from tidal_plugins.retrieval.bar import below_bar, worth_a_word
 from tidal_plugins.retrieval.query import Query, understand
-from tidal_plugins.retrieval.rank import Candidate, Context, Ranked, rank
+from tidal_plugins.retrieval.rank import Candidate, Context, Found, Ranked, rank, shortlist
+from tidal_plugins.scoring.text import normal
 from tidal_plugins.settings import Settings
 from tidal_plugins.storage.base import Match, Storage, Where
 
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 KEYWORDS = "keywords"
 VECTORS = "vectors"
+
+REPEATS = 5
+"""Entries that may say word for word what the turn says, and so are news to nobody, before a whisper loses a place."""
 
 logger = logging.getLogger(__name__)
 
@@ -58,33 +62,39 @@ class Recaller:
         """
         query = understand(text, self.storage.speakers(scope))
         if unasked and not worth_a_word(query, self.settings.whisper):
-            return Recall(text, query.content, (), (), affect, profile, now)
+            return Recall(text, query.terms, (), (), affect, profile, now)
         vector = self.embedder.embed([query.meaning])[0]
         damaged: set[str] = set()
         with self.storage.snapshot():
-            candidates, degraded = self._candidates(
-                scope, query, vector, max(2 * limit, self.settings.recall.pool), where, damaged
-            )
+            found, degraded = self._found(scope, query, vector, max(2 * limit, self.settings.recall.pool), where)
             context = Context(query, self.storage.corpus(), affect, now, self.settings)
-            ranked, below = self._over_bar(rank(candidates, context, profile), unasked)
-            order = [item.candidate.sketch.id for item in ranked]
-            entries = _intact(lambda ids: self.storage.get(scope, ids), order, damaged, limit)
-        kept = [item for item in ranked if item.candidate.sketch.id not in damaged]
-        hits = tuple(_hit(item, entries[item.candidate.sketch.id]) for item in kept[:limit])
-        dropped = tuple(_dropped(item, place, limit) for place, item in enumerate(kept[limit:], limit + 1))
-        broken = tuple(Dropped(id_, "checksum", "the stored row is damaged") for id_ in sorted(damaged))
-        return Recall(text, query.content, hits, dropped + below + broken, affect, profile, now, degraded)
+            near, far = shortlist(found, context, profile, max(4 * limit, self.settings.recall.shortlist))
+            ranked, below = self._over_bar(rank(self._sketched(scope, near, damaged), context, profile), unasked)
+            most = limit + REPEATS if unasked else limit
+            entries = _intact(lambda ids: self.storage.get(scope, ids), [item.id for item in ranked], damaged, most)
+        said = normal(text)
+        again = {id_ for id_, entry in entries.items() if unasked and normal(entry.text) == said}
+        kept = [item for item in ranked if item.id not in damaged | again]
+        dropped = [
+            *(Dropped(item.id, "trim", f"score {item.score:.3f} at place {n}") for n, item in enumerate(kept, 1)),
+        ][limit:]
+        dropped += below
+        dropped += (Dropped(id_, "bar", "says word for word what the turn says") for id_ in again)
+        dropped += (Dropped(item.id, "shortlist", "too far down in both channels together") for item in far)
+        dropped += (Dropped(id_, "checksum", "the stored row is damaged") for id_ in sorted(damaged))
+        hits = tuple(_hit(item, entries[item.id], profile) for item in kept[:limit])
+        return Recall(text, query.terms, hits, tuple(dropped), affect, profile, now, degraded)
 
-    def _over_bar(self, ranked: list[Ranked], unasked: bool) -> tuple[list[Ranked], tuple[Dropped, ...]]:
+    def _over_bar(self, ranked: list[Ranked], unasked: bool) -> tuple[list[Ranked], list[Dropped]]:
         if not unasked:
-            return ranked, ()
-        reasons = {item.candidate.sketch.id: below_bar(item.why, self.settings.whisper) for item in ranked}
-        below = tuple(Dropped(id_, "bar", reason) for id_, reason in reasons.items() if reason)
-        return [item for item in ranked if not reasons[item.candidate.sketch.id]], below
+            return ranked, []
+        reasons = {item.id: below_bar(item, self.settings.whisper) for item in ranked}
+        below = [Dropped(id_, "bar", reason) for id_, reason in reasons.items() if reason]
+        return [item for item in ranked if not reasons[item.id]], below
 
-    def _candidates(
-        self, scope: Scope, query: Query, vector: NDArray[np.float32], pool: int, where: Where, damaged: set[str]
-    ) -> tuple[list[Candidate], tuple[str, ...]]:
+    def _found(
+        self, scope: Scope, query: Query, vector: NDArray[np.float32], pool: int, where: Where
+    ) -> tuple[list[Found], tuple[str, ...]]:
         near: list[Match] = []
         worded: list[Match] = []
         degraded: list[str] = []
@@ -101,13 +111,16 @@ class Recaller:
         vectors, keywords = _placed(near), _placed(worded)
         missing = [id_ for id_ in keywords if id_ not in vectors]
         others = self.storage.cosines(scope, missing, vector) if missing and VECTORS not in degraded else {}
-        sketches = _intact(lambda ids: self.storage.sketch(scope, ids), [*{**vectors, **keywords}], damaged)
         found = []
-        for id_, sketch in sketches.items():
+        for id_ in {**vectors, **keywords}:
             vector_rank, match = vectors.get(id_, (None, others.get(id_)))
             keyword_rank, keyword = keywords.get(id_, (None, None))
-            found.append(Candidate(sketch, keyword, keyword_rank, match, vector_rank))
+            found.append(Found(id_, keyword, keyword_rank, match, vector_rank))
         return found, tuple(degraded)
+
+    def _sketched(self, scope: Scope, found: Sequence[Found], damaged: set[str]) -> list[Candidate]:
+        sketches = _intact(lambda ids: self.storage.sketch(scope, ids), [item.id for item in found], damaged)
+        return [Candidate(sketches[item.id], *item[1:]) for item in found if item.id in sketches]
 
 
 def _intact(
@@ -129,8 +142,8 @@ def _placed(matches: Sequence[Match]) -> dict[str, tuple[int, Match]]:
     return {match.id: (place, match) for place, match in enumerate(matches, 1)}
 
 
-def _hit(item: Ranked, entry: Entry) -> Hit:
-    return Hit(entry, item.score, _passage(item.candidate, entry.text), item.why)
+def _hit(item: Ranked, entry: Entry, profile: str) -> Hit:
+    return Hit(entry, item.score, _passage(item.candidate, entry.text), item.explain(profile))
 
 
 def _passage(candidate: Candidate, text: str) -> str:
@@ -140,7 +153,3 @@ def _passage(candidate: Candidate, text: str) -> str:
     )
     match = candidate.keyword if by_keyword else candidate.vector or candidate.keyword
     return text[match.start : match.end] if match else text
-
-
-def _dropped(item: Ranked, place: int, limit: int) -> Dropped:
-    return Dropped(item.candidate.sketch.id, "trim", f"place {place} of a limit of {limit}, score {item.score:.3f}")

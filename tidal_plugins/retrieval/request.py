@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
-from typing import get_args
+from typing import Any, get_args
 
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.model.clock import aware
@@ -37,7 +37,7 @@ def active(
         speakers=_names(speakers, "speakers"),
         sources=_names(sources, "sources"),
         tags=_names(tags, "tags"),
-        metadata=metadata or {},
+        metadata=_metadata(metadata),
         since=aware(since, "since") if since else None,
         until=aware(until, "until") if until else None,
         active_at=now,
@@ -62,14 +62,21 @@ def _kinds(kinds: Collection[str] | None) -> Collection[str]:
     if kinds is None:
         return KINDS
     known = {*KINDS, EPISODE}
-    if isinstance(kinds, str) or not set(kinds) <= known:
+    if isinstance(kinds, str) or not isinstance(kinds, Collection) or not all(kind in known for kind in kinds):
         raise InvalidInput(f"kinds must be a set of {', '.join(sorted(known))}, got {kinds!r}")
     return kinds
+
+
+def _metadata(metadata: Mapping[str, str | int | float | bool | None] | None) -> Mapping[str, Any]:
+    if metadata is not None and not isinstance(metadata, Mapping):
+        raise InvalidInput(f"metadata must be a mapping of names to values, got {metadata!r}")
+    return metadata or {}
 
 
 def _names(values: Collection[str] | None, name: str) -> Collection[str] | None:
     if values is None:
         return None
-    if isinstance(values, str) or not all(isinstance(value, str) for value in values):
+    several = isinstance(values, Collection) and not isinstance(values, str)
+    if not several or not all(isinstance(value, str) for value in values):
         raise InvalidInput(f"{name} must be a collection of strings, got {values!r}")
     return values

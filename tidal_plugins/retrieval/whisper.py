@@ -37,7 +37,7 @@ def compose(recall: Recall, now: datetime, settings: WhisperSettings) -> Whisper
 
 
 def _line(hit: Hit, query: str, now: datetime, room: int) -> str | None:
-    head = f"- [{hit.entry.citation}] {age(hit.entry.occurred_at, now)}, {inert(_source(hit.entry))}: "
+    head = f"- [{hit.entry.citation}] {age(hit.entry.occurred_at, now)}, {_source(hit.entry)}: "
     if room - len(head) < min(LEAST_TEXT, len(hit.passage)):
         return None
     return head + excerpt(inert(_HEADING.sub("", hit.passage)), query, room - len(head))
@@ -51,6 +51,7 @@ def _source(entry: Entry) -> str:
 
 
 def _short(name: str, most: int = 24) -> str:
+    name = inert(name).replace(": ", " ")  # a name must not look like somebody's words
     return name if len(name) <= most else "…" + name[-(most - 1) :]
 
 

@@ -71,6 +71,11 @@ def terms(text: str, *, stop: frozenset[str] = STOP_WORDS) -> list[str]:
     return [term for chunk in _chunks(text) for term in _chunk_terms(chunk) if term not in stop]
 
 
+def normal(text: str) -> str:
+    """Return a text in the form in which two that say the same in the same words are equal: case and space folded."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
 def sentences(text: str) -> list[tuple[int, int]]:
     """Return the (start, end) offsets of the sentences of ``text``, without white space around them, in order.
 

@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.entry import Entry, Scope, Tier
@@ -32,7 +32,7 @@ class Passage:
     """A part of an entry's text that is found on its own: ``text[start:end]``.
 
     ``terms`` are its analysed words, separated by spaces, for the keyword index; ``vector`` its embedding (any
-    length but zero), or ``None`` where only keywords should find it.
+    length but zero), or ``None`` where only keywords should find it. Without terms only the vector does.
     """
 
     start: int
@@ -72,8 +72,7 @@ class Where:
     exclude: Collection[str] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(NamedTuple):
     """An entry that a channel found: its score (higher is better) and the passage that speaks for it.
 
     ``words`` counts the analysed words of the passage.
@@ -86,18 +85,11 @@ class Match:
     words: int
 
 
-@dataclass(frozen=True, slots=True)
-class Sketch:
-    """What ranking needs to know of an entry, without its text."""
+class Sketch(NamedTuple):
+    """What ranking needs to know of an entry, without its text. ``passages`` counts its passages."""
 
     id: str
-    kind: str
     importance: float
-    trust: float
-    occurred_at: datetime
-    recorded_at: datetime
-    session: str | None
-    position: int | None
     speaker: str | None
     role: str | None
     affect: Affect | None
@@ -196,7 +188,7 @@ class Storage(ABC):
 
     @abstractmethod
     def corpus(self) -> Corpus:
-        """Return the statistics of the keyword index."""
+        """Return the statistics of the keyword index, of the whole store."""
 
     @abstractmethod
     def cosines(self, scope: Scope, ids: Collection[str], vector: NDArray[np.float32]) -> dict[str, Match]:

@@ -99,17 +99,33 @@ class Connections:
             with suppress(apsw.ConnectionClosedError):
                 connection.set_progress_handler(None)
 
+    @contextmanager
+    def patience(self, seconds: float) -> Iterator[None]:
+        """Wait no longer than that for locks."""
+        connection = self.get()
+        connection.set_busy_timeout(int(seconds * 1000))
+        try:
+            yield
+        finally:
+            connection.set_busy_timeout(int(self._busy_timeout * 1000))
+
     def run(self, sql: str, *bindings: Any) -> None:
         with translated(self.path):
             self.get().execute(sql, bindings)
 
-    def rows(self, sql: str, *bindings: Any) -> Iterator[Any]:
+    def rows(self, sql: str, *bindings: Any) -> list[Any]:
+        with translated(self.path):
+            return self.get().execute(sql, bindings).fetchall()
+
+    def stream(self, sql: str, *bindings: Any) -> Iterator[Any]:
+        """Yield rows as SQLite finds them, for a caller that may stop early or that could not hold them all."""
         with translated(self.path):
             yield from self.get().execute(sql, bindings)
 
     def one(self, sql: str, *bindings: Any) -> Any:
         """Return the first column of the first row, or ``None``."""
-        row = next(self.rows(sql, *bindings), None)
+        with translated(self.path):
+            row = self.get().execute(sql, bindings).fetchone()
         return row and row[0]
 
     def close(self) -> None:

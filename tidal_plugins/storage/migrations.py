@@ -45,20 +45,25 @@ CREATE INDEX entries_by_speaker ON entries (scope, speaker) WHERE speaker IS NOT
 
 CREATE TABLE passages (
     key INTEGER PRIMARY KEY AUTOINCREMENT,
-    scope INTEGER NOT NULL,
     entry INTEGER NOT NULL REFERENCES entries ON DELETE CASCADE,
     start INTEGER NOT NULL, "end" INTEGER NOT NULL,
-    words INTEGER NOT NULL,
-    vector BLOB                             -- float32, normalised
+    words INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX passages_by_entry ON passages (entry);
-CREATE INDEX passages_with_vector ON passages (scope, key) WHERE vector IS NOT NULL;
 
--- rowid is the passage's key; the words are analysed before they come here, so no content is kept to rebuild from
+-- apart from the passages, which every search looks up: without vectors they are small and stay in the page cache
+CREATE TABLE vectors (
+    passage INTEGER PRIMARY KEY REFERENCES passages ON DELETE CASCADE,
+    scope INTEGER NOT NULL,
+    vector BLOB NOT NULL                    -- float32, normalised
+) STRICT;
+CREATE INDEX vectors_by_scope ON vectors (scope, passage);
+
+-- rowid is the passage's key; the words are analysed before they come here, so no content is kept to rebuild from.
+-- Each word begins with its scope's mark: how rare a word is counts within a scope, and no scope reads another's.
 CREATE VIRTUAL TABLE keywords USING fts5 (
-    scope, terms, content = '', contentless_delete = 1, tokenize = 'porter unicode61 remove_diacritics 2'
+    terms, content = '', contentless_delete = 1, tokenize = 'porter unicode61 remove_diacritics 2'
 );
-INSERT INTO keywords (keywords, rank) VALUES ('rank', 'bm25(0.0, 1.0)');
 
 CREATE TABLE documents (
     scope INTEGER NOT NULL REFERENCES scopes,

@@ -35,7 +35,7 @@ WAL_BYTES = 64 * 1024 * 1024
 
 def checked_path(path: str | os.PathLike[str]) -> str:
     """Return an absolute path to a file that exists or can be made, or raise what is wrong with it."""
-    text = os.fspath(path)
+    text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
     if not isinstance(text, str) or not text.strip() or "\0" in text:
         raise InvalidInput(f"the path of a memory must be a non-empty file name, got {path!r}")
     if text.startswith("file:") or text == ":memory:":

@@ -24,10 +24,7 @@ FIXED = (
 )  # fmt: skip
 TIER = ("weight", "anchored_at", "half_life", "cold_at", "archived_at")
 COLUMNS = (*FIXED, "checksum", *TIER)
-SKETCH = (
-    "id", "kind", "importance", "trust", "occurred_at", "recorded_at", "session", "position", "speaker", "role",
-    "valence", "arousal", "emotions", *TIER,
-)  # fmt: skip
+SKETCH = ("id", "importance", "speaker", "role", "valence", "arousal", "emotions", *TIER)
 
 EACH_ID = "json_each(?) j CROSS JOIN entries e ON e.scope = ? AND e.id = j.value"
 """Entries by id. CROSS JOIN keeps the order of the loops: look each id up, never walk the scope."""
@@ -124,13 +121,12 @@ def from_row(row: Row, scope: Scope) -> Entry:
 
 def sketch(row: Row) -> Sketch:
     """What ``SKETCH`` selects, and how many passages there are."""
-    (id_, kind, importance, trust, occurred, recorded, session, position, speaker, role) = row[:10]
+    id_, importance, speaker, role = row[:4]
     try:
-        times, affect = (_moment(occurred), _moment(recorded)), _affect(*row[10:13])
-    except (TypeError, ValueError, OverflowError) as error:
+        affect = _affect(*row[4:7])
+    except (TypeError, ValueError) as error:
         raise _corrupt(id_) from error
-    tier, passages = _tier(id_, row[13:-1]), row[-1]
-    return Sketch(id_, kind, importance, trust, *times, session, position, speaker, role, affect, tier, passages)
+    return Sketch(id_, importance, speaker, role, affect, _tier(id_, row[7:-1]), row[-1])
 
 
 def _affect(valence: float | None, arousal: float | None, emotions: str | None) -> Affect | None:

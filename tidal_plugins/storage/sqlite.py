@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 MAX_TERMS = 64
 """Words that one keyword search looks for; a query has rarely ten."""
 
+SCRUB_SECONDS = 1.0
+"""How long emptying the log waits for readers; it holds up writers meanwhile."""
+
 NO_SCOPE = -1
 """Stands for a scope that nothing was written to yet: it matches no row."""
 
@@ -47,12 +50,12 @@ _INSERT = f"INSERT INTO entries {_VALUES} ON CONFLICT (scope, id) DO NOTHING"
 _SELECT = f"SELECT {', '.join('e.' + column for column in COLUMNS)}"
 _REPLACE = f"UPDATE entries SET {', '.join(column + ' = ?' for column in COLUMNS)} WHERE key = ?"
 _SET_TIER = f"UPDATE entries SET {', '.join(column + ' = ?' for column in TIER)} WHERE key = ?"
-_INSERT_PASSAGE = 'INSERT INTO passages (scope, entry, start, "end", words, vector) VALUES (?, ?, ?, ?, ?, ?)'
+_INSERT_PASSAGE = 'INSERT INTO passages (entry, start, "end", words) VALUES (?, ?, ?, ?)'
 _IDS = "(SELECT value FROM json_each(?))"
 _COUNT_IN = "UPDATE scopes SET passages = passages + ?, words = words + ? WHERE key = ?"
 _COUNT_OUT = f"""
     UPDATE scopes SET erasures = erasures + 1, (passages, words) = (
-        SELECT scopes.passages - count(*), scopes.words - coalesce(sum(p.words), 0)
+        SELECT scopes.passages - count(*) FILTER (WHERE p.words > 0), scopes.words - coalesce(sum(p.words), 0)
         FROM passages p WHERE p.entry IN {_IDS}
     ) WHERE key = ?
 """
@@ -160,7 +163,8 @@ class SQLiteStorage(Storage):
         with self.transaction():
             self._db.run("INSERT INTO keywords (keywords) VALUES ('optimize')")
         self._db.run("VACUUM")  # secure_delete leaves copies behind where pages were rebalanced
-        busy = self._db.one("PRAGMA wal_checkpoint(TRUNCATE)")
+        with self._db.patience(SCRUB_SECONDS):
+            busy = self._db.one("PRAGMA wal_checkpoint(TRUNCATE)")
         self._neighbours.forget()
         return not busy
 
@@ -197,11 +201,11 @@ class SQLiteStorage(Storage):
                 CROSS JOIN passages p ON p.key = w.rowid CROSS JOIN entries e ON e.key = p.entry
                 WHERE keywords MATCH ? AND {filter_.sql} ORDER BY w.rank
             """
-            return _best(self._db.rows(sql, self._expression(key, terms), *filter_.parameters), k)
+            return _best(self._db.stream(sql, self._expression(key, terms), *filter_.parameters), k)
 
     def corpus(self) -> Corpus:
         with self.snapshot():
-            passages, words = next(self._db.rows("SELECT total(passages), total(words) FROM scopes"))
+            passages, words = self._db.rows("SELECT total(passages), total(words) FROM scopes")[0]
             return Corpus(int(passages), words / passages if passages else 0.0)
 
     # documents
@@ -271,15 +275,19 @@ class SQLiteStorage(Storage):
 
     def _index(self, scope: int, entry: int, passages: Sequence[Passage], units: Sequence[_Unit]) -> None:
         connection = self._db.get()
-        total = 0
+        count = total = 0
         with translated(self._db.path):
             for passage, unit in zip(passages, units, strict=True):
-                words, blob = len(passage.terms.split()), None if unit is None else unit.tobytes()
-                connection.execute(_INSERT_PASSAGE, (scope, entry, passage.start, passage.end, words, blob))
-                terms = (connection.last_insert_rowid(), _scope_token(scope), passage.terms)
-                connection.execute("INSERT INTO keywords (rowid, scope, terms) VALUES (?, ?, ?)", terms)
-                total += words
-            connection.execute(_COUNT_IN, (len(passages), total, scope))
+                words = len(passage.terms.split())
+                connection.execute(_INSERT_PASSAGE, (entry, passage.start, passage.end, words))
+                key = connection.last_insert_rowid()
+                if unit is not None:
+                    connection.execute("INSERT INTO vectors VALUES (?, ?, ?)", (key, scope, unit.tobytes()))
+                if words:
+                    terms = " ".join(_mark(scope) + word for word in passage.terms.split())
+                    connection.execute("INSERT INTO keywords (rowid, terms) VALUES (?, ?)", (key, terms))
+                    count, total = count + 1, total + words
+            connection.execute(_COUNT_IN, (count, total, scope))
 
     def _unindex(self, scope: int, entries: Sequence[int]) -> None:
         keys = to_json(list(entries))
@@ -290,11 +298,9 @@ class SQLiteStorage(Storage):
     # keywords
 
     def _expression(self, scope: int, words: Sequence[str]) -> str:
-        """An FTS5 query: any of the words, each quoted, in this scope when the file has several."""
-        chosen = list(dict.fromkeys(words))[:MAX_TERMS]
-        terms = " OR ".join('"' + word.replace('"', '""').replace("\0", " ") + '"' for word in chosen) or '""'
-        several = self._db.one("SELECT count(*) > 1 FROM (SELECT 1 FROM scopes LIMIT 2)")
-        return f'scope : "{_scope_token(scope)}" AND terms : ({terms})' if several else f"terms : ({terms})"
+        """An FTS5 query: any of the words, each quoted and marked as this scope's."""
+        chosen = [_mark(scope) + word for word in list(dict.fromkeys(words))[:MAX_TERMS]]
+        return " OR ".join('"' + word.replace('"', '""').replace("\0", " ") + '"' for word in chosen) or '""'
 
 
 def _units(scope: Scope, record: Record) -> list[_Unit]:
@@ -313,8 +319,8 @@ def _best(rows: Iterable[Any], k: int) -> list[Match]:
     return list(found.values())
 
 
-def _scope_token(scope: int) -> str:
-    return f"s{scope}"
+def _mark(scope: int) -> str:
+    return f"s{scope}x"
 
 
 _open_stores: weakref.WeakSet[SQLiteStorage] = weakref.WeakSet()

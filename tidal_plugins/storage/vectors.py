@@ -110,9 +110,11 @@ class VectorCache:
             self._keep(scope, buffer)
             return buffer.matrix()
 
-    def codes(self, kinds: Collection[str]) -> list[int]:
-        """Return the numbers by which a matrix knows ``kinds``."""
-        return [self._kinds[kind] for kind in kinds if kind in self._kinds]
+    def chosen(self, kinds: Collection[str]) -> NDArray[np.bool_]:
+        """Return, for each number by which a matrix knows a kind, whether it is one of ``kinds``."""
+        import numpy as np
+
+        return np.array([kind in kinds for kind in self._kinds], dtype=bool)
 
     def _load(self, buffer: _Buffer, source: Source) -> bool:
         count, dimensions = source.size_after(buffer.last)

@@ -82,7 +82,7 @@ class RecallSettings(_Group):
     limit: int = Field(10, gt=0, le=1000)
     pool: int = Field(100, gt=0, le=4000)
     """Candidates from each channel, at least; twice the limit where that is more."""
-    shortlist: int = Field(60, gt=0, le=8000)
+    shortlist: int = Field(40, gt=0, le=8000)
     """Of those, how many are ranked in full, at least; four times the limit where that is more. All of them bring
     nothing more on any conversation, and cost 2 ms."""
     rrf: int = Field(60, gt=0)

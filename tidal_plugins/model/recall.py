@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import overload
+from typing import NamedTuple, overload
 
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.entry import Entry
@@ -57,8 +57,7 @@ class Hit:
         return self.entry.text
 
 
-@dataclass(frozen=True, slots=True)
-class Dropped:
+class Dropped(NamedTuple):
     """A candidate that recall did not return: at which stage it fell out, and why."""
 
     id: str

@@ -31,6 +31,29 @@ class Neighbours:
 
     def cosines(self, scope: int, ids: Collection[str], unit: NDArray[np.float32]) -> dict[str, Match]:
         self.check_size([unit])
+        matrix = self._matrix(scope)
+        return self._measure(scope, ids, unit) if matrix is None else self._look_up(scope, matrix, ids, unit)
+
+    def _look_up(self, scope: int, matrix: Matrix, ids: Collection[str], unit: NDArray[np.float32]) -> dict[str, Match]:
+        """Cosines of entries whose vectors are in memory: no vector is read from the file."""
+        import numpy as np
+
+        sql = f"""
+            SELECT p.key, e.id, p.start, p."end", p.words FROM {EACH_ID} CROSS JOIN passages p ON p.entry = e.key
+        """
+        rows = self._connections.rows(sql, to_json(list(ids)), scope)
+        keys = np.array([row[0] for row in rows], np.int64)
+        places = np.searchsorted(matrix.keys, keys).clip(max=max(0, len(matrix.keys) - 1))
+        if not len(keys) or not len(matrix.keys):
+            return {}
+        scores = np.where(matrix.keys[places] == keys, np.vecdot(matrix.vectors[places], unit), -np.inf).tolist()
+        found: dict[str, Match] = {}
+        for row, score in zip(rows, scores, strict=True):
+            if score > -np.inf and (row[1] not in found or score > found[row[1]].score):
+                found[row[1]] = Match(row[1], score, *row[2:])
+        return found
+
+    def _measure(self, scope: int, ids: Collection[str], unit: NDArray[np.float32]) -> dict[str, Match]:
         sql = f"""
             SELECT e.id, max(1 - vec_distance_cosine(v.vector, ?)), p.start, p."end", p.words
             FROM {EACH_ID} CROSS JOIN passages p ON p.entry = e.key

@@ -38,6 +38,7 @@ SHOWN = []
 
 def call_model(state):
     from langchain_core.messages import AIMessage
+
     from langgraph_tidal import model_input
 
     SHOWN.append(model_input(state)[-1].text)

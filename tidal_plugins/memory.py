@@ -43,7 +43,7 @@ SECRET = "secret"
 
 
 @dataclass(frozen=True, slots=True)
-class _Rooms:
+class Rooms:
     """What every view of one store shares."""
 
     storage: Storage
@@ -51,6 +51,7 @@ class _Rooms:
     recaller: Recaller
     affect: AffectLoop
     settings: Settings
+    path: str
     clock: Callable[[], datetime]
 
 
@@ -86,12 +87,13 @@ class TidalMemory:
             vector_cache_bytes=settings.storage.vector_cache_mb * 1024 * 1024,
         )
         bound = StoreEmbedder(SentenceTransformerEmbedder() if embedder is None else embedder, storage)
-        self._rooms = _Rooms(
+        self._rooms = Rooms(
             storage=storage,
             writer=Writer(storage, bound, settings, _secret(storage)),
             recaller=Recaller(storage, bound, settings),
             affect=AffectLoop(storage, emotion, settings.affect),
             settings=settings,
+            path=storage.path,
             clock=clock,
         )
         scrub(storage)  # what a forgetting that was cut off left behind
@@ -324,6 +326,16 @@ class TidalMemory:
     @property
     def settings(self) -> Settings:
         return self._rooms.settings
+
+    @property
+    def path(self) -> str:
+        """The absolute path of the file."""
+        return self._rooms.path
+
+    @property
+    def rooms(self) -> Rooms:
+        """What this facade stands before, for adapters that need more; every call there names its scope."""
+        return self._rooms
 
     def now(self) -> datetime:
         """The time by this memory's clock."""

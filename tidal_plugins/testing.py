@@ -434,6 +434,19 @@ class StoreContract:
         assert len(store.matching(theirs, ["text"], 9, ALL)) == 2
         assert [document.value for document in store.documents(theirs, "facts")] == ["them"]
 
+    def test_scopes_are_listed_by_their_first_segments_and_by_what_is_in_them(self, store: Storage) -> None:
+        inside: list[Scope] = [("a",), ("a", "b"), ("a", "b", "c"), ("a", '"'), ("a", "b]"), ("a", "東京")]
+        outside: list[Scope] = [("ab",), ("A",), ("a,b",), ("b", "a"), ('a","b',), ("%",), ("a]",)]
+        for scope in inside + outside:
+            store.put(scope, [record("x", scope=scope, kind="kb" if len(scope) > 1 else "skill")])
+        assert store.scopes(("a",), ALL) == sorted(inside)
+        assert store.scopes(("a", "b"), ALL) == [("a", "b"), ("a", "b", "c")]
+        assert store.scopes(("a",), Where(kinds={"kb"})) == sorted(inside[1:])
+        store.erase(("a", "b"), ["x"])
+        assert store.scopes(("a", "b"), ALL) == [("a", "b", "c")]
+        assert store.scopes(("b",), ALL) == [("b", "a")]
+        assert store.scopes(("c",), ALL) == []
+
     def test_a_scope_that_nothing_was_written_to_is_empty(self, store: Storage) -> None:
         for scope in (HERE, ("there",)):
             store.put(scope, [record("a", vector=[1.0], scope=scope)])

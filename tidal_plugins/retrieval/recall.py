@@ -55,15 +55,17 @@ class Recaller:
         limit: int,
         profile: str,
         unasked: bool = False,
+        vector: NDArray[np.float32] | None = None,
     ) -> Recall:
         """Return the ``limit`` entries that rank highest for ``text``, and why the other candidates fell out.
 
-        ``unasked``: only what clears the bar of automatic recall.
+        ``unasked``: only what clears the bar of automatic recall. ``vector``: that of ``text``, where it is known.
         """
         query = understand(text, self.storage.speakers(scope))
         if unasked and not worth_a_word(query, self.settings.whisper):
             return Recall(text, query.terms, (), (), affect, profile, now)
-        vector = self.embedder.embed([query.meaning])[0]
+        if vector is None:
+            vector = self.embedder.embed([query.meaning])[0]
         damaged: set[str] = set()
         with self.storage.snapshot():
             found, degraded = self._found(scope, query, vector, max(2 * limit, self.settings.recall.pool), where)

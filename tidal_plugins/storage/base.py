@@ -176,6 +176,10 @@ class Storage(ABC):
     def count(self, scope: Scope, where: Where) -> int:
         """Return how many entries a filter lets through."""
 
+    @abstractmethod
+    def scopes(self, prefix: Scope, where: Where) -> list[Scope]:
+        """List the scopes whose first segments are ``prefix`` and in which a filter lets an entry through, sorted."""
+
     # channels
 
     @abstractmethod

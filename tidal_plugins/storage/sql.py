@@ -171,9 +171,9 @@ _HOLDS = """NOT EXISTS (
 )"""
 
 
-def condition(scope_key: int, where: Where) -> Condition:
-    """Translate a filter. Every value is a bound parameter: lists travel as JSON arrays."""
-    parts: list[tuple[str, Any]] = [("e.scope = ?", scope_key)]
+def condition(scope_key: int | None, where: Where) -> Condition:
+    """Translate a filter, in one scope or any. Every value is a bound parameter: lists travel as JSON arrays."""
+    parts: list[tuple[str, Any]] = [] if scope_key is None else [("e.scope = ?", scope_key)]
     parts += _members(where)
     if where.tags is not None:
         parts.append(
@@ -197,7 +197,7 @@ def condition(scope_key: int, where: Where) -> Condition:
         if not where.include_archived:
             sql.append("(e.archived_at IS NULL OR e.archived_at > ?)")
             parameters.append(now)
-    return Condition(" AND ".join(sql), tuple(parameters))
+    return Condition(" AND ".join(sql) or "TRUE", tuple(parameters))
 
 
 def _members(where: Where) -> Iterable[tuple[str, str]]:

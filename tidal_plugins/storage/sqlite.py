@@ -80,7 +80,7 @@ class SQLiteStorage(Storage):
     ) -> None:
         synchronous = {"full": "FULL", "fast": "NORMAL"}[durability]
         self._db = Connections(path, synchronous=synchronous, busy_timeout=busy_timeout)
-        self._db.path = self._db.path
+        self.path = self._db.path
         self._deadline = query_deadline
         self._neighbours = Neighbours(self._db, vector_cache_bytes)
         _open_stores.add(self)
@@ -149,6 +149,17 @@ class SQLiteStorage(Storage):
         with self.snapshot():
             filter_ = condition(self._key(scope), where)
             return int(self._db.one(f"SELECT count(*) FROM entries e WHERE {filter_.sql}", *filter_.parameters))
+
+    def scopes(self, prefix: Scope, where: Where) -> list[Scope]:
+        path, filter_ = to_json(list(prefix)), condition(None, where)
+        sql = f"""
+            SELECT s.path FROM scopes s WHERE (s.path = ? OR s.path BETWEEN ? AND ?)
+            AND EXISTS (SELECT 1 FROM entries e WHERE e.scope = s.key AND {filter_.sql})
+        """
+        longer = path.removesuffix("]")  # of a longer path, the next segment's quote or the end follows a comma
+        with self.snapshot():
+            rows = self._db.rows(sql, path, f'{longer},"', f"{longer},#", *filter_.parameters)
+            return sorted(tuple(from_json(row[0])) for row in rows)
 
     def erase(self, scope: Scope, ids: Collection[str]) -> int:
         with self.transaction():

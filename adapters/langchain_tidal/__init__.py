@@ -1,5 +1,58 @@
-"""LangChain adapter. So far: LangChain's messages as turns of a memory, and back."""
+"""LangChain adapter: middleware for agents, a retriever, tools, memory for chains old and new."""
 
-from langchain_tidal.messages import to_exchange, turns, with_whisper
+import importlib
+import typing
 
-__all__ = ["to_exchange", "turns", "with_whisper"]
+if typing.TYPE_CHECKING:
+    from langchain_tidal.memory import TidalConversationMemory
+    from langchain_tidal.messages import to_exchange, turns, with_whisper
+    from langchain_tidal.middleware import TidalMemoryMiddleware
+    from langchain_tidal.retriever import TidalRetriever
+    from langchain_tidal.runnable import with_memory
+    from langchain_tidal.tools import SaveMemory, SearchMemory, memory_tools
+
+__all__ = [
+    "memory_tools",
+    "SaveMemory",
+    "SearchMemory",
+    "TidalConversationMemory",
+    "TidalMemoryMiddleware",
+    "TidalRetriever",
+    "to_exchange",
+    "turns",
+    "with_memory",
+    "with_whisper",
+]
+
+_LOADED_WHEN_USED = {
+    "SaveMemory": "tools",
+    "SearchMemory": "tools",
+    "TidalConversationMemory": "memory",
+    "TidalMemoryMiddleware": "middleware",
+    "TidalRetriever": "retriever",
+    "memory_tools": "tools",
+    "to_exchange": "messages",
+    "turns": "messages",
+    "with_memory": "runnable",
+    "with_whisper": "messages",
+}
+_EXTRAS = {"langchain": "langchain", "langchain_classic": "classic", "langchain_core": "langchain"}
+
+
+def __getattr__(name: str) -> typing.Any:
+    if name not in _LOADED_WHEN_USED:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        module = importlib.import_module(f"{__name__}.{_LOADED_WHEN_USED[name]}")
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").partition(".")[0]
+        if missing not in _EXTRAS:
+            raise
+        way_out = f"pip install 'tidal-plugins[{_EXTRAS[missing]}]'"
+        raise ImportError(f"{name} needs {missing}, which is not installed: {way_out}") from error
+    value = globals()[name] = getattr(module, name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

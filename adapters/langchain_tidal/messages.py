@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from pydantic import BaseModel
 
 from tidal_plugins import Exchange, Message, ToolCall
 
@@ -14,17 +15,25 @@ from tidal_plugins import Exchange, Message, ToolCall
 def turns(messages: Sequence[BaseMessage]) -> list[list[BaseMessage]]:
     """Split a history into turns: each begins with a human message that follows something else.
 
-    What stands before the first human message (a system prompt) belongs to no turn.
+    What stands before the first human message (a system prompt) belongs to no turn, nor does what a framework wrote
+    in a human's name.
     """
     found: list[list[BaseMessage]] = []
     previous: BaseMessage | None = None
     for message in messages:
+        if isinstance(message, HumanMessage) and not by_human(message):
+            continue
         if isinstance(message, HumanMessage) and not isinstance(previous, HumanMessage):
             found.append([])
         if found:
             found[-1].append(message)
         previous = message
     return found
+
+
+def by_human(message: BaseMessage) -> bool:
+    """Whether a human wrote it: LangChain puts summaries and notices into human messages too, and marks them."""
+    return isinstance(message, HumanMessage) and "lc_source" not in message.additional_kwargs
 
 
 def finished(turn: Sequence[BaseMessage]) -> bool:
@@ -49,6 +58,17 @@ def to_exchange(turn: Sequence[BaseMessage], session: str | None, surfaced: Sequ
     if not any(message.text for message in messages):
         return None
     return Exchange(messages, session, surfaced=tuple(surfaced))
+
+
+def answered(output: Any) -> list[BaseMessage]:
+    """What a model or chain gave back, as messages: a text, a message, those of several that follow the last human one;
+    anything else as JSON."""
+    if isinstance(output, BaseMessage):
+        return [output]
+    if isinstance(output, list) and output and all(isinstance(item, BaseMessage) for item in output):
+        asked = [index for index, message in enumerate(output) if by_human(message)]
+        return output[asked[-1] + 1 :] if asked else output
+    return [AIMessage(output if isinstance(output, str) else _json(output))]
 
 
 def to_message(message: BaseMessage) -> Message | None:
@@ -86,7 +106,7 @@ def with_whisper(messages: Sequence[BaseMessage], whisper: str) -> list[BaseMess
     shown = list(messages)
     for index in range(len(shown) - 1, -1, -1):
         message = shown[index]
-        if isinstance(message, HumanMessage):
+        if by_human(message):
             if whisper:
                 shown[index] = message.model_copy(update={"content": _prefixed(whisper, message.content)})
             break
@@ -97,6 +117,10 @@ def _plain(arguments: dict[str, Any]) -> dict[str, Any]:
     """A tool's arguments as JSON; what JSON does not know (a date, NaN) as text."""
     plain: dict[str, Any] = json.loads(json.dumps(arguments, default=str), parse_constant=str)
     return plain
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value.model_dump() if isinstance(value, BaseModel) else value, default=str, ensure_ascii=False)
 
 
 def _prefixed(whisper: str, content: str | list[Any]) -> str | list[Any]:

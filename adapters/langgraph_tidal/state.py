@@ -9,14 +9,14 @@ from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, conve
 from langgraph.channels import UntrackedValue
 from langgraph.graph.message import add_messages
 
+from langchain_tidal.messages import by_human
+from langchain_tidal.turn import Recalled
 from tidal_plugins import InvalidInput
 
 
-class Recalled(TypedDict):
-    """What surfaced in a turn: plain, so that any checkpointer keeps it. ``turn`` is the human message's id."""
-
-    turn: str | None
-    ids: list[str]
+def last(_: Recalled, new: Recalled) -> Recalled:
+    """Of branches that recall side by side, one speaks for the step."""
+    return new
 
 
 class TidalState(TypedDict):
@@ -28,7 +28,7 @@ class TidalState(TypedDict):
 
     messages: Annotated[list[AnyMessage], add_messages]
     llm_input_messages: NotRequired[Annotated[list[AnyMessage], UntrackedValue(list, guard=False)]]
-    recalled: NotRequired[Recalled]
+    recalled: NotRequired[Annotated[Recalled, last]]
 
 
 def model_input(state: Any, input_messages_key: str = "messages") -> list[BaseMessage]:
@@ -39,7 +39,7 @@ def model_input(state: Any, input_messages_key: str = "messages") -> list[BaseMe
     it stands.
     """
     messages, prepared = messages_of(state, input_messages_key), value(state, "llm_input_messages") or []
-    whispered = next((message for message in reversed(prepared) if isinstance(message, HumanMessage)), None)
+    whispered = next((message for message in reversed(prepared) if by_human(message)), None)
     for index in range(len(messages) - 1, -1, -1):
         if whispered and _carries(whispered, messages[index]):
             messages[index] = whispered
@@ -60,5 +60,5 @@ def value(state: Any, name: str) -> Any:
     return state.get(name) if isinstance(state, Mapping) else getattr(state, name, None)
 
 
-def _carries(whispered: HumanMessage, message: BaseMessage) -> bool:
+def _carries(whispered: BaseMessage, message: BaseMessage) -> bool:
     return isinstance(message, HumanMessage) and message.id == whispered.id and whispered.text.endswith(message.text)

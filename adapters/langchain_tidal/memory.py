@@ -1,0 +1,162 @@
+"""TidalConversationMemory: a memory for LangChain's classic chains."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+from langchain_classic.base_memory import BaseMemory
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    ToolMessage,
+    convert_to_messages,
+    get_buffer_string,
+)
+from pydantic import ConfigDict, Field, PrivateAttr
+
+from langchain_tidal.messages import answered, question, to_exchange, turns
+from langchain_tidal.turn import Recent, record_all
+from tidal_plugins import Episode, InvalidInput, TidalMemory, Whisper
+
+STOP = "stop"
+"""A chain's input that is no part of the prompt."""
+
+STEPS = "intermediate_steps"
+
+
+class TidalConversationMemory(BaseMemory):
+    """The last turns of this conversation, and what the input brings up from everything before it.
+
+    ``ConversationChain(llm=model, memory=TidalConversationMemory(memory))``. The variable ``memory_key`` holds the
+    last ``recent`` turns of the session (0 for none) and, after them, the whisper: as text, or as messages with
+    ``return_messages``. ``session`` names a conversation to go on with; without one a new one begins. ``input_key``
+    and ``output_key`` are needed only where a chain has several inputs or outputs. An executor that returns its
+    intermediate steps has its tool calls recorded too.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+
+    memory: TidalMemory = Field(exclude=True, repr=False)
+    scope: tuple[str, ...] | None = None
+    session: str | None = None
+    recent: int = Field(4, ge=0, le=100)
+    memory_key: str = "history"
+    input_key: str | None = None
+    output_key: str | None = None
+    return_messages: bool = False
+    human_prefix: str = "Human"
+    ai_prefix: str = "AI"
+
+    _current: str = PrivateAttr()
+    _surfaced: Recent[tuple[str, ...]] = PrivateAttr(default_factory=Recent[tuple[str, ...]])
+
+    def __init__(self, memory: TidalMemory, **fields: Any) -> None:
+        super().__init__(memory=memory, **fields)
+        self._current = self.session or _new_session("chain")
+
+    @property
+    def memory_variables(self) -> list[str]:
+        return [self.memory_key]
+
+    @property
+    def current_session(self) -> str:
+        """The session that turns are recorded in now."""
+        return self._current
+
+    def load_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
+        """Return what to show beside the input. Without an input: the last turns only."""
+        recent, asked = self._recent(), self._question(inputs) if inputs else ""
+        whisper = self._here.whisper(asked, exclude=[episode.id for episode in recent])
+        self._surfaced.put((self._current, asked), whisper.ids)
+        return {self.memory_key: self._shown(recent, whisper)}
+
+    async def aload_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
+        return await asyncio.to_thread(self.load_memory_variables, inputs)
+
+    def save_context(self, inputs: dict[str, Any], outputs: dict[str, Any]) -> None:
+        """Record the turn. What this memory had put into the inputs is no part of it."""
+        asked = self._question(inputs)
+        turn = [HumanMessage(asked), *_steps(outputs.get(STEPS)), *answered(self._answer(outputs))]
+        if exchange := to_exchange(turn, self._current, self._surfaced.get((self._current, asked)) or ()):
+            record_all(self._here, [exchange])
+
+    async def asave_context(self, inputs: dict[str, Any], outputs: dict[str, Any]) -> None:
+        await asyncio.to_thread(self.save_context, inputs, outputs)
+
+    def clear(self, *, forget: bool = False) -> None:
+        """Begin a new conversation: its last turns are none. What was said before is still recalled.
+
+        ``forget=True`` removes the turns of the conversation that ends here from the memory, for good.
+        """
+        if forget:
+            self._here.forget(session=self._current)
+        self._current = _new_session(self.session or "chain")
+
+    async def aclear(self, *, forget: bool = False) -> None:
+        await asyncio.to_thread(self.clear, forget=forget)
+
+    @property
+    def _here(self) -> TidalMemory:
+        return self.memory if self.scope is None else self.memory.scoped(*self.scope)
+
+    def _recent(self) -> list[Episode]:
+        if not self.recent:
+            return []
+        return self._here.episodes(session=self._current, limit=self.recent, newest_first=True)[::-1]
+
+    def _shown(self, recent: list[Episode], whisper: Whisper) -> str | list[BaseMessage]:
+        said = [message for episode in recent for message in _messages(episode)]
+        if self.return_messages:
+            return [*said, HumanMessage(whisper.text)] if whisper else said
+        spoken = get_buffer_string(said, self.human_prefix, self.ai_prefix)
+        return "\n\n".join(part for part in (spoken, whisper.text) if part)
+
+    def _question(self, inputs: Mapping[str, Any]) -> str:
+        asked = _only({name: inputs[name] for name in inputs if name not in (self.memory_key, STOP)}, self.input_key)
+        if asked is None:
+            raise InvalidInput(f"say with input_key= what the user said; the chain's inputs are {', '.join(inputs)}")
+        return _said(asked)
+
+    def _answer(self, outputs: Mapping[str, Any]) -> Any:
+        answer = _only({name: outputs[name] for name in outputs if name != STEPS}, self.output_key)
+        if answer is None:
+            raise InvalidInput(f"say with output_key= what the answer is; the chain's outputs are {', '.join(outputs)}")
+        return answer
+
+
+def _only(values: Mapping[str, Any], key: str | None) -> Any:
+    """The value that was named, or the only one; ``None`` where there is no such value."""
+    if key is not None:
+        return values.get(key)
+    return next(iter(values.values())) if len(values) == 1 else None
+
+
+def _said(asked: Any) -> str:
+    """What the user said, of a text, a message or messages."""
+    if isinstance(asked, str):
+        return asked
+    history = turns([asked] if isinstance(asked, BaseMessage) else convert_to_messages(asked))
+    return question(history[-1]) if history else ""
+
+
+def _messages(episode: Episode) -> list[BaseMessage]:
+    said = [HumanMessage(episode.query)] if episode.query else []
+    return [*said, AIMessage(episode.answer)] if episode.answer else [*said]
+
+
+def _steps(steps: Any) -> list[BaseMessage]:
+    """An executor's steps, pairs of an action and what was observed, as calls of tools and their results."""
+    found: list[BaseMessage] = []
+    for number, (action, observation) in enumerate(steps or (), 1):
+        arguments = action.tool_input if isinstance(action.tool_input, dict) else {"input": action.tool_input}
+        call = {"name": action.tool, "args": arguments, "id": f"step-{number}"}
+        found += [AIMessage("", tool_calls=[call]), ToolMessage(str(observation), tool_call_id=call["id"])]
+    return found
+
+
+def _new_session(name: str) -> str:
+    return f"{name}-{secrets.token_hex(8)}"

@@ -1,0 +1,109 @@
+"""TidalMemoryMiddleware: a memory for the agents of ``create_agent``."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any, NotRequired
+
+from langchain.agents.middleware import AgentMiddleware, AgentState, ExtendedModelResponse, ModelRequest, ModelResponse
+from langchain.agents.middleware.types import ContextT, PrivateStateAttr, ResponseT
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langgraph.runtime import Runtime
+from langgraph.types import Command
+
+from langchain_tidal.messages import by_human, question, turns, with_whisper
+from langchain_tidal.turn import Recalled, Scope, TurnMemory, event
+from tidal_plugins import TidalMemory
+
+
+class TurnInHand(Recalled):
+    """What surfaced in the turn, and what was asked: other middleware may cut the question off in a long tool loop."""
+
+    asked: str
+
+
+class TidalAgentState(AgentState[Any]):
+    """The agent's state with the turn in hand; that is neither input nor output of the agent."""
+
+    recalled: NotRequired[Annotated[TurnInHand, PrivateStateAttr]]
+
+
+class TidalMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT]):
+    """Recalls before the model, once per user turn, and records every turn when the agent is done with it.
+
+    The whisper stands at the head of the last human message, in the model's request only: state and checkpoints never
+    hold it. The run's custom stream gets ``{"tidal_recall": {"turn", "ids", "why", "whisper", "valence",
+    "arousal"}}``. Turns that an earlier run left behind (a crash, an interrupt that nobody resumed) are recorded when
+    the agent runs again. ``scope`` defaults to the memory's own, the session is the thread. In the list of
+    middleware it stands after what shortens or edits the history.
+    """
+
+    state_schema = TidalAgentState
+
+    def __init__(self, memory: TidalMemory, *, scope: Scope | None = None) -> None:
+        super().__init__()
+        self._turns = TurnMemory(memory, scope)
+
+    def before_agent(self, state: AgentState[ResponseT], runtime: Runtime[ContextT]) -> None:
+        self._record(state)
+
+    async def abefore_agent(self, state: AgentState[ResponseT], runtime: Runtime[ContextT]) -> None:
+        await asyncio.to_thread(self._record, state)
+
+    def wrap_model_call(
+        self, request: ModelRequest[ContextT], handler: Callable[[ModelRequest[ContextT]], ModelResponse[ResponseT]]
+    ) -> ModelResponse[ResponseT] | ExtendedModelResponse[ResponseT]:
+        whispered, recalled = self._recall(request)
+        return _told(request, handler(whispered), recalled)
+
+    async def awrap_model_call(
+        self,
+        request: ModelRequest[ContextT],
+        handler: Callable[[ModelRequest[ContextT]], Awaitable[ModelResponse[ResponseT]]],
+    ) -> ModelResponse[ResponseT] | ExtendedModelResponse[ResponseT]:
+        whispered, recalled = await asyncio.to_thread(self._recall, request)
+        return _told(request, await handler(whispered), recalled)
+
+    def after_agent(self, state: AgentState[ResponseT], runtime: Runtime[ContextT]) -> None:
+        self._record(state, ended=True)
+
+    async def aafter_agent(self, state: AgentState[ResponseT], runtime: Runtime[ContextT]) -> None:
+        await asyncio.to_thread(self._record, state, ended=True)
+
+    def _recall(self, request: ModelRequest[ContextT]) -> tuple[ModelRequest[ContextT], TurnInHand | None]:
+        """The turn is that of the state: other middleware may shorten or add to what this one request shows."""
+        history = _history(request.state)
+        if not history:
+            return request, None
+        turn = history[-1][0].id
+        whisper, fresh = self._turns.whisper(self._turns.place(), history, turns(request.messages))
+        if fresh and request.runtime:  # outside a graph there is no stream
+            request.runtime.stream_writer(event(turn, whisper))
+        messages: list[Any] = with_whisper(request.messages, whisper.text)
+        in_hand = TurnInHand(turn=turn, ids=list(whisper.ids), asked=question(history[-1]))
+        return request.override(messages=messages), in_hand
+
+    def _record(self, state: Any, *, ended: bool = False) -> None:
+        self._turns.record(self._turns.place(), _history(state), state.get("recalled"), ended=ended)
+
+
+def _history(state: Any) -> list[list[BaseMessage]]:
+    """The turns of a state, the question of the turn in hand put back where its messages are left without it."""
+    messages, in_hand = state["messages"], state.get("recalled")
+    history = turns(messages)
+    left = list(itertools.takewhile(lambda message: not by_human(message), messages))
+    answers = [message for message in left if isinstance(message, AIMessage | ToolMessage)]
+    if in_hand is None or not answers or any(message.id == in_hand["turn"] for message in messages):
+        return history
+    return [[HumanMessage(in_hand["asked"], id=in_hand["turn"]), *answers], *history]
+
+
+def _told(
+    request: ModelRequest[ContextT], response: ModelResponse[ResponseT], recalled: TurnInHand | None
+) -> ModelResponse[ResponseT] | ExtendedModelResponse[ResponseT]:
+    """The response, and what surfaced where the state does not know it yet."""
+    if recalled is None or request.state.get("recalled") == recalled:
+        return response
+    return ExtendedModelResponse(response, Command(update={"recalled": recalled}))

@@ -1,0 +1,118 @@
+"""TidalRetriever: a memory as a LangChain retriever."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import RunnableConfig, ensure_config
+from pydantic import ConfigDict, Field
+
+from langchain_tidal.turn import Scope, scoped
+from tidal_plugins import Hit, InvalidInput, TidalMemory
+
+FILTERS = {
+    "kinds": "kinds",
+    "sessions": "sessions",
+    "speakers": "speakers",
+    "sources": "sources",
+    "since": "since",
+    "until": "until",
+    "include_archived": "include_archived",
+    "profile": "profile",
+    "entry_tags": "tags",
+    "entry_metadata": "metadata",
+}
+"""What this retriever calls the filters of ``TidalMemory.recall``."""
+
+
+class TidalRetriever(BaseRetriever):
+    """Returns what a query brings up, best first, without a bar: ``TidalRetriever(memory, k=5, kinds={"kb"})``.
+
+    A document's ``page_content`` is the passage that matched best, which of a short text is all of it; its ``id``
+    leads to the whole: ``memory.get(document.id).text``. ``metadata`` has ``relevance_score``, ``kind``, ``citation``,
+    ``occurred_at`` (ISO 8601), ``tags``, ``why``, what is known of ``source``, ``session``, ``speaker``, ``role`` and
+    ``episode``, and the entry's own metadata.
+
+    ``k`` and the filters are those of ``TidalMemory.recall``, and may be given anew with each call:
+    ``invoke(query, k=3, since=…)``. ``tags`` and ``metadata`` are LangChain's, for tracing; the entries' own are
+    ``entry_tags`` and ``entry_metadata``. ``scope`` is a tuple, or a function of the run's context and config.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+
+    memory: TidalMemory = Field(exclude=True, repr=False)
+    scope: Scope | None = Field(None, exclude=True)
+    k: int | None = None
+    kinds: frozenset[str] | None = None
+    sessions: frozenset[str] | None = None
+    speakers: frozenset[str] | None = None
+    sources: frozenset[str] | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    include_archived: bool = False
+    profile: str | None = None
+    entry_tags: frozenset[str] | None = None
+    entry_metadata: Mapping[str, str | int | float | bool | None] | None = None
+
+    def __init__(self, memory: TidalMemory, **fields: Any) -> None:
+        super().__init__(memory=memory, **fields)  # pydantic's own would refuse a position
+
+    def invoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:
+        return super().invoke(input, config, **{"scope": self._scope(config), **kwargs})
+
+    async def ainvoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:
+        return await super().ainvoke(input, config, **{"scope": self._scope(config), **kwargs})
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None, **filters: Any
+    ) -> list[Document]:
+        memory, asked = self._asked(k, filters)
+        return [to_document(hit) for hit in memory.recall(query, **asked)]
+
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, k: int | None = None, **filters: Any
+    ) -> list[Document]:
+        memory, asked = self._asked(k, filters)
+        return [to_document(hit) for hit in await memory.arecall(query, **asked)]
+
+    def _scope(self, config: RunnableConfig | None) -> tuple[str, ...]:
+        return scoped(self.memory, self.scope, ensure_config(config)).scope
+
+    def _asked(self, k: int | None, given: dict[str, Any]) -> tuple[TidalMemory, dict[str, Any]]:
+        """The memory in the scope of this call, and what recall is asked for beside the query."""
+        scope = given.pop("scope", None) or self._scope(None)
+        given.pop("verbose", None)  # LangChain's
+        if unknown := sorted(given.keys() - FILTERS.keys()):
+            raise InvalidInput(f"{', '.join(unknown)}: no such filter; known are k, scope, {', '.join(FILTERS)}")
+        filters = {ours: given.get(name, getattr(self, name)) for name, ours in FILTERS.items()}
+        return self.memory.scoped(*scope), {"limit": self.k if k is None else k, **filters}
+
+
+def to_document(hit: Hit) -> Document:
+    """Return a hit as a document: its passage, its id, and what is known of it."""
+    entry = hit.entry
+    known = {
+        "source": entry.source,
+        "session": entry.session,
+        "speaker": entry.speaker,
+        "role": entry.role,
+        "episode": entry.episode,
+    }
+    metadata = {
+        **entry.metadata,
+        **{name: value for name, value in known.items() if value is not None},
+        "relevance_score": hit.score,
+        "kind": entry.kind,
+        "citation": entry.citation,
+        "occurred_at": entry.occurred_at.isoformat(),
+        "tags": list(entry.tags),
+        "importance": entry.importance,
+        "origin": hit.origin,
+        "why": str(hit.why),
+    }
+    return Document(id=hit.id, page_content=hit.passage, metadata=metadata)

@@ -1,0 +1,179 @@
+"""with_memory: a memory around any runnable, such as a model or a chain."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import operator
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.messages import BaseMessage, HumanMessage, convert_to_messages
+from langchain_core.prompt_values import ChatPromptValue, PromptValue
+from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
+from langchain_core.runnables.base import RunnableLike, coerce_to_runnable
+
+from langchain_tidal.messages import answered, turns, with_whisper
+from langchain_tidal.turn import Place, Recalled, Scope, TurnMemory
+from tidal_plugins import InvalidInput, TidalMemory
+
+
+def with_memory(
+    runnable: RunnableLike[Any, Any],
+    memory: TidalMemory,
+    *,
+    scope: Scope | None = None,
+    session: str | None = None,
+    input_key: str | None = None,
+    output_key: str | None = None,
+) -> Runnable[Any, Any]:
+    """Return a runnable that whispers to ``runnable`` what its input brings up, and records what came of it.
+
+    The input is a text, messages, or a dict that has one of these under ``input_key`` (not needed where it has one key
+    only). The whisper stands at the head of it, or of its last human message. Of a dict that comes out, ``output_key``
+    names the answer in the same way; what is neither text nor messages is recorded as JSON. A stream is recorded at
+    its end, or as far as it went when it is closed sooner; a call that fails is not recorded. ``session`` defaults to
+    the config's ``thread_id`` or ``session_id``, ``scope`` to the memory's own.
+    """
+    return RunnableWithMemory(coerce_to_runnable(runnable), TurnMemory(memory, scope), session, input_key, output_key)
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """One call: what the runnable is given, and what will be recorded with its output."""
+
+    input: Any
+    place: Place
+    said: Sequence[BaseMessage] = ()
+    recalled: Recalled | None = None
+
+
+class RunnableWithMemory(Runnable[Any, Any]):
+    """What :func:`with_memory` returns."""
+
+    def __init__(
+        self,
+        runnable: Runnable[Any, Any],
+        turns: TurnMemory,
+        session: str | None,
+        input_key: str | None,
+        output_key: str | None,
+    ) -> None:
+        self._runnable = runnable
+        self._turns = turns
+        self._session = session
+        self._input_key = input_key
+        self._output_key = output_key
+
+    @property
+    def InputType(self) -> Any:  # noqa: N802  the name is LangChain's
+        return self._runnable.InputType
+
+    @property
+    def OutputType(self) -> Any:  # noqa: N802
+        return self._runnable.OutputType
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        turn = self._begin(input, config)
+        output = self._runnable.invoke(turn.input, config, **kwargs)
+        self._end(turn, output)
+        return output
+
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        turn = await asyncio.to_thread(self._begin, input, config)
+        output = await self._runnable.ainvoke(turn.input, config, **kwargs)
+        await asyncio.to_thread(self._end, turn, output)
+        return output
+
+    def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
+        turn, chunks = self._begin(input, config), list[Any]()
+        try:
+            for chunk in self._runnable.stream(turn.input, config, **kwargs):
+                chunks.append(chunk)
+                yield chunk
+        except GeneratorExit:
+            self._end(turn, *chunks)
+            raise
+        self._end(turn, *chunks)
+
+    async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
+        turn, chunks = await asyncio.to_thread(self._begin, input, config), list[Any]()
+        try:
+            async for chunk in self._runnable.astream(turn.input, config, **kwargs):
+                chunks.append(chunk)
+                yield chunk
+        except GeneratorExit:
+            await asyncio.to_thread(self._end, turn, *chunks)
+            raise
+        await asyncio.to_thread(self._end, turn, *chunks)
+
+    def _begin(self, input: Any, config: RunnableConfig | None) -> _Turn:
+        place = self._place(config)
+        key = self._key(input) if isinstance(input, Mapping) else None
+        given = input if key is None else input[key]
+        messages = _messages(given)
+        history = turns(messages)
+        if not history:
+            return _Turn(input, place)
+        whisper, _ = self._turns.whisper(place, history)
+        shown = _whispered(given, messages, whisper.text)
+        recalled = Recalled(turn=history[-1][0].id, ids=list(whisper.ids))
+        return _Turn(shown if key is None else {**input, key: shown}, place, history[-1], recalled)
+
+    def _end(self, turn: _Turn, *output: Any) -> None:
+        """Record the turn with its output, which a stream gives in parts."""
+        answer = answered(self._answer(_sum(output))) if output else []
+        if turn.said:
+            self._turns.record(turn.place, [[*turn.said, *answer]], turn.recalled, ended=True)
+
+    def _place(self, config: RunnableConfig | None) -> Place:
+        config = ensure_config(config)
+        place, settings = self._turns.place(config), config.get("configurable", {})
+        session = self._session or place.session or settings.get("session_id")
+        return Place(place.memory, None if session is None else str(session))
+
+    def _key(self, input: Mapping[str, Any]) -> str:
+        key = next(iter(input), "") if self._input_key is None and len(input) == 1 else self._input_key
+        if key is None or key not in input:
+            found = ", ".join(map(str, input)) or "nothing"
+            raise InvalidInput(f"say with input_key= which part of the input the user said; it has {found}")
+        return key
+
+    def _answer(self, output: Any) -> Any:
+        if not isinstance(output, Mapping):
+            return output
+        if self._output_key is None and len(output) == 1:
+            return next(iter(output.values()))
+        return output.get(self._output_key, output)
+
+
+def _messages(given: Any) -> list[BaseMessage]:
+    if isinstance(given, str):
+        return [HumanMessage(given)]
+    if isinstance(given, PromptValue):
+        return given.to_messages()
+    if isinstance(given, BaseMessage):
+        return [given]
+    if isinstance(given, Sequence):
+        return convert_to_messages(given)
+    raise InvalidInput(f"the input must be a text, messages, or a dict of them, got {type(given).__name__}")
+
+
+def _whispered(given: Any, messages: Sequence[BaseMessage], whisper: str) -> Any:
+    """What was given with the whisper in it, as what it was: a text, a message, a prompt, or messages."""
+    if not whisper:
+        return given
+    shown = with_whisper(messages, whisper)
+    if isinstance(given, str):
+        return shown[0].text
+    if isinstance(given, PromptValue):
+        return ChatPromptValue(messages=shown)
+    return shown[0] if isinstance(given, BaseMessage) else shown
+
+
+def _sum(parts: Sequence[Any]) -> Any:
+    try:
+        return functools.reduce(operator.add, parts)
+    except TypeError:  # not made to be added: the last is the whole
+        return parts[-1]

@@ -1,0 +1,129 @@
+"""Tools with which a model searches a memory and saves to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from langchain_core.documents import Document
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import BaseTool, ToolException
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from langchain_tidal.retriever import to_document
+from langchain_tidal.turn import Scope, scoped
+from tidal_plugins import InvalidInput, NotFound, Recall, TidalMemory
+from tidal_plugins.retrieval.whisper import compose
+from tidal_plugins.settings import WhisperSettings
+
+LINE = 300
+"""Characters that a found memory may take, with its citation, age and source."""
+
+AGENT = "agent"
+"""The source under which the model's own notes stand: ``memory.forget(source="agent")`` takes them back."""
+
+
+class _Arguments(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class SearchArguments(_Arguments):
+    query: str = Field(min_length=1, max_length=2_000, description="What to look for, in plain words.")
+    limit: int = Field(5, ge=1, le=20, description="How many memories to return at most.")
+    kind: Literal["conversation", "skill", "kb", "fact"] | None = Field(None, description="Only memories of this kind.")
+    since: datetime | None = Field(None, description="Only what happened at or after this time, ISO 8601, UTC.")
+    until: datetime | None = Field(None, description="Only what happened before this time, ISO 8601, UTC.")
+
+
+class SaveArguments(_Arguments):
+    text: str = Field(min_length=1, max_length=8_000, description="What to keep, as a statement that stands alone.")
+    kind: Literal["fact", "skill", "kb"] = Field("fact", description="A fact, a way to do something, or a document.")
+    tags: list[str] | None = Field(None, max_length=20, description="Words under which to find it again.")
+
+
+def _refusal(error: ValidationError | Any) -> str:
+    """What was wrong with the arguments, for the model to put right; without the values, which it knows."""
+    faults = (f"{'.'.join(map(str, fault['loc'])) or 'arguments'}: {fault['msg']}" for fault in error.errors())
+    return f"Not done. {'; '.join(faults)}"
+
+
+class MemoryTool(BaseTool):
+    """A tool over a memory. What the memory refuses, and wrong arguments, come back as text for the model to read."""
+
+    memory: TidalMemory = Field(exclude=True, repr=False)
+    scope: Scope | None = Field(None, exclude=True)
+    handle_tool_error: Any = True
+    handle_validation_error: Any = _refusal
+
+    def _scoped(self, config: RunnableConfig) -> TidalMemory:
+        return scoped(self.memory, self.scope, config)
+
+
+class SearchMemory(MemoryTool):
+    """Returns a line for each memory found, fenced like a whisper, and the documents as the artifact."""
+
+    name: str = "search_memory"
+    description: str = (
+        "Search the memory of earlier conversations, skills, documents and facts. Returns the best matches, "
+        "each on one line with a citation, its age and its source."
+    )
+    args_schema: Any = SearchArguments
+    response_format: Literal["content", "content_and_artifact"] = "content_and_artifact"
+
+    def _run(self, query: str, *, config: RunnableConfig, **filters: Any) -> tuple[str, list[Document]]:
+        memory = self._scoped(config)
+        with _refusals():
+            return _found(memory, memory.recall(query, **_filters(**filters)))
+
+    async def _arun(self, query: str, *, config: RunnableConfig, **filters: Any) -> tuple[str, list[Document]]:
+        memory = self._scoped(config)
+        with _refusals():
+            return _found(memory, await memory.arecall(query, **_filters(**filters)))
+
+
+class SaveMemory(MemoryTool):
+    """Stores a note of the model's and returns its citation."""
+
+    name: str = "save_memory"
+    description: str = (
+        "Save a fact, a skill or a document to memory, for later conversations. What is said in this conversation "
+        "is remembered anyway: save what was worked out, or what the user asks to be remembered."
+    )
+    args_schema: Any = SaveArguments
+
+    def _run(self, text: str, *, config: RunnableConfig, **fields: Any) -> str:
+        with _refusals():
+            entry = self._scoped(config).remember(text, source=AGENT, **fields)
+        return f"Saved as [{entry.citation}]."
+
+    async def _arun(self, text: str, *, config: RunnableConfig, **fields: Any) -> str:
+        with _refusals():
+            entry = await self._scoped(config).aremember(text, source=AGENT, **fields)
+        return f"Saved as [{entry.citation}]."
+
+
+def memory_tools(memory: TidalMemory, *, scope: Scope | None = None) -> list[BaseTool]:
+    """Return ``search_memory`` and ``save_memory`` over a memory, in its own scope or the given one."""
+    return [SearchMemory(memory=memory, scope=scope), SaveMemory(memory=memory, scope=scope)]
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """What the memory refuses goes to the model, LangChain's way; a fault of the store stays an error."""
+    try:
+        yield
+    except (InvalidInput, NotFound) as error:
+        raise ToolException(f"Not done. {error}") from error
+
+
+def _filters(limit: int = 5, kind: str | None = None, **times: datetime | None) -> dict[str, Any]:
+    aware = {name: time if time is None or time.tzinfo else time.replace(tzinfo=UTC) for name, time in times.items()}
+    return {"limit": limit, "kinds": None if kind is None else {kind}, **aware}
+
+
+def _found(memory: TidalMemory, recall: Recall) -> tuple[str, list[Document]]:
+    room = WhisperSettings(max_entries=20, max_chars=100 + LINE * max(1, len(recall)))
+    shown = compose(recall, memory.now(), room)
+    return shown.text or "Nothing found.", [to_document(hit) for hit in shown.hits]

@@ -1,0 +1,287 @@
+import asyncio
+import contextlib
+import threading
+from datetime import UTC, datetime
+
+import pytest
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.documents import Document
+from langchain_core.runnables import RunnableConfig, RunnableLambda
+from langchain_tests.integration_tests import RetrieversIntegrationTests
+from pydantic import ValidationError
+
+from langchain_tidal import TidalRetriever
+from tidal_plugins import InvalidInput, InvalidScope, InvalidText, Note
+
+JANUARY, MAY = datetime(2026, 1, 10, tzinfo=UTC), datetime(2026, 5, 10, tzinfo=UTC)
+QUERY = "Which jazz piano piece should I practise?"
+
+
+def texts(documents):
+    return [document.page_content for document in documents]
+
+
+def ids(documents):
+    return [document.id for document in documents]
+
+
+@pytest.fixture
+def stocked(memory):
+    memory.record(user="I practise jazz piano every evening.", agent="Noted.", session="monday", occurred_at=JANUARY)
+    memory.remember(
+        [
+            Note("Practise jazz piano scales slowly.", kind="skill", source="scales.md", tags=("music",)),
+            Note("A jazz piano has 88 keys.", source="piano.md", occurred_at=MAY, metadata={"page": 3}),
+            Note("The ferry to the island leaves at noon.", source="ferry.md"),
+        ]
+    )
+    return memory
+
+
+@pytest.fixture
+def retriever(stocked):
+    return TidalRetriever(stocked)
+
+
+class TestStandard(RetrieversIntegrationTests):
+    """LangChain's own suite."""
+
+    @pytest.fixture(autouse=True)
+    def _store(self, stocked):
+        self.store = stocked
+
+    @property
+    def retriever_constructor(self):
+        return TidalRetriever
+
+    @property
+    def retriever_constructor_params(self):
+        return {"memory": self.store}
+
+    @property
+    def retriever_query_example(self):
+        return QUERY
+
+
+def test_documents_come_best_first_with_scores_that_fall(retriever):
+    found = retriever.invoke(QUERY)
+    scores = [document.metadata["relevance_score"] for document in found]
+    assert scores == sorted(scores, reverse=True)
+    assert all(isinstance(score, float) for score in scores)
+    assert "jazz piano" in found[0].page_content
+
+
+def test_a_document_says_what_it_is_and_why_it_came_up(retriever, stocked):
+    (found,) = retriever.invoke(QUERY, kinds={"conversation"}, k=1)
+    entry = stocked.get(found.id)
+    assert found.page_content == entry.text
+    assert (
+        found.metadata.items()
+        >= {
+            "kind": "conversation",
+            "citation": entry.citation,
+            "session": "monday",
+            "role": "user",
+            "episode": entry.episode,
+            "occurred_at": "2026-01-10T00:00:00+00:00",
+        }.items()
+    )
+    assert "meaning" in found.metadata["why"]
+    assert found.metadata.keys().isdisjoint({"source", "speaker"})
+
+
+def test_the_metadata_of_an_entry_is_that_of_its_document(retriever):
+    (found,) = retriever.invoke(QUERY, sources=["piano.md"])
+    assert found.metadata["page"] == 3
+    assert found.metadata["source"] == "piano.md"
+
+
+def test_the_metadata_of_an_entry_cannot_stand_in_for_what_recall_says(memory):
+    memory.remember("A jazz piano has 88 keys.", metadata={"relevance_score": 99, "kind": "fact"})
+    (found,) = TidalRetriever(memory).invoke(QUERY)
+    assert found.metadata["relevance_score"] <= 2
+    assert found.metadata["kind"] == "kb"
+
+
+def test_of_a_long_entry_the_best_passage_is_shown_and_its_id_leads_to_the_whole(memory):
+    weather = "The weather report mentions rain, wind and fog along the northern coast. " * 30
+    text = f"{weather}\n\n# Tuning\n\nThe jazz piano is tuned every autumn by Mr Quill.\n\n{weather}"
+    memory.remember(text, source="log.md")
+    (found,) = TidalRetriever(memory).invoke("Who tunes the jazz piano in autumn?")
+    assert "Mr Quill" in found.page_content
+    assert len(found.page_content) < len(text) / 2
+    assert memory.get(found.id).text == text
+
+
+def test_the_number_of_documents_may_be_given_with_each_call(stocked):
+    retriever = TidalRetriever(stocked, k=2)
+    assert [len(retriever.invoke(QUERY)), len(retriever.invoke(QUERY, k=1)), len(retriever.invoke(QUERY, k=4))] == [
+        2,
+        1,
+        4,
+    ]
+
+
+async def test_async_takes_the_same_arguments(stocked):
+    retriever = TidalRetriever(stocked, k=2)
+    assert ids(await retriever.ainvoke(QUERY)) == ids(retriever.invoke(QUERY))
+    (found,) = await retriever.ainvoke(QUERY, k=1, kinds={"skill"})
+    assert found.metadata["kind"] == "skill"
+
+
+@pytest.mark.parametrize(
+    ("filters", "start"),
+    [
+        ({"kinds": {"skill"}}, "Practise"),
+        ({"kinds": ["conversation"], "sessions": ["monday"], "k": 1}, "I practise"),
+        ({"sources": {"ferry.md"}}, "The ferry"),
+        ({"entry_tags": ["music"]}, "Practise"),
+        ({"entry_metadata": {"page": 3}}, "A jazz"),
+        ({"since": MAY, "sources": ["piano.md", "nowhere.md"]}, "A jazz"),
+        ({"until": MAY, "k": 1}, "I practise"),
+    ],
+)
+def test_filters_may_be_fields_or_given_with_a_call(stocked, filters, start):
+    for found in (TidalRetriever(stocked, **filters).invoke(QUERY), TidalRetriever(stocked).invoke(QUERY, **filters)):
+        assert [text[: len(start)] for text in texts(found)] == [start]
+
+
+def test_a_filter_given_with_a_call_takes_the_place_of_the_field(stocked):
+    retriever = TidalRetriever(stocked, kinds={"skill"})
+    assert {document.metadata["kind"] for document in retriever.invoke(QUERY, kinds=None)} >= {"skill", "kb"}
+
+
+@pytest.mark.parametrize("unknown", [{"kind": "skill"}, {"top_k": 3}, {"filter": {"page": 3}}])
+def test_an_unknown_filter_is_refused_and_not_passed_over(stocked, unknown):
+    with pytest.raises(ValidationError):
+        TidalRetriever(stocked, **unknown)
+    with pytest.raises(InvalidInput, match="entry_tags"):
+        TidalRetriever(stocked).invoke(QUERY, **unknown)
+
+
+def test_an_empty_query_is_refused(retriever):
+    with pytest.raises(InvalidText):
+        retriever.invoke(" ")
+
+
+def test_nothing_found_is_no_document(memory):
+    assert TidalRetriever(memory).invoke(QUERY) == []
+
+
+# runs
+
+
+class Runs(BaseCallbackHandler):
+    def __init__(self):
+        self.seen = []
+
+    def on_retriever_start(self, serialized, query, *, tags=None, metadata=None, name=None, **kwargs):
+        self.seen.append((name, query, tags, metadata))
+
+    def on_retriever_end(self, documents, **kwargs):
+        self.seen.append(len(documents))
+
+    def on_retriever_error(self, error, **kwargs):
+        self.seen.append(type(error))
+
+
+def test_a_call_is_a_retriever_run_with_its_own_tags_and_metadata(stocked):
+    runs = Runs()
+    retriever = TidalRetriever(stocked, k=2, tags=["mine"], metadata={"team": "blue"})
+    retriever.invoke(QUERY, {"callbacks": [runs], "tags": ["run"]})
+    (name, query, tags, metadata), found = runs.seen
+    assert (name, query, found) == ("TidalRetriever", QUERY, 2)
+    assert set(tags) == {"mine", "run"}
+    assert metadata.items() >= {"team": "blue", "ls_retriever_name": "tidal"}.items()
+
+
+async def test_a_run_that_fails_ends_as_one(stocked):
+    runs = Runs()
+    with pytest.raises(InvalidText):
+        await TidalRetriever(stocked).ainvoke("", {"callbacks": [runs]})
+    assert runs.seen[1] is InvalidText
+
+
+# scope
+
+
+def by_user(context, config):
+    return ("user", config["configurable"]["user_id"])
+
+
+def user(name):
+    return {"configurable": {"user_id": name}}
+
+
+@pytest.fixture
+def users(memory):
+    for name in ("anna", "ben"):
+        memory.scoped("user", name).remember(f"The jazz piano of {name} is black.")
+    return memory
+
+
+def test_the_memory_gives_the_scope_unless_told_otherwise(users):
+    assert TidalRetriever(users).invoke(QUERY) == []
+    assert texts(TidalRetriever(users.scoped("user", "ben")).invoke(QUERY)) == ["The jazz piano of ben is black."]
+    assert texts(TidalRetriever(users, scope=("user", "ben")).invoke(QUERY)) == ["The jazz piano of ben is black."]
+
+
+async def test_a_scope_may_come_from_the_config(users):
+    retriever = TidalRetriever(users, scope=by_user)
+    for name in ("anna", "ben"):
+        assert texts(retriever.invoke(QUERY, user(name))) == [f"The jazz piano of {name} is black."]
+        assert texts(await retriever.ainvoke(QUERY, user(name))) == [f"The jazz piano of {name} is black."]
+
+
+async def test_a_chain_hands_its_config_on(users):
+    chain = RunnableLambda(lambda question: question) | TidalRetriever(users, scope=by_user) | texts
+    assert chain.invoke(QUERY, user("anna")) == ["The jazz piano of anna is black."]
+    assert await chain.ainvoke(QUERY, user("anna")) == ["The jazz piano of anna is black."]
+
+
+def test_a_retriever_called_inside_a_node_without_config_knows_its_run(users):
+    def node(question, config: RunnableConfig):
+        return texts(TidalRetriever(users, scope=by_user).invoke(question))
+
+    assert RunnableLambda(node).invoke(QUERY, user("ben")) == ["The jazz piano of ben is black."]
+
+
+@pytest.mark.parametrize("scope", [None, (), "anna", ["user", "anna"], ("user", None)])
+def test_a_scope_that_is_none_is_refused(users, scope):
+    with pytest.raises(InvalidScope):
+        TidalRetriever(users, scope=lambda *_: scope).invoke(QUERY)
+
+
+def test_a_scope_may_be_given_with_a_call_and_never_falls_back_on_another(users):
+    retriever = TidalRetriever(users, scope=by_user)
+    assert texts(retriever.invoke(QUERY, user("anna"), scope=("user", "ben"))) == ["The jazz piano of ben is black."]
+    with pytest.raises(KeyError):
+        retriever._get_relevant_documents(QUERY, run_manager=None)
+
+
+def test_many_users_at_once_see_their_own(users):
+    retriever = TidalRetriever(users, scope=by_user)
+    names = ["anna", "ben"] * 10
+    results = retriever.batch([QUERY] * 20, [user(name) for name in names])
+    assert [texts(found) for found in results] == [[f"The jazz piano of {name} is black."] for name in names]
+
+
+# the event loop
+
+
+async def test_a_slow_recall_does_not_hold_up_the_event_loop(stocked, embedder, monkeypatch):
+    began, go_on = threading.Event(), threading.Event()
+    embed = type(embedder).embed
+
+    def slow(self, given):
+        began.set()
+        assert go_on.wait(10)
+        return embed(self, given)
+
+    monkeypatch.setattr(type(embedder), "embed", slow)
+    asking = asyncio.create_task(TidalRetriever(stocked).ainvoke(QUERY))
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(asyncio.shield(asking), 0.05)
+    assert began.is_set()
+    go_on.set()
+    assert all(isinstance(document, Document) for document in await asking)

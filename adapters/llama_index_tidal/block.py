@@ -1,0 +1,98 @@
+"""TidalMemoryBlock: what surfaces, for those who keep LlamaIndex's ``Memory``."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+from llama_index.core.base.llms.types import ChatMessage, MessageRole
+from llama_index.core.memory import BaseMemoryBlock
+from pydantic import PrivateAttr
+
+from llama_index_tidal.messages import inert, text_of
+from llama_index_tidal.place import Scope, path_of, reopened, restore_with, scope_of
+from llama_index_tidal.turns import grown, record, to_exchange
+from llama_index_tidal.whispers import surface
+from tidal_plugins import InvalidInput, TidalMemory
+
+SESSIONS = 1024
+"""Sessions whose last whisper is kept, for the steps of a tool loop."""
+
+
+class TidalMemoryBlock(BaseMemoryBlock[str]):
+    """A block of LlamaIndex's ``Memory`` that shows what the user's last message brings up.
+
+    **It is written to on overflow only**: ``Memory`` gives a block what no longer fits its history (0.7 of
+    ``token_limit``), so that short chats are never recorded, and long ones late. Where every turn must be recorded,
+    use :class:`TidalChatMemory` in the place of ``Memory``. With engines that ask before they put
+    (``CondensePlusContextChatEngine``, ``ContextChatEngine``), leave ``insert_method`` at ``SYSTEM``: at ``USER``
+    a block lands in the previous turn.
+
+    ``scope`` defaults to the memory's own; the session is that of ``Memory``.
+    """
+
+    name: str = "tidal_memory"
+    description: str | None = "What the agent is reminded of."
+    path: str
+    scope: tuple[str, ...]
+
+    _memory: TidalMemory | None = PrivateAttr(default=None)
+    _shown: OrderedDict[str | None, tuple[tuple[int, str], str]] = PrivateAttr(default_factory=OrderedDict)
+    _lock: threading.Lock = PrivateAttr(default_factory=threading.Lock)
+
+    def __init__(
+        self, memory: TidalMemory | None = None, *, scope: Scope | None = None, path: str | None = None, **fields: Any
+    ) -> None:
+        if memory is not None:
+            restore_with(memory)
+            path, scope = path_of(memory), scope_of(memory, scope)
+        if path is None:
+            raise InvalidInput("give the memory that this block shows: TidalMemoryBlock(memory)")
+        super().__init__(path=path, scope=scope, **fields)
+        self._memory = memory
+
+    async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
+        return await asyncio.to_thread(self._whisper, messages or [], block_kwargs.get("session_id"))
+
+    async def _aput(self, messages: list[ChatMessage]) -> None:
+        await asyncio.to_thread(self._record, messages)
+
+    def _whisper(self, messages: Sequence[ChatMessage], session: str | None) -> str:
+        """What surfaces for the last message, once per user turn; nothing when it is answered.
+
+        After its tools have run an agent's question comes twice: in the history, and once more behind it.
+        """
+        turns = grown([], messages)
+        if not turns or not turns[-1].waits:
+            return ""
+        asked = [message for message in turns[-1].messages if message.role == MessageRole.USER]
+        mark = (len(turns), text_of(asked[-1]))
+        known = self._shown.get(session)
+        if known is None or known[0] != mark:
+            whisper = surface(self._scoped(), mark[1], seen={text_of(message) for message in messages})
+            known = self._keep(session, (mark, inert(whisper.text)))
+        return known[1]
+
+    def _keep(self, session: str | None, shown: tuple[tuple[int, str], str]) -> tuple[tuple[int, str], str]:
+        with self._lock:
+            self._shown[session] = shown
+            self._shown.move_to_end(session)
+            while len(self._shown) > SESSIONS:
+                self._shown.popitem(last=False)
+        return shown
+
+    def _record(self, messages: Sequence[ChatMessage]) -> None:
+        """Record messages that will not come again, in their turns; ``aput`` writes the session into them."""
+        session = next(
+            (kwargs["session_id"] for m in messages if "session_id" in (kwargs := m.additional_kwargs)), None
+        )
+        exchanges = [to_exchange(turn, session) for turn in grown([], messages)]
+        record(self._scoped(), [exchange for exchange in exchanges if exchange])
+
+    def _scoped(self) -> TidalMemory:
+        if self._memory is None:
+            self._memory = reopened(self.path)
+        return self._memory.scoped(*self.scope)

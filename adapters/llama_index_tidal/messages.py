@@ -1,0 +1,140 @@
+"""LlamaIndex's messages as messages of a memory, and back; and a whisper into messages."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock, ToolCallBlock
+
+from tidal_plugins import Message, ToolCall
+
+ASSISTANT = (MessageRole.ASSISTANT, MessageRole.CHATBOT, MessageRole.MODEL)
+TOOL = (MessageRole.TOOL, MessageRole.FUNCTION)
+SILENT = ("tool_call", "thinking", "cache")
+"""Blocks that are no part of what was said."""
+
+ENGINES_OWN = frozenset({"context_str", "context_msg", "query_str", "existing_answer"})
+"""What chat engines put in the place of its name in braces, in the history too."""
+
+_VARIABLE = re.compile(r"\{([A-Za-z_][\w.]*)\}")
+
+
+def finished(messages: Sequence[ChatMessage]) -> bool:
+    """Whether a turn ends with an answer, not with a call of tools or their results."""
+    return bool(messages) and messages[-1].role in ASSISTANT and not calls_of(messages[-1])
+
+
+def to_message(message: ChatMessage) -> Message | None:
+    """Return a message to record; ``None`` for what is no part of the conversation, such as a system prompt.
+
+    Only white space counts as no text: models send it along with tool calls, and tools return it.
+    """
+    text = text_of(message)
+    text = text if text.strip() else ""
+    if message.role == MessageRole.USER:
+        return Message("user", text)
+    if message.role in ASSISTANT:
+        return Message("assistant", text, tool_calls=calls_of(message))
+    if message.role in TOOL:
+        return Message("tool", text, tool_call_id=message.additional_kwargs.get("tool_call_id"))
+    return None
+
+
+def to_chat_message(message: Message) -> ChatMessage:
+    """Return a recorded message as it was put, if it was made of text and tool calls only."""
+    blocks: list[Any] = [TextBlock(text=message.text)] if message.text or not message.tool_calls else []
+    for call in message.tool_calls:
+        block = ToolCallBlock(tool_call_id=call.id, tool_name=call.name, tool_kwargs=dict(call.arguments))
+        blocks.append(block)
+    answers = {"tool_call_id": message.tool_call_id} if message.tool_call_id else {}
+    return ChatMessage(role=MessageRole(message.role), blocks=blocks, additional_kwargs=answers)
+
+
+def text_of(message: ChatMessage) -> str:
+    """The text of a message; what is no text (an image, a file) is named in brackets, not stored."""
+    parts = (block.text if isinstance(block, TextBlock) else f"[{block.block_type}]" for block in spoken(message))
+    return "\n".join(part for part in parts if part)
+
+
+def spoken(message: ChatMessage) -> list[Any]:
+    """The blocks of a message that are part of what was said."""
+    return [block for block in message.blocks if block.block_type not in SILENT]
+
+
+def calls_of(message: ChatMessage) -> tuple[ToolCall, ...]:
+    """The tools that a message calls: in blocks, or where older integrations put them."""
+    blocks = [block for block in message.blocks if isinstance(block, ToolCallBlock)]
+    if blocks:
+        return tuple(_call(block.tool_name, block.tool_kwargs, block.tool_call_id) for block in blocks)
+    return tuple(map(_older_call, message.additional_kwargs.get("tool_calls") or ()))
+
+
+def copies(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
+    """Copies that may be changed: agents write their state into the last message that they are given."""
+    return [message.model_copy(deep=True) for message in messages]
+
+
+def with_whisper(messages: Sequence[ChatMessage], whisper: str) -> list[ChatMessage]:
+    """Return copies of the messages with the whisper at the head of the last one by the user.
+
+    There it leaves the prefix that providers cache as it was, and stands between no tool call and its result.
+    """
+    shown = copies(messages)
+    asked = next((message for message in reversed(shown) if message.role == MessageRole.USER), None)
+    if asked is None or not whisper:
+        return shown
+    head, whisper = (asked.blocks[0] if asked.blocks else None), inert(whisper)
+    if isinstance(head, TextBlock):
+        head.text = f"{whisper}\n\n{head.text}"
+    else:
+        asked.blocks.insert(0, TextBlock(text=whisper))
+    return shown
+
+
+def inert(text: str, names: Collection[str] | None = None) -> str:
+    """Return ``text`` with ``{context_str}`` as ``{ context_str }``: no prompt template puts anything in its place.
+
+    ``names`` are the variables that count (default: all).
+    """
+    return _VARIABLE.sub(lambda found: _apart(found) if names is None or found[1] in names else found[0], text)
+
+
+def inert_history(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
+    """Copies for the engines that make a prompt template of the history and then fill it in."""
+    shown = copies(messages)
+    for message in shown:
+        for block in message.blocks:
+            if isinstance(block, TextBlock):
+                block.text = inert(block.text, ENGINES_OWN)
+    return shown
+
+
+def _apart(found: re.Match[str]) -> str:
+    return f"{{ {found[1]} }}"
+
+
+def _call(name: str | None, arguments: Any, id_: str | None) -> ToolCall:
+    return ToolCall(name or "unnamed", _plain(arguments), id_ or None)
+
+
+def _older_call(call: Any) -> ToolCall:
+    """A call as OpenAI's client has it, or a mapping of the same form."""
+    fields = call if isinstance(call, Mapping) else vars(call)
+    called = fields.get("function", fields)
+    called = called if isinstance(called, Mapping) else vars(called)
+    return _call(called.get("name"), called.get("arguments", called.get("input")), fields.get("id"))
+
+
+def _plain(arguments: Any) -> dict[str, Any]:
+    """A tool's arguments as JSON; what JSON does not know (a date, NaN) as text."""
+    if isinstance(arguments, str):
+        try:
+            arguments = json.loads(arguments)
+        except ValueError:
+            arguments = {"input": arguments}
+    known = arguments if isinstance(arguments, Mapping) else {} if arguments is None else {"input": arguments}
+    plain: dict[str, Any] = json.loads(json.dumps(dict(known), default=str), parse_constant=str)
+    return plain

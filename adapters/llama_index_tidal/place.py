@@ -1,0 +1,61 @@
+"""Where something remembers: a file and a scope. It can be written down, and found again in another process."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from pathlib import Path
+
+from tidal_plugins import Closed, InvalidInput, InvalidScope, TidalMemory
+
+Scope = tuple[str, ...]
+
+_open: weakref.WeakValueDictionary[str, TidalMemory] = weakref.WeakValueDictionary()
+_lock = threading.Lock()
+
+
+def restore_with(memory: TidalMemory) -> None:
+    """Let what is restored from a serialised context use ``memory``, where it was written with the same file.
+
+    Call it once in a new process, ahead of ``Context.from_dict``. Without it a restored memory opens the file anew,
+    with the default embedder and settings. A memory in use by this process is found by itself.
+    """
+    with _lock:
+        _open[path_of(memory)] = memory
+
+
+def reopened(path: str) -> TidalMemory:
+    """Return a memory on the file at ``path``: one that is open in this process, or else a new one.
+
+    Raises ``InvalidInput`` where there is no such file: a path that somebody wrote down makes none.
+    """
+    with _lock:
+        memory = _open.get(path)
+        if memory is None or _closed(memory):
+            if not Path(path).is_file():
+                raise InvalidInput(f"there is no memory at {path}; call restore_with(memory) where it has moved")
+            memory = _open[path] = TidalMemory(path)
+        return memory
+
+
+def scope_of(memory: TidalMemory, scope: Scope | None) -> Scope:
+    """Return ``scope``, or the memory's own where none is given."""
+    if scope is None:
+        return memory.scope
+    if not isinstance(scope, tuple) or not scope:  # a str would fall apart into letters
+        raise InvalidScope(f"scope must be a tuple such as ('user', '42'), got {scope!r}")
+    return memory.scoped(*scope).scope
+
+
+def path_of(memory: TidalMemory) -> str:
+    """The absolute path of a memory's file."""
+    if not isinstance(memory, TidalMemory):
+        raise InvalidInput(f"give a TidalMemory, such as TidalMemory('agent.db'), got {memory!r}")
+    return memory.path
+
+
+def _closed(memory: TidalMemory) -> bool:
+    try:
+        return memory.affect is None
+    except Closed:
+        return True

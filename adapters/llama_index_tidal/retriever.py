@@ -1,0 +1,92 @@
+"""TidalRetriever: what a memory brings up, as nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.callbacks import CallbackManager
+from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+from llama_index.core.vector_stores import MetadataFilters
+
+from llama_index_tidal.filters import to_recall
+from llama_index_tidal.place import Scope, scope_of
+from tidal_plugins import Entry, Hit, InvalidInput, Recall, TidalMemory
+
+TOLD = ("kind", "source", "speaker", "role", "occurred_at")
+"""Metadata that a language model is shown with a node; the rest is for the program."""
+
+
+class TidalRetriever(BaseRetriever):
+    """Recalls up to ``limit`` memories for a query, best first.
+
+    A node has the entry's id, the passage that matched best (of a short text all of it; the whole is
+    ``memory.get(node.node_id).text``) and the same metadata each time; its score is the recall's, higher is better.
+    ``filters`` are LlamaIndex's (see :func:`llama_index_tidal.filters.to_recall`); ``recall`` are filters
+    of ``TidalMemory.recall`` itself, such as ``kinds=``, ``since=`` or ``metadata={"draft": True}``: a
+    ``MetadataFilter`` refuses a bool. ``scope`` defaults to the memory's own.
+    """
+
+    def __init__(
+        self,
+        memory: TidalMemory,
+        limit: int = 5,
+        *,
+        filters: MetadataFilters | None = None,
+        scope: Scope | None = None,
+        callback_manager: CallbackManager | None = None,
+        verbose: bool = False,
+        **recall: Any,
+    ) -> None:
+        super().__init__(callback_manager=callback_manager, verbose=verbose)
+        self._memory = memory.scoped(*scope_of(memory, scope))
+        self._limit = limit
+        self._options = _joined(to_recall(filters), recall)
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        if not query_bundle.query_str.strip():
+            return []
+        return _nodes(self._memory.recall(query_bundle.query_str, limit=self._limit, **self._options))
+
+    async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        if not query_bundle.query_str.strip():
+            return []
+        return _nodes(await self._memory.arecall(query_bundle.query_str, limit=self._limit, **self._options))
+
+
+def _joined(filters: Mapping[str, Any], recall: Mapping[str, Any]) -> dict[str, Any]:
+    if twice := sorted(filters.keys() & recall.keys()):
+        raise InvalidInput(f"filters= and {', '.join(twice)}= filter by the same; give one of them")
+    return {**filters, **recall}
+
+
+def _nodes(recall: Recall) -> list[NodeWithScore]:
+    return [NodeWithScore(node=_node(hit), score=float(hit.score)) for hit in recall]
+
+
+def _node(hit: Hit) -> TextNode:
+    metadata = _metadata(hit.entry)
+    hidden = [key for key in metadata if key not in TOLD]
+    return TextNode(
+        id_=hit.id,
+        text=hit.passage,
+        metadata=metadata,
+        excluded_llm_metadata_keys=hidden,
+        excluded_embed_metadata_keys=list(metadata),
+    )
+
+
+def _metadata(entry: Entry) -> dict[str, Any]:
+    """What is known of an entry and does not depend on the query. The entry's own metadata give way to it."""
+    known = {
+        "kind": entry.kind,
+        "citation": entry.citation,
+        "occurred_at": entry.occurred_at.isoformat(),
+        "session": entry.session,
+        "source": entry.source,
+        "speaker": entry.speaker,
+        "role": entry.role,
+        "tags": list(entry.tags),
+    }
+    return {**entry.metadata, **{key: value for key, value in known.items() if value not in (None, [])}}

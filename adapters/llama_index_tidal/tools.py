@@ -1,0 +1,95 @@
+"""TidalToolSpec: searching and saving, as tools that a model calls.
+
+LlamaIndex makes a tool's schema from its annotations as they stand, so they may not be strings here.
+"""
+
+from datetime import UTC, datetime
+from typing import Literal
+
+from llama_index.core.tools.tool_spec.base import BaseToolSpec
+
+from llama_index_tidal.place import Scope, scope_of
+from tidal_plugins import InvalidInput, TidalMemory
+from tidal_plugins.aio import in_thread
+from tidal_plugins.retrieval.whisper import compose
+from tidal_plugins.settings import WhisperSettings
+
+MOST = 20
+"""Memories that one search returns."""
+
+LINE = 300
+"""Characters that a found memory may take, with its citation, age and source."""
+
+AGENT = "agent"
+"""The source under which the model's own notes stand: ``memory.forget(source="agent")`` takes them back."""
+
+
+class TidalToolSpec(BaseToolSpec):
+    """The tools ``search_memory`` and ``save_memory``, sync and async: ``TidalToolSpec(memory).to_tool_list()``.
+
+    What is found is fenced like a whisper. ``scope`` defaults to the memory's own.
+    """
+
+    spec_functions = [("search_memory", "asearch_memory"), ("save_memory", "asave_memory")]  # noqa: RUF012
+
+    def __init__(self, memory: TidalMemory, *, scope: Scope | None = None) -> None:
+        self._memory = memory.scoped(*scope_of(memory, scope))
+
+    def search_memory(
+        self,
+        query: str,
+        limit: int = 5,
+        kind: Literal["conversation", "skill", "kb", "fact"] | None = None,
+        since: str | None = None,
+        until: str | None = None,
+    ) -> str:
+        """Search the memory of earlier conversations, skills, documents and facts.
+
+        Returns the best matches, each on one line with a citation, its age and its source.
+
+        Args:
+            query (str): What to look for, in plain words.
+            limit (int): How many memories to return, from 1 to 20.
+            kind (str): Only memories of this kind.
+            since (str): Only what happened at or after this time, ISO 8601, UTC.
+            until (str): Only what happened before this time, ISO 8601, UTC.
+        """
+        if not 1 <= limit <= MOST:
+            raise InvalidInput(f"limit must be from 1 to {MOST}, got {limit}")
+        recall = self._memory.recall(
+            query,
+            limit=limit,
+            kinds=None if kind is None else {kind},
+            since=_time("since", since),
+            until=_time("until", until),
+        )
+        room = WhisperSettings(max_entries=MOST, max_chars=100 + LINE * max(1, len(recall)))
+        return compose(recall, self._memory.now(), room).text or "Nothing found."
+
+    def save_memory(
+        self, text: str, kind: Literal["fact", "skill", "kb"] = "fact", tags: list[str] | None = None
+    ) -> str:
+        """Save a fact, a skill or a document to memory, for later conversations.
+
+        What is said in this conversation is remembered anyway: save what was worked out, or what the user asks to be
+        remembered.
+
+        Args:
+            text (str): What to keep, as a statement that stands alone.
+            kind (str): A fact, a way to do something (skill), or a document (kb).
+            tags (list): Words under which to find it again.
+        """
+        return f"Saved as [{self._memory.remember(text, kind=kind, source=AGENT, tags=tags).citation}]."
+
+    asearch_memory = in_thread(search_memory)
+    asave_memory = in_thread(save_memory)
+
+
+def _time(name: str, text: str | None) -> datetime | None:
+    if not text:
+        return None
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise InvalidInput(f"{name} must be a time such as 2026-03-01T12:00:00Z, got {text!r}") from error
+    return time if time.tzinfo else time.replace(tzinfo=UTC)

@@ -1,0 +1,145 @@
+"""A chat history as turns: which of them the store has, which it has yet to get, and which are not its own."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from llama_index.core.base.llms.types import ChatMessage, MessageRole
+
+from llama_index_tidal.messages import copies, finished, text_of, to_chat_message, to_message
+from tidal_plugins import Exchange, InvalidInput, TidalMemory
+
+logger = logging.getLogger(__name__)
+
+State = Literal["new", "stored", "given"]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """The messages from one by the user to the next, under the key that they are recorded with.
+
+    ``new``: the store has yet to get it, or what was added to it. ``stored``: it has all of it; the messages may be
+    missing until they are read from there. ``given``: it came with a history from elsewhere and is not recorded.
+    """
+
+    messages: tuple[ChatMessage, ...]
+    key: str = field(default_factory=lambda: secrets.token_hex(8), compare=False)
+    state: State = "new"
+
+    @property
+    def question(self) -> str:
+        """What the user said in it."""
+        return "\n\n".join(text_of(message) for message in self.messages if message.role == MessageRole.USER)
+
+    @property
+    def asked(self) -> bool:
+        return any(message.role == MessageRole.USER for message in self.messages)
+
+    @property
+    def waits(self) -> bool:
+        """Whether the user waits for an answer."""
+        return self.asked and not finished(self.messages)
+
+
+def grown(turns: Sequence[Turn], messages: Iterable[ChatMessage]) -> list[Turn]:
+    """Return the turns with more messages at their end.
+
+    A turn begins with a message by the user that follows something else. What stands before the first one (a system
+    prompt, a greeting) is kept and not recorded.
+    """
+    turns = list(turns)
+    for message in copies(list(messages)):
+        last = turns[-1] if turns else None
+        if last is None or last.state == "given" or _begins(message, last):
+            turns.append(Turn((message,)))
+        else:
+            turns[-1] = replace(last, messages=(*last.messages, message), state="new")
+    return turns
+
+
+def replaced(turns: Sequence[Turn], messages: Iterable[ChatMessage]) -> list[Turn]:
+    """Return the turns of a history that takes the place of ``turns``. What was known stays what it was; of the rest
+    only a last turn that waits for its answer is new."""
+    known: dict[object, list[Turn]] = {}
+    for turn in turns:
+        known.setdefault(_mark(turn), []).append(turn)
+    given = grown([], messages)
+    waiting = given[-1] if given and given[-1].waits else None
+    return [_taken(known, turn) or (turn if turn is waiting else replace(turn, state="given")) for turn in given]
+
+
+def to_exchange(turn: Turn, session: str | None, surfaced: Sequence[str] = ()) -> Exchange | None:
+    """Return a turn as an exchange to record, or ``None`` where it has no text."""
+    messages = tuple(converted for message in turn.messages if (converted := to_message(message)))
+    if not any(message.text for message in messages):
+        return None
+    return Exchange(messages, session, turn.key, surfaced=tuple(surfaced))
+
+
+def record(memory: TidalMemory, exchanges: Sequence[Exchange]) -> set[str]:
+    """Record what can be stored and return its keys. A turn that cannot is logged, and stops no conversation."""
+    if not exchanges:
+        return set()
+    try:
+        memory.record_many(exchanges)
+    except InvalidInput as error:
+        if len(exchanges) > 1:
+            return {key for exchange in exchanges for key in record(memory, [exchange])}
+        logger.error("turn %s of session %s was not recorded: %s", exchanges[0].key, exchanges[0].session, error)
+        return set()
+    return {exchange.key for exchange in exchanges if exchange.key}
+
+
+def dump(turn: Turn) -> dict[str, Any]:
+    """A turn as plain JSON: its key where the store can give it back as it is, else with its messages."""
+    plain: dict[str, Any] = {"key": turn.key, "state": turn.state}
+    if turn.state != "stored" or not all(map(_survives, turn.messages)):
+        plain["messages"] = [message.model_dump(mode="json") for message in turn.messages]
+    return plain
+
+
+def load(plain: Mapping[str, Any]) -> Turn:
+    """The opposite of :func:`dump`, without the messages that are in the store."""
+    messages = tuple(ChatMessage.model_validate(message) for message in plain.get("messages", ()))
+    return Turn(messages, plain["key"], plain["state"])
+
+
+def filled(memory: TidalMemory, session: str, turns: Sequence[Turn]) -> list[Turn]:
+    """Return the turns with the messages that the store has of them; those that were forgotten are left out."""
+    if all(turn.messages for turn in turns):
+        return list(turns)
+    episodes = {episode.id: episode for episode in memory.episodes(session=session)}
+    found = []
+    for turn in turns:
+        if turn.messages:
+            found.append(turn)
+        elif episode := episodes.get(memory.episode_id(turn.key, session=session)):
+            found.append(replace(turn, messages=tuple(map(to_chat_message, episode.messages))))
+    return found
+
+
+def _begins(message: ChatMessage, last: Turn) -> bool:
+    return message.role == MessageRole.USER and last.messages[-1].role != MessageRole.USER
+
+
+def _mark(turn: Turn) -> object:
+    return tuple((message.role, text_of(message)) for message in turn.messages)
+
+
+def _taken(known: Mapping[object, list[Turn]], turn: Turn) -> Turn | None:
+    """The known turn with the same messages; the same words said twice are two turns."""
+    same = known.get(_mark(turn), [])
+    found = next((each for each in same if each.messages == turn.messages), None)
+    if found:
+        same.remove(found)
+    return found
+
+
+def _survives(message: ChatMessage) -> bool:
+    """Whether the store gives a message back as it is."""
+    recorded = to_message(message)
+    return recorded is not None and to_chat_message(recorded) == message

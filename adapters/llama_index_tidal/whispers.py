@@ -1,0 +1,19 @@
+"""What surfaces in a chat whose messages have no ids: what they say themselves is left out by its words."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from tidal_plugins import TidalMemory, Whisper
+
+WIDE = 50
+"""Hits among which to look for what the model sees anyway."""
+
+
+def surface(memory: TidalMemory, question: str, *, seen: Collection[str], exclude: Collection[str] = ()) -> Whisper:
+    """Return the whisper for a question, without the texts in ``seen`` and the ids in ``exclude``."""
+    whisper = memory.whisper(question, exclude=exclude)
+    if not any(hit.text in seen for hit in whisper.hits):
+        return whisper
+    echoes = [hit.id for hit in memory.recall(question, limit=WIDE, exclude=exclude) if hit.text in seen]
+    return memory.whisper(question, exclude=[*exclude, *echoes])

@@ -1,0 +1,46 @@
+"""A store's namespaces as scopes of the memory."""
+
+from __future__ import annotations
+
+from urllib.parse import quote, unquote
+
+from langgraph.store.base import MatchCondition
+
+from tidal_plugins import InvalidInput
+from tidal_plugins.model.entry import Scope
+
+ROOT = "%store"
+"""Segment between a memory's scope and the namespaces: no label becomes this one, since «%» is escaped in them."""
+
+Namespace = tuple[str, ...]
+
+
+def to_scope(root: Scope, namespace: Namespace) -> Scope:
+    """The scope of a namespace below ``root``: a segment for each label, with what a scope cannot have escaped."""
+    return (*root, *map(_segment, namespace))
+
+
+def from_scope(root: Scope, scope: Scope) -> Namespace:
+    return tuple(unquote(segment, errors="surrogatepass") for segment in scope[len(root) :])
+
+
+def matches(namespace: Namespace, condition: MatchCondition) -> bool:
+    """Whether a namespace begins or ends with a path, in which «*» stands for any one label."""
+    path = condition.path
+    if condition.match_type not in ("prefix", "suffix"):
+        raise InvalidInput(f"namespaces match by prefix or suffix, not by {condition.match_type!r}")
+    if len(namespace) < len(path):
+        return False
+    part = namespace[: len(path)] if condition.match_type == "prefix" else namespace[len(namespace) - len(path) :]
+    return all(wanted in ("*", label) for wanted, label in zip(path, part, strict=True))
+
+
+def to_label(text: str) -> str:
+    if not isinstance(text, str) or not text:
+        raise InvalidInput(f"a namespace label is made from a text that is not empty, got {text!r}")
+    return text.replace("%", "%25").replace(".", "%2E").replace("\0", "%00")
+
+
+def _segment(label: str) -> str:
+    plain = (char if char.isprintable() and char != "%" else quote(char, errors="surrogatepass") for char in label)
+    return "".join(plain)

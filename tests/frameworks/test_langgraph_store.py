@@ -1,0 +1,706 @@
+"""What a ``BaseStore`` does by its documentation, run on three stores: a test that a reference fails is a claim to
+look at twice, so each such failure is named with its reason."""
+
+import asyncio
+import math
+import sqlite3
+import threading
+import time
+from datetime import UTC, datetime, timedelta
+from typing import ClassVar
+from urllib.parse import unquote
+
+import pytest
+from langgraph.store.base import (
+    GetOp,
+    InvalidNamespaceError,
+    ListNamespacesOp,
+    MatchCondition,
+    PutOp,
+    SearchOp,
+)
+from langgraph.store.memory import InMemoryStore
+from langgraph.store.sqlite import SqliteStore
+
+from langgraph_tidal import TidalStore
+from tidal_plugins import HashingEmbedder, InvalidInput, TidalMemory
+from tidal_plugins.testing import FrozenClock
+
+DOCS = ("docs",)
+SONGS = {
+    "monk": "Thelonious Monk wrote the jazz standard Round Midnight",
+    "bread": "Knead the dough and let it rest for an hour",
+    "tides": "The tide gauge at the pier reads high water at noon",
+    "boat": "The wooden boat needs new caulking before spring",
+}
+
+
+def embed(texts):
+    return HashingEmbedder().embed(texts).tolist()
+
+
+def keys(items):
+    return [item.key for item in items]
+
+
+def fill(store, values, namespace=DOCS, **options):
+    for key, value in values.items():
+        store.put(namespace, key, {"text": value} if isinstance(value, str) else value, **options)
+
+
+def loading_sqlite():
+    """An ``sqlite3`` that can load sqlite-vec, which ``SqliteStore`` searches with; many builds of Python cannot."""
+    if hasattr(sqlite3.Connection, "enable_load_extension"):
+        return sqlite3
+    return pytest.importorskip("pysqlite3", reason="this Python's sqlite3 loads no extensions").dbapi2
+
+
+class StoreConformance:
+    """The tests. ``open_store(fields=…)`` opens an empty store with search on; ``known`` are a reference's failures."""
+
+    known: ClassVar = {}
+
+    @pytest.fixture(autouse=True)
+    def expected_failures(self, request):
+        if reason := self.known.get(request.node.name) or self.known.get(request.node.originalname):
+            request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
+
+    @pytest.fixture
+    def open_store(self):
+        raise NotImplementedError
+
+    @pytest.fixture
+    def store(self, open_store):
+        return open_store()
+
+    # items
+
+    def test_what_was_put_comes_back(self, store):
+        store.put(DOCS, "a", {"text": "hello"})
+        item = store.get(DOCS, "a")
+        assert (item.namespace, item.key, item.value) == (DOCS, "a", {"text": "hello"})
+
+    @pytest.mark.parametrize(
+        "value",
+        [
+            {},
+            {"a": None, "b": True, "c": 1, "d": 1.5, "e": "x", "f": [1, [2, {"g": []}]], "h": {"i": {"j": "k"}}},
+            {"ü": "東京 🙂 «é»", "": "empty", "quote\"'": "a' OR 1=1 --", "$eq": 1, "a.b": 2, "a[0]": 3},
+            {"long": "word " * 20_000},
+        ],
+    )
+    def test_any_json_object_is_a_value(self, store, value):
+        store.put(DOCS, "a", value)
+        assert store.get(DOCS, "a").value == value
+
+    @pytest.mark.parametrize("key", ["a", "A.b/c", "%41", "' OR 1=1 --", "東京", "mara@harbour.example", " ", "*"])
+    def test_any_text_is_a_key(self, store, key):
+        store.put(DOCS, key, {"n": 1})
+        assert store.get(DOCS, key).key == key
+        assert keys(store.search(DOCS)) == [key]
+
+    def test_what_is_not_there_is_none(self, store):
+        store.put(DOCS, "a", {"n": 1})
+        assert store.get(DOCS, "b") is None
+        assert store.get(("other",), "a") is None
+
+    def test_a_put_replaces_the_whole_value(self, store):
+        store.put(DOCS, "a", {"n": 1, "old": True})
+        store.put(DOCS, "a", {"n": 2})
+        assert store.get(DOCS, "a").value == {"n": 2}
+        assert keys(store.search(DOCS)) == ["a"]
+
+    def test_deleting_removes_and_deleting_again_is_fine(self, store):
+        fill(store, SONGS)
+        for _ in range(2):
+            store.delete(DOCS, "monk")
+        assert store.get(DOCS, "monk") is None
+        assert "monk" not in keys(store.search(DOCS, query="jazz standard Round Midnight"))
+        assert len(store.search(DOCS)) == 3
+
+    def test_what_was_deleted_can_be_put_again(self, store):
+        for n in (1, 2):
+            store.put(DOCS, "a", {"n": n, "text": "jazz"})
+            assert store.search(DOCS, query="jazz")[0].value["n"] == n
+            store.delete(DOCS, "a")
+
+    def test_times_are_aware_and_an_update_keeps_the_creation(self, store):
+        store.put(DOCS, "a", {"n": 1})
+        first = store.get(DOCS, "a")
+        self.wait(store, 1)
+        store.put(DOCS, "a", {"n": 2})
+        second = store.get(DOCS, "a")
+        assert first.created_at.utcoffset() == timedelta(0)
+        assert second.created_at == first.created_at
+        assert second.updated_at > first.updated_at
+
+    def test_changing_what_was_returned_changes_nothing_stored(self, store):
+        store.put(DOCS, "a", {"list": [1]})
+        store.get(DOCS, "a").value["list"].append(2)
+        assert store.get(DOCS, "a").value == {"list": [1]}
+
+    # namespaces
+
+    def test_namespaces_keep_their_items_apart(self, store):
+        names = [("a",), ("a", "b"), ("A",), ("ab",), ("a", "b", "c"), ("b", "a"), ("a b",), ("%61",), ("a*",)]
+        for number, namespace in enumerate(names):
+            store.put(namespace, "key", {"n": number})
+        for number, namespace in enumerate(names):
+            assert store.get(namespace, "key").value == {"n": number}
+        assert sorted(store.list_namespaces()) == sorted(names)
+
+    @pytest.mark.parametrize(
+        ("prefix", "found"),
+        [
+            ((), ["a", "ab", "ac", "acd", "other"]),
+            (("a",), ["a", "ab", "ac", "acd"]),
+            (("a", "c"), ["ac", "acd"]),
+            (("a", "c", "d"), ["acd"]),
+            (("c",), []),
+            (("x*",), ["other"]),
+        ],
+    )
+    @pytest.mark.parametrize("query", [None, "jazz"])
+    def test_search_sees_a_namespace_and_what_is_below_it(self, store, prefix, found, query):
+        for namespace in [("a",), ("a", "b"), ("a", "c"), ("a", "c", "d")]:
+            store.put(namespace, "".join(namespace), {"text": "jazz"})
+        store.put(("x*",), "other", {"text": "jazz"})
+        assert sorted(keys(store.search(prefix, query=query))) == found
+
+    @pytest.mark.parametrize("namespace", [(), ("a", ""), ("a.b",), ("a", 1), ("langgraph", "x"), ("a\0",)])
+    def test_a_bad_namespace_is_refused(self, store, namespace):
+        with pytest.raises(InvalidNamespaceError):
+            store.put(namespace, "key", {"n": 1})
+        assert store.search(()) == []
+
+    @pytest.mark.parametrize(
+        "op",
+        [
+            GetOp(("a.b",), "k"),
+            PutOp(("a.b",), "k", {}),
+            PutOp(("a", ""), "k", None),
+            SearchOp(("a.b",)),
+            ListNamespacesOp((MatchCondition("prefix", ("a.b",)),)),
+        ],
+    )
+    def test_operations_given_directly_are_checked_too(self, store, op):
+        with pytest.raises(InvalidNamespaceError):
+            store.batch([PutOp(("a", "b"), "k", {"n": 1}), op])
+        assert store.get(("a", "b"), "k") is None
+
+    @pytest.mark.parametrize(
+        ("options", "found"),
+        [
+            ({}, ["a b c", "a b d e", "a b d i", "a b f", "a c f", "b a c"]),
+            ({"prefix": ("a", "b"), "max_depth": 3}, ["a b c", "a b d", "a b f"]),
+            ({"prefix": ("a",), "suffix": ("f",)}, ["a b f", "a c f"]),
+            ({"prefix": ("*", "a")}, ["b a c"]),
+            ({"prefix": ("a", "*", "f")}, ["a b f", "a c f"]),
+            ({"suffix": ("b", "*")}, ["a b c", "a b f"]),
+            ({"suffix": ("*", "*", "*", "i")}, ["a b d i"]),
+            ({"prefix": ("a", "b", "c", "d")}, []),
+            ({"max_depth": 1}, ["a", "b"]),
+            ({"max_depth": 9, "limit": 2, "offset": 1}, ["a b d e", "a b d i"]),
+            ({"limit": 1}, ["a b c"]),
+            ({"offset": 5}, ["b a c"]),
+            ({"offset": 6}, []),
+            ({"limit": 0}, []),
+        ],
+    )
+    def test_namespaces_are_listed_sorted_by_condition_and_depth(self, store, options, found):
+        for name in ["b a c", "a b c", "a b d e", "a b d i", "a b f", "a c f"]:
+            store.put(tuple(name.split()), "key", {"n": 1})
+        assert store.list_namespaces(**options) == [tuple(name.split()) for name in found]
+
+    def test_a_namespace_without_items_is_not_listed(self, store):
+        store.put(("a",), "key", {"n": 1})
+        store.put(("b",), "key", {"n": 1})
+        store.delete(("a",), "key")
+        store.get(("c",), "key")
+        assert store.list_namespaces() == [("b",)]
+
+    # batches
+
+    def test_a_batch_answers_in_order_and_reads_see_the_state_before_it(self, store):
+        store.put(DOCS, "a", {"n": 1})
+        results = store.batch(
+            [
+                PutOp(DOCS, "a", {"n": 2}),
+                GetOp(DOCS, "a"),
+                PutOp(("new",), "b", {"n": 3}),
+                SearchOp(()),
+                ListNamespacesOp(),
+                GetOp(("new",), "b"),
+                PutOp(DOCS, "a", None),
+            ]
+        )
+        assert results[0] is results[2] is results[5] is results[6] is None
+        assert results[1].value == {"n": 1}
+        assert [item.value for item in results[3]] == [{"n": 1}]
+        assert results[4] == [DOCS]
+        assert store.get(DOCS, "a") is None
+        assert store.get(("new",), "b").value == {"n": 3}
+
+    @pytest.mark.parametrize(("last", "found"), [({"n": 2}, {"n": 2}), (None, None)])
+    def test_the_last_put_of_a_key_wins(self, store, last, found):
+        store.batch([PutOp(DOCS, "a", {"n": 1}), PutOp(DOCS, "b", {"n": 9}), PutOp(DOCS, "a", last)])
+        item = store.get(DOCS, "a")
+        assert (item and item.value) == found
+        assert store.get(DOCS, "b").value == {"n": 9}
+
+    def test_an_empty_batch_has_no_results(self, store):
+        assert store.batch([]) == []
+        assert store.batch(iter([GetOp(DOCS, "a")])) == [None]
+
+    def test_items_of_one_batch_may_say_the_same(self, store):
+        store.batch([PutOp(DOCS, key, {"text": "jazz piano"}) for key in "abc"])
+        assert sorted(keys(store.search(DOCS, query="jazz piano"))) == ["a", "b", "c"]
+
+    def test_a_batch_with_a_bad_value_writes_nothing(self, store):
+        with pytest.raises((TypeError, ValueError)):
+            store.batch([PutOp(DOCS, "a", {"n": 1}), PutOp(DOCS, "b", {"n": object()})])
+        assert store.search(DOCS) == []
+
+    def test_threads_write_at_once_and_lose_nothing(self, store):
+        def work(name):
+            for n in range(10):
+                store.put((name,), str(n), {"n": n})
+
+        threads = [threading.Thread(target=work, args=(name,)) for name in "abcd"]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert [len(store.search((name,), limit=100)) for name in "abcd"] == [10] * 4
+
+    # search
+
+    def test_the_nearest_item_comes_first_with_falling_scores(self, store):
+        fill(store, SONGS)
+        for key, text in SONGS.items():
+            found = store.search(DOCS, query=text)
+            scores = [item.score for item in found]
+            assert found[0].key == key
+            assert scores == sorted(scores, reverse=True)
+            assert scores[0] > 0.5 > scores[1]
+
+    def test_scores_compare_across_namespaces(self, store):
+        for key, text in SONGS.items():
+            store.put(("docs", key), key, {"text": text})
+        found = store.search(DOCS, query="high water tide at the pier")
+        assert found[0].key == "tides"
+        assert [item.score for item in found] == sorted((item.score for item in found), reverse=True)
+
+    def test_without_a_query_there_are_no_scores(self, store):
+        fill(store, SONGS)
+        assert [item.score for item in store.search(DOCS)] == [None] * 4
+
+    @pytest.mark.parametrize("query", [None, "jazz standard"])
+    def test_pages_follow_each_other_to_the_end(self, store, query):
+        fill(store, {str(n): f"{'jazz ' * (n % 5)}standard number {n}" for n in range(25)})
+        whole = keys(store.search(DOCS, query=query, limit=25))
+        pages = [keys(store.search(DOCS, query=query, limit=4, offset=start)) for start in range(0, 32, 4)]
+        assert sorted(whole) == sorted(map(str, range(25)))
+        assert [key for page in pages for key in page] == whole
+        assert [len(page) for page in pages] == [4, 4, 4, 4, 4, 4, 1, 0]
+        assert store.search(DOCS, query=query, limit=0) == []
+
+    def test_only_the_fields_of_the_store_are_searched(self, open_store):
+        store = open_store(fields=["title", "meta.summary"])
+        store.put(DOCS, "a", {"title": "jazz piano", "body": "kneading dough", "meta": {"summary": "tide gauge"}})
+        store.put(DOCS, "b", {"title": "wooden boat", "body": "jazz piano, tide gauge", "meta": {}})
+        assert keys(store.search(DOCS, query="jazz piano"))[0] == "a"
+        assert keys(store.search(DOCS, query="tide gauge"))[0] == "a"
+
+    def test_a_put_may_name_its_own_fields(self, store):
+        store.put(DOCS, "a", {"x": "jazz piano", "y": "kneading dough"}, index=["x"])
+        store.put(DOCS, "b", {"x": "kneading dough", "y": "jazz piano"}, index=["x"])
+        assert keys(store.search(DOCS, query="jazz piano"))[0] == "a"
+
+    def test_elements_are_searched_each_on_its_own(self, store):
+        texts = [{"content": text} for text in SONGS.values()]
+        store.put(DOCS, "many", {"context": texts}, index=["context[*].content"])
+        store.put(DOCS, "last", {"context": texts}, index=["context[-1].content"])
+        store.put(DOCS, "none", {"context": []}, index=["context[0].content"])
+        bread, boat = (store.search(DOCS, query=SONGS[key]) for key in ("bread", "boat"))
+        assert bread[0].key == "many"
+        assert bread[0].score > 0.85  # not thinned by the three others
+        assert {item.key for item in boat[:2]} == {"many", "last"}
+        assert min(item.score for item in boat[:2]) > 0.85
+
+    def test_each_item_is_found_once(self, store):
+        store.put(DOCS, "a", {"texts": ["jazz piano", "jazz piano trio", "jazz"]}, index=["texts[*]"])
+        fill(store, SONGS)
+        assert sorted(keys(store.search(DOCS, query="jazz piano", limit=5))) == sorted([*SONGS, "a"])
+
+    def test_what_is_not_indexed_is_got_and_listed_and_has_no_score(self, store):
+        fill(store, SONGS)
+        store.put(DOCS, "quiet", {"text": SONGS["monk"]}, index=False)
+        assert store.get(DOCS, "quiet") is not None
+        assert "quiet" in keys(store.search(DOCS))
+        found = store.search(DOCS, query=SONGS["monk"])
+        assert found[0].key == "monk"
+        assert [item.score for item in found if item.key == "quiet"] in ([], [None])
+
+    def test_an_item_put_again_without_index_is_not_searched_by_what_it_said(self, store):
+        fill(store, SONGS)
+        store.put(DOCS, "monk", {"text": SONGS["monk"]}, index=False)
+        assert [i.score for i in store.search(DOCS, query=SONGS["monk"]) if i.key == "monk"] in ([], [None])
+
+    def test_a_changed_item_is_searched_by_what_it_says_now(self, store):
+        fill(store, SONGS)
+        store.put(DOCS, "monk", {"text": "An apple pie with cinnamon"})
+        assert keys(store.search(DOCS, query="apple pie cinnamon"))[0] == "monk"
+        scores = {item.key: item.score for item in store.search(DOCS, query=SONGS["monk"])}
+        assert scores["monk"] < 0.5
+
+    @pytest.mark.parametrize("query", ["' OR 1=1 --", '"', "NEAR(a b)", "%", "?!", "a\0b", "jazz " * 5000, "東京"])
+    def test_any_text_is_a_query(self, store, query):
+        fill(store, SONGS)
+        assert len(store.search(DOCS, query=query)) == 4
+
+    def test_an_empty_query_is_none(self, store):
+        fill(store, SONGS)
+        assert len(store.search(DOCS, query="")) == 4
+
+    # filters
+
+    VALUES: ClassVar = {
+        "a": {"n": 1, "kind": "x", "ok": True, "at": "2026-01-05", "deep": {"m": {"k": 1, "l": 2}}, "tags": ["p", "q"]},
+        "b": {"n": 2.5, "kind": "y", "ok": False, "at": "2026-02-01", "deep": {"m": {"k": 2}}, "tags": ["p"]},
+        "c": {"n": -3, "kind": "x", "ok": None, "at": "2026-03-01", "deep": {"m": None}, "tags": []},
+    }
+
+    @pytest.mark.parametrize(
+        ("wanted", "found"),
+        [
+            ({}, "abc"),
+            ({"kind": "x"}, "ac"),
+            ({"kind": "z"}, ""),
+            ({"n": 1}, "a"),
+            ({"n": 1.0}, "a"),
+            ({"n": 2.5}, "b"),
+            ({"ok": True}, "a"),
+            ({"ok": False}, "b"),
+            ({"kind": "x", "n": -3}, "c"),
+            ({"kind": {"$eq": "y"}}, "b"),
+            ({"kind": {"$ne": "y"}}, "ac"),
+            ({"n": {"$gt": 1}}, "b"),
+            ({"n": {"$gte": 1}}, "ab"),
+            ({"n": {"$lt": 1}}, "c"),
+            ({"n": {"$lte": 1}}, "ac"),
+            ({"n": {"$gt": -4, "$lt": 2}}, "ac"),
+            ({"n": {"$gt": 0}, "kind": "x"}, "a"),
+            ({"kind": "' OR 1=1 --"}, ""),
+        ],
+    )
+    @pytest.mark.parametrize("query", [None, "x"])
+    def test_filters_compare_fields(self, store, wanted, found, query):
+        fill(store, self.VALUES)
+        assert sorted(keys(store.search(DOCS, filter=wanted, query=query))) == list(found)
+
+    @pytest.mark.parametrize(
+        ("wanted", "found"),
+        [
+            ({"deep": {"m": {"k": 1}}}, "a"),
+            ({"deep": {"m": {"k": {"$gte": 1}}}}, "ab"),
+            ({"deep": {"m": {"k": {"$gt": 1}}}}, "b"),
+            ({"deep": {"m": {"k": 1, "l": {"$lt": 3}}}}, "a"),
+            ({"deep": {"z": {"k": 1}}}, ""),
+        ],
+    )
+    def test_filters_reach_into_nested_objects(self, store, wanted, found):
+        fill(store, {key: value for key, value in self.VALUES.items() if key != "c"})
+        assert sorted(keys(store.search(DOCS, filter=wanted))) == list(found)
+
+    @pytest.mark.parametrize(
+        ("wanted", "found"), [({"tags": ["p", "q"]}, "a"), ({"tags": ["p"]}, "b"), ({"tags": []}, "c")]
+    )
+    def test_filters_compare_lists(self, store, wanted, found):
+        fill(store, self.VALUES)
+        assert sorted(keys(store.search(DOCS, filter=wanted))) == list(found)
+
+    @pytest.mark.parametrize(
+        ("wanted", "found"), [({"n": {"$gt": 0}}, "a"), ({"n": {"$lte": 0}}, ""), ({"n": {"$gt": 1}}, "")]
+    )
+    def test_what_lacks_the_field_or_has_another_type_is_in_no_order(self, store, wanted, found):
+        fill(store, {"a": {"n": 1}, "b": {"m": 1}, "c": {"n": None}, "d": {"n": "many"}, "e": {"n": [5]}})
+        assert sorted(keys(store.search(DOCS, filter=wanted))) == list(found)
+
+    def test_dates_as_texts_compare(self, store):
+        fill(store, self.VALUES)
+        found = store.search(DOCS, filter={"at": {"$gte": "2026-02-01", "$lt": "2026-03-01"}})
+        assert keys(found) == ["b"]
+
+    def test_true_is_not_one(self, store):
+        fill(store, {"a": {"v": 1}, "b": {"v": True}, "c": {"v": "1"}})
+        assert [keys(store.search(DOCS, filter={"v": v})) for v in (1, True, "1")] == [["a"], ["b"], ["c"]]
+
+    @pytest.mark.parametrize("name", ["a b", "a.b", 'a"b', "ü", "a') = 1 OR ('1"])
+    def test_any_text_is_a_field(self, store, name):
+        fill(store, {"a": {name: "x"}, "b": {name: "y"}, "c": {"a": {"b": "x"}}})
+        assert keys(store.search(DOCS, filter={name: "x"})) == ["a"]
+
+    def test_an_unknown_operator_is_refused(self, store):
+        fill(store, self.VALUES)
+        with pytest.raises(ValueError, match="regex"):
+            store.search(DOCS, filter={"kind": {"$regex": "x"}})
+
+    @pytest.mark.parametrize("wanted", [{"odd": True}, {"n": {"$gte": 0}, "odd": True}, {"n": {"$gt": -1, "$ne": 2}}])
+    def test_filters_apply_before_the_limit(self, store, wanted):
+        fill(store, {str(n): {"text": "jazz", "n": n, "odd": n % 2 == 1} for n in range(40)})
+        for query in (None, "jazz"):
+            assert len(store.search(DOCS, filter=wanted, query=query, limit=15)) == 15
+
+    # time to live
+
+    @pytest.fixture
+    def ttl_store(self, open_store):
+        return open_store(ttl={"default_ttl": 10, "refresh_on_read": True})
+
+    def test_what_has_expired_is_gone(self, ttl_store):
+        ttl_store.put(DOCS, "short", {"text": "jazz"}, ttl=5)
+        ttl_store.put(DOCS, "default", {"text": "jazz"})
+        ttl_store.put(DOCS, "forever", {"text": "jazz"}, ttl=None)
+        self.wait(ttl_store, 6)
+        assert sorted(keys(ttl_store.search((), refresh_ttl=False))) == ["default", "forever"]
+        self.wait(ttl_store, 6)
+        assert keys(ttl_store.search((), query="jazz", refresh_ttl=False)) == ["forever"]
+        assert ttl_store.get(DOCS, "short") is ttl_store.get(DOCS, "default") is None
+
+    @pytest.mark.parametrize(("refresh", "alive"), [(None, True), (True, True), (False, False)])
+    @pytest.mark.parametrize("how", ["get", "search", "query"])
+    def test_reading_begins_the_time_anew_unless_told_not_to(self, ttl_store, refresh, alive, how):
+        ttl_store.put(DOCS, "a", {"text": "jazz"})
+        for _ in range(2):
+            self.wait(ttl_store, 6)
+            if how == "get":
+                ttl_store.get(DOCS, "a", refresh_ttl=refresh)
+            else:
+                ttl_store.search(DOCS, query="jazz" if how == "query" else None, refresh_ttl=refresh)
+        self.wait(ttl_store, 6)
+        assert (ttl_store.get(DOCS, "a") is not None) == alive
+
+    def test_only_what_a_search_returned_is_refreshed(self, ttl_store):
+        fill(ttl_store, SONGS)
+        self.wait(ttl_store, 6)
+        ttl_store.search(DOCS, query=SONGS["monk"], limit=1)
+        self.wait(ttl_store, 6)
+        assert keys(ttl_store.search(DOCS)) == ["monk"]
+
+    def test_writing_begins_the_time_anew(self, ttl_store):
+        for n in range(3):
+            ttl_store.put(DOCS, "a", {"n": n})
+            self.wait(ttl_store, 6)
+        assert ttl_store.get(DOCS, "a").value == {"n": 2}
+
+    # async
+
+    async def test_async_does_all_of_it(self, store):
+        await store.aput(DOCS, "a", {"text": "jazz piano"})
+        await store.aput(("docs", "sub"), "b", {"text": "kneading dough", "n": 1}, index=["text"])
+        assert (await store.aget(DOCS, "a")).value == {"text": "jazz piano"}
+        assert keys(await store.asearch(DOCS, query="jazz piano", limit=1)) == ["a"]
+        assert keys(await store.asearch((), filter={"n": 1})) == ["b"]
+        assert await store.alist_namespaces(prefix=DOCS) == [DOCS, ("docs", "sub")]
+        await store.adelete(DOCS, "a")
+        assert await store.aget(DOCS, "a") is None
+        results = await store.abatch([PutOp(DOCS, "c", {"n": 1}), GetOp(("docs", "sub"), "b"), SearchOp(DOCS)])
+        assert results[1].key == "b"
+        assert keys(results[2]) == ["b"]
+
+    async def test_many_at_once(self, store):
+        await asyncio.gather(*(store.aput((str(n % 5),), str(n), {"n": n}) for n in range(50)))
+        assert sorted(item.value["n"] for item in await store.asearch((), limit=100)) == list(range(50))
+
+    def wait(self, store, minutes):
+        """Let time pass for this store, and do what it needs for what has expired to go."""
+        raise NotImplementedError
+
+
+class TestTidalStore(StoreConformance):
+    @pytest.fixture
+    def clock(self):
+        return FrozenClock()
+
+    @pytest.fixture
+    def open_store(self, memory):
+        return lambda fields=None, ttl=None: TidalStore(memory, index=fields and {"fields": fields}, ttl=ttl)
+
+    @pytest.fixture
+    def memory(self, tmp_path, clock):
+        with TidalMemory(tmp_path / "agent.db", embedder=HashingEmbedder(), clock=clock) as memory:
+            yield memory
+
+    def wait(self, store, minutes):
+        store._memory.rooms.clock.advance(minutes=minutes)
+
+    def test_a_store_is_seen_by_no_recall_and_by_no_other_scopes_store(self, memory, store):
+        store.put(("a",), "key", {"text": "jazz piano"})
+        other = TidalStore(memory.scoped("default", "a"))
+        assert not memory.recall("jazz piano").hits
+        assert other.search(()) == []
+        assert TidalStore(memory).get(("a",), "key") is not None
+        assert TidalStore(memory.scoped("user", "42")).list_namespaces() == []
+
+    def test_what_the_memory_recorded_is_no_item(self, memory, store):
+        memory.record(user="jazz piano", agent="Noted.")
+        memory.remember("jazz piano", kind="kb")
+        assert store.search((), query="jazz piano") == []
+        assert store.list_namespaces() == []
+
+    @pytest.mark.parametrize("text", ["mara@harbour.example", "a.b%2Ec", "50%", "東京.\0x", "...", "%"])
+    def test_any_text_becomes_a_label_and_can_be_read_back(self, store, text):
+        label = TidalStore.label(text)
+        store.put(("users", label), "key", {"n": 1})
+        ((_, listed),) = store.list_namespaces()
+        assert listed == label
+        assert unquote(listed) == text
+        assert store.get(("users", label), "key").namespace == ("users", label)
+
+    @pytest.mark.parametrize("label", ["a\nb", "\u202e", "\ud800", "%0A", "%store", "tab\t", "a\u200bb"])
+    def test_labels_that_a_scope_cannot_have_are_escaped(self, store, label):
+        store.put((label, "x"), "key", {"n": 1})
+        assert store.list_namespaces() == [(label, "x")]
+        assert store.search((label,))[0].namespace == (label, "x")
+
+    def test_keywords_count_where_meaning_does_not_tell(self, store):
+        fill(store, {"a": "The part number is ZX-4471 in the blue drawer", "b": "The part number is in the drawer"})
+        found = store.search(DOCS, query="ZX-4471")
+        assert found[0].key == "a"
+        assert found[0].score > found[1].score + 0.2
+
+    def test_what_has_no_score_follows_where_the_scored_are_too_few(self, store):
+        fill(store, SONGS)
+        store.put(DOCS, "quiet", {"text": "hush"}, index=False)
+        assert keys(store.search(DOCS, query="jazz"))[-1] == "quiet"
+        assert keys(store.search(DOCS, query="jazz", limit=2, offset=3))[1:] == ["quiet"]
+        assert "quiet" not in keys(store.search(DOCS, query="jazz", limit=4))
+
+    def test_newest_first_without_a_query(self, store, clock):
+        for key in "abc":
+            store.put((key,), key, {"n": 1})
+            clock.advance(minutes=1)
+        store.put(("a",), "a", {"n": 2})
+        assert keys(store.search(())) == ["a", "c", "b"]
+
+    def test_an_expired_item_put_again_is_new(self, store, clock):
+        store.put(DOCS, "a", {"n": 1}, ttl=1)
+        clock.advance(minutes=2)
+        assert store.list_namespaces() == []
+        store.put(DOCS, "a", {"n": 2})
+        item = store.get(DOCS, "a")
+        assert item.created_at == item.updated_at == clock()
+
+    def test_sweeping_erases_what_has_expired(self, memory, clock):
+        store = TidalStore(memory, ttl={"sweep_interval_minutes": 60})
+        store.put(DOCS, "a", {"n": 1}, ttl=1)
+        store.put(DOCS, "b", {"n": 1}, ttl=100)
+        clock.advance(minutes=2)
+        assert [store.sweep_ttl(), store.sweep_ttl()] == [1, 0]
+        clock.advance(minutes=100)
+        store.put(DOCS, "c", {"n": 1})  # the interval is over: this write sweeps
+        assert store.sweep_ttl() == 0
+
+    @pytest.mark.parametrize("ttl", [0, -1, math.nan, math.inf, 1e300, "soon"])
+    def test_a_bad_ttl_is_refused(self, store, ttl):
+        with pytest.raises(InvalidInput, match="ttl"):
+            store.put(DOCS, "a", {"n": 1}, ttl=ttl)
+
+    @pytest.mark.parametrize(
+        "value", [{"x": math.nan}, {"x": object()}, {1: "x"}, {"x": datetime.now(UTC)}, {"x": b"x"}, [1], "text"]
+    )
+    def test_what_is_no_json_object_is_refused(self, store, value):
+        with pytest.raises(InvalidInput):
+            store.put(DOCS, "a", value)
+
+    @pytest.mark.parametrize("op", [SearchOp(DOCS, limit=-1), SearchOp(DOCS, offset=-1), ListNamespacesOp(limit=-1), 5])
+    def test_bad_operations_are_refused(self, store, op):
+        with pytest.raises(InvalidInput):
+            store.batch([op])
+
+    def test_an_index_that_embeds_is_refused(self, memory):
+        with pytest.raises(InvalidInput, match="dims, embed"):
+            TidalStore(memory, index={"dims": 3, "embed": embed})
+
+    def test_one_batch_is_one_transaction(self, memory, store, monkeypatch):
+        storage, calls = memory.rooms.storage, []
+
+        def fails(scope, records):
+            calls.append(scope)
+            if len(calls) == 2:
+                raise RuntimeError("the disk is full")
+            return type(storage).put(storage, scope, records)
+
+        store.put(DOCS, "old", {"n": 1})
+        monkeypatch.setattr(storage, "put", fails)
+        with pytest.raises(RuntimeError):
+            store.batch([PutOp(DOCS, "old", None), PutOp(DOCS, "a", {"n": 1}), PutOp(DOCS, "b", {"n": 1})])
+        assert keys(store.search(())) == ["old"]
+
+    def test_another_process_sees_what_was_put(self, tmp_path, store, clock):
+        store.put(DOCS, "a", {"text": "jazz"})
+        with TidalMemory(tmp_path / "agent.db", embedder=HashingEmbedder(), clock=clock) as memory:
+            assert keys(TidalStore(memory).search(DOCS, query="jazz")) == ["a"]
+
+
+class TestInMemoryStore(StoreConformance):
+    known: ClassVar = {
+        "test_times_are_aware_and_an_update_keeps_the_creation": "an update sets created_at anew",
+        "test_changing_what_was_returned_changes_nothing_stored": "it hands out what it holds",
+        "test_a_namespace_without_items_is_not_listed": "deleting, and even getting, leaves an empty namespace behind",
+        "test_operations_given_directly_are_checked_too": "only the convenience methods check",
+        "test_items_of_one_batch_may_say_the_same": "ValueError: counts embeddings of distinct texts against all items",
+        "test_an_item_put_again_without_index_is_not_searched_by_what_it_said": "the old vector stays",
+        "test_what_lacks_the_field_or_has_another_type_is_in_no_order": "TypeError: float() of what is not there",
+        "test_dates_as_texts_compare": "ValueError: float() of a text",
+        "test_true_is_not_one": "compares as Python does",
+    }
+
+    @pytest.fixture
+    def open_store(self):
+        def open_(fields=None, ttl=None):
+            if ttl:
+                pytest.skip("it has no time to live")
+            return InMemoryStore(index={"dims": 256, "embed": embed, **({"fields": fields} if fields else {})})
+
+        return open_
+
+    def wait(self, store, minutes):
+        time.sleep(0.002)
+
+
+class TestSqliteStore(StoreConformance):
+    known: ClassVar = {
+        "test_times_are_aware_and_an_update_keeps_the_creation": "times without a zone, created_at set anew",
+        "test_pages_follow_each_other_to_the_end[jazz standard]": "an offset of 2 · limit or more finds nothing",
+        "test_only_the_fields_of_the_store_are_searched": "fields is ignored",
+        "test_an_item_put_again_without_index_is_not_searched_by_what_it_said": "the old vector stays",
+        "test_filters_reach_into_nested_objects": "ValueError: takes the field for an operator",
+        "test_what_lacks_the_field_or_has_another_type_is_in_no_order[wanted1-]": "SQL orders texts after numbers",
+        "test_true_is_not_one": "booleans are compared as numbers",
+        "test_any_text_is_a_field": "ValueError for most, and «a.b» is taken for a path",
+        "test_async_does_all_of_it": "NotImplementedError",
+        "test_many_at_once": "NotImplementedError",
+    }
+
+    @pytest.fixture
+    def open_store(self):
+        sqlite = loading_sqlite()
+        stores = []
+
+        def open_(fields=None, ttl=None):
+            connection = sqlite.connect(":memory:", check_same_thread=False, isolation_level=None)
+            index = {"dims": 256, "embed": embed, **({"fields": fields} if fields else {})}
+            stores.append(SqliteStore(connection, index=index, ttl=ttl))
+            stores[-1].setup()
+            return stores[-1]
+
+        yield open_
+        for store in stores:
+            store.conn.close()
+
+    def wait(self, store, minutes):
+        for column in ("created_at", "updated_at", "expires_at"):
+            store.conn.execute(f"UPDATE store SET {column} = datetime({column}, '-{minutes} minutes')")
+        store.sweep_ttl()

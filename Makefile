@@ -6,11 +6,12 @@ BIN := .venv/bin
 DATA ?=
 BENCH_DATA := $(or $(DATA),$(TIDAL_BENCH_DATA))
 
-.PHONY: help demo test check bench clean
+.PHONY: help demo test test-oldest check bench clean
 
 help:
 	@echo "make demo [DATA=file]   a LangGraph agent that remembers across processes and says why"
 	@echo "make test               every test"
+	@echo "make test-oldest        the same, but for slow ones, on the oldest versions that pyproject.toml allows"
 	@echo "make check              format, lint, types, import layers, and the code in README.md"
 	@echo "make bench [DATA=file]  recall quality (needs a file, or TIDAL_BENCH_DATA) and speed"
 	@echo "make clean              remove .venv and everything generated"
@@ -20,6 +21,9 @@ demo: .venv/.stamp
 
 test: .venv/.stamp
 	@$(BIN)/python -m pytest -q
+
+test-oldest: .venv-oldest/.stamp
+	@.venv-oldest/bin/python -m pytest -q -m "not slow"
 
 check: .venv/.stamp
 	@$(BIN)/ruff format --check .
@@ -37,7 +41,7 @@ endif
 	@$(BIN)/python benchmarks/latency.py
 
 clean:
-	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-oldest build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/.stamp: pyproject.toml constraints.txt
@@ -47,4 +51,9 @@ clean:
 	@echo "Building .venv (some minutes and about 2 GB the first time)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[all,dev]'
+	@touch $@
+
+.venv-oldest/.stamp: pyproject.toml constraints-oldest.txt
+	@test -x .venv-oldest/bin/python || $(PYTHON) -m venv .venv-oldest
+	@.venv-oldest/bin/python -m pip install -qq --disable-pip-version-check -c constraints-oldest.txt -e '.[all,dev]'
 	@touch $@

@@ -1,14 +1,17 @@
 """README.md keeps its word.
 
 Its ```` ```python ```` blocks run in order, in an empty folder and in one namespace, as one would type them in. What a
-reader brings along is there already: ``call_model``, a LangGraph node that answers. ``<!-- no-run -->`` on the line
-before a block leaves it out, which is only for code that needs a provider's key.
+reader brings along is there already: ``call_model`` (a LangGraph node that answers), a ``model``, ``tools``, ``llm``.
+``<!-- no-run -->`` on the line before a block leaves it out, which is only for code that needs a provider's key.
 """
 
 import re
 import textwrap
 from pathlib import Path
 from typing import NamedTuple
+
+from langchain_core.language_models.fake_chat_models import FakeListChatModel
+from llama_index.core.llms import MockLLM
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
@@ -49,7 +52,8 @@ def test_python_blocks_run_in_order(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     runnable = [block for block in blocks() if not block.skip]
     assert runnable, "README.md shows no Python that runs"
-    namespace = {"__name__": "readme", "call_model": call_model}
+    model = FakeListChatModel(responses=["Scales, then a standard."])
+    namespace = {"__name__": "readme", "call_model": call_model, "model": model, "tools": [], "llm": MockLLM()}
     for block in runnable:
         code = "\n" * block.line + block.code  # tracebacks then name README's own lines
         exec(compile(code, str(README), "exec"), namespace)

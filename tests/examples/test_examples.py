@@ -85,3 +85,27 @@ def conversation(folder):
 def turn(session, number, text):
     speaker = ("Nora", "Ilse")[number % 2]
     return {"speaker": speaker, "dia_id": f"D{session}:{number + 1}", "text": text}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("example", ["langchain_agent.py", "classic_chain.py"])
+def test_a_second_talk_is_reminded_of_the_first(example: str) -> None:
+    done = run(example)
+    assert done.returncode == 0, done.stderr
+    first, second = done.stdout.split("the model answers:")[:2]
+    assert "<tidal-memory>" not in first
+    assert "my left hand is lazy" in second.split("<tidal-memory>")[1]
+
+
+@pytest.mark.slow
+def test_a_chat_engine_is_reminded() -> None:
+    done = run("llama_index_chat.py")
+    assert done.returncode == 0, done.stderr
+    assert "my left hand is lazy" in done.stdout.split("<tidal-memory>")[1]
+
+
+@pytest.mark.slow
+def test_a_query_engine_answers_from_memory() -> None:
+    done = run("llama_index_query_engine.py")
+    assert done.returncode == 0, done.stderr
+    assert "kb: The mooring fee" in done.stdout

@@ -104,10 +104,14 @@ class VectorCache:
                 return None
             if buffer is None or buffer.erasures < erasures:
                 buffer = _Buffer(erasures)
-            if buffer.last < last and not self._load(buffer, source):
+            grows = buffer.last < last
+            if grows and not self._load(buffer, source):
                 self._scopes.pop(scope, None)
                 return None
-            self._keep(scope, buffer)
+            self._scopes[scope] = buffer
+            self._scopes.move_to_end(scope)
+            if grows:
+                self._shrink()
             return buffer.matrix()
 
     def chosen(self, kinds: Collection[str]) -> NDArray[np.bool_]:
@@ -125,9 +129,7 @@ class VectorCache:
             buffer.extend(keys, [self._kinds.setdefault(kind, len(self._kinds)) for kind in kinds], vectors)
         return True
 
-    def _keep(self, scope: int, buffer: _Buffer) -> None:
-        self._scopes[scope] = buffer
-        self._scopes.move_to_end(scope)
+    def _shrink(self) -> None:
         while len(self._scopes) > 1 and sum(b.size for b in self._scopes.values()) > self.budget:
             self._scopes.popitem(last=False)
 

@@ -78,6 +78,7 @@ class TidalMemory:
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
         self.scope = check_scope(scope)
+        self._opened: TidalMemory | None = None
         settings = settings or Settings()
         storage = SQLiteStorage(
             path,
@@ -102,6 +103,7 @@ class TidalMemory:
         """Return a view of the same store bound to another scope, such as ``memory.scoped("user", "42")``."""
         view = copy.copy(self)
         view.scope = check_scope(scope)
+        view._opened = self.opened
         return view
 
     # writing
@@ -326,6 +328,11 @@ class TidalMemory:
     @property
     def settings(self) -> Settings:
         return self._rooms.settings
+
+    @property
+    def opened(self) -> TidalMemory:
+        """The memory that opened the file, of which this may be a view."""
+        return self._opened or self
 
     @property
     def path(self) -> str:

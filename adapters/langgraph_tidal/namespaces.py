@@ -9,7 +9,7 @@ from langgraph.store.base import MatchCondition
 from tidal_plugins import InvalidInput
 from tidal_plugins.model.entry import Scope
 
-ROOT = "%store"
+ROOT = "\x1fstore"
 """Segment between a memory's scope and the namespaces: no label becomes this one, since «%» is escaped in them."""
 
 Namespace = tuple[str, ...]

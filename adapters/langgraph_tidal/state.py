@@ -23,7 +23,8 @@ class TidalState(TypedDict):
     """State with messages as usual and what recall adds.
 
     ``llm_input_messages`` are the messages with the whisper in them. They are never checkpointed and never stale:
-    after a resume in another process they are absent, and :func:`model_input` falls back to ``messages``.
+    after an interrupt they are absent, and :func:`model_input` falls back to ``messages``. Lead a resumed graph back to
+    recall where the whisper matters: in the same process it is the one that the turn began with.
     """
 
     messages: Annotated[list[AnyMessage], add_messages]

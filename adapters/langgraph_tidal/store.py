@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from tidal_plugins.memory import Rooms
 
 KIND = "kb"
+MAX_FILTER_BYTES = 64 * 1024
 
 
 class TidalStore(BaseStore):
@@ -124,7 +125,7 @@ class TidalStore(BaseStore):
             occurred_at=now,
             recorded_at=now,
             tier=lasting(op.ttl, now),
-            source=op.key.encode("utf-8", "replace").decode(),
+            source=op.key,
             channel="agent",
             metadata=value,
         )
@@ -154,8 +155,9 @@ class _Batch:
     def embed(self, queries: Iterable[str | None]) -> None:
         """Embed the batch's queries, before any snapshot is open."""
         texts = {query: understand(_cleaned(query), ()).meaning for query in queries if query and query.strip()}
-        rows = self.rooms.recaller.embedder.embed(list(texts.values()))
-        self.vectors.update(zip(texts, rows, strict=True))
+        if texts:  # reads by key must not wait for, or fail with, an embedder
+            rows = self.rooms.recaller.embedder.embed(list(texts.values()))
+            self.vectors.update(zip(texts, rows, strict=True))
 
     # reading
 
@@ -175,7 +177,7 @@ class _Batch:
         return Item(**self._fields(entry))
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
-        wanted, most = op.filter or {}, op.offset + op.limit
+        wanted, most = _filter(op), op.offset + op.limit
         where = Where(kinds={KIND}, metadata=equalities(wanted), active_at=self.now)
         rest = {name: value for name, value in wanted.items() if name not in where.metadata}
         found: list[tuple[Entry, float | None]] = []
@@ -260,7 +262,7 @@ class _Batch:
         """Embed all the parts of all the entries in one go."""
         kept = [(write.entry, part) for write in writes if write.entry for part in write.parts]
         drafts = [replace(entry, text=part, source=None, id=str(n)) for n, (entry, part) in enumerate(kept)]
-        indexed = iter(self.rooms.writer.records(drafts))
+        indexed = iter(self.rooms.writer.records(drafts) if drafts else ())
         for write in writes:
             start, passages = 0, []
             for part in write.parts:
@@ -279,7 +281,16 @@ def _check(op: Op) -> None:
     if isinstance(op, SearchOp | ListNamespacesOp) and (op.limit < 0 or op.offset < 0):
         raise InvalidInput(f"limit and offset must not be negative, got {op.limit} and {op.offset}")
     if isinstance(op, SearchOp):
-        check(op.filter)
+        if op.query is not None and not isinstance(op.query, str):
+            raise InvalidInput(f"a query must be a text, got {type(op.query).__name__}")
+        check(_filter(op))
+    if isinstance(op, PutOp) and any("\ud800" <= character <= "\udfff" for character in op.key):
+        raise InvalidInput(f"a key must be valid Unicode, got {op.key!r}")
+
+
+def _filter(op: SearchOp) -> dict[str, Any]:
+    """The filter, its values as stored ones are."""
+    return mapping({} if op.filter is None else op.filter, "a filter", MAX_FILTER_BYTES)
 
 
 def _cleaned(query: str) -> str:

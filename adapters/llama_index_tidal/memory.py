@@ -33,7 +33,8 @@ class TidalChatMemory(BaseMemory):
 
     ``put`` keeps the history, and records each turn in ``memory`` when its answer is there. ``get`` gives the history
     with what the question reminds the agent of: at the head of the user's last message, or, for engines that ask
-    before they put, in a message by the user at the end. That is worked out once per turn, and never kept.
+    before they put, in a message by the user at the end. That is worked out once per turn, and not kept
+    here; a ``Context`` serialised while a step runs may hold it in the workflow's own events.
 
     ``session`` names the chat (default: a new name). ``chat_history`` is what was said before; like what ``set``
     gives, it is shown and not recorded. ``scope`` defaults to the memory's own. Every method has its async twin,
@@ -135,8 +136,8 @@ class TidalChatMemory(BaseMemory):
 
     @model_serializer(mode="wrap")
     def custom_model_dump(self, handler: SerializerFunctionWrapHandler, info: SerializationInfo) -> dict[str, Any]:
-        with self._lock:
-            return {**handler(self), "turns": [dump(turn) for turn in self._turns], "class_name": self.class_name()}
+        turns = self._turns  # replaced whole, never changed: no lock, which a turn being recorded would hold for long
+        return {**handler(self), "turns": [dump(turn) for turn in turns], "class_name": self.class_name()}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self).from_dict, (self.to_dict(),)

@@ -20,8 +20,9 @@ def restore_with(memory: TidalMemory) -> None:
     Call it once in a new process, ahead of ``Context.from_dict``. Without it a restored memory opens the file anew,
     with the default embedder and settings. A memory in use by this process is found by itself.
     """
+    path = path_of(memory)
     with _lock:
-        _open[path_of(memory)] = memory
+        _open[path] = memory.opened  # a view may be gone long before the memory is
 
 
 def reopened(path: str) -> TidalMemory:

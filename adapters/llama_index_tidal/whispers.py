@@ -6,6 +6,9 @@ from collections.abc import Collection
 
 from tidal_plugins import TidalMemory, Whisper
 
+CHARS = 4_000
+"""Of a long question the beginning is looked for, as a whisper does."""
+
 WIDE = 50
 """Hits among which to look for what the model sees anyway."""
 
@@ -15,5 +18,7 @@ def surface(memory: TidalMemory, question: str, *, seen: Collection[str], exclud
     whisper = memory.whisper(question, exclude=exclude)
     if not any(hit.text in seen for hit in whisper.hits):
         return whisper
-    echoes = [hit.id for hit in memory.recall(question, limit=WIDE, exclude=exclude) if hit.text in seen]
+    echoes = [
+        hit.id for hit in memory.recall(question.strip()[:CHARS], limit=WIDE, exclude=exclude) if hit.text in seen
+    ]
     return memory.whisper(question, exclude=[*exclude, *echoes])

@@ -23,7 +23,7 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.store.sqlite import SqliteStore
 
 from langgraph_tidal import TidalStore
-from tidal_plugins import HashingEmbedder, InvalidInput, TidalMemory
+from tidal_plugins import HashingEmbedder, InvalidInput, InvalidScope, TidalMemory
 from tidal_plugins.testing import FrozenClock
 
 DOCS = ("docs",)
@@ -704,3 +704,37 @@ class TestSqliteStore(StoreConformance):
         for column in ("created_at", "updated_at", "expires_at"):
             store.conn.execute(f"UPDATE store SET {column} = datetime({column}, '-{minutes} minutes')")
         store.sweep_ttl()
+
+
+class Offline:
+    """An embedder that is not to be had."""
+
+    @property
+    def dimensions(self):
+        raise ConnectionError("no network")
+
+    def embed(self, texts):
+        raise ConnectionError("no network")
+
+
+def test_reading_by_key_needs_no_embedder(tmp_path):
+    with TidalMemory(tmp_path / "offline.db", embedder=Offline()) as memory:
+        store = TidalStore(memory)
+        store.put(("notes",), "a", {"text": "b"}, index=False)
+        assert store.get(("notes",), "a").value == {"text": "b"}
+        assert [item.key for item in store.search(("notes",))] == ["a"]
+        assert store.list_namespaces() == [("notes",)]
+        store.delete(("notes",), "a")
+
+
+def test_keys_that_are_no_unicode_are_refused(tmp_path):
+    with TidalMemory(tmp_path / "keys.db", embedder=HashingEmbedder()) as memory, pytest.raises(InvalidInput):
+        TidalStore(memory).put(("notes",), "a\ud800", {})
+
+
+def test_no_scope_of_a_user_can_stand_inside_a_store(tmp_path):
+    with TidalMemory(tmp_path / "scopes.db", embedder=HashingEmbedder()) as memory:
+        memory.scoped("user", "%store").remember("somebody else's note", source="s")
+        assert TidalStore(memory.scoped("user")).search(()) == []
+        with pytest.raises(InvalidScope):
+            memory.scoped("user", "\x1fstore")

@@ -1,4 +1,5 @@
 import copy
+import gc
 import json
 import pickle
 import threading
@@ -470,3 +471,15 @@ def test_a_path_that_somebody_wrote_down_makes_no_file(tmp_path):
 
 def test_a_copy_of_a_workflows_state_goes_on_with_the_same_chat(chat):
     assert copy.deepcopy({"memory": chat})["memory"] is chat
+
+
+def test_a_chat_over_a_view_finds_the_memory_that_is_open(tmp_path):
+    with TidalMemory(tmp_path / "views.db", embedder=HashingEmbedder()) as memory:
+        written = TidalChatMemory(memory.scoped("user", "anna"), session="friday").to_dict()
+        TidalChatMemory(memory.scoped("user", "ben"))
+        gc.collect()
+        chat = TidalChatMemory.from_dict(written)
+        assert said(chat.get("Is anybody there?")) == []
+        chat.put(user("Hello."))
+        chat.put(answer("Hello, Anna."))
+        assert [episode.query for episode in memory.scoped("user", "anna").episodes()] == ["Hello."]

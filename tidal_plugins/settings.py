@@ -84,7 +84,7 @@ class RecallSettings(_Group):
     """Candidates from each channel, at least; twice the limit where that is more."""
     shortlist: int = Field(40, gt=0, le=8000)
     """Of those, how many are ranked in full, at least; four times the limit where that is more. All of them bring
-    nothing more on any conversation, and cost 2 ms."""
+    nothing more on the development conversations (recall@10 74.9 against 75.0), and cost 2 ms."""
     rrf: int = Field(60, gt=0)
     """Constant of reciprocal rank fusion, in the profile ``attention``."""
     keywords: float = Field(0.35, ge=0)

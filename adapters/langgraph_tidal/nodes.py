@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from abc import abstractmethod
 from typing import Any
 
 from langchain_core.runnables import Runnable, RunnableConfig
@@ -29,8 +30,9 @@ class MemoryNode(Runnable[Any, dict[str, Any]]):
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> dict[str, Any]:
         return await asyncio.to_thread(self._run, self._turns.place(config), input)
 
+    @abstractmethod
     def _run(self, place: Place, state: Any) -> dict[str, Any]:
-        raise NotImplementedError
+        """Return the node's update of the state."""
 
 
 class RecallNode(MemoryNode):

@@ -166,6 +166,9 @@ def test_an_empty_file_becomes_a_store(path: Path) -> None:
     store = SQLiteStorage(path)
     store.put(HERE, [record("a")])
     store.close()
+    again = SQLiteStorage(path)
+    assert list(again.get(HERE, ["a"])) == ["a"]
+    again.close()
 
 
 @pytest.mark.parametrize("journal", ["delete", "wal"])

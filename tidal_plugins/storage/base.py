@@ -5,9 +5,10 @@ Engines know no feature names. Two shelves are built so far:
 * *entries*: the unified index and the episodes, found by id, by filter, by vector and by keywords;
 * *documents*: small JSON values with a version, replaced as a whole.
 
-Every call names its scope and never returns anything of another one. Writes belong inside :meth:`Storage.transaction`, which makes
-one logical write one transaction; several reads that must agree belong inside :meth:`Storage.snapshot`. The suite
-``tidal_plugins.testing.StoreContract`` states the behaviour in full and runs on every engine.
+Every call names its scope and never returns anything of another one. Writes belong inside
+:meth:`Storage.transaction`, which makes one logical write one transaction; several reads that must agree belong inside
+:meth:`Storage.snapshot`. The suite ``tidal_plugins.testing.StoreContract`` states the behaviour in full and runs on every
+engine.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ Engines know no feature names. Two shelves are built so far:
 
 Every call names its scope and never returns anything of another one. Writes belong inside
 :meth:`Storage.transaction`, which makes one logical write one transaction; several reads that must agree belong inside
-:meth:`Storage.snapshot`. The suite ``tidal_plugins.testing.StoreContract`` states the behaviour in full and runs on every
-engine.
+:meth:`Storage.snapshot`. The suite ``tidal_plugins.testing.StoreContract`` states the behaviour in full and runs on
+every engine.
 """
 
 from __future__ import annotations

@@ -4,9 +4,12 @@ import importlib
 import typing
 
 from tidal_plugins.errors import (
+    BrokenInvariant,
     Busy,
     Closed,
+    CompactionError,
     Conflict,
+    ContextOverflow,
     Corrupt,
     DiskFull,
     EmbedderMismatch,
@@ -26,24 +29,32 @@ from tidal_plugins.errors import (
     TidalError,
 )
 from tidal_plugins.model.affect import Affect
+from tidal_plugins.model.compaction import Compaction, Kept, Loss, LossLedger, RestoredFile, Size, Written
 from tidal_plugins.model.entry import Entry, Tier
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Exchange, Message, ToolCall
 from tidal_plugins.model.note import Note
 from tidal_plugins.model.recall import Dropped, Explanation, Hit, Recall, Whisper
-from tidal_plugins.protocols import Embedder, EmotionEstimator
+from tidal_plugins.model.summary import Source, Statement
+from tidal_plugins.protocols import Embedder, EmotionEstimator, Summariser, TokenCounter
 
 if typing.TYPE_CHECKING:
     from tidal_plugins.affect.lexicon import LexiconEmotion
+    from tidal_plugins.compaction.compactor import Compactor
     from tidal_plugins.embedding import HashingEmbedder, SentenceTransformerEmbedder
     from tidal_plugins.memory import TidalMemory
     from tidal_plugins.settings import Settings
 
 __all__ = [
     "Affect",
+    "BrokenInvariant",
     "Busy",
     "Closed",
+    "Compaction",
+    "CompactionError",
+    "Compactor",
     "Conflict",
+    "ContextOverflow",
     "Corrupt",
     "DiskFull",
     "Dropped",
@@ -63,7 +74,10 @@ __all__ = [
     "InvalidScope",
     "InvalidText",
     "InvalidVector",
+    "Kept",
     "LexiconEmotion",
+    "Loss",
+    "LossLedger",
     "Message",
     "NotADatabase",
     "Note",
@@ -71,18 +85,26 @@ __all__ = [
     "QueryTimeout",
     "ReadOnly",
     "Recall",
+    "RestoredFile",
     "SchemaTooNew",
     "SentenceTransformerEmbedder",
     "Settings",
+    "Size",
+    "Source",
+    "Statement",
     "StorageError",
+    "Summariser",
     "TidalError",
     "TidalMemory",
     "Tier",
+    "TokenCounter",
     "ToolCall",
     "Whisper",
+    "Written",
 ]
 
 _LOADED_WHEN_USED = {
+    "Compactor": "compaction.compactor",
     "HashingEmbedder": "embedding",
     "LexiconEmotion": "affect.lexicon",
     "SentenceTransformerEmbedder": "embedding",

@@ -7,6 +7,9 @@
     │   └── InvalidScope        a scope that is not a tuple of non-empty strings
     ├── NotFound                no entry or episode has this id in this scope (also a KeyError)
     │   └── Forgotten           it was there, and was forgotten on request
+    ├── CompactionError         a context could not be rebuilt
+    │   ├── ContextOverflow     what may not be shortened exceeds the limit
+    │   └── BrokenInvariant     a rebuilt context fails its own check
     ├── Closed                  the memory was closed
     ├── EmbeddingError          text could not be turned into vectors
     │   ├── EmbedderUnavailable no weights, or a library is missing
@@ -54,6 +57,18 @@ class NotFound(TidalError, KeyError):
 
 class Forgotten(NotFound):
     """The entry or text was forgotten on request."""
+
+
+class CompactionError(TidalError):
+    """A context could not be rebuilt; nothing of it was dropped."""
+
+
+class ContextOverflow(CompactionError):
+    """What may not be shortened exceeds the limit."""
+
+
+class BrokenInvariant(CompactionError):
+    """A rebuilt context fails its own check. This is a defect of the library: please report it."""
 
 
 class Closed(TidalError):

@@ -14,10 +14,14 @@ from typing import Any, Self, overload
 from tidal_plugins.affect.lexicon import LexiconEmotion
 from tidal_plugins.affect.state import AffectLoop
 from tidal_plugins.aio import in_thread
+from tidal_plugins.compaction.compactor import Compactor
+from tidal_plugins.compaction.preparation import Preparations
+from tidal_plugins.compaction.recorded import Recorder
+from tidal_plugins.compaction.sizes import ApproximateCounter
 from tidal_plugins.embedding.identity import StoreEmbedder
 from tidal_plugins.embedding.sentence_transformer import SentenceTransformerEmbedder
 from tidal_plugins.errors import Forgotten, InvalidInput, InvalidText, NotFound
-from tidal_plugins.ingestion.clean import clean, label
+from tidal_plugins.ingestion.clean import clean, label, positive
 from tidal_plugins.ingestion.episodes import TOOL_TAG, from_entry
 from tidal_plugins.ingestion.forget import forget, scrub
 from tidal_plugins.ingestion.record import episode_id, record
@@ -25,12 +29,13 @@ from tidal_plugins.ingestion.remember import remember, to_note
 from tidal_plugins.ingestion.writer import FORGOTTEN, Progress, Writer
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import aware, utc_now
+from tidal_plugins.model.compaction import Size
 from tidal_plugins.model.entry import EPISODE, Entry, Scope, bare_id, check_scope
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Exchange, Message, ToolCall, turn
 from tidal_plugins.model.note import Note
 from tidal_plugins.model.recall import Recall, Whisper
-from tidal_plugins.protocols import Embedder, EmotionEstimator
+from tidal_plugins.protocols import Embedder, EmotionEstimator, Summariser, TokenCounter
 from tidal_plugins.retrieval.query import MAX_CHARS
 from tidal_plugins.retrieval.recall import Recaller
 from tidal_plugins.retrieval.request import active, checked_limit, checked_profile
@@ -51,6 +56,7 @@ class Rooms:
     recaller: Recaller
     affect: AffectLoop
     settings: Settings
+    preparations: Preparations
     path: str
     clock: Callable[[], datetime]
 
@@ -94,6 +100,7 @@ class TidalMemory:
             recaller=Recaller(storage, bound, settings),
             affect=AffectLoop(storage, emotion, settings.affect),
             settings=settings,
+            preparations=Preparations(),
             path=storage.path,
             clock=clock,
         )
@@ -347,6 +354,33 @@ class TidalMemory:
     def now(self) -> datetime:
         """The time by this memory's clock."""
         return aware(self._rooms.clock(), "the clock's time")
+
+    # context
+
+    def compactor(
+        self,
+        *,
+        max_tokens: int | None = None,
+        max_bytes: int | None = None,
+        summariser: Summariser | None = None,
+        counter: TokenCounter | None = None,
+    ) -> Compactor:
+        """Return what keeps a context within ``max_tokens`` and ``max_bytes`` (default: ``Settings.compaction``).
+
+        ``summariser`` writes the summaries (default: extracts, no model needed); ``counter`` counts the tokens of a
+        text (default: approximately).
+        """
+        rooms, settings = self._rooms, self._rooms.settings.compaction
+        tokens = positive(settings.max_tokens if max_tokens is None else max_tokens, "max_tokens")
+        size = positive(settings.max_bytes if max_bytes is None else max_bytes, "max_bytes")
+        return Compactor(
+            Recorder(rooms.writer, rooms.affect, self.scope),
+            rooms.preparations,
+            Size(tokens, size),
+            summariser,
+            counter or ApproximateCounter(),
+            self.now,
+        )
 
     # life
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from tidal_plugins.model.affect import Affect
+    from tidal_plugins.model.summary import Source, Statement
+
+Purpose = Literal["summary", "synthesis"]
+"""``summary``: what matters of many turns, as a narrative. ``synthesis``: what one turn came to, and how."""
 
 
 @runtime_checkable
@@ -34,3 +38,24 @@ class EmotionEstimator(Protocol):
     """Reads how texts feel; ``vectors`` are their embeddings where the caller has them already."""
 
     def estimate(self, texts: Sequence[str], vectors: NDArray[np.float32] | None = None) -> list[Affect]: ...
+
+
+@runtime_checkable
+class Summariser(Protocol):
+    """Condenses sources into statements, each with the ids of the sources that it rests on.
+
+    ``previous`` are the statements made of earlier sources: what still matters of them comes back among the new ones,
+    with its ids. All together should stay within ``max_tokens``. It may raise anything, and may take its time: it is
+    never called while a lock is held, and the caller knows what to do instead.
+    """
+
+    def summarise(
+        self, sources: Sequence[Source], *, purpose: Purpose, previous: Sequence[Statement] = (), max_tokens: int
+    ) -> Sequence[Statement]: ...
+
+
+@runtime_checkable
+class TokenCounter(Protocol):
+    """Counts the tokens of a text, as the model that gets it would, or nearly so."""
+
+    def count(self, text: str) -> int: ...

@@ -130,6 +130,45 @@ class WhisperSettings(_Group):
     """How much the query's rare words in a memory help it over the bar."""
 
 
+class CompactionSettings(_Group):
+    """[SIYA §2]. Shares are of the limit, in tokens and in bytes alike."""
+
+    max_tokens: int = Field(32_000, gt=0)
+    """Tokens that everything sent to the model may have: system prompt, tool schemas, whisper, messages."""
+    max_bytes: int = Field(4_000_000, gt=0)
+    """The same in bytes, serialized: images weigh little in tokens and much here."""
+    prepare: float = Field(0.70, gt=0, le=1)
+    """Share at which the summary is prepared in the background."""
+    compact: float = Field(0.85, gt=0, le=1)
+    """Share at which the context is rebuilt."""
+    hard: float = Field(0.95, gt=0, le=1)
+    """Share above which files are left out, the summary is tightened and a long ongoing turn folds."""
+    target: float = Field(0.60, gt=0, le=1)
+    """Share that a rebuilt context should not exceed, so that it is not rebuilt again at once."""
+    summary: float = Field(0.25, gt=0, lt=1)
+    """Share that the summary may take."""
+    summary_hard: float = Field(0.10, gt=0, lt=1)
+    """The same in the hard stage."""
+    synthesis: float = Field(0.08, gt=0, lt=1)
+    """Share that the synthesis of the last completed turn, or of a folded part of the ongoing one, may take."""
+    files: float = Field(0.20, ge=0, lt=1)
+    """Share that all restored files may take."""
+    file: float = Field(0.08, ge=0, lt=1)
+    """Share that one restored file may take; what is longer is cut at a line."""
+    max_files: int = Field(5, ge=0)
+    file_window: int = Field(20, ge=0)
+    """Last messages before a compaction in which files are looked for."""
+    read_tools: tuple[str, ...] = ("Read",)
+    """Tools whose result is a file's content."""
+    path_arguments: tuple[str, ...] = ("file_path", "path", "filepath", "filename", "file", "target_file")
+    """Arguments that name the file."""
+    system_paths: tuple[str, ...] = (
+        ".git", ".hg", ".svn", ".idea", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".tox", ".venv", "__pycache__",
+        "dist-packages", "node_modules", "site-packages", "venv",
+    )  # fmt: skip
+    """Folders whose files are never restored."""
+
+
 class Settings(_Group):
     """All settings. A group may be given as a dictionary of what differs from the defaults."""
 
@@ -139,3 +178,4 @@ class Settings(_Group):
     affect: AffectSettings = Field(default_factory=AffectSettings)
     recall: RecallSettings = Field(default_factory=RecallSettings)
     whisper: WhisperSettings = Field(default_factory=WhisperSettings)
+    compaction: CompactionSettings = Field(default_factory=CompactionSettings)

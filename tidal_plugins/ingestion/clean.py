@@ -32,7 +32,7 @@ def clean(text: object, *, max_chars: int, name: str = _TEXT) -> str:
     if len(text) > max_chars:
         way_out = "split it, or raise Settings.ingestion.max_chars" if name == _TEXT else "shorten it"
         raise InvalidText(f"{name} has {len(text):,} characters, and the limit is {max_chars:,}: {way_out}")
-    return _storable(text)
+    return storable(text)
 
 
 def clean_json(value: object, what: str, *, max_bytes: int) -> str:
@@ -63,7 +63,7 @@ class _Checker:
         self.spend(1)
         if isinstance(value, str):
             self.spend(len(value))
-            return _storable(value)
+            return storable(value)
         if value is None or isinstance(value, bool | int | float):
             return self.scalar(value, place)
         if not isinstance(value, Mapping | list | tuple):
@@ -85,7 +85,7 @@ class _Checker:
         if not isinstance(key, str):
             raise self.refused(place, f"has a key of type {type(key).__name__}: JSON keys are strings")
         self.spend(len(key))
-        return _storable(key)
+        return storable(key)
 
     def spend(self, size: int) -> None:
         self.left -= size
@@ -96,11 +96,12 @@ class _Checker:
         return InvalidInput(f"{self.what} has more than {self.max_bytes:,} bytes as JSON: store less in it")
 
     def refused(self, place: _Place, reason: str) -> InvalidInput:
-        steps = (f"[{step}]" if isinstance(step, int) else f".{_storable(step)[:40]}" for step in place)
+        steps = (f"[{step}]" if isinstance(step, int) else f".{storable(step)[:40]}" for step in place)
         return InvalidInput(f"{self.what}{''.join(steps)} {reason}")
 
 
-def _storable(text: str) -> str:
+def storable(text: str) -> str:
+    """Return ``text`` with NUL and surrogate characters replaced by U+FFFD."""
     return _UNSTORABLE.sub("\ufffd", text)
 
 
@@ -109,6 +110,13 @@ def bounded(value: float, name: str, low: float, high: float) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
         raise InvalidInput(f"{name} must be a number from {low} to {high}, got {value!r}")
     return float(value)
+
+
+def positive(value: int, name: str) -> int:
+    """Return a whole number above 0 as it is, or raise ``InvalidInput``."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise InvalidInput(f"{name} must be a whole number above 0, got {value!r}")
+    return value
 
 
 def label(value: str | None, name: str) -> str | None:

@@ -25,6 +25,9 @@ logger = logging.getLogger(__name__)
 UNSCRUBBED = "unscrubbed"
 """Whether erased texts may have left bytes in the file."""
 
+COMPACTIONS = "compactions"
+"""Collection of rebuilt contexts. They quote the episodes that their ``sources`` name."""
+
 DISTINCT = 4
 """Words with a content from which a text is known again, unless it has digits as secrets do: forgetting one «Run the
 tests again» must not blank every other."""
@@ -53,6 +56,7 @@ def forget(writer: Writer, scope: Scope, ids: Collection[str], now: datetime) ->
             writer.storage.erase(scope, list(doomed))
             for record in records:
                 writer.storage.replace(scope, record)
+            _purge(writer.storage, scope, doomed.keys() | told.keys())
         scrub(writer.storage)
         return len(doomed)
 
@@ -108,6 +112,13 @@ def _bury(writer: Writer, scope: Scope, entries: Iterable[Entry], now: datetime)
         writer.storage.write_document(scope, FORGOTTEN, f"id:{entry.id}", stone)
         if entry.kind != EPISODE and _distinct(entry.text):
             writer.storage.write_document(scope, FORGOTTEN, writer.mark(entry.text), stone)
+
+
+def _purge(storage: Storage, scope: Scope, episodes: Collection[str]) -> None:
+    """Empty the texts made of any of these episodes: they are made anew when they are next needed."""
+    for document in storage.documents(scope, COMPACTIONS):
+        if document.value and not set(document.value["sources"]).isdisjoint(episodes):
+            storage.write_document(scope, COMPACTIONS, document.key, None)
 
 
 def _distinct(text: str) -> bool:

@@ -55,15 +55,17 @@ def record(
     exchanges: Sequence[Exchange],
     now: datetime,
     *,
+    blank: bool = False,
     progress: Progress | None = None,
 ) -> list[Episode]:
     """Store exchanges in batches, each in one transaction, and return their episodes in order.
 
     Recording a turn again adds the messages that are new and changes nothing else: a retry, a replay or a turn that
     goes on after an interrupt ends as one episode. A turn that was forgotten on
-    request stays so: its episode comes back without messages, and nothing is stored.
+    request stays so: its episode comes back without messages, and nothing is stored. ``blank`` admits a turn in which
+    nobody said or called anything.
     """
-    checked = [check(writer, scope, exchange) for exchange in exchanges]
+    checked = [check(writer, exchange, blank=blank) for exchange in exchanges]
     episodes: list[Episode] = []
     for batch in batches(checked, _length, writer.settings.ingestion):
         episodes += _batch(writer, affect, scope, batch, now)
@@ -103,7 +105,7 @@ def _length(exchange: Exchange) -> int:
     return sum(len(message.text) for message in exchange.messages)
 
 
-def check(writer: Writer, scope: Scope, exchange: Exchange) -> Exchange:
+def check(writer: Writer, exchange: Exchange, *, blank: bool = False) -> Exchange:
     """Return an exchange whose texts can be stored and whose messages all have ids, or raise what is wrong with it."""
     limits = writer.settings.ingestion
     if not isinstance(exchange, Exchange) or not all(isinstance(message, Message) for message in exchange.messages):
@@ -117,7 +119,7 @@ def check(writer: Writer, scope: Scope, exchange: Exchange) -> Exchange:
     )
     if len({message.id for message in messages}) < len(messages):
         raise InvalidInput("two messages of an exchange have the same id; give each its own, or none")
-    if not any(message.text.strip() for message in messages):
+    if not blank and not any(message.text.strip() for message in messages):
         raise InvalidInput("an exchange needs at least one message with a text")
     return replace(
         exchange,

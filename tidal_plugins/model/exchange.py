@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal
 
-Role = Literal["user", "assistant", "tool"]
+Role = Literal["system", "user", "assistant", "tool"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message of a turn, verbatim.
+    """One message of a turn, verbatim. A system prompt is part of a context, not of a turn: it is never recorded.
 
     ``id`` is the framework's message id: recording the same id again changes nothing. An assistant's message may
     call tools; a tool's message answers the call ``tool_call_id``.

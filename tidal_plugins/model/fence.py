@@ -32,7 +32,12 @@ def frame(lines: list[str]) -> str:
 def inert(text: str) -> str:
     """Return ``text`` as one line that cannot close the frame, cite, start a new line or hide characters in it."""
     visible = "".join(" " if c.isspace() else c for c in text if not _hidden(c))
-    return " ".join(_CITATION.sub("(", visible.translate(_BRACKETS)).split())
+    return " ".join(uncited(visible.translate(_BRACKETS)).split())
+
+
+def uncited(text: str) -> str:
+    """Return ``text`` without what reads as a citation: one that it quotes must not pass for ours."""
+    return _CITATION.sub("(", text)
 
 
 def strip_frames(text: str) -> str:

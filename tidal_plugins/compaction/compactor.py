@@ -1,0 +1,206 @@
+"""Compactor: decides before every model call whether a context must be rebuilt, and rebuilds it [SIYA §2].
+
+How a context is rebuilt: turns that are not recorded yet are recorded; what completed turns say is condensed without
+any lock held; then one transaction stores the new state, unless something that it quotes has changed meanwhile.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Literal
+
+from tidal_plugins.aio import in_thread
+from tidal_plugins.compaction.preparation import Preparations, Prepared
+from tidal_plugins.compaction.rebuild import Rebuild
+from tidal_plugins.compaction.recorded import Recorder
+from tidal_plugins.compaction.sizes import measure
+from tidal_plugins.compaction.state import Covered, State, States
+from tidal_plugins.compaction.turns import history as split
+from tidal_plugins.compaction.view import Context, folded, ledger, pieces, size
+from tidal_plugins.errors import CompactionError, Conflict, ContextOverflow, InvalidInput
+from tidal_plugins.ingestion.episodes import from_entry
+from tidal_plugins.ingestion.record import episode_id
+from tidal_plugins.model.compaction import Compaction, Size, Stage
+from tidal_plugins.model.entry import EPISODE
+from tidal_plugins.model.exchange import Exchange, Message
+from tidal_plugins.protocols import Summariser, TokenCounter
+from tidal_plugins.storage.base import Storage, Where
+
+logger = logging.getLogger(__name__)
+
+ATTEMPTS = 5
+
+
+@dataclass(frozen=True)
+class Compactor:
+    """Rebuilds the contexts of a scope within ``limit``.
+
+    ``summariser`` writes what stands in for completed turns (``None``: extracts of them), ``counter`` counts tokens.
+    """
+
+    recorder: Recorder
+    preparations: Preparations
+    limit: Size
+    summariser: Summariser | None
+    counter: TokenCounter
+    clock: Callable[[], datetime]
+
+    def compact(
+        self,
+        history: Sequence[Message] | Sequence[Exchange],
+        *,
+        session: str | None = None,
+        sizes: Sequence[Size] | None = None,
+        reserved: Size = Size(),  # noqa: B008  it is frozen
+        force: Literal["compact", "hard"] | None = None,
+        carried: str | None = None,
+    ) -> Compaction:
+        """Return what the model should see of a history; to be called before each call of it.
+
+        ``history`` are all messages in order, or exchanges with one turn each. ``session`` is where the turns are
+        recorded, and where the rebuilt context is kept. ``sizes`` are those of the messages where the caller knows
+        better than their texts tell (images); ``reserved`` is what else is sent (a system prompt, tool schemas).
+        ``force`` rebuilds whatever the size, as after a provider's complaint. ``carried`` is the id of the compaction
+        that a history was rewritten with.
+
+        Raises ``ContextOverflow`` where what may not be shortened exceeds the limit, ``CompactionError`` for a turn
+        that cannot be recorded, ``InvalidInput`` for what is no history.
+        """
+        context = self._context(history, session, sizes, reserved, carried)
+        for _ in range(ATTEMPTS):
+            try:
+                return self._compacted(context, force)
+            except Conflict:  # somebody else rebuilt it, or something that it quotes was recorded or forgotten
+                continue
+        raise CompactionError(f"session {session!r} changes all the time; try again later")
+
+    acompact = in_thread(compact)
+
+    def _compacted(self, context: Context, force: Literal["compact", "hard"] | None) -> Compaction:
+        settings = self.recorder.writer.settings.compaction
+        states = States(self._storage, self.recorder.scope, context.session, context.history)
+        known, version = states.load()
+        state, covered = self._current(known, context)
+        now = self._result(context, state, covered, "none")
+        share = now.after.share(context.limit)
+        lost = context.carried is not None and state.id != context.carried
+        if force is None and share < settings.compact and not lost:
+            if share < settings.prepare:
+                return _verified(now)
+            self._prepare(context, state, covered)
+            return _verified(replace(now, stage="prepare"))
+        hard = force == "hard" or (force is None and share >= settings.hard)
+        stage: Stage = "hard" if hard else "compact"
+        rebuild = self._rebuild(context, covered)
+        try:
+            prepared = self.preparations.take(self._mark(context))
+            new = rebuild.next(state, prepared, hard=hard)
+        except CompactionError as error:
+            if isinstance(error, ContextOverflow) or share > 1:
+                raise
+            logger.warning("the context stays as it is: %s", error)
+            return _verified(replace(now, stage=stage, fallback=str(error)))
+        if new != state:
+            self._save(states, version, [new, *(each for each in known if each.id != new.id)], rebuild)
+        return _verified(self._result(context, new, rebuild.completed, "hard" if new.hard else stage))
+
+    def _current(self, known: Sequence[State], context: Context) -> tuple[State, int]:
+        """The newest state that stands in for the head of this history, and for how many of its turns."""
+        for state in known:
+            covered = state.matches(context.history, context.carried)
+            if covered is not None:
+                return state, covered
+        return (State(), 0) if context.carried is None else self._recovered(context)
+
+    def _recovered(self, context: Context) -> tuple[State, int]:
+        """What a rewritten history stands on when the state that it was rewritten with is gone: the session's other
+        episodes, of which nothing is told yet."""
+        if context.session is None:
+            return State(), 0
+        scope, turns = self.recorder.scope, context.history.turns
+        held = [episode_id(scope, Exchange((), context.session, turn.key)) for turn in turns]
+        entries = self._storage.find(scope, Where(kinds={EPISODE}, sessions={context.session}))
+        episodes = sorted(map(from_entry, entries), key=lambda episode: episode.turn)
+        covered = [Covered(each.id, "", each.id) for each in episodes if each.id not in held[1:]]
+        begins = bool(covered and held and covered[-1].episode == held[0])
+        return State(tuple(covered)), int(begins)
+
+    def _prepare(self, context: Context, state: State, covered: int) -> None:
+        rebuild = self._rebuild(context, covered)
+
+        def work(before: Prepared | None) -> Prepared | None:
+            return rebuild.prepare(state, before)
+
+        what = (state.id, tuple(turn.mark for turn in context.history.completed))
+        self.preparations.start(self._mark(context), what, work)
+
+    def _rebuild(self, context: Context, covered: int) -> Rebuild:
+        settings = self.recorder.writer.settings.compaction
+        return Rebuild(context, covered, self.recorder, settings, self.summariser, self.counter, self.clock())
+
+    def _save(self, states: States, version: int, kept: Sequence[State], rebuild: Rebuild) -> None:
+        """Raises ``Conflict`` where what the new state quotes is not what it was when it was read."""
+        with self._storage.transaction():
+            used = {id_: episode for id_, episode in rebuild.used.items() if episode.messages}
+            if self.recorder.episodes(used) != used:
+                raise Conflict("an episode changed while it was being condensed")
+            states.save(kept, version)
+
+    def _result(self, context: Context, state: State, covered: int, stage: Stage) -> Compaction:
+        history, id_ = context.history, state.id
+        open_ = history.ongoing if covered < len(history.turns) else None
+        view = pieces(history, state, covered)
+        return Compaction(
+            stage=stage,
+            history=history.messages,
+            view=view,
+            before=context.whole,
+            after=size(context, view, self.counter),
+            limit=context.limit,
+            id=id_,
+            episodes=state.episodes,
+            statements=state.statements,
+            ledger=ledger(history, state, covered, view),
+            ongoing=open_.start if open_ else len(history.messages),
+            folded=folded(history, state.fold),
+            summariser=state.summariser,
+            fallback=state.fallback,
+            unknown_citations=state.unknown_citations,
+            resolve=self._resolve,
+        )
+
+    def _resolve(self, ids: Collection[str]) -> set[str]:
+        found = set(self._storage.sketch(self.recorder.scope, ids))
+        return found | self.recorder.buried(set(ids) - found)
+
+    def _context(
+        self,
+        given: Sequence[Message] | Sequence[Exchange],
+        session: str | None,
+        sizes: Sequence[Size] | None,
+        reserved: Size,
+        carried: str | None,
+    ) -> Context:
+        history = split(given)
+        if sizes is not None and len(sizes) != len(history.messages):
+            raise InvalidInput(f"give one size per message: {len(history.messages)}, got {len(sizes)}")
+        each = [measure(message, self.counter) for message in history.messages] if sizes is None else sizes
+        room = " " * self.recorder.writer.settings.whisper.max_chars
+        whisper = Size(self.counter.count(room), len(room))
+        return Context(history, tuple(each), reserved + whisper, self.limit, session, carried)
+
+    def _mark(self, context: Context) -> tuple[object, ...]:
+        first = context.history.turns[0].key if context.history.turns else None
+        return (self.recorder.scope, context.session, None if context.session else first)
+
+    @property
+    def _storage(self) -> Storage:
+        return self.recorder.writer.storage
+
+
+def _verified(compaction: Compaction) -> Compaction:
+    compaction.verify()
+    return compaction

@@ -1,0 +1,141 @@
+"""Files that the agent had read, put back after a compaction [SIYA §2.3]."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from hashlib import blake2b
+from pathlib import PurePath
+from typing import NamedTuple
+
+from tidal_plugins.compaction.sizes import MESSAGE_TOKENS, serialized
+from tidal_plugins.model.compaction import RestoredFile, Size
+from tidal_plugins.model.exchange import Message, ToolCall
+from tidal_plugins.protocols import TokenCounter
+from tidal_plugins.settings import CompactionSettings
+
+CUT = "\n[… the rest of this reading is left out; read the file again for it]"
+FRAME = Size(2 * MESSAGE_TOKENS, 200)
+"""What the call and the result take besides what they say."""
+
+
+class Said(NamedTuple):
+    """A message of the history before a compaction, with its episode (none yet for the ongoing turn) and its time."""
+
+    message: Message
+    episode: str | None
+    at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Chooses what to restore."""
+
+    settings: CompactionSettings
+    counter: TokenCounter
+
+    def restored(self, said: Sequence[Said], room: Size, limit: Size) -> tuple[RestoredFile, ...]:
+        """Return the files to put back, best first, in at most ``room`` of a context of ``limit``.
+
+        Only successful readings among the last messages count, and no file that was mentioned to another tool since
+        (it may have been written) or that the ongoing turn has read itself. Score: the time when it was first read, in
+        milliseconds, less 1,000 for each reading.
+        """
+        window = said[-self.settings.file_window :] if self.settings.file_window else ()
+        found = sorted(self._found(window), key=_score, reverse=True)
+        chosen: list[RestoredFile] = []
+        for file in found[: self.settings.max_files]:
+            fitted = self._fitted(file, limit * self.settings.file, room)
+            if fitted:
+                chosen.append(fitted)
+                room = room - weight(fitted, self.counter)
+        return tuple(chosen)
+
+    def _found(self, window: Sequence[Said]) -> Iterable[RestoredFile]:
+        calls: dict[str | None, tuple[ToolCall, str]] = {}
+        found: dict[str, RestoredFile | None] = {}
+        for message, episode, at in window:
+            for call in message.tool_calls:
+                path = self._path(call)
+                if path is None:
+                    _touch(found, call)
+                else:
+                    calls[call.id] = (call, path)
+            if message.role == "tool" and message.tool_call_id in calls:
+                call, path = calls.pop(message.tool_call_id)
+                if episode is None or at is None or message.error or not message.text.strip():
+                    found[path] = None  # the ongoing turn shows it, or it is not there any more
+                else:
+                    found[path] = _read(call, path, message.text, episode, at, found.get(path))
+        return [file for file in found.values() if file and not self._of_the_system(file.path)]
+
+    def _path(self, call: ToolCall) -> str | None:
+        """The file that a call reads; ``None`` for a call that does something else."""
+        if call.name not in self.settings.read_tools:
+            return None
+        named = (call.arguments.get(name) for name in self.settings.path_arguments)
+        return next((path for path in named if isinstance(path, str) and path), None)
+
+    def _of_the_system(self, path: str) -> bool:
+        return not set(PurePath(path.replace("\\", "/")).parts).isdisjoint(self.settings.system_paths)
+
+    def _fitted(self, file: RestoredFile, cap: Size, room: Size) -> RestoredFile | None:
+        """The file as it fits, cut at a line where it must be; ``None`` where nothing of it would be left."""
+        most = Size(min(cap.tokens, room.tokens), min(cap.bytes, room.bytes))
+        if weight(file, self.counter).within(most):
+            return file
+        lines = file.content.splitlines(keepends=True)
+        low, high = 0, len(lines)
+        while low < high:  # the most lines that fit
+            middle = (low + high + 1) // 2
+            if weight(_cut(file, lines[:middle]), self.counter).within(most):
+                low = middle
+            else:
+                high = middle - 1
+        return _cut(file, lines[:low]) if low else None
+
+
+def weight(file: RestoredFile, counter: TokenCounter) -> Size:
+    """What a restored file takes: the call and its result."""
+    arguments = json.dumps(dict(file.arguments), ensure_ascii=False)
+    tokens = counter.count(file.content) + counter.count(file.tool + file.id + arguments)
+    return FRAME + Size(tokens, serialized([file.tool, dict(file.arguments), file.content, file.id, file.id]))
+
+
+def _read(
+    call: ToolCall, path: str, content: str, episode: str, seen: datetime, before: RestoredFile | None
+) -> RestoredFile:
+    digest = blake2b(repr((episode, call.id, path)).encode(errors="surrogatepass"), digest_size=12).hexdigest()
+    file = RestoredFile(f"call_{digest}", call.name, path, dict(call.arguments), content, episode, seen)
+    return replace(file, seen=before.seen, reads=before.reads + 1) if before else file
+
+
+def _score(file: RestoredFile) -> float:
+    return file.seen.timestamp() * 1000 - file.reads * 1000
+
+
+def _touch(found: dict[str, RestoredFile | None], call: ToolCall) -> None:
+    """Drop what another tool was told of: by path, or by name in a command."""
+    told = "\n".join(_texts(call.arguments))
+    for path in found:
+        name = PurePath(path.replace("\\", "/")).name or path
+        if path in told or re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", told):
+            found[path] = None
+
+
+def _texts(value: object) -> Iterable[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _texts(item)
+    elif isinstance(value, Collection):
+        for item in value:
+            yield from _texts(item)
+
+
+def _cut(file: RestoredFile, lines: Sequence[str]) -> RestoredFile:
+    return replace(file, content="".join(lines).rstrip("\n") + CUT, cut=True)

@@ -1,0 +1,97 @@
+"""What a tool's call came to, on one line: «Bash(pytest -q) failed: 2 errors in 0.4 s»."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from tidal_plugins.model.exchange import Message, ToolCall
+
+Kind = Literal["said", "failed", "changed", "ran", "looked"]
+"""What is quoted: something said, or a tool that failed, changed something, looked something up, or ran otherwise."""
+
+_MAX_ARGUMENTS = {"changed": 320, "failed": 120, "ran": 160, "looked": 80}
+_MAX_RESULT = {"changed": 100, "failed": 200, "ran": 120, "looked": 100}
+_MAX_VALUE = 120
+_GLANCE = 2_000  # characters of each end of a result that are read
+
+_CHANGES = (
+    "write edit create update delete remove add insert append apply patch replace rename move copy save store set put "
+    "post book cancel reserve buy pay refund order send submit reply publish deploy install commit push merge transfer "
+    "schedule assign upload modify change register enable disable start stop restart kill mkdir touch rm mv cp chmod"
+)
+_LOOKS = (
+    "get read search find list look lookup fetch view open show query select load describe inspect browse check "
+    "calculate think ls cat head tail grep rg tree pwd cd goto scroll glob which wc stat"
+)
+_VERBS: dict[str, Kind] = {
+    **dict.fromkeys(_CHANGES.split(), "changed"),
+    **dict.fromkeys(_LOOKS.split(), "looked"),
+}
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_REFUSED = re.compile(r"\W*(?:error|failed|failure|traceback|fatal|invalid|cannot|unable)\b", re.IGNORECASE)
+_FAILED = re.compile(
+    r"^Traceback \(most recent call last\)|^\w*(?:Error|Exception): |\b[1-9]\d* (?:failed|errors?)\b|^FAILED\b"
+    r"|\b(?:exit(?:ed)?(?: with)?|return) (?:code|status):? [1-9]|command not found|No such file or directory"
+    r"|Permission denied|\bfatal: ",
+    re.IGNORECASE | re.MULTILINE,
+)
+_TELLING = re.compile(r"error|exception|fail|fatal|denied|not found|no such|invalid|cannot|refused|timed? ?out", re.I)
+
+
+def outcome(call: ToolCall, answer: Message | None, kind: Kind) -> str:
+    """The tool with its arguments, and its result or its error, each cut."""
+    called = f"{call.name}({_cut(_arguments(call.arguments), _MAX_ARGUMENTS[kind])})"
+    if answer is None:
+        return f"{called}: no result"
+    text = _glance(answer.text)
+    if kind == "failed":
+        return f"{called} failed: {_cut(_telling(text), _MAX_RESULT[kind])}"
+    result = _cut(" ".join(text[:400].split()), _MAX_RESULT[kind])
+    return f"{called}: {result}" if result else called
+
+
+def outcome_kind(call: ToolCall, answer: Message | None) -> Kind:
+    verb = _verb(call)
+    return "failed" if answer and (answer.error or _fails(answer.text, verb)) else verb
+
+
+def _verb(call: ToolCall) -> Kind:
+    """What a call does by the first known verb: of the tool's name, else of the command that it was given."""
+    command = next((value for value in call.arguments.values() if isinstance(value, str)), "")
+    words = [*_WORD.findall(call.name), *_WORD.findall(command[:40])[:1]]
+    return next((_VERBS[word.lower()] for word in words if word.lower() in _VERBS), "ran")
+
+
+def _fails(text: str, verb: Kind) -> bool:
+    if _REFUSED.match(text[:80]):
+        return True
+    return verb != "looked" and _FAILED.search(_glance(text)) is not None  # a file may speak of errors
+
+
+def _glance(text: str) -> str:
+    return text if len(text) <= 2 * _GLANCE else f"{text[:_GLANCE]}\n{text[-_GLANCE:]}"
+
+
+def _telling(text: str) -> str:
+    """The last line that speaks of an error, which in a traceback says what it was; else the first."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return next((line for line in reversed(lines) if _TELLING.search(line)), lines[0] if lines else "no message")
+
+
+def _arguments(arguments: Mapping[str, Any]) -> str:
+    if len(arguments) == 1:
+        return _value(next(iter(arguments.values())))
+    return ", ".join(f"{name}={_value(value)}" for name, value in arguments.items())
+
+
+def _value(value: object) -> str:
+    if isinstance(value, str):
+        return _cut(" ".join(value[: 4 * _MAX_VALUE].split()), _MAX_VALUE)
+    return json.dumps(value, ensure_ascii=False, default=str, separators=(",", ":")).replace('"', "")
+
+
+def _cut(text: str, max_chars: int) -> str:
+    return text if len(text) <= max_chars else text[: max_chars - 1].rstrip() + "…"

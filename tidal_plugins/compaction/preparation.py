@@ -1,0 +1,65 @@
+"""Summaries that are made in the background, before they are needed [SIYA §2.1]."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Hashable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+
+from tidal_plugins.compaction.summary import Condensed
+from tidal_plugins.model.summary import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What sources were condensed to, on top of the state with the id ``base``."""
+
+    base: str | None
+    sources: tuple[Source, ...]
+    condensed: Condensed
+
+
+@dataclass(slots=True)
+class _Job:
+    what: Hashable
+    process: int = field(default_factory=os.getpid)
+    done: Future[Prepared | None] = field(default_factory=Future)
+
+
+class Preparations:
+    """At most one preparation per session is under way; the next one builds on it."""
+
+    def __init__(self) -> None:
+        self._jobs: dict[Hashable, _Job] = {}
+        self._lock = threading.Lock()
+
+    def start(self, session: Hashable, what: Hashable, work: Callable[[Prepared | None], Prepared | None]) -> None:
+        """Run ``work`` on a thread of its own, unless it was started for the same ``what``. It gets what was prepared
+        before."""
+        with self._lock:
+            before = self._jobs.get(session)
+            if before and before.what == what and before.process == os.getpid():
+                return
+            job = self._jobs[session] = _Job(what)
+        threading.Thread(target=_run, args=(job, before, work), daemon=True, name="tidal-prepare").start()
+
+    def take(self, session: Hashable) -> Prepared | None:
+        """Wait for what is under way, and return it; ``None`` where there is nothing, or it failed."""
+        with self._lock:
+            job = self._jobs.pop(session, None)
+        return _result(job)
+
+
+def _run(job: _Job, before: _Job | None, work: Callable[[Prepared | None], Prepared | None]) -> None:
+    try:
+        job.done.set_result(work(_result(before)))
+    except BaseException as error:  # whoever takes it goes on without it
+        job.done.set_exception(error)
+
+
+def _result(job: _Job | None) -> Prepared | None:
+    if job is None or job.process != os.getpid():  # a child process has no thread that would finish it
+        return None
+    return None if job.done.exception() else job.done.result()

@@ -1,0 +1,274 @@
+"""One context rebuilt: what to keep, what to condense, and how much room each text gets [SIYA §2.2–2.4]."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from tidal_plugins.compaction.files import Files, Said
+from tidal_plugins.compaction.fold import foldable
+from tidal_plugins.compaction.preparation import Prepared
+from tidal_plugins.compaction.recorded import Recorded, Recorder, forgotten
+from tidal_plugins.compaction.state import Covered, Fold, State
+from tidal_plugins.compaction.summary import Condensed, condense
+from tidal_plugins.compaction.turns import Turn, marked
+from tidal_plugins.compaction.view import HEADER, Context, fold_text, pieces, size, summary, synthesis_text
+from tidal_plugins.errors import ContextOverflow
+from tidal_plugins.model.compaction import Kept, RestoredFile, Size
+from tidal_plugins.model.episode import Episode
+from tidal_plugins.model.summary import Source, Statement
+from tidal_plugins.protocols import Summariser, TokenCounter
+from tidal_plugins.settings import CompactionSettings
+
+BYTES_PER_TOKEN = 5
+"""Of what is condensed, so that counting its tokens respects a limit in bytes."""
+
+LEAST = 0.15
+"""Share of the limit that the written texts should have; for them a context may be a little fuller."""
+
+REST = 0.2
+"""Share of the summary's room for citations of what is not told in it."""
+
+
+@dataclass
+class Rebuild:
+    """A context on its way from one state to the next; the first ``covered`` turns of its history are in the state.
+
+    ``used`` collects the episodes that the next state quotes, as they were read.
+    """
+
+    context: Context
+    covered: int
+    recorder: Recorder
+    settings: CompactionSettings
+    summariser: Summariser | None
+    counter: TokenCounter
+    now: datetime
+    used: dict[str, Episode] = field(default_factory=dict)
+
+    @property
+    def open(self) -> Turn | None:
+        """The turn that goes on, and stays as it is."""
+        return None if self.covered == len(self.context.history.turns) else self.context.history.ongoing
+
+    @property
+    def completed(self) -> int:
+        """How many turns of the history are completed, and so covered by the next state."""
+        return len(self.context.history.turns) - (self.open is not None)
+
+    def next(self, state: State, prepared: Prepared | None, *, hard: bool) -> State:
+        """Return the state that covers every completed turn, and keeps to the limit."""
+        new = self._next(state, prepared, hard=hard)
+        self.covered = self.completed
+        if not hard and self._share(new) >= self.settings.hard:
+            new = self._next(new, None, hard=True)
+        if self._share(new) > 1 and new.question is not None:
+            new = self._next(new, None, hard=True, demote=True)
+        if self._share(new) > 1:
+            raise ContextOverflow(self._overflow(new))
+        return new
+
+    def prepare(self, state: State, before: Prepared | None) -> Prepared | None:
+        """Condense what a compaction would have to condense now, on top of what was prepared before."""
+        turns = self._turns(state)
+        sources = self._sources(turns[state.told : -1])
+        room = self.context.limit * self.settings.summary
+        return Prepared(state.id, sources, self._condensed(state, sources, before, room)) if sources else None
+
+    def _next(self, state: State, prepared: Prepared | None, *, hard: bool, demote: bool = False) -> State:
+        turns = self._turns(state)
+        fresh = len(turns) > len(state.covered)
+        last = turns[-1] if (fresh or state.question is not None) and not demote else None
+        told = len(turns) - (last is not None)
+        fold = state.fold if state.fold and self.open and state.fold.of(self.open) else None
+        if state.hard and not fresh and not demote:
+            return self._folded(replace(state, fold=fold))
+        sources = self._sources(turns[state.told : told])
+        new = replace(state, covered=turns, told=told, question=self._question(last), fold=fold, hard=hard)
+        new = replace(new, summary="", synthesis=(), synthesis_text="", files=())
+        if hard:
+            new = self._folded(new)
+        room = self._room(self._size(new))
+        new = self._summarised(state, new, sources, prepared, room * 0.6)
+        if last is not None:
+            new = self._synthesised(state, new, last, room * 0.25)
+        return new if hard else replace(new, files=self._files(new, self._size(new)))
+
+    # what is covered
+
+    def _turns(self, state: State) -> tuple[Covered, ...]:
+        """Every turn that the next state covers, those recorded that were not."""
+        turns = self.context.history.turns[self.covered : self.completed]
+        recorded = self.recorder.recorded(turns, self.context.session, self.now)
+        self.used |= {each.episode.id: each.episode for each in recorded}
+        return (*state.covered, *map(_covered, recorded))
+
+    def _episodes(self, ids: Iterable[str]) -> list[Episode]:
+        """Episodes by id, but for those that were forgotten as a whole."""
+        wanted = list(dict.fromkeys(ids))
+        unread = [id_ for id_ in wanted if id_ not in self.used]
+        self.used |= self.recorder.episodes(unread)
+        return [self.used[id_] for id_ in wanted if id_ in self.used and not forgotten(self.used[id_])]
+
+    def _sources(self, turns: Iterable[Covered]) -> tuple[Source, ...]:
+        return tuple(map(_source, self._episodes(turn.episode for turn in turns)))
+
+    # the texts
+
+    def _question(self, last: Covered | None) -> str | None:
+        """What the user asked last; an episode that was forgotten leaves an empty question."""
+        if last is None:
+            return None
+        return next((episode.query for episode in self._episodes([last.episode])), "")
+
+    def _condensed(self, state: State, sources: Sequence[Source], ready: Prepared | None, room: Size) -> Condensed:
+        previous, given = state.statements, tuple(sources)
+        if ready and ready.base == state.id and given[: len(ready.sources)] == ready.sources:
+            given = given[len(ready.sources) :]
+            if not given:
+                return ready.condensed
+            previous = ready.condensed.statements
+        budget = max(0, int(_tokens(room) * (1 - REST)) - self.counter.count(HEADER))
+        # Nothing new to tell, only less room: no reason to ask a model.
+        summariser = self.summariser if given else None
+        return condense(
+            summariser, given, purpose="summary", previous=previous, max_tokens=budget, counter=self.counter
+        )
+
+    def _summarised(
+        self, state: State, new: State, sources: Sequence[Source], ready: Prepared | None, room: Size
+    ) -> State:
+        share = self.settings.summary_hard if new.hard else self.settings.summary
+        room = room.at_most(self.context.limit * share)
+        if not new.told:
+            return new
+        if sources or new.hard:
+            condensed = self._condensed(state, sources, ready, room)
+            new = replace(
+                new,
+                statements=condensed.statements,
+                summariser=condensed.by if sources else state.summariser,
+                fallback=condensed.fallback if sources else state.fallback,
+                unknown_citations=condensed.unknown if sources else state.unknown_citations,
+            )
+        episodes = [turn.episode for turn in new.covered[: new.told]]
+        text, statements = summary(new.statements, list(dict.fromkeys(episodes)), room, self.counter)
+        return replace(new, summary=text, statements=statements)
+
+    def _synthesised(self, state: State, new: State, last: Covered, room: Size) -> State:
+        if not new.hard and state.question is not None and len(new.covered) == len(state.covered):
+            return replace(new, synthesis=state.synthesis, synthesis_text=state.synthesis_text)
+        condensed = self._brief(self._sources([last]), (), room, synthesis_text(last.episode, ()))
+        text = synthesis_text(last.episode, condensed.statements)
+        return _noted(replace(new, synthesis=condensed.statements, synthesis_text=text), condensed)
+
+    def _brief(self, sources: Sequence[Source], previous: Sequence[Statement], room: Size, header: str) -> Condensed:
+        room = room.at_most(self.context.limit * self.settings.synthesis)
+        budget = max(0, _tokens(room) - self.counter.count(header))
+        return condense(
+            self.summariser, sources, purpose="synthesis", previous=previous, max_tokens=budget, counter=self.counter
+        )
+
+    def _folded(self, new: State) -> State:
+        """The state with as much of the ongoing turn folded as must be to leave room for everything else."""
+        turn, settings, limit = self.open, self.settings, self.context.limit
+        texts = limit * (settings.summary_hard + settings.synthesis)
+        if turn is None or (self._size(new) + texts).within(limit * settings.compact):
+            return new
+        others = self._size(replace(new, fold=None)) - self.context.of(turn.positions) + texts
+        aim = limit * (settings.target - settings.synthesis) - others
+        indexes = foldable(turn, [self.context.sizes[at] for at in turn.positions], aim)
+        known = set(new.fold.indexes) if new.fold else set()
+        return self._refolded(new, turn, indexes) if set(indexes) > known else new
+
+    def _refolded(self, new: State, turn: Turn, indexes: tuple[int, ...]) -> State:
+        (recorded,) = self.recorder.recorded([turn], self.context.session, self.now)
+        self.used[recorded.episode.id] = recorded.episode
+        end = max(indexes) + 1
+        covered = replace(_covered(recorded), mark=marked(turn.messages[:end]))
+        fresh = set(indexes) - set(new.fold.indexes if new.fold else ())
+        said = [index for index, message in enumerate(turn.messages) if message.role != "system"]
+        places = {covered.index(number) for number, index in enumerate(said) if index in fresh}
+        whole = _source(recorded.episode)
+        part = Source(whole.id, tuple(message for at, message in enumerate(whole.messages) if at in places))
+        previous = new.fold.statements if new.fold else ()
+        condensed = self._brief([part], previous, self.context.limit, fold_text(covered.episode, ()))
+        text = fold_text(covered.episode, condensed.statements)
+        return _noted(replace(new, fold=Fold(covered, indexes, end, condensed.statements, text)), condensed)
+
+    def _files(self, new: State, taken: Size) -> tuple[RestoredFile, ...]:
+        limit, settings = self.context.limit, self.settings
+        room = (limit * settings.compact - taken).at_most(limit * settings.files)
+        return Files(settings, self.counter).restored(self._said(new), room, limit)
+
+    def _said(self, new: State) -> list[Said]:
+        """The last messages before the compaction, those of the ongoing turn included."""
+        open_ = [Said(message, None, None) for message in self.open.said] if self.open else []
+        said: list[Said] = []
+        for turn in reversed(new.covered):
+            if len(said) + len(open_) >= self.settings.file_window:
+                break
+            said = [each for episode in self._episodes([turn.episode]) for each in _dated(episode)] + said
+        return said + open_
+
+    # how much room there is
+
+    def _size(self, state: State) -> Size:
+        return size(self.context, pieces(self.context.history, state, self.completed), self.counter)
+
+    def _share(self, state: State) -> float:
+        return self._size(state).share(self.context.limit)
+
+    def _room(self, taken: Size) -> Size:
+        """What the texts may take: a rebuilt context should leave room to grow, if that leaves enough for them."""
+        limit = self.context.limit
+        for aim in (self.settings.target, self.settings.compact):
+            room = limit * aim - taken
+            if room.least(limit) >= LEAST:
+                return room
+        return limit * self.settings.hard - taken
+
+    def _overflow(self, state: State) -> str:
+        history, sizes = self.context.history, self.context.sizes
+        shown = [piece.position for piece in pieces(history, state, self.completed) if isinstance(piece, Kept)]
+        largest = max(shown, key=lambda at: sizes[at].share(self.context.limit), default=0)
+        which = f"message {largest}, {history.messages[largest].role}, {sizes[largest]}" if shown else "none"
+        return (
+            f"what may not be shortened takes {self._size(state)} of {self.context.limit}: {self.context.reserved} is "
+            f"reserved for system prompt, tools and whisper, and {len(shown)} messages stay verbatim: system prompts, "
+            f"the ongoing request, its last tool calls (the largest: {which}). Raise max_tokens or max_bytes, or let "
+            "tools return less"
+        )
+
+
+def _covered(recorded: Recorded) -> Covered:
+    plain = recorded.places == tuple(range(len(recorded.places)))
+    return Covered(recorded.turn.key, recorded.turn.mark, recorded.episode.id, None if plain else recorded.places)
+
+
+def _source(episode: Episode) -> Source:
+    """An episode to condense; its messages have ids that are unique in the store."""
+    messages = (replace(message, id=f"{episode.id}/{number}") for number, message in enumerate(episode.messages))
+    return Source(episode.id, tuple(messages))
+
+
+def _dated(episode: Episode) -> list[Said]:
+    return [
+        Said(message, episode.id, message.at or episode.occurred_at + timedelta(milliseconds=number))
+        for number, message in enumerate(episode.messages)
+    ]
+
+
+def _tokens(room: Size) -> int:
+    return min(room.tokens, room.bytes // BYTES_PER_TOKEN)
+
+
+def _noted(state: State, condensed: Condensed) -> State:
+    """A state that knows of everything that went wrong while it was written."""
+    return replace(
+        state,
+        summariser=state.summariser or condensed.by,
+        fallback=state.fallback or condensed.fallback,
+        unknown_citations=state.unknown_citations + condensed.unknown,
+    )

@@ -1,0 +1,55 @@
+"""How large a context is: tokens as the model counts them, or nearly so, and bytes as they are sent."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any
+
+from tidal_plugins.model.compaction import Size
+from tidal_plugins.model.exchange import Message
+from tidal_plugins.protocols import TokenCounter
+
+CHARS_PER_TOKEN = 4.0
+BYTES_PER_TOKEN = 2.0
+"""Of what is no prose: base64, hashes, minified code."""
+
+MESSAGE_TOKENS = 4
+"""What a provider adds to each message for its role and frame."""
+
+_UNSPACED = re.compile(r"[!-~]{120,}")
+
+
+class ApproximateCounter:
+    """Four characters of ASCII prose a token; two bytes a token of other scripts, and of long runs without a space."""
+
+    def count(self, text: str) -> int:
+        dense = sum(len(run) for run in _UNSPACED.findall(text))
+        plain = len(text) if text.isascii() else sum(map(str.isascii, text))
+        foreign = 0 if text.isascii() else len(text.encode(errors="surrogatepass")) - plain
+        return math.ceil((plain - dense) / CHARS_PER_TOKEN + (dense + foreign) / BYTES_PER_TOKEN)
+
+
+def measure(message: Message, counter: TokenCounter) -> Size:
+    """The size of a message of text and tool calls."""
+    calls = [{"name": call.name, "arguments": dict(call.arguments), "id": call.id} for call in message.tool_calls]
+    called = _json(calls) if calls else ""
+    sent = {
+        "role": message.role,
+        "content": message.text,
+        "name": message.speaker,
+        "tool_calls": calls,
+        "tool_call_id": message.tool_call_id,
+    }
+    tokens = MESSAGE_TOKENS + counter.count(message.text) + (counter.count(called) if called else 0)
+    return Size(tokens, serialized(sent))
+
+
+def serialized(value: Any) -> int:
+    """The bytes of a value as JSON in UTF-8."""
+    return len(_json(value).encode(errors="surrogatepass"))
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)

@@ -1,0 +1,133 @@
+"""What a rebuilt context consists of, kept in the store from one model call to the next, and by the next process."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Literal
+
+from tidal_plugins.compaction.turns import History, Turn, marked
+from tidal_plugins.ingestion.forget import COMPACTIONS
+from tidal_plugins.ingestion.writer import derive_id
+from tidal_plugins.model.compaction import RestoredFile
+from tidal_plugins.model.entry import Scope
+from tidal_plugins.model.summary import Statement
+from tidal_plugins.storage.base import Storage
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+KEPT = 4
+"""States of a session that are kept: a history that was led back to an earlier point may find its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Covered:
+    """A turn that the context stands in for: ``places`` are the indexes of its messages in the episode, where they are
+    not simply 0, 1, 2 …"""
+
+    key: str
+    mark: str
+    episode: str
+    places: tuple[int, ...] | None = None
+
+    def index(self, number: int) -> int:
+        return number if self.places is None else self.places[number]
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """The part of a long ongoing turn that was folded: ``indexes`` of its messages, among the first ``end`` ones."""
+
+    turn: Covered
+    indexes: tuple[int, ...]
+    end: int
+    statements: tuple[Statement, ...]
+    text: str
+
+    def of(self, turn: Turn) -> bool:
+        """Whether it folds this turn, which may have gone on since."""
+        return turn.key == self.turn.key and marked(turn.messages[: self.end]) == self.turn.mark
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A rebuilt context: what it covers, in order, and the texts that stand in for it.
+
+    While ``question`` is a text, the last covered turn is shown as its question and its synthesis. ``told`` counts the
+    covered turns that the summary was made of.
+    """
+
+    covered: tuple[Covered, ...] = ()
+    told: int = 0
+    statements: tuple[Statement, ...] = ()
+    summary: str = ""
+    question: str | None = None
+    synthesis: tuple[Statement, ...] = ()
+    synthesis_text: str = ""
+    files: tuple[RestoredFile, ...] = ()
+    fold: Fold | None = None
+    hard: bool = False
+    summariser: Literal["model", "extractive"] | None = None
+    fallback: str | None = None
+    unknown_citations: int = 0
+
+    @property
+    def id(self) -> str | None:
+        """The same for the same context; ``None`` for the one that covers nothing."""
+        if not self.covered and not self.fold:
+            return None
+        return blake2b(_states().dump_json([self]), digest_size=10).hexdigest()
+
+    @property
+    def episodes(self) -> tuple[str, ...]:
+        """The episodes that it stands in for, in order."""
+        folded = [self.fold.turn.episode] if self.fold else []
+        return tuple(dict.fromkeys([*(turn.episode for turn in self.covered), *folded]))
+
+    def matches(self, history: History, carried: str | None) -> int | None:
+        """How many turns at the head of a history this covers; ``None`` where it belongs to another history.
+
+        Turns that somebody removed from the head may be missing. A history that was rewritten ``carried`` the id of the
+        context that it was rewritten with: of the covered turns it holds at most the last one's question.
+        """
+        turns = history.turns
+        if carried is not None:
+            held = bool(turns and self.covered and turns[0].key == self.covered[-1].key)
+            return int(held) if carried == self.id else None
+        marks, mine = [turn.mark for turn in history.completed], [turn.mark for turn in self.covered]
+        for count in range(min(len(marks), len(mine)), 0, -1):
+            if marks[:count] == mine[-count:]:
+                return count
+        return 0 if not mine and self.fold and any(map(self.fold.of, turns)) else None
+
+
+class States:
+    """The states of one session, newest first."""
+
+    def __init__(self, storage: Storage, scope: Scope, session: str | None, history: History) -> None:
+        self._storage, self._scope = storage, scope
+        self._key = derive_id(scope, COMPACTIONS, session or [history.turns[0].key if history.turns else None])
+
+    def load(self) -> tuple[list[State], int]:
+        """Return the states and the version that :meth:`save` must name."""
+        document = self._storage.read_document(self._scope, COMPACTIONS, self._key)
+        if document is None:
+            return [], 0
+        return _states().validate_python((document.value or {}).get("states", [])), document.version
+
+    def save(self, states: Sequence[State], version: int) -> None:
+        """Raises ``Conflict`` where another process was quicker, or something in it was forgotten meanwhile."""
+        kept = list(states)[:KEPT]
+        sources = dict.fromkeys(episode for state in kept for episode in state.episodes)
+        value: dict[str, Any] = {"sources": list(sources), "states": _states().dump_python(kept, mode="json")}
+        self._storage.write_document(self._scope, COMPACTIONS, self._key, value, expected=version)
+
+
+@cache
+def _states() -> TypeAdapter[list[State]]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(list[State])

@@ -1,0 +1,280 @@
+"""Compaction: a context rebuilt, and the account of what was left out [SIYA §2]."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal, overload
+
+from tidal_plugins.errors import BrokenInvariant
+from tidal_plugins.model.exchange import Message, ToolCall
+from tidal_plugins.model.summary import Statement
+
+Stage = Literal["none", "prepare", "compact", "hard"]
+Part = Literal["summary", "question", "synthesis", "fold"]
+
+_CITED = re.compile(r"\[ep:([0-9a-z]+)\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much of a context something takes: in tokens, and in bytes as it is sent."""
+
+    tokens: int = 0
+    bytes: int = 0
+
+    def __add__(self, other: Size) -> Size:
+        return Size(self.tokens + other.tokens, self.bytes + other.bytes)
+
+    def __sub__(self, other: Size) -> Size:
+        return Size(max(0, self.tokens - other.tokens), max(0, self.bytes - other.bytes))
+
+    def __mul__(self, share: float) -> Size:
+        return Size(int(self.tokens * share), int(self.bytes * share))
+
+    def at_most(self, other: Size) -> Size:
+        """The smaller of the two, in tokens and in bytes."""
+        return Size(min(self.tokens, other.tokens), min(self.bytes, other.bytes))
+
+    def within(self, limit: Size) -> bool:
+        return self.tokens <= limit.tokens and self.bytes <= limit.bytes
+
+    def share(self, limit: Size) -> float:
+        """The larger of the shares of ``limit`` that this takes in tokens and in bytes."""
+        return max(self.tokens / limit.tokens, self.bytes / limit.bytes)
+
+    def least(self, limit: Size) -> float:
+        """The smaller of the two shares."""
+        return min(self.tokens / limit.tokens, self.bytes / limit.bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A message of the history as it is: ``position`` counts all messages of the history from 0."""
+
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A message that compaction wrote. ``question`` is a user's, verbatim; the others speak for the assistant."""
+
+    part: Part
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredFile:
+    """A file that the agent had read, as the call that read it and its result.
+
+    ``content`` is what the tool gave then, not what is on disk; ``cut`` says that its end is missing. ``seen`` is when
+    it was first read, ``reads`` how often. ``id`` is the same whenever the same reading is restored.
+    """
+
+    id: str
+    tool: str
+    path: str
+    arguments: Mapping[str, Any]
+    content: str
+    episode: str
+    seen: datetime
+    reads: int = 1
+    cut: bool = False
+
+
+Piece = Kept | Written | RestoredFile
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A message that the model no longer sees: where it stands verbatim, and what the context still says of it.
+
+    ``position`` is its place in the history, ``index`` that in its episode.
+    """
+
+    position: int
+    role: str
+    episode: str
+    index: int
+    message: str | None = None
+    stated: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LossLedger(Sequence[Loss]):
+    """Every message of the history that a rebuilt context leaves out."""
+
+    losses: tuple[Loss, ...] = ()
+
+    @overload
+    def __getitem__(self, index: int) -> Loss: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Loss]: ...
+
+    def __getitem__(self, index: int | slice) -> Loss | Sequence[Loss]:
+        return self.losses[index]
+
+    def __len__(self) -> int:
+        return len(self.losses)
+
+    def __iter__(self) -> Iterator[Loss]:
+        return iter(self.losses)
+
+    @property
+    def episodes(self) -> tuple[str, ...]:
+        """The episodes that hold what was left out, in order."""
+        return tuple(dict.fromkeys(loss.episode for loss in self.losses))
+
+    def to_json(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "position": loss.position,
+                "role": loss.role,
+                "episode": loss.episode,
+                "index": loss.index,
+                "message": loss.message,
+                "stated": list(loss.stated),
+            }
+            for loss in self.losses
+        ]
+
+
+@dataclass(frozen=True)
+class Compaction:
+    """What the model should see of a history, in order, and the account of what it does not see.
+
+    ``view`` lists it: the system prompt, the summary of the completed turns, the last completed turn (its question
+    verbatim, and a synthesis), restored files, the ongoing turn verbatim. Where nothing had to be left out, the view is
+    the history. ``before`` and ``after`` are sizes of the whole payload, what was reserved for the system prompt,
+    tools and whisper included. ``summariser`` is what wrote the summary; ``fallback`` says why it was not the model that
+    was given; ``unknown_citations`` counts what it cited and nobody had told it. ``id`` names the rebuilt context, and
+    stays while the context only grows; it is ``None`` where the view is the history.
+    """
+
+    stage: Stage
+    history: tuple[Message, ...] = field(repr=False)
+    view: tuple[Piece, ...] = field(repr=False)
+    before: Size
+    after: Size
+    limit: Size
+    id: str | None = None
+    episodes: tuple[str, ...] = field(default=(), repr=False)
+    """The ids of all episodes that the texts of the view stand in for, in order."""
+    statements: tuple[Statement, ...] = field(default=(), repr=False)
+    ledger: LossLedger = field(default=LossLedger(), repr=False)
+    ongoing: int = 0
+    """Position at which the ongoing turn begins; the length of the history where there is none."""
+    folded: tuple[int, ...] = ()
+    """Positions of the ongoing turn's messages that a fold stands for."""
+    summariser: Literal["model", "extractive"] | None = None
+    fallback: str | None = None
+    unknown_citations: int = 0
+    resolve: Callable[[Collection[str]], Collection[str]] = field(default=set, repr=False, compare=False)
+    """Returns those of some episode ids that lead to an episode or to the mark of a forgotten one."""
+
+    @property
+    def rebuilt(self) -> bool:
+        """Whether the view is anything but the history."""
+        return self.id is not None
+
+    @property
+    def summary(self) -> str:
+        return self._written("summary")
+
+    @property
+    def synthesis(self) -> str:
+        return self._written("synthesis")
+
+    @property
+    def fold(self) -> str:
+        return self._written("fold")
+
+    @property
+    def files(self) -> tuple[RestoredFile, ...]:
+        return tuple(piece for piece in self.view if isinstance(piece, RestoredFile))
+
+    @property
+    def citations(self) -> tuple[str, ...]:
+        """The ids of the episodes that the view cites, in order."""
+        texts = [piece.text for piece in self.view if isinstance(piece, Written) and piece.part != "question"]
+        return tuple(dict.fromkeys(id_ for text in texts for id_ in _CITED.findall(text)))
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The view as messages."""
+        return tuple(message for piece in self.view for message in self._shown(piece))
+
+    def verify(self) -> None:
+        """Check every invariant [SIYA §2.4]; raise ``BrokenInvariant`` with all that is wrong. It has been called on
+        every compaction that was returned."""
+        problems = [*self._unresolved(), *self._unpaired(), *self._changed(), *self._unaccounted()]
+        if not self.after.within(self.limit):
+            problems.append(f"it takes {self.after} of {self.limit}")
+        if problems:
+            raise BrokenInvariant("; ".join(problems))
+
+    def _written(self, part: Part) -> str:
+        return "\n".join(piece.text for piece in self.view if isinstance(piece, Written) and piece.part == part)
+
+    def _shown(self, piece: Piece) -> tuple[Message, ...]:
+        if isinstance(piece, Kept):
+            return (self.history[piece.position],)
+        if isinstance(piece, Written):
+            return (Message("user" if piece.part == "question" else "assistant", piece.text),)
+        call = ToolCall(piece.tool, piece.arguments, piece.id)
+        return (
+            Message("assistant", "", tool_calls=(call,)),
+            Message("tool", piece.content, tool_call_id=piece.id),
+        )
+
+    def _unresolved(self) -> Iterator[str]:
+        cited = {*self.citations, *self.ledger.episodes}
+        for id_ in sorted(cited - set(self.resolve(cited))):
+            yield f"[ep:{id_}] leads nowhere"
+
+    def _unpaired(self) -> Iterator[str]:
+        """Calls without results and results without calls, but for those that the history came with."""
+        theirs = unpaired(self.history)
+        for id_ in unpaired(self.messages):
+            if id_ in theirs:
+                theirs.remove(id_)
+            else:
+                yield f"the tool call {id_!r} has lost its result or its call"
+
+    def _changed(self) -> Iterator[str]:
+        kept = [piece.position for piece in self.view if isinstance(piece, Kept)]
+        ongoing = [position for position in kept if position >= self.ongoing]
+        if ongoing != [p for p in range(self.ongoing, len(self.history)) if p not in set(self.folded)]:
+            yield "the ongoing turn is not what it was"
+        if len(set(kept)) < len(kept):
+            yield "a message stands there twice"
+
+    def _unaccounted(self) -> Iterator[str]:
+        shown = {piece.position for piece in self.view if isinstance(piece, Kept)}
+        known = {loss.position for loss in self.ledger}
+        for position in sorted(set(range(len(self.history))) - shown - known):
+            yield f"message {position} was dropped without an entry in the ledger"
+        for position in sorted(shown & known):
+            yield f"message {position} is shown, and the ledger says that it was dropped"
+
+
+def unpaired(messages: Sequence[Message]) -> list[str]:
+    """The ids of tool calls that no result follows, and of results that answer no call before them.
+
+    A result belongs to the last assistant message that calls tools; the same id may be used again later.
+    """
+    open_: list[str] = []
+    lost: list[str] = []
+    for message in messages:
+        if message.role == "tool":
+            if message.tool_call_id in open_:
+                open_.remove(message.tool_call_id)
+            else:
+                lost.append(str(message.tool_call_id))
+        else:
+            lost += open_
+            open_ = [str(call.id) for call in message.tool_calls]
+    return lost + open_

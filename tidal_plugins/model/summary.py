@@ -1,0 +1,30 @@
+"""What is condensed, and what comes of it: sources and the statements that cite them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidal_plugins.model.exchange import Message
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Something to condense: the messages of an episode or an entry, in order, under the id that cites it."""
+
+    id: str
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One thing worth saying, with the ids of the sources that say it.
+
+    ``messages`` are the ids of the messages that it was taken from, where that is known.
+    """
+
+    text: str
+    sources: tuple[str, ...]
+    messages: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return " ".join([self.text, *(f"[ep:{source}]" for source in self.sources)])

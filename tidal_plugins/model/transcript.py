@@ -1,0 +1,78 @@
+"""Transcript: the messages of a turn as text to read, whole or by the page [SIYA §2.4]."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from tidal_plugins.errors import InvalidInput
+from tidal_plugins.model.episode import Episode
+from tidal_plugins.model.exchange import Message, ToolCall
+
+_MARK = re.compile(r"[<\uff1c\ufe64\u2329\u3008\u27e8](?=[\s/]*tidal-episode)", re.IGNORECASE)
+
+
+def transcript(messages: Sequence[Message]) -> str:
+    """Return the messages verbatim, each under a line that says whose it is; calls of tools with arguments as JSON.
+
+    A result stands under the name of the tool and the id of its call, and is marked where it is an error.
+    """
+    names: dict[str | None, str] = {
+        call.id: call.name for message in messages for call in message.tool_calls if call.id
+    }
+    return "\n".join(line for message in messages for line in _lines(message, names))
+
+
+def page(episode: Episode, number: int, max_chars: int = 4_000) -> str:
+    """Return page ``number``, from 1, of an episode's transcript, between marks that its content cannot forge.
+
+    A page has at most ``max_chars`` characters of the transcript and ends with a line where it can; what stands
+    between the marks' lines, page after page, is the whole. Raises ``InvalidInput`` for a page that there is not.
+    """
+    if max_chars < 1:
+        raise InvalidInput(f"max_chars must be at least 1, got {max_chars}")
+    pages = list(_pages(unmarked(transcript(episode.messages)), max_chars))
+    if not 1 <= number <= len(pages):
+        have = "1 page" if len(pages) == 1 else f"{len(pages)} pages"
+        raise InvalidInput(f"episode {episode.id} has {have}, counted from 1: there is no page {number}")
+    return marked(pages[number - 1], f'id="{episode.id}" page="{number}/{len(pages)}"')
+
+
+def marked(text: str, attributes: str) -> str:
+    """Put text between the marks of an episode; what could pass for a mark in it must be gone: see ``unmarked``."""
+    return f"<tidal-episode {attributes}>\n{text}\n</tidal-episode>"
+
+
+def unmarked(text: str) -> str:
+    """Return ``text`` without what reads as the mark of an episode; all else stays as it is."""
+    return _MARK.sub("‹", text)
+
+
+def _lines(message: Message, names: Mapping[str | None, str]) -> Iterator[str]:
+    if message.role == "tool":
+        kind = "error" if message.error else "result"
+        yield _head(kind, names.get(message.tool_call_id), message.tool_call_id)
+    else:
+        yield _head(message.role, message.speaker)
+    if message.text:
+        yield message.text
+    for call in message.tool_calls:
+        yield f"{_head('call', call.name, call.id)} {_arguments(call)}"
+
+
+def _head(*parts: str | None) -> str:
+    return f"[{' '.join(part for part in parts if part)}]"
+
+
+def _arguments(call: ToolCall) -> str:
+    return json.dumps(dict(call.arguments), ensure_ascii=False, default=str)
+
+
+def _pages(text: str, max_chars: int) -> Iterator[str]:
+    start = 0
+    while len(text) - start > max_chars:
+        end = text.rfind("\n", start, start + max_chars) + 1 or start + max_chars
+        yield text[start:end]
+        start = end
+    yield text[start:]

@@ -117,7 +117,7 @@ def _reads(memory: TidalMemory, words: Words, repeats: int) -> dict[str, list[fl
 
 def _writes(memory: TidalMemory, words: Words, repeats: int, bare: Path) -> dict[str, list[float]]:
     """Writes and bare commits in turn, so that both meet the same disk."""
-    commit = _bare_commit(bare)
+    commit = bare_commit(bare)
     times: dict[str, list[float]] = {"bare commit": [], "record": [], "remember": []}
     for number in range(repeats):
         user, agent, note = words.turn(), words.turn(), words.turn()
@@ -127,7 +127,7 @@ def _writes(memory: TidalMemory, words: Words, repeats: int, bare: Path) -> dict
     return times
 
 
-def _bare_commit(path: Path) -> Callable[[str], object]:
+def bare_commit(path: Path) -> Callable[[str], object]:
     """One row, one durable commit: the least that any write costs on this disk."""
     connection = sqlite3.connect(path, isolation_level=None)
     for statement in ("PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "CREATE TABLE bare (text TEXT)"):

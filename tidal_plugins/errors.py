@@ -4,7 +4,8 @@
     ├── InvalidInput            an argument cannot be used (also a ValueError)
     │   ├── InvalidText         empty, too long, or not valid Unicode
     │   ├── InvalidVector       wrong size, NaN, Inf or zero
-    │   └── InvalidScope        a scope that is not a tuple of non-empty strings
+    │   ├── InvalidScope        a scope that is not a tuple of non-empty strings
+    │   └── InvalidCapsule      sections are missing, doubled or too long
     ├── NotFound                no entry or episode has this id in this scope (also a KeyError)
     │   └── Forgotten           it was there, and was forgotten on request
     ├── CompactionError         a context could not be rebuilt
@@ -46,6 +47,10 @@ class InvalidVector(InvalidInput):
 
 class InvalidScope(InvalidInput):
     """A scope is not a tuple of non-empty strings."""
+
+
+class InvalidCapsule(InvalidInput):
+    """A capsule's sections are missing, doubled or too long."""
 
 
 class NotFound(TidalError, KeyError):

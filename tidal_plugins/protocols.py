@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from tidal_plugins.model.affect import Affect
+    from tidal_plugins.model.fact import Claim
     from tidal_plugins.model.summary import Source, Statement
 
-Purpose = Literal["summary", "synthesis"]
-"""``summary``: what matters of many turns, as a narrative. ``synthesis``: what one turn came to, and how."""
+Purpose = Literal["summary", "synthesis", "dossier"]
+"""``summary``: what matters of many turns, as a narrative. ``synthesis``: what one turn came to, and how. ``dossier``:
+what is known of one topic now."""
 
 
 @runtime_checkable
@@ -52,6 +54,18 @@ class Summariser(Protocol):
     def summarise(
         self, sources: Sequence[Source], *, purpose: Purpose, previous: Sequence[Statement] = (), max_tokens: int
     ) -> Sequence[Statement]: ...
+
+
+@runtime_checkable
+class Extractor(Protocol):
+    """Reads what texts say of known facts: for each text the claims it makes, with the words that make them.
+
+    ``facts`` are the values by key. A claim that names none of them, or quotes what is not in its text, is left out.
+    An ``explicit`` one contradicts every other value, any other claim only what is plainly its opposite.
+    It may raise anything, and may take its time: it is never called while a lock is held, and rules stand in for it.
+    """
+
+    def extract(self, texts: Sequence[str], facts: Mapping[str, Any]) -> Sequence[Sequence[Claim]]: ...
 
 
 @runtime_checkable

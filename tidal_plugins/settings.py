@@ -9,6 +9,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from tidal_plugins.model.capsule import BUDGETS, MAX_LINES
+
 Profile = Literal["balanced", "tidal", "attention"]
 
 
@@ -39,6 +41,9 @@ class IngestionSettings(_Group):
     """Words of a passage of a longer text."""
     summary_chars: int = Field(320, ge=40)
     """Characters of an episode's summary."""
+    near: float | None = Field(0.95, gt=0, le=1)
+    """Cosine from which on two entries are linked as near duplicates; ``None``: none are looked for. Nothing is merged:
+    «allergic» and «not allergic» are .97 alike."""
     batch: int = Field(64, gt=0)
     """Notes or turns that a bulk write embeds and commits together."""
     batch_chars: int = Field(20_000, gt=0)
@@ -55,6 +60,46 @@ class DecaySettings(_Group):
     cold: float = Field(720.0, gt=0)
     floor: float = Field(0.01, gt=0, lt=1)
     """Weight below which an entry graduates to the next colder tier."""
+
+
+class UseSettings(_Group):
+    """Strengthening [Tidal §2.4]; the amounts are ours."""
+
+    used: float = Field(1.0, ge=0)
+    """Added to the weight of what an answer used, or what was said again word for word."""
+    surfaced: float = Field(0.5, ge=0)
+    """Added to the weight of what was shown and not used."""
+    cap: float = Field(10.0, gt=0)
+    """Weight that nothing exceeds."""
+    echo_words: int = Field(2, gt=0)
+    """Words of a memory that an answer repeats, beyond the question's, from which on it used the memory."""
+    echo_share: float = Field(0.4, gt=0, le=1)
+    """Share of the new words of the memory or of the answer, whichever has fewer, that these must be: on development
+    conversations it finds 41 % of the turns that an answer rests on, and 1.4 % of others that match the question."""
+
+
+class GateSettings(_Group):
+    """[Anamnesis G6]."""
+
+    enabled: bool = False
+    by_importance: float = Field(0.5, ge=0)
+    by_intensity: float = Field(0.2, ge=0)
+    by_surprise: float = Field(0.3, ge=0)
+    important: float = Field(8.0, ge=0)
+    """Importance that is kept for good however little salient."""
+    threshold: float = Field(0.35, ge=0)
+    """Salience from which on something is kept for good."""
+    days: float = Field(14.0, gt=0, le=36_500)
+    """Days after which the rest leaves active queries unless it is used."""
+
+
+class FactSettings(_Group):
+    """[Capsule]."""
+
+    importance: float = Field(7.0, ge=1, le=10)
+    """Of the entry by which recall finds a fact."""
+    max_bytes: int = Field(16 * 1024, gt=0)
+    """Bytes that a fact's value may have as JSON."""
 
 
 class AffectSettings(_Group):
@@ -113,6 +158,8 @@ class RecallSettings(_Group):
     memories that are about equally near, and cannot lift one that has nothing to do with the turn."""
     emotion: float = Field(0.3, ge=0, le=1)
     """Weight of the emotion vectors' cosine."""
+    associated: int = Field(5, ge=0, le=100)
+    """Entries beyond the limit that associative recall appends."""
 
 
 class WhisperSettings(_Group):
@@ -128,6 +175,48 @@ class WhisperSettings(_Group):
     the questions that recall answers on LoCoMo, and is silent on 96 % of small talk and on what nobody spoke of."""
     keywords: float = Field(0.25, ge=0)
     """How much the query's rare words in a memory help it over the bar."""
+
+
+class AssociationSettings(_Group):
+    """[Capsule]."""
+
+    new: float = Field(1.0, gt=0)
+    """Weight of an edge when two entries first come up together."""
+    step: float = Field(1.0, ge=0)
+    """Added each time they do so again."""
+    cap: float = Field(10.0, gt=0)
+    daily: float = Field(0.95, gt=0, le=1)
+    """Share of its weight that an edge keeps per day."""
+    floor: float = Field(0.01, gt=0)
+    """Weight below which an edge is pruned."""
+    context: int = Field(32, ge=2, le=500)
+    """Entries of one context that are linked, the strongest: 32 are 496 pairs."""
+    threshold: float = Field(0.15, ge=0, le=1)
+    """Activation below which spreading stops: one new edge passes .5, two .25, three .125."""
+    depth: int = Field(2, ge=0)
+    """Hops that activation spreads."""
+    limit: int = Field(20, ge=0, le=1000)
+    """Entries that spreading returns."""
+
+
+class ConsolidationSettings(_Group):
+    batch: int = Field(200, gt=0)
+    """Tiers, edges or uses that one transaction deals with."""
+    turns: int = Field(3, ge=1)
+    """Distinct turns that use an entry within ``hours`` before it becomes a fact [Tidal §2.4]."""
+    hours: float = Field(24.0, gt=0)
+    fact_tokens: int = Field(200, ge=50)
+    """Tokens that such a fact may have, about 6 characters each."""
+    seeds: int = Field(3, ge=0, le=100)
+    """Thought seeds that a run yields."""
+    seed_weight: float = Field(1.5, ge=0)
+    """Weight of an association from which it may be a seed: coming up together once gives 1."""
+    seed_days: float = Field(30.0, ge=0, le=36_500)
+    """Days before the same seed may come again."""
+    seed_pool: int = Field(500, gt=0)
+    """Associations, the strongest ones, among which seeds are looked for."""
+    runs: int = Field(30, gt=0)
+    """Runs, the last ones, that can be undone."""
 
 
 class CompactionSettings(_Group):
@@ -169,13 +258,92 @@ class CompactionSettings(_Group):
     """Folders whose files are never restored."""
 
 
+class DossierSettings(_Group):
+    """[Capsule]."""
+
+    refresh: float = Field(2.0, ge=0)
+    """Hours between two refreshes of one dossier, at least."""
+    refresh_all: float = Field(4.0, ge=0)
+    """Hours after which consolidation refreshes a dossier that nobody asked for."""
+    sources: int = Field(40, gt=0, le=400)
+    """The most salient entries that feed a dossier."""
+    half_life: float = Field(30.0, gt=0)
+    """Days in which a source loses half of its recency."""
+    floor: float = Field(0.2, ge=0, le=1)
+    """Recency that the oldest source keeps."""
+    base: float = Field(0.3, ge=0, le=1)
+    """What a source hardly about the topic keeps of its salience."""
+    bar: float = Field(0.35, ge=0)
+    """Nearness, cosine and keywords as in a whisper, that a source needs. Lower than a whisper's bar: a topic is a word
+    or two, which lie further from a sentence about them than a question does."""
+    max_tokens: int = Field(600, gt=0)
+    """Tokens that a dossier's text may have, citations included."""
+    versions: int = Field(20, ge=0)
+    """Earlier versions that stay readable."""
+    shrunk: float = Field(0.8, ge=0, le=1)
+    """Share of the length of the text in place below which a new one counts as shorter."""
+    lost: float = Field(0.5, gt=0, le=1)
+    """Share of the sources of the text in place that a shorter one may not lose."""
+
+
+class CapsuleSettings(_Group):
+    """[Capsule]. Sections in lines, without headings and empty lines."""
+
+    max_lines: int = Field(MAX_LINES, ge=100)
+    """Lines of the whole capsule."""
+    header: int = Field(BUDGETS["header"], ge=2)
+    identity: int = Field(BUDGETS["identity"], ge=1)
+    loop_protocol: int = Field(BUDGETS["loop_protocol"], ge=1)
+    key_contacts: int = Field(BUDGETS["key_contacts"], ge=1)
+    tools: int = Field(BUDGETS["tools"], ge=1)
+    current_priorities: int = Field(BUDGETS["current_priorities"], ge=1)
+    recent_work: int = Field(BUDGETS["recent_work"], ge=1)
+    operational_rules: int = Field(BUDGETS["operational_rules"], ge=1)
+    pending_tasks: int = Field(BUDGETS["pending_tasks"], ge=1)
+    line: int = Field(160, ge=40)
+    """Characters of a generated line, without its date and citation."""
+    newest: int = Field(500, gt=0)
+    """Entries, the newest ones, that the generated sections are made from."""
+    days: float = Field(30.0, gt=0)
+    """Age in days beyond which nothing is a priority or pending any more."""
+    priority: float = Field(7.0, ge=1, le=10)
+    """Importance from which an entry may be a priority."""
+    work: float = Field(3.5, ge=0, le=10)
+    """Importance from which a turn counts as work: small talk lies below."""
+    suggestions: int = Field(3, ge=0)
+    """Suggestions for each section that is empty."""
+    versions: int = Field(20, ge=0)
+    """Earlier versions that stay readable."""
+
+
+class BriefSettings(_Group):
+    """[Capsule]."""
+
+    max_chars: int = Field(2_000, ge=200)
+    """Characters of a brief."""
+    days: float = Field(14.0, gt=0)
+    """Age in days up to which an entry is recent."""
+    recent: int = Field(8, gt=0, le=100)
+    """Recent entries beside what the dossier says."""
+    associated: int = Field(5, ge=0, le=100)
+    """Entries that come up together with them."""
+
+
 class Settings(_Group):
     """All settings. A group may be given as a dictionary of what differs from the defaults."""
 
     storage: StorageSettings = Field(default_factory=StorageSettings)
     ingestion: IngestionSettings = Field(default_factory=IngestionSettings)
     decay: DecaySettings = Field(default_factory=DecaySettings)
+    use: UseSettings = Field(default_factory=UseSettings)
+    gate: GateSettings = Field(default_factory=GateSettings)
+    facts: FactSettings = Field(default_factory=FactSettings)
     affect: AffectSettings = Field(default_factory=AffectSettings)
     recall: RecallSettings = Field(default_factory=RecallSettings)
     whisper: WhisperSettings = Field(default_factory=WhisperSettings)
+    associations: AssociationSettings = Field(default_factory=AssociationSettings)
+    consolidation: ConsolidationSettings = Field(default_factory=ConsolidationSettings)
     compaction: CompactionSettings = Field(default_factory=CompactionSettings)
+    dossier: DossierSettings = Field(default_factory=DossierSettings)
+    capsule: CapsuleSettings = Field(default_factory=CapsuleSettings)
+    brief: BriefSettings = Field(default_factory=BriefSettings)

@@ -30,8 +30,7 @@ from langgraph_tidal.filters import check, equalities, holds
 from langgraph_tidal.namespaces import ROOT, Namespace, from_scope, matches, to_label, to_scope
 from tidal_plugins import Affect, Entry, InvalidInput, TidalMemory, Tier
 from tidal_plugins.ingestion.clean import clean, mapping
-from tidal_plugins.ingestion.writer import derive_id
-from tidal_plugins.model.entry import Scope
+from tidal_plugins.model.entry import Scope, derive_id
 from tidal_plugins.retrieval.query import MAX_CHARS, understand
 from tidal_plugins.storage.base import Record, Where
 

@@ -10,7 +10,7 @@ import pytest
 
 from tidal_plugins import Affect, Exchange, HashingEmbedder, Message, TidalMemory, ToolCall
 from tidal_plugins.ingestion.episodes import from_entry, summary, to_entry
-from tidal_plugins.ingestion.writer import derive_id
+from tidal_plugins.model.entry import derive_id
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.testing import HERE, NOON, FrozenClock
 

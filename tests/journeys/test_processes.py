@@ -2,53 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.journeys.conftest import ENVIRONMENT, Order
 from tidal_plugins import HashingEmbedder, TidalMemory
 from tidal_plugins.storage.base import Where
 from tidal_plugins.storage.sqlite import SQLiteStorage
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")]
 
-WORKER = Path(__file__).with_name("worker.py")
-ROOT = Path(__file__).parents[2]
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 SCOPE = ("default",)
 KILLS = 50
-
-Order = Callable[..., list[list[str]]]
-
-
-@pytest.fixture(scope="module")
-def order() -> Iterator[Order]:
-    """Runs tasks ``(task, path, name)`` at once, each in a process of its own; ``after`` seconds they are killed.
-
-    The seconds count from the start, or from when the memories are ``opened``.
-    """
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen([sys.executable, WORKER], **pipes, text=True, env=ENVIRONMENT) as process:
-        assert process.stdin
-        assert process.stdout
-
-        def order(*tasks: tuple[str, str, str], after: float | None = None, opened: bool = False) -> list[list[str]]:
-            assert process.stdin
-            assert process.stdout
-            print(json.dumps({"tasks": tasks, "after": after, "opened": opened}), file=process.stdin, flush=True)
-            said: list[list[str]] = json.loads(process.stdout.readline())
-            assert not [line for lines in said for line in lines if line.startswith("failed")]
-            return said
-
-        yield order
-        process.stdin.close()
 
 
 def open_memory(path: Path) -> TidalMemory:

@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable
 
+from tests.journeys.life import Life
 from tidal_plugins import Exchange, HashingEmbedder, LexiconEmotion, Message, Note, Settings, TidalMemory, ToolCall
 
 Acknowledge = Callable[[str], None]
@@ -41,6 +42,14 @@ def record_some(memory: TidalMemory, name: str, acknowledge: Acknowledge) -> Non
 def import_all(memory: TidalMemory, name: str, acknowledge: Acknowledge) -> None:
     memory.remember(notes(), progress=lambda done, of: acknowledge(f"notes {done}"))
     memory.record_many(turns(), progress=lambda done, of: acknowledge(f"turns {done}"))
+
+
+def live(memory: TidalMemory, name: str, acknowledge: Acknowledge) -> None:
+    """On from the last day that left a trace: what was done of it is not done twice."""
+    with Life(memory.path, turns=60, regulars=3, batch=8) as life:
+        for day in range(life.last_day(), 321, 8):
+            life.live(day)
+        acknowledge(f"day {life.last_day()}")
 
 
 def notes() -> list[Note]:

@@ -294,7 +294,8 @@ def test_what_says_nearly_the_same_is_news(memory: TidalMemory, said: str) -> No
 
 
 def test_repeats_take_no_place_from_what_is_news(memory: TidalMemory) -> None:
-    again = {memory.remember(text).id for text in ("jazz piano lessons", "Jazz Piano Lessons", "jazz  piano\nlessons")}
+    texts = {"kb": "jazz piano lessons", "skill": "Jazz Piano Lessons", "fact": "jazz  piano\nlessons"}
+    again = {memory.remember(text, kind=kind).id for kind, text in texts.items()}
     news = {memory.remember(f"jazz piano lessons on {day}").id for day in ("monday", "friday", "sunday")}
     whispered = memory.whisper("jazz piano lessons")
     assert set(whispered.ids) == news

@@ -1,6 +1,7 @@
 """The SQLite engine: the contract, and what is its own: files, processes, faults."""
 
 import gc
+import itertools
 import json
 import os
 import random
@@ -30,10 +31,10 @@ from tidal_plugins.errors import (
     StorageError,
     TidalError,
 )
-from tidal_plugins.storage.base import Passage, Record, Storage, Where
+from tidal_plugins.storage.base import ALL_LINKS, Line, Passage, Record, Storage, Where, WhereLinks
 from tidal_plugins.storage.sqlite import SQLiteStorage
 from tidal_plugins.storage.vectors import unit_vector
-from tidal_plugins.testing import ALL, FULL, HERE, StoreContract, entry, ids, record
+from tidal_plugins.testing import ALL, FULL, HERE, NOON, StoreContract, entry, ids, link, record
 
 WORKER = Path(__file__).with_name("worker.py")
 
@@ -343,11 +344,55 @@ def test_a_changed_vector_is_told(store: SQLiteStorage, path: Path, damage: str)
         store.nearest(HERE, vector_of("q"), 5, ALL)
 
 
+def test_a_node_with_thousands_of_links_costs_no_more_than_one_with_fifty(store: SQLiteStorage) -> None:
+    other_hub = [link(f"o{i}", "small", f"n{i}", weight=i) for i in range(50)]
+    store.put_links(HERE, [link(str(i), *random.Random(i).sample(["hub", f"n{i}"], 2), weight=i) for i in range(5000)])
+    store.put_links(HERE, other_hub)
+    small, hub = (
+        _effort(store, lambda node=node: store.frontier(HERE, [node], ["kind"], each=20)) for node in ("small", "hub")
+    )
+    assert hub < 2 * small
+
+
+def test_what_is_looked_up_by_id_or_end_is_not_searched_for_among_all_links(store: SQLiteStorage) -> None:
+    uses: list[Callable[[], Any]] = [
+        lambda: store.links(HERE, WhereLinks(ids=["1", "2"], kinds=["kind"], lasting_at=NOON)),
+        lambda: store.links(HERE, WhereLinks(ends=["n1", "n2"], kinds=["kind"], known_at=NOON)),
+        lambda: store.links(HERE, WhereLinks(sources=["n1"], kinds=["kind"])),
+        lambda: store.links(HERE, WhereLinks(kinds=["kind"], lasting_at=NOON), strongest_first=True, limit=3),
+        lambda: store.erase_links(HERE, WhereLinks(kinds=["kind"], expired_at=NOON)),
+        lambda: store.erase_links(HERE, WhereLinks(ends=["none"])),
+        lambda: store.read_log(HERE, "log", keys=["1"]),
+        lambda: store.read_log(HERE, "log", newest_first=True, limit=3),
+        lambda: store.erase_log(HERE, "log", ["none"]),
+    ]
+    efforts = []
+    for size in (range(100), range(100, 5000)):
+        store.put_links(HERE, [link(str(i), f"n{i}", f"n{i + 1}", weight=i) for i in size])
+        store.append_log(HERE, "log", [Line(str(i), NOON, i) for i in size])
+        efforts.append([_effort(store, use) for use in uses])
+    for number, (few, many) in enumerate(zip(*efforts, strict=True)):
+        assert many < 3 * few + 10, number
+
+
+def _effort(store: SQLiteStorage, use: Callable[[], Any]) -> int:
+    """How many hundred steps SQLite's machine takes."""
+    steps = itertools.count()
+    connection = store._db.get()
+    connection.set_progress_handler(lambda: next(steps) < 0, 100)
+    use()
+    connection.set_progress_handler(None)
+    return next(steps)
+
+
 def test_random_damage_gives_typed_errors_only_and_never_a_wrong_entry(path: Path) -> None:
     store = SQLiteStorage(path)
     stored = {str(i): record(str(i), f"text {i} " * 20, vector_of(str(i)), metadata={"i": i}) for i in range(80)}
     store.put(HERE, stored.values())
     store.write_document(HERE, "facts", "key", {"value": list(range(100))})
+    store.write_document(HERE, "facts", "key", 2, keep=1)
+    store.put_links(HERE, [link(str(i), str(i), str(i + 1), weight=i, metadata={"i": i}) for i in range(80)])
+    store.append_log(HERE, "log", [Line(str(i), NOON, {"i": i}) for i in range(80)])
     store.close()
     intact = path.read_bytes()
     told = 0
@@ -379,7 +424,14 @@ def _use_damaged(path: Path, expected: dict[str, Any]) -> int:
         lambda: store.cosines(HERE, list(expected), vector_of("q")) and None,
         lambda: store.matching(HERE, ["text", "3"], 50, ALL) and None,
         lambda: store.documents(HERE, "facts") and None,
+        lambda: store.versions(HERE, "facts", "key") and None,
         lambda: store.write_document(HERE, "facts", "key", 1) and None,
+        lambda: store.links(HERE, ALL_LINKS) and None,
+        lambda: store.frontier(HERE, list(expected), ["kind"], each=9) and None,
+        lambda: store.put_links(HERE, [link("1", "1", "2")]),
+        lambda: store.read_log(HERE, "log", since=NOON) and None,
+        lambda: store.append_log(HERE, "log", [Line("1", NOON, 1)]) and None,
+        lambda: store.trim_log(HERE, "log", 50) and None,
         lambda: store.put(HERE, [record("new", "text new", vector_of("new"))]) and None,
         lambda: store.erase(HERE, ["1", "2", "3"]) and None,
         lambda: store.scrub() and None,
@@ -392,6 +444,42 @@ def _use_damaged(path: Path, expected: dict[str, Any]) -> int:
             errors += 1
     store.close()
     return errors
+
+
+def test_links_lines_and_versions_that_went_leave_no_bytes_behind(store: SQLiteStorage, path: Path) -> None:
+    names = [f"sekret{i:03}q" for i in range(200)]
+    store.put(HERE, [record(name) for name in names])
+    store.put_links(HERE, [link(n, n, "x", metadata={"text": n * 30}) for n in names])
+    store.append_log(HERE, "log", [Line(n, NOON, n * 30) for n in names])
+    for name in names:
+        store.write_document(HERE, "facts", name, name * 30, keep=1)
+        store.write_document(HERE, "facts", name, None, keep=1)
+    store.erase(HERE, names[:150])
+    store.erase_documents(HERE, "facts", names[:150])
+    assert store.scrub()
+    on_disk = b"".join(file.read_bytes() for file in path.parent.iterdir())
+    assert [name for name in names if name.encode() in on_disk] == names[150:]
+
+
+@pytest.mark.parametrize(
+    ("column", "damage"),
+    [
+        ("anchored_at", 2**62),
+        ("expires_at", 2**62),
+        ("recorded_at", -(2**62)),
+        ("metadata", "'{'"),
+        ("metadata", "x'ff'"),
+    ],
+)
+def test_a_changed_link_that_cannot_be_read_is_told(
+    store: SQLiteStorage, path: Path, column: str, damage: object
+) -> None:
+    store.put_links(HERE, [link("1", "a", "b", anchored_at=NOON)])
+    connection = apsw.Connection(str(path))
+    connection.execute(f"UPDATE links SET {column} = CAST({damage} AS {'TEXT' if column == 'metadata' else 'INTEGER'})")
+    connection.close()
+    with pytest.raises(Corrupt):
+        store.links(HERE, ALL_LINKS)
 
 
 @pytest.mark.parametrize("seed", [1, 7, 17])  # here secure_delete alone leaves copies

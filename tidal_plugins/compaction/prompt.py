@@ -45,6 +45,11 @@ Say what came of the episode below, one turn of an agent. It is a synthesis, not
 decided; which tools ran and why, with counts where there were many; critical outputs, values as they stood there; \
 errors, and whether each was resolved; what is different now (files written, bookings made, messages sent); what is \
 still open.""",
+    "dossier": """\
+Bring up to date what is known of the one topic that the sources below share: the state of things now, not their \
+history. Facts with names, numbers and dates as they were said; decisions that stand; what is open. Where sources \
+disagree, say so and which is newer. What was stated earlier stays where nothing newer speaks against it. What has \
+nothing to do with the topic is left out.""",
 }
 _RULES = """\
 Rules:

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tidal_plugins.compaction.turns import History, Turn, marked
 from tidal_plugins.ingestion.forget import COMPACTIONS
-from tidal_plugins.ingestion.writer import derive_id
 from tidal_plugins.model.compaction import RestoredFile
-from tidal_plugins.model.entry import Scope
+from tidal_plugins.model.entry import Scope, derive_id
 from tidal_plugins.model.summary import Statement
 from tidal_plugins.storage.base import Storage
 

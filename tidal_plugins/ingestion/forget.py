@@ -12,7 +12,9 @@ from dataclasses import replace
 from datetime import datetime
 
 from tidal_plugins.errors import StorageError
+from tidal_plugins.graph.facts import forget_facts
 from tidal_plugins.ingestion.episodes import FORGOTTEN_TEXT, from_entry, summary, to_entry
+from tidal_plugins.ingestion.repeats import heirs, succeed
 from tidal_plugins.ingestion.writer import FORGOTTEN, Writer, message_entry_id
 from tidal_plugins.model.clock import to_micros
 from tidal_plugins.model.entry import EPISODE, Entry, Scope
@@ -27,6 +29,13 @@ UNSCRUBBED = "unscrubbed"
 
 COMPACTIONS = "compactions"
 """Collection of rebuilt contexts. They quote the episodes that their ``sources`` name."""
+
+DOSSIERS = "dossiers"
+CAPSULES = "capsules"
+RECURRING = "recurring"
+DERIVED = (COMPACTIONS, DOSSIERS, CAPSULES, RECURRING)
+"""Collections of texts made of others: ``sources`` are the ids of what they and their earlier versions quote, ``entry``
+is that of the entry that makes them findable, where there is one."""
 
 DISTINCT = 4
 """Words with a content from which a text is known again, unless it has digits as secrets do: forgetting one «Run the
@@ -47,12 +56,18 @@ def forget(writer: Writer, scope: Scope, ids: Collection[str], now: datetime) ->
             e.id: to_entry(e) for e in blanked if not any(m.text not in ("", FORGOTTEN_TEXT) for m in e.messages)
         }
         records = writer.records([to_entry(episode) for episode in blanked if episode.id not in doomed])
+        next_ = heirs(writer, scope, doomed.keys())
+        found_instead = writer.records(list(writer.storage.get(scope, next_).values()))
         with writer.storage.transaction():
             if told != _episodes(writer, scope, told) or _doomed(writer, scope, ids).keys() - doomed.keys():
                 continue  # something was recorded into these episodes meanwhile
+            if next_ != heirs(writer, scope, doomed.keys()):
+                continue  # or said again
             if doomed:
                 writer.storage.write_meta(UNSCRUBBED, True)
             _bury(writer, scope, doomed.values(), now)
+            succeed(writer, scope, doomed.keys(), found_instead, now)
+            forget_facts(writer.storage, scope, doomed.values())
             writer.storage.erase(scope, list(doomed))
             for record in records:
                 writer.storage.replace(scope, record)
@@ -114,11 +129,13 @@ def _bury(writer: Writer, scope: Scope, entries: Iterable[Entry], now: datetime)
             writer.storage.write_document(scope, FORGOTTEN, writer.mark(entry.text), stone)
 
 
-def _purge(storage: Storage, scope: Scope, episodes: Collection[str]) -> None:
-    """Empty the texts made of any of these episodes: they are made anew when they are next needed."""
-    for document in storage.documents(scope, COMPACTIONS):
-        if document.value and not set(document.value["sources"]).isdisjoint(episodes):
-            storage.write_document(scope, COMPACTIONS, document.key, None)
+def _purge(storage: Storage, scope: Scope, gone: Collection[str]) -> None:
+    """Empty the texts made of any of these, with their earlier versions: they are made anew when next needed."""
+    for collection in DERIVED:
+        for document in storage.documents(scope, collection):
+            if document.value and not set(document.value["sources"]).isdisjoint(gone):
+                storage.erase(scope, [document.value["entry"]] if "entry" in document.value else [])
+                storage.write_document(scope, collection, document.key, None)
 
 
 def _distinct(text: str) -> bool:

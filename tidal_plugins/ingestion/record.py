@@ -12,13 +12,19 @@ from datetime import datetime, timedelta
 
 from tidal_plugins.affect.state import AffectLoop
 from tidal_plugins.errors import InvalidInput
+from tidal_plugins.graph.conflicts import Said, claimed, flag
+from tidal_plugins.graph.facts import standing
+from tidal_plugins.ingestion.associate import associate
 from tidal_plugins.ingestion.clean import clean, label, labels, mapping
 from tidal_plugins.ingestion.episodes import FORGOTTEN_TEXT, from_entry, summary, to_entry
 from tidal_plugins.ingestion.extract import importance, tags
-from tidal_plugins.ingestion.writer import Progress, Writer, batches, derive_id, message_entry_id, new_tier
+from tidal_plugins.ingestion.gate import admit, tally
+from tidal_plugins.ingestion.repeats import Neighbours, add, neighbours
+from tidal_plugins.ingestion.uses import strengthen
+from tidal_plugins.ingestion.writer import Progress, Writer, batches, message_entry_id, new_tier
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import aware
-from tidal_plugins.model.entry import EPISODE, Entry, Scope
+from tidal_plugins.model.entry import EPISODE, Entry, Scope, derive_id
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Exchange, Message, ToolCall
 from tidal_plugins.model.fence import strip_frames
@@ -41,6 +47,9 @@ class Plan:
     """The episode with only the messages that are new: what its feeling and its entries come from."""
     feelings: tuple[Affect, Affect] = (Affect(), Affect())
     records: dict[str, Record] = field(default_factory=dict)
+    near: Neighbours = field(default_factory=dict)
+    said: list[Said] = field(default_factory=list)
+    """What its entries claim of facts."""
     forgotten: bool = False
 
     @property
@@ -63,7 +72,8 @@ def record(
     Recording a turn again adds the messages that are new and changes nothing else: a retry, a replay or a turn that
     goes on after an interrupt ends as one episode. A turn that was forgotten on
     request stays so: its episode comes back without messages, and nothing is stored. ``blank`` admits a turn in which
-    nobody said or called anything.
+    nobody said or called anything. With an exchange are written what it repeats, which facts it contradicts, how it
+    used what was shown before it, and that all of this came up together.
     """
     checked = [check(writer, exchange, blank=blank) for exchange in exchanges]
     episodes: list[Episode] = []
@@ -80,7 +90,7 @@ def _batch(
     done: dict[str, Episode] = {}
     while True:
         plans = plan(writer, scope, exchanges, now)
-        _prepare(writer, affect, plans.values())
+        _prepare(writer, affect, scope, plans.values())
         with writer.storage.transaction():
             if _overtaken(writer, scope, plans):
                 continue  # plan again on what another process wrote meanwhile
@@ -244,14 +254,17 @@ def _entry(episode: Episode, number: int, message: Message, now: datetime) -> En
     )
 
 
-def _prepare(writer: Writer, affect: AffectLoop, plans: Collection[Plan]) -> None:
-    """Embed and read the feeling of everything that is new, in one go and without a lock."""
+def _prepare(writer: Writer, affect: AffectLoop, scope: Scope, plans: Collection[Plan]) -> None:
+    """Embed everything that is new, read its feeling and what it claims, in one go and without a lock."""
     fresh = [item for item in plans if not item.nothing_new]
     entries = [entry for item in fresh for entry in (to_entry(item.episode), *item.entries)]
     records = {record.entry.id: record for record in writer.records(entries)}
     feelings = affect.estimate([text for item in fresh for text in (item.fresh.query, item.fresh.answer)])
+    near = neighbours(writer, scope, [[records[entry.id] for entry in item.entries] for item in fresh])
+    said = claimed(standing(writer.storage, scope), [e for item in fresh for e in item.entries], writer.extractor)
     for number, item in enumerate(fresh):
-        item.records = records
+        item.records, item.near = records, near
+        item.said = [claim for claim in said if claim[0].episode == item.episode.id]
         item.feelings = (feelings[2 * number], feelings[2 * number + 1])
 
 
@@ -263,14 +276,23 @@ def _store(writer: Writer, affect: AffectLoop, scope: Scope, item: Plan, now: da
     felt = affect.advance(scope, *item.feelings, lengths, min(episode.occurred_at, now), now)
     strongest = max((felt, *item.feelings), key=lambda affect: affect.intensity)
     tier = new_tier(strongest, now, settings.decay, settings.affect.threshold)
-    entries = [replace(entry, affect=felt, tier=tier) for entry in item.entries]
+    entries = [
+        admit(replace(entry, affect=felt, tier=tier), strongest.intensity, item.near.get(entry.id), now, settings.gate)
+        for entry in item.entries
+    ]
     row = replace(item.records[episode.id], entry=to_entry(episode))
     if item.known is None:
         writer.storage.put(scope, [row])
     else:
         writer.storage.replace(scope, row)
-    writer.storage.put(scope, [replace(item.records[entry.id], entry=entry) for entry in entries])
-    return episode
+    again = add(writer, scope, [replace(item.records[entry.id], entry=entry) for entry in entries], item.near, now)
+    new = [entry for entry in entries if entry.id not in again]
+    tally(writer.storage, scope, new)
+    seen = strengthen(writer, scope, item.known, episode, now)
+    associate(writer, scope, item.known, episode, seen, now)
+    if item.said:
+        flag(writer.storage, scope, standing(writer.storage, scope), item.said)
+    return replace(episode, admissions={entry.id: entry.admission for entry in new if entry.admission})
 
 
 def _next_turn(writer: Writer, scope: Scope, session: str | None) -> int:

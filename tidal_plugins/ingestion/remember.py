@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from tidal_plugins.errors import Forgotten, InvalidInput
+from tidal_plugins.graph.conflicts import claimed, flag
+from tidal_plugins.graph.facts import standing
 from tidal_plugins.ingestion.clean import bounded, clean, label, labels, mapping
 from tidal_plugins.ingestion.extract import importance, tags
-from tidal_plugins.ingestion.writer import Progress, Writer, batches, derive_id, new_tier
+from tidal_plugins.ingestion.gate import admit, tally
+from tidal_plugins.ingestion.repeats import Neighbours, add, neighbours
+from tidal_plugins.ingestion.writer import DECAYING, Progress, Writer, batches, new_tier
 from tidal_plugins.model.clock import aware
-from tidal_plugins.model.entry import KINDS, Entry, Scope
+from tidal_plugins.model.entry import KINDS, Entry, Scope, derive_id
 from tidal_plugins.model.fence import strip_frames
 from tidal_plugins.model.note import Note
+from tidal_plugins.storage.base import Record
 
 CHANNEL = "import"
 
@@ -24,7 +30,8 @@ def remember(
     """Store notes in batches, each in one transaction, and return their entries in order.
 
     A note remembered before (same kind, source, session, time and text) is returned as it stands, so a bulk that was
-    cut off can simply be run again. Nothing is written when any note is invalid or was forgotten.
+    cut off can simply be run again; what repeats another note word for word strengthens that one and is got by its id.
+    Nothing is written when any note is invalid or was forgotten.
     """
     entries = [to_entry(writer, scope, note, now) for note in notes]
     _refuse_forgotten(writer, scope, entries)
@@ -34,14 +41,26 @@ def remember(
         batch = {entry.id: entry for entry in chunk if entry.id not in stored}
         known = writer.storage.get(scope, list(batch))
         records = writer.records([entry for id_, entry in batch.items() if id_ not in known])
+        near = neighbours(writer, scope, [[record] for record in records])
+        records = [_gated(writer, record, near, now) for record in records]
+        new = {record.entry.id: record.entry for record in records}
+        said = claimed(standing(writer.storage, scope), list(new.values()), writer.extractor)
         with writer.storage.transaction():
             _refuse_forgotten(writer, scope, chunk)  # again: it may have happened while we embedded
-            writer.storage.put(scope, records)
-        stored |= batch | known
+            again = add(writer, scope, records, near, now)
+            tally(writer.storage, scope, [entry for entry in new.values() if entry.id not in again])
+            if said:
+                flag(writer.storage, scope, standing(writer.storage, scope), said)
+        stored |= new | known
         done += len(chunk)
         if progress:
             progress(done, len(entries))
     return [stored[entry.id] for entry in entries]
+
+
+def _gated(writer: Writer, record: Record, near: Neighbours, now: datetime) -> Record:
+    entry = record.entry
+    return replace(record, entry=admit(entry, 0.0, near.get(entry.id), now, writer.settings.gate))
 
 
 def _refuse_forgotten(writer: Writer, scope: Scope, entries: Sequence[Entry]) -> None:
@@ -78,7 +97,7 @@ def to_entry(writer: Writer, scope: Scope, note: Note, now: datetime) -> Entry:
         scope=scope,
         occurred_at=occurred_at,
         recorded_at=now,
-        tier=new_tier(None, now, settings.decay, settings.affect.threshold) if note.kind == "conversation" else None,
+        tier=new_tier(None, now, settings.decay, settings.affect.threshold) if note.kind == DECAYING else None,
         session=session,
         speaker=speaker,
         role=role,

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeVar
 
 from tidal_plugins.ingestion.split import split
 from tidal_plugins.model.affect import Affect
-from tidal_plugins.model.entry import EPISODE, Entry, Scope, Tier
+from tidal_plugins.model.entry import EPISODE, Entry, Scope, Tier, derive_id
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Message
-from tidal_plugins.scoring.decay import half_life, hours_until
+from tidal_plugins.protocols import Extractor
+from tidal_plugins.scoring.decay import half_life, hours_until, reinforce, remaining
 from tidal_plugins.scoring.text import normal, terms
 from tidal_plugins.settings import DecaySettings, IngestionSettings, Settings
 from tidal_plugins.storage.base import Passage, Record, Storage
@@ -25,8 +25,11 @@ if TYPE_CHECKING:
 FORGOTTEN = "forgotten"
 """Collection of tombstones: by id, and by a keyed hash of the text."""
 
-_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # no i, l, o, u: read aloud without mistakes
-_ID_LENGTH = 13  # of 5 bits each
+DECAYING = "conversation"
+"""The kind of entries that decay."""
+
+UNFADING = 1e9
+"""Half-life in hours of what does not."""
 
 MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
@@ -48,6 +51,8 @@ class Writer:
     settings: Settings
     key: bytes
     """The store's own secret for hashes of forgotten texts."""
+    extractor: Extractor | None = None
+    """Reads what texts say of facts; rules where there is none."""
 
     def records(self, entries: Sequence[Entry]) -> list[Record]:
         """Split and embed entries, all texts in one batch. Takes no lock."""
@@ -97,13 +102,6 @@ def _month(entry: Entry) -> list[str]:
     return [MONTHS[time.month - 1], str(time.year)] if entry.kind == "conversation" else []
 
 
-def derive_id(scope: Scope, *parts: object) -> str:
-    """Return the id that ``parts`` have in ``scope``: 13 characters, 65 bits, the same on every retry."""
-    digest = blake2b(json.dumps([scope, parts], default=str).encode(), digest_size=9).digest()
-    number = int.from_bytes(digest)
-    return "".join(_ALPHABET[number >> 5 * place & 31] for place in range(_ID_LENGTH))
-
-
 def batches(items: Sequence[T], length: Callable[[T], int], limits: IngestionSettings) -> Iterator[Sequence[T]]:
     """Cut ``items`` into batches of bounded number and length in characters, at least one item each."""
     batch: list[T] = []
@@ -125,14 +123,45 @@ def message_entry_id(episode: Episode, message: Message) -> str:
 
 def new_tier(affect: Affect | None, now: datetime, decay: DecaySettings, threshold: float) -> Tier:
     """The tier of an entry just stored: weight 1, anchored now [Tidal §2.4]."""
-    intensity = affect.intensity if affect else 0.0
-    life = half_life(
-        used=False,
-        intensity=intensity,
+    return _warm(1.0, _life(affect, decay, threshold, used=False), now, decay)
+
+
+def unfading(now: datetime) -> Tier:
+    """The tier of an entry that does not decay, but may expire."""
+    return Tier(1.0, now, UNFADING)
+
+
+def reinforced(entry: Entry, amount: float, now: datetime, settings: Settings, *, used: bool) -> Tier | None:
+    """The tier of an entry that was used or surfaced: warm again, however cold it was, and ``amount`` heavier.
+
+    Use lengthens the half-life for good and lifts the expiry that the gate set [Tidal §2.4]. What does not decay keeps
+    its weight; ``None`` where there is no tier to set.
+    """
+    tier, decay = entry.tier, settings.decay
+    if tier is None:
+        return None
+    expires_at = None if used else tier.expires_at
+    if entry.kind != DECAYING:
+        return replace(tier, expires_at=expires_at)
+    life = _life(entry.affect, decay, settings.affect.threshold, used=used)
+    if tier.cold_at is None or max(now, tier.anchored_at) < tier.cold_at:  # what it had while warm ends with that
+        life = max(life, tier.half_life)
+    weight = reinforce(remaining(tier, now, cold=decay.cold), amount, settings.use.cap)
+    at = max(now, tier.anchored_at)  # a clock that went back for a while must not age it
+    return replace(_warm(weight, life, at, decay), expires_at=expires_at)
+
+
+def _life(affect: Affect | None, decay: DecaySettings, threshold: float, *, used: bool) -> float:
+    return half_life(
+        used=used,
+        intensity=affect.intensity if affect else 0.0,
         warm=decay.warm,
         accessed=decay.accessed,
         emotional=decay.emotional,
         threshold=threshold,
     )
-    cold_at = now + timedelta(hours=hours_until(1.0, decay.floor, life))
-    return Tier(1.0, now, life, cold_at, cold_at + timedelta(hours=hours_until(1.0, decay.floor, decay.cold)))
+
+
+def _warm(weight: float, life: float, now: datetime, decay: DecaySettings) -> Tier:
+    cold_at = now + timedelta(hours=hours_until(weight, decay.floor, life))
+    return Tier(weight, now, life, cold_at, cold_at + timedelta(hours=hours_until(1.0, decay.floor, decay.cold)))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from hashlib import blake2b
 from typing import Any
 
 from tidal_plugins.errors import InvalidInput, InvalidScope
+from tidal_plugins.model.admission import Admission
 from tidal_plugins.model.affect import Affect
 
 Scope = tuple[str, ...]
@@ -17,13 +20,17 @@ KINDS = ("conversation", "skill", "kb", "fact", "dossier")
 
 EPISODE = "episode"
 
+_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # no i, l, o, u: read aloud without mistakes
+_ID_LENGTH = 13  # of 5 bits each
+
 
 @dataclass(frozen=True, slots=True)
 class Tier:
     """How strong an entry is, and when that changes by itself [Tidal §2.4].
 
     Weight at time t is ``weight · 2^(−(t − anchored_at) / half_life)``. It turns cold at ``cold_at`` and is archived
-    at ``archived_at``; ``None`` means never.
+    at ``archived_at``; ``None`` means never. What the write gate found trivial is out of active queries from
+    ``expires_at`` on, unless it is used before [Anamnesis].
     """
 
     weight: float
@@ -31,6 +38,7 @@ class Tier:
     half_life: float
     cold_at: datetime | None = None
     archived_at: datetime | None = None
+    expires_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +47,8 @@ class Entry:
 
     ``occurred_at`` is when it happened, ``recorded_at`` when it was stored: questions about time use the first, decay
     the second. ``channel`` says who wrote it (``user``, ``agent``, ``import`` …) and sets ``trust`` in [0, 1].
-    ``importance`` is in [1, 10]. ``position`` orders entries within their session or episode.
+    ``importance`` is in [1, 10]. ``position`` orders entries within their session or episode. ``admission`` is what
+    the write gate made of it, on what a write returns; it is not stored.
     """
 
     id: str
@@ -63,6 +72,7 @@ class Entry:
     valid_from: datetime | None = None
     valid_until: datetime | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    admission: Admission | None = field(default=None, compare=False)
 
     @property
     def citation(self) -> str:
@@ -75,6 +85,13 @@ def bare_id(citation: str) -> str:
     if not isinstance(citation, str):
         raise InvalidInput(f"an id must be a string, got {citation!r}")
     return citation.strip().strip("[]").removeprefix("ep:").removeprefix("mem:")
+
+
+def derive_id(scope: Scope, *parts: object) -> str:
+    """Return the id that ``parts`` have in ``scope``: 13 characters, 65 bits, the same on every retry."""
+    digest = blake2b(json.dumps([scope, parts], default=str).encode(), digest_size=9).digest()
+    number = int.from_bytes(digest)
+    return "".join(_ALPHABET[number >> 5 * place & 31] for place in range(_ID_LENGTH))
 
 
 def check_scope(scope: object) -> Scope:

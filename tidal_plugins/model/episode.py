@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from tidal_plugins.model.admission import Admission
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.exchange import Message, ToolCall
 
@@ -16,7 +17,8 @@ class Episode:
     """One interaction turn: every message in order, with a summary and its place in the session.
 
     ``entries`` are the ids of the entries that make the turn's texts findable; ``surfaced`` the ids of what recall
-    had shown before the turn.
+    had shown before the turn. ``admissions`` are what the write gate made of new entries, by id, on what ``record``
+    returns; they are not stored.
     """
 
     id: str
@@ -30,6 +32,7 @@ class Episode:
     entries: tuple[str, ...] = ()
     surfaced: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    admissions: Mapping[str, Admission] = field(default_factory=dict, compare=False)
 
     @property
     def citation(self) -> str:

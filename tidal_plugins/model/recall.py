@@ -18,7 +18,8 @@ class Explanation:
     Ranks count from 1 in each channel and are ``None`` where the channel did not find the entry. ``keyword_score``
     is BM25, ``keyword_strength`` the same made comparable across queries, ``cosine`` that of the best passage,
     ``fused`` what both give together, ``relevance`` where that stands against the best of this recall, in [0, 1].
-    ``factors`` are what relevance was multiplied by or what was added.
+    ``factors`` are what relevance was multiplied by or what was added. What associations brought up has a ``path``,
+    from a hit to the entry itself, and the ``activation`` in (0, 1) that arrived on it; no channel ranked it.
     """
 
     keyword_rank: int | None
@@ -30,8 +31,13 @@ class Explanation:
     relevance: float
     factors: Mapping[str, float] = field(default_factory=dict)
     profile: str = "balanced"
+    activation: float = 0.0
+    path: tuple[str, ...] = ()
 
     def __str__(self) -> str:
+        if self.path:
+            way = " → ".join(self.path)
+            return f"associated with a hit ({way}), activation {self.activation:.2f}, meaning ({self.cosine:.2f})"
         keyword = f"keywords #{self.keyword_rank} ({self.keyword_score:.1f})" if self.keyword_rank else "no keyword"
         vector = f"#{self.vector_rank} " if self.vector_rank else ""
         factors = "".join(f", {name} {value:.2f}" for name, value in self.factors.items())
@@ -67,7 +73,8 @@ class Dropped(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Recall(Sequence[Hit]):
-    """The hits of one recall, best first: a sequence. ``affect`` is the state that shaped the order.
+    """The hits of one recall, best first and then what they are associated with: a sequence. ``affect`` is the state
+    that shaped the order.
 
     ``words`` are the query's words that the keyword channel looked for, without the names of those who speak.
     ``degraded`` names channels that could not answer in time.

@@ -9,12 +9,11 @@ from datetime import datetime
 from typing import NamedTuple
 
 from tidal_plugins.model.affect import Affect
-from tidal_plugins.model.clock import hours_between
 from tidal_plugins.model.entry import Tier
 from tidal_plugins.model.recall import Explanation
 from tidal_plugins.retrieval.query import Query
 from tidal_plugins.scoring.affect import alpha, blend, emotion_similarity
-from tidal_plugins.scoring.decay import strength, weight
+from tidal_plugins.scoring.decay import remaining, strength
 from tidal_plugins.scoring.fusion import (
     importance_factor,
     keyword_strength,
@@ -242,7 +241,5 @@ def feeling_share(context: Context, *, gradual: bool) -> float:
 
 
 def current_weight(tier: Tier, context: Context) -> float:
-    """The weight that decay has left: cold entries count from a new anchor with weight 1 [Tidal §2.4]."""
-    if tier.cold_at and context.now >= tier.cold_at:
-        return weight(1.0, hours_between(tier.cold_at, context.now), context.settings.decay.cold)
-    return weight(tier.weight, hours_between(tier.anchored_at, context.now), tier.half_life)
+    """The weight that decay has left of an entry [Tidal §2.4]."""
+    return remaining(tier, context.now, cold=context.settings.decay.cold)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from tidal_plugins.errors import Corrupt, QueryTimeout
+from tidal_plugins.graph.web import AssociationWeb
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.model.recall import Dropped, Hit, Recall
 from tidal_plugins.retrieval.bar import below_bar, worth_a_word
+from tidal_plugins.retrieval.expansion import REACHED, Neighbourhood
 from tidal_plugins.retrieval.query import Query, understand
 from tidal_plugins.retrieval.rank import Candidate, Context, Found, Ranked, rank, shortlist
 from tidal_plugins.scoring.text import normal
@@ -55,11 +57,13 @@ class Recaller:
         limit: int,
         profile: str,
         unasked: bool = False,
+        associative: bool = False,
         vector: NDArray[np.float32] | None = None,
     ) -> Recall:
         """Return the ``limit`` entries that rank highest for ``text``, and why the other candidates fell out.
 
-        ``unasked``: only what clears the bar of automatic recall. ``vector``: that of ``text``, where it is known.
+        ``unasked``: only what clears the bar of automatic recall. ``associative``: what comes up together with those
+        is appended, beyond the limit. ``vector``: that of ``text``, where it is known.
         """
         query = understand(text, self.storage.speakers(scope))
         if unasked and not worth_a_word(query, self.settings.whisper):
@@ -73,19 +77,45 @@ class Recaller:
             near, far = shortlist(found, context, profile, max(4 * limit, self.settings.recall.shortlist))
             ranked, below = self._over_bar(rank(self._sketched(scope, near, damaged), context, profile), unasked)
             most = limit + REPEATS if unasked else limit
-            entries = _intact(lambda ids: self.storage.get(scope, ids), [item.id for item in ranked], damaged, most)
-        said = normal(text)
-        again = {id_ for id_, entry in entries.items() if unasked and normal(entry.text) == said}
-        kept = [item for item in ranked if item.id not in damaged | again]
-        dropped = [
-            *(Dropped(item.id, "trim", f"score {item.score:.3f} at place {n}") for n, item in enumerate(kept, 1)),
-        ][limit:]
+            entries = intact(lambda ids: self.storage.get(scope, ids), [item.id for item in ranked], damaged, most)
+            said = normal(text)
+            again = {id_ for id_, entry in entries.items() if unasked and normal(entry.text) == said}
+            kept = [item for item in ranked if item.id not in damaged | again]
+            hits = [_hit(item, entries[item.id], profile) for item in kept[:limit]]
+            around = self._around(scope, hits, vector, where, now, damaged) if associative else Neighbourhood()
+        trimmed = [(n, item) for n, item in enumerate(kept, 1) if n > limit and item.id not in damaged]
+        dropped = [Dropped(item.id, "trim", f"score {item.score:.3f} at place {n}") for n, item in trimmed]
         dropped += below
         dropped += (Dropped(id_, "bar", "says word for word what the turn says") for id_ in again)
         dropped += (Dropped(item.id, "shortlist", "too far down in both channels together") for item in far)
         dropped += (Dropped(id_, "checksum", "the stored row is damaged") for id_ in sorted(damaged))
-        hits = tuple(_hit(item, entries[item.id], profile) for item in kept[:limit])
-        return Recall(text, query.terms, hits, tuple(dropped), affect, profile, now, degraded)
+        most = self.settings.recall.associated
+        hits, dropped = around.hits(hits, profile, most), around.dropped(dropped, most)
+        return Recall(text, query.terms, tuple(hits), tuple(dropped), affect, profile, now, degraded)
+
+    def _around(
+        self,
+        scope: Scope,
+        hits: Sequence[Hit],
+        vector: NDArray[np.float32],
+        where: Where,
+        now: datetime,
+        damaged: set[str],
+    ) -> Neighbourhood:
+        """What comes up together with hits, through the same filter."""
+
+        def read(ids: Sequence[str]) -> dict[str, Entry]:
+            return {entry.id: entry for entry in self.storage.find(scope, replace(where, ids=ids))}
+
+        web = AssociationWeb(self.storage, self.settings.associations)
+        most = REACHED * self.settings.recall.associated
+        reached = web.spread(scope, [hit.id for hit in hits], now, limit=most)
+        entries = intact(read, [item.id for item in reached], damaged)
+        try:
+            nearness = self.storage.cosines(scope, list(entries), vector)
+        except Corrupt:  # logged when the vectors were searched
+            nearness = {}
+        return Neighbourhood([item for item in reached if item.id not in damaged], entries, nearness)
 
     def _over_bar(self, ranked: list[Ranked], unasked: bool) -> tuple[list[Ranked], list[Dropped]]:
         if not unasked:
@@ -121,11 +151,11 @@ class Recaller:
         return found, tuple(degraded)
 
     def _sketched(self, scope: Scope, found: Sequence[Found], damaged: set[str]) -> list[Candidate]:
-        sketches = _intact(lambda ids: self.storage.sketch(scope, ids), [item.id for item in found], damaged)
+        sketches = intact(lambda ids: self.storage.sketch(scope, ids), [item.id for item in found], damaged)
         return [Candidate(sketches[item.id], *item[1:]) for item in found if item.id in sketches]
 
 
-def _intact(
+def intact(
     read: Callable[[Sequence[str]], dict[str, T]], ids: Sequence[str], damaged: set[str], limit: int | None = None
 ) -> dict[str, T]:
     """Read the first ``limit`` of ``ids`` that can be read; those whose rows are damaged are added to ``damaged``."""

@@ -4,6 +4,10 @@ Weights are at least 0 and dimensionless (1 is a new entry's); times and half-li
 """
 
 import math
+from datetime import datetime
+
+from tidal_plugins.model.clock import hours_between
+from tidal_plugins.model.entry import Tier
 
 
 def weight(w0: float, hours: float, half_life: float) -> float:
@@ -12,6 +16,16 @@ def weight(w0: float, hours: float, half_life: float) -> float:
     ``half_life`` is above 0. Negative hours (the clock went back) count as 0.
     """
     return w0 * math.exp2(-max(0.0, hours) / half_life)
+
+
+def remaining(tier: Tier, now: datetime, *, cold: float) -> float:
+    """The weight that decay has left of an entry now [Tidal §2.4].
+
+    From when it turned cold it counts from a new anchor with weight 1 and the half-life ``cold``, in hours.
+    """
+    if tier.cold_at and now >= tier.cold_at:
+        return weight(1.0, hours_between(tier.cold_at, now), cold)
+    return weight(tier.weight, hours_between(tier.anchored_at, now), tier.half_life)
 
 
 def half_life(

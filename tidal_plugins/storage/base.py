@@ -1,9 +1,11 @@
 """The storage contract: what an engine must do for the mechanisms above it.
 
-Engines know no feature names. Two shelves are built so far:
+Engines know no feature names. Four shelves serve every mechanism:
 
 * *entries*: the unified index and the episodes, found by id, by filter, by vector and by keywords;
-* *documents*: small JSON values with a version, replaced as a whole.
+* *links*: what joins two nodes, found from either end, the strongest first;
+* *log*: lines under a key, appended in order, cut off at the old end;
+* *documents*: small JSON values with a version, replaced as a whole, as many earlier versions kept as asked.
 
 Every call names its scope and never returns anything of another one. Writes belong inside
 :meth:`Storage.transaction`, which makes one logical write one transaction; several reads that must agree belong inside
@@ -22,6 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.entry import Entry, Scope, Tier
+from tidal_plugins.model.link import Link
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,10 +58,12 @@ class Where:
     """A filter over entries. ``None`` leaves a field unfiltered; an empty collection matches nothing.
 
     ``since`` (inclusive) and ``until`` (exclusive) are event times. ``tags`` asks for any of them, ``metadata`` for
-    equality of every item. ``active_at`` leaves out what is not valid or archived at that time, ``exclude``
-    the entries and episodes with these ids.
+    equality of every item. ``active_at`` leaves out what is not valid at that time and, without ``include_archived``,
+    what is archived or has expired by then; ``exclude`` the entries and episodes with these ids. ``cooled_by`` asks for
+    those that have turned cold by then and whose tier is stored as it was before.
     """
 
+    ids: Collection[str] | None = None
     kinds: Collection[str] | None = None
     sessions: Collection[str] | None = None
     episodes: Collection[str] | None = None
@@ -71,6 +76,7 @@ class Where:
     active_at: datetime | None = None
     include_archived: bool = False
     exclude: Collection[str] = ()
+    cooled_by: datetime | None = None
 
 
 class Match(NamedTuple):
@@ -105,6 +111,51 @@ class Corpus:
 
     passages: int
     mean_words: float
+
+
+@dataclass(frozen=True, slots=True)
+class WhereLinks:
+    """A filter over links. ``None`` leaves a field unfiltered; an empty collection matches nothing.
+
+    ``ends`` asks for either end among them, ``sources`` and ``targets`` for one. ``valid_at`` is when it was true,
+    ``known_at`` when it was believed. ``lasting_at`` leaves out what has expired by then, ``expired_at`` all else.
+    """
+
+    ids: Collection[str] | None = None
+    kinds: Collection[str] | None = None
+    ends: Collection[str] | None = None
+    sources: Collection[str] | None = None
+    targets: Collection[str] | None = None
+    metadata: Mapping[str, str | int | float | bool | None] = field(default_factory=dict)
+    valid_at: datetime | None = None
+    known_at: datetime | None = None
+    lasting_at: datetime | None = None
+    expired_at: datetime | None = None
+
+
+ALL_LINKS = WhereLinks()
+
+
+class Step(NamedTuple):
+    """A link as a walk sees it: from ``node`` to the ``other`` end, ``forward`` where ``node`` is its source."""
+
+    node: str
+    other: str
+    forward: bool
+    link: str
+    kind: str
+    weight: float
+    anchored_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a log: a JSON value under a key. ``seq`` orders the lines; the log sets it."""
+
+    key: str
+    at: datetime
+    value: Any
+    seq: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +211,8 @@ class Storage(ABC):
 
     @abstractmethod
     def erase(self, scope: Scope, ids: Collection[str]) -> int:
-        """Remove entries from every index; return how many there were."""
+        """Remove entries from every index, with the links that end at them and the log's lines under their ids;
+        return how many entries there were."""
 
     @abstractmethod
     def scrub(self) -> bool:
@@ -176,6 +228,10 @@ class Storage(ABC):
     @abstractmethod
     def count(self, scope: Scope, where: Where) -> int:
         """Return how many entries a filter lets through."""
+
+    @abstractmethod
+    def volume(self, scope: Scope, where: Where) -> int:
+        """Return how many characters the texts of those entries have together."""
 
     @abstractmethod
     def scopes(self, prefix: Scope, where: Where) -> list[Scope]:
@@ -199,6 +255,62 @@ class Storage(ABC):
     def cosines(self, scope: Scope, ids: Collection[str], vector: NDArray[np.float32]) -> dict[str, Match]:
         """Return the best cosine of each entry that has a vector."""
 
+    # links
+
+    @abstractmethod
+    def put_links(self, scope: Scope, links: Iterable[Link]) -> None:
+        """Store links, each in place of the one of the same id."""
+
+    @abstractmethod
+    def links(
+        self, scope: Scope, where: WhereLinks, *, limit: int | None = None, strongest_first: bool = False
+    ) -> list[Link]:
+        """List links in the order in which they were first stored, or those that last longest first, then the
+        heaviest."""
+
+    @abstractmethod
+    def frontier(
+        self, scope: Scope, nodes: Collection[str], kinds: Collection[str], *, each: int, where: WhereLinks = ALL_LINKS
+    ) -> list[Step]:
+        """Return the ``each`` strongest links of every kind at either end of every node, in one query.
+
+        They come by node, in the order given; what lasts longest first, then the heaviest. A link between two of the
+        nodes is two steps, one from each; a link from a node to itself is one.
+        """
+
+    @abstractmethod
+    def erase_links(self, scope: Scope, where: WhereLinks) -> int:
+        """Remove the links that a filter lets through; return how many there were."""
+
+    # log
+
+    @abstractmethod
+    def append_log(self, scope: Scope, log: str, lines: Iterable[Line]) -> list[int]:
+        """Append lines and return their ``seq``: above every earlier one of this log, with gaps, never used again."""
+
+    @abstractmethod
+    def read_log(
+        self,
+        scope: Scope,
+        log: str,
+        *,
+        keys: Collection[str] | None = None,
+        since: datetime | None = None,
+        after: int = 0,
+        limit: int | None = None,
+        newest_first: bool = False,
+    ) -> list[Line]:
+        """List lines in the order in which they were appended: those under ``keys``, at ``since`` or later, whose
+        ``seq`` is above ``after``."""
+
+    @abstractmethod
+    def trim_log(self, scope: Scope, log: str, keep: int) -> int:
+        """Remove all but the last ``keep`` lines; return how many went."""
+
+    @abstractmethod
+    def erase_log(self, scope: Scope, log: str, keys: Collection[str]) -> int:
+        """Remove the lines under these keys; return how many there were."""
+
     # documents
 
     @abstractmethod
@@ -207,14 +319,22 @@ class Storage(ABC):
 
     @abstractmethod
     def write_document(
-        self, scope: Scope, collection: str, key: str, value: Any, *, expected: int | None = None
+        self, scope: Scope, collection: str, key: str, value: Any, *, expected: int | None = None, keep: int = 0
     ) -> int:
         """Replace a document and return its new version; ``expected`` is the version it must have now (0: none),
-        else ``Conflict``."""
+        else ``Conflict``. Of its earlier versions the last ``keep`` stay readable, none before them."""
 
     @abstractmethod
     def documents(self, scope: Scope, collection: str, keys: Collection[str] | None = None) -> list[Document]:
         """List a collection's documents by key, all or those of ``keys``."""
+
+    @abstractmethod
+    def versions(self, scope: Scope, collection: str, key: str) -> list[Document]:
+        """List a document's versions, the current one first and then those that were kept, newest first."""
+
+    @abstractmethod
+    def erase_documents(self, scope: Scope, collection: str, keys: Collection[str]) -> int:
+        """Remove documents with all their versions; return how many documents there were. Versions begin anew."""
 
     # the store itself
 

@@ -34,7 +34,7 @@ CREATE TABLE entries (
     valence REAL, arousal REAL, emotions TEXT,
     tags TEXT NOT NULL, metadata TEXT NOT NULL,
     checksum BLOB NOT NULL,                 -- over the columns above: they never change in place
-    weight REAL, anchored_at INTEGER, half_life REAL, cold_at INTEGER, archived_at INTEGER,
+    weight REAL, anchored_at INTEGER, half_life REAL, cold_at INTEGER, archived_at INTEGER, expires_at INTEGER,
     UNIQUE (scope, id)
 ) STRICT;
 CREATE INDEX entries_by_time ON entries (scope, kind, occurred_at);
@@ -42,6 +42,7 @@ CREATE INDEX entries_by_session ON entries (scope, session, occurred_at) WHERE s
 CREATE INDEX entries_by_episode ON entries (scope, episode) WHERE episode IS NOT NULL;
 CREATE INDEX entries_by_source ON entries (scope, source) WHERE source IS NOT NULL;
 CREATE INDEX entries_by_speaker ON entries (scope, speaker) WHERE speaker IS NOT NULL;
+CREATE INDEX entries_by_cooling ON entries (scope, cold_at) WHERE anchored_at < cold_at;
 
 CREATE TABLE passages (
     key INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -65,6 +66,34 @@ CREATE VIRTUAL TABLE keywords USING fts5 (
     terms, content = '', contentless_delete = 1, tokenize = 'porter unicode61 remove_diacritics 2'
 );
 
+CREATE TABLE links (
+    key INTEGER PRIMARY KEY,
+    scope INTEGER NOT NULL REFERENCES scopes,
+    id TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    source TEXT NOT NULL, target TEXT NOT NULL,     -- ids of entries, or of anything else
+    weight REAL NOT NULL, anchored_at INTEGER,
+    expires_at INTEGER NOT NULL,            -- the greatest number there is: never
+    valid_from INTEGER, valid_until INTEGER, recorded_at INTEGER NOT NULL, superseded_at INTEGER,
+    metadata TEXT NOT NULL,
+    UNIQUE (scope, id)
+) STRICT;
+-- From either end the strongest come first, read off the index alone, however many a node has.
+CREATE INDEX links_by_source ON links (scope, source, kind, expires_at, weight);
+CREATE INDEX links_by_target ON links (scope, target, kind, expires_at, weight);
+CREATE INDEX links_by_expiry ON links (scope, kind, expires_at, weight);
+
+CREATE TABLE log (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,  -- never used again
+    scope INTEGER NOT NULL REFERENCES scopes,
+    name TEXT NOT NULL,
+    key TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    value TEXT NOT NULL
+) STRICT;
+CREATE INDEX log_by_name ON log (scope, name, seq);
+CREATE INDEX log_by_key ON log (scope, key, name, seq);
+
 CREATE TABLE documents (
     scope INTEGER NOT NULL REFERENCES scopes,
     collection TEXT NOT NULL,
@@ -72,6 +101,15 @@ CREATE TABLE documents (
     value TEXT NOT NULL,
     version INTEGER NOT NULL,
     PRIMARY KEY (scope, collection, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE earlier_documents (
+    scope INTEGER NOT NULL REFERENCES scopes,
+    collection TEXT NOT NULL,
+    key TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (scope, collection, key, version)
 ) STRICT, WITHOUT ROWID;
 """
 

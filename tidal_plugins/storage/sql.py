@@ -1,4 +1,4 @@
-"""What relational engines share: entries as rows, filters as conditions."""
+"""What relational engines share: entries and links as rows, filters as conditions."""
 
 from __future__ import annotations
 
@@ -15,19 +15,27 @@ from tidal_plugins.errors import Corrupt, InvalidInput
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import from_micros, to_micros
 from tidal_plugins.model.entry import Entry, Scope, Tier
-from tidal_plugins.storage.base import Sketch, Where
+from tidal_plugins.model.link import Link
+from tidal_plugins.storage.base import Sketch, Where, WhereLinks
 
 FIXED = (
     "id", "kind", "text", "session", "episode", "position", "speaker", "role", "source", "channel", "trust",
     "importance", "occurred_at", "recorded_at", "valid_from", "valid_until", "valence", "arousal", "emotions", "tags",
     "metadata",
 )  # fmt: skip
-TIER = ("weight", "anchored_at", "half_life", "cold_at", "archived_at")
+TIER = ("weight", "anchored_at", "half_life", "cold_at", "archived_at", "expires_at")
 COLUMNS = (*FIXED, "checksum", *TIER)
+LINK = (
+    "id", "kind", "source", "target", "weight", "anchored_at", "expires_at", "valid_from", "valid_until",
+    "recorded_at", "superseded_at", "metadata",
+)  # fmt: skip
 SKETCH = ("id", "importance", "speaker", "role", "valence", "arousal", "emotions", *TIER)
 
 EACH_ID = "json_each(?) j CROSS JOIN entries e ON e.scope = ? AND e.id = j.value"
 """Entries by id. CROSS JOIN keeps the order of the loops: look each id up, never walk the scope."""
+
+NEVER = 2**63 - 1
+"""Stands for no expiry: greater than any time, so that one comparison and one order serve all links."""
 
 Row = Sequence[Any]
 
@@ -83,7 +91,7 @@ def tier_row(tier: Tier | None) -> tuple[Any, ...]:
     """The values of ``TIER``."""
     if tier is None:
         return (None,) * len(TIER)
-    times = (_micros(tier.cold_at), _micros(tier.archived_at))
+    times = (_micros(tier.cold_at), _micros(tier.archived_at), _micros(tier.expires_at))
     return (_real(tier.weight), to_micros(tier.anchored_at), _real(tier.half_life), *times)
 
 
@@ -136,11 +144,11 @@ def _affect(valence: float | None, arousal: float | None, emotions: str | None) 
 
 
 def _tier(id_: str, row: Row) -> Tier | None:
-    weight, anchored_at, half_life, cold_at, archived_at = row
+    weight, anchored_at, half_life, *times = row
     if weight is None:
         return None
     try:
-        return Tier(weight, _moment(anchored_at), half_life, _time(cold_at), _time(archived_at))
+        return Tier(weight, _moment(anchored_at), half_life, *map(_time, times))
     except (TypeError, OverflowError) as error:
         raise _corrupt(id_) from error
 
@@ -154,6 +162,34 @@ def _corrupt(id_: Any) -> Corrupt:
     return Corrupt(f"entry {id_!r} fails its checksum: the file was damaged; restore it from a backup", id_)
 
 
+def to_link_row(link: Link) -> tuple[Any, ...]:
+    """The values of ``LINK``."""
+    expires_at = NEVER if link.expires_at is None else to_micros(link.expires_at)
+    times = (expires_at, _micros(link.valid_from), _micros(link.valid_until), to_micros(link.recorded_at))
+    ends = (link.id, link.kind, link.source, link.target, _real(link.weight), _micros(link.anchored_at))
+    return (*ends, *times, _micros(link.superseded_at), to_json(dict(link.metadata)))
+
+
+def from_link_row(row: Row) -> Link:
+    """The link whose ``LINK`` are ``row``."""
+    id_, kind, source, target, weight, anchored_at, expires_at, valid_from, valid_until, recorded_at = row[:10]
+    superseded_at, metadata = row[10:]
+    return Link(
+        id=id_,
+        kind=kind,
+        source=source,
+        target=target,
+        weight=weight,
+        anchored_at=time_or_none(anchored_at),
+        expires_at=None if expires_at == NEVER else read_time(expires_at),
+        valid_from=time_or_none(valid_from),
+        valid_until=time_or_none(valid_until),
+        recorded_at=read_time(recorded_at),
+        superseded_at=time_or_none(superseded_at),
+        metadata=from_json(metadata),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Condition:
     """SQL after ``WHERE``, over a table ``e`` of entries, with its parameters in order."""
@@ -162,10 +198,12 @@ class Condition:
     parameters: tuple[Any, ...]
 
 
-# Every wanted item has its equal among the entry's, as in JSON: 1 is 1.0, but neither true nor "1".
+_IN = "IN (SELECT value FROM json_each(?))"
+
+# Every wanted item has its equal among the row's, as in JSON: 1 is 1.0, but neither true nor "1".
 _HOLDS = """NOT EXISTS (
     SELECT 1 FROM json_each(?) q WHERE NOT EXISTS (
-        SELECT 1 FROM json_each(e.metadata) m WHERE m.key = q.key AND m.value IS q.value
+        SELECT 1 FROM json_each({}.metadata) m WHERE m.key = q.key AND m.value IS q.value
         AND replace(m.type, 'real', 'integer') = replace(q.type, 'real', 'integer')
     )
 )"""
@@ -181,27 +219,59 @@ def condition(scope_key: int | None, where: Where) -> Condition:
         )
     if where.exclude:
         excluded = _list(where.exclude)
-        parts.append(("e.id NOT IN (SELECT value FROM json_each(?))", excluded))
-        parts.append(("ifnull(e.episode, '') NOT IN (SELECT value FROM json_each(?))", excluded))
+        parts.append((f"e.id NOT {_IN}", excluded))
+        parts.append((f"ifnull(e.episode, '') NOT {_IN}", excluded))
     if where.since is not None:
         parts.append(("e.occurred_at >= ?", to_micros(where.since)))
     if where.until is not None:
         parts.append(("e.occurred_at < ?", to_micros(where.until)))
+    if where.cooled_by is not None:
+        parts.append(("e.anchored_at < e.cold_at AND e.cold_at <= ?", to_micros(where.cooled_by)))
     if where.metadata:
-        parts.append((_HOLDS, to_json(dict(where.metadata))))
+        parts.append((_HOLDS.format("e"), to_json(dict(where.metadata))))
     sql, parameters = [part for part, _ in parts], [value for _, value in parts]
     if where.active_at is not None:
         now = to_micros(where.active_at)
         sql.append("(e.valid_from IS NULL OR e.valid_from <= ?) AND (e.valid_until IS NULL OR e.valid_until > ?)")
         parameters += [now, now]
         if not where.include_archived:
-            sql.append("(e.archived_at IS NULL OR e.archived_at > ?)")
-            parameters.append(now)
+            sql.append("(e.archived_at IS NULL OR e.archived_at > ?) AND (e.expires_at IS NULL OR e.expires_at > ?)")
+            parameters += [now, now]
     return Condition(" AND ".join(sql) or "TRUE", tuple(parameters))
+
+
+def link_condition(scope_key: int, where: WhereLinks) -> Condition:
+    """Translate a filter in one scope, over a table ``l`` of links."""
+    among = "SELECT key FROM links WHERE scope = ? AND {}"
+    parts: list[tuple[str, tuple[Any, ...]]] = []
+    if where.ids is not None:
+        parts.append((f"l.key IN ({among.format(f'id {_IN}')})", (scope_key, _list(where.ids))))
+    if where.ends is not None:
+        either = f"{among.format(f'source {_IN}')} UNION {among.format(f'target {_IN}')}"
+        parts.append((f"l.key IN ({either})", (scope_key, _list(where.ends)) * 2))
+    # SQLite has no statistics: the unary plus keeps it from walking a whole kind where it could look keys up.
+    link = "+l" if parts else "l"
+    parts.append((f"{link}.scope = ?", (scope_key,)))
+    for column, values in {"kind": where.kinds, "source": where.sources, "target": where.targets}.items():
+        if values is not None and len(values) == 1:  # an index then gives the order too
+            parts.append((f"{link}.{column} = ?", tuple(values)))
+        elif values is not None:
+            parts.append((f"{link}.{column} {_IN}", (_list(values),)))
+    if where.metadata:
+        parts.append((_HOLDS.format("l"), (to_json(dict(where.metadata)),)))
+    times = {
+        "ifnull(l.valid_from <= ?, TRUE) AND ifnull(l.valid_until > ?, TRUE)": where.valid_at,
+        "l.recorded_at <= ? AND ifnull(l.superseded_at > ?, TRUE)": where.known_at,
+        f"{link}.expires_at > ?": where.lasting_at,
+        f"{link}.expires_at <= ?": where.expired_at,
+    }
+    parts += [(sql, (to_micros(at),) * sql.count("?")) for sql, at in times.items() if at is not None]
+    return Condition(" AND ".join(sql for sql, _ in parts), tuple(value for _, values in parts for value in values))
 
 
 def _members(where: Where) -> Iterable[tuple[str, str]]:
     columns = {
+        "id": where.ids,
         "kind": where.kinds,
         "session": where.sessions,
         "episode": where.episodes,
@@ -210,7 +280,7 @@ def _members(where: Where) -> Iterable[tuple[str, str]]:
     }
     for column, values in columns.items():
         if values is not None:
-            yield f"e.{column} IN (SELECT value FROM json_each(?))", _list(values)
+            yield f"e.{column} {_IN}", _list(values)
 
 
 def _list(values: Collection[str]) -> str:
@@ -225,8 +295,20 @@ def _time(micros: int | None) -> datetime | None:
     return None if micros is None else _moment(micros)
 
 
+def read_time(micros: int) -> datetime:
+    """A stored time, or ``Corrupt`` where it is none."""
+    try:
+        return _moment(micros)
+    except (TypeError, OverflowError) as error:
+        raise Corrupt("a stored time cannot be read: the file was damaged; restore it from a backup") from error
+
+
+def time_or_none(micros: int | None) -> datetime | None:
+    return None if micros is None else read_time(micros)
+
+
 def _real(number: float) -> float:
     """A number that SQL gives back as it was: it stores NaN as NULL and −0.0 as 0."""
     if not isfinite(number):
-        raise InvalidInput(f"an entry's numbers must be finite, got {number}")
+        raise InvalidInput(f"stored numbers must be finite, got {number}")
     return float(number) + 0.0

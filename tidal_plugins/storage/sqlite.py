@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
-from tidal_plugins.errors import Conflict, InvalidScope, NotFound
+from tidal_plugins.errors import InvalidScope, NotFound
 from tidal_plugins.model.entry import Entry, Scope, Tier
-from tidal_plugins.storage.base import Corpus, Document, Match, Passage, Record, Sketch, Storage, Where
+from tidal_plugins.storage.base import Corpus, Match, Passage, Record, Sketch, Where, WhereLinks
 from tidal_plugins.storage.connections import Connections
+from tidal_plugins.storage.documents import DocumentShelf
+from tidal_plugins.storage.links import LinkShelf
+from tidal_plugins.storage.log import LogShelf
 from tidal_plugins.storage.neighbours import Neighbours
 from tidal_plugins.storage.opening import translated
+from tidal_plugins.storage.shelf import IDS
 from tidal_plugins.storage.sql import (
     COLUMNS,
     EACH_ID,
@@ -42,26 +45,22 @@ MAX_TERMS = 64
 SCRUB_SECONDS = 1.0
 """How long emptying the log waits for readers; it holds up writers meanwhile."""
 
-NO_SCOPE = -1
-"""Stands for a scope that nothing was written to yet: it matches no row."""
-
 _VALUES = f"(scope, {', '.join(COLUMNS)}) VALUES (?{', ?' * len(COLUMNS)})"
 _INSERT = f"INSERT INTO entries {_VALUES} ON CONFLICT (scope, id) DO NOTHING"
 _SELECT = f"SELECT {', '.join('e.' + column for column in COLUMNS)}"
 _REPLACE = f"UPDATE entries SET {', '.join(column + ' = ?' for column in COLUMNS)} WHERE key = ?"
 _SET_TIER = f"UPDATE entries SET {', '.join(column + ' = ?' for column in TIER)} WHERE key = ?"
 _INSERT_PASSAGE = 'INSERT INTO passages (entry, start, "end", words) VALUES (?, ?, ?, ?)'
-_IDS = "(SELECT value FROM json_each(?))"
 _COUNT_IN = "UPDATE scopes SET passages = passages + ?, words = words + ? WHERE key = ?"
 _COUNT_OUT = f"""
     UPDATE scopes SET erasures = erasures + 1, (passages, words) = (
         SELECT scopes.passages - count(*) FILTER (WHERE p.words > 0), scopes.words - coalesce(sum(p.words), 0)
-        FROM passages p WHERE p.entry IN {_IDS}
+        FROM passages p WHERE p.entry IN {IDS}
     ) WHERE key = ?
 """
 
 
-class SQLiteStorage(Storage):
+class SQLiteStorage(LinkShelf, LogShelf, DocumentShelf):
     """One SQLite file.
 
     ``durability="full"`` syncs every commit to disk: what was acknowledged survives a power cut. ``"fast"`` leaves
@@ -84,12 +83,6 @@ class SQLiteStorage(Storage):
         self._deadline = query_deadline
         self._neighbours = Neighbours(self._db, vector_cache_bytes)
         _open_stores.add(self)
-
-    def transaction(self) -> AbstractContextManager[None]:
-        return self._db.transaction()
-
-    def snapshot(self) -> AbstractContextManager[None]:
-        return self._db.snapshot()
 
     # entries
 
@@ -150,6 +143,12 @@ class SQLiteStorage(Storage):
             filter_ = condition(self._key(scope), where)
             return int(self._db.one(f"SELECT count(*) FROM entries e WHERE {filter_.sql}", *filter_.parameters))
 
+    def volume(self, scope: Scope, where: Where) -> int:
+        with self.snapshot():
+            filter_ = condition(self._key(scope), where)
+            sql = f"SELECT total(length(e.text)) FROM entries e WHERE {filter_.sql}"
+            return int(self._db.one(sql, *filter_.parameters))
+
     def scopes(self, prefix: Scope, where: Where) -> list[Scope]:
         path, filter_ = to_json(list(prefix)), condition(None, where)
         sql = f"""
@@ -164,11 +163,14 @@ class SQLiteStorage(Storage):
     def erase(self, scope: Scope, ids: Collection[str]) -> int:
         with self.transaction():
             key = self._key(scope)
-            entries = list(self._keys(key, ids).values())
-            if entries:
+            found = self._keys(key, ids)
+            entries = list(found.values())
+            if found:
                 self._unindex(key, entries)
-                self._db.run(f"DELETE FROM entries WHERE key IN {_IDS}", to_json(entries))
-            return len(entries)
+                self._db.run(f"DELETE FROM entries WHERE key IN {IDS}", to_json(entries))
+                self.erase_links(scope, WhereLinks(ends=found))
+                self._db.run(f"DELETE FROM log WHERE scope = ? AND key IN {IDS}", key, to_json(list(found)))
+            return len(found)
 
     def scrub(self) -> bool:
         with self.transaction():
@@ -219,40 +221,7 @@ class SQLiteStorage(Storage):
             passages, words = self._db.rows("SELECT total(passages), total(words) FROM scopes")[0]
             return Corpus(int(passages), words / passages if passages else 0.0)
 
-    # documents
-
-    def read_document(self, scope: Scope, collection: str, key: str) -> Document | None:
-        return next(iter(self.documents(scope, collection, [key])), None)
-
-    def documents(self, scope: Scope, collection: str, keys: Collection[str] | None = None) -> list[Document]:
-        chosen, bindings = ("", ()) if keys is None else (f" AND key IN {_IDS}", (to_json(list(keys)),))
-        sql = f"SELECT key, value, version FROM documents WHERE scope = ? AND collection = ?{chosen} ORDER BY key"
-        with self.snapshot():
-            rows = self._db.rows(sql, self._key(scope), collection, *bindings)
-            return [Document(key, from_json(value), version) for key, value, version in rows]
-
-    def write_document(
-        self, scope: Scope, collection: str, key: str, value: Any, *, expected: int | None = None
-    ) -> int:
-        with self.transaction():
-            scope_key, current = self._writable_scope(scope), self.read_document(scope, collection, key)
-            version = current.version if current else 0
-            if expected is not None and expected != version:
-                raise Conflict(f"{collection}/{key} is at version {version}, not {expected}; read it again and retry")
-            sql = "INSERT INTO documents VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET value = ?4, version = ?5"
-            self._db.run(sql, scope_key, collection, key, to_json(value), version + 1)
-            return version + 1
-
     # the store itself
-
-    def read_meta(self, name: str) -> Any:
-        with self.snapshot():
-            value = self._db.one("SELECT value FROM meta WHERE name = ?", name)
-            return None if value is None else from_json(value)
-
-    def write_meta(self, name: str, value: Any) -> None:
-        with self.transaction():
-            self._db.run("INSERT INTO meta VALUES (?, ?) ON CONFLICT DO UPDATE SET value = ?2", name, to_json(value))
 
     def close(self) -> None:
         self._db.close()
@@ -264,14 +233,6 @@ class SQLiteStorage(Storage):
         self._neighbours.forget()
 
     # rows
-
-    def _key(self, scope: Scope) -> int:
-        key = self._db.one("SELECT key FROM scopes WHERE path = ?", to_json(list(scope)))
-        return NO_SCOPE if key is None else int(key)
-
-    def _writable_scope(self, scope: Scope) -> int:
-        self._db.run("INSERT INTO scopes (path) VALUES (?) ON CONFLICT DO NOTHING", to_json(list(scope)))
-        return self._key(scope)
 
     def _keys(self, scope: int, ids: Collection[str]) -> dict[str, int]:
         return dict(self._db.rows(f"SELECT e.id, e.key FROM {EACH_ID}", to_json(list(ids)), scope))
@@ -303,8 +264,8 @@ class SQLiteStorage(Storage):
     def _unindex(self, scope: int, entries: Sequence[int]) -> None:
         keys = to_json(list(entries))
         self._db.run(_COUNT_OUT, keys, scope)
-        self._db.run(f"DELETE FROM keywords WHERE rowid IN (SELECT key FROM passages WHERE entry IN {_IDS})", keys)
-        self._db.run(f"DELETE FROM passages WHERE entry IN {_IDS}", keys)
+        self._db.run(f"DELETE FROM keywords WHERE rowid IN (SELECT key FROM passages WHERE entry IN {IDS})", keys)
+        self._db.run(f"DELETE FROM passages WHERE entry IN {IDS}", keys)
 
     # keywords
 

@@ -1,0 +1,123 @@
+"""What an exchange links: what was shown before it and what was said in it, once a turn."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from tidal_plugins import Message, Settings, TidalMemory
+from tidal_plugins.graph.web import AssociationWeb
+
+ASKED, ANSWERED = "What should I practise?", "Practise jazz piano scales slowly."
+
+
+def edges(memory: TidalMemory) -> dict[frozenset[str], float]:
+    found = AssociationWeb(memory.rooms.storage).strongest(memory.scope, memory.now(), 1000)
+    return {frozenset((item.source, item.target)): round(item.weight, 6) for item in found}
+
+
+def pairs(*ids: str) -> set[frozenset[str]]:
+    return {frozenset(pair) for pair in combinations(ids, 2)}
+
+
+def told(memory: TidalMemory, text: str = "I play jazz piano") -> str:
+    return memory.record(text).entries[0]
+
+
+def test_what_was_shown_and_what_was_said_are_one_context(memory: TidalMemory) -> None:
+    used, surfaced = told(memory), told(memory, "The bridge is green")
+    assert edges(memory) == {}
+    turn = memory.record(ASKED, ANSWERED, surfaced=[used, surfaced])
+    assert edges(memory) == dict.fromkeys(pairs(used, surfaced, *turn.entries), 1.0)
+
+
+def test_a_turn_without_memories_links_question_and_answer(memory: TidalMemory) -> None:
+    turn = memory.record("Which bridge?", "The green one.")
+    assert edges(memory) == {frozenset(turn.entries): 1.0}
+
+
+def test_a_turn_recorded_again_links_once(memory: TidalMemory) -> None:
+    used = told(memory)
+    for _ in range(3):
+        memory.record(ASKED, ANSWERED, id="t", surfaced=[used])
+    assert set(edges(memory).values()) == {1.0}
+
+
+def test_a_turn_that_goes_on_links_only_what_is_new(memory: TidalMemory) -> None:
+    first, second = told(memory), told(memory, "The bridge is green")
+    said = [Message("user", ASKED, id="u")]
+    memory.record(messages=said, surfaced=[first])
+    said.append(Message("assistant", ANSWERED, id="a"))
+    turn = memory.record(messages=said, surfaced=[first, second])
+    assert edges(memory) == dict.fromkeys(pairs(first, second, *turn.entries), 1.0)
+    memory.record(messages=[*said, Message("assistant", "More of it.", id="b")])
+    assert set(edges(memory).values()) == {1.0}
+
+
+def test_another_turn_with_the_same_memories_adds_to_their_link(memory: TidalMemory) -> None:
+    first, second = told(memory), told(memory, "The bridge is green")
+    for n in range(3):
+        memory.record(f"{ASKED} {n}", surfaced=[first, second])
+    assert edges(memory)[frozenset((first, second))] == 3.0
+
+
+def test_a_repetition_counts_as_what_it_repeats(memory: TidalMemory) -> None:
+    first = told(memory)
+    other = told(memory, "The bridge is green")
+    again = memory.record("I play jazz piano", surfaced=[other])
+    assert again.entries != (first,)
+    assert edges(memory) == {frozenset((first, other)): 1.0}
+
+
+def test_an_episode_stands_for_its_entries(memory: TidalMemory) -> None:
+    shown = memory.record("The bridge is green", "Noted, green.")
+    turn = memory.record(ASKED, surfaced=[shown.citation])
+    assert edges(memory) == {
+        **dict.fromkeys(pairs(*shown.entries, *turn.entries), 1.0),
+        frozenset(shown.entries): 2.0,
+    }
+
+
+def test_unknown_and_foreign_ids_are_passed_over(memory: TidalMemory) -> None:
+    other = told(memory.scoped("b"))
+    memory.record(ASKED, surfaced=["nobody", "[ep:nothing]", other])
+    assert edges(memory) == edges(memory.scoped("b")) == {}
+
+
+def test_of_a_large_context_what_was_used_stays_in(open_memory: Any) -> None:
+    memory = open_memory(settings=Settings(associations={"context": 3}))
+    shown = [told(memory, f"word{n}") for n in range(4)]
+    used = told(memory)
+    memory.record(ASKED, ANSWERED, surfaced=[*shown, used])
+    assert edges(memory).keys() == pairs(used, *shown[:2])
+
+
+def test_associations_go_with_a_forgotten_entry(memory: TidalMemory) -> None:
+    used = told(memory)
+    turn = memory.record(ASKED, ANSWERED, surfaced=[used])
+    memory.forget(used)
+    assert edges(memory).keys() == pairs(*turn.entries)
+
+
+def test_a_damaged_link_does_not_keep_an_exchange_from_being_stored(
+    memory: TidalMemory, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    shown = memory.record("The bridge is green", "Noted, green.").id
+    connection = apsw.Connection(str(tmp_path / "agent.db"))
+    connection.execute("UPDATE links SET metadata = '{' WHERE kind = 'association'")
+    connection.close()
+    turn = memory.record(ASKED, ANSWERED, surfaced=[shown])
+    assert memory.episode(turn.id).answer == ANSWERED
+    assert "is not linked" in caplog.text
+
+
+def test_recall_and_whisper_link_nothing(memory: TidalMemory) -> None:
+    told(memory)
+    told(memory, "jazz guitar")
+    memory.recall("jazz")
+    memory.whisper("jazz piano lessons")
+    assert edges(memory) == {}

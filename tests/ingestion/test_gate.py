@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tidal_plugins import Settings, TidalMemory
+from tidal_plugins.ingestion.gate import admitted
+from tidal_plugins.testing import NOON, FrozenClock
+
+EXPIRY = NOON + timedelta(days=14)
+FILLER = "the small talk of the day goes on"
+
+
+@pytest.fixture
+def gated(open_memory: Any) -> TidalMemory:
+    """A memory with the gate on, in which something near to ``FILLER`` is known."""
+    memory: TidalMemory = open_memory(settings=Settings(gate={"enabled": True}))
+    memory.remember(FILLER, importance=9)
+    return memory
+
+
+def test_without_the_gate_nothing_is_decided(memory: TidalMemory) -> None:
+    assert memory.remember("ok", importance=1).admission is None
+    assert memory.record("ok thanks").admissions == {}
+    assert admitted(memory.rooms.storage, memory.scope) == (0, 0)
+
+
+def test_what_is_trivial_and_known_expires(gated: TidalMemory, clock: FrozenClock) -> None:
+    note = gated.remember(f"{FILLER} again", importance=2)
+    assert note.admission
+    assert note.admission.ephemeral
+    assert note.admission.expires_at == EXPIRY
+    assert note.admission.salience == pytest.approx(0.1 + 0.3 * note.admission.surprise)
+    assert note.id in gated.recall(FILLER).ids
+    clock.set(EXPIRY)
+    assert note.id not in gated.recall(FILLER).ids
+    assert note.id in gated.recall(FILLER, include_archived=True).ids
+    assert gated.get(note.id) == note
+
+
+def test_the_first_of_a_scope_is_all_surprise(open_memory: Any) -> None:
+    memory = open_memory(settings=Settings(gate={"enabled": True}))
+    note = memory.remember("ok then", importance=1)
+    assert (note.admission.surprise, note.admission.ephemeral) == (1.0, False)
+    assert note.admission.salience == pytest.approx(0.35)  # 0.5·0.1 + 0.3·1
+
+
+def test_what_is_important_is_kept_however_well_known(gated: TidalMemory) -> None:
+    note = gated.remember(f"{FILLER} again", importance=8)
+    assert note.admission
+    assert not note.admission.ephemeral
+    assert note.tier is None
+
+
+def test_a_turn_tells_what_became_of_each_entry(gated: TidalMemory, clock: FrozenClock) -> None:
+    turn = gated.record(FILLER, "We decided: the deadline for the migration is Friday, remember that.")
+    user, agent = (turn.admissions[id_] for id_ in turn.entries)
+    assert user.ephemeral
+    assert not agent.ephemeral
+    assert agent.importance > user.importance
+    assert gated.episode(turn.id) == turn
+    clock.set(EXPIRY)
+    assert gated.episode(turn.id).query == FILLER
+    assert turn.entries[0] not in gated.recall(FILLER).ids
+
+
+def test_a_strong_feeling_is_salient(gated: TidalMemory) -> None:
+    calm = gated.record(f"{FILLER} now")
+    stirred = gated.record("I HATE this horrible, terrible, awful disaster!!!")
+    assert calm.admissions[calm.entries[0]].intensity < stirred.admissions[stirred.entries[0]].intensity
+
+
+def test_use_lifts_the_expiry_and_mere_surfacing_does_not(gated: TidalMemory, clock: FrozenClock) -> None:
+    turn = gated.record(FILLER)
+    id_ = turn.entries[0]
+    gated.record("hm?", "No idea.", surfaced=[id_])
+    assert gated.get(id_).tier.expires_at == EXPIRY  # type: ignore[union-attr]
+    gated.record("hm?", f"See [{gated.get(id_).citation}].", surfaced=[id_])
+    assert gated.get(id_).tier.expires_at is None  # type: ignore[union-attr]
+    clock.set(EXPIRY)
+    assert id_ in gated.recall(FILLER).ids
+
+
+def test_use_lifts_the_expiry_of_what_does_not_decay(gated: TidalMemory, clock: FrozenClock) -> None:
+    note = gated.remember(f"{FILLER} again", importance=2)
+    gated.record("hm?", f"See [{note.citation}].", surfaced=[note.id])
+    clock.advance(days=1000)
+    hit = next(hit for hit in gated.recall(FILLER) if hit.id == note.id)
+    assert hit.why.factors["strength"] == pytest.approx(1)
+
+
+def test_what_is_said_again_is_kept(gated: TidalMemory, clock: FrozenClock) -> None:
+    first = gated.record(FILLER)
+    gated.record(FILLER)
+    clock.set(EXPIRY)
+    assert first.entries[0] in gated.recall(FILLER).ids
+
+
+def test_the_ephemeral_share_is_counted_once_per_entry(gated: TidalMemory) -> None:
+    for _ in range(2):
+        gated.remember(f"{FILLER} again", importance=2)
+        gated.record(FILLER, id="t")
+    counts = admitted(gated.rooms.storage, gated.scope)
+    assert counts == (1, 2)
+    assert counts.share == pytest.approx(2 / 3)
+    assert admitted(gated.rooms.storage, ("elsewhere",)).share == 0

@@ -1,0 +1,271 @@
+"""What strengthens a memory: hand-computed weights after each kind of use, and what does not count as one."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tidal_plugins import Message, Note, Settings, TidalMemory
+from tidal_plugins.ingestion.repeats import NEAR, REPEAT
+from tidal_plugins.ingestion.uses import USES
+from tidal_plugins.model.entry import Tier
+from tidal_plugins.storage.base import WhereLinks
+from tidal_plugins.testing import NOON, FrozenClock
+
+DAY = timedelta(days=1)
+WARM, ACCESSED = 72.0, 168.0
+ASKED, ANSWERED = "What should I practise?", "Practise jazz piano scales slowly."
+
+
+def told(memory: TidalMemory, text: str = "I play jazz piano") -> str:
+    return memory.record(text).entries[0]
+
+
+def tier(memory: TidalMemory, id_: str) -> Tier:
+    found = memory.get(id_).tier
+    assert found
+    return found
+
+
+def uses(memory: TidalMemory, *ids: str) -> list[dict[str, Any]]:
+    return [line.value for line in memory.rooms.storage.read_log(memory.scope, USES, keys=ids or None)]
+
+
+def test_what_an_answer_echoes_is_used(memory: TidalMemory, clock: FrozenClock) -> None:
+    id_ = told(memory)
+    clock.advance(hours=72)
+    turn = memory.record(ASKED, ANSWERED, session="s", surfaced=[id_])
+    after = tier(memory, id_)
+    assert after.weight == pytest.approx(1.5)  # 2^(−72/72) + 1
+    assert (after.half_life, after.anchored_at) == (ACCESSED, clock())
+    assert after.cold_at
+    assert after.cold_at - clock() == pytest.approx(
+        timedelta(hours=1214.436), abs=timedelta(minutes=1)
+    )  # 168·log2(150)
+    assert uses(memory) == [{"episode": turn.id, "turn": 1, "how": "echoed"}]
+
+
+@pytest.mark.parametrize("citation", ["[{}]", "{}", "{}."])
+def test_what_an_answer_cites_is_used(memory: TidalMemory, citation: str) -> None:
+    id_ = told(memory)
+    entry = memory.get(id_)
+    memory.record("?", f"Indeed {citation.format(entry.citation)}", surfaced=[entry.citation.removeprefix("ep:")])
+    assert tier(memory, id_).weight == 2
+    assert [use["how"] for use in uses(memory, id_)] == ["cited"]
+
+
+def test_what_only_surfaced_counts_half_and_keeps_its_half_life(memory: TidalMemory, clock: FrozenClock) -> None:
+    id_ = told(memory)
+    clock.advance(hours=72)
+    memory.record(ASKED, "No idea, sorry.", surfaced=[id_])
+    assert tier(memory, id_).weight == pytest.approx(1.0)  # 0.5 + 0.5
+    assert tier(memory, id_).half_life == WARM
+    assert uses(memory) == []
+
+
+def test_weights_are_capped(memory: TidalMemory) -> None:
+    id_ = told(memory)
+    for n in range(12):
+        memory.record(ASKED, ANSWERED, id=str(n), surfaced=[id_])
+    assert tier(memory, id_).weight == 10
+    assert len(uses(memory, id_)) == 12
+
+
+def test_a_turn_recorded_again_strengthens_once(memory: TidalMemory) -> None:
+    id_ = told(memory)
+    for _ in range(3):
+        memory.record(ASKED, ANSWERED, id="t", surfaced=[id_])
+    assert tier(memory, id_).weight == 2
+    assert len(uses(memory)) == 1
+
+
+def test_a_turn_that_goes_on_may_turn_surfaced_into_used_and_never_counts_twice(memory: TidalMemory) -> None:
+    id_ = told(memory)
+    said = [Message("user", ASKED, id="u")]
+    memory.record(messages=said, surfaced=[id_])
+    assert tier(memory, id_).weight == 1.5
+    said.append(Message("assistant", ANSWERED, id="a"))
+    memory.record(messages=said, surfaced=[id_])
+    assert tier(memory, id_).weight == 2
+    memory.record(messages=[*said, Message("assistant", "jazz piano again", id="b")])
+    assert tier(memory, id_).weight == 2
+    assert len(uses(memory)) == 1
+
+
+def test_our_own_text_strengthens_nothing(memory: TidalMemory) -> None:
+    id_ = told(memory)
+    whisper = memory.whisper("jazz piano lessons")
+    assert whisper.ids == (id_,)
+    memory.record(f"{whisper}\n\n{ASKED}", f"{whisper}\n\nNo idea.", surfaced=whisper.ids)
+    assert tier(memory, id_).weight == 1.5
+    assert uses(memory) == []
+
+
+def test_recall_writes_nothing(memory: TidalMemory) -> None:
+    id_ = told(memory)
+    memory.recall("jazz piano")
+    memory.whisper("jazz piano lessons")
+    assert tier(memory, id_).weight == 1
+
+
+@pytest.mark.parametrize(("days", "cold"), [(30, 0.5), (400, 0.0)])
+def test_a_cold_or_archived_entry_that_is_used_is_warm_again(
+    memory: TidalMemory, clock: FrozenClock, days: int, cold: float
+) -> None:
+    id_ = told(memory)
+    before = tier(memory, id_)
+    assert before.cold_at
+    at = before.cold_at + timedelta(hours=720) if cold else NOON + 400 * DAY
+    clock.set(at)
+    assert bool(memory.recall("jazz piano")) is bool(cold)
+    found = memory.recall("jazz piano", include_archived=True)
+    memory.record(ASKED, ANSWERED, surfaced=found.ids)
+    after = tier(memory, id_)
+    assert after.weight == pytest.approx(1 + cold, abs=0.02)
+    assert after.cold_at
+    assert after.cold_at > at + 45 * DAY
+    assert memory.recall("jazz piano")[0].id == id_
+
+
+def test_an_episode_stands_for_its_entries(memory: TidalMemory) -> None:
+    turn = memory.record("I play jazz piano", "Noted: jazz piano it is.")
+    memory.record(ASKED, f"As you said [{turn.citation}].", surfaced=[turn.id])
+    assert [tier(memory, id_).weight for id_ in turn.entries] == [2, 2]
+
+
+def test_a_citation_of_a_repetition_is_one_of_the_first(memory: TidalMemory) -> None:
+    first = told(memory)
+    again = memory.record("I play jazz piano")
+    memory.record("?", f"Indeed [{again.citation}].", surfaced=[again.id])
+    assert [use["how"] for use in uses(memory, first)] == ["cited"]
+
+
+def test_unknown_and_foreign_ids_are_passed_over(memory: TidalMemory) -> None:
+    other = told(memory.scoped("b"))
+    memory.record(ASKED, ANSWERED, surfaced=["nobody", "[ep:nothing]", other])
+    assert tier(memory.scoped("b"), other).weight == 1
+    assert uses(memory) == []
+
+
+def test_what_does_not_decay_is_logged_and_keeps_no_tier(memory: TidalMemory) -> None:
+    note = memory.remember("I play jazz piano")
+    memory.record(ASKED, ANSWERED, surfaced=[note.id])
+    assert memory.get(note.id).tier is None
+    assert len(uses(memory, note.id)) == 1
+
+
+def test_uses_go_with_the_entry(memory: TidalMemory) -> None:
+    id_ = told(memory)
+    memory.record(ASKED, ANSWERED, surfaced=[id_])
+    memory.forget(id_)
+    assert uses(memory) == []
+
+
+def test_a_clock_that_goes_back_ages_nothing(memory: TidalMemory, clock: FrozenClock) -> None:
+    id_ = told(memory)
+    clock.advance(days=-365)
+    memory.record(ASKED, ANSWERED, surfaced=[id_])
+    assert (tier(memory, id_).weight, tier(memory, id_).anchored_at) == (2, NOON)
+
+
+# repetition
+
+
+def links(memory: TidalMemory, kind: str) -> list[tuple[str, str]]:
+    found = memory.rooms.storage.links(memory.scope, WhereLinks(kinds=[kind]))
+    return [(link.source, link.target) for link in found]
+
+
+def test_an_exact_repetition_strengthens_the_first_and_is_found_once(memory: TidalMemory, clock: FrozenClock) -> None:
+    first = memory.record("I play jazz piano", session="a")
+    clock.advance(hours=72)
+    again = memory.record("i  play JAZZ piano", session="b")
+    assert tier(memory, first.entries[0]).weight == pytest.approx(1.5)
+    assert memory.recall("jazz piano").ids == first.entries
+    assert memory.episode(again.id).query == "i  play JAZZ piano"
+    assert memory.get(again.entries[0]).text == "i  play JAZZ piano"
+    assert links(memory, REPEAT) == [(again.entries[0], first.entries[0])]
+    assert links(memory, NEAR) == []
+
+
+def test_a_repetition_recorded_again_strengthens_once(memory: TidalMemory) -> None:
+    first = told(memory)
+    for _ in range(3):
+        memory.record("I play jazz piano", id="again")
+    assert tier(memory, first).weight == 2
+
+
+def test_repetitions_within_one_bulk_and_one_turn_are_seen(memory: TidalMemory) -> None:
+    memory.record(messages=[Message("user", "I play jazz", id="1"), Message("user", "I play jazz", id="2")])
+    assert len(memory.recall("jazz")) == 1
+    assert tier(memory, memory.recall("jazz")[0].id).weight == 2
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"messages": [Message("assistant", "I play jazz piano", id="x")]},
+        {"messages": [Message("user", "I play jazz piano", id="x", speaker="Bob")]},
+        {"user": "I play jazz piano", "metadata": {"lang": "en"}},
+        {"user": "I play jazz pianos"},
+    ],
+)
+def test_other_voices_and_other_words_repeat_nothing(memory: TidalMemory, fields: dict[str, Any]) -> None:
+    first = told(memory)
+    memory.record(**fields)
+    assert tier(memory, first).weight == 1
+    assert len(memory.recall("jazz piano")) == 2
+
+
+def test_an_archived_entry_comes_back_when_it_is_said_again(memory: TidalMemory, clock: FrozenClock) -> None:
+    first = told(memory)
+    clock.advance(days=400)
+    assert not memory.recall("jazz piano")
+    memory.record("I play jazz piano")
+    assert memory.recall("jazz piano").ids == (first,)
+
+
+def test_when_the_first_is_forgotten_the_next_is_found_and_the_others_repeat_it(memory: TidalMemory) -> None:
+    first, second, third = (memory.record("I play jazz piano", session=name) for name in "abc")
+    memory.forget(first.id)
+    assert memory.recall("jazz piano").ids == second.entries
+    assert links(memory, REPEAT) == [(third.entries[0], second.entries[0])]
+    memory.forget(session="b")
+    assert memory.recall("jazz piano").ids == third.entries
+    memory.forget(third.id)
+    assert not memory.recall("jazz piano")
+    assert links(memory, REPEAT) == []
+
+
+def test_a_use_of_a_repetition_is_one_of_the_first(memory: TidalMemory) -> None:
+    first = told(memory)
+    again = memory.record("I play jazz piano")
+    memory.record(ASKED, ANSWERED, surfaced=again.entries)
+    assert tier(memory, first).weight == 3
+    assert tier(memory, again.entries[0]).weight == 1
+
+
+def test_near_duplicates_are_linked_and_nothing_is_merged(open_memory: Any) -> None:
+    memory = open_memory(settings=Settings(ingestion={"near": 0.8}))
+    texts = [f"the weekly planning meeting with the design team takes place at {n}:00" for n in (10, 11)]
+    first, second = memory.remember(texts[0]), memory.remember(texts[1])
+    assert links(memory, NEAR) == [(second.id, first.id)]
+    [link] = memory.rooms.storage.links(memory.scope, WhereLinks(kinds=[NEAR]))
+    assert 0.8 <= link.weight < 1
+    assert set(memory.recall("planning meeting").ids) == {first.id, second.id}
+
+
+def test_near_duplicates_within_one_bulk_are_linked(open_memory: Any) -> None:
+    memory = open_memory(settings=Settings(ingestion={"near": 0.8}))
+    texts = [f"the weekly planning meeting with the design team takes place at {n}:00" for n in (10, 11)]
+    first, second, _ = memory.remember([*map(Note, texts), Note("something else entirely")])
+    assert links(memory, NEAR) == [(second.id, first.id)]
+
+
+def test_near_duplicates_are_not_looked_for_where_the_settings_say_so(open_memory: Any) -> None:
+    memory = open_memory(settings=Settings(ingestion={"near": None}))
+    memory.remember("jazz piano one two three four five six")
+    memory.remember("jazz piano one two three four five six.")
+    assert links(memory, NEAR) == []

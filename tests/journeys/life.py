@@ -1,0 +1,74 @@
+"""A memory that is used day by day over most of a year, with a clock of its own."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, Self
+
+from tidal_plugins import Episode, Exchange, HashingEmbedder, Message, Settings, TidalMemory
+from tidal_plugins.compaction.extractive import ExtractiveSummariser
+from tidal_plugins.model.consolidation import Consolidation
+from tidal_plugins.synthesis.consolidator import Consolidator
+from tidal_plugins.synthesis.dossier import Dossiers
+from tidal_plugins.testing import NOON, FrozenClock
+
+TOPICS = ("folder1", "folder2")
+SESSION = "daily"
+
+
+class Life:
+    """On the first day ``turns`` turns are recorded, of two entries each. On every later one ``regulars`` of them are
+    used, and the memory is consolidated; on the tenth the first is used in three turns.
+
+    Whatever happens on a day follows from its number, and may be done twice.
+    """
+
+    def __init__(self, path: Any, *, turns: int, regulars: int, batch: int = 200) -> None:
+        settings = Settings(
+            storage={"durability": "fast"}, consolidation={"batch": batch}, dossier={"refresh_all": 24.0 * 4}
+        )
+        self.turns, self.regulars = turns, regulars
+        self.clock = FrozenClock()
+        self.memory = TidalMemory(path, embedder=HashingEmbedder(), clock=self.clock, settings=settings)
+        rooms, scope = self.memory.rooms, self.memory.scope
+        self.dossiers = Dossiers(rooms.writer, rooms.recaller, scope, ExtractiveSummariser())
+        self.consolidator = Consolidator(rooms.writer, scope, refresh=self.dossiers.refresh_due)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.memory.close()
+
+    def begin(self) -> None:
+        self.memory.record_many([_first(n) for n in range(self.turns)])
+        for topic in TOPICS:
+            self.dossiers.current(topic, self.clock())
+
+    def live(self, day: int) -> Consolidation:
+        """What happens on a day, from the first one on."""
+        self.clock.set(NOON + timedelta(days=day))
+        for number in range(self.regulars):
+            self.use(number, f"{day}")
+        for again in range(2 if 8 <= day < 16 and day % 8 == 0 else 0):
+            self.use(0, f"{day}, once more {again}")
+        return self.consolidator.run(self.clock())
+
+    def use(self, number: int, when: str) -> Episode:
+        """A turn whose answer uses the entries of a turn of the first day."""
+        shown = self.first(number).entries
+        asked, told = f"Day {when}: which folder has number{number}?", f"Day {when}: folder{number}, at the harbour."
+        return self.memory.record(asked, told, id=f"{number} on {when}", session=SESSION, surfaced=shown)
+
+    def first(self, number: int) -> Episode:
+        return self.memory.episode(self.memory.episode_id(f"first {number}", session=f"s{number}"))
+
+    def last_day(self) -> int:
+        """The last day that left a trace."""
+        last = self.memory.episodes(session=SESSION, newest_first=True, limit=1)
+        return (last[0].occurred_at - NOON).days if last else 0
+
+
+def _first(n: int) -> Exchange:
+    said = (Message("user", f"number{n} goes to the harbour"), Message("assistant", f"folder{n} has number{n} now"))
+    return Exchange(said, f"s{n}", f"first {n}")

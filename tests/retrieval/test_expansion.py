@@ -1,0 +1,147 @@
+"""What comes up together with the hits is appended to them, through the same gates."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from tidal_plugins import Note, Recall, Settings, TidalMemory
+from tidal_plugins.graph.web import AssociationWeb
+from tidal_plugins.model.affect import Affect
+from tidal_plugins.retrieval.request import active
+from tidal_plugins.testing import FrozenClock
+
+
+def recall(memory: TidalMemory, query: str = "jazz piano", limit: int = 1, **filters: Any) -> Recall:
+    rooms, now = memory.rooms, memory.now()
+    where, profile = active(now, **filters), memory.settings.recall.profile
+    ask = rooms.recaller.recall
+    return ask(memory.scope, query, where, Affect(), now, limit=limit, profile=profile, associative=True)
+
+
+def together(memory: TidalMemory, *ids: str, times: int = 1) -> None:
+    web = AssociationWeb(memory.rooms.storage)
+    for _ in range(times):
+        web.commit_context(memory.scope, web.activate(ids), memory.now())
+
+
+@pytest.fixture
+def chain(memory: TidalMemory) -> list[str]:
+    """Jazz piano – the old bridge – tomato soup, each with the next, and something with none."""
+    texts = ["I play jazz piano", "the old bridge", "tomato soup", "unrelated words"]
+    ids = [entry.id for entry in memory.remember([Note(text, kind="conversation") for text in texts])]
+    together(memory, *ids[:2])
+    together(memory, *ids[1:3])
+    return ids
+
+
+def test_neighbours_follow_the_hits_with_their_provenance(memory: TidalMemory, chain: list[str]) -> None:
+    found = recall(memory)
+    assert found.ids == tuple(chain[:3])
+    hit, near, far = found
+    assert (near.why.activation, near.why.path) == (0.5, (hit.id, near.id))  # 1 / (1 + 1)
+    assert (far.why.activation, far.why.path) == (0.25, (hit.id, near.id, far.id))
+    assert (near.score, far.score) == (hit.score / 2, hit.score / 4)
+    assert (hit.why.activation, hit.why.path) == (0.0, ())
+    assert f"associated with a hit ({hit.id} → {near.id}), activation 0.50" in found.explain()
+    assert near.passage == "the old bridge"
+
+
+def test_it_is_off_unless_asked_for_and_writes_nothing(memory: TidalMemory, chain: list[str]) -> None:
+    before = memory.rooms.storage.get(memory.scope, chain)
+    assert memory.recall("jazz piano", limit=1).ids == (chain[0],)
+    recall(memory)
+    assert memory.rooms.storage.get(memory.scope, chain) == before
+    assert [a.weight for a in AssociationWeb(memory.rooms.storage).strongest(memory.scope, memory.now(), 9)] == [1, 1]
+
+
+def test_ranked_hits_stay_as_they_are_and_come_once(memory: TidalMemory, chain: list[str]) -> None:
+    plain = memory.recall("jazz piano the old bridge", limit=2)
+    found = recall(memory, "jazz piano the old bridge", limit=2)
+    assert found.ids == (*plain.ids, chain[2])
+    assert [hit.why.path for hit in found[:2]] == [(), ()]
+
+
+def test_what_is_appended_is_not_dropped_as_well(memory: TidalMemory, chain: list[str]) -> None:
+    found = recall(memory)
+    assert not set(found.ids) & {item.id for item in found.dropped}
+    assert len({item.id for item in found.dropped}) == len(found.dropped)
+
+
+def test_no_more_are_appended_than_the_settings_say(open_memory: Any) -> None:
+    memory = open_memory(settings=Settings(recall={"associated": 2}))
+    ids = [entry.id for entry in memory.remember([Note("I play jazz piano"), *(Note(f"word{n}") for n in range(5))])]
+    for n, id_ in enumerate(ids[1:]):
+        together(memory, ids[0], id_, times=n + 1)
+    found = recall(memory)
+    assert found.ids == (ids[0], ids[5], ids[4])
+    unshown = {item.id: item.reason for item in found.dropped if item.stage == "association"}
+    trimmed = {item.id for item in found.dropped if item.stage != "association"}
+    assert unshown.keys() | trimmed == set(ids[1:4])
+    none = open_memory("none.db", settings=Settings(recall={"associated": 0}))
+    none.remember("I play jazz piano")
+    assert len(recall(none)) == 1
+
+
+@pytest.mark.parametrize(
+    ("filters", "left"),
+    [
+        ({"kinds": {"conversation", "skill"}}, "abce"),
+        ({"kinds": {"skill"}}, "b"),
+        ({"sources": {"x"}}, "ac"),
+        ({"exclude": "bd"}, "ace"),
+        ({"include_archived": True}, "abcde"),
+        ({}, "abce"),
+    ],
+)
+def test_neighbours_pass_the_same_gates(
+    memory: TidalMemory, clock: FrozenClock, filters: dict[str, Any], left: str
+) -> None:
+    day = timedelta(days=1)
+    notes = {
+        "d": Note("word four", kind="conversation", occurred_at=clock()),
+        "a": Note("I play jazz piano", kind="conversation", source="x"),
+        "b": Note("word two", kind="skill"),
+        "c": Note("word three", kind="conversation", source="x"),
+        "e": Note("word five", kind="conversation"),
+        "f": Note("word six", kind="conversation", valid_until=clock() + 250 * day),
+    }
+    first = memory.remember(notes["d"])
+    clock.advance(days=230)
+    ids = {"d": first.id, **{name: memory.remember(notes[name]).id for name in "abcef"}}
+    clock.advance(days=25)
+    together(memory, *ids.values())
+    names = {id_: name for name, id_ in ids.items()}
+    if "exclude" in filters:
+        filters = {"exclude": [ids[name] for name in filters["exclude"]]}
+    found = recall(memory, limit=1, **filters)
+    assert "".join(sorted(names[id_] for id_ in found.ids)) == left
+    assert "f" not in left, "no longer valid"
+
+
+def test_other_scopes_are_never_reached(memory: TidalMemory, chain: list[str]) -> None:
+    other = memory.scoped("other")
+    theirs = other.remember("I play jazz piano")
+    assert recall(other).ids == (theirs.id,)
+
+
+def test_a_damaged_neighbour_is_left_out(memory: TidalMemory, chain: list[str], tmp_path: Path) -> None:
+    connection = apsw.Connection(str(tmp_path / "agent.db"))
+    connection.execute("UPDATE entries SET text = 'forged' WHERE id = ?", (chain[1],))
+    connection.close()
+    found = recall(memory)
+    assert found.ids == (chain[0], chain[2])
+    assert [item.stage for item in found.dropped if item.id == chain[1]] == ["checksum"]
+
+
+def test_several_hits_reach_out_and_the_best_way_counts(memory: TidalMemory) -> None:
+    a, b, c = (memory.remember(text).id for text in ("jazz piano one", "jazz piano two", "the old bridge"))
+    together(memory, a, c)
+    together(memory, b, c, times=3)
+    found = recall(memory, limit=2)
+    assert set(found.ids[:2]) == {a, b}
+    assert (found[2].id, found[2].why.path, found[2].why.activation) == (c, (b, c), 0.75)

@@ -1,0 +1,1 @@
+"""What is known: facts under keys, and how memories are joined."""

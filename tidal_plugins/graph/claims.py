@@ -1,0 +1,236 @@
+"""What a sentence says of a fact, read by rules: precision before recall [Capsule].
+
+A claim is a plain statement about the fact's key as the subject of its clause. Questions, conditions, wishes, guesses,
+hearsay, quotations and the past claim nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Any
+
+from tidal_plugins.model.fact import Claim
+from tidal_plugins.scoring.opposites import STATES, are_opposed
+from tidal_plugins.scoring.text import normal, sentences, terms
+
+MAX_WORDS = 6
+"""Words that a claimed value has at most."""
+MAX_ASSIGNED = 3
+"""The same after a colon or an equals sign: «Error: the file was not found» says nothing of a fact called error."""
+
+_TRUE = frozenset("true yes on enabled active".split())
+_FALSE = frozenset("false no off disabled inactive".split())
+_EXCLUSIVE = tuple(
+    frozenset(words.split())
+    for words in (
+        "monday tuesday wednesday thursday friday saturday sunday",
+        "january february march april may june july august september october november december",
+        "red orange yellow green blue purple violet pink brown black white grey gray",
+        "low medium high critical",
+    )
+)
+_AFTER_STATE = "for since until till due because today tonight again from at in during from this next all right"
+
+_ADVERB = (
+    r"(?:now|currently|again|still|actually|already|officially|definitely|really|indeed|unfortunately|sadly|just|"
+    r"completely|totally|fully|permanently|temporarily|also|finally)"
+)
+_BEFORE = (  # what may stand before the subject; anything else makes it another thing, or another's words
+    r"(?:\A|[.;:,!()\n–—]|(?<!\w)(?:and|but|so|then|now|however|note|remember|fyi|update|correction|also|today|actually|"
+    r"unfortunately|sorry|yes|ok|okay|turns out|note that|remember that|confirmed that|it turns out that|since|"
+    r"because)(?!\w))[\s*\-•\"]*+"
+)
+_DETERMINER = r"(?:(?:the|our|my|your|this)\s+)?"  # «her name» may be anybody's, «that bridge» another
+_COPULA = (
+    rf"(?:\s+(?:is|are|was\s+now|were\s+now)(?P<n1>n['’]t|\s+not|\s+no\s+longer|\s+never)?"
+    rf"|['’](?:s|re)(?P<n2>\s+not|\s+no\s+longer)?"
+    rf"|\s+{_ADVERB}\s+(?:is|are)(?P<n3>n['’]t|\s+not)?"
+    rf"|\s+(?P<since>has\s+been|have\s+been)"
+    rf"|\s+(?:has\s+|have\s+)?(?:just\s+)?(?P<went>went|gone|goes))(?:\s+{_ADVERB}){{0,2}}(?P<n4>\s+(?:not|no\s+longer))?\s+"
+)
+_CHANGE = (
+    r"\s+(?P<change>(?:(?:has|have|is|are|was|were)\s+)?(?:been\s+)?(?:now\s+)?"
+    r"(?:changed|switched|moved|set|updated|postponed|raised|lowered|renamed)\s+(?:from\s+\S+\s+)?to)\s+"
+)
+_ASSIGN = r"\s*(?P<assign>={1,2}(?!=)|:(?=\s)|->|→)\s*"
+_STOP = (
+    r"(?=\s*(?:[;!?()\n–—]|,(?!\d)|[.:](?!\w)|\Z|\s(?:and|but|because|since|so|until|till|while|which|although|though|"
+    r"if|when|as|by|after|before|or|than|instead|effective|starting|according|with|per|says?|said)\b))"
+)
+_VALUE = rf"(?P<value>[^\s;!?\n][^;!?\n]{{0,80}}?){_STOP}"
+_TRAIL = re.compile(
+    rf"(?:\s+(?:{_ADVERB}|today|tonight|anymore|any more|at the moment|right now|for now|as well|too|please|\.+))+$",
+    re.IGNORECASE,
+)
+_ARTICLE = re.compile(r"^(?:the|a|an)\s+(?=\S)", re.IGNORECASE)
+
+_DOUBT = re.compile(  # what says, anywhere in a sentence, that it is no plain statement of the present
+    r"\b(?:if|unless|whether|when|whenever|suppose|supposing|assum\w+|imagin\w+|pretend\w*|hypothetical\w*|as though|"
+    r"wish\w*|hop(?:e|es|ed|ing)|think|thinks|thought|believ\w+|guess\w*|feels? like|seem\w*|wonder\w*|doubt\w*|unsure|"
+    r"maybe|perhaps|probably|possibly|presumably|apparently|allegedly|supposedly|reportedly|likely|not sure|not true|"
+    r"heard|hear|rumou?rs?|says?|said|claim\w*|told|tells?|according to|asked|asks|used to|was once|formerly|"
+    r"previously|at the time|back then|in those days|once upon|until recently|no longer true|for example|e\.g|"
+    r"for instance|let's say|in the (?:story|book|film|movie|game|novel|song|dream)|dream(?:t|ed)?|"
+    r"joke|joking|kidding)\b",
+    re.IGNORECASE,
+)
+_MODAL = re.compile(  # the same, of what comes before the claim has been made
+    r"\b(?:would|could|might|(?-i:may)|should|shall|will|must|can|wo|gonna|going to|about to|want\w*|expect\w*|"
+    r"plan(?:s|ned|ning)?\s+(?:to|on|for)|how|why|where|who|what)\b|['’](?:ll|d)\b",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile(r"“[^”]*”|«[^»]*»|„[^“]*“|\"[^\"\n]*\"|(?<!\w)'[^'\n]*'(?!\w)|`[^`\n]*`")
+_FENCED = re.compile(r"(?ms)^\s*(```|~~~).*?(?:^\s*\1|\Z)|^[ \t]*>[^\n]*$")
+_CODE = re.compile(r"[A-Za-z_][\w.]*\s*[(\[{]|[a-z_]\w*\.[a-z_]|self\b|lambda\b")
+_NUMBER = re.compile(r"[-+]?\d+(?:[.,:/\-]\d+)*")
+_PROPER = re.compile(r"[A-ZÀ-ÖØ-Þ][\w'’.-]*(?: [A-ZÀ-ÖØ-Þ][\w'’.-]*){0,2}")
+
+
+def claims(text: str, keys: Iterable[str]) -> list[Claim]:
+    """Return what a text claims of the facts with these keys, in the order of the keys."""
+    present = set(terms(text))
+    wanted = [key for key in keys if _plain_words(key) and present >= _plain_words(key)]
+    if not wanted:
+        return []
+    plain = _FENCED.sub(lambda match: "\n" * match[0].count("\n"), text)
+    found: dict[tuple[str, str, bool], Claim] = {}
+    for start, end in sentences(plain):
+        sentence = plain[start:end]
+        folded = sentence.casefold()
+        named = [key for key in wanted if all(word.casefold() in folded for word in _words(key))]
+        if named and not sentence.endswith("?") and not _DOUBT.search(sentence):
+            for claim in _claims(sentence, named):
+                found.setdefault((claim.key, normal(claim.value), claim.negated), claim)
+    return list(found.values())
+
+
+def contradicts(value: Any, claim: Claim) -> bool:
+    """Whether a claim cannot be true while the fact has ``value``.
+
+    Compared are booleans, numbers and texts; lists and objects contradict nothing unless the claim is explicit.
+    """
+    fact, said = _spoken(value), _spoken(claim.value)
+    if claim.negated:
+        return fact == said or (_polarity(value) is not None and _polarity(value) == _polarity(claim.value))
+    if fact == said or _alike(fact, said):
+        return False
+    if _polarity(value) is not None and _polarity(claim.value) is not None:
+        return _polarity(value) != _polarity(claim.value)
+    if claim.explicit:
+        return not _within(fact, said)
+    return (
+        _opposed(fact, said) or _exclusive(fact, said) or _other_number(fact, said) or _other_name(value, claim.value)
+    )
+
+
+def _claims(sentence: str, keys: Iterable[str]) -> Iterator[Claim]:
+    bare = _QUOTED.sub(lambda match: " ~ " * (len(match[0]) // 3) + "~" * (len(match[0]) % 3), sentence)
+    for key in keys:
+        for match in _pattern(key).finditer(bare):
+            claim = _claim(key, match, sentence, bare)
+            if claim:
+                yield claim
+
+
+def _claim(key: str, match: re.Match[str], sentence: str, bare: str) -> Claim | None:
+    if _MODAL.search(bare, 0, match.end("value")):
+        return None
+    groups = match.groupdict()
+    value = _TRAIL.sub("", match["value"].strip().rstrip(".")).strip()
+    if groups["went"] and value.split(" ")[0].casefold() not in STATES:
+        return None
+    if groups["since"] and not re.search(r"\bsince\b", sentence, re.IGNORECASE):
+        return None
+    if "~" in value or not value or len(value.split()) > MAX_WORDS:
+        return None
+    negated = any(groups[name] for name in ("n1", "n2", "n3", "n4"))
+    for word in ("not ", "no longer "):
+        if value.casefold().startswith(word):
+            value, negated = value[len(word) :], not negated
+    if groups["assign"] and (len(value.split()) > MAX_ASSIGNED or _CODE.match(bare, match.start("value"))):
+        return None
+    explicit = bool(groups["change"] or groups["assign"])
+    return Claim(key, _ARTICLE.sub("", value), sentence, negated, explicit)
+
+
+@lru_cache(maxsize=1024)
+def _pattern(key: str) -> re.Pattern[str]:
+    words = [re.escape(word) for word in _words(key)]
+    subject = r"(?:['’]s?)?[\s_\-]*".join(words)
+    if len(words) == 2:
+        subject = rf"(?:{subject}|{words[1]}\s+of\s+{_DETERMINER}{words[0]})"
+    tail = rf"(?:{_CHANGE}|{_COPULA}|{_ASSIGN}){_VALUE}"
+    return re.compile(rf"{_BEFORE}{_DETERMINER}\b{subject}{tail}", re.IGNORECASE)
+
+
+@lru_cache(maxsize=4096)
+def _words(key: str) -> tuple[str, ...]:
+    """The words of a key: «userName», «user_name» and «user's name» have the same two."""
+    return tuple(re.findall(r"[^\W_]+", re.sub(r"['’]s?\b", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", key))))
+
+
+@lru_cache(maxsize=4096)
+def _plain_words(key: str) -> frozenset[str]:
+    return frozenset(term for word in _words(key) for term in terms(word))
+
+
+def _spoken(value: Any) -> str:
+    """A value as one would say it: case and articles folded."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return _ARTICLE.sub("", normal(str(value)))
+
+
+def _polarity(value: Any) -> bool | None:
+    word = _state(_spoken(value))
+    return True if word in _TRUE else False if word in _FALSE else None
+
+
+def _state(said: str) -> str:
+    """The state that a value says: «down» of «down for maintenance», nothing of «up to date»."""
+    first, _, rest = said.partition(" ")
+    return first if not rest or rest.split(" ")[0] in _AFTER_STATE.split() else said
+
+
+def _opposed(fact: str, said: str) -> bool:
+    return are_opposed(_state(fact), _state(said))
+
+
+def _exclusive(fact: str, said: str) -> bool:
+    a, b = _state(fact), _state(said)
+    return a != b and any(a in words and b in words for words in _EXCLUSIVE)
+
+
+def _alike(fact: str, said: str) -> bool:
+    """Whether two ways of writing a number are one number."""
+    try:
+        return float(fact.replace(",", "")) == float(said.replace(",", ""))
+    except ValueError:
+        return False
+
+
+def _other_number(fact: str, said: str) -> bool:
+    """Whether two values differ in their numbers only."""
+    if _NUMBER.sub("#", fact) != _NUMBER.sub("#", said) or not _NUMBER.search(fact):
+        return False
+    pairs = zip(_NUMBER.findall(fact), _NUMBER.findall(said), strict=True)
+    return any(a != b and not _alike(a, b) for a, b in pairs)
+
+
+def _other_name(value: Any, said: Any) -> bool:
+    """Whether both are proper names, and neither is part of the other."""
+    if not isinstance(value, str) or not _PROPER.fullmatch(value) or not _PROPER.fullmatch(str(said)):
+        return False
+    return not _within(normal(value), normal(str(said))) and not _NATIONAL.search(str(said))
+
+
+_NATIONAL = re.compile(r"(?:[a-z](?:ish|ese|ian|ean|can|ench)|German|Dutch|Greek|Swiss|Czech|Thai|Welsh)$")
+
+
+def _within(fact: str, said: str) -> bool:
+    a, b = set(terms(fact, stop=frozenset())), set(terms(said, stop=frozenset()))
+    return bool(a and b) and (a <= b or b <= a)

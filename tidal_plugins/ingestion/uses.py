@@ -1,0 +1,98 @@
+"""Strengthening by use: what recall had shown grows stronger with the exchange that it served [Tidal §2.4].
+
+An entry was *used* where the answer cites it or says what only it could have told; else it merely surfaced. Frames of
+recalled memories are taken out of messages before they come here, so that nothing is strengthened by our own text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from datetime import datetime
+from typing import Literal
+
+from tidal_plugins.errors import Corrupt
+from tidal_plugins.ingestion.episodes import from_entry
+from tidal_plugins.ingestion.repeats import firsts
+from tidal_plugins.ingestion.writer import Writer, reinforced
+from tidal_plugins.model.entry import EPISODE, Entry, Scope, bare_id
+from tidal_plugins.model.episode import Episode
+from tidal_plugins.scoring.usage import cites, echoes
+from tidal_plugins.settings import UseSettings
+from tidal_plugins.storage.base import Line
+
+USES = "uses"
+"""Log of uses, under the ids of the entries that were used: in which episode and turn, and how."""
+
+How = Literal["cited", "echoed"]
+
+
+def strengthen(
+    writer: Writer, scope: Scope, before: Episode | None, episode: Episode, now: datetime
+) -> dict[str, How | None]:
+    """Strengthen what was shown before an episode, by how its answer used it, and return both. Call it inside the
+    transaction.
+
+    ``before`` is the episode as it was stored already: what was counted with it is not counted again, but what had
+    merely surfaced may turn out to be used. Unknown ids, those of other stores among them, are passed over.
+    """
+    settings, lines = writer.settings.use, []
+    seen: dict[str, How | None] = {}
+    counted = shown_as(writer, scope, before.surfaced) if before else {}
+    shown = shown_as(writer, scope, episode.surfaced)
+    for entry in _read(writer, scope, shown):
+        if entry.episode == episode.id:
+            continue  # a turn does not strengthen itself
+        earlier = use(before, entry, shown[entry.id], settings) if before and entry.id in counted else None
+        how = seen[entry.id] = earlier or use(episode, entry, shown[entry.id], settings)
+        amount = _worth(how, settings) - (_worth(earlier, settings) if entry.id in counted else 0.0)
+        ever = how is not None or _was_used(writer, scope, entry.id)
+        tier = reinforced(entry, max(0.0, amount), now, writer.settings, used=ever)
+        if tier and (amount > 0 or how != earlier):
+            writer.storage.retier(scope, {entry.id: tier})
+        if how and not earlier:
+            lines.append(Line(entry.id, now, {"episode": episode.id, "turn": episode.turn, "how": how}))
+    writer.storage.append_log(scope, USES, lines)
+    return seen
+
+
+def use(episode: Episode, entry: Entry, names: Collection[str], settings: UseSettings) -> How | None:
+    """Return how the answer of an episode used an entry that it was shown under any of ``names``, or ``None``."""
+    answer = "\n".join(message.text for message in episode.messages if message.role == "assistant")
+    if cites(answer, {*names, entry.episode or entry.id}):
+        return "cited"
+    told = echoes(answer, episode.query, entry.text, words=settings.echo_words, share=settings.echo_share)
+    return "echoed" if told else None
+
+
+def _was_used(writer: Writer, scope: Scope, id_: str) -> bool:
+    return bool(writer.storage.read_log(scope, USES, keys=[id_], limit=1))
+
+
+def _worth(how: How | None, settings: UseSettings) -> float:
+    return settings.used if how else settings.surfaced
+
+
+def shown_as(writer: Writer, scope: Scope, surfaced: Iterable[str]) -> dict[str, set[str]]:
+    """The ids of the entries that were shown, with the names under which they were: an episode stands for its entries,
+    a repetition for what it repeats."""
+    names: dict[str, set[str]] = {}
+    for shown in _read(writer, scope, dict.fromkeys(map(bare_id, surfaced))):
+        for id_ in from_entry(shown).entries if shown.kind == EPISODE else [shown.id]:
+            names.setdefault(id_, {id_}).add(shown.id)
+    first = firsts(writer, scope, names)
+    found: dict[str, set[str]] = {}
+    for id_, known_as in names.items():
+        target = first.get(id_, id_)
+        found.setdefault(target, {target}).update(known_as)
+    return found
+
+
+def _read(writer: Writer, scope: Scope, ids: Iterable[str]) -> list[Entry]:
+    """Read entries one by one: a damaged one must not keep an exchange from being stored."""
+    found: list[Entry] = []
+    for id_ in ids:
+        try:
+            found += writer.storage.get(scope, [id_]).values()
+        except Corrupt:
+            continue
+    return found

@@ -1,0 +1,211 @@
+"""Capsule: who an agent is and what it is doing, in at most 300 lines that outlive its context [Capsule].
+
+The format is Markdown. A section begins with a heading of level 2 (``## Tools``); what stands before the first one that
+is known is the header. Other headings of level 2 make sections of their own: they are kept, and have no budget.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import NamedTuple, Self
+
+from tidal_plugins.errors import InvalidCapsule, InvalidInput
+
+MAX_LINES = 300
+MAX_CHARS = 100_000
+
+BUDGETS: Mapping[str, int] = {
+    "header": 3,
+    "identity": 10,
+    "loop_protocol": 15,
+    "key_contacts": 15,
+    "tools": 10,
+    "current_priorities": 10,
+    "recent_work": 80,
+    "operational_rules": 15,
+    "pending_tasks": 10,
+}
+"""The nine sections in order, each with the lines that it may have, without its heading and empty lines."""
+
+GENERATED = ("header", "current_priorities", "recent_work", "pending_tasks")
+WRITTEN = tuple(name for name in BUDGETS if name not in GENERATED)
+"""The sections that people write."""
+
+_ALSO_CALLED = {
+    "who i am": "identity",
+    "who you are": "identity",
+    "how to run the loop": "loop_protocol",
+    "key people": "key_contacts",
+    "contacts": "key_contacts",
+    "current priority": "current_priorities",
+    "priorities": "current_priorities",
+    "critical rules": "operational_rules",
+    "rules": "operational_rules",
+    "pending work": "pending_tasks",
+}
+
+
+def title(name: str) -> str:
+    """The heading of a section."""
+    return name.replace("_", " ").capitalize()
+
+
+_NAMES = {title(name).casefold(): name for name in BUDGETS if name != "header"} | _ALSO_CALLED
+_HEADING = re.compile(r" {0,3}##[ \t]+(.*?)[ \t]*#*\s*")
+_REMARK = re.compile(r"\s*(?:\([^()]*\))?\s*:?\s*$")
+_LONGEST = 200  # characters of a heading
+_FENCE = re.compile(r" {0,3}(```+|~~~+)")
+
+
+class Suggestion(NamedTuple):
+    """Something that memory says and that may belong into a section written by people: nobody but they puts it in."""
+
+    section: str
+    text: str
+    citation: str
+
+    def __str__(self) -> str:
+        return f"{title(self.section)}: {self.text} [{self.citation}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A section as it stands in the text: its heading's line, if it has one, and all up to the next section.
+
+    ``name`` is a key of ``BUDGETS``, or the heading of a section that is not among them.
+    """
+
+    name: str
+    text: str
+
+    @property
+    def heading(self) -> str:
+        """The heading's line; the header has none."""
+        return "" if self.name == "header" else self.text.splitlines(keepends=True)[0]
+
+    @property
+    def body(self) -> str:
+        """What stands under the heading, without white space around it."""
+        return self.text[len(self.heading) :].strip()
+
+    @property
+    def lines(self) -> int:
+        """Lines under the heading that are not empty."""
+        return sum(bool(line.strip()) for line in self.body.splitlines())
+
+
+@dataclass(frozen=True, slots=True)
+class Capsule:
+    """The nine sections, and others that people added, in the order in which they stand. ``str`` gives the text.
+
+    ``capsule["tools"]`` is what a section says. ``sources`` are the ids of the entries and episodes that it was made
+    from, ``suggestions`` what memory has for written sections that are empty. ``ratio`` is how many characters of
+    memory there are for each of the capsule's. Capsules are equal when their texts are.
+    """
+
+    sections: tuple[Section, ...]
+    suggestions: tuple[Suggestion, ...] = field(default=(), compare=False)
+    sources: tuple[str, ...] = field(default=(), compare=False)
+    ratio: float | None = field(default=None, compare=False)
+    version: int = field(default=0, compare=False)
+    updated_at: datetime | None = field(default=None, compare=False)
+
+    @classmethod
+    def parse(cls, text: str, *, budgets: Mapping[str, int] = BUDGETS, max_lines: int = MAX_LINES) -> Self:
+        """Read a capsule; ``str`` of it is ``text`` again, to the byte.
+
+        Raises ``InvalidCapsule``, which names every section that is missing, stands there twice or is too long.
+        """
+        if not isinstance(text, str):
+            raise InvalidCapsule(f"a capsule is a text, got {type(text).__name__}")
+        if len(text) > MAX_CHARS:
+            raise InvalidCapsule(
+                f"the capsule has {len(text):,} characters, and the limit is {MAX_CHARS:,}: shorten it"
+            )
+        if (lines := len(text.splitlines())) > max_lines:
+            raise InvalidCapsule(f"the capsule has {lines:,} lines, and the limit is {max_lines}: shorten it")
+        sections = tuple(_sections(text))
+        if problems := [*_missing(sections), *_doubled(sections), *_too_long(sections, budgets)]:
+            raise InvalidCapsule(f"not a capsule: {'; '.join(problems)}")
+        return cls(sections)
+
+    def edit(self, **bodies: str) -> Self:
+        """Return a capsule with other texts in sections that people write: ``edit(identity="I am …", tools="…")``."""
+        if unknown := [name for name in bodies if name not in WRITTEN]:
+            raise InvalidInput(
+                f"{', '.join(unknown)} cannot be edited: only {', '.join(WRITTEN)} are written by people"
+            )
+        edited = [_rewritten(s, bodies[s.name]) if s.name in bodies else s for s in self.sections]
+        sections = tuple(_sections("".join(section.text for section in edited)))
+        if problems := [*_missing(sections), *_doubled(sections)]:  # budgets are checked when it is written
+            raise InvalidCapsule(f"a text has headings of other sections: {'; '.join(problems)}")
+        return replace(self, sections=sections)
+
+    def __getitem__(self, name: str) -> str:
+        for section in self.sections:
+            if section.name == name:
+                return section.body
+        raise KeyError(name)
+
+    def __str__(self) -> str:
+        return "".join(section.text for section in self.sections)
+
+
+def _rewritten(section: Section, body: str) -> Section:
+    return replace(section, text=f"{section.heading.rstrip()}\n\n{body.strip()}\n\n")
+
+
+def _sections(text: str) -> Iterator[Section]:
+    """The header, also where it is empty, and what follows; headings inside code are none."""
+    name, start, place, fence = "header", 0, 0, ""
+    for line in text.splitlines(keepends=True):
+        fence = _fence(line, fence)
+        heading = None if fence or len(line) > _LONGEST else _HEADING.fullmatch(line)
+        found = _name(heading[1]) if heading else None
+        if found and (name != "header" or found in BUDGETS):
+            yield Section(name, text[start:place])
+            name, start = found, place
+        place += len(line)
+    yield Section(name, text[start:])
+
+
+def _fence(line: str, fence: str) -> str:
+    """The mark that closes the block of code in which the next line stands."""
+    mark = _FENCE.match(line)
+    if mark is None:
+        return fence
+    if not fence:
+        return mark[1]
+    return "" if mark[1].startswith(fence) else fence
+
+
+def _name(heading: str) -> str:
+    plain = _REMARK.sub("", heading)
+    return _NAMES.get(" ".join(plain.casefold().split()), plain)
+
+
+def _missing(sections: Sequence[Section]) -> Iterator[str]:
+    there = {section.name for section in sections}
+    if not sections[0].body:
+        yield "the header is missing: begin with a line such as «# Capsule»"
+    missing = [f"«## {title(name)}»" for name in BUDGETS if name not in there]
+    if missing:
+        yield f"sections are missing: add {', '.join(missing)}"
+
+
+def _doubled(sections: Sequence[Section]) -> Iterator[str]:
+    times = Counter(section.name for section in sections)
+    doubled = [f"«{title(name)}»" for name, count in times.items() if count > 1 and name in BUDGETS]
+    if doubled:
+        yield f"{', '.join(doubled)} stand there more than once: merge them"
+
+
+def _too_long(sections: Sequence[Section], budgets: Mapping[str, int]) -> Iterator[str]:
+    for section in sections:
+        most = budgets.get(section.name)
+        if most is not None and section.lines > most:
+            yield f"«{title(section.name)}» has {section.lines} lines of at most {most}: shorten it"

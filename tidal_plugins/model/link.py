@@ -1,0 +1,32 @@
+"""Link: two nodes that have to do with each other, and since when."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One link of some ``kind`` between two nodes, which are entries or anything else that has an id.
+
+    ``weight`` is what it was at ``anchored_at``; whoever writes it knows how it fades, and says at ``expires_at`` from
+    when it counts for nothing (``None``: never). Of links that fade alike, the one that lasts longest is therefore the
+    strongest at any time. ``valid_from`` and ``valid_until`` say when it was true, ``recorded_at`` and
+    ``superseded_at`` when it was believed. Several links may join the same nodes: what is to be one has one id.
+    """
+
+    id: str
+    kind: str
+    source: str
+    target: str
+    recorded_at: datetime
+    weight: float = 1.0
+    anchored_at: datetime | None = None
+    expires_at: datetime | None = None
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
+    superseded_at: datetime | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)

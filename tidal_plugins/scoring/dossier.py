@@ -1,0 +1,25 @@
+"""What a source is worth to a dossier, and when a dossier is due [Capsule]."""
+
+from __future__ import annotations
+
+import math
+
+
+def salience(days: float, importance: float, relevance: float, *, half_life: float, floor: float, base: float) -> float:
+    """Recency × importance × relevance: ``max(floor, 2^(−days / half_life)) · min(importance / 10, 1) ·
+    (base + (1 − base) · relevance)``, in [0, 1] [Capsule].
+
+    ``days`` since the source was stored (a clock that went back counts as 0), ``importance`` in [0, 10],
+    ``relevance`` to the topic in [0, 1]. ``half_life`` in days, above 0; ``floor`` in [0, 1] keeps what is old and
+    important in reach; ``base`` in [0, 1] what is hardly about the topic.
+    """
+    recency = max(floor, math.exp2(-max(0.0, days) / half_life))
+    return recency * min(importance / 10, 1.0) * (base + (1 - base) * relevance)
+
+
+def is_due(hours: float | None, interval: float) -> bool:
+    """Whether ``interval`` hours have passed since the last refresh; ``None`` hours: there was none yet [Capsule].
+
+    A clock that went back (negative hours) makes nothing due.
+    """
+    return hours is None or hours >= interval

@@ -1,0 +1,37 @@
+"""Whether an answer used what memory had shown before it [Tidal §2.4]."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from tidal_plugins.scoring.text import STOP_WORDS, terms
+
+_EMPTY = STOP_WORDS | frozenset(
+    "yes yeah yep nope ok okay sure thanks thank great good nice cool fine right well please sorry welcome hello hi "
+    "hey bye wow haha".split()
+)
+_TOKEN = re.compile(r"\w+")
+
+
+def cites(answer: str, ids: Collection[str]) -> bool:
+    """Whether an answer names one of ``ids`` as a whole word: cited as ``[ep:…]`` or ``[mem:…]``, or bare."""
+    return not set(ids).isdisjoint(_TOKEN.findall(answer))
+
+
+def echoes(answer: str, question: str, entry: str, *, words: int, share: float) -> bool:
+    """Whether an answer says what only the entry could have told it.
+
+    What the question has is not news: of the entry's words beyond it, the answer must repeat at least ``words``, or
+    all that either has where there are fewer («Lisbon.»); and they must be at least ``share`` of the new words of the
+    entry or of the answer, whichever has fewer (a document says more than an answer can repeat, an essay more than a
+    line of memory). Words are whole, without stop words and pleasantries.
+    """
+    asked = _words(question)
+    told, said = _words(entry) - asked, _words(answer) - asked
+    common, fewer = len(told & said), min(len(told), len(said))
+    return common >= max(1, min(words, fewer)) and common >= share * fewer
+
+
+def _words(text: str) -> set[str]:
+    return set(terms(text, stop=_EMPTY))

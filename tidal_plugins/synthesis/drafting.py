@@ -1,0 +1,130 @@
+"""The text of a dossier: written by a model or quoted, and fit to replace the one in place, or not [Capsule]."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tidal_plugins.model.dossier import Dossier, Finding, Maker
+from tidal_plugins.model.entry import Entry, bare_id
+from tidal_plugins.model.exchange import Message
+from tidal_plugins.model.fence import inert, strip_frames
+from tidal_plugins.model.summary import Source, Statement
+from tidal_plugins.protocols import Purpose, Summariser
+from tidal_plugins.scoring.text import terms
+from tidal_plugins.settings import DossierSettings
+
+PURPOSE: Purpose = "dossier"
+
+_CHARS_PER_TOKEN = 6  # beyond which a model did not keep to its limit
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What a dossier should say. ``fed`` are the entries that a model read: what it wrote may come from any of them,
+    cited or not."""
+
+    findings: tuple[Finding, ...] = ()
+    made_by: Maker | None = None
+    fed: tuple[str, ...] = ()
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class InPlace:
+    """The dossier in place, with those of the entries it cites that are still there."""
+
+    dossier: Dossier
+    entries: Mapping[str, Entry]
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return tuple(finding for finding in self.dossier.findings if self.entries.keys() >= set(finding.sources))
+
+    def kept(self, reason: str) -> Draft:
+        return Draft(self.findings, self.dossier.made_by, problem=reason)
+
+    def refuses(self, new: Sequence[Finding], settings: DossierSettings) -> str | None:
+        """Why a new text may not take this one's place: it is shorter and has lost its sources."""
+        old = {id_ for finding in self.findings for id_ in finding.sources}
+        lost = old.difference(id_ for finding in new for id_ in finding.sources)
+        shorter = _length(new) < settings.shrunk * _length(self.findings)
+        if shorter and len(lost) >= settings.lost * len(old):
+            return f"the new text is shorter and leaves out {len(lost)} of {len(old)} sources of the one in place"
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Drafter:
+    """Writes what is known of a topic with a summariser, or extracts it where there is none, or where it fails on a
+    topic that has no text yet."""
+
+    extractive: Summariser
+    summariser: Summariser | None
+    settings: DossierSettings
+
+    def draft(self, sources: Sequence[Entry], place: InPlace) -> Draft:
+        """What the dossier should say now: what it says already where the new text is not fit to replace it."""
+        if not sources and not place.findings:
+            return Draft()
+        if self.summariser is None:
+            return self._extracted(sources, place)
+        found, reason = self._asked(self.summariser, sources, place.findings, place)
+        if reason is None and place.dossier.made_by == "model":  # what was only quoted gives way to what was written
+            reason = place.refuses(found, self.settings)
+        if reason is None:
+            return Draft(found, "model", tuple(entry.id for entry in sources))
+        return place.kept(reason) if place.findings else replace(self._extracted(sources, place), problem=reason)
+
+    def _extracted(self, sources: Sequence[Entry], place: InPlace) -> Draft:
+        """By quoting. What a model wrote competes with the quotes; what was quoted before is quoted anew, where its
+        source is among these."""
+        fresh = {entry.id for entry in sources}
+        by_model = place.dossier.made_by == "model"
+        previous = [f for f in place.findings if by_model or not fresh.issuperset(f.sources)]
+        found, reason = self._asked(self.extractive, sources, previous, place)
+        reason = reason or place.refuses(found, self.settings)
+        return place.kept(reason) if reason else Draft(found, "extractive")
+
+    def _asked(
+        self, summariser: Summariser, sources: Sequence[Entry], previous: Sequence[Finding], place: InPlace
+    ) -> tuple[tuple[Finding, ...], str | None]:
+        """What a summariser says that can stand in a dossier, or why nothing can."""
+        known = {entry.id: entry.citation for entry in [*place.entries.values(), *sources]}
+        most = self.settings.max_tokens
+        try:
+            answer = summariser.summarise(
+                [_source(entry) for entry in sources],
+                purpose=PURPOSE,
+                previous=[Statement(finding.text, finding.sources) for finding in previous],
+                max_tokens=most,
+            )
+            found = tuple(_findings(answer, known, most * _CHARS_PER_TOKEN))
+        except Exception as error:  # its message may quote what is forgotten one day: the name must do
+            return (), f"the summariser raised {type(error).__name__}"
+        return found, None if found else "nothing that was written cites a source"
+
+
+def _source(entry: Entry) -> Source:
+    """A note speaks under the name of where it stands."""
+    speaker = entry.speaker or (None if entry.role else entry.source)
+    message = Message("user" if entry.role == "user" else "assistant", strip_frames(entry.text), entry.id, speaker)
+    return Source(entry.id, (message,))
+
+
+def _findings(answer: object, known: Mapping[str, str], max_chars: int) -> Iterator[Finding]:
+    """What cites something known, as far as there is room; what it cites beyond that is left out."""
+    if isinstance(answer, str) or not isinstance(answer, Iterable):
+        raise TypeError(f"a summariser returns a sequence of Statements, and this one returned {type(answer).__name__}")
+    for statement in answer:
+        sources = tuple(id_ for id_ in dict.fromkeys(map(bare_id, statement.sources)) if id_ in known)
+        text = inert(strip_frames(statement.text))
+        max_chars -= len(text)
+        if max_chars < 0:
+            return
+        if sources and terms(text):
+            yield Finding(text, sources, tuple(dict.fromkeys(known[id_] for id_ in sources)))
+
+
+def _length(findings: Iterable[Finding]) -> int:
+    return sum(len(finding.text) for finding in findings)

@@ -1,0 +1,41 @@
+"""Test doubles, and the suite that every storage engine must pass.
+
+A new engine subclasses :class:`StoreContract` in its tests and says how to open a store::
+
+    class TestMyEngine(StoreContract):
+        @pytest.fixture
+        def open_store(self, tmp_path):
+            return lambda: MyStorage(tmp_path / "memory")  # every call: another handle on the same store
+"""
+
+from tidal_plugins.testing.channels import ChannelContract
+from tidal_plugins.testing.clock import NOON, FrozenClock
+from tidal_plugins.testing.contract import OpenStore
+from tidal_plugins.testing.documents import DocumentContract
+from tidal_plugins.testing.entries import EntryContract
+from tidal_plugins.testing.links import LinkContract
+from tidal_plugins.testing.log import LogContract
+from tidal_plugins.testing.samples import ALL, FULL, HERE, HOSTILE, entry, ids, link, record
+from tidal_plugins.testing.scopes import ScopeContract
+from tidal_plugins.testing.transactions import TransactionContract
+
+__all__ = [
+    "ALL",
+    "FULL",
+    "FrozenClock",
+    "HERE",
+    "HOSTILE",
+    "NOON",
+    "OpenStore",
+    "StoreContract",
+    "entry",
+    "ids",
+    "link",
+    "record",
+]
+
+
+class StoreContract(
+    EntryContract, ChannelContract, LinkContract, LogContract, DocumentContract, ScopeContract, TransactionContract
+):
+    """What every storage engine does, as tests."""

@@ -1,0 +1,119 @@
+"""What every storage engine does with documents."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from tidal_plugins.errors import Conflict, InvalidInput
+from tidal_plugins.model.entry import Scope
+from tidal_plugins.storage.base import Document, Storage
+from tidal_plugins.testing.contract import Contract, OpenStore
+from tidal_plugins.testing.samples import HERE
+
+
+class DocumentContract(Contract):
+    """Replaced as a whole, counted, kept as long as asked."""
+
+    def test_documents_are_replaced_as_a_whole_and_counted(self, store: Storage) -> None:
+        value = {"ü": [1, None, True, {"x": 1.5}], "text": "a\0b 🙂"}
+        assert store.read_document(HERE, "facts", "k") is None
+        assert store.write_document(HERE, "facts", "k", value) == 1
+        assert store.write_document(HERE, "facts", "k", None) == 2
+        document = store.read_document(HERE, "facts", "k")
+        assert document is not None
+        assert (document.key, document.value, document.version) == ("k", None, 2)
+        store.write_document(HERE, "facts", "k", value, expected=2)
+        assert store.documents(HERE, "facts")[0].value == value
+        assert store.documents(HERE, "other") == []
+
+    def test_a_document_that_changed_meanwhile_conflicts(self, store: Storage, other: Storage) -> None:
+        assert store.write_document(HERE, "facts", "k", "mine", expected=0) == 1
+        with pytest.raises(Conflict):
+            other.write_document(HERE, "facts", "k", "theirs", expected=0)
+        other.write_document(HERE, "facts", "k", "theirs", expected=1)
+        with pytest.raises(Conflict):
+            store.write_document(HERE, "facts", "k", "late", expected=1)
+        with pytest.raises(Conflict):
+            store.write_document(HERE, "facts", "unknown", "x", expected=1)
+        assert [(d.key, d.value) for d in store.documents(HERE, "facts")] == [("k", "theirs")]
+
+    def test_documents_are_listed_by_key(self, store: Storage) -> None:
+        for key in ("b", "a", "' OR 1=1 --", "%", "é"):
+            store.write_document(HERE, "facts", key, key)
+        store.write_document(HERE, "facts2", "z", "z")
+        assert [d.key for d in store.documents(HERE, "facts")] == ["%", "' OR 1=1 --", "a", "b", "é"]
+        assert [d.key for d in store.documents(HERE, "facts", ["b", "a", "z", "' OR 1=1 --"])] == ["' OR 1=1 --", *"ab"]
+        assert store.documents(HERE, "facts", []) == []
+
+    def test_counting_up_from_many_threads_loses_nothing(self, store: Storage) -> None:
+        def count_up(_: int) -> None:
+            while True:
+                current = store.read_document(HERE, "counts", "n")
+                value, version = (current.value, current.version) if current else (0, 0)
+                try:
+                    store.write_document(HERE, "counts", "n", value + 1, expected=version)
+                    return
+                except Conflict:
+                    continue
+
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(count_up, range(40)))
+        assert [d.value for d in store.documents(HERE, "counts")] == [40]
+
+    @pytest.mark.parametrize("value", [float("nan"), b"x", object(), {1, 2}, "\ud800"], ids=repr)
+    def test_only_json_is_a_document(self, store: Storage, value: Any) -> None:
+        with pytest.raises(InvalidInput):
+            store.write_document(HERE, "facts", "k", value)
+        with pytest.raises(InvalidInput):
+            store.write_meta("k", value)
+        assert store.read_document(HERE, "facts", "k") is None
+
+    def test_as_many_earlier_versions_are_kept_as_asked(self, store: Storage, other: Storage) -> None:
+        assert store.versions(HERE, "facts", "k") == []
+        for value in range(1, 6):
+            store.write_document(HERE, "facts", "k", value, keep=2)
+        assert other.versions(HERE, "facts", "k") == [Document("k", value, value) for value in (5, 4, 3)]
+        assert store.documents(HERE, "facts") == [Document("k", 5, 5)]
+        store.write_document(HERE, "facts", "k", None, keep=5)
+        assert [d.value for d in store.versions(HERE, "facts", "k")] == [None, 5, 4, 3]
+        store.write_document(HERE, "facts", "k", "only")
+        assert [d.value for d in store.versions(HERE, "facts", "k")] == ["only"]
+
+    def test_a_write_that_conflicts_keeps_the_versions_as_they_were(self, store: Storage) -> None:
+        for value in "abc":
+            store.write_document(HERE, "facts", "k", value, keep=1)
+        with pytest.raises(Conflict):
+            store.write_document(HERE, "facts", "k", "late", expected=2, keep=1)
+        with pytest.raises(InvalidInput):
+            store.write_document(HERE, "facts", "k", object(), keep=1)
+        with pytest.raises(ValueError, match="stop"), store.transaction():
+            store.write_document(HERE, "facts", "k", "d", keep=1)
+            store.erase_documents(HERE, "facts", ["k"])
+            raise ValueError("stop")
+        assert [d.value for d in store.versions(HERE, "facts", "k")] == ["c", "b"]
+
+    def test_erased_documents_go_with_all_their_versions(self, store: Storage, open_store: OpenStore) -> None:
+        there: Scope = ("there",)
+        for scope, collection in ((HERE, "facts"), (HERE, "others"), (there, "facts")):
+            for key, value in (("k", 1), ("k", 2), ("j", 3), ("' OR 1=1 --", 4)):
+                store.write_document(scope, collection, key, value, keep=9)
+        assert store.erase_documents(HERE, "facts", ["k", "' OR 1=1 --", "none"]) == 2
+        assert store.erase_documents(HERE, "facts", ["k"]) == store.erase_documents(("nowhere",), "facts", ["j"]) == 0
+        store.close()
+        again = open_store()
+        assert again.versions(HERE, "facts", "k") == []
+        assert [d.key for d in again.documents(HERE, "facts")] == ["j"]
+        for scope, collection in ((HERE, "others"), (there, "facts")):
+            assert [d.value for d in again.versions(scope, collection, "k")] == [2, 1]
+        assert again.write_document(HERE, "facts", "k", "new", expected=0, keep=9) == 1
+        assert [d.value for d in again.versions(HERE, "facts", "k")] == ["new"]
+        again.close()
+
+    def test_meta_is_of_the_whole_store(self, store: Storage, other: Storage) -> None:
+        assert store.read_meta("name") is None
+        store.write_meta("name", {"a": [1, "é"]})
+        store.write_meta("name", {"a": [2, "é"]})
+        assert other.read_meta("name") == {"a": [2, "é"]}

@@ -1,0 +1,300 @@
+"""What every storage engine does with entries."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tidal_plugins.errors import InvalidInput, InvalidScope, NotFound
+from tidal_plugins.model.affect import Affect
+from tidal_plugins.model.entry import Tier
+from tidal_plugins.storage.base import Record, Sketch, Storage, Where
+from tidal_plugins.testing.clock import NOON
+from tidal_plugins.testing.contract import Contract
+from tidal_plugins.testing.samples import ALL, FULL, HERE, HOSTILE, entry, ids, record
+
+
+class EntryContract(Contract):
+    """Entries come and go whole."""
+
+    # entries: put, get, replace, retier, sketch
+
+    def test_every_field_comes_back_as_it_was(self, store: Storage, other: Storage) -> None:
+        assert store.put(HERE, [Record(FULL)]) == ["full"]
+        assert store.get(HERE, ["full"]) == other.get(HERE, ["full"]) == {"full": FULL}
+
+    def test_an_entry_of_the_required_fields_only_comes_back_as_it_was(self, store: Storage) -> None:
+        plain = entry("plain", "")
+        store.put(HERE, [Record(plain)])
+        assert store.get(HERE, ["plain"])["plain"] == plain
+
+    @pytest.mark.parametrize(
+        "fields",
+        [
+            {"affect": Affect(-0.0, 0.0)},
+            {"affect": Affect(0.1 + 0.2, 1, {})},
+            {"importance": 5, "trust": 1},
+            {"tier": Tier(0.0, NOON, float(10**6))},
+            {"position": 0, "session": "", "tags": ("", "a", "a")},
+            {"metadata": {"deep": [[[[{"x": "\u2028"}]]]]}},
+        ],
+    )
+    def test_values_at_the_edge_come_back_equal(self, store: Storage, fields: dict[str, Any]) -> None:
+        edge = entry("edge", **fields)
+        store.put(HERE, [Record(edge)])
+        assert store.get(HERE, ["edge"])["edge"] == edge
+
+    def test_get_leaves_out_what_is_not_there_and_counts_nothing_twice(self, store: Storage) -> None:
+        store.put(HERE, [record("a")])
+        assert list(store.get(HERE, ["nobody", "a", "a"])) == ["a"]
+        assert store.get(HERE, []) == {}
+
+    def test_a_known_id_is_left_as_it_is(self, store: Storage) -> None:
+        store.put(HERE, [record("a", "first", [1.0, 0.0])])
+        assert store.put(HERE, [record("a", "second", [0.0, 1.0]), record("b"), record("b", "again")]) == ["b"]
+        assert store.get(HERE, ["a"])["a"].text == "first"
+        assert store.get(HERE, ["b"])["b"].text == "text"
+        assert store.matching(HERE, ["second"], 10, ALL) == []
+        assert store.nearest(HERE, np.array([1.0, 0.0], np.float32), 10, ALL)[0].score == pytest.approx(1)
+
+    def test_an_entry_is_only_put_into_its_own_scope(self, store: Storage) -> None:
+        with pytest.raises(InvalidScope):
+            store.put(HERE, [record("a"), record("b", scope=("there",))])
+        store.put(HERE, [record("a")])
+        with pytest.raises(InvalidScope):
+            store.replace(HERE, record("a", scope=("there",)))
+        assert store.count(HERE, ALL) == 1
+
+    @pytest.mark.parametrize(
+        "fields",
+        [
+            {"metadata": {"x": float("nan")}},
+            {"metadata": {"x": b"bytes"}},
+            {"metadata": {"x": object()}},
+            {"trust": float("inf")},
+            {"position": 2**70},
+            {"text": "\ud800"},
+            {"metadata": {"\udfff": 1}},
+        ],
+    )
+    def test_what_cannot_be_stored_is_refused_and_leaves_nothing(self, store: Storage, fields: dict[str, Any]) -> None:
+        with pytest.raises(InvalidInput):
+            store.put(HERE, [record("good", vector=[1.0]), record("bad", **{"text": "bad", **fields})])
+        assert store.find(HERE, ALL) == []
+        assert store.matching(HERE, ["text"], 10, ALL) == []
+
+    def test_replace_changes_the_entry_and_every_index(self, store: Storage) -> None:
+        store.put(HERE, [record("a", "old words", [1.0, 0.0]), record("b", "other", [1.0, 1.0])])
+        up = np.array([0.0, 1.0], np.float32)
+        assert ids(store.nearest(HERE, up, 2, ALL)) == ["b", "a"]
+        store.replace(HERE, record("a", "new", [0.0, 1.0], kind="skill", tags=("t",)))
+        assert store.get(HERE, ["a"])["a"] == entry("a", "new", kind="skill", tags=("t",))
+        assert store.matching(HERE, ["words"], 10, ALL) == []
+        assert ids(store.matching(HERE, ["new"], 10, ALL)) == ["a"]
+        assert ids(store.nearest(HERE, up, 2, ALL)) == ["a", "b"]
+        assert ids(store.nearest(HERE, up, 2, Where(kinds=["skill"]))) == ["a"]
+        assert store.count(HERE, ALL) == 2
+
+    def test_replace_needs_an_entry_of_that_id_in_that_scope(self, store: Storage) -> None:
+        store.put(("there",), [record("a", scope=("there",))])
+        with pytest.raises(NotFound):
+            store.replace(HERE, record("a"))
+
+    def test_retier_sets_tiers_and_nothing_else(self, store: Storage) -> None:
+        tier = Tier(2.0, NOON, 100.0, archived_at=NOON + timedelta(days=1))
+        store.put(HERE, [Record(FULL), record("b")])
+        store.retier(HERE, {"full": tier, "b": tier})
+        assert store.get(HERE, ["full", "b"]) == {"full": replace(FULL, tier=tier), "b": entry("b", tier=tier)}
+        store.retier(HERE, {})
+
+    def test_what_has_turned_cold_is_found_until_its_tier_says_so(self, store: Storage) -> None:
+        cold_at = NOON + timedelta(hours=1)
+        store.put(HERE, [record("warm", tier=Tier(1.0, NOON, 72.0, cold_at)), record("never", tier=Tier(1.0, NOON, 9))])
+        assert ids(store.find(HERE, Where(cooled_by=cold_at))) == ["warm"]
+        store.retier(HERE, {"warm": Tier(1.0, cold_at, 720.0, cold_at)})
+        assert store.find(HERE, Where(cooled_by=cold_at)) == []
+
+    def test_retier_is_all_or_nothing(self, store: Storage) -> None:
+        store.put(HERE, [record("a")])
+        tier = Tier(2.0, NOON, 100.0)
+        with store.transaction(), pytest.raises(NotFound):
+            store.retier(HERE, {"a": tier, "unknown": tier})
+        assert store.get(HERE, ["a"])["a"].tier is None
+
+    def test_sketch_holds_what_ranking_needs(self, store: Storage) -> None:
+        store.put(HERE, [Record(FULL), record("plain")])
+        sketches = store.sketch(HERE, ["plain", "full", "unknown"])
+        assert set(sketches) == {"full", "plain"}
+        for id_, full in store.get(HERE, ["full", "plain"]).items():
+            for name in set(Sketch._fields) - {"passages"}:
+                assert getattr(sketches[id_], name) == getattr(full, name), name
+        assert (sketches["full"].passages, sketches["plain"].passages) == (0, 1)
+
+    # entries: find, count, erase, speakers
+
+    def test_find_lists_by_event_time_then_by_order_of_storing(self, store: Storage) -> None:
+        times = {"late": 3, "tie1": 2, "tie2": 2, "early": 1}
+        store.put(HERE, [record(id_, occurred_at=NOON + timedelta(hours=h)) for id_, h in times.items()])
+        ordered = ["early", "tie1", "tie2", "late"]
+        assert ids(store.find(HERE, ALL)) == ordered
+        assert ids(store.find(HERE, ALL, newest_first=True)) == ordered[::-1]
+        assert ids(store.find(HERE, ALL, limit=2)) == ordered[:2]
+        assert ids(store.find(HERE, ALL, limit=2, after=1)) == ordered[1:3]
+        assert ids(store.find(HERE, ALL, after=2, newest_first=True)) == ordered[::-1][2:]
+        assert store.find(HERE, ALL, limit=0) == store.find(HERE, ALL, after=9) == []
+
+    @pytest.mark.parametrize(
+        ("where", "expected"),
+        [
+            (Where(), "abcd"),
+            (Where(kinds=["kb", "skill"]), "ac"),
+            (Where(sessions=["s1"]), "ab"),
+            (Where(episodes={"e1", "none"}), "a"),
+            (Where(speakers=("Ann", "O'Neil")), "abc"),
+            (Where(sources=["x%"]), "c"),
+            (Where(tags=["jazz", "blues"]), "abc"),
+            (Where(tags=["jaz"]), ""),
+            (Where(since=NOON + timedelta(hours=1)), "bcd"),
+            (Where(until=NOON + timedelta(hours=1)), "a"),
+            (Where(since=NOON + timedelta(hours=1), until=NOON + timedelta(hours=2)), "b"),
+            (Where(active_at=NOON), "acd"),
+            (Where(active_at=NOON + timedelta(hours=5)), "bd"),
+            (Where(active_at=NOON + timedelta(hours=5), include_archived=True), "abd"),
+            (Where(ids=["a", "c", "unknown"]), "ac"),
+            (Where(ids=["a", "c"], kinds=["kb"]), "a"),
+            (Where(ids=[]), ""),
+            (Where(cooled_by=NOON + timedelta(hours=1)), "a"),
+            (Where(cooled_by=NOON), ""),
+            (Where(kinds=["conversation"], sessions=["s1"], tags=["blues"], metadata={"n": 1}), "b"),
+            (Where(kinds=["conversation"], sessions=["s1"], tags=["blues"], metadata={"n": 2}), ""),
+            (Where(kinds=[]), ""),
+            (Where(sessions=()), ""),
+            (Where(episodes=set()), ""),
+            (Where(speakers=[]), ""),
+            (Where(sources=frozenset()), ""),
+            (Where(tags=[]), ""),
+            *[(Where(speakers=[text], tags=[text], sources=[text]), "") for text in HOSTILE],
+        ],
+    )
+    def test_every_channel_filters_alike(self, store: Storage, where: Where, expected: str) -> None:
+        hour = timedelta(hours=1)
+        common: dict[str, Any] = {"vector": [1.0, 2.0], "text": "same text"}
+        tier = Tier(1.0, NOON, 72.0, NOON + hour, NOON + 4 * hour)
+        store.put(
+            HERE,
+            [
+                record("a", kind="kb", session="s1", episode="e1", speaker="Ann", tags=("jazz",), tier=tier, **common),
+                record(
+                    "b",
+                    session="s1",
+                    speaker="O'Neil",
+                    tags=("blues", "x"),
+                    occurred_at=NOON + hour,
+                    valid_from=NOON + hour,
+                    metadata={"n": 1},
+                    **common,
+                ),
+                record(
+                    "c",
+                    kind="skill",
+                    speaker="Ann",
+                    source="x%",
+                    tags=("jazz", "blues"),
+                    occurred_at=NOON + 2 * hour,
+                    valid_until=NOON + 2 * hour,
+                    **common,
+                ),
+                record("d", occurred_at=NOON + 3 * hour, source="xy", **common),
+            ],
+        )
+        found = [
+            ids(store.find(HERE, where)),
+            sorted(ids(store.nearest(HERE, np.array([1.0, 0.0], np.float32), 10, where))),
+            sorted(ids(store.matching(HERE, ["same"], 10, where))),
+        ]
+        assert found == [list(expected)] * 3
+        assert store.count(HERE, where) == len(expected)
+
+    @pytest.mark.parametrize(
+        ("wanted", "expected"),
+        [
+            ({"x": 1}, ["float", "int"]),
+            ({"x": 1.0}, ["float", "int"]),
+            ({"x": True}, ["true"]),
+            ({"x": False}, ["false"]),
+            ({"x": 0}, ["zero"]),
+            ({"x": None}, ["null"]),
+            ({"x": "1"}, ["text"]),
+            ({"x": "[1]"}, ["text list"]),
+            ({"x": 1, "y": 2}, ["int"]),
+            ({"y": None}, []),
+            ({"quote\"'\\": "é\0\n"}, ["odd"]),
+            ({"a.b": 1}, ["dotted"]),
+            ({"$.x": 1}, []),
+            *[({text: 1}, []) for text in HOSTILE],
+            *[({"x": text}, []) for text in HOSTILE],
+        ],
+    )
+    def test_metadata_match_as_json_values(
+        self, store: Storage, wanted: dict[str, str | int | float | bool | None], expected: list[str]
+    ) -> None:
+        values: dict[str, dict[str, Any]] = {
+            "int": {"x": 1, "y": 2},
+            "float": {"x": 1.0},
+            "true": {"x": True},
+            "false": {"x": False},
+            "zero": {"x": 0},
+            "null": {"x": None},
+            "text": {"x": "1"},
+            "text list": {"x": "[1]"},
+            "list": {"x": [1]},
+            "odd": {"quote\"'\\": "é\0\n"},
+            "dotted": {"a.b": 1},
+            "none": {},
+        }
+        store.put(HERE, [record(id_, metadata=metadata) for id_, metadata in values.items()])
+        assert sorted(ids(store.find(HERE, Where(metadata=wanted)))) == expected
+
+    def test_erase_removes_from_every_index(self, store: Storage, other: Storage) -> None:
+        store.put(HERE, [record("a", "secret", [1.0, 0.0], speaker="Ann"), record("b", "plain", [0.0, 1.0])])
+        query = np.array([1.0, 0.0], np.float32)
+        assert ids(other.nearest(HERE, query, 9, ALL)) == ["a", "b"]
+        assert store.erase(HERE, ["a", "unknown", "a"]) == 1
+        assert store.erase(HERE, ["a"]) == store.erase(HERE, []) == store.erase(("nowhere",), ["b"]) == 0
+        for handle in (store, other):
+            assert not handle.get(HERE, ["a"])
+            assert not handle.sketch(HERE, ["a"])
+            assert not handle.cosines(HERE, ["a"], query)
+            assert ids(handle.find(HERE, ALL)) == ids(handle.nearest(HERE, query, 9, ALL)) == ["b"]
+            assert not handle.matching(HERE, ["secret"], 9, ALL)
+            assert not handle.speakers(HERE)
+            assert handle.count(HERE, ALL) == 1
+
+    def test_volume_counts_the_characters_of_what_a_filter_lets_through(self, store: Storage) -> None:
+        assert store.volume(HERE, ALL) == 0
+        store.put(HERE, [record("a", "día"), record("b", "🦑 ok", kind="skill")])
+        store.put(("there",), [record("c", "elsewhere", scope=("there",))])
+        assert (store.volume(HERE, ALL), store.volume(HERE, Where(kinds=["skill"]))) == (7, 4)
+
+    def test_an_erased_id_can_be_stored_again(self, store: Storage) -> None:
+        store.put(HERE, [record("a", "one", [1.0, 0.0])])
+        store.erase(HERE, ["a"])
+        assert store.put(HERE, [record("a", "two", [0.0, 1.0])]) == ["a"]
+        assert ids(store.matching(HERE, ["two"], 9, ALL)) == ["a"]
+        assert store.nearest(HERE, np.array([0.0, 1.0], np.float32), 9, ALL)[0].score == pytest.approx(1)
+
+    def test_scrub_keeps_what_was_not_erased(self, store: Storage) -> None:
+        store.put(HERE, [record(str(i), f"word{i}", [1.0, float(i)]) for i in range(20)])
+        store.erase(HERE, [str(i) for i in range(10)])
+        assert store.scrub()
+        assert store.count(HERE, ALL) == len(store.nearest(HERE, np.array([1.0, 0.0], np.float32), 99, ALL)) == 10
+        assert [ids(store.matching(HERE, [f"word{i}"], 9, ALL)) for i in (3, 13)] == [[], ["13"]]
+
+    def test_speakers_lists_every_name_once(self, store: Storage) -> None:
+        names = ["Zoë", "Ann", "Ann", None, "", "O'Neil", "東"]
+        store.put(HERE, [record(str(i), speaker=name) for i, name in enumerate(names)])
+        assert store.speakers(HERE) == ["", "Ann", "O'Neil", "Zoë", "東"]

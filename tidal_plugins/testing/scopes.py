@@ -1,0 +1,90 @@
+"""What every storage engine keeps apart."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tidal_plugins.errors import NotFound
+from tidal_plugins.model.entry import Scope, Tier
+from tidal_plugins.storage.base import Storage, Where
+from tidal_plugins.testing.clock import NOON
+from tidal_plugins.testing.contract import Contract
+from tidal_plugins.testing.samples import ALL, HERE, ids, record
+
+
+class ScopeContract(Contract):
+    """No scope sees another."""
+
+    @pytest.mark.parametrize(
+        ("mine", "theirs"),
+        [
+            (("a", "b"), ("a/b",)),
+            (("a", "b"), ("ab",)),
+            (("a", "b"), ("a",)),
+            (("a",), ("A",)),
+            (("%",), ("a",)),
+            (("_",), ("a",)),
+            (('a","b',), ("a", "b")),
+            (("a' OR 1=1 --",), ("a",)),
+            (("é",), ("e\u0301",)),
+        ],
+    )
+    def test_no_method_sees_another_scope(self, store: Storage, mine: Scope, theirs: Scope) -> None:
+        tier = Tier(1.0, NOON, 72.0)
+        query = np.array([1.0, 0.0], np.float32)
+        for scope, name in ((theirs, "them"), (mine, "me")):
+            assert store.put(scope, [record("same", "same text", [1.0, 0.0], scope=scope, speaker=name)]) == ["same"]
+            store.put(scope, [record(name, "same text", [1.0, 0.1], scope=scope)])
+            store.write_document(scope, "facts", "key", name, expected=0)
+        assert sorted(ids(store.find(mine, ALL))) == ["me", "same"]
+        assert store.get(mine, ["same", "them"])["same"].scope == mine
+        assert list(store.get(mine, ["them"])) == list(store.sketch(mine, ["them"])) == []
+        assert store.cosines(mine, ["them"], query) == {}
+        assert ids(store.nearest(mine, query, 9, ALL)) == ["same", "me"]
+        assert sorted(ids(store.matching(mine, ["text"], 9, ALL))) == ["me", "same"]
+        assert store.speakers(mine) == ["me"]
+        assert store.count(mine, ALL) == 2
+        document = store.read_document(mine, "facts", "key")
+        assert document is not None
+        assert document.value == store.documents(mine, "facts")[0].value == "me"
+        with pytest.raises(NotFound):
+            store.retier(mine, {"them": tier})
+        with pytest.raises(NotFound):
+            store.replace(mine, record("them", scope=mine))
+        store.retier(mine, {"same": tier})
+        store.replace(mine, record("me", "changed", scope=mine))
+        store.write_document(mine, "facts", "key", "changed")
+        assert store.erase(mine, ["them", "same"]) == 1
+        untouched = store.get(theirs, ["same", "them"])
+        assert [untouched[id_].tier for id_ in ("same", "them")] == [None, None]
+        assert ids(store.nearest(theirs, query, 9, ALL)) == ["same", "them"]
+        assert len(store.matching(theirs, ["text"], 9, ALL)) == 2
+        assert [document.value for document in store.documents(theirs, "facts")] == ["them"]
+
+    def test_scopes_are_listed_by_their_first_segments_and_by_what_is_in_them(self, store: Storage) -> None:
+        inside: list[Scope] = [("a",), ("a", "b"), ("a", "b", "c"), ("a", '"'), ("a", "b]"), ("a", "東京")]
+        outside: list[Scope] = [("ab",), ("A",), ("a,b",), ("b", "a"), ('a","b',), ("%",), ("a]",)]
+        for scope in inside + outside:
+            store.put(scope, [record("x", scope=scope, kind="kb" if len(scope) > 1 else "skill")])
+        assert store.scopes(("a",), ALL) == sorted(inside)
+        assert store.scopes(("a", "b"), ALL) == [("a", "b"), ("a", "b", "c")]
+        assert store.scopes(("a",), Where(kinds={"kb"})) == sorted(inside[1:])
+        store.erase(("a", "b"), ["x"])
+        assert store.scopes(("a", "b"), ALL) == [("a", "b", "c")]
+        assert store.scopes(("b",), ALL) == [("b", "a")]
+        assert store.scopes(("c",), ALL) == []
+
+    def test_a_scope_that_nothing_was_written_to_is_empty(self, store: Storage) -> None:
+        for scope in (HERE, ("there",)):
+            store.put(scope, [record("a", vector=[1.0], scope=scope)])
+        nowhere = ("nowhere",)
+        assert not store.find(nowhere, ALL)
+        assert not store.matching(nowhere, ["text"], 9, ALL)
+        assert not store.nearest(nowhere, np.ones(1, np.float32), 9, ALL)
+        assert not store.speakers(nowhere)
+        assert not store.documents(nowhere, "facts")
+        assert not store.get(nowhere, ["a"])
+        assert not store.sketch(nowhere, ["a"])
+        assert store.count(nowhere, ALL) == 0
+        assert store.read_document(nowhere, "facts", "key") is None

@@ -145,9 +145,9 @@ class CompactionSettings(_Group):
     """Share above which files are left out, the summary is tightened and a long ongoing turn folds."""
     target: float = Field(0.60, gt=0, le=1)
     """Share that a rebuilt context should not exceed, so that it is not rebuilt again at once."""
-    summary: float = Field(0.25, gt=0, lt=1)
-    """Share that the summary may take."""
-    summary_hard: float = Field(0.10, gt=0, lt=1)
+    summary: float = Field(0.40, gt=0, lt=1)
+    """Share that the summary may take: it stays the same between compactions, so that providers cache it."""
+    summary_hard: float = Field(0.12, gt=0, lt=1)
     """The same in the hard stage."""
     synthesis: float = Field(0.08, gt=0, lt=1)
     """Share that the synthesis of the last completed turn, or of a folded part of the ongoing one, may take."""

@@ -69,6 +69,8 @@ class Compactor:
         Raises ``ContextOverflow`` where what may not be shortened exceeds the limit, ``CompactionError`` for a turn
         that cannot be recorded, ``InvalidInput`` for what is no history.
         """
+        if force not in (None, "compact", "hard"):
+            raise InvalidInput(f"force must be 'compact', 'hard' or None, got {force!r}")
         context = self._context(history, session, sizes, reserved, carried)
         for _ in range(ATTEMPTS):
             try:
@@ -184,6 +186,11 @@ class Compactor:
         reserved: Size,
         carried: str | None,
     ) -> Context:
+        if carried is not None and any(isinstance(item, Message) for item in given):
+            raise InvalidInput(
+                "give a history that was rewritten as Exchanges: its messages alone do not say whose "
+                "turn a question belongs to"
+            )
         history = split(given)
         if sizes is not None and len(sizes) != len(history.messages):
             raise InvalidInput(f"give one size per message: {len(history.messages)}, got {len(sizes)}")

@@ -27,6 +27,9 @@ BYTES_PER_TOKEN = 5
 LEAST = 0.15
 """Share of the limit that the written texts should have; for them a context may be a little fuller."""
 
+SUMMARY = 0.8
+"""Share of the written texts' room that the summary gets; the synthesis gets the rest."""
+
 REST = 0.2
 """Share of the summary's room for citations of what is not told in it."""
 
@@ -90,9 +93,9 @@ class Rebuild:
         if hard:
             new = self._folded(new)
         room = self._room(self._size(new))
-        new = self._summarised(state, new, sources, prepared, room * 0.6)
+        new = self._summarised(state, new, sources, prepared, room * SUMMARY)
         if last is not None:
-            new = self._synthesised(state, new, last, room * 0.25)
+            new = self._synthesised(state, new, last, room * (1 - SUMMARY))
         return new if hard else replace(new, files=self._files(new, self._size(new)))
 
     # what is covered

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -16,7 +17,7 @@ from tidal_plugins.ingestion.record import episode_id, known_episodes, record
 from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.model.entry import EPISODE, Scope
 from tidal_plugins.model.episode import Episode
-from tidal_plugins.model.exchange import Exchange, Message
+from tidal_plugins.model.exchange import Exchange, Message, ToolCall
 from tidal_plugins.model.fence import strip_frames
 from tidal_plugins.storage.base import Where
 
@@ -134,9 +135,15 @@ def _index(message: Message, stored: Sequence[Message], taken: Sequence[int]) ->
 
 
 def _same(message: Message, stored: Message) -> bool:
-    if message.role != stored.role or [c.id for c in message.tool_calls] != [c.id for c in stored.tool_calls]:
+    if (message.role, message.tool_call_id, message.error) != (stored.role, stored.tool_call_id, stored.error):
+        return False
+    if [_call(call) for call in message.tool_calls] != [_call(call) for call in stored.tool_calls]:
         return False
     return stored.text == FORGOTTEN_TEXT or _text(message) == stored.text
+
+
+def _call(call: ToolCall) -> object:
+    return call.name, call.id, json.dumps(dict(call.arguments), sort_keys=True, default=str)
 
 
 def _words(messages: Iterable[Message]) -> object:

@@ -67,7 +67,7 @@ def history(given: Sequence[Message] | Sequence[Exchange]) -> History:
 
     What an assistant says before the first question is a turn too. Raises ``InvalidInput`` for a mixture.
     """
-    items = list(given)
+    items = list(given) if isinstance(given, Sequence) else [given]
     if all(isinstance(item, Exchange) for item in items):
         spans = [(item.key, list(item.messages)) for item in items if isinstance(item, Exchange)]
     elif all(isinstance(item, Message) for item in items):

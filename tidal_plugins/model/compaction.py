@@ -83,6 +83,12 @@ class RestoredFile:
     reads: int = 1
     cut: bool = False
 
+    @property
+    def messages(self) -> tuple[Message, Message]:
+        """The call that read it, and the result."""
+        call = ToolCall(self.tool, self.arguments, self.id)
+        return Message("assistant", "", tool_calls=(call,)), Message("tool", self.content, tool_call_id=self.id)
+
 
 Piece = Kept | Written | RestoredFile
 
@@ -149,9 +155,9 @@ class Compaction:
     ``view`` lists it: the system prompt, the summary of the completed turns, the last completed turn (its question
     verbatim, and a synthesis), restored files, the ongoing turn verbatim. Where nothing had to be left out, the view is
     the history. ``before`` and ``after`` are sizes of the whole payload, what was reserved for the system prompt,
-    tools and whisper included. ``summariser`` is what wrote the summary; ``fallback`` says why it was not the model that
-    was given; ``unknown_citations`` counts what it cited and nobody had told it. ``id`` names the rebuilt context, and
-    stays while the context only grows; it is ``None`` where the view is the history.
+    tools and whisper included. ``summariser`` is what wrote the summary; ``fallback`` says why it was not the model
+    that was given; ``unknown_citations`` counts what it cited and nobody had told it. ``id`` names the rebuilt context,
+    and stays while the context only grows; it is ``None`` where the view is the history.
     """
 
     stage: Stage
@@ -224,11 +230,7 @@ class Compaction:
             return (self.history[piece.position],)
         if isinstance(piece, Written):
             return (Message("user" if piece.part == "question" else "assistant", piece.text),)
-        call = ToolCall(piece.tool, piece.arguments, piece.id)
-        return (
-            Message("assistant", "", tool_calls=(call,)),
-            Message("tool", piece.content, tool_call_id=piece.id),
-        )
+        return piece.messages
 
     def _unresolved(self) -> Iterator[str]:
         cited = {*self.citations, *self.ledger.episodes}

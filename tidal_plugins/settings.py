@@ -147,7 +147,7 @@ class CompactionSettings(_Group):
     """Share that a rebuilt context should not exceed, so that it is not rebuilt again at once."""
     summary: float = Field(0.40, gt=0, lt=1)
     """Share that the summary may take: it stays the same between compactions, so that providers cache it."""
-    summary_hard: float = Field(0.12, gt=0, lt=1)
+    summary_hard: float = Field(0.20, gt=0, lt=1)
     """The same in the hard stage."""
     synthesis: float = Field(0.08, gt=0, lt=1)
     """Share that the synthesis of the last completed turn, or of a folded part of the ongoing one, may take."""

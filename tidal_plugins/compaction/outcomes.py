@@ -14,7 +14,7 @@ Kind = Literal["said", "failed", "changed", "ran", "looked"]
 
 _MAX_ARGUMENTS = {"changed": 320, "failed": 120, "ran": 160, "looked": 80}
 _MAX_RESULT = {"changed": 60, "failed": 200, "ran": 120, "looked": 100}
-_MAX_VALUE = 120
+_MAX_VALUE, _LONG = 120, 60
 _GLANCE = 2_000  # characters of each end of a result that are read
 
 _CHANGES = (
@@ -97,9 +97,11 @@ def _telling(text: str) -> str:
 
 
 def _arguments(arguments: Mapping[str, Any]) -> str:
+    """Long ones last: the others say what the call is about, a long one is what it carries."""
     if len(arguments) == 1:
         return _value(next(iter(arguments.values())))
-    return ", ".join(f"{name}={_value(value)}" for name, value in arguments.items())
+    values = sorted(((name, _value(value)) for name, value in arguments.items()), key=lambda item: len(item[1]) > _LONG)
+    return ", ".join(f"{name}={value}" for name, value in values)
 
 
 def _value(value: object) -> str:

@@ -27,6 +27,7 @@ from tidal_plugins.ingestion.forget import forget, scrub
 from tidal_plugins.ingestion.record import episode_id, record
 from tidal_plugins.ingestion.remember import remember, to_note
 from tidal_plugins.ingestion.writer import FORGOTTEN, Progress, Writer
+from tidal_plugins.model import transcript
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import aware, utc_now
 from tidal_plugins.model.compaction import Size
@@ -298,6 +299,15 @@ class TidalMemory:
             raise NotFound(f"{id!r} is an entry of kind {entry.kind}, not an episode; use get")
         return from_entry(entry)
 
+    def read_episode(self, id: str, page: int = 1, *, max_chars: int = 4_000) -> str:
+        """Return a page of an episode as text for a model: verbatim, between marks that name the turns around it.
+
+        ``id`` may be a citation. Raises ``NotFound``, ``Forgotten``, and ``InvalidInput`` for a page that there is not.
+        """
+        episode = self.episode(id)
+        before, after = self._around(episode)
+        return transcript.page(episode, page, max_chars, previous=before, following=after)
+
     def episodes(
         self,
         *,
@@ -377,7 +387,7 @@ class TidalMemory:
             Recorder(rooms.writer, rooms.affect, self.scope),
             rooms.preparations,
             Size(tokens, size),
-            summariser,
+            _summariser(summariser),
             counter or ApproximateCounter(),
             self.now,
         )
@@ -415,8 +425,20 @@ class TidalMemory:
     awhisper = in_thread(whisper)
     aget = in_thread(get)
     aepisode = in_thread(episode)
+    aread_episode = in_thread(read_episode)
     aepisodes = in_thread(episodes)
     aclose = in_thread(close)
+
+    def _around(self, episode: Episode) -> tuple[str | None, str | None]:
+        """The ids of the turns before and after one in its session."""
+        if episode.session is None:
+            return None, None
+        where, storage = Where(kinds={EPISODE}, sessions={episode.session}), self._rooms.storage
+        near = {}
+        for step in (-1, 1):
+            side = replace(where, positions={episode.turn + step})
+            near[step] = next((entry.id for entry in storage.find(self.scope, side, limit=1)), None)
+        return near[-1], near[1]
 
     def _missing(self, id: str) -> NotFound:
         if self._rooms.storage.read_document(self.scope, FORGOTTEN, f"id:{id}"):
@@ -429,6 +451,12 @@ def _identified(exchange: Exchange) -> Exchange:
     if not isinstance(exchange, Exchange) or exchange.id or any(getattr(m, "id", None) for m in exchange.messages):
         return exchange
     return replace(exchange, id=secrets.token_hex(8))
+
+
+def _summariser(given: Summariser | None) -> Summariser | None:
+    if given is not None and not isinstance(given, Summariser):
+        raise InvalidInput(f"a summariser has a method summarise, got {type(given).__name__}; adapters wrap models")
+    return given
 
 
 def _felt(affect: Affect) -> Affect:

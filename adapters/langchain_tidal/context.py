@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 
 from langchain_tidal.messages import COMPACTION, by_compaction, is_notice, spans, text_of, to_message
@@ -88,6 +89,7 @@ class ContextMemory:
         self._style = _Style(summary_as, restore_as)
         self._gauge = Gauge(token_counter)
         self._seen = Recent[str | None]()
+        self._refused = Recent[Size]()
 
     def place(self, config: RunnableConfig | None = None) -> Place:
         """Where the run with this config remembers; without one, the run that this is called in."""
@@ -100,7 +102,8 @@ class ContextMemory:
 
         ``max_tokens`` is the model's own limit, for where none was given. Raises what ``Compactor.compact`` raises.
         """
-        talk, limit = _talk(place), self._limit(place, max_tokens)
+        talk = _talk(place)
+        limit = self._limit(place, max_tokens).at_most(self._refused.get(talk) or Size(sys.maxsize, sys.maxsize))
         view = self._made(place, messages, reserved, limit, self._gauge.ratio(talk, messages))
         exact = self._gauge.counted(talk, view.messages)
         if exact is not None and exact > view.ratio:
@@ -109,8 +112,10 @@ class ContextMemory:
 
     def shortened(self, place: Place, messages: Sequence[BaseMessage], reserved: Size, refused: Size) -> View | None:
         """Return what to send instead of ``refused``; ``None`` where no more may be left out."""
+        limit = refused * OVERFLOWN
+        self._refused.put(_talk(place), limit)  # it would refuse as much again
         try:
-            return self._made(place, messages, reserved, refused * OVERFLOWN, 1.0, force="hard")
+            return self._made(place, messages, reserved, limit, 1.0, force="hard")
         except ContextOverflow:
             return None
 
@@ -173,7 +178,7 @@ class _Style:
     restore_as: RestoreAs
 
     def shown(self, compaction: Compaction, history: Sequence[BaseMessage]) -> list[BaseMessage]:
-        """A rebuilt context as messages: originals as they are, what was written marked, system messages first."""
+        """A rebuilt context as messages: originals as they are, what was written marked."""
         messages: list[BaseMessage] = []
         for piece in compaction.view:
             if isinstance(piece, Kept):
@@ -182,7 +187,7 @@ class _Style:
                 messages.append(self._written(piece, str(compaction.id)))
             else:
                 messages += self._file(piece, str(compaction.id))
-        return sorted(messages, key=lambda message: not isinstance(message, SystemMessage))
+        return messages
 
     def _written(self, piece: Written, id_: str) -> BaseMessage:
         human = piece.part == "question" or self.summary_as == "human"

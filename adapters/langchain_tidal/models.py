@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -13,41 +12,13 @@ from langchain_core.runnables import Runnable, RunnableConfig
 
 from langchain_tidal.messages import COMPACTION
 from tidal_plugins import TidalError
+from tidal_plugins.compaction import provider
 from tidal_plugins.compaction.prompt import Answer, parse, prompt, statements
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.protocols import Purpose, Summariser
 
 QUIET: RunnableConfig = {"tags": ["nostream"], "metadata": {"lc_source": COMPACTION}}
 """Keeps the tokens of a summary out of the stream of the run that it is made in."""
-
-CUT_OFF = {"length", "max_tokens", "max_output_tokens", "model_context_window_exceeded"}
-"""What providers say of an answer that ends where its limit was, in lower case."""
-
-_REASONS = ("finish_reason", "stop_reason", "stopReason", "done_reason")
-
-_OVERFLOW = re.compile(
-    "|".join(
-        [
-            r"maximum context length",  # OpenAI, vLLM, Mistral, OpenRouter
-            r"context[ _]length[ _]exceeded",  # OpenAI's code, and that of what imitates it
-            r"reduce the length of the messages",  # OpenAI, Groq
-            r"exceeds the context window",  # OpenAI, Responses
-            r"input tokens exceed the configured limit",  # OpenAI, Azure
-            r"prompt is too long",  # Anthropic
-            r"exceed context limit",  # Anthropic, where the answer's limit counts too
-            r"request_too_large|request exceeds the maximum size",  # Anthropic, in bytes
-            r"input token count.{0,40} exceeds the maximum",  # Google
-            r"input is too long for requested model|too many input tokens",  # Bedrock
-            r"exceeded max context length|input length exceeds the context length",  # Ollama
-            r"exceeds the available context size|exceed_context_size|exceed context window of",  # llama.cpp
-            r"longer than the maximum model length|longer than the model's context length",  # vLLM, Together
-            r"greater than the context length",  # LM Studio
-            r"maximum prompt length is",  # xAI
-            r"exceeded model token limit",  # Moonshot
-        ]
-    ),
-    re.IGNORECASE | re.DOTALL,
-)
 
 
 class ChatModelSummariser:
@@ -83,7 +54,7 @@ def overflowed(error: BaseException) -> bool:
     """Whether a provider refused a request because it takes more context than the model has."""
     if isinstance(error, TidalError):
         return False
-    return isinstance(error, ContextOverflowError) or _OVERFLOW.search(str(error)) is not None
+    return isinstance(error, ContextOverflowError) or provider.overflowed(error)
 
 
 def _structured(model: BaseChatModel) -> Runnable[Any, Any] | None:
@@ -113,9 +84,8 @@ def _text(message: BaseMessage) -> Sequence[Statement]:
 
 def _finished(message: BaseMessage) -> None:
     """Raise where the answer was cut off: what it ends with may be half a sentence, or half an id."""
-    reasons = {str(message.response_metadata.get(name, "")).lower() for name in _REASONS}
-    if cut := reasons & CUT_OFF:
-        raise OutputParserException(f"the model's answer was cut off ({', '.join(cut)}); give it room for more tokens")
+    if provider.cut_off(message.response_metadata):
+        raise OutputParserException("the model's answer was cut off; give it room for more tokens")
 
 
 def _knows_no_tools(error: Exception) -> bool:

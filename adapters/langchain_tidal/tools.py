@@ -16,7 +16,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from langchain_tidal.retriever import to_document
 from langchain_tidal.turn import Scope, scoped
 from tidal_plugins import InvalidInput, NotFound, Recall, TidalMemory
-from tidal_plugins.model.transcript import page
 from tidal_plugins.retrieval.whisper import compose
 from tidal_plugins.settings import WhisperSettings
 
@@ -117,7 +116,8 @@ class ReadEpisode(MemoryTool):
     name: str = "read_episode"
     description: str = (
         "Read an earlier turn of the conversation verbatim: what was said, which tools ran, and what they returned. "
-        "Use it when a summary or a memory cites [ep:ID] and its exact words matter."
+        "Use it when a summary or a memory cites [ep:ID] and its exact words matter. The first line names the turns "
+        "before and after it, too."
     )
     args_schema: Any = ReadArguments
 
@@ -144,7 +144,7 @@ def _refusals() -> Iterator[None]:
 
 def _read(memory: TidalMemory, citation: str, number: int) -> str:
     with _refusals():
-        return page(memory.episode(citation), number)
+        return memory.read_episode(citation, number)
 
 
 def _filters(limit: int = 5, kind: str | None = None, **times: datetime | None) -> dict[str, Any]:

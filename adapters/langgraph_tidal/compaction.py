@@ -61,7 +61,7 @@ class CompactionNode(MemoryNode):
         super().__init__(memory, scope=scope, input_messages_key=input_messages_key)
         if output_messages_key not in (PREPARED, input_messages_key):
             raise InvalidInput(f"output_messages_key is {PREPARED!r}, or {input_messages_key!r} to rewrite the history")
-        self._rewrites = output_messages_key == input_messages_key
+        self.rewrites = output_messages_key == input_messages_key
         self._reserved = reserved or Size()
         self._context = ContextMemory(
             memory,
@@ -83,7 +83,7 @@ class CompactionNode(MemoryNode):
         view = self._context.view(place, messages, self._reserved)
         if view.new:
             emit(view.event())
-        if not self._rewrites:
+        if not self.rewrites:
             return {PREPARED: _unstreamed(view.messages)}
         if not view.changed:
             return {}

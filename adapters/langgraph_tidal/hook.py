@@ -8,24 +8,24 @@ from langchain_tidal.turn import Place, Scope
 from langgraph_tidal.compaction import CompactionNode
 from langgraph_tidal.nodes import MemoryNode, RecallNode
 from langgraph_tidal.state import messages_of
-from tidal_plugins import TidalMemory
+from tidal_plugins import InvalidInput, TidalMemory
 
 
 def tidal_pre_model_hook(
-    memory: TidalMemory, *, max_tokens: int | None = None, scope: Scope | None = None, **compaction: Any
+    memory: TidalMemory, *, compact: CompactionNode | None = None, scope: Scope | None = None
 ) -> MemoryNode:
     """Return the ``pre_model_hook`` of ``create_react_agent``; ``RecordNode(memory)`` is its ``post_model_hook``.
 
-    It recalls; with ``max_tokens``, or other options of :class:`CompactionNode`, it compacts before that.
+    It recalls, after ``compact`` where one is given. Raises ``InvalidInput`` for one that rewrites the history.
     """
     recall = RecallNode(memory, scope=scope)
-    if max_tokens is None and not compaction:
-        return recall
-    return _Hook(CompactionNode(memory, max_tokens=max_tokens, scope=scope, **compaction), recall, memory, scope)
+    return recall if compact is None else _Hook(compact, recall, memory, scope)
 
 
 class _Hook(MemoryNode):
     def __init__(self, compact: CompactionNode, recall: RecallNode, memory: TidalMemory, scope: Scope | None) -> None:
+        if compact.rewrites:
+            raise InvalidInput("a hook shows the model less, and leaves the history: do without output_messages_key=")
         super().__init__(memory, scope=scope)
         self._compact = compact
         self._recall = recall

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
@@ -11,6 +11,7 @@ from llama_index.core.llms.function_calling import FunctionCallingLLM
 from llama_index.core.tools import FunctionTool
 
 from tidal_plugins.compaction.prompt import Answer, parse, prompt, statements
+from tidal_plugins.compaction.provider import cut_off
 from tidal_plugins.errors import CompactionError, InvalidInput
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.protocols import Purpose, Summariser
@@ -21,13 +22,6 @@ LEAST, MOST = 2_000, 60_000
 CHARS_PER_TOKEN = 3
 RULES = 600
 """Tokens of the rules around the episodes."""
-
-CUT_OFF = ("length", "max_tokens")
-"""How providers call an answer that ends because there was no more room."""
-
-REASONS = ("finish_reason", "stop_reason", "done_reason", "stopReason", "finishReason")
-WITHIN = ("choices", "candidates")
-"""Under which names a raw response says why it ended, and in which lists it may stand."""
 
 
 class LLMSummariser:
@@ -77,17 +71,5 @@ def _called(llm: FunctionCallingLLM, asked: str) -> Sequence[Statement]:
 
 
 def _whole(raw: Any) -> None:
-    if any(str(reason).lower().rpartition(".")[2] in CUT_OFF for reason in _reasons(raw)):
+    if cut_off(raw):
         raise CompactionError("the model's answer was cut off; let it write more tokens, or lower the token limit")
-
-
-def _reasons(raw: Any) -> Iterator[Any]:
-    """Why a response ended, as its provider says it."""
-    yield from (_field(raw, name) for name in REASONS)
-    for name in WITHIN:
-        for part in _field(raw, name) or ():
-            yield from (_field(part, reason) for reason in REASONS)
-
-
-def _field(raw: Any, name: str) -> Any:
-    return raw.get(name) if isinstance(raw, Mapping) else getattr(raw, name, None)

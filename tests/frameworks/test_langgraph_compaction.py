@@ -501,7 +501,8 @@ def test_a_prebuilt_agent_compacts_in_its_hook(memory, strict, state):
     from langgraph.prebuilt import create_react_agent
 
     model = strict(looks_up, max_tokens=LIMIT)
-    hook = tidal_pre_model_hook(memory, max_tokens=LIMIT, reserved=reserved("Be kind.", [look_up]))
+    compact = CompactionNode(memory, max_tokens=LIMIT, reserved=reserved("Be kind.", [look_up]))
+    hook = tidal_pre_model_hook(memory, compact=compact)
     options = {"pre_model_hook": hook, "post_model_hook": RecordNode(memory), "state_schema": state}
     app = create_react_agent(model, [look_up], prompt="Be kind.", checkpointer=InMemorySaver(), **options)
     result = talked(app, range(20))

@@ -16,7 +16,7 @@ from tidal_plugins.aio import in_thread
 from tidal_plugins.compaction.preparation import Preparations, Prepared
 from tidal_plugins.compaction.rebuild import Rebuild
 from tidal_plugins.compaction.recorded import Recorder
-from tidal_plugins.compaction.sizes import measure
+from tidal_plugins.compaction.sizes import ApproximateCounter, measure
 from tidal_plugins.compaction.state import Covered, State, States
 from tidal_plugins.compaction.turns import history as split
 from tidal_plugins.compaction.view import Context, folded, ledger, pieces, size
@@ -64,7 +64,8 @@ class Compactor:
         recorded, and where the rebuilt context is kept. ``sizes`` are those of the messages where the caller knows
         better than their texts tell (images); ``reserved`` is what else is sent (a system prompt, tool schemas).
         ``force`` rebuilds whatever the size, as after a provider's complaint. ``carried`` is the id of the compaction
-        that a history was rewritten with.
+        that a history was rewritten with. A message that was shown before comes again as it was, its id and its time
+        (``at``) included: with a changed message a turn is another one, and the summary is made anew.
 
         Raises ``ContextOverflow`` where what may not be shortened exceeds the limit, ``CompactionError`` for a turn
         that cannot be recorded, ``InvalidInput`` for what is no history.
@@ -72,16 +73,19 @@ class Compactor:
         if force not in (None, "compact", "hard"):
             raise InvalidInput(f"force must be 'compact', 'hard' or None, got {force!r}")
         context = self._context(history, session, sizes, reserved, carried)
+        prepared: list[Prepared] = []
         for _ in range(ATTEMPTS):
             try:
-                return self._compacted(context, force)
+                return self._compacted(context, force, prepared)
             except Conflict:  # somebody else rebuilt it, or something that it quotes was recorded or forgotten
                 continue
         raise CompactionError(f"session {session!r} changes all the time; try again later")
 
     acompact = in_thread(compact)
 
-    def _compacted(self, context: Context, force: Literal["compact", "hard"] | None) -> Compaction:
+    def _compacted(
+        self, context: Context, force: Literal["compact", "hard"] | None, prepared: list[Prepared]
+    ) -> Compaction:
         settings = self.recorder.writer.settings.compaction
         states = States(self._storage, self.recorder.scope, context.session, context.history)
         known, version = states.load()
@@ -97,9 +101,15 @@ class Compactor:
         hard = force == "hard" or (force is None and share >= settings.hard)
         stage: Stage = "hard" if hard else "compact"
         rebuild = self._rebuild(context, covered)
+        if stage == "compact" and force is None and state.id and covered == rebuild.completed and not lost:
+            return _verified(replace(now, stage=stage))  # no turn was completed: there is nothing to leave out yet
         try:
-            prepared = self.preparations.take(self._mark(context))
-            new = rebuild.next(state, prepared, hard=hard)
+            if ready := self.preparations.take(self._conversation(context)):
+                prepared.append(ready)
+            new = rebuild.next(state, prepared[-1] if prepared else None, hard=hard)
+            made = self._result(context, new, rebuild.completed, "hard" if new.hard else stage)
+            made.verify()
+            rebuild.check(made.ledger, context.history)
         except CompactionError as error:
             if isinstance(error, ContextOverflow) or share > 1:
                 raise
@@ -107,7 +117,7 @@ class Compactor:
             return _verified(replace(now, stage=stage, fallback=str(error)))
         if new != state:
             self._save(states, version, [new, *(each for each in known if each.id != new.id)], rebuild)
-        return _verified(self._result(context, new, rebuild.completed, "hard" if new.hard else stage))
+        return made
 
     def _current(self, known: Sequence[State], context: Context) -> tuple[State, int]:
         """The newest state that stands in for the head of this history, and for how many of its turns."""
@@ -137,7 +147,7 @@ class Compactor:
             return rebuild.prepare(state, before)
 
         what = (state.id, tuple(turn.mark for turn in context.history.completed))
-        self.preparations.start(self._mark(context), what, work)
+        self.preparations.start(self._conversation(context), what, work)
 
     def _rebuild(self, context: Context, covered: int) -> Rebuild:
         settings = self.recorder.writer.settings.compaction
@@ -195,13 +205,20 @@ class Compactor:
         if sizes is not None and len(sizes) != len(history.messages):
             raise InvalidInput(f"give one size per message: {len(history.messages)}, got {len(sizes)}")
         each = [measure(message, self.counter) for message in history.messages] if sizes is None else sizes
-        room = " " * self.recorder.writer.settings.whisper.max_chars
-        whisper = Size(self.counter.count(room), len(room))
-        return Context(history, tuple(each), reserved + whisper, self.limit, session, carried)
+        return Context(history, tuple(each), reserved + self._whisper, self.limit, session, carried)
 
-    def _mark(self, context: Context) -> tuple[object, ...]:
+    def _conversation(self, context: Context) -> tuple[object, ...]:
+        """What a preparation is made for: a session, or a history without one, known by its first turn."""
         first = context.history.turns[0].key if context.history.turns else None
         return (self.recorder.scope, context.session, None if context.session else first)
+
+    @property
+    def _whisper(self) -> Size:
+        """What a whisper may take, even one of many short words."""
+        text = ("and so on " * self.recorder.writer.settings.whisper.max_chars)[
+            : self.recorder.writer.settings.whisper.max_chars
+        ]
+        return Size(max(self.counter.count(text), ApproximateCounter().count(text)), len(text))
 
     @property
     def _storage(self) -> Storage:

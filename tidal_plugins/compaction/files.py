@@ -45,7 +45,9 @@ class Files:
         window = said[-self.settings.file_window :] if self.settings.file_window else ()
         found = sorted(self._found(window), key=_score, reverse=True)
         chosen: list[RestoredFile] = []
-        for file in found[: self.settings.max_files]:
+        for file in found:
+            if len(chosen) == self.settings.max_files:
+                break
             fitted = self._fitted(file, limit * self.settings.file, room)
             if fitted:
                 chosen.append(fitted)
@@ -84,7 +86,7 @@ class Files:
 
     def _fitted(self, file: RestoredFile, cap: Size, room: Size) -> RestoredFile | None:
         """The file as it fits, cut at a line where it must be; ``None`` where nothing of it would be left."""
-        most = Size(min(cap.tokens, room.tokens), min(cap.bytes, room.bytes))
+        most = cap.at_most(room)
         if weight(file, self.counter).within(most):
             return file
         lines = file.content.splitlines(keepends=True)

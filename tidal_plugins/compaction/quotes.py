@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from tidal_plugins.compaction.outcomes import Kind, outcome, outcome_kind, subject
 from tidal_plugins.ingestion.episodes import FORGOTTEN_TEXT
 from tidal_plugins.ingestion.extract import BASE, importance
-from tidal_plugins.model.exchange import Message, ToolCall
+from tidal_plugins.model.exchange import Message, ToolCall, answers
 from tidal_plugins.model.fence import uncited
 from tidal_plugins.model.summary import Statement
 from tidal_plugins.scoring.priority import LEAST, sentence_priority, tool_priority
@@ -55,12 +55,11 @@ class Quote:
 
 def quotes(messages: Sequence[Message]) -> list[Quote]:
     """Return what can be quoted of a turn, in order; what is said twice in the same words, once."""
-    results = {message.tool_call_id: message for message in messages if message.role == "tool"}
     found: list[Quote] = []
-    for message in messages:
+    for message, results in zip(messages, answers(messages), strict=True):
         if message.role in ("user", "assistant"):
             found += _said(message)
-        found += [_ran(call, message, results.get(call.id) if call.id else None) for call in message.tool_calls]
+        found += [_ran(call, message, result) for call, result in zip(message.tool_calls, results, strict=True)]
     return list({(quote.text, quote.speaker): quote for quote in found}.values())
 
 

@@ -89,6 +89,11 @@ def forgotten(episode: Episode) -> bool:
     return not episode.messages
 
 
+def holds(episode: Episode, index: int, message: Message) -> bool:
+    """Whether a message stands verbatim at this place in an episode, or has been forgotten there."""
+    return index < len(episode.messages) and _same(message, episode.messages[index])
+
+
 def _exchange(turn: Turn, session: str | None) -> Exchange:
     seen: set[str | None] = set()
     messages = []

@@ -39,7 +39,7 @@ class Covered:
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """The part of a long ongoing turn that was folded: ``indexes`` of its messages, among the first ``end`` ones."""
+    """The part of a long ongoing turn that was folded: ``indexes`` of what was said in it, among the first ``end``."""
 
     turn: Covered
     indexes: tuple[int, ...]
@@ -49,7 +49,7 @@ class Fold:
 
     def of(self, turn: Turn) -> bool:
         """Whether it folds this turn, which may have gone on since."""
-        return turn.key == self.turn.key and marked(turn.messages[: self.end]) == self.turn.mark
+        return turn.key == self.turn.key and marked(turn.said[: self.end]) == self.turn.mark
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,6 +65,12 @@ def condense(
     return Condensed(found, "extractive", reason, unknown)
 
 
+def least_dropped(statements: Sequence[Statement]) -> list[Statement]:
+    """Return statements without the least important one; of equal ones the earliest goes."""
+    least = min(range(len(statements)), key=lambda place: importance(statements[place].text))
+    return [statement for place, statement in enumerate(statements) if place != least]
+
+
 def _extracted(
     summariser: ExtractiveSummariser,
     sources: Sequence[Source],
@@ -125,7 +131,7 @@ def _fitting(statements: Sequence[Statement], max_tokens: int, counter: TokenCou
     costs = [counter.count(str(statement)) for statement in statements]
     excess = sum(costs) - max_tokens
     dropped = set()
-    for place in sorted(range(len(costs)), key=lambda place: (importance(statements[place].text), -place)):
+    for place in sorted(range(len(costs)), key=lambda place: importance(statements[place].text)):
         if excess <= 0:
             break
         dropped.add(place)

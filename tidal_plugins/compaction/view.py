@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from tidal_plugins.compaction.files import weight
 from tidal_plugins.compaction.sizes import measure
 from tidal_plugins.compaction.state import Covered, Fold, State
+from tidal_plugins.compaction.summary import least_dropped
 from tidal_plugins.compaction.turns import History, Turn
 from tidal_plugins.model.compaction import Kept, Loss, LossLedger, Piece, RestoredFile, Size, Written
 from tidal_plugins.model.exchange import Message
@@ -35,7 +36,7 @@ class Context:
     session: str | None = None
     carried: str | None = None
 
-    def of(self, positions: Collection[int] | range) -> Size:
+    def of(self, positions: Collection[int]) -> Size:
         return sum((self.sizes[position] for position in positions), Size())
 
     @property
@@ -63,7 +64,7 @@ def pieces(history: History, state: State, covered: int) -> tuple[Piece, ...]:
 def folded(history: History, fold: Fold | None) -> tuple[int, ...]:
     """The positions that a fold stands for."""
     turn = next((turn for turn in history.turns if fold and fold.of(turn)), None)
-    return tuple(turn.start + index for index in fold.indexes) if turn and fold else ()
+    return tuple(turn.said_at[index] for index in fold.indexes) if turn and fold else ()
 
 
 def size(context: Context, view: Sequence[Piece], counter: TokenCounter) -> Size:
@@ -78,7 +79,7 @@ def ledger(history: History, state: State, covered: int, view: Sequence[Piece]) 
     losses = [
         _loss(history.messages[at], at, where.episode, where.index(number), told)
         for turn, where in _dropped(history, state, covered)
-        for number, at in enumerate(_said(turn))
+        for number, at in enumerate(turn.said_at)
         if at not in shown
     ]
     return LossLedger(tuple(sorted(losses, key=lambda loss: loss.position)))
@@ -110,7 +111,7 @@ def summary(
                 return text, tuple(kept)
         if not kept:
             return text, ()
-        kept.pop()
+        kept = least_dropped(kept)
 
 
 def _listed(header: str, texts: Iterable[str]) -> str:
@@ -132,11 +133,11 @@ def _run(ids: Sequence[str]) -> str:
 
 
 def _turn(turn: Turn, fold: Fold | None) -> Iterator[Piece]:
-    indexes = set(fold.indexes) if fold and fold.of(turn) else set()
-    for index, at in enumerate(turn.positions):
-        if fold and indexes and index == min(indexes):
+    gone = {turn.said_at[index] for index in fold.indexes} if fold and fold.of(turn) else set()
+    for at in turn.positions:
+        if fold and gone and at == min(gone):
             yield Written("fold", fold.text)
-        if index not in indexes:
+        if at not in gone:
             yield Kept(at)
 
 
@@ -153,10 +154,6 @@ def _dropped(history: History, state: State, covered: int) -> Iterator[tuple[Tur
     for turn in history.turns[covered:]:
         if state.fold and state.fold.of(turn):
             yield turn, state.fold.turn
-
-
-def _said(turn: Turn) -> list[int]:
-    return [at for at, message in zip(turn.positions, turn.messages, strict=True) if message.role != "system"]
 
 
 def _told(statements: Sequence[Statement]) -> Mapping[str, list[str]]:

@@ -201,10 +201,11 @@ def condition(scope_key: int | None, where: Where) -> Condition:
 
 
 def _members(where: Where) -> Iterable[tuple[str, str]]:
-    columns = {
+    columns: dict[str, Collection[str] | Collection[int] | None] = {
         "kind": where.kinds,
         "session": where.sessions,
         "episode": where.episodes,
+        "position": where.positions,
         "speaker": where.speakers,
         "source": where.sources,
     }
@@ -213,7 +214,7 @@ def _members(where: Where) -> Iterable[tuple[str, str]]:
             yield f"e.{column} IN (SELECT value FROM json_each(?))", _list(values)
 
 
-def _list(values: Collection[str]) -> str:
+def _list(values: Collection[str] | Collection[int]) -> str:
     return to_json(sorted(values))
 
 

@@ -157,6 +157,8 @@ class CompactionSettings(_Group):
     """Of the written texts' room, the summary's part; the synthesis has the rest."""
     cited: float = Field(0.2, ge=0, lt=1)
     """Of the summary's room, the part for citations of what is not told in it."""
+    patience: float = Field(60.0, gt=0)
+    """Seconds to wait for a model's summary before extracts stand in."""
     files: float = Field(0.20, ge=0, lt=1)
     """Share that all restored files may take."""
     file: float = Field(0.08, ge=0, lt=1)

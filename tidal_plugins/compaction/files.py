@@ -82,7 +82,7 @@ class Files:
         return posixpath.normpath(path.replace("\\", "/")) if path else None
 
     def _of_the_system(self, path: str) -> bool:
-        return not set(PurePosixPath(path).parts).isdisjoint(self.settings.system_paths)
+        return not set(PurePosixPath(path.casefold()).parts).isdisjoint(self.settings.system_paths)
 
     def _fitted(self, file: RestoredFile, cap: Size, room: Size) -> RestoredFile | None:
         """The file as it fits, cut at a line where it must be; ``None`` where nothing of it would be left."""

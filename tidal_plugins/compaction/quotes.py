@@ -157,7 +157,8 @@ _FILLER = re.compile(
 
 def _trimmed(sentence: str) -> str:
     """Without list marks and interjections in front of what it says."""
-    sentence = _MARKS.sub("", sentence, count=1).replace("**", "")
+    marks = _MARKS.match(sentence)
+    sentence = sentence[marks.end() if marks else 0 :].replace("**", "")
     filler = _FILLER.match(sentence)
     rest = sentence[filler.end() :] if filler else ""
     return rest[:1].upper() + rest[1:] if rest.count(" ") > 1 else sentence

@@ -17,7 +17,7 @@ from tidal_plugins.compaction.view import HEADER, Context, fold_text, pieces, si
 from tidal_plugins.errors import BrokenInvariant, ContextOverflow
 from tidal_plugins.model.compaction import Kept, LossLedger, RestoredFile, Size
 from tidal_plugins.model.episode import Episode
-from tidal_plugins.model.summary import Source, Statement
+from tidal_plugins.model.summary import Source
 from tidal_plugins.protocols import Summariser, TokenCounter
 from tidal_plugins.settings import CompactionSettings
 
@@ -115,8 +115,16 @@ class Rebuild:
         self.used |= self.recorder.episodes(unread)
         return [self.used[id_] for id_ in wanted if id_ in self.used and not forgotten(self.used[id_])]
 
-    def _sources(self, turns: Iterable[Covered]) -> tuple[Source, ...]:
-        return tuple(map(_source, self._episodes(turn.episode for turn in turns)))
+    def _sources(self, turns: Sequence[Covered]) -> tuple[Source, ...]:
+        self._episodes(turn.episode for turn in turns)  # all at once
+        return tuple(source for turn in turns for source in self._source(turn, turn.indexes))
+
+    def _source(self, turn: Covered, indexes: Iterable[int]) -> list[Source]:
+        """Messages of a turn's episode, under ids that are unique in the store; nothing where it was forgotten."""
+        return [
+            Source(each.id, tuple(replace(each.messages[at], id=f"{each.id}/{at}") for at in sorted(indexes)))
+            for each in self._episodes([turn.episode])
+        ]
 
     # the texts
 
@@ -124,7 +132,8 @@ class Rebuild:
         """What the user asked last; an episode that was forgotten leaves an empty question."""
         if last is None:
             return None
-        return next((episode.query for episode in self._episodes([last.episode])), "")
+        asked = [m.text for source in self._source(last, last.indexes) for m in source.messages if m.role == "user"]
+        return "\n\n".join(filter(None, asked))
 
     def _condensed(self, state: State, sources: Sequence[Source], ready: Prepared | None, room: Size) -> Condensed:
         previous, given = state.statements, tuple(sources)
@@ -134,10 +143,14 @@ class Rebuild:
                 return ready.condensed
             previous = ready.condensed.statements
         budget = max(0, int(_tokens(room) * (1 - self.settings.cited)) - self.counter.count(HEADER))
-        # Nothing new to tell, only less room: no reason to ask a model.
-        summariser = self.summariser if given else None
         condensed = condense(
-            summariser, given, purpose="summary", previous=previous, max_tokens=budget, counter=self.counter
+            self.summariser,
+            given,
+            purpose="summary",
+            previous=previous,
+            max_tokens=budget,
+            counter=self.counter,
+            patience=self.settings.patience,
         )
         unknown = ready.condensed.unknown if ready and given != tuple(sources) else 0
         return replace(condensed, unknown=condensed.unknown + unknown)
@@ -145,35 +158,41 @@ class Rebuild:
     def _summarised(
         self, state: State, new: State, sources: Sequence[Source], ready: Prepared | None, room: Size
     ) -> State:
-        share = self.settings.summary_hard if new.hard else self.settings.summary
-        room = room.at_most(self.context.limit * share)
+        """As much is condensed as has room in ordinary times, and as much of it shown as has room now."""
+        limit, settings = self.context.limit, self.settings
         if not new.told:
             return new
-        if sources or new.hard:
-            condensed = self._condensed(state, sources, ready, room)
+        if sources:
+            condensed = self._condensed(state, sources, ready, limit * settings.summary)
             new = replace(
                 new,
                 statements=condensed.statements,
-                summariser=condensed.by if sources else state.summariser,
-                fallback=condensed.fallback if sources else state.fallback,
-                unknown_citations=condensed.unknown if sources else state.unknown_citations,
+                summariser=condensed.by,
+                fallback=condensed.fallback,
+                unknown_citations=condensed.unknown,
             )
-        episodes = [turn.episode for turn in new.covered[: new.told]]
-        text, statements = summary(new.statements, list(dict.fromkeys(episodes)), room, self.counter)
-        return replace(new, summary=text, statements=statements)
+        episodes = list(dict.fromkeys(turn.episode for turn in new.covered[: new.told]))
+        room = room.at_most(limit * (settings.summary_hard if new.hard else settings.summary))
+        text, shown = summary(new.statements, episodes, room, self.counter)
+        return replace(new, summary=text, shown=shown)
 
     def _synthesised(self, state: State, new: State, last: Covered, room: Size) -> State:
         if not new.hard and state.question is not None and len(new.covered) == len(state.covered):
             return replace(new, synthesis=state.synthesis, synthesis_text=state.synthesis_text)
-        condensed = self._brief(self._sources([last]), (), room, synthesis_text(last.episode, ()))
+        condensed = self._brief(self._sources([last]), room, synthesis_text(last.episode, ()))
         text = synthesis_text(last.episode, condensed.statements)
         return _noted(replace(new, synthesis=condensed.statements, synthesis_text=text), condensed)
 
-    def _brief(self, sources: Sequence[Source], previous: Sequence[Statement], room: Size, header: str) -> Condensed:
+    def _brief(self, sources: Sequence[Source], room: Size, header: str) -> Condensed:
         room = room.at_most(self.context.limit * self.settings.synthesis)
         budget = max(0, _tokens(room) - self.counter.count(header))
         return condense(
-            self.summariser, sources, purpose="synthesis", previous=previous, max_tokens=budget, counter=self.counter
+            self.summariser,
+            sources,
+            purpose="synthesis",
+            max_tokens=budget,
+            counter=self.counter,
+            patience=self.settings.patience,
         )
 
     def _folded(self, new: State) -> State:
@@ -193,12 +212,12 @@ class Rebuild:
         self.used[recorded.episode.id] = recorded.episode
         end = max(indexes) + 1
         covered = replace(_covered(recorded), mark=marked(turn.said[:end]))
-        fresh = set(indexes) - set(new.fold.indexes if new.fold else ())
-        places = {covered.index(index) for index in fresh}
-        whole = _source(recorded.episode)
-        part = Source(whole.id, tuple(message for at, message in enumerate(whole.messages) if at in places))
-        previous = new.fold.statements if new.fold else ()
-        condensed = self._brief([part], previous, self.context.limit, fold_text(covered.episode, ()))
+        folded = [covered.indexes[index] for index in indexes]
+        if self.context.carried is not None:  # what earlier folds took is in the episode alone
+            kept = set(covered.indexes) - set(folded)
+            messages = enumerate(recorded.episode.messages)
+            folded = [at for at, message in messages if at not in kept and message.role != "user"]
+        condensed = self._brief(self._source(covered, folded), self.context.limit, fold_text(covered.episode, ()))
         text = fold_text(covered.episode, condensed.statements)
         return _noted(replace(new, fold=Fold(covered, indexes, end, condensed.statements, text)), condensed)
 
@@ -214,7 +233,8 @@ class Rebuild:
         for turn in reversed(new.covered):
             if len(said) + len(open_) >= self.settings.file_window:
                 break
-            said = [each for episode in self._episodes([turn.episode]) for each in _dated(episode)] + said
+            episodes = self._episodes([turn.episode])
+            said = [each for episode in episodes for each in _dated(episode, turn.indexes)] + said
         return said + open_
 
     # how much room there is
@@ -249,19 +269,15 @@ class Rebuild:
 
 def _covered(recorded: Recorded) -> Covered:
     plain = recorded.places == tuple(range(len(recorded.places)))
-    return Covered(recorded.turn.key, recorded.turn.mark, recorded.episode.id, None if plain else recorded.places)
+    places = None if plain else recorded.places
+    return Covered(recorded.turn.key, recorded.turn.mark, recorded.episode.id, len(recorded.places), places)
 
 
-def _source(episode: Episode) -> Source:
-    """An episode to condense; its messages have ids that are unique in the store."""
-    messages = (replace(message, id=f"{episode.id}/{number}") for number, message in enumerate(episode.messages))
-    return Source(episode.id, tuple(messages))
-
-
-def _dated(episode: Episode) -> list[Said]:
+def _dated(episode: Episode, indexes: Iterable[int]) -> list[Said]:
+    messages = [(at, episode.messages[at]) for at in indexes]
     return [
-        Said(message, episode.id, message.at or episode.occurred_at + timedelta(milliseconds=number))
-        for number, message in enumerate(episode.messages)
+        Said(message, episode.id, message.at or episode.occurred_at + timedelta(milliseconds=at))
+        for at, message in messages
     ]
 
 

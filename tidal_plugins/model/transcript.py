@@ -7,10 +7,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from tidal_plugins.errors import InvalidInput
+from tidal_plugins.model.compaction import RestoredFile
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Message, ToolCall
+from tidal_plugins.model.fence import inert
 
-_MARK = re.compile(r"[<\uff1c\ufe64\u2329\u3008\u27e8](?=[\s/]*tidal-episode)", re.IGNORECASE)
+_MARK, _FILE_MARK = (
+    re.compile(rf"[<\uff1c\ufe64\u2329\u3008\u27e8](?=[\s/]*tidal-{what})", re.IGNORECASE)
+    for what in ("episode", "file")
+)
 
 
 def transcript(messages: Sequence[Message]) -> str:
@@ -48,6 +53,14 @@ def page(
 def marked(text: str, attributes: str) -> str:
     """Put text between the marks of an episode; what could pass for a mark in it must be gone: see ``unmarked``."""
     return f"<tidal-episode {attributes}>\n{text}\n</tidal-episode>"
+
+
+def file_text(file: RestoredFile) -> str:
+    """Return a restored file between marks that neither its content nor its path can forge: for a provider that refuses
+    calls of tools which its own model did not make."""
+    path = inert(file.path).replace('"', "'")
+    opening = f'<tidal-file path="{path}" seen="{file.seen.isoformat(timespec="seconds")}" reads="{file.reads}">'
+    return f"{opening}\n{_FILE_MARK.sub('‹', file.content)}\n</tidal-file>"
 
 
 def unmarked(text: str) -> str:

@@ -13,7 +13,7 @@ help:
 	@echo "make test               every test"
 	@echo "make test-oldest        the same, but for slow ones, on the oldest versions that pyproject.toml allows"
 	@echo "make check              format, lint, types, import layers, and the code in README.md"
-	@echo "make bench [DATA=file]  recall quality (needs a file, or TIDAL_BENCH_DATA) and speed"
+	@echo "make bench [DATA=file]  recall and compaction quality (needs a file, or TIDAL_BENCH_DATA) and speed"
 	@echo "make clean              remove .venv and everything generated"
 
 demo: .venv/.stamp
@@ -37,6 +37,7 @@ ifeq ($(BENCH_DATA),)
 	@echo "Recall quality needs a conversation file: make bench DATA=file.json (or set TIDAL_BENCH_DATA). Speed only:"
 else
 	@$(BIN)/python benchmarks/retrieval.py --data "$(BENCH_DATA)"
+	@$(BIN)/python benchmarks/compaction.py --data "$(BENCH_DATA)"
 endif
 	@$(BIN)/python benchmarks/latency.py
 

@@ -57,12 +57,23 @@ def ndcg(ranks: Ranks) -> float:
 
 def summary(rows: Sequence[Sequence[float]]) -> dict[str, dict[str, float]]:
     """Mean and 95 % interval of every metric, in percent: a bootstrap over questions, always with the same seed."""
-    return dict(zip(METRICS, _intervals(_matrix(rows)), strict=True))
+    return dict(zip(METRICS, intervals(rows), strict=True))
 
 
 def difference(rows: Sequence[Sequence[float]], base: Sequence[Sequence[float]]) -> dict[str, dict[str, float]]:
     """The same for how much better ``rows`` are than ``base``, question by question."""
-    return dict(zip(METRICS, _intervals(_matrix(rows) - _matrix(base)), strict=True))
+    return dict(zip(METRICS, intervals(rows, base), strict=True))
+
+
+def intervals(rows: Sequence[Sequence[float]], base: Sequence[Sequence[float]] | None = None) -> list[dict[str, float]]:
+    """Mean and 95 % interval of each column, in percent; with ``base`` of how much more it has, row by row."""
+    import numpy as np
+
+    values = _matrix(rows) if base is None else _matrix(rows) - _matrix(base)
+    drawn = np.random.default_rng(SEED).multinomial(len(values), np.full(len(values), 1 / len(values)), RESAMPLES)
+    low, high = np.percentile(drawn @ values / len(values), (2.5, 97.5), axis=0)
+    columns = zip(values.mean(axis=0), low, high, strict=True)
+    return [{"mean": round(float(m), 3), "low": round(float(a), 3), "high": round(float(b), 3)} for m, a, b in columns]
 
 
 def quantiles(times: Sequence[float]) -> dict[str, float]:
@@ -82,12 +93,3 @@ def _matrix(rows: Sequence[Sequence[float]]) -> NDArray[np.float64]:
     import numpy as np
 
     return 100 * np.asarray(rows, np.float64)
-
-
-def _intervals(values: NDArray[np.float64]) -> list[dict[str, float]]:
-    import numpy as np
-
-    drawn = np.random.default_rng(SEED).multinomial(len(values), np.full(len(values), 1 / len(values)), RESAMPLES)
-    low, high = np.percentile(drawn @ values / len(values), (2.5, 97.5), axis=0)
-    columns = zip(values.mean(axis=0), low, high, strict=True)
-    return [{"mean": round(float(m), 3), "low": round(float(a), 3), "high": round(float(b), 3)} for m, a, b in columns]

@@ -16,6 +16,7 @@ from tidal_plugins.errors import (
     EmbedderUnavailable,
     EmbeddingError,
     Forgotten,
+    InvalidCapsule,
     InvalidInput,
     InvalidScope,
     InvalidText,
@@ -28,35 +29,49 @@ from tidal_plugins.errors import (
     StorageError,
     TidalError,
 )
+from tidal_plugins.model.admission import Admission
 from tidal_plugins.model.affect import Affect
+from tidal_plugins.model.capsule import Capsule, Section, Suggestion
 from tidal_plugins.model.compaction import Compaction, Kept, Loss, LossLedger, RestoredFile, Size, Written
+from tidal_plugins.model.consolidation import Consolidation, Seed
+from tidal_plugins.model.dossier import Brief, Contradiction, Dossier, Finding
 from tidal_plugins.model.entry import Entry, Tier
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Exchange, Message, ToolCall
+from tidal_plugins.model.fact import Claim, Fact, FactConflict
 from tidal_plugins.model.note import Note
 from tidal_plugins.model.recall import Dropped, Explanation, Hit, Recall, Whisper
 from tidal_plugins.model.summary import Source, Statement
-from tidal_plugins.protocols import Embedder, EmotionEstimator, Summariser, TokenCounter
+from tidal_plugins.protocols import Embedder, EmotionEstimator, Extractor, Summariser, TokenCounter
 
 if typing.TYPE_CHECKING:
     from tidal_plugins.affect.lexicon import LexiconEmotion
     from tidal_plugins.compaction.compactor import Compactor
     from tidal_plugins.embedding import HashingEmbedder, SentenceTransformerEmbedder
+    from tidal_plugins.graph.facts import PersistentFacts
     from tidal_plugins.memory import TidalMemory
     from tidal_plugins.settings import Settings
+    from tidal_plugins.synthesis.maintenance import Maintenance
 
 __all__ = [
+    "Admission",
     "Affect",
+    "Brief",
     "BrokenInvariant",
     "Busy",
+    "Capsule",
+    "Claim",
     "Closed",
     "Compaction",
     "CompactionError",
     "Compactor",
     "Conflict",
+    "Consolidation",
     "ContextOverflow",
+    "Contradiction",
     "Corrupt",
     "DiskFull",
+    "Dossier",
     "Dropped",
     "Embedder",
     "EmbedderMismatch",
@@ -67,9 +82,14 @@ __all__ = [
     "Episode",
     "Exchange",
     "Explanation",
+    "Extractor",
+    "Fact",
+    "FactConflict",
+    "Finding",
     "Forgotten",
     "HashingEmbedder",
     "Hit",
+    "InvalidCapsule",
     "InvalidInput",
     "InvalidScope",
     "InvalidText",
@@ -78,21 +98,26 @@ __all__ = [
     "LexiconEmotion",
     "Loss",
     "LossLedger",
+    "Maintenance",
     "Message",
     "NotADatabase",
     "Note",
     "NotFound",
+    "PersistentFacts",
     "QueryTimeout",
     "ReadOnly",
     "Recall",
     "RestoredFile",
     "SchemaTooNew",
+    "Section",
+    "Seed",
     "SentenceTransformerEmbedder",
     "Settings",
     "Size",
     "Source",
     "Statement",
     "StorageError",
+    "Suggestion",
     "Summariser",
     "TidalError",
     "TidalMemory",
@@ -108,6 +133,8 @@ _LOADED_WHEN_USED = {
     "HashingEmbedder": "embedding",
     "LexiconEmotion": "affect.lexicon",
     "SentenceTransformerEmbedder": "embedding",
+    "Maintenance": "synthesis.maintenance",
+    "PersistentFacts": "graph.facts",
     "Settings": "settings",
     "TidalMemory": "memory",
 }

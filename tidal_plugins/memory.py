@@ -5,37 +5,46 @@ from __future__ import annotations
 import copy
 import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from os import PathLike
 from types import TracebackType
-from typing import Any, Self, overload
+from typing import Any, Literal, Self, overload
 
 from tidal_plugins.affect.lexicon import LexiconEmotion
 from tidal_plugins.affect.state import AffectLoop
 from tidal_plugins.aio import in_thread
 from tidal_plugins.compaction.compactor import Compactor
+from tidal_plugins.compaction.extractive import ExtractiveSummariser
 from tidal_plugins.compaction.preparation import Preparations
 from tidal_plugins.compaction.recorded import Recorder
 from tidal_plugins.compaction.sizes import ApproximateCounter
 from tidal_plugins.embedding.identity import StoreEmbedder
 from tidal_plugins.embedding.sentence_transformer import SentenceTransformerEmbedder
 from tidal_plugins.errors import Forgotten, InvalidInput, InvalidText, NotFound
+from tidal_plugins.graph.facts import PersistentFacts
+from tidal_plugins.graph.web import AssociationWeb
 from tidal_plugins.ingestion.clean import clean, label, positive
 from tidal_plugins.ingestion.episodes import TOOL_TAG, from_entry
 from tidal_plugins.ingestion.forget import forget, scrub
+from tidal_plugins.ingestion.gate import Admitted, admitted
 from tidal_plugins.ingestion.record import episode_id, record
 from tidal_plugins.ingestion.remember import remember, to_note
 from tidal_plugins.ingestion.writer import FORGOTTEN, Progress, Writer
+from tidal_plugins.model import transcript
 from tidal_plugins.model.affect import Affect
+from tidal_plugins.model.capsule import Capsule
 from tidal_plugins.model.clock import aware, utc_now
 from tidal_plugins.model.compaction import Size
+from tidal_plugins.model.consolidation import Consolidation
+from tidal_plugins.model.dossier import Brief, Dossier
 from tidal_plugins.model.entry import EPISODE, Entry, Scope, bare_id, check_scope
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Exchange, Message, ToolCall, turn
+from tidal_plugins.model.fact import FactConflict
 from tidal_plugins.model.note import Note
 from tidal_plugins.model.recall import Recall, Whisper
-from tidal_plugins.protocols import Embedder, EmotionEstimator, Summariser, TokenCounter
+from tidal_plugins.protocols import Embedder, EmotionEstimator, Extractor, Summariser, TokenCounter
 from tidal_plugins.retrieval.query import MAX_CHARS
 from tidal_plugins.retrieval.recall import Recaller
 from tidal_plugins.retrieval.request import active, checked_limit, checked_profile
@@ -43,6 +52,11 @@ from tidal_plugins.retrieval.whisper import compose
 from tidal_plugins.settings import Profile, Settings
 from tidal_plugins.storage.base import Storage, Where
 from tidal_plugins.storage.sqlite import SQLiteStorage
+from tidal_plugins.synthesis.brief import Briefs
+from tidal_plugins.synthesis.capsule import Capsules
+from tidal_plugins.synthesis.consolidator import Consolidator
+from tidal_plugins.synthesis.dossier import Dossiers
+from tidal_plugins.synthesis.maintenance import Maintenance
 
 SECRET = "secret"
 
@@ -57,8 +71,10 @@ class Rooms:
     affect: AffectLoop
     settings: Settings
     preparations: Preparations
+    summariser: Summariser | None
     path: str
     clock: Callable[[], datetime]
+    upkeep: list[Maintenance] = field(default_factory=list)
 
 
 class TidalMemory:
@@ -67,7 +83,8 @@ class TidalMemory:
     ``scope`` says whose memory this object sees: nothing in another scope is ever read or written; ``scoped`` gives a
     view of another one. ``embedder`` is anything with ``embed`` and ``dimensions`` (default: all-MiniLM-L6-v2 on the
     CPU, loaded when first needed). ``emotion`` reads how texts feel (default: a lexicon; ``None`` for none).
-    ``clock`` returns the time as an aware datetime.
+    ``summariser`` writes dossiers and what recurs (default: extracts), ``extractor`` reads claims about facts out of
+    what is stored (default: rules). ``clock`` returns the time as an aware datetime.
 
     Every method may be called from any thread, and has an async twin whose name begins with ``a``. Raises
     ``StorageError`` where the path cannot hold a memory.
@@ -79,6 +96,8 @@ class TidalMemory:
         *,
         embedder: Embedder | None = None,
         emotion: EmotionEstimator | None = LexiconEmotion(),  # noqa: B008  it has no state
+        summariser: Summariser | None = None,
+        extractor: Extractor | None = None,
         settings: Settings | None = None,
         scope: Scope = ("default",),
         clock: Callable[[], datetime] = utc_now,
@@ -96,11 +115,12 @@ class TidalMemory:
         bound = StoreEmbedder(SentenceTransformerEmbedder() if embedder is None else embedder, storage)
         self._rooms = Rooms(
             storage=storage,
-            writer=Writer(storage, bound, settings, _secret(storage)),
+            writer=Writer(storage, bound, settings, _secret(storage), extractor),
             recaller=Recaller(storage, bound, settings),
             affect=AffectLoop(storage, emotion, settings.affect),
             settings=settings,
             preparations=Preparations(),
+            summariser=_summariser(summariser),
             path=storage.path,
             clock=clock,
         )
@@ -228,6 +248,7 @@ class TidalMemory:
         until: datetime | None = None,
         exclude: Collection[str] = (),
         include_archived: bool = False,
+        associative: bool = False,
         affect: Affect | None = None,
         profile: Profile | None = None,
     ) -> Recall:
@@ -235,7 +256,8 @@ class TidalMemory:
 
         All filters apply inside both channels, before the cut. ``since`` and ``until`` are times of the event;
         ``exclude`` are ids of entries or episodes; ``kinds`` may name ``episode``, to search their summaries.
-        ``affect`` stands in for the current state. Raises ``InvalidText`` for an empty query.
+        ``associative`` appends what comes up together with the hits, up to ``Settings.recall.associated`` beyond the
+        limit. ``affect`` stands in for the current state. Raises ``InvalidText`` for an empty query.
         """
         rooms, now = self._rooms, self.now()
         where = active(
@@ -259,6 +281,7 @@ class TidalMemory:
             now,
             limit=checked_limit(rooms.settings.recall.limit if limit is None else limit),
             profile=checked_profile(profile or rooms.settings.recall.profile),
+            associative=associative,
         )
 
     def whisper(self, turn: str, *, exclude: Collection[str] = (), affect: Affect | None = None) -> Whisper:
@@ -298,6 +321,15 @@ class TidalMemory:
             raise NotFound(f"{id!r} is an entry of kind {entry.kind}, not an episode; use get")
         return from_entry(entry)
 
+    def read_episode(self, id: str, page: int = 1, *, max_chars: int = 4_000) -> str:
+        """Return a page of an episode as text for a model: verbatim, between marks that name the turns around it.
+
+        ``id`` may be a citation. Raises ``NotFound``, ``Forgotten``, and ``InvalidInput`` for a page that there is not.
+        """
+        episode = self.episode(id)
+        before, after = self._around(episode)
+        return transcript.page(episode, page, max_chars, previous=before, following=after)
+
     def episodes(
         self,
         *,
@@ -326,6 +358,80 @@ class TidalMemory:
     def episode_id(self, key: str, *, session: str | None = None) -> str:
         """Return the id that the turn recorded under ``key`` (its own id, or its first message's) has or will have."""
         return episode_id(self.scope, Exchange((), label(session, "session"), label(key, "id")))
+
+    # knowledge
+
+    @property
+    def facts(self) -> PersistentFacts:
+        """Named facts, a mapping with history: ``memory.facts["bridge"] = "up"`` [Capsule]."""
+        rooms = self._rooms
+        return PersistentFacts(rooms.storage, self.scope, self.now, rooms.writer.records, rooms.settings.facts)
+
+    def conflicts(self) -> list[FactConflict]:
+        """List what was said against a fact and is not resolved."""
+        return self.facts.conflicts()
+
+    @overload
+    def resolve(self, id: str, keep: Literal["fact", "claim"]) -> Any: ...
+
+    @overload
+    def resolve(self, id: str, *, value: Any) -> Any: ...
+
+    def resolve(self, id: str, *args: Any, **choice: Any) -> Any:
+        """Close a conflict and return the fact's value: ``keep="fact"``, ``keep="claim"``, or another ``value=``."""
+        return self.facts.resolve(id, *args, **choice)
+
+    def dossier(self, topic: str, *, force: bool = False) -> Dossier:
+        """Return the current document on a topic; made on first mention, brought up to date when due [Capsule]."""
+        return self._dossiers.current(topic, self.now(), force=force)
+
+    def dossiers(self) -> list[Dossier]:
+        """List the dossiers as they stand."""
+        return self._dossiers.all()
+
+    def brief(self, topic: str) -> Brief:
+        """Answer «what is happening with X?»: dossier, recent entries, associations; bounded and cited [Capsule]."""
+        now, web = self.now(), AssociationWeb(self._rooms.storage, self.settings.associations)
+
+        def spread(ids: Sequence[str]) -> list[tuple[str, float]]:
+            return [(reached.id, reached.activation) for reached in web.spread(self.scope, ids, now)]
+
+        return Briefs(self._dossiers, spread).brief(topic, now)
+
+    def capsule(self, *, max_age: timedelta = timedelta(0)) -> Capsule:
+        """Return the capsule: nine short sections to begin a session with, four of them made from what is stored.
+
+        One that is not older than ``max_age`` comes as it stands, so that what begins with it stays cached.
+        """
+        return self._capsules.current(self.now(), max_age=max_age)
+
+    def write_capsule(self, capsule: Capsule | str) -> Capsule:
+        """Store a capsule that people edited. Raises ``InvalidCapsule`` with what is wrong in it."""
+        return self._capsules.write(capsule, self.now())
+
+    # upkeep
+
+    def admitted(self) -> Admitted:
+        """How many entries the write gate kept for good, and how many for a while."""
+        return admitted(self._rooms.storage, self.scope)
+
+    def consolidate(self, now: datetime | None = None) -> Consolidation:
+        """Settle what has faded, make facts of what recurs, refresh due dossiers, yield thought seeds; in this scope.
+
+        In small transactions: killed, it goes on where it was; twice at one time, it changes nothing more.
+        """
+        return self._consolidator.run(self.now() if now is None else aware(now, "now"))
+
+    def undo(self, run: str) -> int:
+        """Put back what a consolidation changed, and return how much that was. Raises ``NotFound``."""
+        return self._consolidator.undo(run)
+
+    def start_maintenance(self, interval: timedelta = timedelta(hours=1)) -> Maintenance:
+        """Consolidate this scope in the background: now, and ``interval`` after each end, until the memory closes."""
+        maintenance = Maintenance(self.consolidate, interval)
+        maintenance.start()
+        self._rooms.upkeep.append(maintenance)
+        return maintenance
 
     @property
     def affect(self) -> Affect:
@@ -377,7 +483,7 @@ class TidalMemory:
             Recorder(rooms.writer, rooms.affect, self.scope),
             rooms.preparations,
             Size(tokens, size),
-            summariser,
+            _summariser(summariser),
             counter or ApproximateCounter(),
             self.now,
         )
@@ -386,6 +492,8 @@ class TidalMemory:
 
     def close(self) -> None:
         """Close the file, for every view of it. Closing twice is fine; using it afterwards raises ``Closed``."""
+        for maintenance in self._rooms.upkeep:
+            maintenance.stop(0)  # a round under way ends with Closed
         self._rooms.storage.close()
 
     def __enter__(self) -> Self:
@@ -415,8 +523,44 @@ class TidalMemory:
     awhisper = in_thread(whisper)
     aget = in_thread(get)
     aepisode = in_thread(episode)
+    aread_episode = in_thread(read_episode)
+    aconflicts = in_thread(conflicts)
+    aresolve = in_thread(resolve)
+    adossier = in_thread(dossier)
+    adossiers = in_thread(dossiers)
+    abrief = in_thread(brief)
+    acapsule = in_thread(capsule)
+    awrite_capsule = in_thread(write_capsule)
+    aadmitted = in_thread(admitted)
+    aconsolidate = in_thread(consolidate)
+    aundo = in_thread(undo)
     aepisodes = in_thread(episodes)
     aclose = in_thread(close)
+
+    @property
+    def _dossiers(self) -> Dossiers:
+        rooms = self._rooms
+        return Dossiers(rooms.writer, rooms.recaller, self.scope, ExtractiveSummariser(), rooms.summariser)
+
+    @property
+    def _capsules(self) -> Capsules:
+        return Capsules(self._rooms.storage, self._rooms.settings, self.scope)
+
+    @property
+    def _consolidator(self) -> Consolidator:
+        rooms = self._rooms
+        return Consolidator(rooms.writer, self.scope, rooms.summariser, self._dossiers.refresh_due)
+
+    def _around(self, episode: Episode) -> tuple[str | None, str | None]:
+        """The ids of the turns before and after one in its session."""
+        if episode.session is None:
+            return None, None
+        where, storage = Where(kinds={EPISODE}, sessions={episode.session}), self._rooms.storage
+        near = {}
+        for step in (-1, 1):
+            side = replace(where, positions={episode.turn + step})
+            near[step] = next((entry.id for entry in storage.find(self.scope, side, limit=1)), None)
+        return near[-1], near[1]
 
     def _missing(self, id: str) -> NotFound:
         if self._rooms.storage.read_document(self.scope, FORGOTTEN, f"id:{id}"):
@@ -429,6 +573,12 @@ def _identified(exchange: Exchange) -> Exchange:
     if not isinstance(exchange, Exchange) or exchange.id or any(getattr(m, "id", None) for m in exchange.messages):
         return exchange
     return replace(exchange, id=secrets.token_hex(8))
+
+
+def _summariser(given: Summariser | None) -> Summariser | None:
+    if given is not None and not isinstance(given, Summariser):
+        raise InvalidInput(f"a summariser has a method summarise, got {type(given).__name__}; adapters wrap models")
+    return given
 
 
 def _felt(affect: Affect) -> Affect:

@@ -5,9 +5,9 @@ TidalMemory("agent.db", settings=Settings(whisper={"max_chars": 300}))
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from tidal_plugins.model.capsule import BUDGETS, MAX_LINES
 
@@ -233,13 +233,21 @@ class CompactionSettings(_Group):
     hard: float = Field(0.95, gt=0, le=1)
     """Share above which files are left out, the summary is tightened and a long ongoing turn folds."""
     target: float = Field(0.60, gt=0, le=1)
-    """Share that a rebuilt context should not exceed, so that it is not rebuilt again at once."""
-    summary: float = Field(0.25, gt=0, lt=1)
-    """Share that the summary may take."""
-    summary_hard: float = Field(0.10, gt=0, lt=1)
+    """Share that a rebuilt context should not exceed without its files, so that it is not rebuilt again at once."""
+    summary: float = Field(0.40, gt=0, lt=1)
+    """Share that the summary may take: it stays the same between compactions, so that providers cache it."""
+    summary_hard: float = Field(0.20, gt=0, lt=1)
     """The same in the hard stage."""
     synthesis: float = Field(0.08, gt=0, lt=1)
     """Share that the synthesis of the last completed turn, or of a folded part of the ongoing one, may take."""
+    least: float = Field(0.15, gt=0, lt=1)
+    """Share that the written texts should have: where the target leaves less, a context may be fuller."""
+    told: float = Field(0.8, gt=0, lt=1)
+    """Of the written texts' room, the summary's part; the synthesis has the rest."""
+    cited: float = Field(0.2, ge=0, lt=1)
+    """Of the summary's room, the part for citations of what is not told in it."""
+    patience: float = Field(60.0, gt=0)
+    """Seconds to wait for a model's summary before extracts stand in."""
     files: float = Field(0.20, ge=0, lt=1)
     """Share that all restored files may take."""
     file: float = Field(0.08, ge=0, lt=1)
@@ -256,6 +264,12 @@ class CompactionSettings(_Group):
         "dist-packages", "node_modules", "site-packages", "venv",
     )  # fmt: skip
     """Folders whose files are never restored."""
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if not self.target < self.compact < self.hard or not self.prepare <= self.compact:
+            raise ValueError("compaction needs target < compact < hard, and prepare no larger than compact")
+        return self
 
 
 class DossierSettings(_Group):

@@ -4,17 +4,24 @@ import importlib
 import typing
 
 if typing.TYPE_CHECKING:
+    from langchain_tidal.compaction import TidalCompaction
     from langchain_tidal.memory import TidalConversationMemory
     from langchain_tidal.messages import to_exchange, turns, with_whisper
     from langchain_tidal.middleware import TidalMemoryMiddleware
+    from langchain_tidal.models import ChatModelSummariser
     from langchain_tidal.retriever import TidalRetriever
     from langchain_tidal.runnable import with_memory
-    from langchain_tidal.tools import SaveMemory, SearchMemory, memory_tools
+    from langchain_tidal.sizes import reserved
+    from langchain_tidal.tools import ReadEpisode, SaveMemory, SearchMemory, memory_tools
 
 __all__ = [
+    "ChatModelSummariser",
     "memory_tools",
+    "ReadEpisode",
+    "reserved",
     "SaveMemory",
     "SearchMemory",
+    "TidalCompaction",
     "TidalConversationMemory",
     "TidalMemoryMiddleware",
     "TidalRetriever",
@@ -25,12 +32,16 @@ __all__ = [
 ]
 
 _LOADED_WHEN_USED = {
+    "ChatModelSummariser": "models",
+    "ReadEpisode": "tools",
     "SaveMemory": "tools",
     "SearchMemory": "tools",
+    "TidalCompaction": "compaction",
     "TidalConversationMemory": "memory",
     "TidalMemoryMiddleware": "middleware",
     "TidalRetriever": "retriever",
     "memory_tools": "tools",
+    "reserved": "sizes",
     "to_exchange": "messages",
     "turns": "messages",
     "with_memory": "runnable",

@@ -11,29 +11,47 @@ from pydantic import BaseModel
 
 from tidal_plugins import Exchange, Message, ToolCall
 
+COMPACTION = "tidal_compaction"
+"""What ``lc_source`` says of messages that compaction wrote."""
+
 
 def turns(messages: Sequence[BaseMessage]) -> list[list[BaseMessage]]:
     """Split a history into turns: each begins with a human message that follows something else.
 
     What stands before the first human message (a system prompt) belongs to no turn, nor does what a framework wrote
-    in a human's name.
+    in a human's name, or compaction in anybody's.
     """
-    found: list[list[BaseMessage]] = []
+    return [
+        [message for message in span if not (is_notice(message) or by_compaction(message))]
+        for span in spans(messages)[1:]
+    ]
+
+
+def spans(messages: Sequence[BaseMessage]) -> list[list[BaseMessage]]:
+    """Split a history so that every message is in one span: what stands before the first turn, then the turns."""
+    found: list[list[BaseMessage]] = [[]]
     previous: BaseMessage | None = None
     for message in messages:
-        if isinstance(message, HumanMessage) and not by_human(message):
-            continue
-        if isinstance(message, HumanMessage) and not isinstance(previous, HumanMessage):
+        if by_human(message) and (previous is None or not by_human(previous)):
             found.append([])
-        if found:
-            found[-1].append(message)
-        previous = message
+        found[-1].append(message)
+        previous = previous if is_notice(message) else message
     return found
 
 
 def by_human(message: BaseMessage) -> bool:
     """Whether a human wrote it: LangChain puts summaries and notices into human messages too, and marks them."""
     return isinstance(message, HumanMessage) and "lc_source" not in message.additional_kwargs
+
+
+def by_compaction(message: BaseMessage) -> bool:
+    """Whether our compaction wrote it, be it in the assistant's, a tool's or a human's name."""
+    return message.additional_kwargs.get("lc_source") == COMPACTION
+
+
+def is_notice(message: BaseMessage) -> bool:
+    """Whether some other framework wrote it in a human's name."""
+    return isinstance(message, HumanMessage) and not by_human(message) and not by_compaction(message)
 
 
 def finished(turn: Sequence[BaseMessage]) -> bool:
@@ -76,6 +94,8 @@ def to_message(message: BaseMessage) -> Message | None:
 
     Only white space counts as no text: models send it along with tool calls, and tools return it.
     """
+    if by_compaction(message):
+        return None
     text = text_of(message)
     text = text if text.strip() else ""
     if isinstance(message, HumanMessage):

@@ -1,7 +1,8 @@
-"""Tools with which a model searches a memory and saves to it."""
+"""Tools with which a model searches a memory, saves to it, and reads what it cites."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -41,6 +42,11 @@ class SaveArguments(_Arguments):
     text: str = Field(min_length=1, max_length=8_000, description="What to keep, as a statement that stands alone.")
     kind: Literal["fact", "skill", "kb"] = Field("fact", description="A fact, a way to do something, or a document.")
     tags: list[str] | None = Field(None, max_length=20, description="Words under which to find it again.")
+
+
+class ReadArguments(_Arguments):
+    citation: str = Field(min_length=1, max_length=100, description="A citation such as [ep:6k1m], or the id in it.")
+    page: int = Field(1, ge=1, description="Which page of it, from 1.")
 
 
 def _refusal(error: ValidationError | Any) -> str:
@@ -104,6 +110,24 @@ class SaveMemory(MemoryTool):
         return f"Saved as [{entry.citation}]."
 
 
+class ReadEpisode(MemoryTool):
+    """Returns an episode verbatim, by the page, so that a citation can be followed."""
+
+    name: str = "read_episode"
+    description: str = (
+        "Read an earlier turn of the conversation verbatim: what was said, which tools ran, and what they returned. "
+        "Use it when a summary or a memory cites [ep:ID] and its exact words matter. The first line names the turns "
+        "before and after it, too."
+    )
+    args_schema: Any = ReadArguments
+
+    def _run(self, citation: str, page: int = 1, *, config: RunnableConfig) -> str:
+        return _read(self._scoped(config), citation, page)
+
+    async def _arun(self, citation: str, page: int = 1, *, config: RunnableConfig) -> str:
+        return await asyncio.to_thread(_read, self._scoped(config), citation, page)
+
+
 def memory_tools(memory: TidalMemory, *, scope: Scope | None = None) -> list[BaseTool]:
     """Return ``search_memory`` and ``save_memory`` over a memory, in its own scope or the given one."""
     return [SearchMemory(memory=memory, scope=scope), SaveMemory(memory=memory, scope=scope)]
@@ -116,6 +140,11 @@ def _refusals() -> Iterator[None]:
         yield
     except (InvalidInput, NotFound) as error:
         raise ToolException(f"Not done. {error}") from error
+
+
+def _read(memory: TidalMemory, citation: str, number: int) -> str:
+    with _refusals():
+        return memory.read_episode(citation, number)
 
 
 def _filters(limit: int = 5, kind: str | None = None, **times: datetime | None) -> dict[str, Any]:

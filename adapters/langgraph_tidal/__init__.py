@@ -1,7 +1,17 @@
-"""LangGraph adapter: nodes that recall before the model and record after it, and a store."""
+"""LangGraph adapter: nodes that rebuild a context, recall before the model and record after it, and a store."""
 
-from langgraph_tidal.nodes import RecallNode, RecordNode, tidal_pre_model_hook
+from langgraph_tidal.compaction import CompactionNode
+from langgraph_tidal.hook import tidal_pre_model_hook
+from langgraph_tidal.nodes import RecallNode, RecordNode
 from langgraph_tidal.state import TidalState, model_input
 from langgraph_tidal.store import TidalStore
 
-__all__ = ["RecallNode", "RecordNode", "TidalState", "TidalStore", "model_input", "tidal_pre_model_hook"]
+__all__ = [
+    "CompactionNode",
+    "model_input",
+    "RecallNode",
+    "RecordNode",
+    "tidal_pre_model_hook",
+    "TidalState",
+    "TidalStore",
+]

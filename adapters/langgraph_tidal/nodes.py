@@ -11,7 +11,7 @@ from langgraph.runtime import get_runtime
 
 from langchain_tidal.messages import finished, turns, with_whisper
 from langchain_tidal.turn import Place, Scope, TurnMemory, event
-from langgraph_tidal.state import messages_of, value
+from langgraph_tidal.state import PREPARED, compacted, messages_of, value
 from tidal_plugins import TidalMemory
 
 
@@ -38,21 +38,21 @@ class MemoryNode(Runnable[Any, dict[str, Any]]):
 class RecallNode(MemoryNode):
     """Recalls what the current turn reminds the agent of, once per user turn.
 
-    Returns ``llm_input_messages``: the messages with the whisper at the head of the last human one. ``messages``
-    stay as they are. What the model sees anyway (the turns in ``messages``) is left out of the whisper. The run's
-    custom stream gets ``{"tidal_recall": {"turn", "ids", "why", "whisper", "valence", "arousal"}}``.
+    Returns ``llm_input_messages``: the messages, less what ``CompactionNode`` left out before, with the whisper at the
+    head of the last human one. ``messages`` stay as they are. What the model sees anyway (the turns shown verbatim) is
+    left out of the whisper. The run's custom stream gets ``{"tidal_recall": {"turn", "ids", "why", "whisper",
+    "valence", "arousal"}}``.
     """
 
     def _run(self, place: Place, state: Any) -> dict[str, Any]:
-        messages = messages_of(state, self._key)
-        history = turns(messages)
+        history, view = turns(messages_of(state, self._key)), compacted(state, self._key)
         if not history:
-            return {"llm_input_messages": messages, "recalled": {"turn": None, "ids": []}}
+            return {PREPARED: view, "recalled": {"turn": None, "ids": []}}
         turn = history[-1][0].id
-        whisper, _ = self._turns.whisper(place, history)
-        _emit(event(turn, whisper))
+        whisper, _ = self._turns.whisper(place, history, turns(view))
+        emit(event(turn, whisper))
         return {
-            "llm_input_messages": with_whisper(messages, whisper.text),
+            PREPARED: with_whisper(view, whisper.text),
             "recalled": {"turn": turn, "ids": list(whisper.ids)},
         }
 
@@ -69,15 +69,11 @@ class RecordNode(MemoryNode):
     def _run(self, place: Place, state: Any) -> dict[str, Any]:
         history = turns(messages_of(state, self._key))
         self._turns.record(place, history, value(state, "recalled"))
-        return {"llm_input_messages": []} if history and finished(history[-1]) else {}
+        return {PREPARED: []} if history and finished(history[-1]) else {}
 
 
-def tidal_pre_model_hook(memory: TidalMemory, *, scope: Scope | None = None) -> RecallNode:
-    """Return the ``pre_model_hook`` of ``create_react_agent``; ``RecordNode(memory)`` is its ``post_model_hook``."""
-    return RecallNode(memory, scope=scope)
-
-
-def _emit(told: dict[str, Any]) -> None:
+def emit(told: dict[str, Any]) -> None:
+    """Tell the run's custom stream."""
     try:
         writer = get_runtime().stream_writer
     except (AttributeError, RuntimeError, KeyError):  # outside a graph there is no stream

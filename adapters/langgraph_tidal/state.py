@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Annotated, Any, NotRequired, TypedDict
 
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, convert_to_messages
 from langgraph.channels import UntrackedValue
 from langgraph.graph.message import add_messages
 
-from langchain_tidal.messages import by_human
+from langchain_tidal.messages import by_compaction, by_human
 from langchain_tidal.turn import Recalled
 from tidal_plugins import InvalidInput
+
+PREPARED = "llm_input_messages"
 
 
 def last(_: Recalled, new: Recalled) -> Recalled:
@@ -22,9 +24,10 @@ def last(_: Recalled, new: Recalled) -> Recalled:
 class TidalState(TypedDict):
     """State with messages as usual and what recall adds.
 
-    ``llm_input_messages`` are the messages with the whisper in them. They are never checkpointed and never stale:
-    after an interrupt they are absent, and :func:`model_input` falls back to ``messages``. Lead a resumed graph back to
-    recall where the whisper matters: in the same process it is the one that the turn began with.
+    ``llm_input_messages`` are the messages with the whisper in them, less what compaction left out. They are never
+    checkpointed and never stale: after an interrupt they are absent, and :func:`model_input` falls back to
+    ``messages``. Lead a resumed graph back to compaction and recall: in the same process the whisper is the one that
+    the turn began with.
     """
 
     messages: Annotated[list[AnyMessage], add_messages]
@@ -33,19 +36,32 @@ class TidalState(TypedDict):
 
 
 def model_input(state: Any, input_messages_key: str = "messages") -> list[BaseMessage]:
-    """Return what the model should see: the messages as they are now, with the whisper where there is one.
+    """Return what the model should see: the messages as they are now, less what compaction left out, with the whisper.
 
-    Only the human message that carries the whisper is taken from ``llm_input_messages``, and only while it still says
-    the same: what was added, removed or edited after recall (a tool call and its result, a trimmed history) shows as
-    it stands.
+    Of ``llm_input_messages`` that takes what compaction wrote, and the human message that carries the whisper, while it
+    still says the same: what was added, removed or edited since (a tool call and its result, a trimmed history) shows
+    as it stands.
     """
-    messages, prepared = messages_of(state, input_messages_key), value(state, "llm_input_messages") or []
+    messages, prepared = compacted(state, input_messages_key), value(state, PREPARED) or []
     whispered = next((message for message in reversed(prepared) if by_human(message)), None)
     for index in range(len(messages) - 1, -1, -1):
         if whispered and _carries(whispered, messages[index]):
             messages[index] = whispered
             break
     return messages
+
+
+def compacted(state: Any, input_messages_key: str) -> list[BaseMessage]:
+    """The messages as they are now, less what compaction left out; all of them where it left out nothing."""
+    messages, prepared = messages_of(state, input_messages_key), value(state, PREPARED) or []
+    if any(map(by_compaction, messages)) or not any(map(by_compaction, prepared)):
+        return messages
+    places = {_key(message): place for place, message in enumerate(messages)}
+    last = max((places[_key(message)] for message in prepared if _key(message) in places), default=None)
+    if last is None:  # another history has taken the place of the one that was compacted
+        return messages
+    now = [message if by_compaction(message) else _now(message, messages, places) for message in prepared]
+    return [*(message for message in now if message), *messages[last + 1 :]]
 
 
 def messages_of(state: Any, key: str) -> list[BaseMessage]:
@@ -59,6 +75,15 @@ def messages_of(state: Any, key: str) -> list[BaseMessage]:
 def value(state: Any, name: str) -> Any:
     """What a state has under ``name``, be it a mapping or an object (pydantic, dataclass); ``None`` for nothing."""
     return state.get(name) if isinstance(state, Mapping) else getattr(state, name, None)
+
+
+def _now(message: BaseMessage, messages: list[BaseMessage], places: Mapping[Hashable, int]) -> BaseMessage | None:
+    place = places.get(_key(message))
+    return None if place is None else messages[place]
+
+
+def _key(message: BaseMessage) -> Hashable:
+    return message.id or (message.type, str(message.content))
 
 
 def _carries(whispered: BaseMessage, message: BaseMessage) -> bool:

@@ -3,12 +3,14 @@
 from llama_index_tidal.block import TidalMemoryBlock
 from llama_index_tidal.embedding import LlamaIndexEmbedder
 from llama_index_tidal.memory import TidalChatMemory
+from llama_index_tidal.models import LLMSummariser
 from llama_index_tidal.place import restore_with
 from llama_index_tidal.retriever import TidalRetriever
 from llama_index_tidal.tools import TidalToolSpec
 
 __all__ = [
     "LlamaIndexEmbedder",
+    "LLMSummariser",
     "restore_with",
     "TidalChatMemory",
     "TidalMemoryBlock",

@@ -2,21 +2,43 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import secrets
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock
+from llama_index.core.llms import LLM
 from llama_index.core.memory import BaseMemory
 from pydantic import PrivateAttr, SerializationInfo, SerializerFunctionWrapHandler, model_serializer
 
-from llama_index_tidal.messages import copies, finished, inert, inert_history, text_of, with_whisper
+from llama_index_tidal.compaction import RestoreAs, SummaryAs, held_back, one_of, shown, to_history
+from llama_index_tidal.messages import (
+    WrittenMessage,
+    copies,
+    finished,
+    inert,
+    inert_history,
+    text_of,
+    with_whisper,
+)
+from llama_index_tidal.models import summariser_of
 from llama_index_tidal.place import Scope, path_of, reopened, restore_with, scope_of
-from llama_index_tidal.turns import Turn, dump, filled, grown, load, record, replaced, to_exchange
+from llama_index_tidal.sizes import Tokenizer, Tokens, size_of
+from llama_index_tidal.turns import Turn, dump, filled, grown, load, record, replaced, resumed, stored, to_exchange
 from llama_index_tidal.whispers import surface
 from tidal_plugins import InvalidInput, TidalMemory, Whisper
+from tidal_plugins.compaction.sizes import ApproximateCounter
+from tidal_plugins.errors import ContextOverflow
+from tidal_plugins.model.compaction import Compaction, Size
+from tidal_plugins.protocols import Summariser, TokenCounter
+
+TOKEN_BYTES = 4
+"""Of a text of which an engine tells only the tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +58,39 @@ class TidalChatMemory(BaseMemory):
     before they put, in a message by the user at the end. That is worked out once per turn, and not kept
     here; a ``Context`` serialised while a step runs may hold it in the workflow's own events.
 
+    **Compaction** [SIYA §2]: with a ``token_limit`` (tokens) or a ``byte_limit`` (bytes as sent), what ``get`` returns
+    never takes more: turns that do not fit are told in a summary whose ``[ep:ID]`` lead to them (give the agent
+    ``TidalToolSpec.read_episode``), with the files that were read last; what still goes on stays as it is. Nothing of
+    that is put or recorded: ``get_all`` is the whole history. Turns that were never recorded are, before they are left
+    out. Both limits default to ``None``, which is no compaction, since only the model's context can tell what fits; of
+    two limits the one that is not given is the memory's own (``Settings.compaction``). As in LlamaIndex's memories they
+    are for what ``get`` returns: leave room for the tools, and for what an engine adds. The ``input``, the
+    ``initial_token_count`` of engines and what a ``FunctionAgent`` holds back while its tools run are counted.
+    ``get`` raises ``ContextOverflow`` where what may not be shortened is too much.
+
+    ``summariser`` is an ``LLM``, or a ``Summariser`` (default: extracts). ``tokenizer_fn`` returns a text's tokens
+    (default: about four characters each). Neither can be written down: what is restored has the defaults.
+    ``restore_as="human"`` shows files in messages by the user, and ``summary_as="human"`` what was written, for
+    integrations that refuse them as tool results (some know no ``ToolCallBlock``) or in the assistant's name.
+
     ``session`` names the chat (default: a new name). ``chat_history`` is what was said before; like what ``set``
-    gives, it is shown and not recorded. ``scope`` defaults to the memory's own. Every method has its async twin,
-    which runs on a worker thread. Serialised, it has the file's path, the scope, the session and the turns' keys, and
-    the messages only of turns that are not in the file; see :func:`restore_with`.
+    gives, it is shown and, unless a compaction leaves it out, not recorded. ``scope`` defaults to the memory's own.
+    Every method has its async twin, which runs on a worker thread. Serialised, it has the file's path, the scope, the
+    session, the limits and the turns' keys, and the messages only of turns that are not in the file; see
+    :func:`restore_with`.
     """
 
     path: str
     scope: tuple[str, ...]
     session: str
+    token_limit: int | None = None
+    byte_limit: int | None = None
+    restore_as: RestoreAs = "tool"
+    summary_as: SummaryAs = "assistant"
 
     _memory: TidalMemory | None = PrivateAttr(default=None)
+    _summariser: Summariser | None = PrivateAttr(default=None)
+    _counter: TokenCounter = PrivateAttr(default_factory=ApproximateCounter)
     _turns: list[Turn] = PrivateAttr(default_factory=list)
     _surfaced: _Surfaced | None = PrivateAttr(default=None)
     _lock: threading.RLock = PrivateAttr(default_factory=threading.RLock)
@@ -55,6 +99,12 @@ class TidalChatMemory(BaseMemory):
         self,
         memory: TidalMemory | None = None,
         *,
+        token_limit: int | None = None,
+        byte_limit: int | None = None,
+        summariser: LLM | Summariser | None = None,
+        tokenizer_fn: Tokenizer | None = None,
+        restore_as: RestoreAs = "tool",
+        summary_as: SummaryAs = "assistant",
         session: str | None = None,
         scope: Scope | None = None,
         chat_history: Sequence[ChatMessage] | None = None,
@@ -67,45 +117,65 @@ class TidalChatMemory(BaseMemory):
             path, scope = path_of(memory), scope_of(memory, scope)
         if path is None:
             raise InvalidInput("give the memory that this chat is remembered in: TidalChatMemory(memory)")
-        super().__init__(path=path, scope=scope, session=session or secrets.token_hex(8))
+        super().__init__(
+            path=path,
+            scope=scope,
+            session=session or secrets.token_hex(8),
+            token_limit=_positive("token_limit", token_limit),
+            byte_limit=_positive("byte_limit", byte_limit),
+            restore_as=one_of("restore_as", restore_as, RestoreAs),
+            summary_as=one_of("summary_as", summary_as, SummaryAs),
+        )
         self._memory = memory
-        self._turns = replaced((), chat_history) if chat_history else [load(turn) for turn in turns]
+        self._summariser = summariser_of(summariser)
+        self._counter = Tokens(tokenizer_fn) if tokenizer_fn else ApproximateCounter()
+        self._turns = [load(turn) for turn in turns]
+        if chat_history:
+            self.set(chat_history)
 
     @classmethod
     def class_name(cls) -> str:
         return "TidalChatMemory"
 
     @classmethod
-    def from_defaults(
-        cls,
-        memory: TidalMemory | None = None,
-        *,
-        session: str | None = None,
-        scope: Scope | None = None,
-        chat_history: Sequence[ChatMessage] | None = None,
-        **others: Any,
-    ) -> TidalChatMemory:
+    def from_defaults(cls, memory: TidalMemory | None = None, **options: Any) -> TidalChatMemory:
         """The same as the constructor. Raises ``InvalidInput`` without a memory, and for what has no effect here."""
         if memory is None:
             raise InvalidInput("pass memory=TidalChatMemory(memory) to the engine; memory_cls= knows no memory")
-        if others:
-            raise InvalidInput(f"{', '.join(sorted(others))} would have no effect on a TidalChatMemory; leave it out")
-        return cls(memory, session=session, scope=scope, chat_history=chat_history)
+        if others := sorted(options.keys() - inspect.signature(cls).parameters.keys()):
+            raise InvalidInput(f"{', '.join(others)} would have no effect on a TidalChatMemory; leave it out")
+        return cls(memory, **options)
+
+    @property
+    def tokenizer_fn(self) -> Tokenizer:
+        """Returns a text's tokens, or as many of something: engines count with it what they put in front."""
+        counter = self._counter
+        return counter.tokenizer if isinstance(counter, Tokens) else lambda text: range(counter.count(text))
 
     def get(self, input: str | None = None, **kwargs: Any) -> list[ChatMessage]:
-        """Return the history with the whisper, if there is one, for the question in ``input`` or the last message.
+        """Return the history, within the limit, with the whisper, if there is one, for the question in ``input`` or
+        the last message.
 
-        Once a turn is answered, it is only the history.
+        Once a turn is answered, it is only the history. Raises ``ContextOverflow``, see above.
         """
         with self._lock:
             turns = self._loaded()
-            if isinstance(input, str) and input.strip() and not _asks(turns, input):
-                whisper = self._whisper(input, None)
+        asked = input if isinstance(input, str) and input.strip() and not _asks(turns, input) else None
+        view = self._view(turns, asked, **kwargs)  # a model may write in it: not under the lock
+        with self._lock:
+            if asked is not None:
+                whisper = self._whisper(asked, None, turns, view)
                 said = [ChatMessage(inert(whisper.text), role=MessageRole.USER)] if whisper else []
-                return inert_history(_messages(turns)) + said
+                return inert_history(view) + said
             if turns and turns[-1].waits:
-                return with_whisper(_messages(turns), self._whisper(turns[-1].question, turns[-1].key).text)
-            return copies(_messages(turns))
+                return with_whisper(view, self._whisper(turns[-1].question, turns[-1].key, turns, view).text)
+            return copies(view)
+
+    async def aget(self, input: str | None = None, **kwargs: Any) -> list[ChatMessage]:
+        """Async twin of :meth:`get`: the same, on a worker thread."""
+        if self._limited:
+            kwargs["held_back"] = await held_back()
+        return await asyncio.to_thread(self.get, input, **kwargs)
 
     def get_all(self) -> list[ChatMessage]:
         """Return the history."""
@@ -126,9 +196,16 @@ class TidalChatMemory(BaseMemory):
             self._turns = self._recorded(turns)
 
     def set(self, messages: Sequence[ChatMessage]) -> None:
-        """Replace the history. Nothing is recorded, and what was stays in the memory."""
+        """Replace the history. Nothing is recorded, and what was stays in the memory.
+
+        Where messages of a compaction are among the new ones, the turns that they stand for stay in the history.
+        """
         with self._lock:
-            self._turns = replaced(self._loaded(), messages)
+            turns = self._loaded()
+            if any(isinstance(message, WrittenMessage) for message in messages):
+                self._turns = resumed(turns or stored(self._scoped(), self.session), messages)
+            else:
+                self._turns = replaced(turns, messages)
 
     def reset(self) -> None:
         """Begin with an empty history. What was recorded stays in the memory."""
@@ -145,16 +222,64 @@ class TidalChatMemory(BaseMemory):
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> TidalChatMemory:
         return self  # it stands for a chat in a store: workflows copy the state that it is in, and go on with the copy
 
-    def _whisper(self, question: str, turn: str | None) -> Whisper:
-        """The whisper for a question; steps of a tool loop and retries get the one that the turn began with."""
-        shown = self._surfaced
-        if shown is None or (shown.question, shown.turn) != (question, turn):
-            memory, turns = self._scoped(), self._turns
-            seen = {text_of(message) for message in _messages(turns)}
-            stored = [memory.episode_id(known.key, session=self.session) for known in turns if known.state == "stored"]
-            whisper = surface(memory, question, seen=seen, exclude=stored)
-            shown = self._surfaced = _Surfaced(question, whisper, turn)
-        return shown.whisper
+    @property
+    def _limited(self) -> bool:
+        return self.token_limit is not None or self.byte_limit is not None
+
+    def _view(self, turns: Sequence[Turn], asked: str | None, **others: Any) -> list[ChatMessage]:
+        """What the model should see of the history."""
+        messages = _messages(turns)
+        if not messages or not self._limited:
+            return messages
+        compaction = self._compacted(turns, messages, asked, **others)
+        return shown(compaction, messages, restore_as=self.restore_as, summary_as=self.summary_as)
+
+    def _compacted(
+        self,
+        turns: Sequence[Turn],
+        messages: Sequence[ChatMessage],
+        asked: str | None,
+        initial_token_count: int = 0,
+        held_back: Sequence[ChatMessage] = (),
+        **ignored: Any,
+    ) -> Compaction:
+        compactor = self._scoped().compactor(
+            max_tokens=self.token_limit, max_bytes=self.byte_limit, summariser=self._summariser, counter=self._counter
+        )
+        fixed = Size(initial_token_count, initial_token_count * TOKEN_BYTES)
+        asking = [ChatMessage(asked)] if asked else []
+        compact = partial(
+            compactor.compact,
+            to_history(turns, self.session),
+            session=self.session,
+            sizes=[size_of(message, self._counter) for message in messages],
+        )
+        sizes = [size_of(message, self._counter) for message in [*asking, *held_back]]
+        try:
+            return compact(reserved=sum(sizes, fixed))
+        except ContextOverflow:
+            if not held_back:
+                raise
+            # Nothing here can shorten what an agent holds back: all else makes as much room for it as it can.
+            return compact(reserved=sum(sizes[: len(asking)], fixed), force="hard")
+
+    def _whisper(self, question: str, turn: str | None, turns: Sequence[Turn], view: Sequence[ChatMessage]) -> Whisper:
+        """The whisper for a question; steps of a tool loop and retries get the one that the turn began with.
+
+        What the model sees anyway does not come up; what a compaction left out may.
+        """
+        known = self._surfaced
+        if known is None or (known.question, known.turn) != (question, turn):
+            memory, visible = self._scoped(), set(map(id, view))
+            seen = {text_of(message) for message in view}
+            told = [
+                memory.episode_id(each.key, session=self.session)
+                for each in turns
+                if each.state == "stored" and any(id(message) in visible for message in each.messages)
+            ]
+            whisper = surface(memory, question, seen=seen, exclude=told)
+            known = self._surfaced = _Surfaced(question, whisper, turn)
+        return known.whisper
 
     def _recorded(self, turns: list[Turn]) -> list[Turn]:
         """Record the new turns that are over, and return the turns as they then stand."""
@@ -180,6 +305,12 @@ class TidalChatMemory(BaseMemory):
 
 def _messages(turns: Sequence[Turn]) -> list[ChatMessage]:
     return [message for turn in turns for message in turn.messages]
+
+
+def _positive(name: str, limit: int | None) -> int | None:
+    if limit is not None and (not isinstance(limit, int) or limit < 1):
+        raise InvalidInput(f"{name} must be a whole number above 0, or None for no compaction, got {limit!r}")
+    return limit
 
 
 def _asks(turns: Sequence[Turn], question: str) -> bool:

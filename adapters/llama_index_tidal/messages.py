@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock, ToolCallBlock
 
 from tidal_plugins import Message, ToolCall
+from tidal_plugins.model.compaction import Part
+from tidal_plugins.model.fence import strip_frames
 
 ASSISTANT = (MessageRole.ASSISTANT, MessageRole.CHATBOT, MessageRole.MODEL)
 TOOL = (MessageRole.TOOL, MessageRole.FUNCTION)
@@ -20,6 +22,20 @@ ENGINES_OWN = frozenset({"context_str", "context_msg", "query_str", "existing_an
 """What chat engines put in the place of its name in braces, in the history too."""
 
 _VARIABLE = re.compile(r"\{([A-Za-z_][\w.]*)\}")
+
+
+class WrittenMessage(ChatMessage):
+    """A message that a compaction put in the place of others: no part of the history, and never recorded.
+
+    It is told by its class, since integrations send ``additional_kwargs`` on to providers, some of which refuse what
+    they do not know. ``part`` is what it is of the compaction.
+    """
+
+    part: Part | Literal["file"] = "summary"
+
+
+def by_user(message: ChatMessage) -> bool:
+    return message.role == MessageRole.USER and not isinstance(message, WrittenMessage)
 
 
 def finished(messages: Sequence[ChatMessage]) -> bool:
@@ -41,6 +57,11 @@ def to_message(message: ChatMessage) -> Message | None:
     if message.role in TOOL:
         return Message("tool", text, tool_call_id=message.additional_kwargs.get("tool_call_id"))
     return None
+
+
+def to_shown(message: ChatMessage) -> Message:
+    """Return a message as the model is shown it: a system prompt too."""
+    return to_message(message) or Message("system", message.content or "")
 
 
 def to_chat_message(message: Message) -> ChatMessage:
@@ -83,7 +104,7 @@ def with_whisper(messages: Sequence[ChatMessage], whisper: str) -> list[ChatMess
     There it leaves the prefix that providers cache as it was, and stands between no tool call and its result.
     """
     shown = copies(messages)
-    asked = next((message for message in reversed(shown) if message.role == MessageRole.USER), None)
+    asked = next((message for message in reversed(shown) if by_user(message)), None)
     if asked is None or not whisper:
         return shown
     head, whisper = (asked.blocks[0] if asked.blocks else None), inert(whisper)
@@ -92,6 +113,17 @@ def with_whisper(messages: Sequence[ChatMessage], whisper: str) -> list[ChatMess
     else:
         asked.blocks.insert(0, TextBlock(text=whisper))
     return shown
+
+
+def without_whisper(message: ChatMessage) -> ChatMessage:
+    """A message without the whisper that was put into it."""
+    spoken = message.model_copy(deep=True)
+    for block in spoken.blocks:
+        if isinstance(block, TextBlock):
+            block.text = strip_frames(block.text)
+    if len(spoken.blocks) > 1:
+        spoken.blocks = [block for block in spoken.blocks if not isinstance(block, TextBlock) or block.text]
+    return spoken
 
 
 def inert(text: str, names: Collection[str] | None = None) -> str:

@@ -10,7 +10,15 @@ from typing import Any, Literal
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 
-from llama_index_tidal.messages import copies, finished, text_of, to_chat_message, to_message
+from llama_index_tidal.messages import (
+    WrittenMessage,
+    copies,
+    finished,
+    text_of,
+    to_chat_message,
+    to_message,
+    without_whisper,
+)
 from tidal_plugins import Exchange, InvalidInput, TidalMemory
 
 logger = logging.getLogger(__name__)
@@ -49,10 +57,10 @@ def grown(turns: Sequence[Turn], messages: Iterable[ChatMessage]) -> list[Turn]:
     """Return the turns with more messages at their end.
 
     A turn begins with a message by the user that follows something else. What stands before the first one (a system
-    prompt, a greeting) is kept and not recorded.
+    prompt, a greeting) is kept and not recorded. What a compaction wrote is no part of it.
     """
     turns = list(turns)
-    for message in copies(list(messages)):
+    for message in copies([message for message in messages if not isinstance(message, WrittenMessage)]):
         last = turns[-1] if turns else None
         if last is None or last.state == "given" or _begins(message, last):
             turns.append(Turn((message,)))
@@ -70,6 +78,18 @@ def replaced(turns: Sequence[Turn], messages: Iterable[ChatMessage]) -> list[Tur
     given = grown([], messages)
     waiting = given[-1] if given and given[-1].waits else None
     return [_taken(known, turn) or (turn if turn is waiting else replace(turn, state="given")) for turn in given]
+
+
+def resumed(turns: Sequence[Turn], view: Sequence[ChatMessage]) -> list[Turn]:
+    """Return the turns of a history in which a compaction's view took the place of ``turns``: what it stands for comes
+    back, and what follows on it is what it was, or is new."""
+    ends = [n for n, each in enumerate(view) if isinstance(each, WrittenMessage) and each.part != "fold"]
+    rest = grown([], map(without_whisper, view[ends[-1] + 1 if ends else 0 :]))
+    places = [max(0, len(turns) - len(rest)), *reversed(range(len(turns)))] if rest else []
+    place = next((place for place in places if _continues(turns[place:], rest)), len(turns))
+    whole = [turn if _holds(turn, left) else left for turn, left in zip(turns[place:], rest, strict=False)]
+    rest[: len(whole)] = whole
+    return [*turns[:place], *replaced(turns[place:], (message for turn in rest for message in turn.messages))]
 
 
 def to_exchange(turn: Turn, session: str | None, surfaced: Sequence[str] = ()) -> Exchange | None:
@@ -122,8 +142,27 @@ def filled(memory: TidalMemory, session: str, turns: Sequence[Turn]) -> list[Tur
     return found
 
 
+def stored(memory: TidalMemory, session: str) -> list[Turn]:
+    """The turns of a session that the store has, for a history that was lost."""
+    episodes = memory.episodes(session=session)
+    return [Turn(tuple(map(to_chat_message, episode.messages)), state="given") for episode in episodes]
+
+
 def _begins(message: ChatMessage, last: Turn) -> bool:
     return message.role == MessageRole.USER and last.messages[-1].role != MessageRole.USER
+
+
+def _continues(turns: Sequence[Turn], rest: Sequence[Turn]) -> bool:
+    """Whether ``rest`` is what a view shows of ``turns``; its last turn may have gone on, or others may follow."""
+    pairs = list(zip(turns, rest, strict=False))
+    held = all(_holds(turn, left) for turn, left in pairs[:-1])
+    return bool(pairs) and held and pairs[-1][0].messages[:1] == pairs[-1][1].messages[:1]
+
+
+def _holds(turn: Turn, rest: Turn) -> bool:
+    """Whether ``rest`` is what a fold left of a turn."""
+    left = iter(turn.messages)
+    return all(message in left for message in rest.messages)
 
 
 def _mark(turn: Turn) -> object:

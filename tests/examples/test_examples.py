@@ -109,3 +109,18 @@ def test_a_query_engine_answers_from_memory() -> None:
     done = run("llama_index_query_engine.py")
     assert done.returncode == 0, done.stderr
     assert "kb: The mooring fee" in done.stdout
+
+
+@pytest.mark.slow
+def test_a_compacted_context_is_shown_beside_what_it_was_made_of() -> None:
+    done = run("compaction.py")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    screen, _, ledger = done.stdout.partition("Ledger: what was left out")
+    assert "before: 46 messages" in screen
+    assert "after:" in screen
+    assert "[ep:" in screen
+    assert "only cited" in ledger
+    cited, _, files = ledger.partition(" leads to the turn as it was:")[2].partition("is back in the context")
+    assert cited.startswith("\nuser\n")
+    assert "def fare(kind, adults, bikes=0, under_six=0):" in files

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import os
 import subprocess
@@ -14,9 +15,11 @@ from typing import Any
 
 import pytest
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import tool
+from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.graph import END, START, StateGraph
 from langgraph.prebuilt import ToolNode, tools_condition
 from pydantic import Field, PrivateAttr
@@ -55,6 +58,38 @@ class ScriptedModel(BaseChatModel):
         reply = reply(messages) if callable(reply) else reply
         message = AIMessage(reply) if isinstance(reply, str) else reply.model_copy()
         return ChatResult(generations=[ChatGeneration(message=message)])
+
+
+class StrictModel(ScriptedModel):
+    """A scripted model that refuses what providers refuse: a broken tool pair, a system message in the middle, an
+    assistant's message at the end, and more than ``max_tokens``, by LangChain's own counter, tools included."""
+
+    max_tokens: int = 1_000_000
+
+    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Any:
+        return self.bind(tools=[convert_to_openai_tool(tool) for tool in tools])
+
+    def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
+        kinds = [message.type for message in messages]
+        assert "system" not in itertools.dropwhile(lambda kind: kind == "system", kinds), "a system message in mid-list"
+        assert kinds[-1] in ("human", "tool"), f"the last message is of the {kinds[-1]}"
+        check_pairs(messages)
+        taken = count_tokens_approximately(messages, tools=kwargs.get("tools"))
+        assert taken <= self.max_tokens, f"{taken} tokens, of {self.max_tokens}"
+        return super()._generate(messages, *args, **kwargs)
+
+
+def check_pairs(messages: Sequence[BaseMessage]) -> None:
+    """Each call of a tool has its result right after it, and no result stands alone."""
+    open_: set[str | None] = set()
+    for message in messages:
+        if isinstance(message, ToolMessage):
+            assert message.tool_call_id in open_, f"a result of no call: {message!r:.200}"
+            open_.remove(message.tool_call_id)
+        else:
+            assert not open_, f"no result of {open_}"
+            open_ = {call["id"] for call in message.tool_calls} if isinstance(message, AIMessage) else set()
+    assert not open_, f"no result of {open_}"
 
 
 class CountingEmbedder(HashingEmbedder):
@@ -141,6 +176,12 @@ def memory(path, embedder):
 def says():
     """A model that says these replies."""
     return lambda *replies: ScriptedModel(replies=list(replies))
+
+
+@pytest.fixture
+def strict():
+    """A model that says these replies, and refuses what providers refuse."""
+    return lambda *replies, **options: StrictModel(replies=list(replies), **options)
 
 
 @pytest.fixture

@@ -37,14 +37,16 @@ def test_importing_it_loads_no_framework():
     assert loaded & {"langchain", "langchain_classic", "langchain_core", "langgraph"} == set()
 
 
-@pytest.mark.parametrize("name", ["TidalRetriever", "memory_tools", "with_memory", "turns"])
+@pytest.mark.parametrize(
+    "name", ["ChatModelSummariser", "TidalRetriever", "memory_tools", "reserved", "with_memory", "turns"]
+)
 def test_what_needs_only_the_core_of_langchain_loads_no_more(name):
     loaded = set(python(f"from langchain_tidal import {name}; print(*sys.modules)").split())
     assert loaded & {"langchain", "langchain_classic", "langgraph"} == set()
 
 
 def test_langgraph_s_nodes_need_no_langchain_beyond_its_core():
-    loaded = set(python("import langgraph_tidal; langgraph_tidal.RecallNode; print(*sys.modules)").split())
+    loaded = set(python("import langgraph_tidal; langgraph_tidal.CompactionNode; print(*sys.modules)").split())
     assert loaded & {"langchain", "langchain_classic"} == set()
 
 

@@ -8,7 +8,7 @@ from langchain_tests.integration_tests import ToolsIntegrationTests
 from langchain_tests.unit_tests import ToolsUnitTests
 from pydantic import ValidationError
 
-from langchain_tidal import SaveMemory, SearchMemory, TidalMemoryMiddleware, memory_tools
+from langchain_tidal import ReadEpisode, SaveMemory, SearchMemory, TidalMemoryMiddleware, memory_tools
 from tidal_plugins import Closed, Corrupt, Forgotten
 
 FACT = "I practise jazz piano every evening after dinner."
@@ -59,6 +59,24 @@ class _Save(_Standard):
     @property
     def tool_invoke_params_example(self):
         return {"text": "Mr Quill tunes the piano.", "kind": "fact", "tags": ["piano"]}
+
+
+class _Read(_Standard):
+    @property
+    def tool_constructor(self):
+        return ReadEpisode
+
+    @property
+    def tool_invoke_params_example(self):
+        return {"citation": self.store.record(user="Which key?", agent="F.", id="t1").citation, "page": 1}
+
+
+class TestReadUnit(_Read, ToolsUnitTests):
+    """LangChain's own suite."""
+
+
+class TestReadIntegration(_Read, ToolsIntegrationTests):
+    """LangChain's own suite."""
 
 
 class TestSearchUnit(_Search, ToolsUnitTests):
@@ -276,3 +294,46 @@ def test_damage_is_an_error_too(memory, search, monkeypatch):
     monkeypatch.setattr(type(memory), "recall", damaged)
     with pytest.raises(Corrupt):
         call(search, query=ASK)
+
+
+# read
+
+
+@pytest.fixture
+def read(memory):
+    return ReadEpisode(memory=memory)
+
+
+@pytest.mark.parametrize("form", ["[ep:{}]", "ep:{}", "{}"])
+async def test_an_episode_is_read_verbatim_by_its_citation(memory, read, form):
+    episode = memory.record(user=FACT, agent="Noted.  Every  evening.")
+    text = call(read, citation=form.format(episode.id)).content
+    assert FACT in text
+    assert "Noted.  Every  evening." in text
+    assert await read.ainvoke({"citation": form.format(episode.id)}) == text
+
+
+def test_a_long_episode_is_read_by_the_page(memory, read):
+    lines = [f"Line {number} of the score." for number in range(1_000)]
+    episode = memory.record(user="Show the score.", agent="\n".join(lines))
+    pages = [call(read, citation=episode.id, page=number).content for number in range(1, 8)]
+    assert all(len(page) < 4_200 for page in pages)
+    assert all(any(line in page for page in pages) for line in lines[:900])
+
+
+def test_what_is_no_episode_of_this_scope_is_said_in_a_sentence(memory, read):
+    there = memory.scoped("elsewhere").record(user=FACT)
+    gone = memory.record(user=FACT)
+    memory.forget(gone.id)
+    for citation in ("[ep:nothing]", there.id, gone.id):
+        result = call(read, citation=citation)
+        assert result.status == "error"
+        assert result.content.startswith("Not done. ")
+        assert FACT not in result.content
+    assert "forgotten" in call(read, citation=gone.id).content
+
+
+def test_a_page_that_there_is_not_is_said_in_a_sentence(memory, read):
+    episode = memory.record(user=FACT)
+    assert "there is no page 2" in call(read, citation=episode.id, page=2).content
+    assert "page" in call(read, citation=episode.id, page=0).content

@@ -12,7 +12,7 @@ from langchain_core.messages import (
 )
 
 from langchain_tidal import to_exchange, turns, with_whisper
-from langchain_tidal.messages import finished, question, text_of, to_message
+from langchain_tidal.messages import finished, question, spans, text_of, to_message
 from tidal_plugins import Message, ToolCall
 
 WHISPER = "<tidal-memory>\nold times\n</tidal-memory>"
@@ -59,6 +59,28 @@ def test_human_messages_in_a_row_are_one_turn():
 def test_a_system_message_within_a_turn_stays_in_it():
     history = [human("one"), SystemMessage("Hurry."), AIMessage("done")]
     assert turns(history) == [history]
+
+
+@pytest.mark.parametrize("kind", [human, AIMessage])
+def test_what_compaction_wrote_is_of_no_turn_and_ends_the_turn_before_it(kind):
+    mark = {"lc_source": "tidal_compaction", "tidal_compaction": "c1"}
+    written, file = kind("Earlier: …", additional_kwargs=mark), result(additional_kwargs=mark)
+    asked, answer = human("one"), AIMessage("done")
+    assert turns([SystemMessage("Be kind."), written, asked, written, file, human("two"), answer]) == [
+        [asked],
+        [human("two"), answer],
+    ]
+    assert to_message(written) is None
+    assert to_message(file) is None
+    assert to_exchange([written, file], "s") is None
+
+
+def test_spans_hold_every_message_and_turns_what_was_said_in_them():
+    notice = human("Summary of yesterday.", additional_kwargs={"lc_source": "summarization"})
+    history = [SystemMessage("Be kind."), notice, human("a"), notice, human("b"), AIMessage("c"), notice, human("d")]
+    assert spans(history) == [history[:2], history[2:7], history[7:]]
+    assert turns(history) == [[human("a"), human("b"), AIMessage("c")], [human("d")]]
+    assert spans([]) == [[]]
 
 
 def test_turns_lose_no_message():

@@ -33,6 +33,8 @@ logger = logging.getLogger(__name__)
 
 ATTEMPTS = 5
 
+PROSE = "Here is what it reminds me of: in May the user said that the boat would be painted green. "
+
 
 @dataclass(frozen=True)
 class Compactor:
@@ -64,29 +66,43 @@ class Compactor:
         recorded, and where the rebuilt context is kept. ``sizes`` are those of the messages where the caller knows
         better than their texts tell (images); ``reserved`` is what else is sent (a system prompt, tool schemas).
         ``force`` rebuilds whatever the size, as after a provider's complaint. ``carried`` is the id of the compaction
-        that a history was rewritten with.
+        that a history was rewritten with. A message that was shown before comes again as it was, its id and its time
+        (``at``) included: with a changed message a turn is another one, and the summary is made anew.
 
         Raises ``ContextOverflow`` where what may not be shortened exceeds the limit, ``CompactionError`` for a turn
         that cannot be recorded, ``InvalidInput`` for what is no history.
         """
+        if force not in (None, "compact", "hard"):
+            raise InvalidInput(f"force must be 'compact', 'hard' or None, got {force!r}")
         context = self._context(history, session, sizes, reserved, carried)
+        prepared: list[Prepared] = []
         for _ in range(ATTEMPTS):
             try:
-                return self._compacted(context, force)
+                return self._compacted(context, force, prepared)
             except Conflict:  # somebody else rebuilt it, or something that it quotes was recorded or forgotten
-                continue
-        raise CompactionError(f"session {session!r} changes all the time; try again later")
+                force = None  # and if somebody else did, it may fit now
+        return self._compacted(context, None, prepared, save=False)
 
     acompact = in_thread(compact)
 
-    def _compacted(self, context: Context, force: Literal["compact", "hard"] | None) -> Compaction:
+    def _compacted(
+        self,
+        context: Context,
+        force: Literal["compact", "hard"] | None,
+        prepared: list[Prepared],
+        *,
+        save: bool = True,
+    ) -> Compaction:
         settings = self.recorder.writer.settings.compaction
         states = States(self._storage, self.recorder.scope, context.session, context.history)
         known, version = states.load()
         state, covered = self._current(known, context)
-        now = self._result(context, state, covered, "none")
-        share = now.after.share(context.limit)
         lost = context.carried is not None and state.id != context.carried
+        id_ = state.id
+        if context.carried is not None:
+            state = state.carried_on(context.history)
+        now = replace(self._result(context, state, covered, "none"), id=id_)
+        share = now.after.share(context.limit)
         if force is None and share < settings.compact and not lost:
             if share < settings.prepare:
                 return _verified(now)
@@ -95,17 +111,25 @@ class Compactor:
         hard = force == "hard" or (force is None and share >= settings.hard)
         stage: Stage = "hard" if hard else "compact"
         rebuild = self._rebuild(context, covered)
+        if stage == "compact" and force is None and id_ and covered == rebuild.completed and not lost:
+            return _verified(replace(now, stage=stage))  # no turn was completed: there is nothing to leave out yet
         try:
-            prepared = self.preparations.take(self._mark(context))
-            new = rebuild.next(state, prepared, hard=hard)
+            if ready := self.preparations.take(self._conversation(context), settings.patience):
+                prepared.append(ready)
+            new = rebuild.next(state, prepared[-1] if prepared else None, hard=hard)
+            made = self._result(context, new, rebuild.completed, "hard" if new.hard else stage)
+            made.verify()
+            rebuild.check(made.ledger, context.history)
         except CompactionError as error:
-            if isinstance(error, ContextOverflow) or share > 1:
+            if isinstance(error, ContextOverflow) or share > 1 or lost:
                 raise
             logger.warning("the context stays as it is: %s", error)
             return _verified(replace(now, stage=stage, fallback=str(error)))
-        if new != state:
+        if new == state:
+            return replace(made, id=id_)
+        if save:
             self._save(states, version, [new, *(each for each in known if each.id != new.id)], rebuild)
-        return _verified(self._result(context, new, rebuild.completed, "hard" if new.hard else stage))
+        return made
 
     def _current(self, known: Sequence[State], context: Context) -> tuple[State, int]:
         """The newest state that stands in for the head of this history, and for how many of its turns."""
@@ -116,17 +140,19 @@ class Compactor:
         return (State(), 0) if context.carried is None else self._recovered(context)
 
     def _recovered(self, context: Context) -> tuple[State, int]:
-        """What a rewritten history stands on when the state that it was rewritten with is gone: the session's other
-        episodes, of which nothing is told yet."""
-        if context.session is None:
-            return State(), 0
+        """What a rewritten history stands on when the state that it was rewritten with is gone: the session's episodes
+        before the turns that it holds, of which nothing is told yet. Its first turn may be the question of the last of
+        them."""
         scope, turns = self.recorder.scope, context.history.turns
         held = [episode_id(scope, Exchange((), context.session, turn.key)) for turn in turns]
-        entries = self._storage.find(scope, Where(kinds={EPISODE}, sessions={context.session}))
+        entries = self._storage.find(scope, Where(kinds={EPISODE}, sessions={str(context.session)}))
         episodes = sorted(map(from_entry, entries), key=lambda episode: episode.turn)
-        covered = [Covered(each.id, "", each.id) for each in episodes if each.id not in held[1:]]
-        begins = bool(covered and held and covered[-1].episode == held[0])
-        return State(tuple(covered)), int(begins)
+        asked = len(turns) > 1 and all(message.role == "user" for message in turns[0].said)
+        first = next((episode for episode in episodes if asked and episode.id == held[0]), None)
+        later = [episode.turn for episode in episodes if episode.id in held and episode is not first]
+        end = first.turn + 1 if first else min(later, default=len(episodes) + 1)
+        covered = [Covered(each.id, "", each.id, len(each.messages)) for each in episodes if each.turn < end]
+        return State(tuple(covered)), int(first is not None)
 
     def _prepare(self, context: Context, state: State, covered: int) -> None:
         rebuild = self._rebuild(context, covered)
@@ -135,7 +161,7 @@ class Compactor:
             return rebuild.prepare(state, before)
 
         what = (state.id, tuple(turn.mark for turn in context.history.completed))
-        self.preparations.start(self._mark(context), what, work)
+        self.preparations.start(self._conversation(context), what, work)
 
     def _rebuild(self, context: Context, covered: int) -> Rebuild:
         settings = self.recorder.writer.settings.compaction
@@ -162,7 +188,7 @@ class Compactor:
             limit=context.limit,
             id=id_,
             episodes=state.episodes,
-            statements=state.statements,
+            statements=tuple(state.statements[place] for place in state.shown),
             ledger=ledger(history, state, covered, view),
             ongoing=open_.start if open_ else len(history.messages),
             folded=folded(history, state.fold),
@@ -184,17 +210,32 @@ class Compactor:
         reserved: Size,
         carried: str | None,
     ) -> Context:
+        if carried is not None and any(isinstance(item, Message) for item in given):
+            raise InvalidInput(
+                "give a history that was rewritten as Exchanges: its messages alone do not say whose turn a question "
+                "belongs to"
+            )
+        if carried is not None and session is None:
+            raise InvalidInput("a history that was rewritten can be known again by its session only: give one")
         history = split(given)
         if sizes is not None and len(sizes) != len(history.messages):
             raise InvalidInput(f"give one size per message: {len(history.messages)}, got {len(sizes)}")
         each = [measure(message, self.counter) for message in history.messages] if sizes is None else sizes
-        room = " " * self.recorder.writer.settings.whisper.max_chars
-        whisper = Size(self.counter.count(room), len(room))
+        whisper = self._whisper(history.messages)
         return Context(history, tuple(each), reserved + whisper, self.limit, session, carried)
 
-    def _mark(self, context: Context) -> tuple[object, ...]:
+    def _conversation(self, context: Context) -> tuple[object, ...]:
+        """What a preparation is made for: a session, or a history without one, known by its first turn."""
         first = context.history.turns[0].key if context.history.turns else None
         return (self.recorder.scope, context.session, None if context.session else first)
+
+    def _whisper(self, messages: Sequence[Message]) -> Size:
+        """What a whisper may take: as much as its characters take in this conversation's script, or in English."""
+        chars = self.recorder.writer.settings.whisper.max_chars
+        said = "".join(message.text[:chars] for message in messages[-20:])[-4 * chars :]
+        texts = [(text * (chars // len(text) + 1))[:chars] for text in (said, PROSE) if text]
+        tokens = max(self.counter.count(text) for text in texts)
+        return Size(tokens, max(len(text.encode(errors="replace")) for text in texts))
 
     @property
     def _storage(self) -> Storage:

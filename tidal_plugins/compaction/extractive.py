@@ -14,10 +14,12 @@ from tidal_plugins.compaction.sizes import ApproximateCounter
 from tidal_plugins.compaction.synthesis import sections
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.protocols import Purpose, TokenCounter
-from tidal_plugins.scoring.priority import LEAST, STATED, information, rarity, specificity
+from tidal_plugins.scoring.priority import STATED, information, rarity, specificity
 from tidal_plugins.scoring.text import terms
 
+_WHOLE = 1.0  # what was taken of a message once is not halved again
 _FADE = 0.9  # of the worth of each further quote of the same source
+_REST = 0.5  # of the worth of what a message says beyond what states it
 _MAX_PIECE = 400  # characters that are taken of one message at once
 _ROUNDS = 3
 
@@ -37,7 +39,7 @@ class ExtractiveSummariser:
         """
         new = [(source.id, quotes(source.messages)) for source in sources]
         known = labels([quote.speaker for _, found in new for quote in found], previous)
-        groups = [_Group(statement.sources, requoted(statement, known)) for statement in previous]
+        groups = [_Group(statement.sources, requoted(statement, known), _WHOLE) for statement in previous]
         for id_, found in new:
             parts = sections(found) if purpose == "synthesis" else [found]
             groups += [_Group((id_,), part) for part in parts]
@@ -46,10 +48,14 @@ class ExtractiveSummariser:
 
 @dataclass(slots=True)
 class _Group:
-    """What can be quoted under the same citation, and the places of what was chosen of it."""
+    """What can be quoted under the same citation, and the places of what was chosen of it.
+
+    ``enough`` is the share of a message's words that states it.
+    """
 
     sources: tuple[str, ...]
     quotes: list[Quote]
+    enough: float = STATED
     chosen: set[int] = field(default_factory=set)
 
     def statement(self) -> Statement:
@@ -105,6 +111,7 @@ class _Selection:
         Worth only falls while others are chosen, so a piece is weighed again when its turn comes; it rises once: when
         the citation that it needs is paid for.
         """
+        waiting = [piece for piece in waiting if piece.tokens <= room]
         heap = [(-self._worth(piece), number) for number, piece in enumerate(waiting)]
         heapq.heapify(heap)
         siblings = defaultdict[int, list[int]](list)
@@ -116,16 +123,16 @@ class _Selection:
             piece = waiting[number]
             if number not in open_:
                 continue
+            if self._cost(piece) > room:
+                open_.remove(number)
+                left.append(piece)
+                continue
             worth = self._worth(piece)
             if heap and worth < -heap[0][0]:
                 heapq.heappush(heap, (-worth, number))
                 continue
             open_.remove(number)
-            cost = self._cost(piece)
-            if cost > room:
-                left.append(piece)
-                continue
-            room -= cost
+            room -= self._cost(piece)
             first = not self.groups[piece.group].chosen
             self._choose(piece)
             for other in siblings[piece.group] if first else ():
@@ -148,14 +155,14 @@ class _Selection:
     def _pieces(self, group: int) -> Iterator[_Piece]:
         """Of each message so much as states it, and then whatever else it says, quote by quote."""
         found, words = self.groups[group].quotes, self.words[group]
-        for _, run in groupby(range(len(found)), key=lambda place: (found[place].messages, found[place].kind)):
+        for _, run in groupby(range(len(found)), key=lambda place: found[place].message):
             places = list(run)
             whole = len(frozenset[str]().union(*(words[place] for place in places)))
-            telling = [place for place in places if found[place].priority >= LEAST and words[place]]
-            first = self._digest(group, telling, STATED * whole)
+            telling = [place for place in places if found[place].telling and words[place]]
+            first = self._digest(group, telling, self.groups[group].enough * whole)
             if first:
                 yield self._piece(group, first)
-            yield from (self._piece(group, (place,)) for place in telling if place not in set(first))
+            yield from (self._piece(group, (place,), _REST) for place in telling if place not in first)
 
     def _digest(self, group: int, places: Sequence[int], enough: float) -> tuple[int, ...]:
         """The fewest characters of one message that have enough of its words."""
@@ -173,9 +180,9 @@ class _Selection:
     def _density(self, words: frozenset[str], text: str) -> float:
         return math.fsum(self.weights[word] for word in words) / len(text)
 
-    def _piece(self, group: int, places: tuple[int, ...]) -> _Piece:
+    def _piece(self, group: int, places: tuple[int, ...], factor: float = 1.0) -> _Piece:
         found = [self.groups[group].quotes[place] for place in places]
         text = spoken(found)
-        priority = max(quote.priority for quote in found) * specificity(text)
+        priority = factor * max(quote.priority for quote in found) * specificity(text)
         words = frozenset[str]().union(*(self.words[group][place] for place in places))
         return _Piece(group, places, words, priority, self.counter.count(f"{text} "))

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import json
+import posixpath
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import blake2b
-from pathlib import PurePath
+from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from tidal_plugins.compaction.sizes import MESSAGE_TOKENS, serialized
+from tidal_plugins.compaction.sizes import measure
 from tidal_plugins.model.compaction import RestoredFile, Size
 from tidal_plugins.model.exchange import Message, ToolCall
 from tidal_plugins.protocols import TokenCounter
 from tidal_plugins.settings import CompactionSettings
 
 CUT = "\n[… the rest of this reading is left out; read the file again for it]"
-FRAME = Size(2 * MESSAGE_TOKENS, 200)
-"""What the call and the result take besides what they say."""
 
 
 class Said(NamedTuple):
@@ -47,7 +45,9 @@ class Files:
         window = said[-self.settings.file_window :] if self.settings.file_window else ()
         found = sorted(self._found(window), key=_score, reverse=True)
         chosen: list[RestoredFile] = []
-        for file in found[: self.settings.max_files]:
+        for file in found:
+            if len(chosen) == self.settings.max_files:
+                break
             fitted = self._fitted(file, limit * self.settings.file, room)
             if fitted:
                 chosen.append(fitted)
@@ -55,17 +55,18 @@ class Files:
         return tuple(chosen)
 
     def _found(self, window: Sequence[Said]) -> Iterable[RestoredFile]:
-        calls: dict[str | None, tuple[ToolCall, str]] = {}
-        found: dict[str, RestoredFile | None] = {}
+        pending: dict[str | None, tuple[ToolCall, str]] = {}
+        found: dict[str, RestoredFile | None] = {}  # by path; None for a file that may have changed since
         for message, episode, at in window:
-            for call in message.tool_calls:
-                path = self._path(call)
-                if path is None:
-                    _touch(found, call)
-                else:
-                    calls[call.id] = (call, path)
-            if message.role == "tool" and message.tool_call_id in calls:
-                call, path = calls.pop(message.tool_call_id)
+            paths = [(call, path) for call in message.tool_calls if (path := self._path(call))]
+            pending |= {call.id: (call, path) for call, path in paths}
+            others = [_told(call) for call in message.tool_calls if not self._path(call)]
+            for path in {*found, *(path for _, path in pending.values())} if others else ():
+                if any(_mentions(told, path) for told in others):
+                    found[path] = None
+                    pending = {id_: each for id_, each in pending.items() if each[1] != path}
+            if message.role == "tool" and message.tool_call_id in pending:
+                call, path = pending.pop(message.tool_call_id)
                 if episode is None or at is None or message.error or not message.text.strip():
                     found[path] = None  # the ongoing turn shows it, or it is not there any more
                 else:
@@ -77,14 +78,15 @@ class Files:
         if call.name not in self.settings.read_tools:
             return None
         named = (call.arguments.get(name) for name in self.settings.path_arguments)
-        return next((path for path in named if isinstance(path, str) and path), None)
+        path = next((path for path in named if isinstance(path, str) and path), None)
+        return posixpath.normpath(path.replace("\\", "/")) if path else None
 
     def _of_the_system(self, path: str) -> bool:
-        return not set(PurePath(path.replace("\\", "/")).parts).isdisjoint(self.settings.system_paths)
+        return not set(PurePosixPath(path.casefold()).parts).isdisjoint(self.settings.system_paths)
 
     def _fitted(self, file: RestoredFile, cap: Size, room: Size) -> RestoredFile | None:
         """The file as it fits, cut at a line where it must be; ``None`` where nothing of it would be left."""
-        most = Size(min(cap.tokens, room.tokens), min(cap.bytes, room.bytes))
+        most = cap.at_most(room)
         if weight(file, self.counter).within(most):
             return file
         lines = file.content.splitlines(keepends=True)
@@ -100,9 +102,7 @@ class Files:
 
 def weight(file: RestoredFile, counter: TokenCounter) -> Size:
     """What a restored file takes: the call and its result."""
-    arguments = json.dumps(dict(file.arguments), ensure_ascii=False)
-    tokens = counter.count(file.content) + counter.count(file.tool + file.id + arguments)
-    return FRAME + Size(tokens, serialized([file.tool, dict(file.arguments), file.content, file.id, file.id]))
+    return sum((measure(message, counter) for message in file.messages), Size())
 
 
 def _read(
@@ -117,13 +117,14 @@ def _score(file: RestoredFile) -> float:
     return file.seen.timestamp() * 1000 - file.reads * 1000
 
 
-def _touch(found: dict[str, RestoredFile | None], call: ToolCall) -> None:
-    """Drop what another tool was told of: by path, or by name in a command."""
-    told = "\n".join(_texts(call.arguments))
-    for path in found:
-        name = PurePath(path.replace("\\", "/")).name or path
-        if path in told or re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", told):
-            found[path] = None
+def _told(call: ToolCall) -> str:
+    return "\n".join(_texts(call.arguments))
+
+
+def _mentions(told: str, path: str) -> bool:
+    """Whether a tool was told of a file: by its path, or by its name as in a command."""
+    name = PurePosixPath(path).name or path
+    return path in told or re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", told) is not None
 
 
 def _texts(value: object) -> Iterable[str]:

@@ -11,9 +11,11 @@ from tidal_plugins.model.exchange import Message
 
 
 def foldable(turn: Turn, sizes: Sequence[Size], aim: Size) -> tuple[int, ...]:
-    """Return the indexes of the messages to fold so that the rest of the turn is within ``aim``, or as near to it as
-    can be. ``sizes`` are those of the turn's messages."""
-    steps = _steps(turn.messages)
+    """Return the indexes of what to fold of :attr:`Turn.said`, so that the rest is within ``aim`` or as near as can be.
+
+    ``sizes`` are those of its messages.
+    """
+    steps = _steps(turn.said)
     last = max((number for number, step in enumerate(steps) if len(step) > 1), default=0)
     left = sum(sizes, Size())
     folded: list[int] = []

@@ -13,8 +13,8 @@ Kind = Literal["said", "failed", "changed", "ran", "looked"]
 """What is quoted: something said, or a tool that failed, changed something, looked something up, or ran otherwise."""
 
 _MAX_ARGUMENTS = {"changed": 320, "failed": 120, "ran": 160, "looked": 80}
-_MAX_RESULT = {"changed": 100, "failed": 200, "ran": 120, "looked": 100}
-_MAX_VALUE = 120
+_MAX_RESULT = {"changed": 60, "failed": 200, "ran": 120, "looked": 100}
+_MAX_VALUE, _LONG = 120, 60
 _GLANCE = 2_000  # characters of each end of a result that are read
 
 _CHANGES = (
@@ -38,6 +38,8 @@ _FAILED = re.compile(
     r"|Permission denied|\bfatal: ",
     re.IGNORECASE | re.MULTILINE,
 )
+_SPOKEN = re.compile(r"\b(?<!no )(?<!0 )(?:error|failed)\b", re.IGNORECASE)
+_NAMED = re.compile(r"\b\w*(?:Error|Exception)\b: ")
 _TELLING = re.compile(r"error|exception|fail|fatal|denied|not found|no such|invalid|cannot|refused|timed? ?out", re.I)
 
 
@@ -58,17 +60,29 @@ def outcome_kind(call: ToolCall, answer: Message | None) -> Kind:
     return "failed" if answer and (answer.error or _fails(answer.text, verb)) else verb
 
 
+def subject(call: ToolCall) -> str:
+    """The tool, with the first two words of what it was told first: two calls of one subject are two tries."""
+    return " ".join([call.name, *_first_text(call).split()[:2]])
+
+
+def _first_text(call: ToolCall) -> str:
+    return next((value for value in call.arguments.values() if isinstance(value, str)), "")[:_MAX_VALUE]
+
+
 def _verb(call: ToolCall) -> Kind:
     """What a call does by the first known verb: of the tool's name, else of the command that it was given."""
-    command = next((value for value in call.arguments.values() if isinstance(value, str)), "")
-    words = [*_WORD.findall(call.name), *_WORD.findall(command[:40])[:1]]
+    words = [*_WORD.findall(call.name), *_WORD.findall(_first_text(call))[:1]]
     return next((_VERBS[word.lower()] for word in words if word.lower() in _VERBS), "ran")
 
 
 def _fails(text: str, verb: Kind) -> bool:
     if _REFUSED.match(text[:80]):
         return True
-    return verb != "looked" and _FAILED.search(_glance(text)) is not None  # a file may speak of errors
+    if verb == "looked":  # a file may speak of errors
+        return False
+    return (
+        _SPOKEN.search(text.lstrip().partition("\n")[0][:200]) is not None or _FAILED.search(_glance(text)) is not None
+    )
 
 
 def _glance(text: str) -> str:
@@ -76,15 +90,18 @@ def _glance(text: str) -> str:
 
 
 def _telling(text: str) -> str:
-    """The last line that speaks of an error, which in a traceback says what it was; else the first."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return next((line for line in reversed(lines) if _TELLING.search(line)), lines[0] if lines else "no message")
+    """The last line that names an error, as a traceback's does; else the last that speaks of one; else the first."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()] or ["no message"]
+    found = (line for pattern in (_NAMED, _TELLING) for line in reversed(lines) if pattern.search(line))
+    return next(found, lines[0])
 
 
 def _arguments(arguments: Mapping[str, Any]) -> str:
+    """Long ones last: the others say what the call is about, a long one is what it carries."""
     if len(arguments) == 1:
         return _value(next(iter(arguments.values())))
-    return ", ".join(f"{name}={_value(value)}" for name, value in arguments.items())
+    values = sorted(((name, _value(value)) for name, value in arguments.items()), key=lambda item: len(item[1]) > _LONG)
+    return ", ".join(f"{name}={value}" for name, value in values)
 
 
 def _value(value: object) -> str:

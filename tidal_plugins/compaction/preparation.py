@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
 from tidal_plugins.compaction.summary import Condensed
 from tidal_plugins.model.summary import Source
+
+SESSIONS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,37 +32,44 @@ class _Job:
 
 
 class Preparations:
-    """At most one preparation per session is under way; the next one builds on it."""
+    """At most one preparation per session is under way; the next one builds on it. The last ``SESSIONS`` are kept."""
 
     def __init__(self) -> None:
-        self._jobs: dict[Hashable, _Job] = {}
+        self._jobs: OrderedDict[Hashable, _Job] = OrderedDict()
         self._lock = threading.Lock()
 
     def start(self, session: Hashable, what: Hashable, work: Callable[[Prepared | None], Prepared | None]) -> None:
-        """Run ``work`` on a thread of its own, unless it was started for the same ``what``. It gets what was prepared
-        before."""
+        """Run ``work`` on a thread of its own, unless the session's last one is still running or was for the same
+        ``what``. It gets what was prepared before."""
         with self._lock:
             before = self._jobs.get(session)
-            if before and before.what == what and before.process == os.getpid():
+            if before and before.process == os.getpid() and (before.what == what or not before.done.done()):
                 return
             job = self._jobs[session] = _Job(what)
+            self._jobs.move_to_end(session)
+            while len(self._jobs) > SESSIONS:
+                self._jobs.popitem(last=False)
         threading.Thread(target=_run, args=(job, before, work), daemon=True, name="tidal-prepare").start()
 
-    def take(self, session: Hashable) -> Prepared | None:
-        """Wait for what is under way, and return it; ``None`` where there is nothing, or it failed."""
+    def take(self, session: Hashable, patience: float) -> Prepared | None:
+        """Wait for what is under way, ``patience`` seconds at most, and return it; ``None`` where there is nothing, or
+        it failed."""
         with self._lock:
             job = self._jobs.pop(session, None)
-        return _result(job)
+        return _result(job, patience)
 
 
 def _run(job: _Job, before: _Job | None, work: Callable[[Prepared | None], Prepared | None]) -> None:
     try:
-        job.done.set_result(work(_result(before)))
+        job.done.set_result(work(_result(before, 0)))
     except BaseException as error:  # whoever takes it goes on without it
         job.done.set_exception(error)
 
 
-def _result(job: _Job | None) -> Prepared | None:
+def _result(job: _Job | None, patience: float) -> Prepared | None:
     if job is None or job.process != os.getpid():  # a child process has no thread that would finish it
         return None
-    return None if job.done.exception() else job.done.result()
+    try:
+        return job.done.result(patience)
+    except Exception:
+        return None

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from tidal_plugins.compaction.outcomes import Kind, outcome, outcome_kind
+from tidal_plugins.compaction.outcomes import Kind, outcome, outcome_kind, subject
 from tidal_plugins.ingestion.episodes import FORGOTTEN_TEXT
 from tidal_plugins.ingestion.extract import BASE, importance
-from tidal_plugins.model.exchange import Message, ToolCall
+from tidal_plugins.model.exchange import Message, ToolCall, answers
 from tidal_plugins.model.fence import uncited
 from tidal_plugins.model.summary import Statement
-from tidal_plugins.scoring.priority import sentence_priority, tool_priority
+from tidal_plugins.scoring.priority import LEAST, sentence_priority, tool_priority
 from tidal_plugins.scoring.text import sentences
 
 USER, AGENT = "User", "Agent"
@@ -20,6 +21,7 @@ USER, AGENT = "User", "Agent"
 
 _MAX_SENTENCE = 280  # characters; what is longer is a log or a list, and is cut at a word
 _MAX_LABEL = 40
+_UNENDED = frozenset(")]}\"'`…")
 _HEAD, _TAIL = 24_000, 8_000  # characters of a message that are read
 
 
@@ -27,7 +29,8 @@ _HEAD, _TAIL = 24_000, 8_000  # characters of a message that are read
 class Quote:
     """A piece of a turn that says something by itself, on one line, without what could pass for a citation.
 
-    ``speaker`` is what stands before it; a tool's line has none. ``priority`` is 1 for a plain sentence.
+    ``speaker`` is what stands before it; a tool's line has none. ``priority`` is 1 for a plain sentence. ``tool`` is
+    the tool that ran; a second try has the same ``subject``.
     """
 
     text: str
@@ -37,17 +40,27 @@ class Quote:
     role: str = ""
     messages: tuple[str, ...] = ()
     tool: str = ""
+    subject: str = ""
+
+    @property
+    def message(self) -> tuple[object, ...]:
+        """The same for what one message said."""
+        return self.messages, self.kind, self.speaker
+
+    @property
+    def telling(self) -> bool:
+        """Whether it is more than chatter; chatter has no place however much there is."""
+        return self.kind != "said" or self.priority >= LEAST
 
 
 def quotes(messages: Sequence[Message]) -> list[Quote]:
-    """Return what can be quoted of a turn, in order."""
-    results = {message.tool_call_id: message for message in messages if message.role == "tool"}
+    """Return what can be quoted of a turn, in order; what is said twice in the same words, once."""
     found: list[Quote] = []
-    for message in messages:
+    for message, results in zip(messages, answers(messages), strict=True):
         if message.role in ("user", "assistant"):
             found += _said(message)
-        found += [_ran(call, message, results.get(call.id) if call.id else None) for call in message.tool_calls]
-    return found
+        found += [_ran(call, message, result) for call, result in zip(message.tool_calls, results, strict=True)]
+    return list({(quote.text, quote.speaker): quote for quote in found}.values())
 
 
 def spoken(found: Sequence[Quote]) -> str:
@@ -55,7 +68,7 @@ def spoken(found: Sequence[Quote]) -> str:
     parts: list[str] = []
     speaker = AGENT
     for quote in found:
-        if parts and parts[-1][-1].isalnum() or parts and parts[-1][-1] in ")]}\"'`…":
+        if parts and (parts[-1][-1].isalnum() or parts[-1][-1] in _UNENDED):
             parts[-1] += ";"
         named = quote.speaker and quote.speaker != speaker
         parts.append(f"{quote.speaker}: {quote.text}" if named else quote.text)
@@ -90,7 +103,7 @@ def labels(speakers: Iterable[str], previous: Iterable[Statement]) -> frozenset[
 
 def folded(text: str) -> str:
     """The text on one line, without control and invisible characters, and without what reads as a citation."""
-    visible = text if text.isprintable() else "".join(" " if c.isspace() else c for c in text if _shown(c))
+    visible = text if text.isprintable() else "".join(map(_visible, text))
     return uncited(" ".join(visible.split()))
 
 
@@ -102,8 +115,10 @@ def cut(text: str, max_chars: int) -> str:
     return text[: end if end > 0 else max_chars - 1].rstrip(" ,;:") + "…"
 
 
-def _shown(character: str) -> bool:
-    return character.isspace() or character.isprintable()
+def _visible(character: str) -> str:
+    if character.isprintable():
+        return character
+    return "" if unicodedata.category(character) in ("Cf", "Cs") else " "
 
 
 def _said(message: Message) -> Iterator[Quote]:
@@ -113,9 +128,10 @@ def _said(message: Message) -> Iterator[Quote]:
     label = folded(message.speaker or "")[:_MAX_LABEL] or (USER if message.role == "user" else AGENT)
     ids = (message.id,) if message.id else ()
     for start, end in sentences(text):
-        for said in _clauses(_trimmed(folded(text[start:end]))):
-            worth = importance(said, role=None if message.speaker else message.role)
-            priority = sentence_priority(worth, base=BASE)
+        said = _trimmed(folded(text[start:end]))
+        if said:
+            role = None if message.speaker else message.role
+            priority = sentence_priority(importance(said), base=BASE, role=role)
             yield Quote(cut(said, _MAX_SENTENCE), priority, "said", label, message.role, ids)
 
 
@@ -126,7 +142,9 @@ def _read(text: str) -> str:
 def _ran(call: ToolCall, message: Message, answer: Message | None) -> Quote:
     kind = outcome_kind(call, answer)
     ids = tuple(id_ for id_ in (message.id, answer.id if answer else None) if id_)
-    return Quote(folded(outcome(call, answer, kind)), tool_priority(kind), kind, "", "tool", ids, call.name)
+    return Quote(
+        folded(outcome(call, answer, kind)), tool_priority(kind), kind, "", "tool", ids, call.name, subject(call)
+    )
 
 
 _MARKS = re.compile(r"(?:[-*+•>|#]+\s+)+")
@@ -139,23 +157,8 @@ _FILLER = re.compile(
 
 def _trimmed(sentence: str) -> str:
     """Without list marks and interjections in front of what it says."""
-    sentence = _MARKS.sub("", sentence, count=1).replace("**", "")
-    return _capital(_FILLER.sub("", sentence, count=1)) if _FILLER.match(sentence) else sentence
-
-
-_JOINT = re.compile(
-    r"(?:,? (?:and|so) |; )(?=(?:I|we|he|she|it|they|you|my|our|his|her|their|this|that|there)(?:'\w+)? \w)"
-)
-_LEAST_CLAUSE = 20  # characters; a shorter one says little by itself
-
-
-def _clauses(sentence: str) -> list[str]:
-    """Main clauses that follow one another with «and» or «so» and a subject of their own: each is a sentence too."""
-    parts = [part for part in _JOINT.split(sentence) if part]
-    if len(parts) < 2 or any(len(part) < _LEAST_CLAUSE for part in parts):
-        return [sentence] if sentence else []
-    return [_capital(part if part[-1] in ".!?…" else f"{part}.") for part in parts]
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    marks = _MARKS.match(sentence)
+    sentence = sentence[marks.end() if marks else 0 :].replace("**", "")
+    filler = _FILLER.match(sentence)
+    rest = sentence[filler.end() :] if filler else ""
+    return rest[:1].upper() + rest[1:] if rest.count(" ") > 1 else sentence

@@ -9,26 +9,20 @@ from datetime import datetime, timedelta
 from tidal_plugins.compaction.files import Files, Said
 from tidal_plugins.compaction.fold import foldable
 from tidal_plugins.compaction.preparation import Prepared
-from tidal_plugins.compaction.recorded import Recorded, Recorder, forgotten
+from tidal_plugins.compaction.recorded import Recorded, Recorder, forgotten, holds
 from tidal_plugins.compaction.state import Covered, Fold, State
 from tidal_plugins.compaction.summary import Condensed, condense
-from tidal_plugins.compaction.turns import Turn, marked
+from tidal_plugins.compaction.turns import History, Turn, marked
 from tidal_plugins.compaction.view import HEADER, Context, fold_text, pieces, size, summary, synthesis_text
-from tidal_plugins.errors import ContextOverflow
-from tidal_plugins.model.compaction import Kept, RestoredFile, Size
+from tidal_plugins.errors import BrokenInvariant, ContextOverflow
+from tidal_plugins.model.compaction import Kept, LossLedger, RestoredFile, Size
 from tidal_plugins.model.episode import Episode
-from tidal_plugins.model.summary import Source, Statement
+from tidal_plugins.model.summary import Source
 from tidal_plugins.protocols import Summariser, TokenCounter
 from tidal_plugins.settings import CompactionSettings
 
-BYTES_PER_TOKEN = 5
+TEXT_BYTES_PER_TOKEN = 5
 """Of what is condensed, so that counting its tokens respects a limit in bytes."""
-
-LEAST = 0.15
-"""Share of the limit that the written texts should have; for them a context may be a little fuller."""
-
-REST = 0.2
-"""Share of the summary's room for citations of what is not told in it."""
 
 
 @dataclass
@@ -48,14 +42,14 @@ class Rebuild:
     used: dict[str, Episode] = field(default_factory=dict)
 
     @property
-    def open(self) -> Turn | None:
+    def ongoing(self) -> Turn | None:
         """The turn that goes on, and stays as it is."""
         return None if self.covered == len(self.context.history.turns) else self.context.history.ongoing
 
     @property
     def completed(self) -> int:
         """How many turns of the history are completed, and so covered by the next state."""
-        return len(self.context.history.turns) - (self.open is not None)
+        return len(self.context.history.turns) - (self.ongoing is not None)
 
     def next(self, state: State, prepared: Prepared | None, *, hard: bool) -> State:
         """Return the state that covers every completed turn, and keeps to the limit."""
@@ -73,15 +67,25 @@ class Rebuild:
         """Condense what a compaction would have to condense now, on top of what was prepared before."""
         turns = self._turns(state)
         sources = self._sources(turns[state.told : -1])
-        room = self.context.limit * self.settings.summary
-        return Prepared(state.id, sources, self._condensed(state, sources, before, room)) if sources else None
+        if not sources:
+            return None
+        condensed = self._condensed(state, sources, before, self.context.limit * self.settings.summary)
+        return None if condensed.fallback else Prepared(state.id, sources, condensed)  # it may work when it matters
+
+    def check(self, ledger: LossLedger, history: History) -> None:
+        """Raise ``BrokenInvariant`` where a message does not stand in the episode where the ledger says so; episodes
+        that were not read for this were checked when they were."""
+        for loss in ledger:
+            episode = self.used.get(loss.episode)
+            if episode and not forgotten(episode) and not holds(episode, loss.index, history.messages[loss.position]):
+                raise BrokenInvariant(f"message {loss.position} is not number {loss.index} of [ep:{loss.episode}]")
 
     def _next(self, state: State, prepared: Prepared | None, *, hard: bool, demote: bool = False) -> State:
         turns = self._turns(state)
         fresh = len(turns) > len(state.covered)
         last = turns[-1] if (fresh or state.question is not None) and not demote else None
         told = len(turns) - (last is not None)
-        fold = state.fold if state.fold and self.open and state.fold.of(self.open) else None
+        fold = state.fold if state.fold and self.ongoing and state.fold.of(self.ongoing) else None
         if state.hard and not fresh and not demote:
             return self._folded(replace(state, fold=fold))
         sources = self._sources(turns[state.told : told])
@@ -90,9 +94,9 @@ class Rebuild:
         if hard:
             new = self._folded(new)
         room = self._room(self._size(new))
-        new = self._summarised(state, new, sources, prepared, room * 0.6)
+        new = self._summarised(state, new, sources, prepared, room * self.settings.told)
         if last is not None:
-            new = self._synthesised(state, new, last, room * 0.25)
+            new = self._synthesised(state, new, last, room * (1 - self.settings.told))
         return new if hard else replace(new, files=self._files(new, self._size(new)))
 
     # what is covered
@@ -111,8 +115,16 @@ class Rebuild:
         self.used |= self.recorder.episodes(unread)
         return [self.used[id_] for id_ in wanted if id_ in self.used and not forgotten(self.used[id_])]
 
-    def _sources(self, turns: Iterable[Covered]) -> tuple[Source, ...]:
-        return tuple(map(_source, self._episodes(turn.episode for turn in turns)))
+    def _sources(self, turns: Sequence[Covered]) -> tuple[Source, ...]:
+        self._episodes(turn.episode for turn in turns)  # all at once
+        return tuple(source for turn in turns for source in self._source(turn, turn.indexes))
+
+    def _source(self, turn: Covered, indexes: Iterable[int]) -> list[Source]:
+        """Messages of a turn's episode, under ids that are unique in the store; nothing where it was forgotten."""
+        return [
+            Source(each.id, tuple(replace(each.messages[at], id=f"{each.id}/{at}") for at in sorted(indexes)))
+            for each in self._episodes([turn.episode])
+        ]
 
     # the texts
 
@@ -120,7 +132,8 @@ class Rebuild:
         """What the user asked last; an episode that was forgotten leaves an empty question."""
         if last is None:
             return None
-        return next((episode.query for episode in self._episodes([last.episode])), "")
+        asked = [m.text for source in self._source(last, last.indexes) for m in source.messages if m.role == "user"]
+        return "\n\n".join(filter(None, asked))
 
     def _condensed(self, state: State, sources: Sequence[Source], ready: Prepared | None, room: Size) -> Condensed:
         previous, given = state.statements, tuple(sources)
@@ -129,56 +142,68 @@ class Rebuild:
             if not given:
                 return ready.condensed
             previous = ready.condensed.statements
-        budget = max(0, int(_tokens(room) * (1 - REST)) - self.counter.count(HEADER))
-        # Nothing new to tell, only less room: no reason to ask a model.
-        summariser = self.summariser if given else None
-        return condense(
-            summariser, given, purpose="summary", previous=previous, max_tokens=budget, counter=self.counter
+        budget = max(0, int(_tokens(room) * (1 - self.settings.cited)) - self.counter.count(HEADER))
+        condensed = condense(
+            self.summariser,
+            given,
+            purpose="summary",
+            previous=previous,
+            max_tokens=budget,
+            counter=self.counter,
+            patience=self.settings.patience,
         )
+        unknown = ready.condensed.unknown if ready and given != tuple(sources) else 0
+        return replace(condensed, unknown=condensed.unknown + unknown)
 
     def _summarised(
         self, state: State, new: State, sources: Sequence[Source], ready: Prepared | None, room: Size
     ) -> State:
-        share = self.settings.summary_hard if new.hard else self.settings.summary
-        room = room.at_most(self.context.limit * share)
+        """As much is condensed as has room in ordinary times, and as much of it shown as has room now."""
+        limit, settings = self.context.limit, self.settings
         if not new.told:
             return new
-        if sources or new.hard:
-            condensed = self._condensed(state, sources, ready, room)
+        if sources:
+            condensed = self._condensed(state, sources, ready, limit * settings.summary)
             new = replace(
                 new,
                 statements=condensed.statements,
-                summariser=condensed.by if sources else state.summariser,
-                fallback=condensed.fallback if sources else state.fallback,
-                unknown_citations=condensed.unknown if sources else state.unknown_citations,
+                summariser=condensed.by,
+                fallback=condensed.fallback,
+                unknown_citations=condensed.unknown,
             )
-        episodes = [turn.episode for turn in new.covered[: new.told]]
-        text, statements = summary(new.statements, list(dict.fromkeys(episodes)), room, self.counter)
-        return replace(new, summary=text, statements=statements)
+        episodes = list(dict.fromkeys(turn.episode for turn in new.covered[: new.told]))
+        room = room.at_most(limit * (settings.summary_hard if new.hard else settings.summary))
+        text, shown = summary(new.statements, episodes, room, self.counter)
+        return replace(new, summary=text, shown=shown)
 
     def _synthesised(self, state: State, new: State, last: Covered, room: Size) -> State:
         if not new.hard and state.question is not None and len(new.covered) == len(state.covered):
             return replace(new, synthesis=state.synthesis, synthesis_text=state.synthesis_text)
-        condensed = self._brief(self._sources([last]), (), room, synthesis_text(last.episode, ()))
+        condensed = self._brief(self._sources([last]), room, synthesis_text(last.episode, ()))
         text = synthesis_text(last.episode, condensed.statements)
         return _noted(replace(new, synthesis=condensed.statements, synthesis_text=text), condensed)
 
-    def _brief(self, sources: Sequence[Source], previous: Sequence[Statement], room: Size, header: str) -> Condensed:
+    def _brief(self, sources: Sequence[Source], room: Size, header: str) -> Condensed:
         room = room.at_most(self.context.limit * self.settings.synthesis)
         budget = max(0, _tokens(room) - self.counter.count(header))
         return condense(
-            self.summariser, sources, purpose="synthesis", previous=previous, max_tokens=budget, counter=self.counter
+            self.summariser,
+            sources,
+            purpose="synthesis",
+            max_tokens=budget,
+            counter=self.counter,
+            patience=self.settings.patience,
         )
 
     def _folded(self, new: State) -> State:
         """The state with as much of the ongoing turn folded as must be to leave room for everything else."""
-        turn, settings, limit = self.open, self.settings, self.context.limit
+        turn, settings, limit = self.ongoing, self.settings, self.context.limit
         texts = limit * (settings.summary_hard + settings.synthesis)
         if turn is None or (self._size(new) + texts).within(limit * settings.compact):
             return new
         others = self._size(replace(new, fold=None)) - self.context.of(turn.positions) + texts
         aim = limit * (settings.target - settings.synthesis) - others
-        indexes = foldable(turn, [self.context.sizes[at] for at in turn.positions], aim)
+        indexes = foldable(turn, [self.context.sizes[at] for at in turn.said_at], aim)
         known = set(new.fold.indexes) if new.fold else set()
         return self._refolded(new, turn, indexes) if set(indexes) > known else new
 
@@ -186,14 +211,13 @@ class Rebuild:
         (recorded,) = self.recorder.recorded([turn], self.context.session, self.now)
         self.used[recorded.episode.id] = recorded.episode
         end = max(indexes) + 1
-        covered = replace(_covered(recorded), mark=marked(turn.messages[:end]))
-        fresh = set(indexes) - set(new.fold.indexes if new.fold else ())
-        said = [index for index, message in enumerate(turn.messages) if message.role != "system"]
-        places = {covered.index(number) for number, index in enumerate(said) if index in fresh}
-        whole = _source(recorded.episode)
-        part = Source(whole.id, tuple(message for at, message in enumerate(whole.messages) if at in places))
-        previous = new.fold.statements if new.fold else ()
-        condensed = self._brief([part], previous, self.context.limit, fold_text(covered.episode, ()))
+        covered = replace(_covered(recorded), mark=marked(turn.said[:end]))
+        folded = [covered.indexes[index] for index in indexes]
+        if self.context.carried is not None:  # what earlier folds took is in the episode alone
+            kept = set(covered.indexes) - set(folded)
+            messages = enumerate(recorded.episode.messages)
+            folded = [at for at, message in messages if at not in kept and message.role != "user"]
+        condensed = self._brief(self._source(covered, folded), self.context.limit, fold_text(covered.episode, ()))
         text = fold_text(covered.episode, condensed.statements)
         return _noted(replace(new, fold=Fold(covered, indexes, end, condensed.statements, text)), condensed)
 
@@ -204,12 +228,13 @@ class Rebuild:
 
     def _said(self, new: State) -> list[Said]:
         """The last messages before the compaction, those of the ongoing turn included."""
-        open_ = [Said(message, None, None) for message in self.open.said] if self.open else []
+        open_ = [Said(message, None, None) for message in self.ongoing.said] if self.ongoing else []
         said: list[Said] = []
         for turn in reversed(new.covered):
             if len(said) + len(open_) >= self.settings.file_window:
                 break
-            said = [each for episode in self._episodes([turn.episode]) for each in _dated(episode)] + said
+            episodes = self._episodes([turn.episode])
+            said = [each for episode in episodes for each in _dated(episode, turn.indexes)] + said
         return said + open_
 
     # how much room there is
@@ -225,7 +250,7 @@ class Rebuild:
         limit = self.context.limit
         for aim in (self.settings.target, self.settings.compact):
             room = limit * aim - taken
-            if room.least(limit) >= LEAST:
+            if room.least_share(limit) >= self.settings.least:
                 return room
         return limit * self.settings.hard - taken
 
@@ -244,24 +269,20 @@ class Rebuild:
 
 def _covered(recorded: Recorded) -> Covered:
     plain = recorded.places == tuple(range(len(recorded.places)))
-    return Covered(recorded.turn.key, recorded.turn.mark, recorded.episode.id, None if plain else recorded.places)
+    places = None if plain else recorded.places
+    return Covered(recorded.turn.key, recorded.turn.mark, recorded.episode.id, len(recorded.places), places)
 
 
-def _source(episode: Episode) -> Source:
-    """An episode to condense; its messages have ids that are unique in the store."""
-    messages = (replace(message, id=f"{episode.id}/{number}") for number, message in enumerate(episode.messages))
-    return Source(episode.id, tuple(messages))
-
-
-def _dated(episode: Episode) -> list[Said]:
+def _dated(episode: Episode, indexes: Iterable[int]) -> list[Said]:
+    messages = [(at, episode.messages[at]) for at in indexes]
     return [
-        Said(message, episode.id, message.at or episode.occurred_at + timedelta(milliseconds=number))
-        for number, message in enumerate(episode.messages)
+        Said(message, episode.id, message.at or episode.occurred_at + timedelta(milliseconds=at))
+        for at, message in messages
     ]
 
 
 def _tokens(room: Size) -> int:
-    return min(room.tokens, room.bytes // BYTES_PER_TOKEN)
+    return min(room.tokens, room.bytes // TEXT_BYTES_PER_TOKEN)
 
 
 def _noted(state: State, condensed: Condensed) -> State:

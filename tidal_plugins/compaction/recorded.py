@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from hashlib import blake2b
 
 from tidal_plugins.affect.state import AffectLoop
 from tidal_plugins.compaction.turns import Turn
 from tidal_plugins.errors import CompactionError, InvalidInput
-from tidal_plugins.ingestion.clean import storable
+from tidal_plugins.ingestion.clean import mapping, storable
 from tidal_plugins.ingestion.episodes import FORGOTTEN_TEXT, from_entry
 from tidal_plugins.ingestion.record import episode_id, known_episodes, record
-from tidal_plugins.ingestion.writer import Writer
+from tidal_plugins.ingestion.writer import FORGOTTEN, Writer
+from tidal_plugins.model.clock import to_micros
 from tidal_plugins.model.entry import EPISODE, Scope
 from tidal_plugins.model.episode import Episode
-from tidal_plugins.model.exchange import Exchange, Message
+from tidal_plugins.model.exchange import Exchange, Message, ToolCall
 from tidal_plugins.model.fence import strip_frames
 from tidal_plugins.storage.base import Where
+
+MAX_CHARS = 100_000_000
+"""Characters of a message that a compaction records: one that may not be stored could never leave the context."""
+
+MAX_NAME, MAX_LABEL = 200, 1_000
+"""Characters of a tool's name, and of an id, that the store takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +49,21 @@ class Recorder:
     def recorded(self, turns: Sequence[Turn], session: str | None, now: datetime) -> list[Recorded]:
         """Return each turn with the episode that holds all of it. Raises ``CompactionError`` for one that cannot be
         stored, and so may not be dropped."""
-        exchanges = {turn.key: _exchange(turn, session) for turn in turns}
+        said = {turn.key: self._said(turn) for turn in turns}
+        exchanges = {turn.key: Exchange(_distinct(said[turn.key]), session, _label(turn.key)) for turn in turns}
         ids = {key: episode_id(self.scope, exchange) for key, exchange in exchanges.items()}
         known = self.episodes(ids.values())
-        twins = self._twins([turn for turn in turns if not turn.named and ids[turn.key] not in known], session)
-        found = {key: twins.get(key) or known.get(id_) for key, id_ in ids.items()}
-        missing = [turn for turn in turns if not _holds(found[turn.key], turn)]
-        found |= self._record({turn.key: exchanges[turn.key] for turn in missing}, now)
-        edited = [turn for turn in missing if not _holds(found[turn.key], turn)]
-        if edited:  # the episode under this key says something else, and stays as it is
-            found |= self._record({turn.key: _apart(turn, session) for turn in edited}, now)
-        return [_recorded(turn, found[turn.key]) for turn in turns]
+        unknown = {key: said[key] for key, id_ in ids.items() if id_ not in known}
+        found = {key: known.get(id_) for key, id_ in ids.items()} | self._twins(unknown, known, session)
+        found |= {key: self._buried(ids[key], session, now) for key in unknown if not said[key]}
+        missing = [key for key, episode in found.items() if _places(said[key], episode) is None]
+        found |= self._record({key: exchanges[key] for key in missing}, now)
+        # Where the episode under this key says something else, it stays as it is, and the turn gets a key of its own.
+        marks = {turn.key: turn.mark for turn in turns}
+        edited = [key for key in missing if _places(said[key], found[key]) is None]
+        apart = {key: Exchange(_unnamed(said[key]), session, f"{_label(key)}#{marks[key]}") for key in edited}
+        found |= self._record(apart, now)
+        return [_recorded(turn, said[turn.key], found[turn.key]) for turn in turns]
 
     def episodes(self, ids: Iterable[str]) -> dict[str, Episode]:
         """Return the episodes found, by id."""
@@ -61,26 +73,43 @@ class Recorder:
         """Return those of ``ids`` that were forgotten on request."""
         return self.writer.buried(self.scope, ids)
 
-    def _record(self, exchanges: dict[str, Exchange], now: datetime) -> dict[str, Episode]:
+    def _record(self, exchanges: Mapping[str, Exchange], now: datetime) -> dict[str, Episode]:
+        if not exchanges:
+            return {}
+        settings = self.writer.settings
+        roomy = settings.ingestion.model_copy(update={"max_chars": MAX_CHARS})
+        writer = replace(self.writer, settings=settings.model_copy(update={"ingestion": roomy}))
         try:
-            episodes = record(self.writer, self.affect, self.scope, list(exchanges.values()), now, blank=True)
+            episodes = record(writer, self.affect, self.scope, list(exchanges.values()), now, blank=True)
         except InvalidInput as error:
             raise CompactionError(f"a turn cannot be recorded, and so may not be dropped: {error}") from error
         return dict(zip(exchanges, episodes, strict=True))
 
-    def _twins(self, turns: Sequence[Turn], session: str | None) -> dict[str, Episode]:
-        """Episodes of the session that say what turns without ids say, each for one turn."""
+    def _said(self, turn: Turn) -> tuple[Message, ...]:
+        """What was said in a turn, as it can be stored; nothing where a turn without ids has words in it that were
+        forgotten: it cannot be known by its key, and must not come back."""
+        said = tuple(map(_storable, turn.said))
+        texts = {message.text for message in said if message.text}
+        return () if not turn.named and self.writer.forgotten(self.scope, texts) else said
+
+    def _buried(self, id_: str, session: str | None, now: datetime) -> Episode:
+        """The mark of a forgotten turn under another key."""
+        self.writer.storage.write_document(self.scope, FORGOTTEN, f"id:{id_}", {"at": to_micros(now)})
+        return Episode(id_, self.scope, (), FORGOTTEN_TEXT, now, now, session)
+
+    def _twins(
+        self, turns: Mapping[str, Sequence[Message]], known: Collection[str], session: str | None
+    ) -> dict[str, Episode]:
+        """Episodes of the session that say what turns with unknown keys say, each for one turn: without ids, or with
+        new ones each time, a turn is known by its words."""
         if not turns or session is None:
             return {}
         entries = self.writer.storage.find(self.scope, Where(kinds={EPISODE}, sessions={session}))
         unclaimed: dict[object, list[Episode]] = {}
         for episode in map(from_entry, entries):
-            unclaimed.setdefault(_words(episode.messages), []).append(episode)
-        twins = {}
-        for turn in turns:
-            if same := unclaimed.get(_words(turn.said)):
-                twins[turn.key] = same.pop(0)
-        return twins
+            if episode.id not in known:
+                unclaimed.setdefault(_words(episode.messages), []).append(episode)
+        return {key: same.pop(0) for key, said in turns.items() if (same := unclaimed.get(_words(said)))}
 
 
 def forgotten(episode: Episode) -> bool:
@@ -88,37 +117,71 @@ def forgotten(episode: Episode) -> bool:
     return not episode.messages
 
 
-def _exchange(turn: Turn, session: str | None) -> Exchange:
+def holds(episode: Episode, index: int, message: Message) -> bool:
+    """Whether a message stands verbatim at this place in an episode, or has been forgotten there."""
+    return index < len(episode.messages) and _same(_storable(message), episode.messages[index])
+
+
+def _storable(message: Message) -> Message:
+    """A message as an episode holds it: what no store takes (NUL, a name of a page's length, arguments that are no
+    JSON) is put as near to it as can be, since a turn that cannot be recorded could never be left out."""
+    text = message.text if message.role == "tool" else strip_frames(message.text)
+    return replace(
+        message,
+        text=storable(text),
+        id=_label(message.id),
+        speaker=_label(message.speaker),
+        tool_call_id=_label(message.tool_call_id),
+        tool_calls=tuple(map(_storable_call, message.tool_calls)),
+    )
+
+
+def _storable_call(call: ToolCall) -> ToolCall:
+    try:
+        arguments = mapping(call.arguments, "arguments", MAX_CHARS)
+    except InvalidInput:
+        arguments = {"arguments": storable(repr(call.arguments))[:MAX_CHARS]}
+    name = storable(str(call.name)).strip()[:MAX_NAME] or "unnamed"
+    return replace(call, name=name, arguments=arguments, id=_label(call.id))
+
+
+def _label(value: str | None) -> str | None:
+    """An id as a label can be: a very long one is cut, and told from others by its hash."""
+    if value is None or not value.strip():
+        return None
+    text = storable(value)
+    return text if len(text) <= MAX_LABEL else f"{text[:200]}#{blake2b(text.encode(), digest_size=12).hexdigest()}"
+
+
+def _distinct(said: Sequence[Message]) -> tuple[Message, ...]:
+    """Messages of which no two have the same id: one that comes twice is no id."""
     seen: set[str | None] = set()
     messages = []
-    for message in turn.said:  # an id that comes twice is no id
+    for message in said:
         messages.append(replace(message, id=None) if message.id in seen else message)
         seen.add(message.id)
-    return Exchange(tuple(messages), session, turn.key)
+    return tuple(messages)
 
 
-def _apart(turn: Turn, session: str | None) -> Exchange:
-    """The turn under a key of its own, for one whose key is taken by something else."""
-    return Exchange(tuple(replace(message, id=None) for message in turn.said), session, f"{turn.key}#{turn.mark}")
+def _unnamed(said: Sequence[Message]) -> tuple[Message, ...]:
+    return tuple(replace(message, id=None) for message in said)
 
 
-def _recorded(turn: Turn, episode: Episode | None) -> Recorded:
-    places = _places(turn, episode) if episode else None
+def _recorded(turn: Turn, said: Sequence[Message], episode: Episode | None) -> Recorded:
+    places = _places(said, episode, len(turn.said))
     if episode is None or places is None:
         raise CompactionError(f"the turn {turn.key!r} was recorded otherwise than it stands in the history")
     return Recorded(turn, episode, places)
 
 
-def _holds(episode: Episode | None, turn: Turn) -> bool:
-    return episode is not None and _places(turn, episode) is not None
-
-
-def _places(turn: Turn, episode: Episode) -> tuple[int, ...] | None:
-    """Where each message of a turn stands in an episode; ``None`` where one does not."""
+def _places(said: Sequence[Message], episode: Episode | None, size: int = 0) -> tuple[int, ...] | None:
+    """Where each message stands in an episode; ``None`` where one does not."""
+    if episode is None:
+        return None
     if forgotten(episode):
-        return tuple(range(len(turn.said)))
+        return tuple(range(max(len(said), size)))
     places: list[int] = []
-    for message in turn.said:
+    for message in said:
         at = _index(message, episode.messages, taken=places)
         if at is None:
             return None
@@ -134,14 +197,15 @@ def _index(message: Message, stored: Sequence[Message], taken: Sequence[int]) ->
 
 
 def _same(message: Message, stored: Message) -> bool:
-    if message.role != stored.role or [c.id for c in message.tool_calls] != [c.id for c in stored.tool_calls]:
-        return False
-    return stored.text == FORGOTTEN_TEXT or _text(message) == stored.text
+    if message.role == stored.role and stored.text == FORGOTTEN_TEXT:
+        return True
+    return _content(message) == _content(stored)
+
+
+def _content(message: Message) -> object:
+    calls = [(call.name, call.id, call.arguments) for call in message.tool_calls]
+    return message.role, message.text, message.tool_call_id, message.error, calls
 
 
 def _words(messages: Iterable[Message]) -> object:
-    return tuple((m.role, _text(m), tuple((c.name, c.id) for c in m.tool_calls)) for m in messages)
-
-
-def _text(message: Message) -> str:
-    return storable(strip_frames(message.text))
+    return tuple((m.role, m.text, tuple((call.name, call.id) for call in m.tool_calls)) for m in messages)

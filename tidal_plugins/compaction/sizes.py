@@ -12,7 +12,7 @@ from tidal_plugins.model.exchange import Message
 from tidal_plugins.protocols import TokenCounter
 
 CHARS_PER_TOKEN = 4.0
-BYTES_PER_TOKEN = 2.0
+DENSE_BYTES_PER_TOKEN = 2.0
 """Of what is no prose: base64, hashes, minified code."""
 
 MESSAGE_TOKENS = 4
@@ -28,7 +28,7 @@ class ApproximateCounter:
         dense = sum(len(run) for run in _UNSPACED.findall(text))
         plain = len(text) if text.isascii() else sum(map(str.isascii, text))
         foreign = 0 if text.isascii() else len(text.encode(errors="surrogatepass")) - plain
-        return math.ceil((plain - dense) / CHARS_PER_TOKEN + (dense + foreign) / BYTES_PER_TOKEN)
+        return math.ceil((plain - dense) / CHARS_PER_TOKEN + (dense + foreign) / DENSE_BYTES_PER_TOKEN)
 
 
 def measure(message: Message, counter: TokenCounter) -> Size:

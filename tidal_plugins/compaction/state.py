@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Literal
@@ -18,27 +19,31 @@ from tidal_plugins.storage.base import Storage
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
+logger = logging.getLogger(__name__)
+
 KEPT = 4
 """States of a session that are kept: a history that was led back to an earlier point may find its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Covered:
-    """A turn that the context stands in for: ``places`` are the indexes of its messages in the episode, where they are
-    not simply 0, 1, 2 …"""
+    """A turn that the context stands in for: its ``size`` messages have the indexes ``places`` in the episode, where
+    they are not simply 0, 1, 2 … The episode may hold more: an answer that was thrown away."""
 
     key: str
     mark: str
     episode: str
+    size: int
     places: tuple[int, ...] | None = None
 
-    def index(self, number: int) -> int:
-        return number if self.places is None else self.places[number]
+    @property
+    def indexes(self) -> Sequence[int]:
+        return range(self.size) if self.places is None else self.places
 
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """The part of a long ongoing turn that was folded: ``indexes`` of its messages, among the first ``end`` ones."""
+    """The part of a long ongoing turn that was folded: ``indexes`` of what was said in it, among the first ``end``."""
 
     turn: Covered
     indexes: tuple[int, ...]
@@ -48,7 +53,7 @@ class Fold:
 
     def of(self, turn: Turn) -> bool:
         """Whether it folds this turn, which may have gone on since."""
-        return turn.key == self.turn.key and marked(turn.messages[: self.end]) == self.turn.mark
+        return turn.key == self.turn.key and marked(turn.said[: self.end]) == self.turn.mark
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +67,8 @@ class State:
     covered: tuple[Covered, ...] = ()
     told: int = 0
     statements: tuple[Statement, ...] = ()
+    shown: tuple[int, ...] = ()
+    """Which of the statements have room in ``summary``; the others may have, another time."""
     summary: str = ""
     question: str | None = None
     synthesis: tuple[Statement, ...] = ()
@@ -96,11 +103,20 @@ class State:
         if carried is not None:
             held = bool(turns and self.covered and turns[0].key == self.covered[-1].key)
             return int(held) if carried == self.id else None
-        marks, mine = [turn.mark for turn in history.completed], [turn.mark for turn in self.covered]
+        marks = [(turn.key, turn.mark) for turn in history.completed]
+        mine = [(turn.key, turn.mark) for turn in self.covered]
         for count in range(min(len(marks), len(mine)), 0, -1):
             if marks[:count] == mine[-count:]:
                 return count
         return 0 if not mine and self.fold and any(map(self.fold.of, turns)) else None
+
+    def carried_on(self, history: History) -> State:
+        """The state for a history that was rewritten with it: what it folded is not in it any more."""
+        going = history.ongoing
+        if self.fold is None or going is None or going.key != self.fold.turn.key:
+            return self
+        turn = replace(self.fold.turn, mark=marked(()))
+        return replace(self, fold=replace(self.fold, turn=turn, indexes=(), end=0))
 
 
 class States:
@@ -115,7 +131,11 @@ class States:
         document = self._storage.read_document(self._scope, COMPACTIONS, self._key)
         if document is None:
             return [], 0
-        return _states().validate_python((document.value or {}).get("states", [])), document.version
+        try:
+            return _states().validate_python((document.value or {}).get("states", [])), document.version
+        except ValueError:
+            logger.warning("a rebuilt context cannot be read, and is made anew")
+            return [], document.version
 
     def save(self, states: Sequence[State], version: int) -> None:
         """Raises ``Conflict`` where another process was quicker, or something in it was forgotten meanwhile."""

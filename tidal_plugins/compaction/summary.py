@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextvars
 import re
+import threading
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 from tidal_plugins.compaction.extractive import ExtractiveSummariser
@@ -41,19 +45,22 @@ def condense(
     previous: Sequence[Statement] = (),
     max_tokens: int,
     counter: TokenCounter,
+    patience: float = 60.0,
 ) -> Condensed:
     """Condense sources, and what was said of earlier ones, to at most ``max_tokens``, citations included.
 
     What a model answers is checked: each statement cites sources that were given, or stood in ``previous``; what it
-    cites beyond them is taken out and counted, what cites nothing is dropped. A model that raises, refuses or says
-    nothing usable is replaced by the extractive one. Raises ``CompactionError`` when that fails too.
+    cites beyond them is taken out and counted, what cites nothing is dropped. A model that raises, refuses, says
+    nothing usable, or nothing at all for ``patience`` seconds, is replaced by the extractive one. Raises
+    ``CompactionError`` when that fails too.
     """
     if summariser is None or isinstance(summariser, ExtractiveSummariser):
         extractive = summariser or ExtractiveSummariser(counter)
         return Condensed(_extracted(extractive, sources, purpose, previous, max_tokens), "extractive")
     unknown = 0
     try:
-        answer = summariser.summarise(sources, purpose=purpose, previous=previous, max_tokens=max_tokens)
+        ask = partial(summariser.summarise, sources, purpose=purpose, previous=previous, max_tokens=max_tokens)
+        answer = _in_time(ask, patience)
         statements, unknown = _checked(answer, _known(sources, previous))
         fitting = _fitting(statements, max_tokens, counter)
         if fitting:
@@ -65,6 +72,31 @@ def condense(
     return Condensed(found, "extractive", reason, unknown)
 
 
+def by_importance(statements: Sequence[Statement]) -> list[int]:
+    """The places of statements, the most important first; of equal ones the latest."""
+    return sorted(range(len(statements)), key=lambda place: (importance(statements[place].text), place), reverse=True)
+
+
+def _in_time(ask: Callable[[], object], seconds: float) -> object:
+    """What ``ask`` returns, on a thread of its own, which is left behind where it takes longer."""
+    done: Future[object] = Future()
+    context = contextvars.copy_context()
+
+    def run() -> None:
+        try:
+            done.set_result(context.run(ask))
+        except BaseException as error:
+            done.set_exception(error)
+
+    threading.Thread(target=run, daemon=True, name="tidal-summarise").start()
+    try:
+        return done.result(seconds)
+    except TimeoutError as error:
+        if done.done():
+            raise  # the model's own
+        raise TimeoutError(f"no answer within {seconds:g} s") from error
+
+
 def _extracted(
     summariser: ExtractiveSummariser,
     sources: Sequence[Source],
@@ -73,7 +105,8 @@ def _extracted(
     max_tokens: int,
 ) -> tuple[Statement, ...]:
     try:
-        return tuple(summariser.summarise(sources, purpose=purpose, previous=previous, max_tokens=max_tokens))
+        found = summariser.summarise(sources, purpose=purpose, previous=previous, max_tokens=max_tokens)
+        return tuple(replace(statement, text=folded(statement.text)) for statement in found)
     except Exception as error:
         raise CompactionError(f"nothing could be extracted, and nothing is dropped: {error!r}") from error
 
@@ -82,7 +115,8 @@ def _known(sources: Sequence[Source], previous: Sequence[Statement]) -> set[str]
     return {source.id for source in sources} | {id_ for statement in previous for id_ in statement.sources}
 
 
-_CITATIONS = re.compile(r"\s*\[(?:\s*(?:ep|mem)\s*:\s*[\w-]+\s*[,;]?)+\]", re.IGNORECASE)
+_BRACKETS = re.compile(r" ?\[([^\[\]]{1,400})\]")
+_IDS = re.compile(r"(?: ?(?:ep|mem) ?: ?[\w-]+ ?[,;]?)+ ?", re.IGNORECASE)
 _CITED = re.compile(r"(?:ep|mem)\s*:\s*([\w-]+)", re.IGNORECASE)
 _REFUSAL = re.compile(
     r"(?:i(?:'?m| am) (?:sorry|unable)|sorry|i apologi[sz]e|as an ai|i (?:can'?t|cannot|can not|won'?t))\b",
@@ -99,7 +133,7 @@ def _checked(answer: object, known: Collection[str]) -> tuple[list[Statement], i
         if not isinstance(statement, Statement) or not isinstance(statement.text, str):
             continue
         cited = list(dict.fromkeys([*_named(statement.sources), *_inline(statement.text)]))
-        text = folded(_CITATIONS.sub("", statement.text))
+        text = folded(_BRACKETS.sub(lambda found: "" if _IDS.fullmatch(found[1]) else found[0], _line(statement.text)))
         sources = tuple(id_ for id_ in cited if id_ in known)
         unknown += len(cited) - len(sources)
         if sources and terms(text):
@@ -116,8 +150,13 @@ def _named(sources: object) -> Iterator[str]:
 
 
 def _inline(text: str) -> Iterator[str]:
-    for citation in _CITATIONS.findall(text):
-        yield from _CITED.findall(citation)
+    for inside in _BRACKETS.findall(_line(text)):
+        if _IDS.fullmatch(inside):
+            yield from _CITED.findall(inside)
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _fitting(statements: Sequence[Statement], max_tokens: int, counter: TokenCounter) -> list[Statement]:
@@ -125,7 +164,7 @@ def _fitting(statements: Sequence[Statement], max_tokens: int, counter: TokenCou
     costs = [counter.count(str(statement)) for statement in statements]
     excess = sum(costs) - max_tokens
     dropped = set()
-    for place in sorted(range(len(costs)), key=lambda place: (importance(statements[place].text), -place)):
+    for place in reversed(by_importance(statements)):
         if excess <= 0:
             break
         dropped.add(place)

@@ -37,7 +37,7 @@ def _weighed(quote: Quote, factor: float) -> Quote:
 def _failures(found: Sequence[Quote]) -> Iterator[Quote]:
     for place, quote in enumerate(found):
         if quote.kind == "failed":
-            later = any(other.tool == quote.tool and other.kind != "failed" for other in found[place + 1 :])
+            later = any(other.subject == quote.subject and other.kind != "failed" for other in found[place + 1 :])
             yield replace(_weighed(quote, _RESOLVED), text=f"{quote.text} (it worked later)") if later else quote
 
 

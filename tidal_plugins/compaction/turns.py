@@ -16,7 +16,8 @@ class Turn:
     """The messages from one by the user to the next; ``start`` is the position of the first in the history.
 
     ``key`` is what the turn is recorded under. Where neither the turn nor a message has an id, it is made of what the
-    first message says (``named`` is false then). ``mark`` is the same for the same messages.
+    first message says (``named`` is false then). ``mark`` is the same for the same messages, whatever system messages
+    (a prompt made anew for each call) stand among them.
     """
 
     key: str
@@ -33,6 +34,11 @@ class Turn:
     def said(self) -> tuple[Message, ...]:
         """The messages that belong into an episode: a system prompt does not."""
         return tuple(message for message in self.messages if message.role != "system")
+
+    @property
+    def said_at(self) -> list[int]:
+        """The positions of :attr:`said`."""
+        return [at for at, message in zip(self.positions, self.messages, strict=True) if message.role != "system"]
 
     @property
     def finished(self) -> bool:
@@ -67,7 +73,7 @@ def history(given: Sequence[Message] | Sequence[Exchange]) -> History:
 
     What an assistant says before the first question is a turn too. Raises ``InvalidInput`` for a mixture.
     """
-    items = list(given)
+    items = list(given) if isinstance(given, Sequence) else [given]
     if all(isinstance(item, Exchange) for item in items):
         spans = [(item.key, list(item.messages)) for item in items if isinstance(item, Exchange)]
     elif all(isinstance(item, Message) for item in items):
@@ -83,8 +89,9 @@ def history(given: Sequence[Message] | Sequence[Exchange]) -> History:
 
 
 def marked(messages: Iterable[Message]) -> str:
-    """What tells messages from others: a hash of everything in them."""
-    return blake2b("\0".join(map(repr, messages)).encode(errors="surrogatepass"), digest_size=12).hexdigest()
+    """What tells messages from others: a hash of all that they say, but not of when."""
+    told = ((m.role, m.text, m.id, m.speaker, m.tool_calls, m.tool_call_id, m.error) for m in messages)
+    return blake2b("\0".join(map(repr, told)).encode(errors="surrogatepass"), digest_size=12).hexdigest()
 
 
 def _spans(messages: Iterable[Message]) -> list[list[Message]]:
@@ -103,14 +110,15 @@ def _turns(spans: Iterable[tuple[str | None, list[Message]]], start: int) -> Ite
     seen: Counter[str] = Counter()
     for key, span in spans:
         messages = tuple(span)
-        if not any(message.role != "system" for message in messages):
+        said = [message for message in messages if message.role != "system"]
+        if not said:
             raise InvalidInput("only the first exchange of a history may consist of system messages")
-        opening = marked([replace(messages[0], id=None, at=None)])
+        opening = marked([replace(said[0], id=None)])
         name = key or f"{opening}-{seen[opening]}"
         if seen[name]:  # a turn under an id that another one has
             name = f"{name}#{opening}-{seen[name]}"
         seen.update((opening, name))
-        yield Turn(name, start, messages, marked(messages), named=key is not None)
+        yield Turn(name, start, messages, marked(said), named=key is not None)
         start += len(messages)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from tidal_plugins.compaction.files import weight
 from tidal_plugins.compaction.sizes import measure
 from tidal_plugins.compaction.state import Covered, Fold, State
+from tidal_plugins.compaction.summary import by_importance
 from tidal_plugins.compaction.turns import History, Turn
 from tidal_plugins.model.compaction import Kept, Loss, LossLedger, Piece, RestoredFile, Size, Written
 from tidal_plugins.model.exchange import Message
@@ -35,7 +36,7 @@ class Context:
     session: str | None = None
     carried: str | None = None
 
-    def of(self, positions: Collection[int] | range) -> Size:
+    def of(self, positions: Collection[int]) -> Size:
         return sum((self.sizes[position] for position in positions), Size())
 
     @property
@@ -63,7 +64,7 @@ def pieces(history: History, state: State, covered: int) -> tuple[Piece, ...]:
 def folded(history: History, fold: Fold | None) -> tuple[int, ...]:
     """The positions that a fold stands for."""
     turn = next((turn for turn in history.turns if fold and fold.of(turn)), None)
-    return tuple(turn.start + index for index in fold.indexes) if turn and fold else ()
+    return tuple(turn.said_at[index] for index in fold.indexes) if turn and fold else ()
 
 
 def size(context: Context, view: Sequence[Piece], counter: TokenCounter) -> Size:
@@ -74,11 +75,12 @@ def size(context: Context, view: Sequence[Piece], counter: TokenCounter) -> Size
 def ledger(history: History, state: State, covered: int, view: Sequence[Piece]) -> LossLedger:
     """What a view leaves out of a history, and what its statements tell of it."""
     shown = {piece.position for piece in view if isinstance(piece, Kept)}
-    told = _told([*state.statements, *state.synthesis, *(state.fold.statements if state.fold else ())])
+    shown_statements = [state.statements[place] for place in state.shown]
+    told = _told([*shown_statements, *state.synthesis, *(state.fold.statements if state.fold else ())])
     losses = [
-        _loss(history.messages[at], at, where.episode, where.index(number), told)
+        _loss(history.messages[at], at, where.episode, where.indexes[number], told)
         for turn, where in _dropped(history, state, covered)
-        for number, at in enumerate(_said(turn))
+        for number, at in enumerate(turn.said_at)
         if at not in shown
     ]
     return LossLedger(tuple(sorted(losses, key=lambda loss: loss.position)))
@@ -94,23 +96,30 @@ def fold_text(episode: str, statements: Sequence[Statement]) -> str:
 
 def summary(
     statements: Sequence[Statement], episodes: Sequence[str], room: Size, counter: TokenCounter
-) -> tuple[str, tuple[Statement, ...]]:
-    """Return the summary's text, and the statements that have room in it.
+) -> tuple[str, tuple[int, ...]]:
+    """Return the summary's text, and the places of the statements that have room in it.
 
     Every episode is cited: by what is stated of it, by its id alone, or, where there are too many, as part of an
     unbroken run whose ends are cited. At the least that takes two citations, even in less room.
     """
-    kept = list(statements)
-    while True:
-        told = {source for statement in kept for source in statement.sources}
-        text = ""
+    order = by_importance(statements)
+
+    def text_of(count: int) -> str:
+        """With the ``count`` most important statements; empty where that is too long."""
+        kept = sorted(order[:count])
+        told = {source for place in kept for source in statements[place].sources}
+        texts = [str(statements[place]) for place in kept]
         for rest in _rests(episodes, told):
-            text = _listed(HEADER, map(str, kept)) + (f"\n{REST}{rest}" if rest else "")
+            text = _listed(HEADER, texts) + (f"\n{REST}{rest}" if rest else "")
             if Size(counter.count(text), len(text.encode())).within(room):
-                return text, tuple(kept)
-        if not kept:
-            return text, ()
-        kept.pop()
+                return text
+        return "" if count else text
+
+    fits, fails = 0, len(statements) + 1
+    while fails - fits > 1:
+        middle = (fits + fails) // 2
+        fits, fails = (middle, fails) if text_of(middle) else (fits, middle)
+    return text_of(fits), tuple(sorted(order[:fits]))
 
 
 def _listed(header: str, texts: Iterable[str]) -> str:
@@ -132,12 +141,15 @@ def _run(ids: Sequence[str]) -> str:
 
 
 def _turn(turn: Turn, fold: Fold | None) -> Iterator[Piece]:
-    indexes = set(fold.indexes) if fold and fold.of(turn) else set()
-    for index, at in enumerate(turn.positions):
-        if fold and indexes and index == min(indexes):
-            yield Written("fold", fold.text)
-        if index not in indexes:
-            yield Kept(at)
+    if fold is None or not fold.of(turn):
+        yield from map(Kept, turn.positions)
+        return
+    gone = {turn.said_at[index] for index in fold.indexes}
+    asked = turn.positions_of("user")
+    place = min(gone, default=next((at for at in turn.said_at if at not in asked), turn.positions.stop))
+    yield from (Kept(at) for at in turn.positions if at < place)
+    yield Written("fold", fold.text)
+    yield from (Kept(at) for at in turn.positions if at >= place and at not in gone)
 
 
 def _weight(context: Context, piece: Piece, counter: TokenCounter) -> Size:
@@ -153,10 +165,6 @@ def _dropped(history: History, state: State, covered: int) -> Iterator[tuple[Tur
     for turn in history.turns[covered:]:
         if state.fold and state.fold.of(turn):
             yield turn, state.fold.turn
-
-
-def _said(turn: Turn) -> list[int]:
-    return [at for at, message in zip(turn.positions, turn.messages, strict=True) if message.role != "system"]
 
 
 def _told(statements: Sequence[Statement]) -> Mapping[str, list[str]]:

@@ -145,7 +145,8 @@ def check(writer: Writer, exchange: Exchange, *, blank: bool = False) -> Exchang
 def _checked(message: Message, id_: str, max_chars: int) -> Message:
     if message.role not in ROLES:
         raise InvalidInput(f"a message's role must be one of {', '.join(ROLES)}, got {message.role!r}")
-    text = strip_frames(message.text) if isinstance(message.text, str) else message.text
+    framed = isinstance(message.text, str) and message.role in SPOKEN  # a tool's result is what it is
+    text = strip_frames(message.text) if framed else message.text
     return replace(
         message,
         text=_verbatim(text, max_chars),

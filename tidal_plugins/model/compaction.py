@@ -15,6 +15,8 @@ from tidal_plugins.model.summary import Statement
 Stage = Literal["none", "prepare", "compact", "hard"]
 Part = Literal["summary", "question", "synthesis", "fold"]
 
+_ORDER = {"summary": 0, "question": 1, "synthesis": 2, "file": 3, "fold": 4}
+
 _CITED = re.compile(r"\[ep:([0-9a-z]+)\]")
 
 
@@ -45,8 +47,8 @@ class Size:
         """The larger of the shares of ``limit`` that this takes in tokens and in bytes."""
         return max(self.tokens / limit.tokens, self.bytes / limit.bytes)
 
-    def least(self, limit: Size) -> float:
-        """The smaller of the two shares."""
+    def least_share(self, limit: Size) -> float:
+        """The smaller of the two shares: what there is at least of either."""
         return min(self.tokens / limit.tokens, self.bytes / limit.bytes)
 
 
@@ -83,6 +85,12 @@ class RestoredFile:
     reads: int = 1
     cut: bool = False
 
+    @property
+    def messages(self) -> tuple[Message, Message]:
+        """The call that read it, and the result."""
+        call = ToolCall(self.tool, self.arguments, self.id)
+        return Message("assistant", "", tool_calls=(call,)), Message("tool", self.content, tool_call_id=self.id)
+
 
 Piece = Kept | Written | RestoredFile
 
@@ -91,7 +99,8 @@ Piece = Kept | Written | RestoredFile
 class Loss:
     """A message that the model no longer sees: where it stands verbatim, and what the context still says of it.
 
-    ``position`` is its place in the history, ``index`` that in its episode.
+    ``position`` is its place in the history, ``index`` that in its episode. ``message`` is its id where it has one,
+    ``stated`` are the statements of the view that tell of it.
     """
 
     position: int
@@ -146,12 +155,15 @@ class LossLedger(Sequence[Loss]):
 class Compaction:
     """What the model should see of a history, in order, and the account of what it does not see.
 
+    ``stage`` is what this call did, so that a context that was rebuilt earlier and stands as it was has the stage
+    ``none`` too; see ``rebuilt``.
+
     ``view`` lists it: the system prompt, the summary of the completed turns, the last completed turn (its question
     verbatim, and a synthesis), restored files, the ongoing turn verbatim. Where nothing had to be left out, the view is
     the history. ``before`` and ``after`` are sizes of the whole payload, what was reserved for the system prompt,
-    tools and whisper included. ``summariser`` is what wrote the summary; ``fallback`` says why it was not the model that
-    was given; ``unknown_citations`` counts what it cited and nobody had told it. ``id`` names the rebuilt context, and
-    stays while the context only grows; it is ``None`` where the view is the history.
+    tools and whisper included. ``summariser`` is what wrote the summary; ``fallback`` says why it was not the model
+    that was given; ``unknown_citations`` counts what it cited and nobody had told it. ``id`` names the rebuilt context,
+    and stays while the context only grows; it is ``None`` where the view is the history.
     """
 
     stage: Stage
@@ -208,9 +220,16 @@ class Compaction:
         return tuple(message for piece in self.view for message in self._shown(piece))
 
     def verify(self) -> None:
-        """Check every invariant [SIYA §2.4]; raise ``BrokenInvariant`` with all that is wrong. It has been called on
-        every compaction that was returned."""
-        problems = [*self._unresolved(), *self._unpaired(), *self._changed(), *self._unaccounted()]
+        """Check the invariants [SIYA §2.4]; raise ``BrokenInvariant`` with all that is wrong. It has been called on
+        every compaction that was returned.
+
+        Citations and the episodes of the ledger lead somewhere, tool pairs are whole, the ongoing turn is what it was
+        but for what was folded, every message is shown or in the ledger, and all of it is within the limit. What stands
+        in the episodes is not read again: that they hold the messages was seen to when they were recorded.
+        """
+        problems = [
+            *self._unresolved(), *self._misplaced(), *self._unpaired(), *self._changed(), *self._unaccounted()
+        ]  # fmt: skip
         if not self.after.within(self.limit):
             problems.append(f"it takes {self.after} of {self.limit}")
         if problems:
@@ -224,16 +243,22 @@ class Compaction:
             return (self.history[piece.position],)
         if isinstance(piece, Written):
             return (Message("user" if piece.part == "question" else "assistant", piece.text),)
-        call = ToolCall(piece.tool, piece.arguments, piece.id)
-        return (
-            Message("assistant", "", tool_calls=(call,)),
-            Message("tool", piece.content, tool_call_id=piece.id),
-        )
+        return piece.messages
 
     def _unresolved(self) -> Iterator[str]:
         cited = {*self.citations, *self.ledger.episodes}
         for id_ in sorted(cited - set(self.resolve(cited))):
             yield f"[ep:{id_}] leads nowhere"
+
+    def _misplaced(self) -> Iterator[str]:
+        parts = [_ORDER[part] for part in map(_part, self.view) if part]
+        if parts != sorted(parts):
+            yield "its parts stand in another order"
+        ongoing = [piece.position for piece in self.view if isinstance(piece, Kept) and piece.position >= self.ongoing]
+        if ongoing != sorted(ongoing):
+            yield "the ongoing turn stands in another order"
+        if any(self.history[position].role not in ("assistant", "tool") for position in self.folded):
+            yield "what the user asked was folded"
 
     def _unpaired(self) -> Iterator[str]:
         """Calls without results and results without calls, but for those that the history came with."""
@@ -259,6 +284,10 @@ class Compaction:
             yield f"message {position} was dropped without an entry in the ledger"
         for position in sorted(shown & known):
             yield f"message {position} is shown, and the ledger says that it was dropped"
+
+
+def _part(piece: Piece) -> Part | Literal["file"] | None:
+    return piece.part if isinstance(piece, Written) else "file" if isinstance(piece, RestoredFile) else None
 
 
 def unpaired(messages: Sequence[Message]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -53,6 +54,19 @@ def turn(user: str | None, agent: str | None, tools: Sequence[ToolCall] = ()) ->
     if agent is not None:
         messages.append(Message("assistant", agent))
     return tuple(messages)
+
+
+def answers(messages: Sequence[Message]) -> list[list[Message | None]]:
+    """Return for each message the results of the tools that it calls, in the order of its calls; ``None`` for none.
+
+    Results follow the message that calls, so that an id may be used again later.
+    """
+    found: list[list[Message | None]] = []
+    for place, message in enumerate(messages):
+        following = itertools.takewhile(lambda later: later.role == "tool", messages[place + 1 :])
+        results = {result.tool_call_id: result for result in reversed(list(following))} if message.tool_calls else {}
+        found.append([results.get(call.id) for call in message.tool_calls])
+    return found
 
 
 @dataclass(frozen=True, slots=True)

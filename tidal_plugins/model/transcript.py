@@ -7,10 +7,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from tidal_plugins.errors import InvalidInput
+from tidal_plugins.model.compaction import RestoredFile
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Message, ToolCall
+from tidal_plugins.model.fence import inert
 
-_MARK = re.compile(r"[<\uff1c\ufe64\u2329\u3008\u27e8](?=[\s/]*tidal-episode)", re.IGNORECASE)
+_MARK, _FILE_MARK = (
+    re.compile(rf"[<\uff1c\ufe64\u2329\u3008\u27e8](?=[\s/]*tidal-{what})", re.IGNORECASE)
+    for what in ("episode", "file")
+)
 
 
 def transcript(messages: Sequence[Message]) -> str:
@@ -18,17 +23,22 @@ def transcript(messages: Sequence[Message]) -> str:
 
     A result stands under the name of the tool and the id of its call, and is marked where it is an error.
     """
-    names: dict[str | None, str] = {
-        call.id: call.name for message in messages for call in message.tool_calls if call.id
-    }
-    return "\n".join(line for message in messages for line in _lines(message, names))
+    names: dict[str | None, str] = {}
+    lines: list[str] = []
+    for message in messages:
+        names |= {call.id: call.name for call in message.tool_calls if call.id}
+        lines += _lines(message, names)
+    return "\n".join(lines)
 
 
-def page(episode: Episode, number: int, max_chars: int = 4_000) -> str:
+def page(
+    episode: Episode, number: int, max_chars: int = 4_000, *, previous: str | None = None, following: str | None = None
+) -> str:
     """Return page ``number``, from 1, of an episode's transcript, between marks that its content cannot forge.
 
-    A page has at most ``max_chars`` characters of the transcript and ends with a line where it can; what stands
-    between the marks' lines, page after page, is the whole. Raises ``InvalidInput`` for a page that there is not.
+    The marks name the episode, and the ``previous`` and the ``following`` one where these ids are given. A page has at
+    most ``max_chars`` characters of the transcript and ends with a line where it can; what stands between the marks'
+    lines, page after page, is the whole. Raises ``InvalidInput`` for a page that there is not.
     """
     if max_chars < 1:
         raise InvalidInput(f"max_chars must be at least 1, got {max_chars}")
@@ -36,12 +46,21 @@ def page(episode: Episode, number: int, max_chars: int = 4_000) -> str:
     if not 1 <= number <= len(pages):
         have = "1 page" if len(pages) == 1 else f"{len(pages)} pages"
         raise InvalidInput(f"episode {episode.id} has {have}, counted from 1: there is no page {number}")
-    return marked(pages[number - 1], f'id="{episode.id}" page="{number}/{len(pages)}"')
+    names = {"id": episode.id, "page": f"{number}/{len(pages)}", "previous": previous, "next": following}
+    return marked(pages[number - 1], " ".join(f'{name}="{value}"' for name, value in names.items() if value))
 
 
 def marked(text: str, attributes: str) -> str:
     """Put text between the marks of an episode; what could pass for a mark in it must be gone: see ``unmarked``."""
     return f"<tidal-episode {attributes}>\n{text}\n</tidal-episode>"
+
+
+def file_text(file: RestoredFile) -> str:
+    """Return a restored file between marks that neither its content nor its path can forge: for a provider that refuses
+    calls of tools which its own model did not make."""
+    path = inert(file.path).replace('"', "'")
+    opening = f'<tidal-file path="{path}" seen="{file.seen.isoformat(timespec="seconds")}" reads="{file.reads}">'
+    return f"{opening}\n{_FILE_MARK.sub('‹', file.content)}\n</tidal-file>"
 
 
 def unmarked(text: str) -> str:

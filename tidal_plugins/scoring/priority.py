@@ -6,20 +6,28 @@ import math
 import re
 from collections.abc import Collection, Iterable, Mapping
 
-
-LEAST = 0.3
-"""Priority below which nothing is worth a place, however much there is."""
+LEAST = 0.6
+"""Priority below which no sentence is worth a place, however much there is."""
 STATED = 0.5
 """Share of a message's words from which on another text states it: a smaller part of it is worth little."""
 
 
-def sentence_priority(importance: float, *, base: float, rise: float = 0.2, fall: float = 0.4) -> float:
+def sentence_priority(
+    importance: float,
+    *,
+    base: float,
+    role: str | None = None,
+    rise: float = 0.2,
+    fall: float = 0.4,
+    assistant: float = 0.65,
+) -> float:
     """``e^(slope · (importance − base))`` for an importance in [1, 10]: 1 for what no rule speaks about [SIYA §2.2].
 
-    Decisions, preferences, requirements and errors stand above it; below it the slope is steeper: chatter ends low.
+    Decisions, preferences, requirements and errors stand above it; below it the slope is steeper: chatter ends low. An
+    assistant's sentences count less: what it did stands in the lines of its tools, and much else are questions.
     """
     above = importance - base
-    return math.exp((rise if above > 0 else fall) * above)
+    return math.exp((rise if above > 0 else fall) * above) * (assistant if role == "assistant" else 1.0)
 
 
 def tool_priority(
@@ -48,7 +56,7 @@ def information(
     weights: Mapping[str, float],
     stated: Mapping[str, int],
     *,
-    repeat: float = 0.7,
+    repeat: float = 0.85,
     power: float = 0.8,
 ) -> float:
     """``(Σ weight · repeat^n)^power`` over the words, each stated ``n`` times already: the second telling says less."""

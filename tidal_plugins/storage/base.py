@@ -67,6 +67,7 @@ class Where:
     kinds: Collection[str] | None = None
     sessions: Collection[str] | None = None
     episodes: Collection[str] | None = None
+    positions: Collection[int] | None = None
     speakers: Collection[str] | None = None
     sources: Collection[str] | None = None
     tags: Collection[str] | None = None

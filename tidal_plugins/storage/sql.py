@@ -270,11 +270,12 @@ def link_condition(scope_key: int, where: WhereLinks) -> Condition:
 
 
 def _members(where: Where) -> Iterable[tuple[str, str]]:
-    columns = {
+    columns: dict[str, Collection[str] | Collection[int] | None] = {
         "id": where.ids,
         "kind": where.kinds,
         "session": where.sessions,
         "episode": where.episodes,
+        "position": where.positions,
         "speaker": where.speakers,
         "source": where.sources,
     }
@@ -283,7 +284,7 @@ def _members(where: Where) -> Iterable[tuple[str, str]]:
             yield f"e.{column} {_IN}", _list(values)
 
 
-def _list(values: Collection[str]) -> str:
+def _list(values: Collection[str] | Collection[int]) -> str:
     return to_json(sorted(values))
 
 

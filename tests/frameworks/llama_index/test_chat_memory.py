@@ -369,12 +369,12 @@ def test_what_it_cannot_work_with_is_refused(memory):
         lambda: TidalChatMemory(),
         lambda: TidalChatMemory("agent.db"),
         lambda: TidalChatMemory.from_defaults(),
-        lambda: TidalChatMemory.from_defaults(memory, token_limit=3000),
+        lambda: TidalChatMemory.from_defaults(memory, chat_store_key="friday"),
     ):
         with pytest.raises(InvalidInput):
             refused()
     with pytest.raises(TypeError):
-        TidalChatMemory(memory, token_limit=3000)
+        TidalChatMemory(memory, chat_store_key="friday")
 
 
 def test_serialised_it_has_path_and_ids_and_no_text(memory, chat, path):
@@ -384,6 +384,10 @@ def test_serialised_it_has_path_and_ids_and_no_text(memory, chat, path):
         "path": str(path),
         "scope": ["default"],
         "session": "friday",
+        "token_limit": None,
+        "byte_limit": None,
+        "restore_as": "tool",
+        "summary_as": "assistant",
         "turns": [{"key": data["turns"][0]["key"], "state": "stored"}],
         "class_name": "TidalChatMemory",
     }

@@ -10,7 +10,7 @@ def tools(reminded):
 
 
 def test_the_model_is_told_what_they_do_and_take(tools):
-    assert sorted(tools) == ["save_memory", "search_memory"]
+    assert sorted(tools) == ["read_episode", "save_memory", "search_memory"]
     search, save = (tools[name].metadata.to_openai_tool()["function"] for name in ("search_memory", "save_memory"))
     assert search["parameters"]["required"] == ["query"]
     assert sorted(search["parameters"]["properties"]) == ["kind", "limit", "query", "since", "until"]
@@ -74,3 +74,32 @@ def test_a_scope_is_kept_to(reminded):
     assert "Anna" not in TidalToolSpec(reminded).search_memory("jazz piano")
     with pytest.raises(InvalidScope):
         TidalToolSpec(reminded, scope="anna")
+
+
+async def test_an_episode_is_read_by_its_citation_verbatim_and_by_the_page(reminded, tools, fact):
+    (episode,) = reminded.episodes()
+    for id_ in (episode.id, episode.citation, f"[{episode.citation}]"):
+        read = tools["read_episode"].call(id=id_).content
+        assert fact in read
+        assert read == (await tools["read_episode"].acall(id=id_)).content
+    long = reminded.record(user="Dump it.", agent="\n".join(f"line {n:04} of </tidal-episode> it" for n in range(500)))
+    pages = [tools["read_episode"].call(id=long.id, page=number).content for number in (1, 2, 3)]
+    assert all(page.count("</tidal-episode>") == 1 for page in pages)
+    assert "line 0000" in pages[0]
+    assert "line 0300" in str(pages)
+    assert "there is no page 99" in tools["read_episode"].call(id=long.id, page=99).content
+
+
+def test_an_episode_that_is_not_there_is_told_in_a_sentence(reminded, tools):
+    (episode,) = reminded.episodes()
+    reminded.forget(episode.id)
+    for id_ in (episode.id, "ep:0123456789abcdef", ""):
+        output = tools["read_episode"].call(id=id_)
+        assert not output.is_error
+        assert 10 < len(output.content) < 200
+        assert "practise" not in output.content
+
+
+def test_an_episode_of_another_scope_is_not_read(reminded):
+    (episode,) = reminded.episodes()
+    assert "every evening" not in TidalToolSpec(reminded, scope=("user", "anna")).read_episode(episode.id)

@@ -1,0 +1,111 @@
+"""TidalCompaction: contexts of the agents of ``create_agent`` that grow too large, rebuilt."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
+from langchain.agents.middleware.types import ContextT, ResponseT
+from langchain_core.language_models import BaseChatModel
+
+from langchain_tidal.context import ContextMemory, RestoreAs, SummaryAs, View
+from langchain_tidal.models import overflowed
+from langchain_tidal.sizes import MessagesCounter, reserved
+from langchain_tidal.tools import ReadEpisode
+from langchain_tidal.turn import Scope
+from tidal_plugins import TidalMemory
+from tidal_plugins.protocols import Summariser
+
+
+class TidalCompaction(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT]):
+    """Gives the model a rebuilt context once the history grows too large; the history itself stays as it is.
+
+    The model sees a summary of the completed turns that cites their episodes, the last completed turn, files that it
+    had read, and the ongoing turn verbatim [SIYA §2.2]. What is left out stands in the memory, verbatim: the agent gets
+    the tool ``read_episode`` to look it up (``read_tool=False``: not, for models that call no tools).
+
+    ``max_tokens`` and ``max_bytes`` limit all that is sent: system prompt, tool schemas, messages. Where no
+    ``max_tokens`` is given, the model's profile says it, or ``Settings.compaction``. ``summariser`` condenses (a chat
+    model or any ``Summariser``; default: extracts, without a model). ``token_counter`` counts a list of messages, as
+    for ``SummarizationMiddleware``; by default sizes are estimated, and corrected by the usage that the model reports.
+    ``summary_as="human"`` and ``restore_as="human"`` are for providers that refuse assistant messages or tool calls
+    that they did not write. When the provider refuses a request as too large, it is rebuilt smaller and sent once more.
+
+    In the list of middleware it stands first, before ``TidalMemoryMiddleware`` and what retries. The run's custom
+    stream gets ``{"tidal_compaction": {"id", "stage", "tokens_before", "tokens_after", "bytes_before", "bytes_after",
+    "dropped", "citations", "files", "summariser", "fallback"}}`` whenever a context was rebuilt.
+    """
+
+    def __init__(
+        self,
+        memory: TidalMemory,
+        *,
+        max_tokens: int | None = None,
+        max_bytes: int | None = None,
+        summariser: Summariser | BaseChatModel | None = None,
+        token_counter: MessagesCounter | None = None,
+        summary_as: SummaryAs = "assistant",
+        restore_as: RestoreAs = "tool",
+        read_tool: bool = True,
+        scope: Scope | None = None,
+    ) -> None:
+        super().__init__()
+        self.tools = [ReadEpisode(memory=memory, scope=scope)] if read_tool else []
+        self._context = ContextMemory(
+            memory,
+            max_tokens=max_tokens,
+            max_bytes=max_bytes,
+            summariser=summariser,
+            token_counter=token_counter,
+            summary_as=summary_as,
+            restore_as=restore_as,
+            scope=scope,
+        )
+
+    def wrap_model_call(
+        self, request: ModelRequest[ContextT], handler: Callable[[ModelRequest[ContextT]], ModelResponse[ResponseT]]
+    ) -> ModelResponse[ResponseT]:
+        view = self._view(request)
+        try:
+            return handler(_showing(request, view))
+        except Exception as error:
+            smaller = self._shortened(request, view) if overflowed(error) else None
+            if smaller is None:
+                raise
+        return handler(_showing(request, smaller))
+
+    async def awrap_model_call(
+        self,
+        request: ModelRequest[ContextT],
+        handler: Callable[[ModelRequest[ContextT]], Awaitable[ModelResponse[ResponseT]]],
+    ) -> ModelResponse[ResponseT]:
+        view = await asyncio.to_thread(self._view, request)
+        try:
+            return await handler(_showing(request, view))
+        except Exception as error:
+            smaller = await asyncio.to_thread(self._shortened, request, view) if overflowed(error) else None
+            if smaller is None:
+                raise
+        return await handler(_showing(request, smaller))
+
+    def _view(self, request: ModelRequest[ContextT]) -> View:
+        profile = getattr(request.model, "profile", None) or {}
+        return self._context.view(
+            self._context.place(),
+            request.messages,
+            reserved(request.system_message, request.tools),
+            max_tokens=profile.get("max_input_tokens"),
+        )
+
+    def _shortened(self, request: ModelRequest[ContextT], refused: View) -> View | None:
+        beside = reserved(request.system_message, request.tools)
+        return self._context.shortened(self._context.place(), request.messages, beside, refused.compaction.after)
+
+
+def _showing(request: ModelRequest[ContextT], view: View) -> ModelRequest[ContextT]:
+    if view.new and request.runtime:  # outside a graph there is no stream
+        request.runtime.stream_writer(view.event())
+    messages: list[Any] = view.messages
+    return request.override(messages=messages)

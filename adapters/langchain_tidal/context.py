@@ -1,0 +1,243 @@
+"""Contexts that grow too large, rebuilt: LangChain's messages in, those that the model should see out."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.runnables import RunnableConfig
+
+from langchain_tidal.messages import COMPACTION, by_compaction, is_notice, spans, text_of, to_message
+from langchain_tidal.models import summariser_of
+from langchain_tidal.sizes import Gauge, MessagesCounter, size_of
+from langchain_tidal.turn import Place, Recent, Scope, TurnMemory
+from tidal_plugins import Exchange, InvalidInput, Message, TidalMemory
+from tidal_plugins.errors import ContextOverflow
+from tidal_plugins.model.compaction import Compaction, Kept, RestoredFile, Size, Written
+from tidal_plugins.model.fence import inert
+from tidal_plugins.protocols import Summariser
+
+SummaryAs = Literal["assistant", "human"]
+RestoreAs = Literal["tool", "human"]
+
+OVERFLOWN = 0.7
+"""Share of what a provider refused that is sent instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a model should see. ``compaction`` is the account of it, ``ratio`` how many tokens one of its tokens is.
+
+    ``new`` says that no earlier call had the same context, ``changed`` that it is not the given messages.
+    """
+
+    messages: list[BaseMessage]
+    compaction: Compaction
+    ratio: float
+    new: bool
+    changed: bool
+
+    def event(self) -> dict[str, Any]:
+        """What a run's custom stream is told of a rebuilt context."""
+        made = self.compaction
+        told = {
+            "id": made.id,
+            "stage": made.stage,
+            "tokens_before": round(made.before.tokens * self.ratio),
+            "tokens_after": round(made.after.tokens * self.ratio),
+            "bytes_before": made.before.bytes,
+            "bytes_after": made.after.bytes,
+            "dropped": len(made.ledger),
+            "citations": list(made.citations),
+            "files": [file.path for file in made.files],
+            "summariser": made.summariser,
+            "fallback": made.fallback,
+        }
+        return {"tidal_compaction": told}
+
+
+class ContextMemory:
+    """Decides before each model call what the model should see of a history.
+
+    ``max_tokens`` and ``max_bytes`` limit everything that is sent (default: ``Settings.compaction``). ``summariser``
+    may be a chat model. ``scope`` defaults to the memory's own, the session is the run's thread.
+    """
+
+    def __init__(
+        self,
+        memory: TidalMemory,
+        *,
+        max_tokens: int | None = None,
+        max_bytes: int | None = None,
+        summariser: Summariser | BaseChatModel | None = None,
+        token_counter: MessagesCounter | None = None,
+        summary_as: SummaryAs = "assistant",
+        restore_as: RestoreAs = "tool",
+        scope: Scope | None = None,
+    ) -> None:
+        if summary_as not in ("assistant", "human") or restore_as not in ("tool", "human"):
+            raise InvalidInput("summary_as is 'assistant' or 'human', restore_as is 'tool' or 'human'")
+        self._turns = TurnMemory(memory, scope)
+        self._max_tokens = max_tokens
+        self._max_bytes = max_bytes
+        self._summariser = summariser_of(summariser)
+        self._style = _Style(summary_as, restore_as)
+        self._gauge = Gauge(token_counter)
+        self._seen = Recent[str | None]()
+        self._refused = Recent[Size]()
+
+    def place(self, config: RunnableConfig | None = None) -> Place:
+        """Where the run with this config remembers; without one, the run that this is called in."""
+        return self._turns.place(config)
+
+    def view(
+        self, place: Place, messages: Sequence[BaseMessage], reserved: Size, *, max_tokens: int | None = None
+    ) -> View:
+        """Return what the model should see of ``messages``. ``reserved`` is what is sent beside them.
+
+        ``max_tokens`` is the model's own limit, for where none was given. Raises what ``Compactor.compact`` raises.
+        """
+        talk = _talk(place)
+        limit = self._limit(place, max_tokens).at_most(self._refused.get(talk) or Size(sys.maxsize, sys.maxsize))
+        view = self._made(place, messages, reserved, limit, self._gauge.ratio(talk, messages))
+        exact = self._gauge.counted(talk, view.messages)
+        if exact is not None and exact > view.ratio:
+            view = self._made(place, messages, reserved, limit, exact)
+        return view
+
+    def shortened(self, place: Place, messages: Sequence[BaseMessage], reserved: Size, refused: Size) -> View | None:
+        """Return what to send instead of ``refused``; ``None`` where no more may be left out."""
+        limit = refused * OVERFLOWN
+        self._refused.put(_talk(place), limit)  # it would refuse as much again
+        try:
+            return self._made(place, messages, reserved, limit, 1.0, force="hard")
+        except ContextOverflow:
+            return None
+
+    def _limit(self, place: Place, max_tokens: int | None) -> Size:
+        settings = place.memory.settings.compaction
+        tokens = (max_tokens or settings.max_tokens) if self._max_tokens is None else self._max_tokens
+        return Size(tokens, settings.max_bytes if self._max_bytes is None else self._max_bytes)
+
+    def _made(
+        self,
+        place: Place,
+        messages: Sequence[BaseMessage],
+        reserved: Size,
+        limit: Size,
+        ratio: float,
+        force: Literal["hard"] | None = None,
+    ) -> View:
+        """``ratio`` shrinks the limit, so that all sizes are in estimated tokens."""
+        history = _History.of(messages, place.session)
+        compactor = place.memory.compactor(
+            max_tokens=math.ceil(limit.tokens / ratio), max_bytes=limit.bytes, summariser=self._summariser
+        )
+        compaction = compactor.compact(
+            history.exchanges,
+            session=place.session,
+            sizes=[size_of(message) for message in history.messages],
+            reserved=reserved,
+            force=force,
+            carried=history.carried,
+        )
+        shown = self._style.shown(compaction, history.messages) if compaction.rebuilt else list(messages)
+        talk, changed = _talk(place), compaction.rebuilt and compaction.id != history.carried
+        new = changed and compaction.id != self._seen.get(talk)
+        self._seen.put(talk, compaction.id)
+        self._gauge.sent(talk, shown, sum((size_of(message) for message in shown), reserved).tokens)
+        return View(shown, compaction, ratio, new, changed)
+
+
+@dataclass(frozen=True, slots=True)
+class _History:
+    """Messages as the core takes them: each of ``messages`` is one message of the exchanges, in order.
+
+    What an earlier compaction wrote is left out: ``carried`` is its id.
+    """
+
+    messages: list[BaseMessage]
+    exchanges: list[Exchange]
+    carried: str | None
+
+    @classmethod
+    def of(cls, given: Sequence[BaseMessage], session: str | None) -> _History:
+        exchanges = [_exchange(span, session) for span in _parts(given)]
+        carried = [message.additional_kwargs.get(COMPACTION) for message in given if by_compaction(message)]
+        return cls([m for m in given if not by_compaction(m)], exchanges, carried[-1] if carried else None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Style:
+    summary_as: SummaryAs
+    restore_as: RestoreAs
+
+    def shown(self, compaction: Compaction, history: Sequence[BaseMessage]) -> list[BaseMessage]:
+        """A rebuilt context as messages: originals as they are, what was written marked."""
+        messages: list[BaseMessage] = []
+        for piece in compaction.view:
+            if isinstance(piece, Kept):
+                messages.append(history[piece.position])
+            elif isinstance(piece, Written):
+                messages.append(self._written(piece, str(compaction.id)))
+            else:
+                messages += self._file(piece, str(compaction.id))
+        return messages
+
+    def _written(self, piece: Written, id_: str) -> BaseMessage:
+        human = piece.part == "question" or self.summary_as == "human"
+        kind = HumanMessage if human else AIMessage
+        return kind(piece.text, id=f"tidal-{id_}-{piece.part}", additional_kwargs=_mark(id_))
+
+    def _file(self, file: RestoredFile, id_: str) -> Iterator[BaseMessage]:
+        name, mark = f"tidal-{id_}-{file.id}", _mark(id_)
+        if self.restore_as == "human":
+            yield HumanMessage(_fenced(file), id=name, additional_kwargs=mark)
+            return
+        call = {"name": file.tool, "args": dict(file.arguments), "id": file.id}
+        yield AIMessage("", tool_calls=[call], id=f"{name}-call", additional_kwargs=mark)
+        yield ToolMessage(
+            file.content, tool_call_id=file.id, name=file.tool, id=f"{name}-result", additional_kwargs=mark
+        )
+
+
+def _parts(messages: Sequence[BaseMessage]) -> Iterator[list[BaseMessage]]:
+    """The spans of a history without what compaction wrote; what an assistant says before the first question is apart
+    from the system messages there."""
+    head, *rest = ([message for message in span if not by_compaction(message)] for span in spans(messages))
+    opening = next((index for index, message in enumerate(head) if _said(message).role != "system"), len(head))
+    yield from (part for part in (head[:opening], head[opening:], *rest) if part)
+
+
+def _exchange(span: Sequence[BaseMessage], session: str | None) -> Exchange:
+    messages = tuple(map(_said, span))
+    key = next((message.id for message in messages if message.id and message.role != "system"), None)
+    return Exchange(messages, session, key)
+
+
+def _said(message: BaseMessage) -> Message:
+    """A message as the core knows it; what is no part of the conversation stays where a system prompt stays."""
+    said = None if is_notice(message) else to_message(message)
+    return said or Message("system", text_of(message), message.id)
+
+
+def _mark(id_: str) -> dict[str, Any]:
+    return {"lc_source": COMPACTION, COMPACTION: id_}
+
+
+def _fenced(file: RestoredFile) -> str:
+    """A file between fences that are longer than any in it."""
+    fence = "```"
+    while fence in file.content:
+        fence += "`"
+    read = f"first read {file.seen:%Y-%m-%d %H:%M} UTC, {file.reads} time{'s' * (file.reads > 1)}"
+    return f"The file {inert(file.path)}, as it was when it was read ({read}):\n{fence}\n{file.content}\n{fence}"
+
+
+def _talk(place: Place) -> tuple[Any, ...]:
+    return place.memory.scope, place.session

@@ -1,0 +1,94 @@
+"""Chat models: as summarisers, and what they say when they are given too much."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from langchain_core.exceptions import ContextOverflowError, OutputParserException
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage
+from langchain_core.runnables import Runnable, RunnableConfig
+
+from langchain_tidal.messages import COMPACTION
+from tidal_plugins import TidalError
+from tidal_plugins.compaction import provider
+from tidal_plugins.compaction.prompt import Answer, parse, prompt, statements
+from tidal_plugins.model.summary import Source, Statement
+from tidal_plugins.protocols import Purpose, Summariser
+
+QUIET: RunnableConfig = {"tags": ["nostream"], "metadata": {"lc_source": COMPACTION}}
+"""Keeps the tokens of a summary out of the stream of the run that it is made in."""
+
+
+class ChatModelSummariser:
+    """Condenses with a chat model: by structured output where the model has it, by plain text otherwise.
+
+    An answer that was cut off, is empty or cannot be read raises, and compaction falls back to extracts.
+    """
+
+    def __init__(self, model: BaseChatModel) -> None:
+        self._model = model
+        self._structured = _structured(model)
+
+    def summarise(
+        self, sources: Sequence[Source], *, purpose: Purpose, previous: Sequence[Statement] = (), max_tokens: int
+    ) -> Sequence[Statement]:
+        asked = prompt(sources, purpose=purpose, previous=previous, max_tokens=max_tokens)
+        if self._structured:
+            try:
+                return _structure(self._structured.invoke(asked, QUIET))
+            except Exception as error:
+                if not _knows_no_tools(error):
+                    raise
+                self._structured = None
+        return _text(self._model.invoke(asked, QUIET))
+
+
+def summariser_of(given: Summariser | BaseChatModel | None) -> Summariser | None:
+    """What compaction condenses with: a chat model is wrapped, a summariser taken as it is."""
+    return ChatModelSummariser(given) if isinstance(given, BaseChatModel) else given
+
+
+def overflowed(error: BaseException) -> bool:
+    """Whether a provider refused a request because it takes more context than the model has."""
+    if isinstance(error, TidalError):
+        return False
+    return isinstance(error, ContextOverflowError) or provider.overflowed(error)
+
+
+def _structured(model: BaseChatModel) -> Runnable[Any, Any] | None:
+    """The model with structured output, or ``None`` where its class or its profile says that it has none."""
+    profile = model.profile or {}
+    if profile.get("tool_calling") is False and not profile.get("structured_output"):
+        return None
+    try:
+        return cast("Runnable[Any, Any]", model.with_structured_output(Answer, include_raw=True))
+    except NotImplementedError:
+        return None
+
+
+def _structure(output: dict[str, Any]) -> Sequence[Statement]:
+    """What a structured output states; an answer that a model wrote as text instead counts too."""
+    parsed, raw = output["parsed"], output["raw"]
+    if not isinstance(parsed, Answer):
+        return _text(raw)
+    _finished(raw)
+    return statements(parsed)
+
+
+def _text(message: BaseMessage) -> Sequence[Statement]:
+    _finished(message)
+    return parse(message.text)
+
+
+def _finished(message: BaseMessage) -> None:
+    """Raise where the answer was cut off: what it ends with may be half a sentence, or half an id."""
+    if provider.cut_off(message.response_metadata):
+        raise OutputParserException("the model's answer was cut off; give it room for more tokens")
+
+
+def _knows_no_tools(error: Exception) -> bool:
+    """Whether a server refused because this model cannot call tools, which its class does not know (Ollama, vLLM)."""
+    said = str(error).lower()
+    return "tool" in said and ("does not support" in said or "not supported" in said or "requires --enable" in said)

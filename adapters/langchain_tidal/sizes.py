@@ -1,0 +1,168 @@
+"""Sizes of messages, system prompts and tools: in tokens, and in bytes as they are sent."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage, SystemMessage, ToolMessage
+from langchain_core.tools import BaseTool
+from langchain_core.utils.function_calling import convert_to_openai_tool
+
+from langchain_tidal.turn import Recent
+from tidal_plugins.compaction.sizes import MESSAGE_TOKENS, ApproximateCounter
+from tidal_plugins.model.compaction import Size
+from tidal_plugins.protocols import TokenCounter
+
+MessagesCounter = Callable[[Sequence[BaseMessage]], int]
+"""Counts the tokens of a list of messages, like ``count_tokens_approximately`` or a model's own
+``get_num_tokens_from_messages``."""
+
+IMAGE_TOKENS = 1_600
+"""What providers charge for a large image, at most; they shrink what is larger."""
+
+PAGE_BYTES = 100_000
+"""Of a file that is no image: about what a page of a PDF, or the tokens of an image in sound, take as base64."""
+
+ENOUGH = 1_000
+"""Tokens from which on what a provider reports says something about the estimate."""
+
+_MEDIA = {
+    "audio",
+    "document",
+    "file",
+    "image",
+    "image_url",
+    "input_audio",
+    "input_file",
+    "input_image",
+    "media",
+    "video",
+}
+_CALLS = {"function_call", "tool_call", "tool_call_chunk", "tool_use", "toolUse"}
+
+
+def size_of(message: BaseMessage, counter: TokenCounter | None = None) -> Size:
+    """Estimate the size of a message: its content, whatever that is, and its tool calls.
+
+    Of an image or a file the bytes count in full, the tokens up to what providers charge. Content blocks that repeat
+    the message's tool calls count once.
+    """
+    counter = counter or ApproximateCounter()
+    calls = _calls(message)
+    content = [block for block in _blocks(message) if not (calls and _kind(block) in _CALLS)]
+    called = _json(calls) if calls else ""
+    sent: dict[str, Any] = {"role": message.type, "content": content}
+    if message.name:
+        sent["name"] = message.name
+    if isinstance(message, ToolMessage):
+        sent["tool_call_id"] = message.tool_call_id
+    tokens = sum(_tokens(block, counter) for block in content) + (counter.count(called) if called else 0)
+    return Size(MESSAGE_TOKENS + tokens, _bytes(_json(sent)) + _bytes(called))
+
+
+def reserved(
+    system_message: SystemMessage | str | None = None,
+    tools: Sequence[Any] = (),
+    counter: TokenCounter | None = None,
+) -> Size:
+    """Estimate what is sent beside the messages: a system prompt, and the schemas of tools (or dicts, as they are)."""
+    counter = counter or ApproximateCounter()
+    prompt = SystemMessage(system_message) if isinstance(system_message, str) else system_message
+    schemas = [_json(tool if isinstance(tool, dict) else _schema(tool)) for tool in tools]
+    sizes = [Size(counter.count(schema), _bytes(schema)) for schema in schemas]
+    return sum(sizes, size_of(prompt, counter) if prompt else Size())
+
+
+class Gauge:
+    """How far estimates are off, conversation by conversation: tokens as the model counts them, per estimated one.
+
+    ``token_counter`` says it of any messages; without one, the usage that the provider reports with an answer says it
+    of what was sent before that answer.
+    """
+
+    def __init__(self, token_counter: MessagesCounter | None = None) -> None:
+        self._counter = token_counter
+        self._sent = Recent[tuple[str, int]]()
+        self._ratios = Recent[float]()
+
+    def ratio(self, talk: Hashable, messages: Sequence[BaseMessage]) -> float:
+        """What to go by for these messages: the ratio known last, or a count where there is none yet."""
+        self._learn(talk, messages)
+        known = self._ratios.get(talk)
+        return known or self.counted(talk, messages) or 1.0
+
+    def counted(self, talk: Hashable, messages: Sequence[BaseMessage]) -> float | None:
+        """The ratio that the counter gives for these messages; ``None`` without one."""
+        if self._counter is None or not messages:
+            return None
+        ratio = max(0.001, self._counter(messages) / sum(size_of(message).tokens for message in messages))
+        self._ratios.put(talk, ratio)
+        return ratio
+
+    def sent(self, talk: Hashable, messages: Sequence[BaseMessage], estimate: int) -> None:
+        """Remember what a model call is given, to compare with what its answer reports."""
+        if messages and messages[-1].id and estimate >= ENOUGH and self._counter is None:
+            self._sent.put(talk, (messages[-1].id, estimate))
+
+    def _learn(self, talk: Hashable, messages: Sequence[BaseMessage]) -> None:
+        last, estimate = self._sent.get(talk) or (None, 0)
+        if last and (used := _reported(messages, last)):
+            self._ratios.put(talk, min(3.0, max(0.5, used / estimate)))
+
+
+def _reported(messages: Sequence[BaseMessage], last: str) -> int | None:
+    """The input tokens reported by the answer to what ended with the message ``last``."""
+    for index in range(len(messages) - 2, -1, -1):
+        if messages[index].id == last:
+            answer = messages[index + 1]
+            usage = answer.usage_metadata if isinstance(answer, AIMessage) else None
+            return usage["input_tokens"] if usage else None
+    return None
+
+
+def _blocks(message: BaseMessage) -> list[Any]:
+    return [message.content] if isinstance(message.content, str) else list(message.content)
+
+
+def _calls(message: BaseMessage) -> list[Any]:
+    return [*message.tool_calls, *message.invalid_tool_calls] if isinstance(message, AIMessage) else []
+
+
+def _tokens(block: Any, counter: TokenCounter) -> int:
+    if isinstance(block, str):
+        return counter.count(block)
+    kind = _kind(block)
+    if kind == "text":
+        return counter.count(str(block.get("text", "")))
+    written = _json(block)
+    if kind not in _MEDIA:
+        return counter.count(written)
+    if len(written) < 1_000:  # a link or an id: what it leads to is sent all the same
+        return IMAGE_TOKENS
+    pages = 1 if "image" in kind else math.ceil(len(written) / PAGE_BYTES)
+    return min(counter.count(written), pages * IMAGE_TOKENS)
+
+
+def _kind(block: Any) -> str:
+    """What a content block is: its type, or, the way Bedrock writes it, its only key."""
+    return str(block.get("type") or next(iter(block), "")) if isinstance(block, dict) else "text"
+
+
+def _schema(tool: BaseTool | Any) -> dict[str, Any]:
+    return convert_to_openai_tool(tool)
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode(errors="surrogatepass"))
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=_plain)
+
+
+def _plain(value: Any) -> str:
+    return base64.b64encode(value).decode() if isinstance(value, bytes) else str(value)

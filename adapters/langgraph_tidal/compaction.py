@@ -1,0 +1,142 @@
+"""The node that rebuilds a context before the model gets it, and a model that recovers from one that is too large."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.messages import BaseMessage, RemoveMessage, convert_to_messages
+from langchain_core.prompt_values import PromptValue
+from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables.config import ensure_config
+from langgraph.graph.message import REMOVE_ALL_MESSAGES
+
+from langchain_tidal.context import ContextMemory, RestoreAs, SummaryAs
+from langchain_tidal.models import overflowed
+from langchain_tidal.sizes import MessagesCounter, size_of
+from langchain_tidal.turn import Place, Scope
+from langgraph_tidal.nodes import MemoryNode, emit
+from langgraph_tidal.state import PREPARED, messages_of
+from tidal_plugins import InvalidInput, TidalMemory
+from tidal_plugins.model.compaction import Size
+from tidal_plugins.protocols import Summariser
+
+
+class CompactionNode(MemoryNode):
+    """Gives the model a rebuilt context once the history grows too large [SIYA §2.2].
+
+    Returns ``llm_input_messages``: the messages as they are, or a summary of the completed turns that cites their
+    episodes, the last completed turn, files that were read, and the ongoing turn verbatim. ``messages`` stay whole, in
+    every checkpoint. ``output_messages_key="messages"`` rewrites them instead, for good, when a context was rebuilt.
+    The node stands before ``RecallNode``, in a tool loop too; :func:`model_input` shows what came of both.
+
+    ``max_tokens`` and ``max_bytes`` limit all that is sent (default: ``Settings.compaction``); ``reserved`` is what the
+    model's node adds to the messages: ``langchain_tidal.reserved(system_prompt, tools)``. ``summariser`` condenses (a
+    chat model or any ``Summariser``; default: extracts, without a model). ``token_counter`` counts a list of messages;
+    by default sizes are estimated, and corrected by the usage that the model reports. ``summary_as="human"`` and
+    ``restore_as="human"`` are for providers that refuse assistant messages or tool calls that they did not write.
+
+    The run's custom stream gets ``{"tidal_compaction": {"id", "stage", "tokens_before", "tokens_after",
+    "bytes_before", "bytes_after", "dropped", "citations", "files", "summariser", "fallback"}}`` whenever a context was
+    rebuilt. Raises ``ContextOverflow`` where what may not be shortened exceeds the limit.
+    """
+
+    def __init__(
+        self,
+        memory: TidalMemory,
+        *,
+        max_tokens: int | None = None,
+        max_bytes: int | None = None,
+        input_messages_key: str = "messages",
+        output_messages_key: str = PREPARED,
+        summariser: Summariser | BaseChatModel | None = None,
+        token_counter: MessagesCounter | None = None,
+        summary_as: SummaryAs = "assistant",
+        restore_as: RestoreAs = "tool",
+        reserved: Size | None = None,
+        scope: Scope | None = None,
+    ) -> None:
+        super().__init__(memory, scope=scope, input_messages_key=input_messages_key)
+        if output_messages_key not in (PREPARED, input_messages_key):
+            raise InvalidInput(f"output_messages_key is {PREPARED!r}, or {input_messages_key!r} to rewrite the history")
+        self.rewrites = output_messages_key == input_messages_key
+        self._reserved = reserved or Size()
+        self._context = ContextMemory(
+            memory,
+            max_tokens=max_tokens,
+            max_bytes=max_bytes,
+            summariser=summariser,
+            token_counter=token_counter,
+            summary_as=summary_as,
+            restore_as=restore_as,
+            scope=scope,
+        )
+
+    def guard(self, model: Runnable[Any, Any]) -> GuardedModel:
+        """Return the model as one that is called once more, with less, when its provider refuses a context."""
+        return GuardedModel(model, self._context, self._reserved)
+
+    def _run(self, place: Place, state: Any) -> dict[str, Any]:
+        messages = messages_of(state, self._key)
+        view = self._context.view(place, messages, self._reserved)
+        if view.new:
+            emit(view.event())
+        if not self.rewrites:
+            return {PREPARED: _unstreamed(view.messages)}
+        if not view.changed:
+            return {}
+        return {self._key: _unstreamed([RemoveMessage(REMOVE_ALL_MESSAGES), *view.messages])}
+
+
+class GuardedModel(Runnable[LanguageModelInput, Any]):
+    """A model whose provider may refuse a context as too large: it gets a smaller one then, once."""
+
+    def __init__(self, model: Runnable[Any, Any], context: ContextMemory, beside: Size) -> None:
+        self._model = model
+        self._context = context
+        self._beside = beside
+
+    def invoke(self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        try:
+            return self._model.invoke(input, config, **kwargs)
+        except Exception as error:
+            smaller = self._smaller(input, config) if overflowed(error) else None
+            if smaller is None:
+                raise
+        return self._model.invoke(smaller, config, **kwargs)
+
+    async def ainvoke(self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        try:
+            return await self._model.ainvoke(input, config, **kwargs)
+        except Exception as error:
+            smaller = await asyncio.to_thread(self._smaller, input, config) if overflowed(error) else None
+            if smaller is None:
+                raise
+        return await self._model.ainvoke(smaller, config, **kwargs)
+
+    def _smaller(self, input: LanguageModelInput, config: RunnableConfig | None) -> list[BaseMessage] | None:
+        messages, place = _messages(input), self._context.place(config)
+        refused = sum(map(size_of, messages), self._beside)
+        view = self._context.shortened(place, messages, self._beside, refused)
+        if view and view.new:
+            emit(view.event())
+        return view.messages if view else None
+
+
+def _unstreamed(messages: list[BaseMessage]) -> list[BaseMessage]:
+    """Keep messages out of the run's stream of messages: nobody said just now what compaction wrote.
+
+    LangGraph streams every message that a node returns, but for those whose ids its handler has seen.
+    """
+    for handler in getattr(ensure_config().get("callbacks"), "handlers", ()):
+        if isinstance(seen := getattr(handler, "seen", None), set):
+            seen.update(message.id for message in messages if message.id)
+    return messages
+
+
+def _messages(input: LanguageModelInput) -> Sequence[BaseMessage]:
+    if isinstance(input, PromptValue):
+        return input.to_messages()
+    return convert_to_messages([input] if isinstance(input, str) else input)

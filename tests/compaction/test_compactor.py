@@ -1,0 +1,783 @@
+"""When a context is rebuilt, what it is rebuilt of, and what happens when something goes wrong meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.compaction.histories import chat, chat_turn, flat, loop, mark, question, said, step
+from tests.compaction.oracle import WHISPER, checked, texts
+from tidal_plugins import Exchange, Message, NotFound, Settings, TidalMemory
+from tidal_plugins.compaction.sizes import ApproximateCounter, measure
+from tidal_plugins.errors import ContextOverflow, Forgotten, InvalidInput
+from tidal_plugins.model.compaction import Compaction, Kept, RestoredFile, Size, Written
+from tidal_plugins.model.summary import Source, Statement
+
+AMPLE = 10**9
+NOW = Message("user", "What is left to do?", "now")
+PATIENCE = 30.0
+"""Seconds after which a test takes something for hung."""
+
+
+def payload(history: Sequence[Message]) -> Size:
+    return sum((measure(message, ApproximateCounter()) for message in history), WHISPER)
+
+
+def limit(history: Sequence[Message], share: float) -> int:
+    """Tokens of which a history with the whisper takes this share."""
+    return int(payload(history).tokens / share)
+
+
+class Scripted:
+    """A summariser that plays its replies in order, the last one again and again.
+
+    A reply is a list of statements, an exception to raise, or a function of the sources and the previous statements.
+    """
+
+    def __init__(self, *replies: Any) -> None:
+        self.replies = replies or (tell,)
+        self.calls: list[tuple[str, list[str]]] = []
+        self.seen: list[str] = []
+
+    def summarise(
+        self, sources: Sequence[Source], *, purpose: str, previous: Sequence[Statement] = (), max_tokens: int
+    ) -> Sequence[Statement]:
+        reply = self.replies[min(len(self.calls), len(self.replies) - 1)]
+        self.calls.append((purpose, [source.id for source in sources]))
+        self.seen += [message.text for source in sources for message in source.messages]
+        if isinstance(reply, BaseException):
+            raise reply
+        return reply(sources, previous) if callable(reply) else reply
+
+    @property
+    def summarised(self) -> list[str]:
+        return [id_ for purpose, ids in self.calls if purpose == "summary" for id_ in ids]
+
+
+def tell(sources: Sequence[Source], previous: Sequence[Statement]) -> list[Statement]:
+    return [*previous, *(Statement(f"Told of {source.id}.", (source.id,)) for source in sources)]
+
+
+# when
+
+
+@pytest.mark.parametrize(
+    ("share", "stage"), [(0.60, "none"), (0.68, "none"), (0.73, "prepare"), (0.83, "prepare"), (0.88, "compact"),
+                         (0.93, "compact"), (0.97, "hard"), (1.5, "hard"), (6.0, "hard")]
+)  # fmt: skip
+def test_the_share_of_the_tokens_decides_the_stage(check: Any, share: float, stage: str) -> None:
+    history = [*chat(0, 40), NOW]
+    compaction = check(history, max_tokens=limit(history, share))
+    assert compaction.stage == stage
+    assert compaction.rebuilt == (stage in ("compact", "hard"))
+
+
+@pytest.mark.parametrize(("share", "stage"), [(0.60, "none"), (0.75, "prepare"), (0.90, "compact"), (0.97, "hard")])
+def test_the_share_of_the_bytes_decides_as_well(check: Any, share: float, stage: str) -> None:
+    history = [replace(message, text="漢字" + message.text) for message in chat(0, 40)] + [NOW]
+    compaction = check(history, max_tokens=AMPLE, max_bytes=int(payload(history).bytes / share))
+    assert compaction.stage == stage
+    assert compaction.rebuilt == (stage in ("compact", "hard"))
+
+
+@pytest.mark.parametrize("of", ["tokens", "bytes"])
+def test_what_is_reserved_for_prompt_and_tools_counts(check: Any, of: str) -> None:
+    history = [*chat(0, 20), NOW]
+    most = payload(history) * 2.5
+    reserved = Size(int(most.tokens * 0.5), 0) if of == "tokens" else Size(0, int(most.bytes * 0.5))
+    limits = {"max_tokens": most.tokens, "max_bytes": most.bytes}
+    assert check(history, session="without", **limits).stage == "none"
+    with_it = check(history, session="with", reserved=reserved, **limits)
+    assert with_it.stage == "compact"
+    assert with_it.before == payload(history) + reserved
+
+
+def test_the_whisper_counts(check: Any) -> None:
+    history = [*chat(0, 3), NOW]
+    bare = payload(history) - WHISPER
+    assert check(history, max_tokens=int(bare.tokens / 0.75)).stage in ("compact", "hard")
+
+
+def test_images_count_by_the_bytes_that_the_caller_knows(check: Any) -> None:
+    photo = [Message("user", "[image]", "photo"), Message("assistant", "A cat.", "cat")]
+    history = [*chat(0, 8), *photo, *chat(8, 10), NOW]
+    sizes = [measure(message, ApproximateCounter()) for message in history]
+    sizes[16] = Size(90, 1_000_000)
+    compaction = check(history, sizes=sizes, max_tokens=AMPLE, max_bytes=900_000)
+    assert compaction.rebuilt
+    assert 16 in [loss.position for loss in compaction.ledger]
+
+
+def test_shares_are_settings(open_memory: Any) -> None:
+    settings = Settings(compaction={"prepare": 0.1, "compact": 0.2, "hard": 0.3, "target": 0.15})
+    memory = open_memory(settings=settings)
+    history = [*chat(0, 20), NOW]
+    compactor = memory.compactor(max_tokens=limit(history, 0.25))
+    assert compactor.compact(history, session="s").stage == "compact"
+
+
+def test_limits_come_from_the_settings_where_none_is_given(open_memory: Any) -> None:
+    memory = open_memory(settings=Settings(compaction={"max_tokens": 1_500}))
+    compaction = memory.compactor().compact([*chat(0, 40), NOW], session="s")
+    assert compaction.rebuilt
+    assert compaction.limit == Size(1_500, Settings().compaction.max_bytes)
+
+
+@pytest.mark.parametrize("force", ["compact", "hard"])
+def test_a_providers_complaint_rebuilds_whatever_the_size(check: Any, force: str) -> None:
+    history = [*chat(0, 6), NOW]
+    compaction = check(history, max_tokens=AMPLE, force=force)
+    assert compaction.rebuilt
+    assert compaction.stage == force
+
+
+def test_another_counter_counts(memory: TidalMemory) -> None:
+    class Letters:
+        def count(self, text: str) -> int:
+            return len(text)
+
+    history = [*chat(0, 20), NOW]
+    tokens = sum(len(message.text) for message in history)
+    compactor = memory.compactor(max_tokens=tokens, counter=Letters())
+    compaction = compactor.compact(history, session="s")
+    assert compaction.rebuilt
+    assert compaction.before.tokens >= tokens
+    assert sum(len(message.text) for message in compaction.messages) <= compaction.after.tokens <= tokens
+
+
+@pytest.mark.parametrize("options", [{"max_tokens": 0}, {"max_tokens": -5}, {"max_bytes": 0}])
+def test_limits_that_nothing_fits_are_refused(memory: TidalMemory, options: Any) -> None:
+    with pytest.raises(InvalidInput, match="max_"):
+        memory.compactor(**options).compact([NOW], session="s")
+
+
+@pytest.mark.parametrize(
+    "history", [["hello"], [NOW, Exchange((NOW,))], [{"role": "user", "content": "x"}], "hello", None]
+)
+def test_what_is_no_history_is_refused(memory: TidalMemory, history: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"Message|Exchange|history"):
+        memory.compactor(max_tokens=1_000).compact(history, session="s")
+
+
+def test_sizes_must_be_one_per_message(memory: TidalMemory) -> None:
+    with pytest.raises(InvalidInput, match="size"):
+        memory.compactor(max_tokens=1_000).compact([NOW, NOW], session="s", sizes=[Size(1, 1)])
+
+
+def test_an_unknown_force_is_refused(memory: TidalMemory) -> None:
+    with pytest.raises(InvalidInput, match="force"):
+        memory.compactor(max_tokens=1_000).compact([NOW], session="s", force="soft")  # type: ignore[arg-type]
+
+
+# what
+
+
+def agent_run() -> list[Message]:
+    return [
+        Message("system", "You are an agent."),
+        *chat(0, 20),
+        Message("user", "Fix the\nfailing  test: 'naïve' 🙂", "fix"),
+        *step(1, ("Read", {"file_path": "src/app.py"}, "def app():\n    return 1\n" * 5)),
+        *step(2, ("Bash", {"command": "pytest"}, "Error: 1 failed"), text="I run the tests."),
+        Message("assistant", "Fixed: app returned 1 where 2 was required.", "fixed"),
+        NOW,
+        *loop(3, 5, width=2),
+    ]
+
+
+def test_the_five_parts_stand_in_order(check: Any) -> None:
+    history = agent_run()
+    compaction = check(history, max_tokens=limit(history, 0.9))
+    assert compaction.stage == "compact"
+    kinds = [piece.part if isinstance(piece, Written) else type(piece) for piece in compaction.view]
+    asked = [kinds.index("summary") + 1]
+    assert [kind for n, kind in enumerate(kinds) if n not in asked] == [
+        Kept, "summary", "synthesis", RestoredFile, *[Kept] * 7,
+    ]  # fmt: skip
+    assert compaction.messages[asked[0]].role == "user"
+    assert compaction.messages[asked[0]].text == "Fix the\nfailing  test: 'naïve' 🙂"
+    assert compaction.messages[-7:] == tuple(history[-7:])
+    assert compaction.messages[0] is history[0]
+
+
+def test_the_synthesis_says_what_ran_and_what_came_of_it(check: Any, memory: TidalMemory) -> None:
+    history = agent_run()
+    compaction = check(history, max_tokens=limit(history, 0.9))
+    assert "Fixed" in compaction.synthesis
+    assert "Bash" in compaction.synthesis
+    assert "1 failed" in compaction.synthesis
+    assert memory.episode_id("fix", session="s") in compaction.synthesis
+
+
+def test_the_hard_stage_restores_no_files_and_says_less(check: Any) -> None:
+    history = agent_run()
+    compacted = check(history, session="a", max_tokens=limit(history, 0.9))
+    hard = check(history, session="b", max_tokens=limit(history, 0.9), force="hard")
+    assert compacted.files
+    assert not hard.files
+    assert len(hard.summary) < len(compacted.summary)
+
+
+def test_a_rebuilt_context_is_well_below_the_trigger(check: Any) -> None:
+    history = [*chat(0, 60), NOW]
+    compaction = check(history, max_tokens=limit(history, 0.9))
+    assert compaction.after.share(compaction.limit) < 0.7
+
+
+def test_the_ledger_says_what_the_context_still_states(check: Any) -> None:
+    history = [*chat(0, 20), NOW]
+    compaction = check(history, max_tokens=limit(history, 0.9))
+    stated = [(loss, text) for loss in compaction.ledger for text in loss.stated]
+    assert stated
+    written = compaction.summary + compaction.synthesis
+    for loss, text in stated:
+        assert text in written
+        assert mark(loss.position // 2) in text or f"q{loss.position // 2}x" in text or "?" in text
+
+
+def test_exchanges_are_turns_under_their_own_ids(check: Any, memory: TidalMemory) -> None:
+    turns = [Exchange(tuple(chat_turn(number)), id=f"turn-{number}") for number in range(20)]
+    history = [Exchange((Message("system", "You are an agent."),)), *turns, Exchange((NOW,), id="turn-now")]
+    compaction = check(history, max_tokens=limit(flat(history), 0.9))
+    assert compaction.rebuilt
+    assert {episode.id for episode in memory.episodes(session="s")} == {
+        memory.episode_id(f"turn-{number}", session="s") for number in range(20)
+    }
+
+
+def test_turns_not_yet_recorded_are_recorded_as_the_adapters_would(check: Any, memory: TidalMemory) -> None:
+    history = [*chat(0, 20), NOW]
+    known = memory.record(messages=history[:2], session="s")
+    compaction = check(history, max_tokens=limit(history, 0.9))
+    expected = {memory.episode_id(f"m{number}-user", session="s") for number in range(20)}
+    assert known.id in expected
+    assert {episode.id for episode in memory.episodes(session="s")} == expected
+    assert set(compaction.ledger.episodes) == expected
+    for number in range(20):
+        memory.record(messages=chat_turn(number), session="s")
+    assert len(memory.episodes(session="s")) == 20
+    assert [episode.turn for episode in memory.episodes(session="s")] == list(range(1, 21))
+
+
+def test_only_a_fold_records_an_ongoing_turn(check: Any, memory: TidalMemory) -> None:
+    history = [*chat(0, 20), NOW, *loop(0, 2)]
+    check(history, max_tokens=limit(history, 0.9))
+    with pytest.raises(NotFound):
+        memory.episode(memory.episode_id("now", session="s"))
+
+
+@pytest.mark.parametrize("session", [None, "s"])
+def test_messages_without_ids_are_recorded_once(memory: TidalMemory, session: str | None) -> None:
+    history = [replace(message, id=None) for message in [*chat(0, 20), *chat(0, 2), NOW]]
+    for _ in range(3):
+        compaction = memory.compactor(max_tokens=limit(history, 0.9)).compact(history, session=session)
+        checked(memory, history, compaction)
+    assert len(memory.episodes()) == 22
+
+
+def test_turns_recorded_without_ids_are_found_again(memory: TidalMemory) -> None:
+    history = [replace(message, id=None) for message in [*chat(0, 20), NOW]]
+    for number in range(20):
+        memory.record(question(number), said(number, 60), session="s")
+    checked(memory, history, memory.compactor(max_tokens=limit(history, 0.9)).compact(history, session="s"))
+    assert len(memory.episodes()) == 20
+
+
+def test_an_edited_history_is_kept_as_it_stands(check: Any) -> None:
+    history = [*chat(0, 20), NOW]
+    most = limit(history, 0.9)
+    check(history, max_tokens=most)
+    history[5] = replace(history[5], text="We decided otherwise: no compass, and editedword instead.")
+    compaction = check(history, max_tokens=most)
+    assert mark(2) not in compaction.summary
+
+
+def test_arguments_that_were_edited_are_kept_as_they_stand(check: Any) -> None:
+    history = [Message("user", "Look.", "look"), *loop(0, 1), Message("assistant", "Seen.", "seen"), *chat(0, 20), NOW]
+    most = limit(history, 0.9)
+    check(history, max_tokens=most)
+    [call] = history[1].tool_calls
+    history[1] = replace(history[1], tool_calls=(replace(call, arguments={"at": "elsewhere"}),))
+    check(history, max_tokens=most)
+
+
+def test_a_history_whose_head_others_removed_keeps_its_summary(check: Any) -> None:
+    history = [*chat(0, 20), NOW]
+    first = check(history, max_tokens=limit(history, 0.9))
+    trimmed = history[20:]
+    again = check(trimmed, max_tokens=limit(history, 0.9))
+    assert again.id == first.id
+    assert again.summary == first.summary
+
+
+def test_a_rewritten_history_goes_on_from_what_it_carries(check: Any, memory: TidalMemory) -> None:
+    """The last question that it holds is followed by the next one: what came between is in the written messages."""
+    history = [Message("system", "You are an agent."), *chat(0, 20), NOW]
+    most = limit(history, 0.9)
+    first = check(history, max_tokens=most)
+    rewritten = [history[p.position] for p in first.view if isinstance(p, Kept)]
+    assert rewritten == [history[0], history[39], NOW]
+
+    def carried(ongoing: int) -> Compaction:
+        return check(by_question(rewritten), carried=first.id, max_tokens=most, ongoing=ongoing)
+
+    assert carried(2).messages == first.messages
+    rewritten += loop(0, 2)
+    assert carried(2).messages == (*first.messages, *rewritten[-4:])
+    rewritten += [Message("assistant", "Nothing is left.", "nothing"), *chat(30, 50), replace(NOW, id="now2")]
+    second = carried(len(rewritten) - 1)
+    assert second.rebuilt
+    assert second.id != first.id
+    assert set(first.citations) <= {*second.citations, *second.ledger.episodes, *covered_by_runs(second, memory)}
+    assert len(second.citations) > 1
+
+
+def test_a_rewritten_history_must_say_where_its_turns_begin(memory: TidalMemory) -> None:
+    with pytest.raises(InvalidInput, match="Exchanges"):
+        memory.compactor(max_tokens=1_000).compact([NOW, NOW], session="s", carried="x")
+
+
+def by_question(messages: Sequence[Message]) -> list[Exchange]:
+    starts = [0, *(n for n, message in enumerate(messages) if message.role == "user"), len(messages)]
+    return [Exchange(tuple(messages[start:end])) for start, end in itertools.pairwise(starts)]
+
+
+def covered_by_runs(compaction: Compaction, memory: TidalMemory) -> set[str]:
+    """The episodes of a session from the first cited one to the last: a run is cited by its ends."""
+    ids = [episode.id for episode in memory.episodes(session="s")]
+    cited = [ids.index(id_) for id_ in compaction.citations if id_ in ids]
+    return set(ids[min(cited) : max(cited) + 1])
+
+
+def test_the_view_of_a_history_led_back_is_its_own(check: Any) -> None:
+    history = [*chat(0, 40), NOW]
+    most = limit(history, 0.9)
+    check(history, max_tokens=most)
+    back = [*chat(0, 10), *chat(100, 103, name="other"), NOW]
+    compaction = check(back, max_tokens=most)
+    for number in range(10, 40):
+        assert mark(number) not in texts(compaction)
+    assert mark(5) in texts(compaction)
+    assert check(history, max_tokens=most).rebuilt
+
+
+def test_scopes_with_the_same_session_see_nothing_of_each_other(memory: TidalMemory) -> None:
+    views = {}
+    for name, first in (("ann", 0), ("bob", 100)):
+        history = [*(replace(m, id=f"m{n}") for n, m in enumerate(chat(first, first + 20))), NOW]
+        own = memory.scoped("user", name)
+        views[name] = checked(own, history, own.compactor(max_tokens=limit(history, 0.9)).compact(history, session="s"))
+    assert mark(3) not in texts(views["bob"])
+    assert not set(views["ann"].citations) & set(views["bob"].citations)
+    with pytest.raises(NotFound):
+        memory.scoped("user", "bob").episode(views["ann"].citations[0])
+    assert not memory.episodes()
+
+
+def test_sessions_see_nothing_of_each_other(check: Any) -> None:
+    one, two = [*chat(0, 20), NOW], [*chat(100, 120), NOW]
+    check(one, session="one", max_tokens=limit(one, 0.9))
+    other = check(two, session="two", max_tokens=limit(two, 0.9))
+    assert mark(3) not in texts(other)
+
+
+# forgetting
+
+
+def everywhere(memory: TidalMemory) -> bytes:
+    """All bytes of the memory's files."""
+    path = Path(memory.path)
+    return b"".join(file.read_bytes() for file in path.parent.glob(path.name + "*"))
+
+
+def test_a_compaction_that_quoted_what_is_forgotten_goes_too(check: Any, memory: TidalMemory) -> None:
+    history = [*chat(0, 8), NOW]
+    most = limit(history, 0.9)
+    compaction = check(history, max_tokens=most)
+    quoted = next(n for n in range(7) if mark(n) in compaction.summary)
+    doomed = memory.episode_id(f"m{quoted}-user", session="s")
+    memory.forget(doomed)
+    assert mark(quoted).encode() not in everywhere(memory)
+    again = check(history, max_tokens=most, force="compact")
+    assert again.id != compaction.id
+    assert mark(quoted) not in texts(again)
+    with pytest.raises(Forgotten):
+        memory.episode(doomed)
+    assert mark(quoted).encode() not in everywhere(memory)
+
+
+def test_one_message_that_was_forgotten_is_quoted_no_more(check: Any, memory: TidalMemory) -> None:
+    history = [*chat(0, 8), NOW]
+    most = limit(history, 0.9)
+    compaction = check(history, max_tokens=most)
+    quoted = next(n for n in range(7) if mark(n) in compaction.summary)
+    episode = memory.episode(memory.episode_id(f"m{quoted}-user", session="s"))
+    memory.forget(episode.entries[1])
+    summariser = Scripted()
+    again = memory.compactor(max_tokens=most, summariser=summariser).compact(history, session="s", force="compact")
+    assert mark(quoted) not in texts(again)
+    assert not any(mark(quoted) in text for text in summariser.seen)
+    assert mark(quoted).encode() not in everywhere(memory)
+
+
+def test_what_is_forgotten_before_the_first_compaction_is_never_summarised(check: Any, memory: TidalMemory) -> None:
+    history = [*chat(0, 20), NOW]
+    memory.forget(memory.record(messages=history[6:8], session="s").id)
+    summariser = Scripted()
+    compaction = check(history, max_tokens=limit(history, 0.9), summariser=summariser)
+    assert mark(3) not in texts(compaction)
+    assert not any(mark(3) in text for text in summariser.seen)
+    assert mark(3).encode() not in everywhere(memory)
+
+
+def test_what_is_forgotten_while_it_is_summarised_is_not_kept(check: Any, memory: TidalMemory) -> None:
+    history = [*chat(0, 20), NOW]
+    memory.record(messages=history[6:8], session="s")
+
+    def forgetting(sources: Sequence[Source], previous: Sequence[Statement]) -> list[Statement]:
+        told = [Statement(m.text, (s.id,)) for s in sources for m in s.messages if mark(3) in m.text]
+        memory.forget(memory.episode_id("m3-user", session="s"))
+        return told or tell(sources, previous)
+
+    compaction = check(history, max_tokens=limit(history, 0.9), summariser=Scripted(forgetting))
+    assert mark(3) not in texts(compaction)
+    assert mark(3).encode() not in everywhere(memory)
+
+
+def test_a_forgotten_session_is_compacted_as_forgotten(check: Any, memory: TidalMemory) -> None:
+    history = [*chat(0, 20), NOW]
+    most = limit(history, 0.9)
+    check(history, max_tokens=most)
+    memory.forget(session="s")
+    compaction = check(history, max_tokens=most)
+    for number in range(19):
+        assert mark(number) not in texts(compaction)
+    assert not memory.episodes(session="s")
+
+
+# summarisers
+
+
+def test_a_models_summary_is_shown_with_its_citations(check: Any, memory: TidalMemory) -> None:
+    history = [*chat(0, 20), NOW]
+    compaction = check(history, max_tokens=limit(history, 0.9), summariser=Scripted())
+    assert compaction.summariser == "model"
+    assert compaction.fallback is None
+    for number in range(19):
+        id_ = memory.episode_id(f"m{number}-user", session="s")
+        assert f"Told of {id_}. [ep:{id_}]" in compaction.summary
+
+
+FAILURES: dict[str, Any] = {
+    "raises": RuntimeError("the model is away"),
+    "times out": TimeoutError(),
+    "empty": [],
+    "blank": [Statement(" \n", ("x",))],
+    "none": lambda sources, previous: None,
+    "no statements": lambda sources, previous: ["text", 3],
+    "refuses": lambda sources, previous: [Statement("I'm sorry, but I can't help with that.", ())],
+    "only unknown ids": [Statement("We decided on jazz.", ("0000000000000",))],
+    "an error as text": lambda sources, previous: [Statement("Error generating summary: 529 overloaded", ())],
+}
+
+
+@pytest.mark.parametrize("reply", FAILURES.values(), ids=FAILURES.keys())
+def test_a_failing_summariser_is_stood_in_for(check: Any, reply: Any) -> None:
+    history = [*chat(0, 20), NOW]
+    compaction = check(history, max_tokens=limit(history, 0.9), summariser=Scripted(reply))
+    assert compaction.rebuilt
+    assert compaction.summariser == "extractive"
+    assert compaction.fallback
+    assert any(mark(number) in compaction.summary for number in range(19))
+    for words in ("sorry", "529", "jazz"):
+        assert words not in compaction.summary + compaction.synthesis
+
+
+def test_an_interrupt_is_no_failure_of_the_summariser(memory: TidalMemory) -> None:
+    history = [*chat(0, 20), NOW]
+    compactor = memory.compactor(max_tokens=limit(history, 0.9), summariser=Scripted(KeyboardInterrupt()))
+    with pytest.raises(KeyboardInterrupt):
+        compactor.compact(history, session="s")
+    assert memory.compactor(max_tokens=limit(history, 0.9)).compact(history, session="s").rebuilt
+
+
+def test_unknown_citations_are_removed_and_counted(check: Any) -> None:
+    def invented(sources: Sequence[Source], previous: Sequence[Statement]) -> list[Statement]:
+        known = sources[0].id
+        return [
+            Statement("We decided on jazz.", (known, "0000000000000")),
+            Statement("Later too [ep:1111111111111].", (known,)),
+            *tell(sources[1:], previous),
+        ]
+
+    history = [*chat(0, 20), NOW]
+    compaction = check(history, max_tokens=limit(history, 0.9), summariser=Scripted(invented, tell))
+    assert compaction.summariser == "model"
+    assert "We decided on jazz." in compaction.summary
+    assert "[ep:0000000000000]" not in compaction.summary
+    assert "[ep:1111111111111]" not in compaction.summary
+    assert compaction.unknown_citations >= 1
+
+
+def test_a_summary_that_is_too_long_still_fits(check: Any) -> None:
+    def endless(sources: Sequence[Source], previous: Sequence[Statement]) -> list[Statement]:
+        return [Statement("We decided on jazz. " * 5_000, (sources[0].id,))]
+
+    history = [*chat(0, 20), NOW]
+    assert check(history, max_tokens=limit(history, 0.9), summariser=Scripted(endless)).rebuilt
+
+
+def test_a_summariser_is_told_what_it_may_take_and_what_it_said_before(check: Any) -> None:
+    told: list[Statement] = []
+    rooms: list[int] = []
+
+    class Noting(Scripted):
+        def summarise(self, sources: Any, *, purpose: Any, previous: Any = (), max_tokens: int) -> Any:
+            if purpose == "summary":
+                told.extend(previous)
+            rooms.append(max_tokens)
+            return super().summarise(sources, purpose=purpose, previous=previous, max_tokens=max_tokens)
+
+    summariser = Noting()
+    history = [*chat(0, 20), NOW]
+    most = limit(history, 0.9)
+    first = check(history, max_tokens=most, summariser=summariser)
+    assert not told
+    history += [Message("assistant", "Nothing.", "nothing"), *chat(20, 42), replace(NOW, id="now2")]
+    second = check(history, max_tokens=most, summariser=summariser)
+    assert second.id != first.id
+    assert {source for statement in told for source in statement.sources} <= set(first.citations)
+    assert told
+    assert all(0 < room < most for room in rooms)
+    assert len(summariser.summarised) == len(set(summariser.summarised)), "a turn was summarised twice"
+
+
+@pytest.mark.parametrize("where", ["thread", "process"])
+def test_no_lock_is_held_while_a_summariser_runs(check: Any, memory: TidalMemory, in_process: Any, where: str) -> None:
+    ids: list[str] = []
+
+    def writing(sources: Sequence[Source], previous: Sequence[Statement]) -> list[Statement]:
+        def write() -> None:
+            if where == "process":
+                ids.append(in_process("record", text="written meanwhile"))
+            else:
+                ids.append(memory.record("written meanwhile", "noted", session="other").id)
+
+        if not ids:
+            thread = threading.Thread(target=write)
+            thread.start()
+            thread.join(PATIENCE)
+            assert not thread.is_alive(), "the summariser runs under a lock"
+        return tell(sources, previous)
+
+    history = [*chat(0, 20), NOW]
+    compaction = check(history, max_tokens=limit(history, 0.9), summariser=Scripted(writing))
+    assert compaction.summariser == "model"
+    assert memory.episode(ids[0]).query == "written meanwhile"
+
+
+def test_a_summariser_may_compact_itself(check: Any, memory: TidalMemory) -> None:
+    def nested(sources: Sequence[Source], previous: Sequence[Statement]) -> list[Statement]:
+        inner = [*chat(50, 70, name="inner"), NOW]
+        assert memory.compactor(max_tokens=limit(inner, 0.9)).compact(inner, session="inner").rebuilt
+        return tell(sources, previous)
+
+    history = [*chat(0, 20), NOW]
+    assert check(history, max_tokens=limit(history, 0.9), summariser=Scripted(nested)).summariser == "model"
+
+
+# in the background
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, "it never happened"
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def gate() -> Iterator[threading.Event]:
+    """Opens at the end of the test, so that nothing waits behind it for good."""
+    event = threading.Event()
+    yield event
+    event.set()
+
+
+def test_what_was_prepared_in_the_background_is_used(check: Any, memory: TidalMemory) -> None:
+    summariser = Scripted()
+    history = [*chat(0, 20), NOW]
+    most = limit(history, 0.75)
+    assert check(history, max_tokens=most, summariser=summariser).stage == "prepare"
+    wait_for(lambda: bool(summariser.summarised))
+    time.sleep(0.2)
+    prepared = list(summariser.summarised)
+    assert len(prepared) > 10
+    history += [Message("assistant", said(99, 10), "done"), *chat(20, 24), replace(NOW, id="now2")]
+    compaction = check(history, max_tokens=most, summariser=summariser)
+    assert compaction.rebuilt
+    assert compaction.summariser == "model"
+    assert not set(summariser.summarised[len(prepared) :]) & set(prepared)
+    for id_ in prepared:
+        assert f"Told of {id_}." in compaction.summary
+
+
+def test_preparing_keeps_nobody_waiting(memory: TidalMemory, gate: threading.Event) -> None:
+    def slow(sources: Sequence[Source], previous: Sequence[Statement]) -> list[Statement]:
+        gate.wait(PATIENCE)
+        return tell(sources, previous)
+
+    history = [*chat(0, 20), NOW]
+    started = time.monotonic()
+    compactor = memory.compactor(max_tokens=limit(history, 0.75), summariser=Scripted(slow))
+    assert compactor.compact(history, session="s").stage == "prepare"
+    assert compactor.compact(history, session="s").stage == "prepare"
+    assert time.monotonic() - started < 5
+
+
+def test_a_preparation_that_fails_is_made_good(check: Any) -> None:
+    summariser = Scripted(RuntimeError("the model is away"))
+    history = [*chat(0, 20), NOW]
+    assert check(history, max_tokens=limit(history, 0.75), summariser=summariser).stage == "prepare"
+    wait_for(lambda: bool(summariser.calls))
+    time.sleep(0.1)
+    compaction = check(history, max_tokens=limit(history, 0.75), summariser=Scripted(), force="compact")
+    assert compaction.rebuilt
+
+
+def test_a_memory_may_be_closed_while_something_is_prepared(open_memory: Any, gate: threading.Event) -> None:
+    done = threading.Event()
+
+    def slow(sources: Sequence[Source], previous: Sequence[Statement]) -> list[Statement]:
+        gate.wait(PATIENCE)
+        done.set()
+        return tell(sources, previous)
+
+    memory = open_memory()
+    history = [*chat(0, 20), NOW]
+    summariser = Scripted(slow)
+    memory.compactor(max_tokens=limit(history, 0.75), summariser=summariser).compact(history, session="s")
+    wait_for(lambda: bool(summariser.calls))
+    closing = threading.Thread(target=memory.close)
+    closing.start()
+    time.sleep(0.1)
+    gate.set()
+    closing.join(PATIENCE)
+    assert not closing.is_alive()
+    assert done.wait(PATIENCE)
+    time.sleep(0.1)
+
+
+def test_what_is_forgotten_after_it_was_prepared_is_not_used(check: Any, memory: TidalMemory) -> None:
+    def quoting(sources: Sequence[Source], previous: Sequence[Statement]) -> list[Statement]:
+        return [*previous, *(Statement(m.text, (s.id,)) for s in sources for m in s.messages if m.role == "assistant")]
+
+    summariser = Scripted(quoting)
+    history = [*chat(0, 20, words=20), NOW]
+    most = limit(history, 0.75)
+    check(history, max_tokens=most, summariser=summariser)
+    wait_for(lambda: bool(summariser.summarised))
+    time.sleep(0.2)
+    memory.forget(memory.episode_id("m3-user", session="s"))
+    compaction = check(history, max_tokens=most, summariser=summariser, force="compact")
+    assert mark(3) not in texts(compaction)
+    assert mark(3).encode() not in everywhere(memory)
+
+
+# at once
+
+
+def test_threads_that_compact_the_same_session_agree(memory: TidalMemory) -> None:
+    history = [*chat(0, 40), NOW]
+    start = threading.Barrier(4)
+
+    def work(_: int) -> Compaction:
+        start.wait()
+        return memory.compactor(max_tokens=limit(history, 0.9)).compact(history, session="s")
+
+    with ThreadPoolExecutor(4) as pool:
+        compactions = list(pool.map(work, range(4)))
+    for compaction in compactions:
+        checked(memory, history, compaction)
+    assert len({compaction.id for compaction in compactions}) == 1
+    assert len(memory.episodes(session="s")) == 40
+
+
+def test_threads_in_different_sessions_do_not_wait_for_each_others_model(
+    memory: TidalMemory, gate: threading.Event
+) -> None:
+    def slow(sources: Sequence[Source], previous: Sequence[Statement]) -> list[Statement]:
+        assert gate.wait(PATIENCE)
+        return tell(sources, previous)
+
+    history = [*chat(0, 20), NOW]
+    waiting = Scripted(slow)
+    with ThreadPoolExecutor(1) as pool:
+        slow_one = memory.compactor(max_tokens=limit(history, 0.9), summariser=waiting)
+        future = pool.submit(slow_one.compact, history, session="slow")
+        wait_for(lambda: bool(waiting.calls))
+        quick = memory.compactor(max_tokens=limit(history, 0.9)).compact(history, session="quick")
+        assert quick.rebuilt
+        gate.set()
+        assert future.result(PATIENCE).summariser == "model"
+
+
+@pytest.mark.slow
+def test_processes_that_compact_the_same_session_agree(memory: TidalMemory, in_process: Any) -> None:
+    at = time.time() + 4
+    with ThreadPoolExecutor(2) as pool:
+        one, two = pool.map(lambda _: in_process("compact", turns=40, at=at), range(2))
+    assert (one["id"], one["view"]) == (two["id"], two["view"])
+    assert one["id"]
+    assert len(memory.episodes(session="s")) == 40
+
+
+@pytest.mark.slow
+def test_another_process_goes_on_with_the_same_context(check: Any, in_process: Any) -> None:
+    theirs = in_process("compact", turns=40)
+    history = [*chat(0, 40), Message("user", question(40), "m40-user")]
+    ours = check(history, max_tokens=1_500)
+    assert theirs == {"id": ours.id, "stage": theirs["stage"], "view": [repr(piece) for piece in ours.view]}
+    again = in_process("compact", turns=41)
+    assert again["view"][: len(ours.view)] == theirs["view"]
+
+
+@pytest.mark.slow
+def test_a_killed_compaction_leaves_a_whole_store(in_process: Any) -> None:
+    done = in_process("killed", times=25)
+    assert done["kills"] == 25
+    assert done["rebuilt"] > 10
+
+
+async def test_the_async_twin_leaves_the_loop_free(memory: TidalMemory) -> None:
+    def slow(sources: Sequence[Source], previous: Sequence[Statement]) -> list[Statement]:
+        time.sleep(0.5)
+        return tell(sources, previous)
+
+    history = [*chat(0, 20), NOW]
+    compactor = memory.compactor(max_tokens=limit(history, 0.9), summariser=Scripted(slow))
+    pending = asyncio.ensure_future(compactor.acompact(history, session="s"))
+    longest, before = 0.0, time.monotonic()
+    while not pending.done():
+        await asyncio.sleep(0.005)
+        longest, before = max(longest, time.monotonic() - before), time.monotonic()
+    compaction = checked(memory, history, await pending)
+    assert compaction.summariser == "model"
+    assert longest < 0.4
+
+
+def test_a_refusal_leaves_everything_as_it_was(memory: TidalMemory) -> None:
+    history = [*chat(0, 5), Message("user", "word " * 20_000, "huge")]
+    with pytest.raises(ContextOverflow, match=r"\d"):
+        memory.compactor(max_tokens=2_000).compact(history, session="s")
+    shorter = [*history[:-1], NOW]
+    checked(memory, shorter, memory.compactor(max_tokens=10_000).compact(shorter, session="s"))

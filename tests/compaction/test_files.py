@@ -1,0 +1,321 @@
+"""Files that the agent had read, put back after a compaction: as it saw them, and only while they are still so."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.compaction.histories import chat, step
+from tests.compaction.oracle import WHISPER, texts
+from tidal_plugins import Message, Settings
+from tidal_plugins.compaction.sizes import ApproximateCounter, measure
+from tidal_plugins.errors import NotFound
+from tidal_plugins.model.compaction import Compaction, RestoredFile, Size
+from tidal_plugins.testing import NOON
+
+ASKED = Message("user", "Work on it.", "work")
+DONE = Message("assistant", "It is done.", "done")
+NOW = Message("user", "What is left to do?", "now")
+
+Steps = Sequence[Sequence[Message]]
+
+
+def read(number: int, path: str, content: str = "", *, at: float = 0, tool: str = "Read", **more: Any) -> list[Message]:
+    """A file is read, ``at`` seconds after noon."""
+    call, result = step(number, (tool, {"file_path": path}, content or f"content of {path}"), **more)
+    return [call, replace(result, at=NOON + timedelta(seconds=at))]
+
+
+def use(number: int, tool: str, **arguments: Any) -> list[Message]:
+    return step(number, (tool, arguments, "done"))
+
+
+def worked(*parts: Sequence[Message], ongoing: Steps = ()) -> list[Message]:
+    """A long conversation whose last completed turn consists of these steps."""
+    own = [message for part in parts for message in part]
+    return [*chat(0, 40), ASKED, *own, DONE, NOW, *(message for part in ongoing for message in part)]
+
+
+def most(history: Sequence[Message], share: float = 0.9) -> int:
+    return int(sum((measure(m, ApproximateCounter()) for m in history), WHISPER).tokens / share)
+
+
+@pytest.fixture
+def restored(check: Any) -> Any:
+    """The files that a compaction of a history puts back."""
+
+    def restored(history: list[Message], **options: Any) -> list[RestoredFile]:
+        return list(check(history, **{"max_tokens": most(history), **options}).files)
+
+    return restored
+
+
+def paths(files: Sequence[RestoredFile]) -> list[str]:
+    return [file.path for file in files]
+
+
+def test_a_file_comes_back_as_the_call_that_read_it_and_its_result(check: Any) -> None:
+    history = worked(read(1, "src/app.py", "def app():\n    return 1\n"))
+    compaction = check(history, max_tokens=most(history))
+    [file] = compaction.files
+    at = next(n for n, message in enumerate(compaction.messages) if message.tool_calls)
+    call, result = compaction.messages[at : at + 2]
+    assert (call.role, call.tool_calls[0].name, dict(call.tool_calls[0].arguments)) == (
+        "assistant", "Read", {"file_path": "src/app.py"},
+    )  # fmt: skip
+    assert (result.role, result.text) == ("tool", "def app():\n    return 1\n")
+    assert result.tool_call_id == call.tool_calls[0].id == file.id
+    assert any(message.role == "user" for message in compaction.messages[:at])
+
+
+def test_the_content_is_what_the_agent_saw_not_what_is_on_disk(restored: Any, tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("what is on disk now")
+    [file] = restored(worked(read(1, str(path), "what was read then")))
+    assert file.content == "what was read then"
+    [gone] = restored(worked(read(1, str(tmp_path / "gone.txt"), "it was there")), session="gone")
+    assert gone.content == "it was there"
+
+
+@pytest.mark.parametrize("argument", ["file_path", "path", "filename"])
+def test_the_path_may_have_several_names(restored: Any, argument: str) -> None:
+    [file] = restored(worked(step(1, ("Read", {argument: "src/app.py", "limit": 10}, "x = 1"))))
+    assert file.path == "src/app.py"
+    assert dict(file.arguments) == {argument: "src/app.py", "limit": 10}
+
+
+def test_its_episode_has_the_reading_verbatim(restored: Any, memory: Any) -> None:
+    [file] = restored(worked(read(1, "src/app.py", "x = 1")))
+    assert file.episode == memory.episode_id("work", session="s")
+    assert "x = 1" in [message.text for message in memory.episode(file.episode).messages]
+
+
+@pytest.mark.parametrize("between", range(0, 12))
+def test_only_the_last_twenty_messages_are_searched(restored: Any, between: int) -> None:
+    """The result stands ``2 * between + 3`` messages from the end, its call one more."""
+    other = [use(number, "look", at=number) for number in range(2, 2 + between)]
+    files = restored(worked(read(1, "src/app.py"), *other))
+    assert paths(files) == (["src/app.py"] if 2 * between + 4 <= 20 else [])
+
+
+def test_files_read_in_earlier_turns_of_the_last_messages_come_back_too(restored: Any) -> None:
+    earlier = [Message("user", "Read it.", "e1"), *read(1, "src/early.py"), Message("assistant", "Read.", "e2")]
+    history = [*chat(0, 40), *earlier, ASKED, *read(2, "src/late.py"), DONE, NOW]
+    assert set(paths(restored(history))) == {"src/early.py", "src/late.py"}
+
+
+@pytest.mark.parametrize("tool", ["ReadDir", "read", "look", "Bash", "Grep"])
+def test_only_tools_named_read_count(restored: Any, tool: str) -> None:
+    assert restored(worked(read(1, "src/app.py", tool=tool))) == []
+
+
+def test_the_names_of_reading_tools_are_a_setting(open_memory: Any, check: Any) -> None:
+    memory = open_memory("own.db", settings=Settings(compaction={"read_tools": ("open_file",)}))
+    history = worked(read(1, "src/a.py", tool="open_file"), read(2, "src/b.py"))
+    assert paths(check(history, memory=memory, max_tokens=most(history)).files) == ["src/a.py"]
+
+
+@pytest.mark.parametrize(
+    ("reads", "order"), [(1, ["a", "b"]), (3, ["a", "b"]), (4, ["b", "a"]), (6, ["b", "a"])]
+)  # fmt: skip
+def test_the_score_is_the_first_time_less_a_second_for_each_reading(
+    restored: Any, reads: int, order: list[str]
+) -> None:
+    """a is first read 2.5 s after b, whose score is −1 s: a's is 2.5 s less its number of readings."""
+    first = [read(0, "b", at=0)]
+    files = restored(worked(*first, *(read(1 + n, "a", at=2.5 + 10 * n) for n in range(reads))))
+    assert paths(files) == order
+    a = next(file for file in files if file.path == "a")
+    assert (a.reads, a.seen) == (reads, NOON + timedelta(seconds=2.5))
+
+
+def test_at_most_five_files_come_back_the_best_ones(restored: Any) -> None:
+    files = restored(worked(*(read(n, f"src/f{n}.py", at=5.0 * n) for n in range(8))))
+    assert paths(files) == [f"src/f{n}.py" for n in (7, 6, 5, 4, 3)]
+
+
+@pytest.mark.parametrize("number", [0, 2])
+def test_how_many_come_back_is_a_setting(open_memory: Any, check: Any, number: int) -> None:
+    memory = open_memory("own.db", settings=Settings(compaction={"max_files": number}))
+    history = worked(*(read(n, f"src/f{n}.py", at=5.0 * n) for n in range(4)))
+    assert len(check(history, memory=memory, max_tokens=most(history)).files) == number
+
+
+def test_a_file_read_twice_comes_back_once_as_it_was_last(restored: Any) -> None:
+    [file] = restored(worked(read(1, "src/a.py", "old", at=1), read(2, "src/a.py", "new", at=9)))
+    assert (file.content, file.reads) == ("new", 2)
+
+
+def test_files_read_side_by_side_all_come_back(restored: Any) -> None:
+    together = step(1, *[("Read", {"file_path": f"src/{name}.py"}, f"# {name}") for name in "abc"])
+    files = restored(worked(together))
+    assert {file.path: file.content for file in files} == {f"src/{name}.py": f"# {name}" for name in "abc"}
+    assert len({file.id for file in files}) == 3
+
+
+def size(file: RestoredFile) -> Size:
+    """Of what the file says, without the frame around it."""
+    return Size(ApproximateCounter().count(file.content), len(file.content.encode()))
+
+
+def test_a_long_file_is_cut_at_a_line(restored: Any) -> None:
+    lines = [f"line {number} of a long file" for number in range(400)]
+    history = worked(read(1, "src/long.py", "\n".join(lines)))
+    [file] = restored(history)
+    assert file.cut
+    assert size(file).tokens <= 0.08 * most(history)
+    kept = [line for line in file.content.splitlines() if line.startswith("line ")]
+    assert len(kept) > 10
+    assert kept == lines[: len(kept)]
+
+
+def test_a_file_that_fits_is_not_cut(restored: Any) -> None:
+    [file] = restored(worked(read(1, "src/short.py", "x = 1\n\n")))
+    assert not file.cut
+    assert file.content == "x = 1\n\n"
+
+
+def test_all_files_together_stay_within_their_share(restored: Any) -> None:
+    content = "\n".join(f"line {number} of a long file" for number in range(400))
+    history = worked(*(read(n, f"src/f{n}.py", content, at=n) for n in range(5)))
+    files = restored(history)
+    assert 2 <= len(files) <= 5
+    assert sum(size(file).tokens for file in files) <= 0.20 * most(history)
+    assert all(size(file).tokens <= 0.08 * most(history) for file in files)
+
+
+def test_a_limit_in_bytes_cuts_files_too(check: Any) -> None:
+    history = worked(read(1, "src/long.py", "\n".join("漢字" * 20 for _ in range(200))))
+    room = int(sum((measure(m, ApproximateCounter()) for m in history), WHISPER).bytes / 0.9)
+    compaction = check(history, max_tokens=10**9, max_bytes=room)
+    for file in compaction.files:
+        assert size(file).bytes <= 0.08 * room
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["node_modules/left-pad/index.js", "/repo/.git/config", "/repo/.venv/lib/x.py", "a/__pycache__/b.pyc",
+     "C:\\repo\\node_modules\\x.js", "./node_modules/x.js"],
+)  # fmt: skip
+def test_system_paths_never_come_back(restored: Any, path: str) -> None:
+    assert restored(worked(read(1, path))) == []
+
+
+@pytest.mark.parametrize(
+    "path", [".gitignore", "my.git/x", "src/node_modules.py", "docs/venv.md", "/repo/.github/a.yml"]
+)
+def test_paths_that_only_look_like_the_systems_come_back(restored: Any, path: str) -> None:
+    assert paths(restored(worked(read(1, path)))) == [path]
+
+
+LATER: dict[str, list[Message]] = {
+    "written": use(2, "Write", file_path="src/a.py", content="new"),
+    "edited": use(2, "Edit", path="src/a.py", old="x", new="y"),
+    "named in a command": use(2, "Bash", command="sed -i 's/x/y/' src/a.py && ls"),
+    "named in a command in its folder": use(2, "Bash", command="cd src && echo y > a.py"),
+    "written under its full path": use(2, "Write", file_path="/repo/src/a.py", content="new"),
+    "written with a dot": use(2, "Write", file_path="./src/a.py", content="new"),
+    "moved among several": use(2, "apply", edits=[{"file": "src/b.py"}, {"file": "src/a.py"}]),
+}
+
+
+@pytest.mark.parametrize("later", LATER.values(), ids=LATER.keys())
+@pytest.mark.parametrize("where", ["then", "ongoing"])
+def test_what_was_written_later_does_not_come_back_stale(restored: Any, later: list[Message], where: str) -> None:
+    first = read(1, "src/a.py")
+    history = worked(first, later) if where == "then" else worked(first, ongoing=[later])
+    assert restored(history) == []
+
+
+def test_what_was_written_side_by_side_with_reading_it_does_not_come_back(restored: Any) -> None:
+    for session, order in (("one", (0, 1)), ("two", (1, 0))):
+        calls = [
+            ("Read", {"file_path": "src/a.py"}, "as it was"),
+            ("Write", {"file_path": "src/a.py", "content": "new"}, "ok"),
+        ]
+        assert restored(worked(step(1, *(calls[n] for n in order))), session=session) == []
+
+
+def test_what_was_written_before_it_was_read_comes_back(restored: Any) -> None:
+    [file] = restored(worked(use(1, "Write", file_path="src/a.py", content="new"), read(2, "src/a.py", "new")))
+    assert file.content == "new"
+
+
+def test_what_was_read_again_after_it_was_written_comes_back_fresh(restored: Any) -> None:
+    write = use(2, "Write", file_path="src/a.py", content="new")
+    [file] = restored(worked(read(1, "src/a.py", "old"), write, read(3, "src/a.py", "new")))
+    assert file.content == "new"
+
+
+def test_a_write_to_another_file_leaves_this_one(restored: Any) -> None:
+    assert paths(restored(worked(read(1, "src/a.py"), use(2, "Write", file_path="src/aa.py")))) == ["src/a.py"]
+
+
+@pytest.mark.parametrize("again", ["src/a.py", "./src/a.py"])
+def test_what_the_ongoing_turn_has_read_does_not_come_back(check: Any, again: str) -> None:
+    history = worked(read(1, "src/a.py", "once only"), ongoing=[read(2, again, "read again")])
+    compaction = check(history, max_tokens=most(history))
+    assert not compaction.files
+    assert "once only" not in [message.text for message in compaction.messages if message.role == "tool"]
+
+
+def test_failed_readings_do_not_come_back(restored: Any) -> None:
+    assert restored(worked(read(1, "src/a.py", "No such file", failed=True))) == []
+
+
+def test_a_file_that_could_not_be_read_again_does_not_come_back(restored: Any) -> None:
+    gone = read(2, "src/a.py", "No such file", failed=True)
+    assert restored(worked(read(1, "src/a.py"), gone)) == []
+    assert restored(worked(read(1, "src/a.py"), ongoing=[gone]), session="ongoing") == []
+
+
+def test_a_reading_without_a_result_does_not_come_back(restored: Any) -> None:
+    assert restored(worked(step(1, ("Read", {"file_path": "src/a.py"}, None)))) == []
+
+
+@pytest.mark.parametrize("arguments", [{}, {"file_path": ""}, {"file_path": None}, {"file_path": 3}, {"url": "x"}])
+def test_a_reading_of_nothing_does_not_come_back(restored: Any, arguments: Any) -> None:
+    assert restored(worked(step(1, ("Read", arguments, "something")))) == []
+
+
+def test_its_id_is_the_same_whenever_it_is_restored(open_memory: Any, check: Any) -> None:
+    history = worked(read(1, "src/a.py"), read(2, "src/b.py", at=9))
+    one = check(history, memory=open_memory("one.db"), max_tokens=most(history))
+    two = check(history, memory=open_memory("two.db"), max_tokens=most(history), force="compact")
+    assert [file.id for file in one.files] == [file.id for file in two.files]
+    assert len({file.id for file in one.files}) == 2
+    for file in one.files:
+        assert re.fullmatch(r"[a-zA-Z0-9_-]{1,40}", file.id), "providers take no other"
+    theirs = {call.id for message in history for call in message.tool_calls}
+    assert not theirs & {file.id for file in one.files}
+
+
+def test_restored_files_stay_as_they_are_until_the_next_rebuilding(check: Any) -> None:
+    history = worked(read(1, "src/a.py", "as it was"))
+    first = check(history, max_tokens=most(history))
+    history += [*use(5, "Write", file_path="src/a.py", content="new"), Message("assistant", "Written.", "w")]
+    history += [replace(NOW, id="now2")]
+    second = check(history, max_tokens=most(history[:-4]))
+    assert second.id == first.id
+    assert second.files == first.files
+    third = check(history, max_tokens=most(history[:-4]), force="compact")
+    assert not third.files
+
+
+def test_a_forgotten_reading_does_not_come_back(check: Any, memory: Any) -> None:
+    history = worked(read(1, "src/a.py", "the secret 4711 of it"))
+    compaction: Compaction = check(history, max_tokens=most(history))
+    assert compaction.files
+    memory.forget(compaction.files[0].episode)
+    again = check(history, max_tokens=most(history), force="compact")
+    assert not again.files
+    assert "4711" not in texts(again)
+    assert b"4711" not in Path(memory.path).read_bytes()
+    with pytest.raises(NotFound):
+        memory.episode(compaction.files[0].episode)

@@ -1,0 +1,588 @@
+import base64
+import copy
+import itertools
+import re
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from langchain.agents import create_agent
+from langchain.agents.middleware import (
+    AgentMiddleware,
+    HumanInTheLoopMiddleware,
+    ModelRetryMiddleware,
+)
+from langchain_core.exceptions import ContextOverflowError
+from langchain_core.messages import (
+    AIMessage,
+    ChatMessage,
+    HumanMessage,
+    RemoveMessage,
+    SystemMessage,
+    ToolMessage,
+)
+from langchain_core.messages.utils import count_tokens_approximately
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+
+from langchain_tidal import TidalCompaction, TidalMemoryMiddleware
+from langchain_tidal.context import ContextMemory
+from langchain_tidal.messages import by_compaction
+from langchain_tidal.turn import Place
+from tidal_plugins import InvalidInput
+from tidal_plugins.errors import ContextOverflow
+from tidal_plugins.model.compaction import Size
+
+MARK = "<tidal-memory>"
+LIMIT = 2_000
+CITED = re.compile(r"\[ep:([0-9a-z]+)\]")
+
+
+def thread(name, **configurable):
+    return {"configurable": {"thread_id": name, **configurable}, "recursion_limit": 1_000}
+
+
+def user(text, **fields):
+    return {"messages": [HumanMessage(text, **fields)]}
+
+
+def question(number):
+    return f"Question {number}: what did we decide about the {number}. movement of the jazz piano suite, and why? " * 2
+
+
+def answer(number):
+    return f"We decided to play movement {number} at {60 + number} beats per minute, because it swings. " * 4
+
+
+def answered(messages):
+    """An answer to the last question shown."""
+    asked = next(message for message in reversed(messages) if message.type == "human" and "Question" in message.text)
+    return answer(int(re.findall(r"Question (\d+)", asked.text)[-1]))
+
+
+def looked_up(number, *names, text=""):
+    calls = [{"name": "look_up", "args": {"what": name}, "id": f"call-{number}-{name}"} for name in names]
+    return AIMessage(text, tool_calls=calls)
+
+
+def summary_of(messages):
+    return next(message.text for message in messages if by_compaction(message))
+
+
+def texts(messages):
+    return [message.text for message in messages]
+
+
+@tool
+def look_up(what: str) -> str:
+    """Look something up."""
+    return f"On {what} the archive says: {what} was played in {1900 + len(what)}. " * 8
+
+
+@tool("Read")
+def read(file_path: str) -> str:
+    """Read a file."""
+    return f"tempo = 96  # of {file_path}\nkey = 'F'\n"
+
+
+@pytest.fixture
+def agent(memory):
+    def make(model, *, before=(), after=(), tools=(look_up,), recall=True, checkpointer=True, agent=None, **options):
+        remembering = [TidalMemoryMiddleware(memory)] if recall else []
+        options = {"max_tokens": LIMIT, **options}
+        middleware = [*before, TidalCompaction(memory, **options), *remembering, *after]
+        saver = InMemorySaver() if checkpointer else None
+        return create_agent(model, list(tools), middleware=middleware, checkpointer=saver, **(agent or {}))
+
+    return make
+
+
+@pytest.fixture(params=["sync", "async"])
+def run(request):
+    """Run an agent by either call style."""
+
+    async def call(app, given, config=None, **options):
+        if request.param == "sync":
+            return app.invoke(given, config, **options)
+        return await app.ainvoke(given, config, **options)
+
+    return call
+
+
+async def talk(run, app, turns, name="one"):
+    for number in turns:
+        result = await run(app, user(question(number), id=f"h{number}"), thread(name))
+    return result
+
+
+def talked(app, turns, name="one"):
+    for number in turns:
+        result = app.invoke(user(question(number), id=f"h{number}"), thread(name))
+    return result
+
+
+# what the model sees
+
+
+def test_a_history_that_fits_is_shown_as_it_is(memory, agent, strict):
+    model = strict("Hello.")
+    agent(model, recall=False, checkpointer=False).invoke({"messages": [HumanMessage("Hi.", id="h1")]})
+    assert model.shown == [[HumanMessage("Hi.", id="h1")]]
+    assert memory.episodes() == []
+
+
+async def test_a_long_conversation_stays_within_the_limit_and_loses_nothing(memory, agent, strict, run):
+    model = strict(answered, max_tokens=LIMIT)
+    app = agent(model)
+    result = await talk(run, app, range(40))
+    assert any(map(by_compaction, model.shown[-1]))
+    assert texts(result["messages"]) == [text for n in range(40) for text in (question(n), answer(n))]
+    episodes = memory.episodes(session="one")
+    assert [episode.query for episode in episodes] == [question(n) for n in range(40)]
+    assert [episode.answer for episode in episodes] == [answer(n) for n in range(40)]
+
+
+def test_the_checkpointed_history_is_untouched(agent, strict):
+    model = strict(answered, max_tokens=LIMIT)
+    app = agent(model)
+    result = talked(app, range(20))
+    assert any(map(by_compaction, model.shown[-1]))
+    kept = app.get_state(thread("one")).values["messages"]
+    assert kept == result["messages"]
+    assert len(kept) == 40
+    assert not any(map(by_compaction, kept))
+
+
+def test_between_two_compactions_the_prefix_stays_the_same(agent, strict):
+    model = strict(answered, max_tokens=LIMIT)
+    talked(agent(model, recall=False), range(30))
+    rebuilt = [shown for shown in model.shown if by_compaction(shown[0])]
+    prefixes = [texts(shown[:3]) for shown in rebuilt]
+    different = {tuple(prefix) for prefix in prefixes}
+    assert 1 < len(different) <= len(rebuilt) / 2
+    for earlier, later in itertools.pairwise(rebuilt):
+        if earlier[0].id == later[0].id:
+            assert later[: len(earlier)] == earlier
+
+
+def test_the_order_is_summary_last_turn_ongoing_turn(agent, strict):
+    model = strict(answered, max_tokens=LIMIT)
+    talked(agent(model, recall=False, agent={"system_prompt": "Be kind."}), range(30))
+    shown = next(shown for shown in model.shown if any(map(by_compaction, shown)))
+    asked = [message for message in shown if message.type == "human"]
+    assert [message.type for message in shown] == ["system", "ai", "human", "ai", "human"]
+    assert [by_compaction(message) for message in shown] == [False, True, False, True, False]
+    number = int(re.search(r"Question (\d+)", asked[0].text)[1])
+    assert texts(asked) == [question(number), question(number + 1)]
+    assert shown[0] == SystemMessage("Be kind.")
+
+
+def test_every_citation_leads_to_its_turn(memory, agent, strict):
+    model = strict(answered, max_tokens=LIMIT)
+    talked(agent(model), range(30))
+    cited = CITED.findall(summary_of(model.shown[-1]))
+    assert cited
+    assert {memory.episode(id_).session for id_ in cited} == {"one"}
+
+
+def test_the_whisper_stands_in_the_compacted_view(memory, agent, strict):
+    memory.record(user="I practise the jazz piano suite on Sundays.", agent="Noted.", session="old")
+    model = strict(answered, max_tokens=LIMIT)
+    talked(agent(model), range(20))
+    shown = model.shown[-1]
+    assert any(map(by_compaction, shown))
+    assert [MARK in message.text for message in shown] == [False] * (len(shown) - 1) + [True]
+    assert shown[-1].text.endswith(question(19))
+
+
+async def test_a_long_tool_loop_keeps_the_request_and_valid_pairs(memory, agent, strict, run):
+    steps = [looked_up(n, "Evans", "Monk", text=f"Step {n}.") for n in range(40)]
+    model = strict(*steps, "All of it is told.", max_tokens=LIMIT)
+    request = "Question 1: look up everything that there is on Evans and Monk, step by step."
+    result = await run(agent(model), user(request, id="h1"), thread("loop"))
+    assert result["messages"][-1].text == "All of it is told."
+    assert all(request in "".join(texts(m for m in shown if m.type == "human")) for shown in model.shown)
+    assert [m.tool_call_id for m in model.shown[-1][-2:]] == ["call-39-Evans", "call-39-Monk"]
+    assert len(result["messages"]) == 2 + 40 * 3
+    (episode,) = memory.episodes(session="loop")
+    assert episode.query == request
+    assert len(episode.tool_calls) == 80
+
+
+def test_what_cannot_be_shortened_is_a_typed_error(agent, strict):
+    with pytest.raises(ContextOverflow):
+        agent(strict("No."), max_tokens=1_000).invoke(user("Tell me all. " * 1_000), thread("one"))
+
+
+@pytest.mark.parametrize("summary_as", ["assistant", "human"])
+def test_the_summary_speaks_for_whom_it_is_told_to(memory, agent, strict, summary_as):
+    model = strict(answered, max_tokens=LIMIT)
+    talked(agent(model, summary_as=summary_as), range(25))
+    written = [message for message in model.shown[-1] if by_compaction(message)]
+    assert {message.type for message in written} == {"ai" if summary_as == "assistant" else "human"}
+    assert [episode.query for episode in memory.episodes(session="one")] == [question(n) for n in range(25)]
+
+
+@pytest.mark.parametrize("restore_as", ["tool", "human"])
+def test_files_come_back_as_they_were_read(agent, strict, restore_as):
+    def reply(messages):
+        number = int(re.findall(r"Question (\d+)", "".join(texts(messages)))[-1])
+        if messages[-1].type == "tool":
+            return answer(number)
+        call = {"name": "Read", "args": {"file_path": f"suite/{number}.toml"}, "id": f"read-{number}"}
+        return AIMessage("", tool_calls=[call])
+
+    model = strict(reply, max_tokens=LIMIT)
+    talked(agent(model, tools=[read], restore_as=restore_as, recall=False), range(20))
+    restored = [m for shown in model.shown for m in shown if by_compaction(m) and "-call_" in m.id and m.text]
+    assert restored
+    assert {message.type for message in restored} == {restore_as}
+    assert all("tempo = 96  # of suite/" in message.text for message in restored)
+    if restore_as == "human":
+        assert "The file suite/" in restored[0].text
+
+
+@pytest.mark.parametrize("wrong", [{"summary_as": "system"}, {"restore_as": "assistant"}])
+def test_an_unknown_style_is_refused(memory, wrong):
+    with pytest.raises(InvalidInput, match="summary_as"):
+        TidalCompaction(memory, **wrong)
+
+
+# what triggers it
+
+
+def test_the_trigger_counts_the_system_prompt_and_the_tools(agent, strict):
+    @tool
+    def wordy(what: str) -> str:
+        """Look something up."""
+        return what
+
+    wordy.description = "Look something up, with all due care. " * 120
+    heavy = {"prompt": {"agent": {"system_prompt": "Be kind. " * 500}}, "tools": {"tools": [wordy]}}
+    for name, options in heavy.items():
+        model = strict(answered, max_tokens=3_000)
+        talked(agent(model, max_tokens=3_000, recall=False, **options), range(10), name)
+        assert any(map(by_compaction, model.shown[-1]))
+    model = strict(answered)
+    talked(agent(model, max_tokens=3_000, recall=False), range(7), "bare")
+    assert not any(map(by_compaction, model.shown[-1]))
+
+
+def test_a_megabyte_of_base64_triggers_by_its_bytes(agent, strict):
+    picture = "data:image/png;base64," + base64.b64encode(bytes(range(256)) * 3_000).decode()
+    content = [
+        {"type": "text", "text": "Question 0: what is that?"},
+        {"type": "image_url", "image_url": {"url": picture}},
+    ]
+    model = strict(answered)
+    app = agent(model, max_tokens=100_000, max_bytes=1_000_000, recall=False)
+    history = [HumanMessage(content, id="h0"), AIMessage(answer(0), id="a0"), HumanMessage(question(1), id="h1")]
+    history += [AIMessage(answer(1), id="a1"), HumanMessage(question(2), id="h2")]
+    app.invoke({"messages": history}, thread("one"))
+    assert any(map(by_compaction, model.shown[-1]))
+    assert picture not in str(model.shown[-1])
+    assert "base64" in str(app.get_state(thread("one")).values["messages"][0].content)
+
+
+def test_the_model_s_profile_says_the_limit_where_none_was_given(agent, strict):
+    model = strict(answered, max_tokens=LIMIT, profile={"max_input_tokens": LIMIT})
+    talked(agent(model, max_tokens=None), range(20))
+    assert any(map(by_compaction, model.shown[-1]))
+
+
+def test_a_token_counter_counts_lists_of_messages(agent, strict):
+    counted = []
+
+    def counter(messages):
+        counted.append(list(messages))
+        return 3 * count_tokens_approximately(messages)
+
+    model = strict(answered, max_tokens=LIMIT // 2)
+    talked(agent(model, token_counter=counter, recall=False, max_tokens=3 * LIMIT // 2, read_tool=False), range(15))
+    assert counted
+    assert any(map(by_compaction, model.shown[-1]))
+    assert all(3 * count_tokens_approximately(shown) < 3 * LIMIT // 2 for shown in model.shown)
+
+
+def test_usage_that_the_provider_reports_corrects_the_estimate(agent, strict):
+    def reply(messages):
+        used = 2 * count_tokens_approximately(messages)
+        usage = {"input_tokens": used, "output_tokens": 100, "total_tokens": used + 100}
+        return AIMessage(answered(messages), usage_metadata=usage)
+
+    model = strict(reply)
+    talked(agent(model, max_tokens=8_000, recall=False, read_tool=False, tools=()), range(60))
+    assert any(map(by_compaction, model.shown[-1]))
+    assert max(2 * count_tokens_approximately(shown) for shown in model.shown) < 8_000
+
+
+# beside other middleware
+
+
+async def test_retries_see_the_same(agent, strict, run):
+    model = strict(answered, max_tokens=LIMIT)
+    app = agent(model, after=[ModelRetryMiddleware(max_retries=2, initial_delay=0.001, jitter=False)])
+    await talk(run, app, range(12))
+    before = len(model.shown)
+    model.replies = [*[answered] * before, ConnectionError("away"), ConnectionError("away"), answered]
+    await talk(run, app, range(12, 13))
+    first, second, third = model.shown[before:]
+    assert first == second == third
+    assert any(map(by_compaction, first))
+
+
+def test_an_interrupt_in_mid_turn_is_resumed_on_the_same_context(memory, agent, strict):
+    model = strict(*[answered] * 12, looked_up(1, "Evans", "Monk"), "They swing.", max_tokens=LIMIT)
+    app = agent(model, after=[HumanInTheLoopMiddleware(interrupt_on={"look_up": True})])
+    talked(app, range(12))
+    result = app.invoke(user("Question 12: and Evans and Monk?"), thread("one"))
+    assert "__interrupt__" in result
+    decisions = [{"type": "approve"}, {"type": "reject", "message": "Not Monk."}]
+    result = app.invoke(Command(resume={"decisions": decisions}), thread("one"))
+    assert result["messages"][-1].text == "They swing."
+    assert len(memory.episodes(session="one")) == 13
+    assert any(map(by_compaction, model.shown[-1]))
+
+
+def test_messages_that_others_remove_leave_a_valid_context(memory, agent, strict):
+    class Forgetful(AgentMiddleware):
+        def before_model(self, state, runtime):
+            old = state["messages"][:-9] if len(state["messages"]) > 12 else []
+            return {"messages": [RemoveMessage(message.id) for message in old]} if old else None
+
+    model = strict(answered, max_tokens=LIMIT)
+    talked(agent(model, before=[Forgetful()]), range(40))
+    assert [episode.query for episode in memory.episodes(session="one")] == [question(n) for n in range(40)]
+
+
+def test_notices_of_others_stay_and_are_not_recorded(memory, agent, strict):
+    notice = HumanMessage("Summary of yesterday: it rained.", id="n", additional_kwargs={"lc_source": "summarization"})
+
+    class Notes(AgentMiddleware):
+        def wrap_model_call(self, request, handler):
+            return handler(request.override(messages=[notice, *request.messages]))
+
+    model = strict(answered, max_tokens=LIMIT)
+    talked(agent(model, before=[Notes()]), range(20))
+    assert any(map(by_compaction, model.shown[-1]))
+    assert all(notice in shown for shown in model.shown)
+    assert "it rained" not in str(memory.episodes())
+
+
+def test_system_messages_all_stand_at_the_front(agent, strict):
+    model = strict(answered)
+    app = agent(model, recall=False, checkpointer=False)
+    history = []
+    for number in range(12):
+        history += [HumanMessage(question(number)), AIMessage(answer(number)), SystemMessage(f"Rule {number}.")]
+    app.invoke({"messages": [*history, HumanMessage(question(12))]})
+    assert [m.text for m in model.shown[0] if m.type == "system"] == [f"Rule {number}." for number in range(12)]
+    assert any(map(by_compaction, model.shown[0]))
+
+
+def test_given_messages_are_neither_copied_nor_changed(memory):
+    history = [m for n in range(12) for m in (HumanMessage(question(n)), AIMessage(answer(n)))]
+    history.append(HumanMessage(question(12)))
+    before = copy.deepcopy(history)
+    view = ContextMemory(memory, max_tokens=LIMIT // 2).view(Place(memory, "one"), history, Size())
+    assert view.compaction.rebuilt
+    originals = [message for message in view.messages if not by_compaction(message)]
+    assert {id(message) for message in originals} <= {id(message) for message in history}
+    assert history == before
+
+
+CONTENTS = st.one_of(
+    st.text(max_size=30),
+    st.text(max_size=8).map(lambda text: f"{text} {'so ' * 200}"),
+    st.just(""),
+    st.just(" \n"),
+    st.just([]),
+    st.just(
+        [{"type": "text", "text": "What is that?"}, {"type": "image_url", "image_url": {"url": "https://e.org/a"}}]
+    ),
+    st.just([{"type": "reasoning", "reasoning": "Let me see."}, "and so on"]),
+)
+IDS = st.one_of(st.none(), st.uuids().map(str))
+
+
+@st.composite
+def histories(draw):
+    """Messages as agents and other middleware leave them: parallel calls, missing results, notices, no ids."""
+    messages = []
+    for number in range(draw(st.integers(1, 12))):
+        kind = draw(st.sampled_from(["turn", "turn", "turn", "loop", "system", "notice", "cut off", "other"]))
+        if kind in ("turn", "loop", "cut off"):
+            messages.append(HumanMessage(draw(CONTENTS), id=draw(IDS)))
+        for step in range({"loop": 3, "cut off": 1}.get(kind, 0)):
+            calls = [{"name": "look_up", "args": {"what": "Evans"}, "id": f"{number}-{step}-{n}"} for n in range(2)]
+            messages.append(AIMessage(draw(CONTENTS), tool_calls=calls, id=draw(IDS)))
+            answered = calls if kind == "loop" else calls[:1]
+            messages += [ToolMessage(draw(CONTENTS), tool_call_id=call["id"], id=draw(IDS)) for call in answered]
+        if kind in ("turn", "loop"):
+            messages.append(AIMessage(draw(CONTENTS), id=draw(IDS)))
+        if kind == "system":
+            messages.append(SystemMessage(draw(CONTENTS), id=draw(IDS)))
+        if kind == "notice":
+            mark = {"lc_source": "somebody"}
+            messages.append(HumanMessage(draw(CONTENTS), id=draw(IDS), additional_kwargs=mark))
+        if kind == "other":
+            messages.append(ChatMessage(draw(st.text(max_size=20)), role="narrator", id=draw(IDS)))
+    return [*messages, *([HumanMessage("And now?", id="now")] if draw(st.booleans()) else [])]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(histories(), st.sampled_from([900, 1_500, 100_000]), st.sampled_from(["tool", "human"]), st.uuids())
+def test_every_view_of_any_history_is_whole(memory, history, limit, restore_as, session):
+    contexts = ContextMemory(memory, max_tokens=limit, restore_as=restore_as)
+    place, before = Place(memory, str(session)), copy.deepcopy(history)
+    try:
+        view = contexts.view(place, history, Size())
+    except ContextOverflow:
+        return
+    assert history == before
+    shown = [message for message in view.messages if not by_compaction(message)]
+    given = {id(message): position for position, message in enumerate(history)}
+    kept = [given[id(message)] for message in shown]
+    assert len(set(kept)) == len(kept)
+    dropped = {loss.position for loss in view.compaction.ledger}
+    assert dropped | set(kept) == set(range(len(history)))
+    assert dropped & set(kept) == set()
+    if view.compaction.rebuilt:
+        ongoing = view.compaction.ongoing  # a system message in the ongoing turn stays where it is
+        shown_before = [m for m in view.messages if given.get(id(m), -1) < ongoing]
+        systems = [isinstance(message, SystemMessage) for message in shown_before]
+        assert systems == sorted(systems, reverse=True)
+        assert all(history[position] in shown for position, m in enumerate(history) if m.type in ("system", "chat"))
+    assert contexts.view(place, history, Size()).messages == view.messages
+
+
+# a provider that refuses
+
+
+async def test_after_an_overflow_the_model_is_called_once_more_with_less(agent, strict, run):
+    model = strict(answered)
+    app = agent(model, max_tokens=100_000)
+    await talk(run, app, range(12))
+    before = len(model.shown)
+    model.replies = [*[answered] * before, ContextOverflowError("too much"), answered]
+    result = await talk(run, app, range(12, 13))
+    refused, smaller = model.shown[before:]
+    assert result["messages"][-1].text == answer(12)
+    assert count_tokens_approximately(smaller) <= 0.7 * count_tokens_approximately(refused)
+    assert smaller[-1].text.endswith(question(12))
+
+
+def test_a_second_overflow_is_raised(agent, strict):
+    model = strict(*[answered] * 6, ContextOverflowError("too much"))
+    app = agent(model, max_tokens=100_000)
+    talked(app, range(6))
+    with pytest.raises(ContextOverflowError, match="too much"):
+        talked(app, [6])
+    assert len(model.shown) == 8
+
+
+def test_an_overflow_of_what_cannot_be_shortened_is_the_provider_s_error(agent, strict):
+    model = strict(ContextOverflowError("too much"))
+    with pytest.raises(ContextOverflowError, match="too much"):
+        agent(model, max_tokens=100_000).invoke(user("Tell me all. " * 200), thread("one"))
+    assert len(model.shown) == 1
+
+
+def test_other_errors_pass_through(agent, strict):
+    model = strict(ValueError("no such model"))
+    with pytest.raises(ValueError, match="no such model"):
+        agent(model).invoke(user("Hi."), thread("one"))
+    assert len(model.shown) == 1
+
+
+# what the agent and the user get
+
+
+def test_the_agent_can_follow_a_citation(agent, strict):
+    def reply(messages):
+        if messages[-1].type == "tool":
+            return "I have read it."
+        if "Question 25" not in messages[-1].text:
+            return answered(messages)
+        cited = CITED.findall(summary_of(messages))[0]
+        return AIMessage("", tool_calls=[{"name": "read_episode", "args": {"citation": f"[ep:{cited}]"}, "id": "r1"}])
+
+    result = talked(agent(strict(reply, max_tokens=LIMIT)), range(26))
+    assert result["messages"][-1].text == "I have read it."
+    assert any(question(n).strip() in result["messages"][-2].text for n in range(25))
+
+
+def test_an_agent_without_tools_needs_none(memory, says):
+    model = says("Hello.")
+    app = create_agent(model, [], middleware=[TidalCompaction(memory, read_tool=False)])
+    assert app.invoke(user("Hi."))["messages"][-1].text == "Hello."
+
+
+def test_the_stream_is_told_of_every_rebuilt_context_once(agent, strict):
+    model = strict(answered, max_tokens=LIMIT)
+    app = agent(model)
+    told = []
+    for number in range(25):
+        parts = app.stream(user(question(number)), thread("one"), stream_mode="custom")
+        told += [part["tidal_compaction"] for part in parts if "tidal_compaction" in part]
+    assert told
+    assert len({event["id"] for event in told}) == len(told)
+    assert all(event["tokens_before"] > event["tokens_after"] > 0 for event in told)
+    assert all(event["dropped"] and event["citations"] and event["summariser"] == "extractive" for event in told)
+    assert len(told) < 13
+
+
+# a chat model that condenses
+
+
+def condensing(text="It swings."):
+    """What a model says that is asked for a summary: a statement with the first id that it was shown."""
+    return lambda messages: f"- {text} [ep:{CITED.findall(messages[-1].text)[0]}]"
+
+
+def test_a_chat_model_writes_the_summary_and_no_token_of_it_is_streamed(agent, strict, says):
+    summariser, model = says(condensing()), strict(answered, max_tokens=LIMIT)
+    app = agent(model, summariser=summariser)
+    streamed = []
+    for number in range(20):
+        streamed += app.stream(user(question(number)), thread("one"), stream_mode="messages")
+    assert "It swings." in summary_of(model.shown[-1])
+    assert summariser.shown
+    assert {message.text for message, _ in streamed} == {answer(number) for number in range(20)}
+
+
+async def test_no_token_of_a_summary_is_streamed_in_async(agent, strict, says):
+    model = strict(answered, max_tokens=LIMIT)
+    app = agent(model, summariser=says(condensing()))
+    streamed = []
+    for number in range(20):
+        async for message, _ in app.astream(user(question(number)), thread("one"), stream_mode="messages"):
+            streamed.append(message.text)
+    assert "It swings." in summary_of(model.shown[-1])
+    assert set(streamed) == {answer(number) for number in range(20)}
+
+
+@pytest.mark.parametrize(
+    "failing",
+    [
+        ConnectionError("Error generating summary: connection refused"),
+        "Error generating summary: connection refused",
+        "",
+        "I'm sorry, I cannot help with that.",
+        AIMessage("- It swi", response_metadata={"finish_reason": "length"}),
+    ],
+)
+def test_neither_an_error_nor_a_placeholder_becomes_the_summary(agent, strict, says, failing):
+    model = strict(answered, max_tokens=LIMIT)
+    app = agent(model, summariser=says(failing))
+    told = []
+    for number in range(20):
+        parts = app.stream(user(question(number)), thread("one"), stream_mode="custom")
+        told += [part["tidal_compaction"] for part in parts if "tidal_compaction" in part]
+    shown = str([message.text for messages in model.shown for message in messages if by_compaction(message)])
+    assert CITED.search(shown)
+    assert "movement" in shown
+    assert not any(text in shown for text in ("connection refused", "sorry", "too long to summarize", "It swi\\n"))
+    assert {event["summariser"] for event in told} == {"extractive"}
+    assert all(event["fallback"] for event in told)

@@ -226,8 +226,8 @@ def fill(memory: TidalMemory, conversation: Conversation) -> None:
     """Record a conversation: one exchange for each turn of a person, with the assistant's turns that follow it."""
     exchanges: list[Exchange] = []
     for session in conversation.sessions:
-        for turns in _exchanges(session):
-            exchanges.append(Exchange(tuple(map(_message, turns)), session.id, occurred_at=turns[0].at))
+        for turns in exchanges_in(session):
+            exchanges.append(Exchange(tuple(map(to_message, turns)), session.id, occurred_at=turns[0].at))
     documents = [
         Note(turn.text, session=session.id, occurred_at=turn.at, metadata={"message": turn.id})
         for session in conversation.sessions
@@ -238,7 +238,7 @@ def fill(memory: TidalMemory, conversation: Conversation) -> None:
     memory.remember(documents)
 
 
-def _exchanges(session: Session) -> Iterator[list[Turn]]:
+def exchanges_in(session: Session) -> Iterator[list[Turn]]:
     held: list[Turn] = []
     for turn in session.turns:
         if turn.role == "user" and held:
@@ -250,7 +250,7 @@ def _exchanges(session: Session) -> Iterator[list[Turn]]:
         yield held
 
 
-def _message(turn: Turn) -> Message:
+def to_message(turn: Turn) -> Message:
     return Message("assistant" if turn.role == "assistant" else "user", turn.text, turn.id, turn.speaker, at=turn.at)
 
 

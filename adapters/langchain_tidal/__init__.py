@@ -4,6 +4,7 @@ import importlib
 import typing
 
 if typing.TYPE_CHECKING:
+    from langchain_tidal.capsule import TidalCapsule
     from langchain_tidal.compaction import TidalCompaction
     from langchain_tidal.memory import TidalConversationMemory
     from langchain_tidal.messages import to_exchange, turns, with_whisper
@@ -21,6 +22,7 @@ __all__ = [
     "reserved",
     "SaveMemory",
     "SearchMemory",
+    "TidalCapsule",
     "TidalCompaction",
     "TidalConversationMemory",
     "TidalMemoryMiddleware",
@@ -36,6 +38,7 @@ _LOADED_WHEN_USED = {
     "ReadEpisode": "tools",
     "SaveMemory": "tools",
     "SearchMemory": "tools",
+    "TidalCapsule": "capsule",
     "TidalCompaction": "compaction",
     "TidalConversationMemory": "memory",
     "TidalMemoryMiddleware": "middleware",

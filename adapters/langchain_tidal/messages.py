@@ -14,6 +14,9 @@ from tidal_plugins import Exchange, Message, ToolCall
 COMPACTION = "tidal_compaction"
 """What ``lc_source`` says of messages that compaction wrote."""
 
+CAPSULE = "tidal_capsule"
+"""The same of the one that holds the capsule."""
+
 
 def turns(messages: Sequence[BaseMessage]) -> list[list[BaseMessage]]:
     """Split a history into turns: each begins with a human message that follows something else.
@@ -47,6 +50,11 @@ def by_human(message: BaseMessage) -> bool:
 def by_compaction(message: BaseMessage) -> bool:
     """Whether our compaction wrote it, be it in the assistant's, a tool's or a human's name."""
     return message.additional_kwargs.get("lc_source") == COMPACTION
+
+
+def by_capsule(message: BaseMessage) -> bool:
+    """Whether it holds the capsule."""
+    return message.additional_kwargs.get("lc_source") == CAPSULE
 
 
 def is_notice(message: BaseMessage) -> bool:

@@ -1,5 +1,6 @@
-"""LangGraph adapter: nodes that rebuild a context, recall before the model and record after it, and a store."""
+"""LangGraph adapter: nodes around the model (compact, capsule, recall; record), and a store."""
 
+from langgraph_tidal.capsule import CapsuleNode
 from langgraph_tidal.compaction import CompactionNode
 from langgraph_tidal.hook import tidal_pre_model_hook
 from langgraph_tidal.nodes import RecallNode, RecordNode
@@ -7,6 +8,7 @@ from langgraph_tidal.state import TidalState, model_input
 from langgraph_tidal.store import TidalStore
 
 __all__ = [
+    "CapsuleNode",
     "CompactionNode",
     "model_input",
     "RecallNode",

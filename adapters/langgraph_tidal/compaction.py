@@ -10,14 +10,13 @@ from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import BaseMessage, RemoveMessage, convert_to_messages
 from langchain_core.prompt_values import PromptValue
 from langchain_core.runnables import Runnable, RunnableConfig
-from langchain_core.runnables.config import ensure_config
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
 from langchain_tidal.context import ContextMemory, RestoreAs, SummaryAs
 from langchain_tidal.models import overflowed
 from langchain_tidal.sizes import MessagesCounter, size_of
 from langchain_tidal.turn import Place, Scope
-from langgraph_tidal.nodes import MemoryNode, emit
+from langgraph_tidal.nodes import MemoryNode, emit, unstreamed
 from langgraph_tidal.state import PREPARED, messages_of
 from tidal_plugins import InvalidInput, TidalMemory
 from tidal_plugins.model.compaction import Size
@@ -84,10 +83,10 @@ class CompactionNode(MemoryNode):
         if view.new:
             emit(view.event())
         if not self.rewrites:
-            return {PREPARED: _unstreamed(view.messages)}
+            return {PREPARED: unstreamed(view.messages)}
         if not view.changed:
             return {}
-        return {self._key: _unstreamed([RemoveMessage(REMOVE_ALL_MESSAGES), *view.messages])}
+        return {self._key: unstreamed([RemoveMessage(REMOVE_ALL_MESSAGES), *view.messages])}
 
 
 class GuardedModel(Runnable[LanguageModelInput, Any]):
@@ -123,17 +122,6 @@ class GuardedModel(Runnable[LanguageModelInput, Any]):
         if view and view.new:
             emit(view.event())
         return view.messages if view else None
-
-
-def _unstreamed(messages: list[BaseMessage]) -> list[BaseMessage]:
-    """Keep messages out of the run's stream of messages: nobody said just now what compaction wrote.
-
-    LangGraph streams every message that a node returns, but for those whose ids its handler has seen.
-    """
-    for handler in getattr(ensure_config().get("callbacks"), "handlers", ()):
-        if isinstance(seen := getattr(handler, "seen", None), set):
-            seen.update(message.id for message in messages if message.id)
-    return messages
 
 
 def _messages(input: LanguageModelInput) -> Sequence[BaseMessage]:

@@ -6,7 +6,9 @@ import asyncio
 from abc import abstractmethod
 from typing import Any
 
+from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables.config import ensure_config
 from langgraph.runtime import get_runtime
 
 from langchain_tidal.messages import finished, turns, with_whisper
@@ -79,3 +81,14 @@ def emit(told: dict[str, Any]) -> None:
     except (AttributeError, RuntimeError, KeyError):  # outside a graph there is no stream
         return
     writer(told)
+
+
+def unstreamed(messages: list[BaseMessage]) -> list[BaseMessage]:
+    """Keep messages out of the run's stream of messages: nobody said just now what compaction or a capsule says.
+
+    LangGraph streams every message that a node returns, but for those whose ids its handler has seen.
+    """
+    for handler in getattr(ensure_config().get("callbacks"), "handlers", ()):
+        if isinstance(seen := getattr(handler, "seen", None), set):
+            seen.update(message.id for message in messages if message.id)
+    return messages

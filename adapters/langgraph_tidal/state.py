@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Annotated, Any, NotRequired, TypedDict
 
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, convert_to_messages
 from langgraph.channels import UntrackedValue
 from langgraph.graph.message import add_messages
 
-from langchain_tidal.messages import by_compaction, by_human
+from langchain_tidal.messages import by_capsule, by_compaction, by_human
+from langchain_tidal.prefix import with_capsule
 from langchain_tidal.turn import Recalled
 from tidal_plugins import InvalidInput
 
@@ -36,11 +37,12 @@ class TidalState(TypedDict):
 
 
 def model_input(state: Any, input_messages_key: str = "messages") -> list[BaseMessage]:
-    """Return what the model should see: the messages as they are now, less what compaction left out, with the whisper.
+    """Return what the model should see: the messages as they are now, less what compaction left out, with the capsule
+    and the whisper.
 
-    Of ``llm_input_messages`` that takes what compaction wrote, and the human message that carries the whisper, while it
-    still says the same: what was added, removed or edited since (a tool call and its result, a trimmed history) shows
-    as it stands.
+    Of ``llm_input_messages`` that takes what compaction wrote, the capsule, and the human message that carries the
+    whisper, while it still says the same: what was added, removed or edited since (a tool call and its result, a
+    trimmed history) shows as it stands.
     """
     messages, prepared = compacted(state, input_messages_key), value(state, PREPARED) or []
     whispered = next((message for message in reversed(prepared) if by_human(message)), None)
@@ -52,16 +54,9 @@ def model_input(state: Any, input_messages_key: str = "messages") -> list[BaseMe
 
 
 def compacted(state: Any, input_messages_key: str) -> list[BaseMessage]:
-    """The messages as they are now, less what compaction left out; all of them where it left out nothing."""
+    """The messages as they are now, less what compaction left out, with the capsule in front where there is one."""
     messages, prepared = messages_of(state, input_messages_key), value(state, PREPARED) or []
-    if any(map(by_compaction, messages)) or not any(map(by_compaction, prepared)):
-        return messages
-    places = {_key(message): place for place, message in enumerate(messages)}
-    last = max((places[_key(message)] for message in prepared if _key(message) in places), default=None)
-    if last is None:  # another history has taken the place of the one that was compacted
-        return messages
-    now = [message if by_compaction(message) else _now(message, messages, places) for message in prepared]
-    return [*(message for message in now if message), *messages[last + 1 :]]
+    return with_capsule(_compacted(messages, prepared), next(filter(by_capsule, prepared), None))
 
 
 def messages_of(state: Any, key: str) -> list[BaseMessage]:
@@ -75,6 +70,17 @@ def messages_of(state: Any, key: str) -> list[BaseMessage]:
 def value(state: Any, name: str) -> Any:
     """What a state has under ``name``, be it a mapping or an object (pydantic, dataclass); ``None`` for nothing."""
     return state.get(name) if isinstance(state, Mapping) else getattr(state, name, None)
+
+
+def _compacted(messages: list[BaseMessage], prepared: Sequence[BaseMessage]) -> list[BaseMessage]:
+    if any(map(by_compaction, messages)) or not any(map(by_compaction, prepared)):
+        return messages
+    places = {_key(message): place for place, message in enumerate(messages)}
+    last = max((places[_key(message)] for message in prepared if _key(message) in places), default=None)
+    if last is None:  # another history has taken the place of the one that was compacted
+        return messages
+    now = [message if by_compaction(message) else _now(message, messages, places) for message in prepared]
+    return [*(message for message in now if message), *messages[last + 1 :]]
 
 
 def _now(message: BaseMessage, messages: list[BaseMessage], places: Mapping[Hashable, int]) -> BaseMessage | None:

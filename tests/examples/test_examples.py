@@ -124,3 +124,18 @@ def test_a_compacted_context_is_shown_beside_what_it_was_made_of() -> None:
     cited, _, files = ledger.partition(" leads to the turn as it was:")[2].partition("is back in the context")
     assert cited.startswith("\nuser\n")
     assert "def fare(kind, adults, bikes=0, under_six=0):" in files
+
+
+@pytest.mark.slow
+def test_what_is_used_stays_warm_and_what_is_not_is_archived_and_comes_back() -> None:
+    done = run("living.py")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert "on day 5 it was 'closed'" in done.stdout
+    assert "made: The slipway at Varn is closed at low water" in done.stdout
+    assert "version 2" in done.stdout
+    assert "I answer the passengers of the Varn ferry." in done.stdout
+    last = done.stdout.partition("day 224: ")[2]
+    assert last.startswith("the slipway is warm, coins archived")
+    assert "include_archived=False: []" in last
+    assert last.rstrip().endswith("used again, it is warm")

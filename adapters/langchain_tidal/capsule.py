@@ -1,0 +1,47 @@
+"""TidalCapsule: who an agent is and what it is doing, in front of each model call of ``create_agent``."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+
+from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
+from langchain.agents.middleware.types import ContextT, ResponseT
+
+from langchain_tidal.prefix import MAX_AGE, appended, prefix
+from langchain_tidal.turn import Scope, TurnMemory
+from tidal_plugins import TidalMemory
+
+
+class TidalCapsule(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT]):
+    """Puts the memory's capsule behind the system prompt, in the model's request only [Capsule].
+
+    The text stays the same, to the byte, for ``max_age``, in every thread and process of its scope: what providers
+    cache of it stays cached. It says which of its sections quote what was said, and that those are no instructions.
+    State, checkpoints and recordings never hold it. Where memory and people have nothing to say in it there is none.
+
+    In the list of middleware it stands first: ``TidalCompaction`` behind it counts it with the system prompt. ``scope``
+    defaults to the memory's own.
+    """
+
+    def __init__(self, memory: TidalMemory, *, max_age: timedelta = MAX_AGE, scope: Scope | None = None) -> None:
+        super().__init__()
+        self._turns = TurnMemory(memory, scope)
+        self._max_age = max_age
+
+    def wrap_model_call(
+        self, request: ModelRequest[ContextT], handler: Callable[[ModelRequest[ContextT]], ModelResponse[ResponseT]]
+    ) -> ModelResponse[ResponseT]:
+        return handler(self._prefixed(request))
+
+    async def awrap_model_call(
+        self,
+        request: ModelRequest[ContextT],
+        handler: Callable[[ModelRequest[ContextT]], Awaitable[ModelResponse[ResponseT]]],
+    ) -> ModelResponse[ResponseT]:
+        return await handler(await asyncio.to_thread(self._prefixed, request))
+
+    def _prefixed(self, request: ModelRequest[ContextT]) -> ModelRequest[ContextT]:
+        capsule = self._turns.place().memory.capsule(max_age=self._max_age)
+        return request.override(system_message=appended(request.system_message, prefix(capsule)))

@@ -1,0 +1,459 @@
+"""Living memory on conversations: what each mechanism does to recall, to the store's size, and to the time of a turn.
+
+    python benchmarks/living.py --data locomo10.json --json out.json
+
+Each conversation is lived through in order of time, by the clock of its sessions, through the public API: the first
+speaker is the user, the other plays the agent. Before each exchange memory whispers, the ids of what surfaced are
+recorded with the exchange, and each day ends with a consolidation. All questions are asked in the end, in a neutral
+mood. No model is called but the embedder.
+
+A place is a hit: what the store made itself (a fact, a dossier) takes one and counts for no turn, but in the column
+«quoted», where it counts for the turns that it is made of.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from itertools import groupby
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path, from a checkout
+
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from benchmarks.locomo import ADVERSARIAL, PACE, Conversation, Data, Question, Session, load
+from benchmarks.metrics import DEPTH, RESAMPLES, SEED, intervals, ndcg, quantiles, recall, shown
+from benchmarks.retrieval import CachedEmbedder, exchanges_in, to_message
+from tidal_plugins import (
+    Affect,
+    HashingEmbedder,
+    Hit,
+    SentenceTransformerEmbedder,
+    Settings,
+    TidalError,
+    TidalMemory,
+)
+
+WIDTH = 140
+WORST = -0.5
+"""Points of recall@5 that what is on by default may cost against all off."""
+TOPICS = 10
+"""Topics of dossiers beside the two speakers: what the conversation's tags name most often."""
+
+COLUMNS = ("recall@5", "quoted@5", "recall@10", "ndcg@10", "all hits")
+"""``all hits``: the share of the evidence among everything that was shown, which may be more than ten."""
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """One way to live through a conversation."""
+
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    surfaced: bool = True
+    consolidated: bool = True
+    dossiers: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """A life, and how its memory is asked."""
+
+    life: str
+    recall: Mapping[str, Any] = field(default_factory=dict)
+    limit: int = DEPTH
+    associative: bool = False
+
+
+LIVES: Final[Mapping[str, Life]] = {  # "eager": facts from two uses in two weeks, for the defaults make hardly any
+    "off": Life({"ingestion": {"near": None}}, surfaced=False, consolidated=False),
+    "use": Life({"ingestion": {"near": None}}, consolidated=False),
+    "default": Life(),
+    "no use": Life(surfaced=False),
+    "no near": Life({"ingestion": {"near": None}}),
+    "no consolidation": Life(consolidated=False),
+    "gate": Life({"gate": {"enabled": True}}),
+    "eager": Life({"consolidation": {"turns": 2, "hours": 14 * 24.0}}),
+    "dossiers": Life(dossiers=True),
+}
+ARMS: Final[Mapping[str, Arm]] = {
+    "all off": Arm("off", {"decay": 0.0}),
+    "decay alone": Arm("off"),
+    "use and decay alone": Arm("use"),
+    "default": Arm("default"),
+    "default, nothing surfaced": Arm("no use"),
+    "default, decay 0": Arm("default", {"decay": 0.0}),
+    "default, near None": Arm("no near"),
+    "default, not consolidated": Arm("no consolidation"),
+    "default + 5 of 10 associated": Arm("default", limit=5, associative=True),
+    "default + 5 associated": Arm("default", associative=True),
+    "default + gate": Arm("gate"),
+    "default, eager facts": Arm("eager"),
+    "default + dossiers": Arm("dossiers"),
+}
+MECHANISMS: Final[Sequence[tuple[str, str, str]]] = (
+    ("everything that is on by default", "default", "all off"),
+    ("decay, alone", "decay alone", "all off"),
+    ("use, with decay alone", "use and decay alone", "decay alone"),
+    ("use, and the facts from it", "default", "default, nothing surfaced"),
+    ("decay", "default", "default, decay 0"),
+    ("near duplicates linked", "default", "default, near None"),
+    ("consolidation, facts", "default", "default, not consolidated"),
+    ("associations, hits as many", "default + 5 of 10 associated", "default"),
+    ("associations, hits beyond", "default + 5 associated", "default"),
+    ("gate", "default + gate", "default"),
+    ("eager facts", "default, eager facts", "default"),
+    ("dossiers", "default + dossiers", "default"),
+)
+"""What a mechanism is called, the arm that has it, and the same without."""
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    args = arguments(argv)
+    data, start = load(args.data), time.perf_counter()
+    if args.quick:
+        data.conversations = data.conversations[:1]
+    embedder = CachedEmbedder(HashingEmbedder() if args.embedder == "hashing" else SentenceTransformerEmbedder())
+    console = Console(width=max(WIDTH, Console().width))
+    try:
+        report = measure(data, embedder)
+    except TidalError as error:
+        raise SystemExit(f"{type(error).__name__}: {error}") from error
+    show(report, console)
+    console.print(f"Measured in {time.perf_counter() - start:.0f} s ({embedder.id}).")
+    if args.json:
+        args.json.write_text(json.dumps(document(report, embedder.id), indent=1, ensure_ascii=False), "utf-8")
+
+
+def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    given = os.environ.get("TIDAL_BENCH_DATA")
+    parser.add_argument("--data", type=Path, default=given, required=not given, help="LoCoMo (or TIDAL_BENCH_DATA)")
+    parser.add_argument("--quick", action="store_true", help="the first conversation only")
+    parser.add_argument("--embedder", choices=("minilm", "hashing"), default="minilm", help="hashing: a smoke test")
+    parser.add_argument("--json", type=Path, metavar="OUT", help="write all figures")
+    return parser.parse_args(argv)
+
+
+# living
+
+
+@dataclass(slots=True)
+class Cost:
+    """What the lives of one kind took: milliseconds beside the embedding, and bytes."""
+
+    whispers: list[float] = field(default_factory=list)
+    records: list[float] = field(default_factory=list)
+    consolidations: list[float] = field(default_factory=list)
+    turns: int = 0
+    size: int = 0
+    surfaced: int = 0
+    facts: int = 0
+    ephemeral: list[int] = field(default_factory=lambda: [0, 0])
+    """Entries that the gate kept for a while, and all that came through it."""
+    errors: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Clock:
+    """The time by the conversation, which each step sets."""
+
+    at: datetime
+
+    def __call__(self) -> datetime:
+        return self.at
+
+
+def live(life: Life, conversation: Conversation, path: Path, embedder: CachedEmbedder, cost: Cost) -> None:
+    """Live through a conversation into a new memory at ``path``."""
+    clock = Clock(conversation.sessions[0].at)
+    settings = Settings(**{"storage": {"durability": "fast"}, **life.settings})
+    timed = _Stopwatch(embedder)
+    with TidalMemory(path, embedder=embedder, settings=settings, clock=clock) as memory:
+        for _, sessions in groupby(conversation.sessions, key=lambda session: session.at.date()):
+            for session in sessions:
+                _attend(memory, _with_agent(session, conversation), life, clock, timed, cost)
+            if life.dossiers:
+                for topic in topics(memory):
+                    memory.dossier(topic)
+            if life.consolidated:
+                done = timed(cost.consolidations, memory.consolidate)
+                cost.facts += len(done.facts)
+                cost.errors += done.errors
+        admitted = memory.admitted()
+    cost.turns += len(conversation.turns)
+    cost.size += path.stat().st_size
+    cost.ephemeral[0] += admitted.ephemeral
+    cost.ephemeral[1] += sum(admitted)
+
+
+def _attend(
+    memory: TidalMemory, session: Session, life: Life, clock: Clock, timed: _Stopwatch, cost: Cost
+) -> None:
+    for turns in exchanges_in(session):
+        clock.at = turns[0].at
+        asked, surfaced = "\n".join(turn.text for turn in turns if turn.role == "user"), []
+        if life.surfaced and asked:
+            whisper = timed(cost.whispers, lambda asked=asked: memory.whisper(asked))  # type: ignore[misc]
+            surfaced = [hit.id for hit in whisper.hits]
+        cost.surfaced += len(surfaced)
+        clock.at, said = turns[-1].at + PACE, [to_message(turn) for turn in turns]
+        at = turns[0].at
+        timed(cost.records, lambda: memory.record(messages=said, session=session.id, occurred_at=at, surfaced=surfaced))
+
+
+def _with_agent(session: Session, conversation: Conversation) -> Session:
+    """A session in which the second speaker of the conversation plays the agent."""
+    speakers = list(dict.fromkeys(turn.speaker for turn in conversation.turns if turn.speaker))
+    agents = speakers[1:2]
+    turns = (replace(turn, role="assistant") if turn.speaker in agents else turn for turn in session.turns)
+    return replace(session, turns=tuple(turns))
+
+
+def topics(memory: TidalMemory) -> list[str]:
+    """What an agent might keep dossiers on: the speakers, and what was tagged most often up to now."""
+    count: dict[str, int] = {}
+    speakers: dict[str, None] = {}
+    for episode in memory.episodes():
+        speakers.update({message.speaker: None for message in episode.messages if message.speaker})
+        for id_ in episode.entries:
+            for tag in memory.get(id_).tags:
+                count[tag] = count.get(tag, 0) + 1
+    often = sorted(count, key=lambda tag: (-count[tag], tag))
+    return list(dict.fromkeys([*(name.lower() for name in speakers), *often[:TOPICS]]))
+
+
+class _Stopwatch:
+    """Times calls in milliseconds, beside the embedding."""
+
+    def __init__(self, embedder: CachedEmbedder) -> None:
+        self._embedder = embedder
+
+    def __call__(self, times: list[float], call: Callable[[], Any]) -> Any:
+        embedding, start = self._embedder.seconds, time.perf_counter()
+        value = call()
+        times.append(1000 * (time.perf_counter() - start - (self._embedder.seconds - embedding)))
+        return value
+
+
+# asking
+
+
+@dataclass(slots=True)
+class Asked:
+    """One question, and how each arm scores on it, in the order of ``COLUMNS``."""
+
+    question: Question
+    scores: dict[str, list[float]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Report:
+    data: Data
+    asked: list[Asked] = field(default_factory=list)
+    costs: dict[str, Cost] = field(default_factory=dict)
+    times: dict[str, list[float]] = field(default_factory=dict)
+
+    def rows(self, arm: str, category: str | None = None) -> list[list[float]]:
+        return [item.scores[arm] for item in self.asked if category in (None, item.question.category)]
+
+    @property
+    def categories(self) -> list[str]:
+        return sorted({item.question.category for item in self.asked})
+
+
+def measure(data: Data, embedder: CachedEmbedder) -> Report:
+    report = Report(data, costs={name: Cost() for name in LIVES})
+    steps = [(conversation, life) for conversation in data.conversations for life in LIVES]
+    asked: dict[str, list[Asked]] = {}
+    for conversation in data.conversations:
+        asked[conversation.name] = [Asked(q) for q in conversation.questions if q.category != ADVERSARIAL]
+        report.asked += asked[conversation.name]
+    with TemporaryDirectory(prefix="tidal-benchmark-") as folder:
+        label = f"{data.name}: living and asking"
+        for number, (conversation, life) in enumerate(track(steps, label, console=Console(stderr=True))):
+            path = Path(folder, f"{number}.db")
+            live(LIVES[life], conversation, path, embedder, report.costs[life])
+            for name, arm in ARMS.items():
+                if arm.life == life:
+                    times = report.times.setdefault(name, [])
+                    _ask(name, arm, path, conversation, asked[conversation.name], embedder, times)
+    return report
+
+
+def _ask(
+    name: str,
+    arm: Arm,
+    path: Path,
+    conversation: Conversation,
+    asked: Sequence[Asked],
+    embedder: CachedEmbedder,
+    times: list[float],
+) -> None:
+    clock, timed = Clock(conversation.end + timedelta(minutes=1)), _Stopwatch(embedder)
+    settings = Settings(**{**LIVES[arm.life].settings, "recall": arm.recall})  # type: ignore[arg-type]
+    with TidalMemory(path, embedder=embedder, settings=settings, clock=clock) as memory:
+        said = {id_: str(memory.get(id_).metadata["message"]) for e in memory.episodes() for id_ in e.entries}
+
+        def ask(question: str) -> Sequence[Hit]:
+            return memory.recall(question, limit=arm.limit, associative=arm.associative, affect=Affect())
+
+        ask(conversation.turns[0].text)  # so that no question pays for what is loaded once
+        for item in asked:
+            hits = timed(times, lambda item=item: ask(item.question.text))  # type: ignore[misc]
+            item.scores[name] = scores(item.question.evidence, hits, said)
+
+
+def scores(evidence: frozenset[str], hits: Sequence[Hit], said: Mapping[str, str]) -> list[float]:
+    """One question's scores, in the order of ``COLUMNS``. ``said``: the turns that entries stand for."""
+    turns = [{said[hit.id]} if hit.id in said else set() for hit in hits]
+    quoted = [{said[id_] for id_ in _made_of(hit) if id_ in said} for hit in hits]
+    ranks = _ranks(evidence, turns)
+    first = [rank if rank is not None and rank <= DEPTH else None for rank in ranks]
+    return [
+        recall(ranks, 5),
+        recall(_ranks(evidence, quoted), 5),
+        recall(ranks, 10),
+        ndcg(first),
+        recall(ranks, len(hits)),
+    ]
+
+
+def _ranks(evidence: frozenset[str], places: Sequence[set[str]]) -> list[int | None]:
+    return [next((n for n, turns in enumerate(places, 1) if id_ in turns), None) for id_ in sorted(evidence)]
+
+
+def _made_of(hit: Hit) -> Iterator[str]:
+    yield hit.id
+    sources = hit.entry.metadata.get("sources", ())
+    yield from sources if isinstance(sources, (list, tuple)) else ()
+
+
+# showing
+
+
+def show(report: Report, console: Console) -> None:
+    data = report.data
+    console.rule(f"[bold]{data.name}")
+    console.print(
+        f"{len(data.conversations)} lives of {sum(len(c.turns) for c in data.conversations)} turns in all, "
+        f"{len(report.asked)} questions of the categories 1 to 4.\nIn percent, ± half of a 95 % interval ({RESAMPLES} "
+        f"bootstrap samples of the questions, seed {SEED}). Times are without the embedding."
+    )
+    if report.asked:
+        console.print(_quality(report), _mechanisms(report), _by_category(report))
+    console.print(_costs(report))
+    if report.asked:
+        console.print(verdict(report))
+
+
+def _quality(report: Report) -> Table:
+    table = _table("All questions", "arm", *COLUMNS, "search p50 / p95 ms")
+    for arm in ARMS:
+        took = quantiles(report.times[arm])
+        figures = map(shown, intervals(report.rows(arm)))
+        table.add_row(arm, *figures, f"{took['p50_ms']:.2f} / {took['p95_ms']:.2f}")
+    return table
+
+
+def _mechanisms(report: Report) -> Table:
+    """Paired by question, so much surer than two intervals side by side."""
+    table = _table("What a mechanism adds, question by question", "mechanism", *COLUMNS)
+    for name, with_it, without in MECHANISMS:
+        figures = intervals(report.rows(with_it), report.rows(without))
+        table.add_row(name, *(shown(figure, signed=True) for figure in figures))
+    return table
+
+
+def _by_category(report: Report) -> Table:
+    table = _table("By category: recall@5", "mechanism", *report.categories)
+    table.add_row("all off", *(shown(intervals(report.rows("all off", name))[0]) for name in report.categories))
+    table.add_row("default", *(shown(intervals(report.rows("default", name))[0]) for name in report.categories))
+    table.add_section()
+    for name, with_it, without in MECHANISMS:
+        pairs = [(report.rows(with_it, category), report.rows(without, category)) for category in report.categories]
+        table.add_row(name, *(shown(intervals(*pair)[0], signed=True) for pair in pairs))
+    return table
+
+
+def _costs(report: Report) -> Table:
+    times = ("whisper p50 / p95 ms", "record p50 / p95 ms", "consolidate p50 / p95 ms")
+    table = _table("The store, and a turn", "life", "bytes a turn", "surfaced a turn", "facts", "ephemeral", *times)
+    for name, cost in report.costs.items():
+        took = [quantiles(each) for each in (cost.whispers, cost.records, cost.consolidations)]
+        table.add_row(
+            name,
+            f"{cost.size / max(1, cost.turns):,.0f}",
+            f"{cost.surfaced / max(1, cost.turns):.2f}",
+            str(cost.facts),
+            f"{cost.ephemeral[0] / cost.ephemeral[1]:.1%}" if cost.ephemeral[1] else "",
+            *(f"{each['p50_ms']:.1f} / {each['p95_ms']:.1f}" if each["p50_ms"] >= 0 else "" for each in took),
+        )
+    return table
+
+
+def verdict(report: Report) -> str:
+    """Whether the defaults keep to what they may cost."""
+    [change] = [intervals(report.rows("default"), report.rows("all off"))[0]]
+    kept = "keeps to" if change["mean"] >= WORST else "BREAKS"
+    failed = sorted({error for cost in report.costs.values() for error in cost.errors})
+    return (
+        f"What is on by default {kept} the rule: {shown(change, signed=True)} points of recall@5 against all off "
+        f"({WORST:+} at worst)." + "".join(f"\nA step of a consolidation failed: {error}" for error in failed)
+    )
+
+
+def _table(title: str, first: str, *columns: str) -> Table:
+    table = Table(title=title, title_justify="left")
+    table.add_column(first, no_wrap=True)
+    for column in columns:
+        table.add_column(column, justify="right")
+    return table
+
+
+def document(report: Report, embedder: str) -> dict[str, Any]:
+    return {
+        "file": report.data.name,
+        "embedder": embedder,
+        "bootstrap": {"resamples": RESAMPLES, "seed": SEED, "over": "questions"},
+        "arms": {arm: _figures(intervals(report.rows(arm))) for arm in ARMS if report.asked},
+        "mechanisms": {
+            name: _figures(intervals(report.rows(with_it), report.rows(without)))
+            for name, with_it, without in MECHANISMS
+            if report.asked
+        },
+        "costs": {name: _cost(cost) for name, cost in report.costs.items()},
+        "asked": [{"question": item.question.text, "scores": item.scores} for item in report.asked],
+    }
+
+
+def _figures(values: Sequence[dict[str, float]]) -> dict[str, dict[str, float]]:
+    return dict(zip(COLUMNS, values, strict=True))
+
+
+def _cost(cost: Cost) -> dict[str, Any]:
+    return {
+        "turns": cost.turns,
+        "bytes": cost.size,
+        "surfaced": cost.surfaced,
+        "facts": cost.facts,
+        "ephemeral": cost.ephemeral,
+        "whisper": quantiles(cost.whispers),
+        "record": quantiles(cost.records),
+        "consolidate": quantiles(cost.consolidations),
+        "errors": cost.errors,
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -260,6 +260,22 @@ def test_a_long_ongoing_turn_leaves_a_recent_decision_in_the_summary(check: Any,
     assert seen >= ({(True, True)} if fold else {(True, False)})
 
 
+@pytest.mark.parametrize("words", [10, 25, 40])
+def test_a_long_ongoing_turn_leaves_what_was_decided_just_before_it(check: Any, words: int) -> None:
+    """Folding makes room again for what the first squeeze left out."""
+    decision = (
+        "We decided to use PostgreSQL 16 for the billing service in Berlin, because the team knows it, the backups run "
+        "every night already, and the auditors asked for row level security in all of the tables that hold names."
+    )
+    last = [Message("user", "Which database for billing?", "db"), Message("assistant", decision, "db-agent")]
+    history = [*chat(0, 40, words=40), *last, NOW]
+    for first in range(0, 40, 4):
+        history += loop(first, first + 4, words=words)
+        compaction = check(history, max_tokens=1_500)
+        assert "PostgreSQL 16" in texts(compaction), f"lost, at {compaction.after.share(compaction.limit):.0%}"
+    assert compaction.folded
+
+
 def test_a_squeeze_by_a_long_turn_is_temporary(check: Any) -> None:
     """What has no room while a turn is long is there again when it is over."""
     history = [*chat(0, 40, words=16), NOW]

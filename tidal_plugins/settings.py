@@ -242,8 +242,6 @@ class CompactionSettings(_Group):
     """Share that the synthesis of the last completed turn, or of a folded part of the ongoing one, may take."""
     least: float = Field(0.15, gt=0, lt=1)
     """Share that the written texts should have: where the target leaves less, a context may be fuller."""
-    told: float = Field(0.8, gt=0, lt=1)
-    """Of the written texts' room, the summary's part; the synthesis has the rest."""
     cited: float = Field(0.2, ge=0, lt=1)
     """Of the summary's room, the part for citations of what is not told in it."""
     patience: float = Field(60.0, gt=0)

@@ -33,7 +33,9 @@ class TidalCompaction(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT
     ``summary_as="human"`` and ``restore_as="human"`` are for providers that refuse assistant messages or tool calls
     that they did not write. When the provider refuses a request as too large, it is rebuilt smaller and sent once more.
 
-    In the list of middleware it stands first, before ``TidalMemoryMiddleware`` and what retries. The run's custom
+    In the list of middleware it stands before ``TidalMemoryMiddleware`` and what retries. What edits requests
+    (``ContextEditingMiddleware``) may stand before it: the model sees what was edited, and the memory gets the turns as
+    the state has them. The run's custom
     stream gets ``{"tidal_compaction": {"id", "stage", "tokens_before", "tokens_after", "bytes_before", "bytes_after",
     "dropped", "citations", "files", "summariser", "fallback"}}`` whenever a context was rebuilt.
     """
@@ -97,11 +99,14 @@ class TidalCompaction(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT
             request.messages,
             reserved(request.system_message, request.tools),
             max_tokens=profile.get("max_input_tokens"),
+            said=request.state["messages"],
         )
 
     def _shortened(self, request: ModelRequest[ContextT], refused: View) -> View | None:
         beside = reserved(request.system_message, request.tools)
-        return self._context.shortened(self._context.place(), request.messages, beside, refused.compaction.after)
+        return self._context.shortened(
+            self._context.place(), request.messages, beside, refused.compaction.after, said=request.state["messages"]
+        )
 
 
 def _showing(request: ModelRequest[ContextT], view: View) -> ModelRequest[ContextT]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import sys
 from collections.abc import Iterator, Sequence
@@ -12,14 +13,14 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 
-from langchain_tidal.messages import COMPACTION, by_compaction, is_notice, spans, text_of, to_message
+from langchain_tidal.messages import COMPACTION, by_compaction, is_notice, spans, text_of, to_message, written_id
 from langchain_tidal.models import summariser_of
 from langchain_tidal.sizes import Gauge, MessagesCounter, size_of
 from langchain_tidal.turn import Place, Recent, Scope, TurnMemory
 from tidal_plugins import Exchange, InvalidInput, Message, TidalMemory
 from tidal_plugins.errors import ContextOverflow
 from tidal_plugins.model.compaction import Compaction, Kept, RestoredFile, Size, Written
-from tidal_plugins.model.fence import inert
+from tidal_plugins.model.transcript import file_text
 from tidal_plugins.protocols import Summariser
 
 SummaryAs = Literal["assistant", "human"]
@@ -96,26 +97,42 @@ class ContextMemory:
         return self._turns.place(config)
 
     def view(
-        self, place: Place, messages: Sequence[BaseMessage], reserved: Size, *, max_tokens: int | None = None
+        self,
+        place: Place,
+        messages: Sequence[BaseMessage],
+        reserved: Size,
+        *,
+        max_tokens: int | None = None,
+        said: Sequence[BaseMessage] = (),
     ) -> View:
         """Return what the model should see of ``messages``. ``reserved`` is what is sent beside them.
 
-        ``max_tokens`` is the model's own limit, for where none was given. Raises what ``Compactor.compact`` raises.
+        ``max_tokens`` is the model's own limit, for where none was given. ``said`` are messages as they were said,
+        where others have edited ``messages`` for this one request: what is shown is edited, what is recorded is not.
+        Raises what ``Compactor.compact`` raises.
         """
-        talk = _talk(place)
+        talk, history = _talk(place), _History.of(messages, place.session, said)
         limit = self._limit(place, max_tokens).at_most(self._refused.get(talk) or Size(sys.maxsize, sys.maxsize))
-        view = self._made(place, messages, reserved, limit, self._gauge.ratio(talk, messages))
+        view = self._made(place, history, reserved, limit, self._gauge.ratio(talk, messages))
         exact = self._gauge.counted(talk, view.messages)
         if exact is not None and exact > view.ratio:
-            view = self._made(place, messages, reserved, limit, exact)
+            view = self._made(place, history, reserved, limit, exact)
         return view
 
-    def shortened(self, place: Place, messages: Sequence[BaseMessage], reserved: Size, refused: Size) -> View | None:
+    def shortened(
+        self,
+        place: Place,
+        messages: Sequence[BaseMessage],
+        reserved: Size,
+        refused: Size,
+        *,
+        said: Sequence[BaseMessage] = (),
+    ) -> View | None:
         """Return what to send instead of ``refused``; ``None`` where no more may be left out."""
         limit = refused * OVERFLOWN
         self._refused.put(_talk(place), limit)  # it would refuse as much again
         try:
-            return self._made(place, messages, reserved, limit, 1.0, force="hard")
+            return self._made(place, _History.of(messages, place.session, said), reserved, limit, 1.0, force="hard")
         except ContextOverflow:
             return None
 
@@ -127,14 +144,13 @@ class ContextMemory:
     def _made(
         self,
         place: Place,
-        messages: Sequence[BaseMessage],
+        history: _History,
         reserved: Size,
         limit: Size,
         ratio: float,
         force: Literal["hard"] | None = None,
     ) -> View:
         """``ratio`` shrinks the limit, so that all sizes are in estimated tokens."""
-        history = _History.of(messages, place.session)
         compactor = place.memory.compactor(
             max_tokens=math.ceil(limit.tokens / ratio), max_bytes=limit.bytes, summariser=self._summariser
         )
@@ -146,7 +162,7 @@ class ContextMemory:
             force=force,
             carried=history.carried,
         )
-        shown = self._style.shown(compaction, history.messages) if compaction.rebuilt else list(messages)
+        shown = self._style.shown(compaction, history.messages) if compaction.rebuilt else list(history.given)
         talk, changed = _talk(place), compaction.rebuilt and compaction.id != history.carried
         new = changed and compaction.id != self._seen.get(talk)
         self._seen.put(talk, compaction.id)
@@ -161,15 +177,16 @@ class _History:
     What an earlier compaction wrote is left out: ``carried`` is its id.
     """
 
+    given: Sequence[BaseMessage]
     messages: list[BaseMessage]
     exchanges: list[Exchange]
     carried: str | None
 
     @classmethod
-    def of(cls, given: Sequence[BaseMessage], session: str | None) -> _History:
-        exchanges = [_exchange(span, session) for span in _parts(given)]
+    def of(cls, given: Sequence[BaseMessage], session: str | None, said: Sequence[BaseMessage] = ()) -> _History:
+        exchanges = [_exchange(span, session) for span in _parts(_as_said(given, said))]
         carried = [message.additional_kwargs.get(COMPACTION) for message in given if by_compaction(message)]
-        return cls([m for m in given if not by_compaction(m)], exchanges, carried[-1] if carried else None)
+        return cls(given, [m for m in given if not by_compaction(m)], exchanges, carried[-1] if carried else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,23 +204,34 @@ class _Style:
                 messages.append(self._written(piece, str(compaction.id)))
             else:
                 messages += self._file(piece, str(compaction.id))
-        return messages
+        head = list(itertools.takewhile(_stands_apart, messages))
+        return [*sorted(head, key=lambda message: message.type != "system"), *messages[len(head) :]]
 
     def _written(self, piece: Written, id_: str) -> BaseMessage:
         human = piece.part == "question" or self.summary_as == "human"
         kind = HumanMessage if human else AIMessage
-        return kind(piece.text, id=f"tidal-{id_}-{piece.part}", additional_kwargs=_mark(id_))
+        return kind(piece.text, id=written_id(id_, piece.part), additional_kwargs=_mark(id_))
 
     def _file(self, file: RestoredFile, id_: str) -> Iterator[BaseMessage]:
-        name, mark = f"tidal-{id_}-{file.id}", _mark(id_)
+        name, mark = written_id(id_, file.id), _mark(id_)
         if self.restore_as == "human":
-            yield HumanMessage(_fenced(file), id=name, additional_kwargs=mark)
+            yield HumanMessage(file_text(file), id=name, additional_kwargs=mark)
             return
         call = {"name": file.tool, "args": dict(file.arguments), "id": file.id}
         yield AIMessage("", tool_calls=[call], id=f"{name}-call", additional_kwargs=mark)
         yield ToolMessage(
             file.content, tool_call_id=file.id, name=file.tool, id=f"{name}-result", additional_kwargs=mark
         )
+
+
+def _as_said(messages: Sequence[BaseMessage], said: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """The messages as they were said, one for one, known by their ids: an edited one would be another message."""
+    known = {message.id: message for message in said if message.id and not by_compaction(message)}
+    found = []
+    for message in messages:
+        original = None if by_compaction(message) else known.pop(message.id or "", None)
+        found.append(original if original is not None and original.type == message.type else message)
+    return found
 
 
 def _parts(messages: Sequence[BaseMessage]) -> Iterator[list[BaseMessage]]:
@@ -226,17 +254,13 @@ def _said(message: BaseMessage) -> Message:
     return said or Message("system", text_of(message), message.id)
 
 
+def _stands_apart(message: BaseMessage) -> bool:
+    """Whether it is no part of the conversation: a system message, or a notice, behind which providers take none."""
+    return not by_compaction(message) and _said(message).role == "system"
+
+
 def _mark(id_: str) -> dict[str, Any]:
     return {"lc_source": COMPACTION, COMPACTION: id_}
-
-
-def _fenced(file: RestoredFile) -> str:
-    """A file between fences that are longer than any in it."""
-    fence = "```"
-    while fence in file.content:
-        fence += "`"
-    read = f"first read {file.seen:%Y-%m-%d %H:%M} UTC, {file.reads} time{'s' * (file.reads > 1)}"
-    return f"The file {inert(file.path)}, as it was when it was read ({read}):\n{fence}\n{file.content}\n{fence}"
 
 
 def _talk(place: Place) -> tuple[Any, ...]:

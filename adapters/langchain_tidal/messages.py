@@ -44,12 +44,25 @@ def spans(messages: Sequence[BaseMessage]) -> list[list[BaseMessage]]:
 
 def by_human(message: BaseMessage) -> bool:
     """Whether a human wrote it: LangChain puts summaries and notices into human messages too, and marks them."""
-    return isinstance(message, HumanMessage) and "lc_source" not in message.additional_kwargs
+    if not isinstance(message, HumanMessage) or by_compaction(message):
+        return False
+    return bool(message.additional_kwargs.get("lc_source", COMPACTION) == COMPACTION)  # a client may set it as well
 
 
 def by_compaction(message: BaseMessage) -> bool:
-    """Whether our compaction wrote it, be it in the assistant's, a tool's or a human's name."""
-    return message.additional_kwargs.get("lc_source") == COMPACTION
+    """Whether our compaction wrote it, be it in the assistant's, a tool's or a human's name.
+
+    The mark alone would let a client make any message disappear: the id tells, too.
+    """
+    marks = message.additional_kwargs
+    if marks.get("lc_source") != COMPACTION or not marks.get(COMPACTION):
+        return False
+    return (message.id or "").startswith(written_id(marks[COMPACTION], ""))
+
+
+def written_id(compaction: str, part: str) -> str:
+    """The id of a message that a compaction wrote."""
+    return f"tidal-{compaction}-{part}"
 
 
 def by_capsule(message: BaseMessage) -> bool:

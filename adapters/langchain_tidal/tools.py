@@ -111,7 +111,7 @@ class SaveMemory(MemoryTool):
 
 
 class ReadEpisode(MemoryTool):
-    """Returns an episode verbatim, by the page, so that a citation can be followed."""
+    """Returns an episode verbatim, by the page, so that a citation can be followed: ``ReadEpisode(memory=memory)``."""
 
     name: str = "read_episode"
     description: str = (
@@ -129,7 +129,10 @@ class ReadEpisode(MemoryTool):
 
 
 def memory_tools(memory: TidalMemory, *, scope: Scope | None = None) -> list[BaseTool]:
-    """Return ``search_memory`` and ``save_memory`` over a memory, in its own scope or the given one."""
+    """Return ``search_memory`` and ``save_memory`` over a memory, in its own scope or the given one.
+
+    ``TidalCompaction`` brings ``read_episode`` along; elsewhere ``ReadEpisode(memory=memory)`` is it.
+    """
     return [SearchMemory(memory=memory, scope=scope), SaveMemory(memory=memory, scope=scope)]
 
 

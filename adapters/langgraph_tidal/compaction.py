@@ -28,7 +28,8 @@ class CompactionNode(MemoryNode):
 
     Returns ``llm_input_messages``: the messages as they are, or a summary of the completed turns that cites their
     episodes, the last completed turn, files that were read, and the ongoing turn verbatim. ``messages`` stay whole, in
-    every checkpoint. ``output_messages_key="messages"`` rewrites them instead, for good, when a context was rebuilt.
+    every checkpoint. ``output_messages_key="messages"`` rewrites them instead, for good, when a context was rebuilt:
+    the episodes keep what was said, and of images and other content that is no text only its name. It needs a thread.
     The node stands before ``RecallNode``, in a tool loop too; :func:`model_input` shows what came of both.
 
     ``max_tokens`` and ``max_bytes`` limit all that is sent (default: ``Settings.compaction``); ``reserved`` is what the
@@ -39,7 +40,8 @@ class CompactionNode(MemoryNode):
 
     The run's custom stream gets ``{"tidal_compaction": {"id", "stage", "tokens_before", "tokens_after",
     "bytes_before", "bytes_after", "dropped", "citations", "files", "summariser", "fallback"}}`` whenever a context was
-    rebuilt. Raises ``ContextOverflow`` where what may not be shortened exceeds the limit.
+    rebuilt. Raises ``ContextOverflow`` where what may not be shortened exceeds the limit, ``InvalidInput`` where a
+    history is to be rewritten and the run has no ``thread_id``.
     """
 
     def __init__(
@@ -79,6 +81,11 @@ class CompactionNode(MemoryNode):
 
     def _run(self, place: Place, state: Any) -> dict[str, Any]:
         messages = messages_of(state, self._key)
+        if self.rewrites and place.session is None:  # the next call could not tell what its messages stand for
+            raise InvalidInput(
+                f"output_messages_key={self._key!r} rewrites the history of a thread, and this run has none: give it a "
+                'thread in its config, {"configurable": {"thread_id": …}}, or do without output_messages_key='
+            )
         view = self._context.view(place, messages, self._reserved)
         if view.new:
             emit(view.event())

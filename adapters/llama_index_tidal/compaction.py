@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, get_args
 
@@ -13,14 +12,13 @@ from llama_index_tidal.messages import WrittenMessage, to_shown
 from llama_index_tidal.turns import Turn
 from tidal_plugins import Exchange, InvalidInput, Message
 from tidal_plugins.model.compaction import Compaction, Kept, Part, RestoredFile, Written
+from tidal_plugins.model.transcript import file_text
 
 RestoreAs = Literal["tool", "human"]
 SummaryAs = Literal["assistant", "human"]
 
 SCRATCHPAD = "scratchpad"
 """Under which key an agent keeps the messages of a turn that goes on (``FunctionAgent.scratchpad_key``)."""
-
-_MARK = re.compile(r"<(?=\s*/?\s*tidal-file)", re.IGNORECASE)
 
 
 def to_history(turns: Sequence[Turn], session: str | None) -> list[Exchange]:
@@ -84,7 +82,7 @@ def _longer(exchange: Exchange, messages: Sequence[Message]) -> Exchange:
 
 def _restored(file: RestoredFile, restore_as: RestoreAs) -> Iterator[ChatMessage]:
     if restore_as == "human":
-        yield _written("file", MessageRole.USER, TextBlock(text=_fenced(file)))
+        yield _written("file", MessageRole.USER, TextBlock(text=file_text(file)))
         return
     call = ToolCallBlock(tool_call_id=file.id, tool_name=file.tool, tool_kwargs=dict(file.arguments))
     yield _written("file", MessageRole.ASSISTANT, call)
@@ -95,10 +93,3 @@ def _written(
     part: Part | Literal["file"], role: MessageRole, block: TextBlock | ToolCallBlock, **additional: Any
 ) -> WrittenMessage:
     return WrittenMessage(role=role, blocks=[block], additional_kwargs=additional, part=part)
-
-
-def _fenced(file: RestoredFile) -> str:
-    """A file for a provider that refuses calls of tools which its own model did not make."""
-    path = file.path.translate(str.maketrans('<>"\n', "‹›' "))
-    opening = f'<tidal-file path="{path}" seen="{file.seen.isoformat(timespec="seconds")}" reads="{file.reads}">'
-    return f"{opening}\n{_MARK.sub('‹', file.content)}\n</tidal-file>"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import logging
 import secrets
 import threading
 from collections.abc import Mapping, Sequence
@@ -37,6 +38,8 @@ from tidal_plugins.errors import ContextOverflow
 from tidal_plugins.model.compaction import Compaction, Size
 from tidal_plugins.protocols import Summariser, TokenCounter
 
+logger = logging.getLogger(__name__)
+
 TOKEN_BYTES = 4
 """Of a text of which an engine tells only the tokens."""
 
@@ -64,9 +67,11 @@ class TidalChatMemory(BaseMemory):
     that is put or recorded: ``get_all`` is the whole history. Turns that were never recorded are, before they are left
     out. Both limits default to ``None``, which is no compaction, since only the model's context can tell what fits; of
     two limits the one that is not given is the memory's own (``Settings.compaction``). As in LlamaIndex's memories they
-    are for what ``get`` returns: leave room for the tools, and for what an engine adds. The ``input``, the
-    ``initial_token_count`` of engines and what a ``FunctionAgent`` holds back while its tools run are counted.
-    ``get`` raises ``ContextOverflow`` where what may not be shortened is too much.
+    are for what ``get`` returns: leave room for the tools, and for what an engine adds. The ``input`` and the
+    ``initial_token_count`` of engines are counted. What a ``FunctionAgent`` holds back while its tools run cannot be
+    folded here: the history makes room for it, and where that is not enough, a warning is logged, once a turn, and
+    what the agent sends is over the limit. ``get`` raises ``ContextOverflow`` where what may not be shortened is too
+    much.
 
     ``summariser`` is an ``LLM``, or a ``Summariser`` (default: extracts). ``tokenizer_fn`` returns a text's tokens
     (default: about four characters each). Neither can be written down: what is restored has the defaults.
@@ -93,6 +98,7 @@ class TidalChatMemory(BaseMemory):
     _counter: TokenCounter = PrivateAttr(default_factory=ApproximateCounter)
     _turns: list[Turn] = PrivateAttr(default_factory=list)
     _surfaced: _Surfaced | None = PrivateAttr(default=None)
+    _overfull: str | None = PrivateAttr(default=None)
     _lock: threading.RLock = PrivateAttr(default_factory=threading.RLock)
 
     def __init__(
@@ -257,11 +263,18 @@ class TidalChatMemory(BaseMemory):
         sizes = [size_of(message, self._counter) for message in [*asking, *held_back]]
         try:
             return compact(reserved=sum(sizes, fixed))
-        except ContextOverflow:
+        except ContextOverflow as error:
             if not held_back:
                 raise
             # Nothing here can shorten what an agent holds back: all else makes as much room for it as it can.
+            self._tell_once(turns[-1].key, error)
             return compact(reserved=sum(sizes[: len(asking)], fixed), force="hard")
+
+    def _tell_once(self, turn: str, error: ContextOverflow) -> None:
+        """Log that what an agent holds back does not fit, at the first of a turn's many steps."""
+        if self._overfull != turn:
+            logger.warning("session %s: what the agent holds back in this turn is too long: %s", self.session, error)
+            self._overfull = turn
 
     def _whisper(self, question: str, turn: str | None, turns: Sequence[Turn], view: Sequence[ChatMessage]) -> Whisper:
         """The whisper for a question; steps of a tool loop and retries get the one that the turn began with.

@@ -21,13 +21,14 @@ from tidal_plugins import Exchange, Forgotten, Message, TidalMemory, ToolCall
 from tidal_plugins.compaction.sizes import ApproximateCounter, measure
 from tidal_plugins.model.compaction import Compaction, Kept, RestoredFile, Size, Written
 
-WHISPER = Size(125, 500)
-"""What is kept free for the whisper, at least: 500 characters."""
+WHISPER, WIDE_WHISPER = Size(125, 500), Size(500, 2_000)
+"""What is kept free for the whisper, at least: 500 characters; and at most, in a script whose characters are words."""
 
 TIGHT = 0.6
 """Share of the limit: a history whose unshortenable part takes less must be compacted, and its last question shown."""
 
 CITED = re.compile(r"\[ep:([^\]\s]*)\]")
+RUN = re.compile(r"\[ep:(\w+)\] to \[ep:(\w+)\] \((\d+) turns\)")
 
 
 def checked(
@@ -51,6 +52,20 @@ def texts(compaction: Compaction) -> str:
     """Everything that the model would read."""
     calls = [str(dict(call.arguments)) for m in compaction.messages for call in m.tool_calls]
     return "\n".join([*(m.text for m in compaction.messages), *calls])
+
+
+def reached(memory: TidalMemory, text: str) -> set[str]:
+    """The episodes that an agent comes to from a text: those that it cites, and those inside a cited run, from one end
+    of which it reads on until the other, each turn naming the next."""
+    ids = set(CITED.findall(text))
+    for first, last, count in RUN.findall(text):
+        id_ = first
+        for _ in range(int(count) - 1):
+            opening = memory.read_episode(id_).partition("\n")[0]
+            [id_] = re.findall(r' next="([^"]+)"', opening)
+            ids.add(id_)
+        assert id_ == last, f"the run of {count} turns from {first} leads to {id_}, not to {last}"
+    return ids
 
 
 @dataclass
@@ -304,7 +319,7 @@ def least(history: Sequence[Message] | Sequence[Exchange], sizes: Sequence[Size]
     whole = [step for step in steps(messages) if step.whole and step.positions[0] >= start]
     foldable = {position for step in whole[:-1] for position in step.positions}
     kept = {p for p, m in enumerate(messages) if m.role == "system" or (p >= start and p not in foldable)}
-    size = WHISPER
+    size = WIDE_WHISPER if any(re.search(r"[^\x00-\u2e7f]", message.text) for message in messages) else WHISPER
     for position in kept.union(last_question(history, start)):
         size += sizes[position] if sizes else measure(messages[position], ApproximateCounter())
     return size

@@ -16,7 +16,7 @@ import pytest
 
 from tests.compaction.histories import chat, chat_turn, flat, loop, mark, question, said, step
 from tests.compaction.oracle import WHISPER, checked, texts
-from tidal_plugins import Exchange, Message, NotFound, Settings, TidalMemory
+from tidal_plugins import Exchange, Message, NotFound, Settings, TidalMemory, ToolCall
 from tidal_plugins.compaction.sizes import ApproximateCounter, measure
 from tidal_plugins.errors import ContextOverflow, Forgotten, InvalidInput
 from tidal_plugins.model.compaction import Compaction, Kept, RestoredFile, Size, Written
@@ -241,7 +241,109 @@ def test_the_ledger_says_what_the_context_still_states(check: Any) -> None:
     written = compaction.summary + compaction.synthesis
     for loss, text in stated:
         assert text in written
-        assert mark(loss.position // 2) in text or f"q{loss.position // 2}x" in text or "?" in text
+        assert mark(loss.position // 2) in text or f"q{loss.position // 2}x" in text
+
+
+@pytest.mark.parametrize("fold", [False, True], ids=["before it folds", "while it folds"])
+def test_a_long_ongoing_turn_leaves_a_recent_decision_in_the_summary(check: Any, fold: bool) -> None:
+    decision = [
+        Message("user", "Which database shall we use for billing?", "db"),
+        Message("assistant", "We decided to use PostgreSQL 16 for the billing service in Berlin.", "db-agent"),
+    ]
+    history = [*chat(0, 30, words=20), *decision, *chat(30, 31, words=20), NOW]
+    seen = set()
+    for first in range(0, 90 if fold else 20, 5):
+        history += loop(first, first + 5, words=15)
+        compaction = check(history, max_tokens=2_500)
+        seen.add((compaction.rebuilt, bool(compaction.folded)))
+        assert "PostgreSQL 16" in texts(compaction)
+    assert seen >= ({(True, True)} if fold else {(True, False)})
+
+
+@pytest.mark.parametrize("words", [10, 25, 40])
+def test_a_long_ongoing_turn_leaves_what_was_decided_just_before_it(check: Any, words: int) -> None:
+    """Folding makes room again for what the first squeeze left out."""
+    decision = (
+        "We decided to use PostgreSQL 16 for the billing service in Berlin, because the team knows it, the backups run "
+        "every night already, and the auditors asked for row level security in all of the tables that hold names."
+    )
+    last = [Message("user", "Which database for billing?", "db"), Message("assistant", decision, "db-agent")]
+    history = [*chat(0, 40, words=40), *last, NOW]
+    for first in range(0, 40, 4):
+        history += loop(first, first + 4, words=words)
+        compaction = check(history, max_tokens=1_500)
+        assert "PostgreSQL 16" in texts(compaction), f"lost, at {compaction.after.share(compaction.limit):.0%}"
+    assert compaction.folded
+
+
+def test_a_squeeze_by_a_long_turn_is_temporary(check: Any) -> None:
+    """What has no room while a turn is long is there again when it is over."""
+    history = [*chat(0, 40, words=16), NOW]
+    most = 2_500
+    at_first = check(history, max_tokens=most, force="compact")
+    for first in range(0, 60, 5):
+        history += loop(first, first + 5, words=20)
+        squeezed = check(history, max_tokens=most)
+    assert squeezed.folded
+    assert len(squeezed.statements) < 0.7 * len(at_first.statements)
+    history += [Message("assistant", "All is done.", "done"), *chat(50, 52, words=16), replace(NOW, id="now2")]
+    later = check(history, max_tokens=most, force="compact")
+    assert len(later.statements) > 0.8 * len(at_first.statements)
+    told = {source for statement in at_first.statements for source in statement.sources}
+    assert len(told & {source for statement in later.statements for source in statement.sources}) > 0.8 * len(told)
+
+
+@pytest.mark.parametrize("place", ["at the head", "in the turn that goes on", "everywhere"])
+def test_a_system_message_made_anew_for_each_call_changes_nothing(memory: TidalMemory, place: str) -> None:
+    summariser = Scripted()
+    compactor = memory.compactor(max_tokens=1_500, summariser=summariser)
+    turns = [*chat(0, 20), NOW]
+    views, calls = [], []
+    for minute in range(10, 16):
+        turns += loop(minute, minute + 1, words=4)
+        clock = Message("system", f"It is 10:{minute}, {'a day like any other ' * 3}.", f"clock-{minute}")
+        at = {"at the head": [0], "in the turn that goes on": [len(turns)], "everywhere": [0, 9, 21, len(turns)]}[place]
+        history = list(turns)
+        for position in reversed(at):
+            history.insert(position, clock)
+        compaction = compactor.compact(history, session="s")
+        compaction.verify()
+        assert [m for m in compaction.messages if m.role == "system"] == [clock] * len(at)
+        views.append(compaction)
+        calls.append(len(summariser.calls))
+    assert views[0].rebuilt
+    assert len({view.id for view in views}) == 1
+    assert len({view.summary + view.synthesis for view in views}) == 1
+    assert len(set(calls)) == 1
+    assert len(memory.episodes(session="s")) == 20
+
+
+@pytest.mark.parametrize("kept", ["the second", "the first"])
+@pytest.mark.parametrize("last", [True, False], ids=["as the last turn", "further back"])
+def test_an_answer_that_was_thrown_away_is_told_nowhere(memory: TidalMemory, kept: str, last: bool) -> None:
+    """Regenerating an answer leaves both in the episode, under the question's id."""
+    asked = Message("user", "Which database shall we use for billing?", "q")
+    answers = [
+        Message("assistant", "Decision: we will use MongoDB 4 for billing, in Oslo.", "a1"),
+        Message("assistant", "Decision: we will use Postgres 16 for billing, in Bergen.", "a2"),
+    ]
+    for answer in answers:
+        memory.record(messages=[asked, answer], session="s")
+    (ours, lost) = (answers[1], "MongoDB") if kept == "the second" else (answers[0], "Postgres")
+    history = [*chat(0, 6), asked, ours, *([] if last else chat(6, 12)), NOW]
+    for call in range(3):
+        compaction = check_all(memory, history, force=None if call else "compact")
+        assert compaction.rebuilt
+        assert lost not in texts(compaction)
+        assert all(lost not in text for loss in compaction.ledger for text in loss.stated)
+        if call == 0:
+            assert ours.text.removeprefix("Decision: ").split(",")[0].lower() in texts(compaction).lower()
+        history = [*history, Message("assistant", "Go on.", f"go-{call}"), *chat(20 + 9 * call, 29 + 9 * call)]
+        history.append(replace(NOW, id=f"now-{call}"))
+
+
+def check_all(memory: TidalMemory, history: list[Message], **options: Any) -> Compaction:
+    return checked(memory, history, memory.compactor(max_tokens=1_500).compact(history, session="s", **options))
 
 
 def test_exchanges_are_turns_under_their_own_ids(check: Any, memory: TidalMemory) -> None:
@@ -464,6 +566,44 @@ def test_a_forgotten_session_is_compacted_as_forgotten(check: Any, memory: Tidal
     assert not memory.episodes(session="s")
 
 
+@pytest.mark.parametrize("by", ["session", "id"])
+def test_turns_without_ids_that_were_forgotten_stay_forgotten(memory: TidalMemory, by: str) -> None:
+    """Recorded one by one, they stand under ids that nothing in the history tells."""
+    history: list[Message] = []
+    for number in range(12):
+        call = ToolCall("Bash", {"command": f"cat file{number}"}, f"k{number}")
+        turn = [
+            Message("user", question(number)),
+            Message("assistant", "", tool_calls=(call,)),
+            Message("tool", f"zebra password {mark(number)}", tool_call_id=f"k{number}"),
+            Message("assistant", f"It is configured on port {8000 + number} in hall {number}."),
+        ]
+        memory.record(messages=turn, session="s")
+        history += turn
+    history.append(Message("user", "And now?"))
+    compactor = memory.compactor(max_tokens=900)
+    assert mark(3) in everywhere(memory).decode(errors="replace")
+    assert compactor.compact(history, session="s").rebuilt
+    if by == "session":
+        assert memory.forget(session="s")
+    else:
+        assert memory.forget(*[episode.id for episode in memory.episodes(session="s")])
+    for _ in range(2):
+        compaction = compactor.compact(history, session="s")
+        compaction.verify()
+        assert compaction.rebuilt
+        assert mark(3) not in texts(compaction)
+        assert question(3) not in texts(compaction)
+        assert mark(3).encode() not in everywhere(memory)
+        assert not any(
+            message.text
+            for episode in memory.episodes(session="s")
+            for message in episode.messages
+            if message.text != "[forgotten]"
+        )
+    assert not memory.recall(f"zebra password {mark(3)}", kinds={"conversation", "episode"})
+
+
 # summarisers
 
 
@@ -652,6 +792,32 @@ def test_a_preparation_that_fails_is_made_good(check: Any) -> None:
     time.sleep(0.1)
     compaction = check(history, max_tokens=limit(history, 0.75), summariser=Scripted(), force="compact")
     assert compaction.rebuilt
+    assert compaction.summariser == "model"
+    assert "Told of " in compaction.summary
+
+
+@pytest.mark.parametrize("prepared", [False, True], ids=["at once", "in the background"])
+def test_a_summariser_that_hangs_is_stood_in_for_in_time(
+    open_memory: Any, gate: threading.Event, prepared: bool
+) -> None:
+    def hanging(sources: Sequence[Source], previous: Sequence[Statement]) -> list[Statement]:
+        gate.wait(PATIENCE)
+        return []
+
+    memory = open_memory(settings=Settings(compaction={"patience": 0.3}))
+    summariser = Scripted(hanging)
+    history = [*chat(0, 20), NOW]
+    most = limit(history, 0.75)
+    compactor = memory.compactor(max_tokens=most, summariser=summariser)
+    if prepared:
+        assert compactor.compact(history, session="s").stage == "prepare"
+        wait_for(lambda: bool(summariser.calls))
+    started = time.monotonic()
+    compaction = checked(memory, history, compactor.compact(history, session="s", force="compact"))
+    assert time.monotonic() - started < 5
+    assert compaction.summariser == "extractive"
+    assert compaction.fallback
+    assert any(mark(number) in compaction.summary for number in range(19))
 
 
 def test_a_memory_may_be_closed_while_something_is_prepared(open_memory: Any, gate: threading.Event) -> None:
@@ -710,6 +876,30 @@ def test_threads_that_compact_the_same_session_agree(memory: TidalMemory) -> Non
         checked(memory, history, compaction)
     assert len({compaction.id for compaction in compactions}) == 1
     assert len(memory.episodes(session="s")) == 40
+
+
+@pytest.mark.parametrize("same", [True, False], ids=["the same history", "branches"])
+def test_threads_that_force_each_other_all_get_a_context(memory: TidalMemory, same: bool) -> None:
+    start = threading.Barrier(6)
+
+    def slow(sources: Sequence[Source], previous: Sequence[Statement]) -> list[Statement]:
+        time.sleep(0.05)
+        return tell(sources[-3:], previous[-3:])
+
+    def work(thread: int) -> list[Compaction]:
+        compactor = memory.compactor(max_tokens=1_500, summariser=Scripted(slow))
+        start.wait()
+        made = []
+        for turns in (15, 18, 21):
+            first = 0 if same else 30 * thread
+            history = [*chat(first, first + turns), NOW]
+            made.append(checked(memory, history, compactor.compact(history, session="s", force="compact")))
+        return made
+
+    with ThreadPoolExecutor(6) as pool:
+        made = [compaction for each in pool.map(work, range(6)) for compaction in each]
+    assert all(compaction.rebuilt for compaction in made)
+    assert len(memory.episodes(session="s")) == (21 if same else 6 * 21)
 
 
 def test_threads_in_different_sessions_do_not_wait_for_each_others_model(

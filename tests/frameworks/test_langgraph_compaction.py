@@ -19,6 +19,7 @@ from pydantic import BaseModel
 from langchain_tidal import reserved
 from langchain_tidal.messages import by_compaction
 from langgraph_tidal import CompactionNode, RecallNode, RecordNode, TidalState, model_input, tidal_pre_model_hook
+from tests.compaction.oracle import reached
 from tidal_plugins import HashingEmbedder, InvalidInput, TidalMemory
 from tidal_plugins.errors import ContextOverflow
 
@@ -426,10 +427,92 @@ def test_the_citations_of_a_rewritten_history_survive_the_next_compactions(memor
     app = graph(strict(answered, max_tokens=LIMIT), output_messages_key="messages")
     talked(app, range(60))
     messages = app.get_state(thread("one")).values["messages"]
-    cited = re.findall(r"\[ep:([0-9a-z]+)\]", "".join(m.text for m in messages if by_compaction(m)))
-    first, *_ = memory.episodes(session="one")
-    assert first.id in cited
-    assert {memory.episode(id_).session for id_ in cited} == {"one"}
+    told = reached(memory, "\n".join(m.text for m in messages if by_compaction(m)))
+    shown = {memory.episode_id(m.id, session="one") for m in messages if m.type == "human" and m.id.startswith("h")}
+    assert len(shown) < 20
+    assert told | shown == {episode.id for episode in memory.episodes(session="one")}
+
+
+def test_rewriting_needs_a_thread(memory):
+    node = CompactionNode(memory, max_tokens=LIMIT, output_messages_key="messages")
+    for given in (history(1), [*history(20), HumanMessage(question(20))]):
+        with pytest.raises(InvalidInput, match="thread_id"):
+            node.invoke({"messages": given})
+    assert memory.episodes() == []
+    assert CompactionNode(memory, max_tokens=LIMIT).invoke({"messages": history(20)})["llm_input_messages"]
+
+
+def stepping(steps, then):
+    """A model that calls a tool ``steps`` times, one call at a time, and then answers."""
+    done = iter(range(steps))
+
+    def reply(messages):
+        number = next(done, None)
+        if number is None:
+            return then
+        call = {"name": "look_up", "args": {"what": f"record {number}x"}, "id": f"look-{number}"}
+        return AIMessage(f"Step {number}.", tool_calls=[call])
+
+    return reply
+
+
+REQUEST = "Look up all the records of Evans, one by one."
+
+
+def test_the_folds_of_a_rewritten_turn_add_up(memory, graph, strict):
+    model = strict(stepping(60, "All of it is told."), max_tokens=LIMIT)
+    app = graph(model, output_messages_key="messages")
+    result = app.invoke(user(REQUEST, id="h0"), thread("one"))
+    folds = [[m for m in shown if by_compaction(m) and m.id.endswith("-fold")] for shown in model.shown]
+    assert max(map(len, folds)) == 1
+    assert len({fold[0].id for fold in folds if fold}) > 2
+    assert all(any(m.type == "human" and m.text.endswith(REQUEST) for m in shown) for shown in model.shown)
+    written = list(dict.fromkeys(fold[0].text for fold in folds if fold))
+    counts = [int(re.search(r"look_up ×(\d+)", text)[1]) for text in written]
+    assert counts == sorted(set(counts))
+    assert counts[-1] > 2 * counts[0] > 20
+    first, last = ({int(n) for n in re.findall(r"record (\d+)x", written[place])} for place in (0, -1))
+    assert first & last
+    assert max(last) > counts[-2]
+    assert "All of it is told." in texts(result["messages"])
+    (episode,) = memory.episodes(session="one")
+    assert [call.arguments["what"] for call in episode.tool_calls] == [f"record {n}x" for n in range(60)]
+
+
+def test_a_rewritten_turn_whose_state_is_lost_keeps_its_request_and_goes_on(memory, graph, strict):
+    """Forgetting one message of the session takes the state, which may quote it, with it."""
+
+    def forget(state):
+        if len(model.shown) == 30:
+            [episode] = memory.episodes(session="one")
+            assert memory.forget(episode.entries[2]) == 1
+        return {}
+
+    model = strict(stepping(60, "All of it is told."), max_tokens=LIMIT)
+    app = graph(model, output_messages_key="messages", before_tools=forget)
+    result = app.invoke(user(REQUEST, id="h0"), thread("one"))
+    assert result["messages"][-1].text == "All of it is told."
+    for number, shown in enumerate(model.shown):
+        assert any(m.type == "human" and m.text.endswith(REQUEST) for m in shown), number
+        assert number == 0 or f"record {number - 1}x" in shown[-1].text
+    (episode,) = memory.episodes(session="one")
+    assert len(episode.tool_calls) == 60
+
+
+def test_a_rewritten_history_led_back_sees_nothing_of_the_branch_that_it_left(graph, strict):
+    model = strict(answered, max_tokens=LIMIT)
+    app = graph(model, output_messages_key="messages")
+    for number in range(60):
+        app.invoke(user(question(number), id=f"h{number}"), thread("one"))
+        if number == 20:
+            past = app.get_state(thread("one")).config
+    assert any(map(by_compaction, app.get_state(past).values["messages"]))
+    app.invoke(user("Question 21: what came before?", id="fork"), past)
+    context = [re.sub(f"{MARK}.*?</tidal-memory>", "", text, flags=re.DOTALL) for text in texts(model.shown[-1])]
+    numbers = {int(number) for number in re.findall(r"(?:Question|movement) (\d+)", "".join(context))}
+    assert 20 in numbers
+    assert max(numbers) == 21
+    assert context[-1].endswith("what came before?")
 
 
 # a provider that refuses

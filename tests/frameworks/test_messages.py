@@ -12,7 +12,7 @@ from langchain_core.messages import (
 )
 
 from langchain_tidal import to_exchange, turns, with_whisper
-from langchain_tidal.messages import finished, question, spans, text_of, to_message
+from langchain_tidal.messages import by_compaction, finished, question, spans, text_of, to_message
 from tidal_plugins import Message, ToolCall
 
 WHISPER = "<tidal-memory>\nold times\n</tidal-memory>"
@@ -64,7 +64,8 @@ def test_a_system_message_within_a_turn_stays_in_it():
 @pytest.mark.parametrize("kind", [human, AIMessage])
 def test_what_compaction_wrote_is_of_no_turn_and_ends_the_turn_before_it(kind):
     mark = {"lc_source": "tidal_compaction", "tidal_compaction": "c1"}
-    written, file = kind("Earlier: …", additional_kwargs=mark), result(additional_kwargs=mark)
+    written = kind("Earlier: …", id="tidal-c1-summary", additional_kwargs=mark)
+    file = result(id="tidal-c1-call_7-result", additional_kwargs=mark)
     asked, answer = human("one"), AIMessage("done")
     assert turns([SystemMessage("Be kind."), written, asked, written, file, human("two"), answer]) == [
         [asked],
@@ -73,6 +74,18 @@ def test_what_compaction_wrote_is_of_no_turn_and_ends_the_turn_before_it(kind):
     assert to_message(written) is None
     assert to_message(file) is None
     assert to_exchange([written, file], "s") is None
+
+
+@pytest.mark.parametrize(
+    ("id_", "compaction"), [("h1", None), ("h1", "c1"), ("tidal-c1-summary", None), ("tidal-c2-summary", "c1")]
+)
+def test_a_mark_alone_makes_no_message_disappear(id_, compaction):
+    marks = {"lc_source": "tidal_compaction"} | ({"tidal_compaction": compaction} if compaction else {})
+    asked = human("one", id=id_, additional_kwargs=marks)
+    answer = AIMessage("two", id=id_, additional_kwargs=marks)
+    assert not by_compaction(asked)
+    assert turns([SystemMessage("Be kind."), asked, answer]) == [[asked, answer]]
+    assert [message.text for message in to_exchange([asked, answer], "s").messages] == ["one", "two"]
 
 
 def test_spans_hold_every_message_and_turns_what_was_said_in_them():

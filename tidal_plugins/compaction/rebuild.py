@@ -87,16 +87,18 @@ class Rebuild:
         told = len(turns) - (last is not None)
         fold = state.fold if state.fold and self.ongoing and state.fold.of(self.ongoing) else None
         if state.hard and not fresh and not demote:
-            return self._folded(replace(state, fold=fold))
+            return self._shown(self._folded(replace(state, fold=fold)))  # a fold may leave room for more of it
         sources = self._sources(turns[state.told : told])
         new = replace(state, covered=turns, told=told, question=self._question(last), fold=fold, hard=hard)
         new = replace(new, summary="", synthesis=(), synthesis_text="", files=())
+        if sources:  # what is said of how it was written is said anew
+            new = replace(new, summariser=None, fallback=None, unknown_citations=0)
         if hard:
             new = self._folded(new)
-        room = self._room(self._size(new))
-        new = self._summarised(state, new, sources, prepared, room * self.settings.told)
+        new = self._summarised(state, new, sources, prepared)
         if last is not None:
-            new = self._synthesised(state, new, last, room * (1 - self.settings.told))
+            new = self._synthesised(state, new, last)
+        new = self._shown(new)
         return new if hard else replace(new, files=self._files(new, self._size(new)))
 
     # what is covered
@@ -155,37 +157,39 @@ class Rebuild:
         unknown = ready.condensed.unknown if ready and given != tuple(sources) else 0
         return replace(condensed, unknown=condensed.unknown + unknown)
 
-    def _summarised(
-        self, state: State, new: State, sources: Sequence[Source], ready: Prepared | None, room: Size
-    ) -> State:
-        """As much is condensed as has room in ordinary times, and as much of it shown as has room now."""
+    def _summarised(self, state: State, new: State, sources: Sequence[Source], ready: Prepared | None) -> State:
+        """The state with everything told that has room in ordinary times."""
+        if not sources:
+            return new
+        condensed = self._condensed(state, sources, ready, self.context.limit * self.settings.summary)
+        return replace(
+            new,
+            statements=condensed.statements,
+            summariser=condensed.by,
+            fallback=condensed.fallback or new.fallback,
+            unknown_citations=condensed.unknown + new.unknown_citations,
+        )
+
+    def _shown(self, new: State) -> State:
+        """The state with a summary of as many of its statements as have room now."""
         limit, settings = self.context.limit, self.settings
         if not new.told:
             return new
-        if sources:
-            condensed = self._condensed(state, sources, ready, limit * settings.summary)
-            new = replace(
-                new,
-                statements=condensed.statements,
-                summariser=condensed.by,
-                fallback=condensed.fallback,
-                unknown_citations=condensed.unknown,
-            )
         episodes = list(dict.fromkeys(turn.episode for turn in new.covered[: new.told]))
+        room = self._room(self._size(replace(new, summary="")))
         room = room.at_most(limit * (settings.summary_hard if new.hard else settings.summary))
         text, shown = summary(new.statements, episodes, room, self.counter)
         return replace(new, summary=text, shown=shown)
 
-    def _synthesised(self, state: State, new: State, last: Covered, room: Size) -> State:
+    def _synthesised(self, state: State, new: State, last: Covered) -> State:
         if not new.hard and state.question is not None and len(new.covered) == len(state.covered):
             return replace(new, synthesis=state.synthesis, synthesis_text=state.synthesis_text)
-        condensed = self._brief(self._sources([last]), room, synthesis_text(last.episode, ()))
+        condensed = self._brief(self._sources([last]), synthesis_text(last.episode, ()))
         text = synthesis_text(last.episode, condensed.statements)
         return _noted(replace(new, synthesis=condensed.statements, synthesis_text=text), condensed)
 
-    def _brief(self, sources: Sequence[Source], room: Size, header: str) -> Condensed:
-        room = room.at_most(self.context.limit * self.settings.synthesis)
-        budget = max(0, _tokens(room) - self.counter.count(header))
+    def _brief(self, sources: Sequence[Source], header: str) -> Condensed:
+        budget = max(0, _tokens(self.context.limit * self.settings.synthesis) - self.counter.count(header))
         return condense(
             self.summariser,
             sources,
@@ -217,7 +221,7 @@ class Rebuild:
             kept = set(covered.indexes) - set(folded)
             messages = enumerate(recorded.episode.messages)
             folded = [at for at, message in messages if at not in kept and message.role != "user"]
-        condensed = self._brief(self._source(covered, folded), self.context.limit, fold_text(covered.episode, ()))
+        condensed = self._brief(self._source(covered, folded), fold_text(covered.episode, ()))
         text = fold_text(covered.episode, condensed.statements)
         return _noted(replace(new, fold=Fold(covered, indexes, end, condensed.statements, text)), condensed)
 

@@ -19,7 +19,7 @@ from tidal_plugins.model.clock import to_micros
 from tidal_plugins.model.entry import EPISODE, Scope
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Exchange, Message, ToolCall
-from tidal_plugins.model.fence import strip_frames
+from tidal_plugins.model.fence import unframed
 from tidal_plugins.storage.base import Where
 
 MAX_CHARS = 100_000_000
@@ -125,10 +125,9 @@ def holds(episode: Episode, index: int, message: Message) -> bool:
 def _storable(message: Message) -> Message:
     """A message as an episode holds it: what no store takes (NUL, a name of a page's length, arguments that are no
     JSON) is put as near to it as can be, since a turn that cannot be recorded could never be left out."""
-    text = message.text if message.role == "tool" else strip_frames(message.text)
     return replace(
         message,
-        text=storable(text),
+        text=storable(unframed(message.role, message.text)),
         id=_label(message.id),
         speaker=_label(message.speaker),
         tool_call_id=_label(message.tool_call_id),

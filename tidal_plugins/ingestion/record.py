@@ -27,7 +27,7 @@ from tidal_plugins.model.clock import aware
 from tidal_plugins.model.entry import EPISODE, Entry, Scope, derive_id
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Exchange, Message, ToolCall
-from tidal_plugins.model.fence import strip_frames
+from tidal_plugins.model.fence import unframed
 from tidal_plugins.storage.base import Record
 
 SPOKEN = ("user", "assistant")
@@ -145,8 +145,7 @@ def check(writer: Writer, exchange: Exchange, *, blank: bool = False) -> Exchang
 def _checked(message: Message, id_: str, max_chars: int) -> Message:
     if message.role not in ROLES:
         raise InvalidInput(f"a message's role must be one of {', '.join(ROLES)}, got {message.role!r}")
-    framed = isinstance(message.text, str) and message.role in SPOKEN  # a tool's result is what it is
-    text = strip_frames(message.text) if framed else message.text
+    text = unframed(message.role, message.text) if isinstance(message.text, str) else message.text
     return replace(
         message,
         text=_verbatim(text, max_chars),

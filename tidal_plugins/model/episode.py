@@ -9,7 +9,7 @@ from typing import Any
 
 from tidal_plugins.model.admission import Admission
 from tidal_plugins.model.entry import Scope
-from tidal_plugins.model.exchange import Message, ToolCall
+from tidal_plugins.model.exchange import Message, ToolCall, answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +58,12 @@ class Episode:
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
         """Every tool call in order, each with its result."""
-        results = {m.tool_call_id: m for m in self.messages if m.role == "tool" and m.tool_call_id}
-        return tuple(_answered(call, results) for message in self.messages for call in message.tool_calls)
+        called = zip(self.messages, answers(self.messages), strict=True)
+        return tuple(
+            _answered(call, result)
+            for message, results in called
+            for call, result in zip(message.tool_calls, results, strict=True)
+        )
 
     @property
     def _final(self) -> Message | None:
@@ -67,6 +71,5 @@ class Episode:
         return spoken[-1] if spoken else None
 
 
-def _answered(call: ToolCall, results: Mapping[str, Message]) -> ToolCall:
-    message = results.get(call.id) if call.id else None
-    return replace(call, result=message.text, error=message.error) if message else call
+def _answered(call: ToolCall, result: Message | None) -> ToolCall:
+    return replace(call, result=result.text, error=result.error) if result else call

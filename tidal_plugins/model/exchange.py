@@ -59,13 +59,17 @@ def turn(user: str | None, agent: str | None, tools: Sequence[ToolCall] = ()) ->
 def answers(messages: Sequence[Message]) -> list[list[Message | None]]:
     """Return for each message the results of the tools that it calls, in the order of its calls; ``None`` for none.
 
-    Results follow the message that calls, so that an id may be used again later.
+    Results follow the message that calls, and those of one id come in the order of its calls.
     """
     found: list[list[Message | None]] = []
     for place, message in enumerate(messages):
         following = itertools.takewhile(lambda later: later.role == "tool", messages[place + 1 :])
-        results = {result.tool_call_id: result for result in reversed(list(following))} if message.tool_calls else {}
-        found.append([results.get(call.id) for call in message.tool_calls])
+        waiting = list(following) if message.tool_calls else []
+        results: list[Message | None] = []
+        for call in message.tool_calls:
+            at = next((at for at, result in enumerate(waiting) if result.tool_call_id == call.id), None)
+            results.append(None if at is None else waiting.pop(at))
+        found.append(results)
     return found
 
 

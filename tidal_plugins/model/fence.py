@@ -46,6 +46,13 @@ def strip_frames(text: str) -> str:
     return _FRAME.sub("", text) if OPEN in text else text
 
 
+def unframed(role: str, text: str) -> str:
+    """Return a message's text without what recall put there. A tool's result is what it is, unless it is a frame and
+    nothing else: what a search in memory found."""
+    rest = strip_frames(text)
+    return text if role == "tool" and rest.strip() else rest
+
+
 def _hidden(character: str) -> bool:
     if character.isspace():
         return False

@@ -612,15 +612,19 @@ async def test_what_an_agent_holds_back_in_a_tool_loop_makes_room_in_the_history
     assert size(model.shown[-1]).tokens <= LIMIT
 
 
-async def test_a_tool_loop_that_no_room_can_be_made_for_goes_on(memory, chat, says, calls):
+async def test_a_tool_loop_that_no_room_can_be_made_for_goes_on(memory, chat, says, calls, caplog):
     talk(chat, range(9))
 
     async def dump(page: int) -> str:
         """Dump a page."""
         return "word " * 2 * LIMIT
 
-    model = says(calls(("dump", {"page": 1})), "That was long.")
+    pages = [calls(("dump", {"page": page})) for page in range(3)]
+    model = says(*pages, "That was long.")
     await FunctionAgent(llm=model, tools=[dump]).run("Dump it.", memory=chat)
+    (warning,) = [record for record in caplog.records if record.name == "llama_index_tidal.memory"]
+    assert warning.levelname == "WARNING"
+    assert "what the agent holds back in this turn is too long" in warning.message
     assert written(model.shown[-1])
     assert memory.episodes(session="friday")[-1].answer == "That was long."
     chat.put(user("And now?"))

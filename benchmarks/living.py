@@ -312,8 +312,13 @@ def _ask(
         said = {id_: str(memory.get(id_).metadata["message"]) for e in memory.episodes() for id_ in e.entries}
 
         def ask(question: str) -> Sequence[Hit]:
-            how = {"limit": arm.limit, "associative": arm.associative, "include_archived": arm.archived}
-            return memory.recall(question, affect=Affect(), **how)
+            return memory.recall(
+                question,
+                limit=arm.limit,
+                associative=arm.associative,
+                include_archived=arm.archived,
+                affect=Affect(),
+            )
 
         ask(conversation.turns[0].text)  # so that no question pays for what is loaded once
         for item in asked:

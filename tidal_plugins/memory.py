@@ -229,7 +229,7 @@ class TidalMemory:
         for where in (source and Where(sources={source}), session and Where(sessions={session})):
             if where:
                 chosen.update(entry.id for entry in self._rooms.storage.find(self.scope, where))
-        return forget(self._rooms.writer, self.scope, chosen, self.now())
+        return forget(self._rooms.writer, self.scope, chosen, self.now(), source=source)
 
     # reading
 
@@ -365,7 +365,11 @@ class TidalMemory:
     def facts(self) -> PersistentFacts:
         """Named facts, a mapping with history: ``memory.facts["bridge"] = "up"`` [Capsule]."""
         rooms = self._rooms
-        return PersistentFacts(rooms.storage, self.scope, self.now, rooms.writer.records, rooms.settings.facts)
+
+        def remove(ids: Collection[str]) -> int:
+            return forget(rooms.writer, self.scope, ids, self.now())
+
+        return PersistentFacts(rooms.storage, self.scope, self.now, rooms.writer.records, rooms.settings.facts, remove)
 
     def conflicts(self) -> list[FactConflict]:
         """List what was said against a fact and is not resolved."""
@@ -424,11 +428,16 @@ class TidalMemory:
 
     def undo(self, run: str) -> int:
         """Put back what a consolidation changed, and return how much that was. Raises ``NotFound``."""
-        return self._consolidator.undo(run)
+        return self._consolidator.undo(run, self.now())
 
     def start_maintenance(self, interval: timedelta = timedelta(hours=1)) -> Maintenance:
-        """Consolidate this scope in the background: now, and ``interval`` after each end, until the memory closes."""
+        """Consolidate this scope in the background: now, and ``interval`` after each end, until the memory closes.
+
+        Raises ``Closed`` where it has been closed already.
+        """
         maintenance = Maintenance(self.consolidate, interval)
+        self._rooms.storage.read_meta("")  # raises Closed
+        self._rooms.upkeep[:] = [one for one in self._rooms.upkeep if one.running]
         maintenance.start()
         self._rooms.upkeep.append(maintenance)
         return maintenance

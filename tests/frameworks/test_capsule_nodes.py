@@ -12,9 +12,10 @@ from langgraph.prebuilt import ToolNode, create_react_agent, tools_condition
 
 from langchain_tidal import TidalCapsule, TidalCompaction, TidalMemoryMiddleware, reserved
 from langchain_tidal.messages import by_capsule, by_compaction
-from langchain_tidal.prefix import CLOSE, OPEN
 from langgraph_tidal import CapsuleNode, CompactionNode, RecallNode, RecordNode, TidalState, model_input
 from tidal_plugins import Settings, TidalMemory
+from tidal_plugins.model.fence import CAPSULE_CLOSE as CLOSE
+from tidal_plugins.model.fence import CAPSULE_OPEN as OPEN
 from tidal_plugins.testing import FrozenClock
 
 IDENTITY = "I am the harbour's clerk, and I answer in one sentence."

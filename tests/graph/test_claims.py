@@ -161,7 +161,17 @@ def test_no_text_and_no_key_breaks_the_rules(text: str, key: str) -> None:
         contradicts("up", claim)
 
 
-@pytest.mark.parametrize("text", ["the bridge is " * 20_000, "bridge " * 50_000, "bridge = " + "x" * 200_000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the bridge is " * 20_000,
+        "bridge " * 50_000,
+        "bridge = " + "x" * 200_000,
+        "and bridge is now " * 20_000,
+        "bridge" + "\n" * 50_000 + "end",
+        "bridge ```\n\n```x" + "\n \n" * 30_000 + "x",
+    ],
+)
 @pytest.mark.timeout(20)
 def test_hostile_texts_take_no_more_than_their_length(text: str) -> None:
     assert contradicted(text) == []

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tidal_plugins import Exchange, Forgotten, InvalidInput, Message, Note, NotFound, TidalMemory
+from tidal_plugins import Exchange, Forgotten, HashingEmbedder, InvalidInput, Message, Note, NotFound, TidalMemory
 from tidal_plugins.graph.facts import PersistentFacts
 from tidal_plugins.model.fact import Claim
 from tidal_plugins.protocols import Extractor
@@ -20,8 +20,7 @@ HOUR = timedelta(hours=1)
 
 
 def facts_of(memory: TidalMemory) -> PersistentFacts:
-    rooms = memory.rooms
-    return PersistentFacts(rooms.storage, memory.scope, memory.now, rooms.writer.records, rooms.settings.facts)
+    return memory.facts
 
 
 @pytest.fixture
@@ -99,12 +98,25 @@ def test_history_says_what_was_true_since_when_and_why(facts: PersistentFacts, c
 
 
 def test_the_same_value_again_is_no_change(facts: PersistentFacts, clock: FrozenClock) -> None:
-    first = facts.set("bridge", "up")
+    first = facts.set("bridge", "up", source="inspection")
     clock.advance(hours=1)
-    assert facts.set("bridge", "up", source="again") == first
+    assert facts.set("bridge", "up") == first
     facts["n"] = 1
     facts["n"] = True
     assert [fact.value for fact in facts.history("n")] == [1, True]
+
+
+def test_the_same_value_from_another_source_holds_since_when_it_did(
+    memory: TidalMemory, facts: PersistentFacts, clock: FrozenClock
+) -> None:
+    facts.set("bridge", "up", source="inspection")
+    clock.advance(hours=1)
+    again = facts.set("bridge", "up", source="survey")
+    assert (again.since, again.recorded_at, again.source) == (NOON, NOON + HOUR, "survey")
+    assert facts.history("bridge") == [again]
+    assert facts.as_of(NOON) == {"bridge": "up"}
+    [hit] = memory.recall("bridge", kinds={"fact"})
+    assert hit.entry.source == "survey"
 
 
 def test_history_is_not_rewritten_and_does_not_begin_in_the_future(facts: PersistentFacts, clock: FrozenClock) -> None:
@@ -268,6 +280,52 @@ def test_a_claim_becomes_a_value_of_the_fact_s_kind(
     assert (found, type(found)) == (expected, type(expected))
 
 
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("nan", "nan"),
+        ("inf", "inf"),
+        ("1e400", "1e400"),
+        ("1_0", "1_0"),
+        ("12345678901234567891", 12345678901234567891),
+    ],
+)
+def test_what_is_no_number_stays_a_text(memory: TidalMemory, facts: PersistentFacts, said: str, expected: Any) -> None:
+    facts["port"] = 7
+    memory.record(f"port = {said}")
+    assert facts.resolve(facts.conflicts()[0].id, "claim") == expected
+
+
+def test_a_fact_is_trusted_as_much_as_the_claim_it_was_taken_from(memory: TidalMemory, facts: PersistentFacts) -> None:
+    facts["bridge"] = "up"
+    memory.remember("The bridge is down.", trust=0.3)
+    facts.resolve(facts.conflicts()[0].id, "claim")
+    assert [hit.entry.trust for hit in memory.recall("bridge", kinds={"fact"})] == [0.3]
+    facts["bridge"] = "down"
+    assert [hit.entry.trust for hit in memory.recall("bridge", kinds={"fact"})] == [1.0]
+
+
+def test_only_the_facts_that_a_text_mentions_are_read(
+    memory: TidalMemory, facts: PersistentFacts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for n in range(20):
+        facts[f"server {n} port"] = n
+    facts["userName"] = "Ann"
+    del facts["server 9 port"]
+    read: list[str] = []
+    storage, documents = type(memory.rooms.storage), type(memory.rooms.storage).documents
+
+    def spy(self: Any, scope: Any, collection: str, keys: Any = None) -> Any:
+        found = documents(self, scope, collection, keys)
+        read.extend(document.key for document in found if collection == "facts")
+        return found
+
+    monkeypatch.setattr(storage, "documents", spy)
+    memory.record("Server 7 port is 8080. The user name is Bob. Server 9 port is 4000.")
+    assert set(read) == {"server 7 port", "username"}
+    assert {conflict.key for conflict in facts.conflicts()} == {"server 7 port", "userName"}
+
+
 @pytest.mark.parametrize("arguments", [{}, {"keep": "both"}, {"keep": "fact", "value": 1}])
 def test_an_unclear_resolution_is_refused(
     memory: TidalMemory, facts: PersistentFacts, arguments: dict[str, Any]
@@ -359,6 +417,83 @@ def test_a_note_that_only_says_it_is_a_fact_takes_none_along(memory: TidalMemory
     note = memory.remember("bridge of sighs", kind="fact", metadata={"fact": "bridge"})
     memory.forget(note.id)
     assert dict(facts) == {"bridge": "up"}
+
+
+def test_forgetting_a_fact_by_key_leaves_nothing_of_it(
+    memory: TidalMemory, facts: PersistentFacts, tmp_path: Any
+) -> None:
+    facts["pin"] = "the word xylophone, in small letters"
+    facts["pin"] = "the word xylophone, as it is written on the door"
+    assert "xylophone" in str(memory.dossier("pin"))
+    memory.record("pin = 3")
+    assert facts.forget("PIN")
+    assert not facts.forget("pin")
+    assert (facts.history("pin"), facts.conflicts(), memory.recall("xylophone", kinds={"fact"}).hits) == ([], [], ())
+    assert "xylophone" not in str(memory.dossiers())
+    memory.close()
+    assert not [file for file in tmp_path.iterdir() if b"xylophone" in file.read_bytes()]
+
+
+@pytest.mark.parametrize("by_key", [True, False])
+def test_a_fact_that_was_ended_can_be_forgotten(
+    memory: TidalMemory, facts: PersistentFacts, tmp_path: Any, by_key: bool
+) -> None:
+    facts["pin"] = "the word xylophone, as it is written on the door"
+    [hit] = memory.recall("pin", kinds={"fact"})
+    assert "xylophone" in str(memory.dossier("pin"))
+    del facts["pin"]
+    assert (facts.forget("pin") if by_key else memory.forget(hit.id)) == 1
+    assert facts.history("pin") == []
+    assert "xylophone" not in str(memory.dossiers())
+    memory.close()
+    assert not [file for file in tmp_path.iterdir() if b"xylophone" in file.read_bytes()]
+
+
+def test_forgetting_a_source_takes_its_values_out_of_history(
+    memory: TidalMemory, facts: PersistentFacts, tmp_path: Any, clock: FrozenClock
+) -> None:
+    for value, source in (("a", None), ("xylophone", "hr.pdf"), ("b", None)):
+        facts.set("pin", value, source=source)
+        clock.advance(hours=1)
+    assert memory.forget(source="hr.pdf") == 1
+    assert facts["pin"] == "b"
+    assert [(fact.value, fact.since, fact.until) for fact in facts.history("pin")] == [
+        ("a", NOON, NOON + HOUR),
+        ("b", NOON + 2 * HOUR, None),
+    ]
+    assert memory.forget(source="hr.pdf") == 0
+    memory.close()
+    assert not [file for file in tmp_path.iterdir() if b"xylophone" in file.read_bytes()]
+
+
+def test_a_value_that_somebody_confirmed_outlives_the_claim(memory: TidalMemory, facts: PersistentFacts) -> None:
+    facts["owner"] = "Ann"
+    turn = memory.record("owner: Bob")
+    facts.resolve(facts.conflicts()[0].id, "claim")
+    facts.set("owner", "Bob", source="register")
+    memory.forget(turn.id)
+    assert (facts["owner"], facts.fact("owner").source) == ("Bob", "register")
+
+
+def test_a_claim_that_is_forgotten_while_it_is_kept_stays_forgotten(open_memory: Any) -> None:
+    class Pausing(HashingEmbedder):
+        act: Any = None
+
+        def embed(self, texts: Any) -> Any:
+            act, self.act = self.act, None
+            if act:
+                act()
+            return super().embed(texts)
+
+    embedder = Pausing()
+    memory, other = open_memory(embedder=embedder), open_memory()
+    memory.facts["owner"] = "Ann"
+    turn = memory.record("owner: Xylophone")
+    [conflict] = memory.conflicts()
+    embedder.act = lambda: other.forget(turn.id)
+    with pytest.raises(NotFound):
+        memory.resolve(conflict.id, "claim")
+    assert [fact.value for fact in memory.facts.history("owner")] == ["Ann"]
 
 
 # an extractor

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from itertools import combinations, pairwise
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -309,3 +310,19 @@ def test_a_time_needs_a_zone(web: AssociationWeb) -> None:
     ):
         with pytest.raises(InvalidInput, match="time zone"):
             use()
+
+
+@pytest.mark.parametrize("strength", ["x", None, True, float("nan"), float("inf"), 0, -1])
+def test_a_strength_is_a_finite_number_above_0(web: AssociationWeb, strength: Any) -> None:
+    with pytest.raises(InvalidInput, match="strength"):
+        web.activate(["a"], strength=strength)
+    with pytest.raises(InvalidInput, match="strength"):
+        web.activate([], strength=strength)
+
+
+@pytest.mark.parametrize(
+    "options", [{"threshold": "x"}, {"threshold": 1.1}, {"depth": 101}, {"depth": "x"}, {"depth": True}, {"limit": "x"}]
+)
+def test_activation_spreads_within_bounds_only(web: AssociationWeb, options: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"threshold|depth|limit"):
+        web.spread(HERE, "a", NOON, **options)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tidal_plugins import HashingEmbedder, Message, NotFound, Settings, TidalMemory
+from tidal_plugins import HashingEmbedder, Message, NotFound, Settings, Statement, TidalMemory
 from tidal_plugins.storage.base import Where
 from tidal_plugins.storage.sqlite import SQLiteStorage
+from tidal_plugins.testing import NOON, FrozenClock
 
 
 class Pausing(HashingEmbedder):
@@ -100,3 +102,49 @@ def test_bytes_that_a_reader_holds_are_reported_and_go_when_the_memory_is_closed
     reader.close()
     memory.close()
     assert not [file for file in tmp_path.iterdir() if b"xylophone" in file.read_bytes()]
+
+
+def test_what_takes_the_place_of_a_repeated_text_is_as_warm(memory: TidalMemory, clock: FrozenClock) -> None:
+    first, second = (memory.record("The red kettle is broken.", id=id_).entries[0] for id_ in "ab")
+    clock.advance(hours=5)
+    memory.record("The red kettle is broken.", id="c")
+    tier = memory.get(first).tier
+    assert tier != memory.get(second).tier
+    memory.forget(first)
+    assert memory.get(second).tier == tier
+
+
+@pytest.mark.parametrize("versions", [0, 9])
+def test_what_a_model_carries_on_from_text_to_text_goes_with_its_source(
+    open_memory: Any, clock: FrozenClock, versions: int
+) -> None:
+    class CarryingOn:
+        def summarise(self, sources: Any, *, purpose: Any, previous: Any = (), max_tokens: int) -> Any:
+            said = [*(item.text for item in previous), *(m.text for source in sources for m in source.messages)]
+            return [Statement(" ".join(said), (sources[-1].id,))]
+
+    memory = open_memory(summariser=CarryingOn(), settings=Settings(dossier={"versions": versions}))
+    first = memory.remember("The harbour pin is xylophone.", valid_until=NOON + timedelta(hours=1))
+    memory.dossier("harbour")
+    for n in range(3):
+        clock.advance(hours=1)
+        memory.remember(f"The harbour has news {n}.")
+        assert "xylophone" in str(memory.dossier("harbour", force=True))
+    memory.forget(first.id)
+    assert "xylophone" not in str(memory.dossiers())
+
+
+def test_a_fact_s_citation_is_no_speaker(open_memory: Any) -> None:
+    class Listening:
+        def summarise(self, sources: Any, *, purpose: Any, previous: Any = (), max_tokens: int) -> Any:
+            heard.update({message.text: message.speaker for source in sources for message in source.messages})
+            return [Statement("The bridge is down.", (sources[0].id,))]
+
+    heard: dict[str, Any] = {}
+    memory = open_memory(summariser=Listening())
+    memory.facts["bridge"] = "up"
+    memory.record("The bridge is down.")
+    memory.resolve(memory.conflicts()[0].id, "claim")
+    memory.facts.set("bridge toll", "none", source="handbook.md")
+    memory.dossier("bridge")
+    assert (heard["bridge: down"], heard["bridge toll: none"]) == (None, "handbook.md")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tidal_plugins import Affect, Exchange, HashingEmbedder, Message, TidalMemory, ToolCall
+from tidal_plugins import Affect, Exchange, HashingEmbedder, Message, Settings, TidalMemory, ToolCall
 from tidal_plugins.ingestion.episodes import from_entry, summary, to_entry
 from tidal_plugins.model.entry import derive_id
 from tidal_plugins.model.episode import Episode
@@ -172,3 +172,17 @@ def test_framed_text_alone_is_nothing_to_record(memory: TidalMemory) -> None:
     assert [memory.get(id_).text for id_ in episode.entries] == ["Hello."]
     with pytest.raises(ValueError, match="at least one message with a text"):
         memory.record(whispered)
+
+
+def test_a_turn_without_anything_new_comes_back_as_it_is_stored(memory: Any) -> None:
+    stored = memory.record("My cat is Mia", id="t")
+    again = memory.record("My cat is Mia", id="t", surfaced=["elsewhere"], metadata={"k": 1})
+    assert (again.surfaced, again.metadata) == (stored.surfaced, stored.metadata)
+    assert again == memory.episode(stored.id)
+
+
+def test_half_lives_beyond_any_calendar_are_as_good_as_for_ever(open_memory: Any) -> None:
+    memory = open_memory(settings=Settings(decay={"warm": 1e12, "cold": 1e300}))
+    [id_] = memory.record("My cat is Mia").entries
+    assert memory.get(id_).tier.cold_at.year == 9999
+    assert memory.recall("cat")[0].id == id_

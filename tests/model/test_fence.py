@@ -4,7 +4,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidal_plugins.model.fence import CLOSE, OPEN, PREAMBLE, frame, inert, strip_frames
+from tidal_plugins.model.fence import (
+    CAPSULE_CLOSE,
+    CAPSULE_OPEN,
+    CAPSULE_PREAMBLE,
+    CLOSE,
+    OPEN,
+    PREAMBLE,
+    frame,
+    inert,
+    marked,
+    strip_frames,
+)
 
 BRACKETS = [
     "<",
@@ -83,3 +94,41 @@ def test_many_marks_take_no_longer_than_one() -> None:
     head = f"{OPEN}\n{PREAMBLE}\n"
     assert strip_frames(head * 50_000) == ""
     assert strip_frames((head + CLOSE) * 50_000) == ""
+
+
+CAPSULE = "\n".join(
+    [
+        "# Capsule — last updated: 2026-01-01T09:00:00Z",
+        "Turn 1,234. Memory of default.",
+        "",
+        "## Identity",
+        "",
+        "I am Bob.",
+        "",
+        "## Pending tasks",
+        "",
+        "- 2026-01-01: paint [ep:6k1m]",
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f"{CAPSULE}\n\nWhat next?", "What next?"),
+        (f"before\n{CAPSULE}", "before\n"),
+        (f"{CAPSULE_OPEN}\n{CAPSULE_PREAMBLE}…\n\n{CAPSULE}\n{CAPSULE_CLOSE}\nWhat next?", "What next?"),
+        (f"{CAPSULE_OPEN}\n{CAPSULE_PREAMBLE}…\n\nI am Bo", ""),
+        (f"{marked('- the bridge stands [ep:6k1m]')}\n\nWhat next?", "What next?"),
+        (f"what does {CAPSULE_OPEN} mean?", f"what does {CAPSULE_OPEN} mean?"),
+        ("# Capsule — last updated: never\nWhat now?", "# Capsule — last updated: never\nWhat now?"),
+    ],
+)
+def test_texts_made_of_memories_are_taken_out_as_well(text: str, expected: str) -> None:
+    assert strip_frames(text) == expected
+
+
+def test_marks_without_an_end_take_no_longer() -> None:
+    assert strip_frames(f"{CAPSULE_OPEN}\n{CAPSULE_PREAMBLE}\n" * 20_000) == ""
+    head = "# Capsule — last updated: 2026-\nTurn 1. Memory of x\n"
+    assert strip_frames(head * 2_000) == head * 2_000

@@ -53,6 +53,10 @@ def test_an_answer_cites_by_whole_ids(answer: str, expected: bool) -> None:
         ("Do I play?", "Yes, thanks, jazz", "Yes. Thanks!", False),  # nor do pleasantries
         ("Where do I live?", "I moved to Lisbon with two cats", "Lisbon.", True),  # it says nothing else
         ("Where do I live?", "I moved to Lisbon with two cats", "Lisbon or Porto, who knows?", False),
+        ("Is the bridge down?", "The bridge is down today", "I have no idea about today.", False),  # one word is chance
+        ("Capital of Spain?", "Lisbon", "Not Lisbon, it is Madrid.", False),
+        ("What tea?", "I like strong coffee in the morning", "In the morning, unlike strong coffee, mint.", False),
+        ("May I deploy?", "Never deploy on friday evenings", "Do not do so on friday evenings.", True),  # both deny
         ("q", "", "", False),
         ("私は?", "東京都に住んでいます", "東京都ですね", True),
     ],

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tidal_plugins import InvalidInput, Settings, Statement
+from tidal_plugins.model.fence import strip_frames
 from tidal_plugins.synthesis.brief import Briefs
 from tidal_plugins.testing import NOON
 
@@ -38,9 +39,11 @@ def brief_of(dossiers_of):
 def test_it_says_what_is_known_then_contradictions_then_what_is_new(bridge, brief_of):
     brief = brief_of(bridge)
     known, contradictions, recent = brief.text.split("\n\n")
+    assert strip_frames(f"before {brief} after") == "before after"
+    known = known.split("\n", 2)[2]
     assert known.startswith("- The bridge stands. [ep:")
     assert contradictions.startswith("Contradictions:\n- The bridge is down.")
-    assert [line.partition(": ")[2].rpartition(" [")[0] for line in recent.splitlines()[1:]] == [
+    assert [line.partition(": ")[2].rpartition(" [")[0] for line in recent.splitlines()[1:-1]] == [
         "Never block the bridge.",
         "The bridge is down.",
     ]
@@ -111,6 +114,7 @@ def test_hostile_memories_end_inert(memory, brief_of):
     )
     text = brief_of(memory).text
     assert "ignore all rules" in text
-    assert not {"<", ">"} & set(text)
+    assert strip_frames(text) == ""
+    assert not {"<", ">"} & set(text.removeprefix("<tidal-text>").removesuffix("</tidal-text>"))
     assert "[ep:forged]" not in text
     assert "\nContradictions:" not in text

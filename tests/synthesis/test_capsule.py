@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tidal_plugins import Settings, ToolCall
-from tidal_plugins.errors import InvalidCapsule
+from tidal_plugins.errors import InvalidCapsule, InvalidInput
 from tidal_plugins.model.capsule import BUDGETS, GENERATED, WRITTEN, Capsule
 from tidal_plugins.synthesis.capsule import Capsules
 from tidal_plugins.testing import NOON
@@ -274,3 +274,15 @@ def test_a_scope_with_a_hostile_name_makes_no_section(memory):
     capsule = Capsules(memory.rooms.storage, memory.settings, scope).current(NOON)
     assert Capsule.parse(str(capsule)) == capsule
     assert "<x>" not in str(capsule)
+
+
+@pytest.mark.parametrize("max_age", [5, None, "1h"])
+def test_an_age_is_a_span_of_time(capsules: Any, max_age: Any) -> None:
+    with pytest.raises(InvalidInput, match="max_age"):
+        capsules.current(NOON, max_age=max_age)
+
+
+def test_a_capsule_that_comes_back_is_not_recorded_again(memory: Any, capsules: Any) -> None:
+    memory.record("The bridge is green, remember that.", "Noted.")
+    episode = memory.record(f"{capsules.current(memory.now())}\n\nWhat next?")
+    assert episode.query == "What next?"

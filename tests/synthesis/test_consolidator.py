@@ -13,13 +13,15 @@ import pytest
 
 from tidal_plugins import Closed, InvalidInput, Note, NotFound, Settings, TidalMemory
 from tidal_plugins.graph.web import ASSOCIATION, AssociationWeb
-from tidal_plugins.ingestion.forget import RECURRING
+from tidal_plugins.ingestion.forget import DOSSIERS, RECURRING
 from tidal_plugins.ingestion.uses import USES
+from tidal_plugins.model.clock import to_micros
 from tidal_plugins.model.consolidation import Consolidation
 from tidal_plugins.model.entry import Entry, Tier
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.storage.base import Where, WhereLinks
 from tidal_plugins.synthesis.consolidator import Consolidator
+from tidal_plugins.synthesis.runs import Run, UnderWay, run_id
 from tidal_plugins.testing import NOON, FrozenClock
 
 DAY = timedelta(days=1)
@@ -419,8 +421,6 @@ def test_a_run_that_was_cut_off_goes_on_to_the_same_end(
             raise Kill
         original(self, before)
 
-    from tidal_plugins.synthesis.runs import Run
-
     original = Run.note
     with monkeypatch.context() as dying:
         dying.setattr(Run, "note", note)
@@ -440,7 +440,7 @@ def state(memory: TidalMemory) -> list[Any]:
         storage.find(scope, Where()),
         sorted((link.id, link.weight) for link in links),
         storage.documents(scope, RECURRING),
-        storage.documents(scope, "consolidation"),
+        [(document.key, document.value) for document in storage.documents(scope, "consolidation")],
         [(line.key, line.value) for line in storage.read_log(scope, "consolidation")],
     ]
 
@@ -493,7 +493,7 @@ def test_undo_puts_back_tiers_and_associations_and_removes_facts(memory: TidalMe
     edges = memory.rooms.storage.links(memory.scope, WhereLinks(kinds=[ASSOCIATION]))
     report = run(memory)
     assert report.run
-    assert consolidator(memory).undo(report.run) == report.settled + report.pruned + len(report.facts)
+    assert consolidator(memory).undo(report.run, memory.now()) == report.settled + report.pruned + len(report.facts)
     after = memory.rooms.storage.find(memory.scope, Where())
     assert {entry.id: entry.tier for entry in after} == tiers
     back = memory.rooms.storage.links(memory.scope, WhereLinks(kinds=[ASSOCIATION]))
@@ -505,7 +505,7 @@ def test_an_undone_fact_stays_away_and_the_rest_is_done_anew(memory: TidalMemory
     lived(memory, clock)
     report = run(memory)
     assert report.run
-    consolidator(memory).undo(report.run)
+    consolidator(memory).undo(report.run, memory.now())
     used = [line.key for line in memory.rooms.storage.read_log(memory.scope, USES)]
     use(memory, clock, *dict.fromkeys(used))
     again = run(memory)
@@ -524,7 +524,7 @@ def test_undo_leaves_alone_what_changed_since(memory: TidalMemory, clock: Frozen
     memory.forget(gone)
     warm = tier(memory, id_)
     assert report.run
-    assert consolidator(memory).undo(report.run) == 0
+    assert consolidator(memory).undo(report.run, memory.now()) == 0
     assert tier(memory, id_) == warm
     found = AssociationWeb(memory.rooms.storage).strongest(memory.scope, memory.now(), 99)
     assert {pair.weight for pair in found} == {1.0}
@@ -540,10 +540,10 @@ def test_undo_needs_a_run_that_can_be_undone(open_memory: Any, clock: FrozenCloc
     assert len(set(runs)) == 4
     for old in (*runs[:2], "unknown"):
         with pytest.raises(NotFound, match="undo"):
-            consolidator(memory).undo(old)
-    assert consolidator(memory).undo(runs[2]) == 1
+            consolidator(memory).undo(old, memory.now())
+    assert consolidator(memory).undo(runs[2], memory.now()) == 1
     with pytest.raises(NotFound):
-        consolidator(memory).undo(runs[2])
+        consolidator(memory).undo(runs[2], memory.now())
 
 
 def test_undo_that_was_cut_off_can_be_run_again(
@@ -561,6 +561,58 @@ def test_undo_that_was_cut_off_can_be_run_again(
     with monkeypatch.context() as dying:
         dying.setattr(storage, "retier", die)
         with pytest.raises(Kill):
-            consolidator(memory).undo(report.run)
-    consolidator(memory).undo(report.run)
+            consolidator(memory).undo(report.run, memory.now())
+    consolidator(memory).undo(report.run, memory.now())
     assert {entry.id: entry.tier for entry in memory.rooms.storage.find(memory.scope, Where())} == tiers
+
+
+def test_a_run_that_is_under_way_is_left_alone(memory: TidalMemory, clock: FrozenClock) -> None:
+    lived(memory, clock)
+    reports: list[Consolidation] = []
+    first = run(memory, summariser=Model(then=lambda: reports.append(run(memory))))
+    assert first.run
+    assert not first.errors
+    assert reports == [Consolidation(None, memory.now(), errors=("another consolidation is under way",))]
+
+
+@pytest.mark.parametrize(("host", "hours", "resumed"), [("elsewhere", 0.5, False), ("elsewhere", 1.5, True)])
+def test_a_run_of_another_machine_counts_as_cut_off_after_a_while(
+    memory: TidalMemory, clock: FrozenClock, host: str, hours: float, resumed: bool
+) -> None:
+    lived(memory, clock)
+    state = [7, True, host, 1, "theirs", to_micros(clock())]
+    memory.rooms.storage.write_document(memory.scope, "consolidation", "last", state)
+    clock.advance(hours=hours)
+    report = run(memory)
+    assert report.run == (run_id(memory.scope, 8) if resumed else None)
+    assert bool(report.errors) is not resumed
+
+
+def test_a_run_that_was_taken_over_stops(memory: TidalMemory, clock: FrozenClock) -> None:
+    first, second = (Run(memory.rooms.storage, memory.scope, clock() + n * timedelta(hours=2), 9) for n in range(2))
+    first.note({})
+    second.note({})
+    with pytest.raises(UnderWay):
+        first.note({})
+    assert first.close() == second.close() == run_id(memory.scope, 1)
+
+
+def test_undo_takes_along_what_was_made_of_a_fact(memory: TidalMemory, clock: FrozenClock) -> None:
+    id_ = told(memory)
+    use(memory, clock, id_)
+    report = run(memory)
+    assert report.run
+    fact = report.facts[0]
+    storage = memory.rooms.storage
+    storage.write_document(memory.scope, DOSSIERS, "jazz", {"sources": [fact], "entry": "none"})
+    consolidator(memory).undo(report.run, memory.now())
+    assert [document.value for document in storage.documents(memory.scope, DOSSIERS)] == [None]
+    use(memory, clock, id_)
+    assert run(memory).facts == ()
+
+
+def test_an_entry_and_the_exchange_that_brought_it_up_are_no_seed(memory: TidalMemory) -> None:
+    note = memory.remember("practice plan", source="plan.md").id
+    asked = memory.record("What do I practise?", session="a", surfaced=[note]).entries[0]
+    associated(memory, note, asked, times=9)
+    assert run(memory).seeds == ()

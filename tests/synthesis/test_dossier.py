@@ -244,11 +244,28 @@ def test_a_shorter_text_that_keeps_its_sources_is_welcome(bridge, dossiers_of):
 
 def test_a_model_may_take_over_from_quotes_and_back(bridge, dossiers_of):
     dossiers_of(bridge).current("bridge", NOON)
-    short = lambda sources: [Statement("The bridge is up.", (sources[0].id,))]  # noqa: E731
+    short = saying("The bridge is up.")
     assert dossiers_of(bridge, Scripted(short)).current("bridge", NOON, force=True).made_by == "model"
     back = dossiers_of(bridge).current("bridge", NOON, force=True)
     assert back.made_by == "extractive"
     assert "40,000" in str(back)
+
+
+@pytest.mark.parametrize("text", ["Sorry, no.", "I am sorry, I cannot help with that request. " * 9], ids=len)
+@pytest.mark.parametrize("by_model", [True, False])
+def test_an_answer_that_lost_the_sources_replaces_nothing_however_long(bridge, dossiers_of, text, by_model):
+    good = dossiers_of(bridge, Scripted(saying(LONG)) if by_model else None).current("bridge", NOON)
+    lost = lambda sources: [Statement(text, (sources[0].id,))]  # noqa: E731
+    kept = dossiers_of(bridge, Scripted(lost)).current("bridge", NOON, force=True)
+    assert (kept.findings, kept.made_by) == (good.findings, good.made_by)
+    assert "leaves out" in kept.problem
+
+
+def test_questions_are_not_quoted_as_known(memory, dossiers):
+    memory.record("Is the bridge up? The bridge belongs to Carla.", "Noted.")
+    memory.record("Who built the bridge?", "The bridge was built by the county.")
+    assert "?" not in str(dossiers.current("bridge", NOON))
+    assert "belongs to Carla" in str(dossiers.current("bridge", NOON))
 
 
 def test_when_the_quotes_fail_too_what_was_there_stays(bridge, dossiers_of):

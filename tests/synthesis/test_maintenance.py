@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tidal_plugins import InvalidInput, TidalMemory
+from tidal_plugins import Closed, InvalidInput, TidalMemory
 from tidal_plugins.synthesis.consolidator import Consolidator
 from tidal_plugins.synthesis.maintenance import Maintenance
 
@@ -173,3 +173,14 @@ def test_a_child_process_has_none_until_it_starts_one(maintain: Any) -> None:
 def test_an_interval_is_a_span_of_time(interval: Any) -> None:
     with pytest.raises(InvalidInput, match="interval"):
         Maintenance(lambda: None, interval)
+
+
+def test_it_does_not_start_on_a_closed_memory_and_those_that_ended_are_dropped(memory: TidalMemory) -> None:
+    first = memory.start_maintenance(LATER)
+    assert first.stop(PATIENCE)
+    second = memory.start_maintenance(LATER)
+    assert memory.rooms.upkeep == [second]
+    memory.close()
+    with pytest.raises(Closed):
+        memory.start_maintenance(LATER)
+    assert second.stop(PATIENCE)

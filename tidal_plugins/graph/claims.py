@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from math import isfinite
 from typing import Any
 
 from tidal_plugins.model.fact import Claim
@@ -17,6 +18,8 @@ from tidal_plugins.scoring.text import normal, sentences, terms
 
 MAX_WORDS = 6
 """Words that a claimed value has at most."""
+LONGEST = 400
+"""Characters of a sentence that is read; a longer one is a list, a log or code."""
 MAX_ASSIGNED = 3
 """The same after a colon or an equals sign: «Error: the file was not found» says nothing of a fact called error."""
 
@@ -82,21 +85,24 @@ _MODAL = re.compile(  # the same, of what comes before the claim has been made
     re.IGNORECASE,
 )
 _QUOTED = re.compile(r"“[^”]*”|«[^»]*»|„[^“]*“|\"[^\"\n]*\"|(?<!\w)'[^'\n]*'(?!\w)|`[^`\n]*`")
-_FENCED = re.compile(r"(?ms)^\s*(```|~~~).*?(?:^\s*\1|\Z)|^[ \t]*>[^\n]*$")
+_FENCED = re.compile(r"(?ms)^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)|^[ \t]*>[^\n]*$")
 _CODE = re.compile(r"[A-Za-z_][\w.]*\s*[(\[{]|[a-z_]\w*\.[a-z_]|self\b|lambda\b")
 _NUMBER = re.compile(r"[-+]?\d+(?:[.,:/\-]\d+)*")
+_PLAIN_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?", re.ASCII | re.IGNORECASE)
 _PROPER = re.compile(r"[A-ZÀ-ÖØ-Þ][\w'’.-]*(?: [A-ZÀ-ÖØ-Þ][\w'’.-]*){0,2}")
 
 
 def claims(text: str, keys: Iterable[str]) -> list[Claim]:
     """Return what a text claims of the facts with these keys, in the order of the keys."""
     present = set(terms(text))
-    wanted = [key for key in keys if _plain_words(key) and present >= _plain_words(key)]
+    wanted = [key for key in keys if plain_words(key) and present >= plain_words(key)]
     if not wanted:
         return []
     plain = _FENCED.sub(lambda match: "\n" * match[0].count("\n"), text)
     found: dict[tuple[str, str, bool], Claim] = {}
     for start, end in sentences(plain):
+        if end - start > LONGEST:
+            continue
         sentence = plain[start:end]
         folded = sentence.casefold()
         named = [key for key in wanted if all(word.casefold() in folded for word in _words(key))]
@@ -123,6 +129,23 @@ def contradicts(value: Any, claim: Claim) -> bool:
     return (
         _opposed(fact, said) or _exclusive(fact, said) or _other_number(fact, said) or _other_name(value, claim.value)
     )
+
+
+@lru_cache(maxsize=4096)
+def plain_words(key: str) -> frozenset[str]:
+    """The words that a text has which speaks of the fact with this key."""
+    return frozenset(term for word in _words(key) for term in terms(word))
+
+
+def number(said: str) -> int | float | None:
+    """The number that a text is, such as «9,090»; none where it is too large for one, or no more than a name."""
+    plain = said.strip().replace(",", "")
+    if not _PLAIN_NUMBER.fullmatch(plain) or not isfinite(float(plain)):
+        return None
+    if plain.lstrip("+-").isdigit():
+        return int(plain)
+    value = float(plain)
+    return int(value) if value.is_integer() else value
 
 
 def _claims(sentence: str, keys: Iterable[str]) -> Iterator[Claim]:
@@ -171,11 +194,6 @@ def _words(key: str) -> tuple[str, ...]:
     return tuple(re.findall(r"[^\W_]+", re.sub(r"['’]s?\b", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", key))))
 
 
-@lru_cache(maxsize=4096)
-def _plain_words(key: str) -> frozenset[str]:
-    return frozenset(term for word in _words(key) for term in terms(word))
-
-
 def _spoken(value: Any) -> str:
     """A value as one would say it: case and articles folded."""
     if isinstance(value, bool):
@@ -207,10 +225,8 @@ def _exclusive(fact: str, said: str) -> bool:
 
 def _alike(fact: str, said: str) -> bool:
     """Whether two ways of writing a number are one number."""
-    try:
-        return float(fact.replace(",", "")) == float(said.replace(",", ""))
-    except ValueError:
-        return False
+    one = number(fact)
+    return one is not None and one == number(said)
 
 
 def _other_number(fact: str, said: str) -> bool:

@@ -6,53 +6,36 @@ A fact is a document whose versions are its history, and one entry of kind ``fac
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Literal, overload
 
 from tidal_plugins.errors import InvalidInput, NotFound
-from tidal_plugins.graph.conflicts import CONFLICTS, close, conflict, open_conflicts
+from tidal_plugins.graph.claims import number
+from tidal_plugins.graph.conflicts import close, conflict, open_conflicts
+from tidal_plugins.graph.versions import (
+    ALL,
+    FACTS,
+    KIND,
+    Version,
+    entry_id,
+    history_of,
+    mention,
+    standing_versions,
+)
 from tidal_plugins.model.clock import aware, from_micros, to_micros
-from tidal_plugins.model.entry import Entry, Scope, derive_id
+from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.model.fact import Fact, FactConflict
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.settings import FactSettings
-from tidal_plugins.storage.base import Document, Record, Storage
+from tidal_plugins.storage.base import Record, Storage
 from tidal_plugins.storage.sql import to_json
 
-FACTS = "facts"
-"""Collection of facts, by key with case and space folded."""
-
-KIND = "fact"
 CHANNEL = "facts"
 MAX_KEY = 200
 """Characters of a key."""
 
-_ALL = 10**9  # versions that are kept
 _UNSET: Any = object()
-
-
-@dataclass(frozen=True, slots=True)
-class _Version:
-    """What a document of ``FACTS`` holds. ``entry`` is whose claim the value was taken from; ``ended``: there is no
-    value from ``since`` on."""
-
-    key: str
-    value: Any
-    since: int
-    recorded_at: int
-    source: str | None = None
-    entry: str | None = None
-    ended: bool = False
-
-    def to_json(self) -> dict[str, Any]:
-        names = ("key", "value", "since", "recorded_at", "source", "entry", "ended")
-        return {name: getattr(self, name) for name in names}
-
-    def fact(self, until: int | None = None) -> Fact:
-        end = None if until is None else from_micros(until)
-        since, recorded_at = from_micros(self.since), from_micros(self.recorded_at)
-        return Fact(self.key, self.value, since, end, recorded_at, self.source)
 
 
 class PersistentFacts(MutableMapping[str, Any]):
@@ -60,7 +43,8 @@ class PersistentFacts(MutableMapping[str, Any]):
 
     Keys are texts of up to 200 characters, found whatever their case and spaces, and listed as they were last given;
     values are JSON. Nothing but an assignment, ``set``, ``del`` or ``resolve`` changes a fact, and what it was before
-    stays in its ``history``. A text that contradicts a fact when it is stored opens a conflict.
+    stays in its ``history`` until ``forget`` is called. A text that contradicts a fact when it is stored opens a
+    conflict.
     """
 
     def __init__(
@@ -70,13 +54,15 @@ class PersistentFacts(MutableMapping[str, Any]):
         clock: Callable[[], datetime],
         records: Callable[[Sequence[Entry]], list[Record]],
         settings: FactSettings,
+        forget: Callable[[Collection[str]], int],
     ) -> None:
-        """``records`` makes entries findable: it splits and embeds their texts."""
+        """``records`` makes entries findable: it splits and embeds their texts. ``forget`` removes by id for good."""
         self._storage = storage
         self._scope = scope
         self._clock = clock
         self._records = records
         self._settings = settings
+        self._forget = forget
 
     # the mapping
 
@@ -119,14 +105,22 @@ class PersistentFacts(MutableMapping[str, Any]):
         """Set a fact, or update it, and return it.
 
         ``source`` says where the value comes from; ``at`` since when it holds (default: now), at the earliest since
-        when the value before it does. The same value again changes nothing. Either way the fact's open conflicts are
+        when the value before it does. The same value again holds since when it did, now on the word of ``source``
+        where one is given, or on yours where it was taken from a claim. Either way the fact's open conflicts are
         closed: somebody has looked. Raises ``InvalidInput``.
         """
-        return self._set(key, value, source, at, None)
+        return self._set(key, value, source, at)
 
     def history(self, key: str) -> list[Fact]:
         """Return every value that a key had, oldest first; none for a key that was never set."""
-        return _history(self._storage.versions(self._scope, FACTS, _folded(key)))
+        return history_of(self._storage.versions(self._scope, FACTS, _folded(key)))
+
+    def forget(self, key: str) -> bool:
+        """Remove a fact for good: every value that it had, its conflicts, its entry, and the texts made of it.
+
+        Returns whether there was one; a fact that was ended still has its history until then.
+        """
+        return self._forget({entry_id(self._scope, _folded(key))}) > 0
 
     def as_of(self, time: datetime) -> Mapping[str, Any]:
         """Return the values that held at ``time``, by key."""
@@ -165,33 +159,62 @@ class PersistentFacts(MutableMapping[str, Any]):
             return self[found.key]
         if keep == "claim" and found.negated and not isinstance(found.fact, bool):
             raise InvalidInput(f"it was only said that {found.key!r} is not {found.claim!r}: give the value= it has")
-        source, entry = (found.citation, found.entry) if keep == "claim" else (None, None)
-        return self._set(found.key, _claimed(found) if keep == "claim" else value, source, None, entry).value
+        if keep == "claim":
+            return self._set(found.key, _claimed(found), found.citation, claim=self._claimant(found), of=found).value
+        return self._set(found.key, value, of=found).value
 
     # documents
 
-    def _set(self, key: str, value: Any, source: str | None, at: datetime | None, entry: str | None) -> Fact:
+    def _set(
+        self,
+        key: str,
+        value: Any,
+        source: str | None = None,
+        at: datetime | None = None,
+        *,
+        claim: Entry | None = None,
+        of: FactConflict | None = None,
+    ) -> Fact:
+        """``claim`` is the entry that the value is taken from, ``of`` the conflict that this resolves."""
         folded, now = _folded(key), self._clock()
         text = self._checked(key, value)
         if source is not None and (not isinstance(source, str) or not source.strip()):
             raise InvalidInput(f"a fact's source must be a text or None, got {source!r}")
         if at is not None and aware(at, "at") > now:
             raise InvalidInput(f"a fact holds at the latest since now, not since {at!r}")
-        [record] = self._records([self._entry(folded, key.strip(), value, source, now)])
+        [record] = self._records([self._entry(folded, key.strip(), value, source, now, claim)])
         with self._storage.transaction():
+            if of:
+                conflict(self._storage, self._scope, of.id)  # again: somebody may have resolved or forgotten it
+            if claim:
+                self._there(claim.id)
             close(self._storage, self._scope, folded)
-            last = self._last(folded)
-            if last and not last.ended and to_json(last.value) == text:
+            last, by = self._last(folded), claim.id if claim else None
+            same = last is not None and not last.ended and to_json(last.value) == text
+            if last and same and not _vouched_anew(last, source, by):
                 return last.fact()
-            since = to_micros(aware(at) if at else now)
-            if last and since < last.since:
-                if at is not None:
-                    raise InvalidInput(f"{key!r} has a value since {from_micros(last.since)}: history is not rewritten")
-                since = last.since  # the clock went back
-            version = _Version(key.strip(), value, since, to_micros(now), source, entry)
+            since = last.since if last and same else self._since(key, last, aware(at) if at else None, now)
+            version = Version(key.strip(), value, since, to_micros(now), source, by)
             self._write(folded, version)
             self._index(replace(record, entry=replace(record.entry, occurred_at=from_micros(since))))
+            mention(self._storage, self._scope, version.key, folded, now)
             return version.fact()
+
+    def _since(self, key: str, last: Version | None, at: datetime | None, now: datetime) -> int:
+        since = to_micros(at or now)
+        if last is None or since >= last.since:
+            return since
+        if at is not None:
+            raise InvalidInput(f"{key!r} has a value since {from_micros(last.since)}: history is not rewritten")
+        return last.since  # the clock went back
+
+    def _claimant(self, found: FactConflict) -> Entry:
+        self._there(found.entry)
+        return self._storage.get(self._scope, [found.entry])[found.entry]
+
+    def _there(self, id_: str) -> None:
+        if not self._storage.sketch(self._scope, [id_]):
+            raise NotFound(f"the text that claims this is gone from scope {self._scope}: give the value= it has")
 
     def _checked(self, key: str, value: Any) -> str:
         text = to_json(value)
@@ -201,7 +224,10 @@ class PersistentFacts(MutableMapping[str, Any]):
             raise InvalidInput(f"the value of {key!r} is not valid Unicode: it has half of a surrogate pair")
         return text
 
-    def _entry(self, folded: str, key: str, value: Any, source: str | None, now: datetime) -> Entry:
+    def _entry(
+        self, folded: str, key: str, value: Any, source: str | None, now: datetime, claim: Entry | None
+    ) -> Entry:
+        """A fact as recall finds it, trusted as much as the claim that its value is taken from."""
         said = value if isinstance(value, str) else to_json(value)
         return Entry(
             id=entry_id(self._scope, folded),
@@ -212,6 +238,7 @@ class PersistentFacts(MutableMapping[str, Any]):
             recorded_at=now,
             source=source,
             channel=CHANNEL,
+            trust=claim.trust if claim else 1.0,
             importance=self._settings.importance,
             metadata={KIND: folded},
         )
@@ -222,75 +249,28 @@ class PersistentFacts(MutableMapping[str, Any]):
         else:
             self._storage.put(self._scope, [record])
 
-    def _write(self, folded: str, version: _Version) -> None:
-        self._storage.write_document(self._scope, FACTS, folded, version.to_json(), keep=_ALL)
+    def _write(self, folded: str, version: Version) -> None:
+        self._storage.write_document(self._scope, FACTS, folded, version.to_json(), keep=ALL)
 
-    def _current(self, key: str) -> _Version:
+    def _current(self, key: str) -> Version:
         version = self._last(_folded(key))
         if version is None or version.ended:
             raise NotFound(f"no fact {key!r} in scope {self._scope}")
         return version
 
-    def _last(self, folded: str) -> _Version | None:
+    def _last(self, folded: str) -> Version | None:
         document = self._storage.read_document(self._scope, FACTS, folded)
-        return _Version(**document.value) if document else None
+        return Version(**document.value) if document else None
 
-    def _all(self, keys: Collection[str] | None = None) -> dict[str, _Version]:
-        return _standing(self._storage, self._scope, keys)
-
-
-def entry_id(scope: Scope, folded: str) -> str:
-    """The id of the entry by which recall finds a fact."""
-    return derive_id(scope, KIND, folded)
+    def _all(self, keys: Collection[str] | None = None) -> dict[str, Version]:
+        return standing_versions(self._storage, self._scope, keys)
 
 
-def standing(storage: Storage, scope: Scope, keys: Collection[str] | None = None) -> dict[str, Fact]:
-    """Return the facts that have a value now, by folded key."""
-    return {folded: version.fact() for folded, version in _standing(storage, scope, keys).items()}
-
-
-def forget_facts(storage: Storage, scope: Scope, doomed: Collection[Entry]) -> None:
-    """Remove what facts have of forgotten entries: the facts that they are, the values that were taken from what they
-    claimed, and the conflicts that quote them. Call it inside the transaction that erases them.
-
-    A fact that loses its current value so has none from then on; what it was before stays.
-    """
-    gone = {entry.id for entry in doomed}
-    named = {str(entry.metadata[KIND]): entry.id for entry in doomed if entry.kind == KIND and KIND in entry.metadata}
-    keys = [key for key, id_ in named.items() if id_ == entry_id(scope, key)]  # not what a note only says it is
-    storage.erase_documents(scope, FACTS, keys)
-    for key in keys:
-        close(storage, scope, key)
-    quoting = [item.id for item in open_conflicts(storage, scope) if item.entry in gone]
-    storage.erase_documents(scope, CONFLICTS, quoting)
-    for document in storage.documents(scope, FACTS):
-        _take_back(storage, scope, document.key, gone)
-
-
-def _take_back(storage: Storage, scope: Scope, folded: str, gone: Collection[str]) -> None:
-    versions = [_Version(**document.value) for document in reversed(storage.versions(scope, FACTS, folded))]
-    kept = [version for version in versions if version.entry not in gone]
-    if len(kept) == len(versions):
-        return
-    last = versions[-1]
-    if last.entry in gone:
-        kept.append(replace(last, value=None, source=None, entry=None, ended=True))
-        storage.erase(scope, [entry_id(scope, folded)])
-        close(storage, scope, folded)
-    storage.erase_documents(scope, FACTS, [folded])
-    for version in kept:
-        storage.write_document(scope, FACTS, folded, version.to_json(), keep=_ALL)
-
-
-def _standing(storage: Storage, scope: Scope, keys: Collection[str] | None) -> dict[str, _Version]:
-    versions = {document.key: _Version(**document.value) for document in storage.documents(scope, FACTS, keys)}
-    return {folded: version for folded, version in versions.items() if not version.ended}
-
-
-def _history(documents: Sequence[Document]) -> list[Fact]:
-    versions = [_Version(**document.value) for document in reversed(documents)]
-    ends = [*(version.since for version in versions[1:]), None]
-    return [version.fact(end) for version, end in zip(versions, ends, strict=False) if not version.ended]
+def _vouched_anew(last: Version, source: str | None, entry: str | None) -> bool:
+    """Whether a value that stays has another provenance: a source, or somebody who says what only a claim said."""
+    if source is None:
+        return last.entry is not None
+    return (source, entry) != (last.source, last.entry)
 
 
 def _claimed(found: FactConflict) -> Any:
@@ -298,11 +278,8 @@ def _claimed(found: FactConflict) -> Any:
     if isinstance(found.fact, bool):
         return not found.fact  # nothing else contradicts a boolean
     if isinstance(found.fact, int | float) and isinstance(found.claim, str):
-        try:
-            number = float(found.claim.replace(",", ""))
-        except ValueError:
-            return found.claim
-        return int(number) if number.is_integer() else number
+        said = number(found.claim)
+        return found.claim if said is None else said
     return found.claim
 
 

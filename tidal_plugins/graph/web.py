@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from hashlib import blake2b
 from itertools import combinations
-from math import isfinite
+from math import inf
 from typing import NamedTuple
 
 from tidal_plugins.errors import InvalidInput
@@ -24,6 +24,8 @@ from tidal_plugins.settings import AssociationSettings
 from tidal_plugins.storage.base import Step, Storage, WhereLinks
 
 ASSOCIATION = "association"
+MAX_DEPTH = 100
+"""Hops that activation may be asked to spread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +36,8 @@ class Context:
 
     def __post_init__(self) -> None:
         for id_, strength in zip(_ids(self.strengths), self.strengths.values(), strict=True):
-            if not isfinite(strength) or strength <= 0:
-                raise InvalidInput(f"a strength must be a finite number above 0, got {strength} for {id_!r}")
+            if isinstance(strength, bool) or not isinstance(strength, int | float) or not 0 < strength < inf:
+                raise InvalidInput(f"a strength must be a finite number above 0, got {strength!r} for {id_!r}")
 
 
 class Reached(NamedTuple):
@@ -67,6 +69,7 @@ class AssociationWeb:
         Raises ``InvalidInput`` for an empty id, and for a strength that is not above 0. Nothing is written.
         """
         strengths = dict(context.strengths) if context else {}
+        Context({"strength": strength})
         for id_ in dict.fromkeys(_ids(ids)):
             strengths[id_] = strengths.get(id_, 0.0) + strength
         return Context(strengths)
@@ -113,6 +116,8 @@ class AssociationWeb:
         now, settings = aware(now, "now"), self._settings
         threshold = _least(settings.threshold if threshold is None else threshold, "threshold")
         depth = int(_least(settings.depth if depth is None else depth, "depth"))
+        if threshold > 1 or depth > MAX_DEPTH:
+            raise InvalidInput(f"threshold is at most 1 and depth at most {MAX_DEPTH}, got {threshold} and {depth}")
         limit = int(_least(settings.limit if limit is None else limit, "limit"))
         start = frozenset(_ids(origins))
         best: dict[str, Reached] = {}
@@ -197,6 +202,6 @@ def _ids(ids: str | Iterable[str]) -> list[str]:
 
 
 def _least(number: float, name: str) -> float:
-    if not isfinite(number) or number < 0:
-        raise InvalidInput(f"{name} must be a finite number of at least 0, got {number}")
+    if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number < inf:
+        raise InvalidInput(f"{name} must be a finite number of at least 0, got {number!r}")
     return number

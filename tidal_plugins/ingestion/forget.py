@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from tidal_plugins.errors import StorageError
-from tidal_plugins.graph.facts import forget_facts
+from tidal_plugins.graph.versions import forget_facts
 from tidal_plugins.ingestion.episodes import FORGOTTEN_TEXT, from_entry, summary, to_entry
 from tidal_plugins.ingestion.repeats import heirs, succeed
 from tidal_plugins.ingestion.writer import FORGOTTEN, Writer, message_entry_id
@@ -42,8 +42,9 @@ DISTINCT = 4
 tests again» must not blank every other."""
 
 
-def forget(writer: Writer, scope: Scope, ids: Collection[str], now: datetime) -> int:
-    """Remove entries and episodes by id, and return how many there were.
+def forget(writer: Writer, scope: Scope, ids: Collection[str], now: datetime, *, source: str | None = None) -> int:
+    """Remove entries and episodes by id, and what facts have from ``source``, and return how many there were: a fact
+    that loses a value counts as one.
 
     An episode goes with all its entries. An entry that was said in an episode is blanked there, and the episode's
     summary made anew from what is left; an episode with nothing left goes too. Unknown ids are passed over.
@@ -63,17 +64,17 @@ def forget(writer: Writer, scope: Scope, ids: Collection[str], now: datetime) ->
                 continue  # something was recorded into these episodes meanwhile
             if next_ != heirs(writer, scope, doomed.keys()):
                 continue  # or said again
-            if doomed:
-                writer.storage.write_meta(UNSCRUBBED, True)
             _bury(writer, scope, doomed.values(), now)
             succeed(writer, scope, doomed.keys(), found_instead, now)
-            forget_facts(writer.storage, scope, doomed.values())
+            facts = forget_facts(writer.storage, scope, doomed.values(), ids, source)
+            if doomed or facts:
+                writer.storage.write_meta(UNSCRUBBED, True)
             writer.storage.erase(scope, list(doomed))
             for record in records:
                 writer.storage.replace(scope, record)
-            _purge(writer.storage, scope, doomed.keys() | told.keys())
+            purge(writer.storage, scope, {*doomed, *told, *facts}, now)
         scrub(writer.storage)
-        return len(doomed)
+        return len(facts.union(doomed))
 
 
 def scrub(storage: Storage) -> None:
@@ -93,6 +94,23 @@ def scrub(storage: Storage) -> None:
         storage.write_meta(UNSCRUBBED, False)
     else:
         logger.warning("a reader keeps forgotten bytes in the log; they go when the memory is next opened")
+
+
+def purge(storage: Storage, scope: Scope, gone: Collection[str], now: datetime) -> None:
+    """Empty the texts made of any of these, with their earlier versions, and the texts made of those in turn: they are
+    made anew when next needed. Call it inside the transaction that removes what they were made of."""
+    left = set(gone)
+    while left:
+        found = set()
+        for collection in DERIVED:
+            for document in storage.documents(scope, collection):
+                if document.value and not left.isdisjoint(document.value["sources"]):
+                    found |= {document.value["entry"]} if "entry" in document.value else set()
+                    storage.write_document(scope, collection, document.key, None)
+        for id_ in found:
+            storage.write_document(scope, FORGOTTEN, f"id:{id_}", {"at": to_micros(now)})
+        storage.erase(scope, list(found))
+        left = found
 
 
 def _doomed(writer: Writer, scope: Scope, ids: Collection[str]) -> dict[str, Entry]:
@@ -127,15 +145,6 @@ def _bury(writer: Writer, scope: Scope, entries: Iterable[Entry], now: datetime)
         writer.storage.write_document(scope, FORGOTTEN, f"id:{entry.id}", stone)
         if entry.kind != EPISODE and _distinct(entry.text):
             writer.storage.write_document(scope, FORGOTTEN, writer.mark(entry.text), stone)
-
-
-def _purge(storage: Storage, scope: Scope, gone: Collection[str]) -> None:
-    """Empty the texts made of any of these, with their earlier versions: they are made anew when next needed."""
-    for collection in DERIVED:
-        for document in storage.documents(scope, collection):
-            if document.value and not set(document.value["sources"]).isdisjoint(gone):
-                storage.erase(scope, [document.value["entry"]] if "entry" in document.value else [])
-                storage.write_document(scope, collection, document.key, None)
 
 
 def _distinct(text: str) -> bool:

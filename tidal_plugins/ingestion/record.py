@@ -12,8 +12,8 @@ from datetime import datetime, timedelta
 
 from tidal_plugins.affect.state import AffectLoop
 from tidal_plugins.errors import InvalidInput
-from tidal_plugins.graph.conflicts import Said, claimed, flag
-from tidal_plugins.graph.facts import standing
+from tidal_plugins.graph.conflicts import Said
+from tidal_plugins.graph.versions import flag_claims, read_claims
 from tidal_plugins.ingestion.associate import associate
 from tidal_plugins.ingestion.clean import clean, label, labels, mapping
 from tidal_plugins.ingestion.episodes import FORGOTTEN_TEXT, from_entry, summary, to_entry
@@ -56,6 +56,11 @@ class Plan:
     def nothing_new(self) -> bool:
         return self.forgotten or (self.known is not None and self.known.messages == self.episode.messages)
 
+    @property
+    def standing(self) -> Episode:
+        """The episode as it is stored already, where there is nothing new."""
+        return self.episode if self.forgotten or self.known is None else self.known
+
 
 def record(
     writer: Writer,
@@ -95,7 +100,7 @@ def _batch(
             if _overtaken(writer, scope, plans):
                 continue  # plan again on what another process wrote meanwhile
             for id_, item in plans.items():
-                done[id_] = item.episode if item.nothing_new else _store(writer, affect, scope, item, now)
+                done[id_] = item.standing if item.nothing_new else _store(writer, affect, scope, item, now)
         return [done[episode_id(scope, exchange)] for exchange in exchanges]
 
 
@@ -261,7 +266,7 @@ def _prepare(writer: Writer, affect: AffectLoop, scope: Scope, plans: Collection
     records = {record.entry.id: record for record in writer.records(entries)}
     feelings = affect.estimate([text for item in fresh for text in (item.fresh.query, item.fresh.answer)])
     near = neighbours(writer, scope, [[records[entry.id] for entry in item.entries] for item in fresh])
-    said = claimed(standing(writer.storage, scope), [e for item in fresh for e in item.entries], writer.extractor)
+    said = read_claims(writer.storage, scope, [e for item in fresh for e in item.entries], writer.extractor)
     for number, item in enumerate(fresh):
         item.records, item.near = records, near
         item.said = [claim for claim in said if claim[0].episode == item.episode.id]
@@ -290,8 +295,7 @@ def _store(writer: Writer, affect: AffectLoop, scope: Scope, item: Plan, now: da
     tally(writer.storage, scope, new)
     seen = strengthen(writer, scope, item.known, episode, now)
     associate(writer, scope, item.known, episode, seen, now)
-    if item.said:
-        flag(writer.storage, scope, standing(writer.storage, scope), item.said)
+    flag_claims(writer.storage, scope, item.said)
     return replace(episode, admissions={entry.id: entry.admission for entry in new if entry.admission})
 
 

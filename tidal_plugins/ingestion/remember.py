@@ -8,8 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from tidal_plugins.errors import Forgotten, InvalidInput
-from tidal_plugins.graph.conflicts import claimed, flag
-from tidal_plugins.graph.facts import standing
+from tidal_plugins.graph.versions import flag_claims, read_claims
 from tidal_plugins.ingestion.clean import bounded, clean, label, labels, mapping
 from tidal_plugins.ingestion.extract import importance, tags
 from tidal_plugins.ingestion.gate import admit, tally
@@ -44,13 +43,12 @@ def remember(
         near = neighbours(writer, scope, [[record] for record in records])
         records = [_gated(writer, record, near, now) for record in records]
         new = {record.entry.id: record.entry for record in records}
-        said = claimed(standing(writer.storage, scope), list(new.values()), writer.extractor)
+        said = read_claims(writer.storage, scope, list(new.values()), writer.extractor)
         with writer.storage.transaction():
             _refuse_forgotten(writer, scope, chunk)  # again: it may have happened while we embedded
             again = add(writer, scope, records, near, now)
             tally(writer.storage, scope, [entry for entry in new.values() if entry.id not in again])
-            if said:
-                flag(writer.storage, scope, standing(writer.storage, scope), said)
+            flag_claims(writer.storage, scope, said)
         stored |= new | known
         done += len(chunk)
         if progress:

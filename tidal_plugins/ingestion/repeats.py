@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
@@ -98,13 +99,16 @@ def heirs(writer: Writer, scope: Scope, doomed: Collection[str]) -> set[str]:
 
 
 def succeed(writer: Writer, scope: Scope, doomed: Collection[str], heirs: Iterable[Record], now: datetime) -> None:
-    """Let repetitions take the place of what they repeat. Call it inside the transaction, before ``doomed`` go."""
+    """Let repetitions take the place of what they repeat, as warm as that was: it is the one that they strengthened.
+    Call it inside the transaction, before ``doomed`` go."""
     links = writer.storage.links(scope, WhereLinks(targets=doomed, kinds=[REPEAT]))
     first = {link.source: link.target for link in links}
+    known = writer.storage.sketch(scope, set(first.values()))
     for heir in heirs:
         old = first.get(heir.entry.id)
         others = [link.source for link in links if link.target == old and link.source not in (heir.entry.id, *doomed)]
-        writer.storage.replace(scope, heir)
+        tier = known[old].tier if old in known else heir.entry.tier
+        writer.storage.replace(scope, replace(heir, entry=replace(heir.entry, tier=tier)))
         writer.storage.erase_links(scope, WhereLinks(sources=[heir.entry.id], kinds=[REPEAT]))
         writer.storage.put_links(scope, [_repeat(scope, other, heir.entry.id, now) for other in others])
         _mark_first(writer, scope, heir.entry, now)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeVar
 
@@ -163,5 +163,13 @@ def _life(affect: Affect | None, decay: DecaySettings, threshold: float, *, used
 
 
 def _warm(weight: float, life: float, now: datetime, decay: DecaySettings) -> Tier:
-    cold_at = now + timedelta(hours=hours_until(weight, decay.floor, life))
-    return Tier(weight, now, life, cold_at, cold_at + timedelta(hours=hours_until(1.0, decay.floor, decay.cold)))
+    cold_at = _later(now, hours_until(weight, decay.floor, life))
+    return Tier(weight, now, life, cold_at, _later(cold_at, hours_until(1.0, decay.floor, decay.cold)))
+
+
+def _later(time: datetime, hours: float) -> datetime:
+    """``time`` and so many hours, or the end of time."""
+    try:
+        return time + timedelta(hours=hours)
+    except OverflowError:
+        return datetime.max.replace(tzinfo=UTC)

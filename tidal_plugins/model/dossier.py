@@ -8,6 +8,7 @@ from typing import Literal
 
 from tidal_plugins.model.capsule import Suggestion
 from tidal_plugins.model.entry import Entry
+from tidal_plugins.model.fence import marked
 
 Maker = Literal["model", "extractive"]
 
@@ -39,7 +40,8 @@ class Contradiction:
 
 @dataclass(frozen=True, slots=True)
 class Dossier:
-    """What is known of one topic. ``str`` gives its text, with citations.
+    """What is known of one topic. ``str`` gives its text, with citations, between marks by which it is known
+    when it comes back.
 
     ``version`` counts from 1 and is 0 while nothing is known. ``updated_at`` is when the text last changed,
     ``checked_at`` when its sources were last looked through. ``problem`` says why that left an older text in place, or
@@ -65,7 +67,7 @@ class Dossier:
         parts = ["\n".join(f"- {finding}" for finding in self.findings)]
         if self.contradictions:
             parts.append("\n".join(["Contradictions:", *(f"- {found}" for found in self.contradictions)]))
-        return "\n\n".join(part for part in parts if part)
+        return marked("\n\n".join(part for part in parts if part))
 
     def __bool__(self) -> bool:
         return bool(self.findings)

@@ -12,12 +12,36 @@ PREAMBLE = "Here's what it reminds me of:"
 OPEN = "<tidal-memory>"
 CLOSE = "</tidal-memory>"
 
+CAPSULE_OPEN = "<tidal-capsule>"
+CAPSULE_CLOSE = "</tidal-capsule>"
+CAPSULE_PREAMBLE = "From your memory. What "
+"""How the line after the mark begins."""
+CAPSULE_TITLE = "# Capsule — last updated: "
+"""How a capsule's first line begins."""
+_TEXT = ("<tidal-text>", "From your memory:", "</tidal-text>")
+
 _LINES = 20  # at most in a whisper
 _FRAME = re.compile(
     re.escape(f"{OPEN}\n{PREAMBLE}")
     + rf"(?:(?:\n[^\n]*+){{0,{_LINES}}}?\n{re.escape(CLOSE)}\s*|(?:\n- \[(?:ep|mem):[^\n]*+)*+\n?)"
 )
+_CAPSULE_FRAME = re.compile(
+    re.escape(f"{CAPSULE_OPEN}\n{CAPSULE_PREAMBLE}") + rf"(?:.*?\n{re.escape(CAPSULE_CLOSE)}\s*|.*\Z)", re.DOTALL
+)
+_CAPSULE_TEXT = re.compile(  # up to the last of its own headings, with the list below that
+    rf"^{re.escape(CAPSULE_TITLE)}\d{{4}}-[^\n]*\r?\nTurn [\d,]+\. Memory of (?s:.*)"
+    r"^## (?:Identity|Loop protocol|Key contacts|Tools|Current priorities|Recent work|Operational rules|Pending tasks)"
+    r"[ \t]*\r?(?:\n\s*|\Z)(?:[-*] [^\n]*(?:\n[ \t\r]*)*)*",
+    re.MULTILINE,
+)
+_TEXT_FRAME = re.compile(re.escape(f"{_TEXT[0]}\n{_TEXT[1]}\n") + rf"(?:.*?\n{re.escape(_TEXT[2])}\s*|.*\Z)", re.DOTALL)
 _CITATION = re.compile(r"\[(?=\s*(?:ep|mem)\s*:)", re.IGNORECASE)
+_FRAMES = (
+    (OPEN, _FRAME),
+    (CAPSULE_OPEN, _CAPSULE_FRAME),
+    (CAPSULE_TITLE, _CAPSULE_TEXT),
+    (_TEXT[0], _TEXT_FRAME),
+)
 _SELECTORS = frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))  # a run of them spells anything
 _BRACKETS = str.maketrans(  # ASCII, full-width, small, angle, CJK and mathematical ones
     dict.fromkeys("<\uff1c\ufe64\u2329\u3008\u27e8", "‹") | dict.fromkeys(">\uff1e\ufe65\u232a\u3009\u27e9", "›")
@@ -27,6 +51,15 @@ _BRACKETS = str.maketrans(  # ASCII, full-width, small, angle, CJK and mathemati
 def frame(lines: list[str]) -> str:
     """Put the preamble and one line per memory between the marks; no lines give the empty text."""
     return "\n".join([OPEN, PREAMBLE, *lines, CLOSE]) if lines else ""
+
+
+def marked(text: str) -> str:
+    """Put a text that was made of memories, line by line inert, between marks; the empty text stays so."""
+    return "\n".join([*_TEXT[:2], text, _TEXT[2]]) if text else ""
+
+
+MARKED = len(marked("-")) - 1
+"""Characters that the marks have."""
 
 
 def inert(text: str) -> str:
@@ -41,9 +74,12 @@ def uncited(text: str) -> str:
 
 
 def strip_frames(text: str) -> str:
-    """Return ``text`` without any frame of recalled memories in it. One that was cut off goes as far as it reaches;
-    the marks alone, in somebody's own words, stay."""
-    return _FRAME.sub("", text) if OPEN in text else text
+    """Return ``text`` without any frame of recalled memories in it, and without capsules, dossiers and briefs. One that
+    was cut off goes as far as it reaches; the marks alone, in somebody's own words, stay."""
+    for mark, pattern in _FRAMES:
+        if mark in text:
+            text = pattern.sub("", text)
+    return text
 
 
 def unframed(role: str, text: str) -> str:

@@ -11,6 +11,7 @@ _EMPTY = STOP_WORDS | frozenset(
     "yes yeah yep nope ok okay sure thanks thank great good nice cool fine right well please sorry welcome hello hi "
     "hey bye wow haha".split()
 )
+_DENIAL = re.compile(r"(?:\b(?:not|no|never|nothing|unlike|cannot)\b|n['’]t\b)[^.,;:!?\n]*+", re.IGNORECASE)
 _TOKEN = re.compile(r"\w+")
 
 
@@ -23,14 +24,15 @@ def echoes(answer: str, question: str, entry: str, *, words: int, share: float) 
     """Whether an answer says what only the entry could have told it.
 
     What the question has is not news: of the entry's words beyond it, the answer must repeat at least ``words``, or
-    all that either has where there are fewer («Lisbon.»); and they must be at least ``share`` of the new words of the
-    entry or of the answer, whichever has fewer (a document says more than an answer can repeat, an essay more than a
-    line of memory). Words are whole, without stop words and pleasantries.
+    say nothing else («Lisbon.»), and not only to deny them («not Lisbon») unless the entry denies too. They must be at
+    least ``share`` of the new words of the entry or of the answer, whichever has fewer (a document says more than an
+    answer can repeat, an essay more than a line of memory). Words are whole, without stop words and pleasantries.
     """
     asked = _words(question)
     told, said = _words(entry) - asked, _words(answer) - asked
-    common, fewer = len(told & said), min(len(told), len(said))
-    return common >= max(1, min(words, fewer)) and common >= share * fewer
+    affirmed = answer if _DENIAL.search(entry) else _DENIAL.sub(" ", answer)
+    common, fewer = len(told & said & _words(affirmed)), min(len(told), len(said))
+    return common >= max(1, min(words, len(said))) and common >= share * fewer
 
 
 def _words(text: str) -> set[str]:

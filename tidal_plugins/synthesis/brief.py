@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from tidal_plugins.model.capsule import WRITTEN
 from tidal_plugins.model.dossier import Brief, Dossier, Finding
 from tidal_plugins.model.entry import Entry
-from tidal_plugins.model.fence import inert
+from tidal_plugins.model.fence import MARKED, inert, marked
 from tidal_plugins.retrieval.request import active
 from tidal_plugins.retrieval.whisper import excerpt
 from tidal_plugins.settings import BriefSettings
@@ -43,10 +43,10 @@ class Briefs:
         dossier = self.dossiers.current(topic, now)
         recent = self._recent(dossier, now)
         associated = self._associated(dossier, recent, now)
-        text = _composed(dossier, recent, associated, self.settings.max_chars)
+        text = _composed(dossier, recent, associated, self.settings.max_chars - MARKED)
         sources = [*recent, *self._entries(dossier.sources).values(), *associated]
         offered = suggestions(sources, WRITTEN, each=self.dossiers.settings.capsule.suggestions)
-        return Brief(dossier.topic, text, dossier, tuple(recent), tuple(associated), tuple(offered))
+        return Brief(dossier.topic, marked(text), dossier, tuple(recent), tuple(associated), tuple(offered))
 
     @property
     def settings(self) -> BriefSettings:

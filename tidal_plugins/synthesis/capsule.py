@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from tidal_plugins.errors import Conflict, InvalidCapsule
+from tidal_plugins.errors import Conflict, InvalidCapsule, InvalidInput
 from tidal_plugins.ingestion.clean import storable
 from tidal_plugins.ingestion.episodes import TOOL_TAG
 from tidal_plugins.ingestion.forget import CAPSULES
 from tidal_plugins.model.capsule import BUDGETS, GENERATED, WRITTEN, Capsule, Section, Suggestion, title
 from tidal_plugins.model.clock import from_micros, hours_between, to_micros
 from tidal_plugins.model.entry import EPISODE, Entry, Scope, bare_id
-from tidal_plugins.model.fence import inert
+from tidal_plugins.model.fence import CAPSULE_TITLE, inert
 from tidal_plugins.settings import CapsuleSettings, Settings
 from tidal_plugins.storage.base import Document, Storage, Where
 from tidal_plugins.synthesis.recent import Line, Newest
@@ -46,6 +46,8 @@ class Capsules:
         One made less than ``max_age`` ago is returned as it stands: a prefix that stays the same. Where nothing has
         changed but the time the text stays the same in any case.
         """
+        if not isinstance(max_age, timedelta):
+            raise InvalidInput(f"max_age is a timedelta, got {max_age!r}")
         for _ in range(_TRIES):
             with self.storage.snapshot():
                 layout, made = self._document(LAYOUT), self._document(CAPSULES)
@@ -124,7 +126,7 @@ class Capsules:
         turns = self.storage.count(self.scope, Where(kinds={EPISODE}))
         time = now.replace(microsecond=0).isoformat().replace("+00:00", "Z")
         memory = inert("/".join(self.scope))
-        return [Line(f"# Capsule — last updated: {time}"), Line(f"Turn {turns:,}. Memory of {memory}.")]
+        return [Line(f"{CAPSULE_TITLE}{time}"), Line(f"Turn {turns:,}. Memory of {memory}.")]
 
     def _stored(self, draft: _Draft, layout: Document | None, made: Document | None, now: datetime) -> Document:
         capsule, keep = draft.capsule, self.settings.capsule.versions

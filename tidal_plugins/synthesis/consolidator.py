@@ -25,7 +25,7 @@ from tidal_plugins.protocols import Summariser
 from tidal_plugins.settings import ConsolidationSettings
 from tidal_plugins.storage.base import Storage, Where, WhereLinks
 from tidal_plugins.synthesis.recurring import Recurring
-from tidal_plugins.synthesis.runs import RUNS, Run
+from tidal_plugins.synthesis.runs import RUNS, Run, UnderWay
 from tidal_plugins.synthesis.seeds import Seeds
 from tidal_plugins.synthesis.undo import FACT, PRUNED, SETTLED, edge_value, restore, settled, tier_value
 
@@ -36,6 +36,8 @@ Refresh = Callable[[datetime], Sequence[Dossier]]
 
 _READ = "uses"
 """Key of the document that says how far the log of uses was read."""
+
+UNDER_WAY = "another consolidation is under way"
 
 T = TypeVar("T")
 
@@ -53,10 +55,20 @@ class Consolidator:
     def run(self, now: datetime) -> Consolidation:
         """Do what is due at ``now``, and say what was done. A step that fails is named and leaves the others alone.
 
-        Raises ``Closed`` where the memory was closed.
+        Where another run of the scope is under way it is left to that, and the report says so. Raises ``Closed`` where
+        the memory was closed.
         """
         now = aware(now, "now")
         run = Run(self.storage, self.scope, now, self.settings.runs)
+        try:
+            run.resume()
+            return self._run(run, now)
+        except UnderWay:
+            return Consolidation(run.id, now, errors=(UNDER_WAY,))
+        finally:
+            run.leave()
+
+    def _run(self, run: Run, now: datetime) -> Consolidation:
         errors: list[str] = []
 
         def step(name: str, work: Callable[[], Iterator[T]]) -> list[T]:
@@ -64,7 +76,7 @@ class Consolidator:
             done: list[T] = []
             try:
                 done.extend(work())
-            except Closed:
+            except (Closed, UnderWay):
                 raise
             except Exception as error:
                 logger.warning("consolidation: %s: %s", name, type(error).__name__)  # no text of a memory
@@ -88,9 +100,9 @@ class Consolidator:
             errors=tuple(errors),
         )
 
-    def undo(self, run: str) -> int:
+    def undo(self, run: str, now: datetime) -> int:
         """Put back what a run changed and nothing has changed since: tiers and associations. Remove the facts that it
-        made, for good. Return how many of all these there were.
+        made, for good, with what was made of those. Return how many of all these there were.
 
         The next run settles and prunes anew what is due then. Raises ``NotFound`` for a run that is unknown, undone
         already, or longer ago than ``Settings.consolidation.runs``.
@@ -101,7 +113,7 @@ class Consolidator:
         restored = 0
         for line in reversed(lines):
             with self.storage.transaction():
-                restored += restore(self.storage, self.scope, line.value, self._recurring)
+                restored += restore(self.storage, self.scope, line.value, self._recurring, now)
         with self.storage.transaction():
             self.storage.erase_log(self.scope, RUNS, [run])
         return restored

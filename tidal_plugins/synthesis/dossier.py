@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from tidal_plugins.errors import Conflict, InvalidInput
 from tidal_plugins.ingestion.clean import clean
@@ -144,9 +145,14 @@ class Dossiers:
         with self.storage.transaction():
             if self.storage.sketch(self.scope, list(cited)).keys() != cited.keys():
                 raise Conflict("a source is gone")
-            earlier = self.storage.versions(self.scope, DOSSIERS, stored.key)[:keep]
-            quoted = {id_ for document in earlier if document.value for id_ in document.value["cited"]}
-            value = to_value(dossier) | {"cited": list(cited), "sources": sorted({*cited, *quoted, record.entry.id})}
+            earlier = self.storage.versions(self.scope, DOSSIERS, stored.key)
+            quoted = {id_ for document in earlier[:keep] if document.value for id_ in document.value["cited"]}
+            passed_on = _passed_on(earlier[0].value if earlier else None, dossier)
+            value = to_value(dossier) | {
+                "cited": list(cited),
+                "passed_on": bool(passed_on),
+                "sources": sorted({*cited, *quoted, *passed_on, record.entry.id}),
+            }
             version = self.storage.write_document(
                 self.scope, DOSSIERS, stored.key, value, expected=stored.version, keep=keep
             )
@@ -212,6 +218,14 @@ def _checked_topic(topic: str) -> str:
 
 def _content(dossier: Dossier) -> tuple[object, ...]:
     return dossier.findings, dossier.contradictions, dossier.made_by
+
+
+def _passed_on(before: Mapping[str, Any] | None, dossier: Dossier) -> Collection[str]:
+    """What may live on in a text, cited or not, because a model wrote the text before it or was shown that."""
+    if not before or not before["findings"]:
+        return ()
+    by_model = "model" in (before["made_by"], dossier.made_by) or before["passed_on"]
+    return before["sources"] if by_model else ()
 
 
 def _compared(found: Iterable[Contradiction]) -> Iterator[str]:

@@ -11,11 +11,12 @@ from tidal_plugins.model.exchange import Message
 from tidal_plugins.model.fence import inert, strip_frames
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.protocols import Purpose, Summariser
-from tidal_plugins.scoring.text import terms
+from tidal_plugins.scoring.text import sentences, terms
 from tidal_plugins.settings import DossierSettings
 
 PURPOSE: Purpose = "dossier"
 
+_CLOSERS = "\"'”’»)]*_ "
 _CHARS_PER_TOKEN = 6  # beyond which a model did not keep to its limit
 
 
@@ -45,12 +46,14 @@ class InPlace:
         return Draft(self.findings, self.dossier.made_by, problem=reason)
 
     def refuses(self, new: Sequence[Finding], settings: DossierSettings) -> str | None:
-        """Why a new text may not take this one's place: it is shorter and has lost its sources."""
+        """Why a new text may not take this one's place: it has lost its sources, and is shorter or has few others."""
         old = {id_ for finding in self.findings for id_ in finding.sources}
-        lost = old.difference(id_ for finding in new for id_ in finding.sources)
+        cited = {id_ for finding in new for id_ in finding.sources}
+        lost = old - cited
         shorter = _length(new) < settings.shrunk * _length(self.findings)
-        if shorter and len(lost) >= settings.lost * len(old):
-            return f"the new text is shorter and leaves out {len(lost)} of {len(old)} sources of the one in place"
+        if len(lost) >= settings.lost * len(old) and (shorter or len(cited) < settings.shrunk * len(old)):
+            what = "is shorter and leaves" if shorter else "leaves"
+            return f"the new text {what} out {len(lost)} of {len(old)} sources of the one in place"
         return None
 
 
@@ -70,7 +73,7 @@ class Drafter:
         if self.summariser is None:
             return self._extracted(sources, place)
         found, reason = self._asked(self.summariser, sources, place.findings, place)
-        if reason is None and place.dossier.made_by == "model":  # what was only quoted gives way to what was written
+        if reason is None and place.findings:
             reason = place.refuses(found, self.settings)
         if reason is None:
             return Draft(found, "model", tuple(entry.id for entry in sources))
@@ -82,7 +85,8 @@ class Drafter:
         fresh = {entry.id for entry in sources}
         by_model = place.dossier.made_by == "model"
         previous = [f for f in place.findings if by_model or not fresh.issuperset(f.sources)]
-        found, reason = self._asked(self.extractive, sources, previous, place)
+        told = [replace(entry, text=text) for entry in sources if (text := _stated(entry.text))]
+        found, reason = self._asked(self.extractive, told, previous, place)
         reason = reason or place.refuses(found, self.settings)
         return place.kept(reason) if reason else Draft(found, "extractive")
 
@@ -106,10 +110,20 @@ class Drafter:
 
 
 def _source(entry: Entry) -> Source:
-    """A note speaks under the name of where it stands."""
-    speaker = entry.speaker or (None if entry.role else entry.source)
+    """A note speaks under the name of where it stands, unless that is a citation, as it is of a fact that was
+    claimed."""
+    place = None if entry.source and entry.source.startswith(("ep:", "mem:")) else entry.source
+    speaker = entry.speaker or (None if entry.role else place)
     message = Message("user" if entry.role == "user" else "assistant", strip_frames(entry.text), entry.id, speaker)
     return Source(entry.id, (message,))
+
+
+def _stated(text: str) -> str:
+    """A text without its questions: they say nothing that could be quoted as known."""
+    for start, end in reversed(sentences(text)):
+        if text[start:end].rstrip(_CLOSERS).endswith(("?", "？", "؟")):
+            text = text[:start] + text[end:].lstrip()
+    return text.strip()
 
 
 def _findings(answer: object, known: Mapping[str, str], max_chars: int) -> Iterator[Finding]:

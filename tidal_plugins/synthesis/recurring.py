@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from tidal_plugins.ingestion.extract import importance, tags
-from tidal_plugins.ingestion.forget import RECURRING
+from tidal_plugins.ingestion.forget import RECURRING, purge
 from tidal_plugins.ingestion.uses import USES
 from tidal_plugins.ingestion.writer import DECAYING, Writer
 from tidal_plugins.model.dossier import Dossier
@@ -86,13 +86,16 @@ class Recurring:
             self.storage.write_document(self.scope, RECURRING, id_, value)
         return True
 
-    def unmake(self, fact: str) -> int:
-        """Remove a fact, and return whether it was there. It is not made again. Call it inside a transaction."""
+    def unmake(self, fact: str, now: datetime) -> int:
+        """Remove a fact with what was made of it, and return whether it was there. It is not made again. Call it inside
+        a transaction."""
         for document in self.storage.documents(self.scope, RECURRING):
             if document.value and document.value.get("entry") == fact:
-                value = {"sources": document.value["sources"]}
+                value = {"sources": [id_ for id_ in document.value["sources"] if id_ != fact]}
                 self.storage.write_document(self.scope, RECURRING, document.key, value)
-        return self.storage.erase(self.scope, [fact])
+        erased = self.storage.erase(self.scope, [fact])
+        purge(self.storage, self.scope, [fact], now)
+        return erased
 
     @property
     def storage(self) -> Storage:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from tidal_plugins.graph.web import Association, AssociationWeb
+from tidal_plugins.ingestion.episodes import from_entry
 from tidal_plugins.ingestion.repeats import NEAR
 from tidal_plugins.model.consolidation import Seed
-from tidal_plugins.model.entry import Entry, Scope, derive_id
+from tidal_plugins.model.entry import Entry, Scope, bare_id, derive_id
 from tidal_plugins.retrieval.recall import intact
 from tidal_plugins.retrieval.request import active
 from tidal_plugins.scoring.text import normal
@@ -65,11 +66,18 @@ class Seeds:
         """Those pairs of which both are active, and that have nothing else in common than to come up together."""
         ids = list(dict.fromkeys(id_ for pair in pairs for id_ in (pair.source, pair.target)))
         entries, near = self._entries(ids, now), self._near(ids)
+        shown = self._shown(entries.values())
         for pair in pairs:
             if {pair.source, pair.target} <= entries.keys() and frozenset(pair[:2]) not in near:
                 seed = _seed(pair, entries)
-                if seed:
+                if seed and not _asked(seed.first, seed.second, shown) and not _asked(seed.second, seed.first, shown):
                     yield seed
+
+    def _shown(self, entries: Iterable[Entry]) -> dict[str, set[str]]:
+        """What was shown before each of the episodes that these are of."""
+        ids = dict.fromkeys(entry.episode for entry in entries if entry.episode)
+        found = intact(lambda some: self.storage.get(self.scope, some), list(ids), set())
+        return {id_: set(map(bare_id, from_entry(episode).surfaced)) for id_, episode in found.items()}
 
     def _entries(self, ids: Sequence[str], now: datetime) -> Mapping[str, Entry]:
         def read(ids: Sequence[str]) -> dict[str, Entry]:
@@ -96,6 +104,11 @@ def _seed(pair: Association, entries: Mapping[str, Entry]) -> Seed | None:
         return None
     why = f"they keep coming up together ({pair.weight:.1f}), from {_named(first)} and {_named(second)}"
     return Seed(first, second, pair.weight, why)
+
+
+def _asked(entry: Entry, other: Entry, shown: Mapping[str, Collection[str]]) -> bool:
+    """Whether an entry is of the exchange that the other one was brought up for."""
+    return not {other.id, other.episode}.isdisjoint(shown.get(entry.episode or "", ()))
 
 
 def _thread(entry: Entry) -> str:

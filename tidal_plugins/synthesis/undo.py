@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from tidal_plugins.graph.web import ASSOCIATION
@@ -33,14 +34,14 @@ def edge_value(edge: Link) -> list[Any]:
     return [edge.id, edge.source, edge.target, edge.weight, *times]
 
 
-def restore(storage: Storage, scope: Scope, line: Mapping[str, Any], recurring: Recurring) -> int:
+def restore(storage: Storage, scope: Scope, line: Mapping[str, Any], recurring: Recurring, now: datetime) -> int:
     """Put back what a line tells of, and return how much that was. Call it inside a transaction; once more changes
     nothing."""
     if PRUNED in line:
         return _restore_edges(storage, scope, [_edge(*value) for value in line[PRUNED]])
     if SETTLED in line:
         return _restore_tiers(storage, scope, line[SETTLED])
-    return recurring.unmake(line[FACT])
+    return recurring.unmake(line[FACT], now)
 
 
 def _restore_tiers(storage: Storage, scope: Scope, before: Mapping[str, Sequence[Any]]) -> int:

@@ -35,9 +35,9 @@ class TidalCompaction(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT
 
     In the list of middleware it stands before ``TidalMemoryMiddleware`` and what retries. What edits requests
     (``ContextEditingMiddleware``) may stand before it: the model sees what was edited, and the memory gets the turns as
-    the state has them. The run's custom
-    stream gets ``{"tidal_compaction": {"id", "stage", "tokens_before", "tokens_after", "bytes_before", "bytes_after",
-    "dropped", "citations", "files", "summariser", "fallback"}}`` whenever a context was rebuilt.
+    the state has them. The run's custom stream gets ``{"tidal_compaction": {"id", "stage", "tokens_before",
+    "tokens_after", "bytes_before", "bytes_after", "dropped", "citations", "files", "summariser", "fallback"}}``
+    whenever a context was rebuilt.
     """
 
     def __init__(

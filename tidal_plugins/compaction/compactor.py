@@ -34,6 +34,7 @@ logger = logging.getLogger(__name__)
 ATTEMPTS = 5
 
 PROSE = "Here is what it reminds me of: in May the user said that the boat would be painted green. "
+"""Text to count where a whisper's room is reserved: some counters take a run of one character for nothing."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +67,8 @@ class Compactor:
         recorded, and where the rebuilt context is kept. ``sizes`` are those of the messages where the caller knows
         better than their texts tell (images); ``reserved`` is what else is sent (a system prompt, tool schemas).
         ``force`` rebuilds whatever the size, as after a provider's complaint. ``carried`` is the id of the compaction
-        that a history was rewritten with. A message that was shown before comes again as it was, its id and its time
-        (``at``) included: with a changed message a turn is another one, and the summary is made anew.
+        that a history was rewritten with. A message that was shown before comes again as it was, under its id: with a
+        changed message a turn is another one, and the summary is made anew.
 
         Raises ``ContextOverflow`` where what may not be shortened exceeds the limit, ``CompactionError`` for a turn
         that cannot be recorded, ``InvalidInput`` for what is no history.
@@ -101,7 +102,7 @@ class Compactor:
         id_ = state.id
         if context.carried is not None:
             state = state.carried_on(context.history)
-        now = replace(self._result(context, state, covered, "none"), id=id_)
+        now = self._result(context, state, covered, "none", id_)
         share = now.after.share(context.limit)
         if force is None and share < settings.compact and not lost:
             if share < settings.prepare:
@@ -117,18 +118,17 @@ class Compactor:
             if ready := self.preparations.take(self._conversation(context), settings.patience):
                 prepared.append(ready)
             new = rebuild.next(state, prepared[-1] if prepared else None, hard=hard)
-            made = self._result(context, new, rebuild.completed, "hard" if new.hard else stage)
+            new_id = id_ if new == state else new.id
+            made = self._result(context, new, rebuild.completed, "hard" if new.hard else stage, new_id)
             made.verify()
-            rebuild.check(made.ledger, context.history)
+            rebuild.check(made.ledger)
         except CompactionError as error:
             if isinstance(error, ContextOverflow) or share > 1 or lost:
                 raise
             logger.warning("the context stays as it is: %s", error)
             return _verified(replace(now, stage=stage, fallback=str(error)))
-        if new == state:
-            return replace(made, id=id_)
-        if save:
-            self._save(states, version, [new, *(each for each in known if each.id != new.id)], rebuild)
+        if save and new != state:
+            self._save(states, version, [new, *(each for each in known if each.id != new_id)], rebuild)
         return made
 
     def _current(self, known: Sequence[State], context: Context) -> tuple[State, int]:
@@ -175,8 +175,8 @@ class Compactor:
                 raise Conflict("an episode changed while it was being condensed")
             states.save(kept, version)
 
-    def _result(self, context: Context, state: State, covered: int, stage: Stage) -> Compaction:
-        history, id_ = context.history, state.id
+    def _result(self, context: Context, state: State, covered: int, stage: Stage, id_: str | None) -> Compaction:
+        history = context.history
         open_ = history.ongoing if covered < len(history.turns) else None
         view = pieces(history, state, covered)
         return Compaction(

@@ -12,7 +12,7 @@ from tidal_plugins.compaction.preparation import Prepared
 from tidal_plugins.compaction.recorded import Recorded, Recorder, forgotten, holds
 from tidal_plugins.compaction.state import Covered, Fold, State
 from tidal_plugins.compaction.summary import Condensed, condense
-from tidal_plugins.compaction.turns import History, Turn, marked
+from tidal_plugins.compaction.turns import Turn, marked
 from tidal_plugins.compaction.view import HEADER, Context, fold_text, pieces, size, summary, synthesis_text
 from tidal_plugins.errors import BrokenInvariant, ContextOverflow
 from tidal_plugins.model.compaction import Kept, LossLedger, RestoredFile, Size
@@ -69,15 +69,16 @@ class Rebuild:
         sources = self._sources(turns[state.told : -1])
         if not sources:
             return None
-        condensed = self._condensed(state, sources, before, self.context.limit * self.settings.summary)
+        condensed = self._condensed(state, sources, before)
         return None if condensed.fallback else Prepared(state.id, sources, condensed)  # it may work when it matters
 
-    def check(self, ledger: LossLedger, history: History) -> None:
+    def check(self, ledger: LossLedger) -> None:
         """Raise ``BrokenInvariant`` where a message does not stand in the episode where the ledger says so; episodes
         that were not read for this were checked when they were."""
+        messages = self.context.history.messages
         for loss in ledger:
             episode = self.used.get(loss.episode)
-            if episode and not forgotten(episode) and not holds(episode, loss.index, history.messages[loss.position]):
+            if episode and not forgotten(episode) and not holds(episode, loss.index, messages[loss.position]):
                 raise BrokenInvariant(f"message {loss.position} is not number {loss.index} of [ep:{loss.episode}]")
 
     def _next(self, state: State, prepared: Prepared | None, *, hard: bool, demote: bool = False) -> State:
@@ -137,13 +138,15 @@ class Rebuild:
         asked = [m.text for source in self._source(last, last.indexes) for m in source.messages if m.role == "user"]
         return "\n\n".join(filter(None, asked))
 
-    def _condensed(self, state: State, sources: Sequence[Source], ready: Prepared | None, room: Size) -> Condensed:
+    def _condensed(self, state: State, sources: Sequence[Source], ready: Prepared | None) -> Condensed:
+        """What the sources say, as much as has room in a summary in ordinary times, on top of what was said before."""
         previous, given = state.statements, tuple(sources)
         if ready and ready.base == state.id and given[: len(ready.sources)] == ready.sources:
             given = given[len(ready.sources) :]
             if not given:
                 return ready.condensed
             previous = ready.condensed.statements
+        room = self.context.limit * self.settings.summary
         budget = max(0, int(_tokens(room) * (1 - self.settings.cited)) - self.counter.count(HEADER))
         condensed = condense(
             self.summariser,
@@ -158,10 +161,9 @@ class Rebuild:
         return replace(condensed, unknown=condensed.unknown + unknown)
 
     def _summarised(self, state: State, new: State, sources: Sequence[Source], ready: Prepared | None) -> State:
-        """The state with everything told that has room in ordinary times."""
         if not sources:
             return new
-        condensed = self._condensed(state, sources, ready, self.context.limit * self.settings.summary)
+        condensed = self._condensed(state, sources, ready)
         return replace(
             new,
             statements=condensed.statements,

@@ -21,8 +21,6 @@ from tidal_plugins.protocols import Purpose, Summariser, TokenCounter
 from tidal_plugins.scoring.priority import states
 from tidal_plugins.scoring.text import terms
 
-__all__ = ["Condensed", "ExtractiveSummariser", "condense"]
-
 _REASON = 200  # characters
 
 

@@ -25,8 +25,8 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 
 from langchain_tidal.messages import to_message
 from tidal_plugins import Message
-from tidal_plugins.compaction.extractive import ExtractiveSummariser
-from tidal_plugins.compaction.sizes import ApproximateCounter, measure
+from tidal_plugins.condensing.extractive import ExtractiveSummariser
+from tidal_plugins.condensing.sizes import ApproximateCounter, measure
 from tidal_plugins.model.compaction import Size
 from tidal_plugins.model.summary import Source, Statement
 

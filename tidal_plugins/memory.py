@@ -15,10 +15,10 @@ from tidal_plugins.affect.lexicon import LexiconEmotion
 from tidal_plugins.affect.state import AffectLoop
 from tidal_plugins.aio import in_thread
 from tidal_plugins.compaction.compactor import Compactor
-from tidal_plugins.compaction.extractive import ExtractiveSummariser
 from tidal_plugins.compaction.preparation import Preparations
 from tidal_plugins.compaction.recorded import Recorder
-from tidal_plugins.compaction.sizes import ApproximateCounter
+from tidal_plugins.condensing.extractive import ExtractiveSummariser
+from tidal_plugins.condensing.sizes import ApproximateCounter
 from tidal_plugins.embedding.identity import StoreEmbedder
 from tidal_plugins.embedding.sentence_transformer import SentenceTransformerEmbedder
 from tidal_plugins.errors import Forgotten, InvalidInput, InvalidText, NotFound

@@ -13,7 +13,7 @@ from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from langchain_tidal.turn import Recent
-from tidal_plugins.compaction.sizes import MESSAGE_TOKENS, ApproximateCounter
+from tidal_plugins.condensing.sizes import MESSAGE_TOKENS, ApproximateCounter
 from tidal_plugins.model.compaction import Size
 from tidal_plugins.protocols import TokenCounter
 

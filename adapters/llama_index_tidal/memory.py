@@ -33,7 +33,7 @@ from llama_index_tidal.sizes import Tokenizer, Tokens, size_of
 from llama_index_tidal.turns import Turn, dump, filled, grown, load, record, replaced, resumed, stored, to_exchange
 from llama_index_tidal.whispers import surface
 from tidal_plugins import InvalidInput, TidalMemory, Whisper
-from tidal_plugins.compaction.sizes import ApproximateCounter
+from tidal_plugins.condensing.sizes import ApproximateCounter
 from tidal_plugins.errors import ContextOverflow
 from tidal_plugins.model.compaction import Compaction, Size
 from tidal_plugins.protocols import Summariser, TokenCounter

@@ -10,8 +10,8 @@ from llama_index.core.llms import LLM
 from llama_index.core.llms.function_calling import FunctionCallingLLM
 from llama_index.core.tools import FunctionTool
 
-from tidal_plugins.compaction.prompt import Answer, parse, prompt, statements
 from tidal_plugins.compaction.provider import cut_off
+from tidal_plugins.condensing.prompt import Answer, parse, prompt, statements
 from tidal_plugins.errors import CompactionError, InvalidInput
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.protocols import Purpose, Summariser

@@ -10,7 +10,7 @@ from typing import Any
 from llama_index.core.base.llms.types import ChatMessage
 
 from llama_index_tidal.messages import to_shown
-from tidal_plugins.compaction.sizes import measure, serialized
+from tidal_plugins.condensing.sizes import measure, serialized
 from tidal_plugins.model.compaction import Size
 from tidal_plugins.protocols import TokenCounter
 

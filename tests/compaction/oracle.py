@@ -18,7 +18,7 @@ from typing import Any
 
 from tests.compaction.histories import flat
 from tidal_plugins import Exchange, Forgotten, Message, TidalMemory, ToolCall
-from tidal_plugins.compaction.sizes import ApproximateCounter, measure
+from tidal_plugins.condensing.sizes import ApproximateCounter, measure
 from tidal_plugins.model.compaction import Compaction, Kept, RestoredFile, Size, Written
 
 WHISPER, WIDE_WHISPER = Size(125, 500), Size(500, 2_000)

@@ -17,7 +17,7 @@ import pytest
 from tests.compaction.histories import chat, chat_turn, flat, loop, mark, question, said, step
 from tests.compaction.oracle import WHISPER, checked, texts
 from tidal_plugins import Exchange, Message, NotFound, Settings, TidalMemory, ToolCall
-from tidal_plugins.compaction.sizes import ApproximateCounter, measure
+from tidal_plugins.condensing.sizes import ApproximateCounter, measure
 from tidal_plugins.errors import ContextOverflow, Forgotten, InvalidInput
 from tidal_plugins.model.compaction import Compaction, Kept, RestoredFile, Size, Written
 from tidal_plugins.model.summary import Source, Statement

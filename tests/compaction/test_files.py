@@ -14,7 +14,7 @@ import pytest
 from tests.compaction.histories import chat, step
 from tests.compaction.oracle import WHISPER, texts
 from tidal_plugins import Message, Settings
-from tidal_plugins.compaction.sizes import ApproximateCounter, measure
+from tidal_plugins.condensing.sizes import ApproximateCounter, measure
 from tidal_plugins.errors import NotFound
 from tidal_plugins.model.compaction import Compaction, RestoredFile, Size
 from tidal_plugins.testing import NOON

@@ -15,7 +15,7 @@ from langchain_tidal import ChatModelSummariser, reserved
 from langchain_tidal.models import overflowed, summariser_of
 from langchain_tidal.sizes import IMAGE_TOKENS, Gauge, size_of
 from tidal_plugins import Message
-from tidal_plugins.compaction.sizes import ApproximateCounter
+from tidal_plugins.condensing.sizes import ApproximateCounter
 from tidal_plugins.errors import ContextOverflow
 from tidal_plugins.model.compaction import Size
 from tidal_plugins.model.summary import Source, Statement

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any, Self
 
 from tidal_plugins import Episode, Exchange, HashingEmbedder, Message, Settings, TidalMemory
-from tidal_plugins.compaction.extractive import ExtractiveSummariser
+from tidal_plugins.condensing.extractive import ExtractiveSummariser
 from tidal_plugins.model.consolidation import Consolidation
 from tidal_plugins.synthesis.consolidator import Consolidator
 from tidal_plugins.synthesis.dossier import Dossiers

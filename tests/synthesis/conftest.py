@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tidal_plugins import TidalMemory
-from tidal_plugins.compaction.extractive import ExtractiveSummariser
+from tidal_plugins.condensing.extractive import ExtractiveSummariser
 from tidal_plugins.model.entry import Entry
 from tidal_plugins.synthesis.capsule import Capsules
 from tidal_plugins.synthesis.dossier import Dossiers

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tidal_plugins import Forgotten, InvalidInput, InvalidText, Settings, Statement
-from tidal_plugins.compaction.extractive import ExtractiveSummariser
+from tidal_plugins.condensing.extractive import ExtractiveSummariser
 from tidal_plugins.testing import NOON, FrozenClock
 
 HOUR = timedelta(hours=1)

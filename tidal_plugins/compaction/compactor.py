@@ -16,10 +16,10 @@ from tidal_plugins.aio import in_thread
 from tidal_plugins.compaction.preparation import Preparations, Prepared
 from tidal_plugins.compaction.rebuild import Rebuild
 from tidal_plugins.compaction.recorded import Recorder
-from tidal_plugins.compaction.sizes import measure
 from tidal_plugins.compaction.state import Covered, State, States
 from tidal_plugins.compaction.turns import history as split
 from tidal_plugins.compaction.view import Context, folded, ledger, pieces, size
+from tidal_plugins.condensing.sizes import measure
 from tidal_plugins.errors import CompactionError, Conflict, ContextOverflow, InvalidInput
 from tidal_plugins.ingestion.episodes import from_entry
 from tidal_plugins.ingestion.record import episode_id

@@ -11,7 +11,7 @@ from hashlib import blake2b
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from tidal_plugins.compaction.sizes import measure
+from tidal_plugins.condensing.sizes import measure
 from tidal_plugins.model.compaction import RestoredFile, Size
 from tidal_plugins.model.exchange import Message, ToolCall
 from tidal_plugins.protocols import TokenCounter

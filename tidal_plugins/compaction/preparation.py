@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
-from tidal_plugins.compaction.summary import Condensed
+from tidal_plugins.condensing.summary import Condensed
 from tidal_plugins.model.summary import Source
 
 SESSIONS = 64

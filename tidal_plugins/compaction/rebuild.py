@@ -11,9 +11,9 @@ from tidal_plugins.compaction.fold import foldable
 from tidal_plugins.compaction.preparation import Prepared
 from tidal_plugins.compaction.recorded import Recorded, Recorder, forgotten, holds
 from tidal_plugins.compaction.state import Covered, Fold, State
-from tidal_plugins.compaction.summary import Condensed, condense
 from tidal_plugins.compaction.turns import Turn, marked
 from tidal_plugins.compaction.view import HEADER, Context, fold_text, pieces, size, summary, synthesis_text
+from tidal_plugins.condensing.summary import Condensed, condense
 from tidal_plugins.errors import BrokenInvariant, ContextOverflow
 from tidal_plugins.model.compaction import Kept, LossLedger, RestoredFile, Size
 from tidal_plugins.model.episode import Episode

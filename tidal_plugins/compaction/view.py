@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tidal_plugins.compaction.files import weight
-from tidal_plugins.compaction.sizes import measure
 from tidal_plugins.compaction.state import Covered, Fold, State
-from tidal_plugins.compaction.summary import by_importance
 from tidal_plugins.compaction.turns import History, Turn
+from tidal_plugins.condensing.sizes import measure
+from tidal_plugins.condensing.summary import by_importance
 from tidal_plugins.model.compaction import Kept, Loss, LossLedger, Piece, RestoredFile, Size, Written
 from tidal_plugins.model.exchange import Message
 from tidal_plugins.model.summary import Statement

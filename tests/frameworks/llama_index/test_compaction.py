@@ -24,7 +24,7 @@ from llama_index_tidal import TidalChatMemory, TidalRetriever, TidalToolSpec, re
 from llama_index_tidal.messages import WrittenMessage, calls_of
 from llama_index_tidal.sizes import size_of
 from tidal_plugins import InvalidInput
-from tidal_plugins.compaction.sizes import ApproximateCounter
+from tidal_plugins.condensing.sizes import ApproximateCounter
 from tidal_plugins.errors import ContextOverflow
 from tidal_plugins.model.compaction import Size
 from tidal_plugins.model.summary import Statement

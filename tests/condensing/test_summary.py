@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidal_plugins import Message, ToolCall
-from tidal_plugins.compaction.extractive import ExtractiveSummariser
-from tidal_plugins.compaction.quotes import quotes
-from tidal_plugins.compaction.sizes import ApproximateCounter
-from tidal_plugins.compaction.summary import Condensed, condense
+from tidal_plugins.condensing.extractive import ExtractiveSummariser
+from tidal_plugins.condensing.quotes import quotes
+from tidal_plugins.condensing.sizes import ApproximateCounter
+from tidal_plugins.condensing.summary import Condensed, condense
 from tidal_plugins.errors import CompactionError
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.protocols import Purpose, Summariser

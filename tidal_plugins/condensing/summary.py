@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
-from tidal_plugins.compaction.extractive import ExtractiveSummariser
-from tidal_plugins.compaction.quotes import cut, folded
+from tidal_plugins.condensing.extractive import ExtractiveSummariser
+from tidal_plugins.condensing.quotes import cut, folded
 from tidal_plugins.errors import CompactionError
 from tidal_plugins.ingestion.extract import importance
 from tidal_plugins.model.summary import Source, Statement

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from tidal_plugins.compaction.quotes import Quote
+from tidal_plugins.condensing.quotes import Quote
 
 _OUTCOME, _RESOLVED = 2.0, 0.5  # factors of priority
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from tidal_plugins.compaction.quotes import Quote, labels, quotes, requoted, spoken
-from tidal_plugins.compaction.sizes import ApproximateCounter
-from tidal_plugins.compaction.synthesis import sections
+from tidal_plugins.condensing.quotes import Quote, labels, quotes, requoted, spoken
+from tidal_plugins.condensing.sizes import ApproximateCounter
+from tidal_plugins.condensing.synthesis import sections
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.protocols import Purpose, TokenCounter
 from tidal_plugins.scoring.priority import STATED, information, rarity, specificity

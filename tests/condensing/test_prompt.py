@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from tidal_plugins import Message, ToolCall
-from tidal_plugins.compaction.prompt import Answer, Claim, parse, prompt, statements
+from tidal_plugins.condensing.prompt import Answer, Claim, parse, prompt, statements
 from tidal_plugins.model.summary import Source, Statement
 
 BAKERY = Source(
@@ -105,7 +105,7 @@ def test_an_answer_that_cites_nothing_states_nothing(text: str) -> None:
 
 def test_the_library_opens_without_it() -> None:
     code = (
-        "import sys, tidal_plugins; print('tidal_plugins.compaction.prompt' in sys.modules, 'pydantic' in sys.modules)"
+        "import sys, tidal_plugins; print('tidal_plugins.condensing.prompt' in sys.modules, 'pydantic' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.split() == [
         "False",

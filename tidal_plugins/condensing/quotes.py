@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from tidal_plugins.compaction.outcomes import Kind, outcome, outcome_kind, subject
+from tidal_plugins.condensing.outcomes import Kind, outcome, outcome_kind, subject
 from tidal_plugins.ingestion.episodes import FORGOTTEN_TEXT
 from tidal_plugins.ingestion.extract import BASE, importance
 from tidal_plugins.model.exchange import Message, ToolCall, answers

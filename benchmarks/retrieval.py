@@ -44,6 +44,7 @@ from tidal_plugins import (
     TidalMemory,
 )
 from tidal_plugins.model.entry import KINDS
+from tidal_plugins.model.graph import CHANNEL
 from tidal_plugins.retrieval import recall
 from tidal_plugins.retrieval.query import understand
 from tidal_plugins.scoring.fusion import reciprocal_rank
@@ -236,6 +237,7 @@ def fill(memory: TidalMemory, conversation: Conversation) -> None:
     ]
     memory.record_many(exchanges)
     memory.remember(documents)
+    memory.extract_pending()  # what the graph says must not take the places of what was said
 
 
 def exchanges_in(session: Session) -> Iterator[list[Turn]]:
@@ -269,7 +271,7 @@ def recall_arm(memory: TidalMemory, profile: Profile) -> Arm:
 
 def channel_arms(memory: TidalMemory, embedder: CachedEmbedder) -> dict[str, Arm]:
     """Each channel of the store alone: the floor. No public call shows one, so this reaches inside."""
-    storage, scope, where = memory._rooms.storage, memory.scope, Where(kinds=KINDS)
+    storage, scope, where = memory._rooms.storage, memory.scope, Where(kinds=KINDS, not_channels=[CHANNEL])
     turns = {entry.id: str(entry.metadata["message"]) for entry in storage.find(scope, where)}
 
     def keywords(question: str) -> list[str]:

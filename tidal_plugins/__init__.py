@@ -15,6 +15,7 @@ from tidal_plugins.errors import (
     EmbedderMismatch,
     EmbedderUnavailable,
     EmbeddingError,
+    ExtractionError,
     Forgotten,
     InvalidCapsule,
     InvalidInput,
@@ -38,6 +39,7 @@ from tidal_plugins.model.dossier import Brief, Contradiction, Dossier, Finding
 from tidal_plugins.model.entry import Entry, Tier
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Exchange, Message, ToolCall
+from tidal_plugins.model.extraction import Extracted, Pending
 from tidal_plugins.model.fact import Claim, Fact, FactConflict
 from tidal_plugins.model.note import Note
 from tidal_plugins.model.recall import Dropped, Explanation, Hit, Recall, Whisper
@@ -82,6 +84,8 @@ __all__ = [
     "Episode",
     "Exchange",
     "Explanation",
+    "Extracted",
+    "ExtractionError",
     "Extractor",
     "Fact",
     "FactConflict",
@@ -103,6 +107,7 @@ __all__ = [
     "NotADatabase",
     "Note",
     "NotFound",
+    "Pending",
     "PersistentFacts",
     "QueryTimeout",
     "ReadOnly",

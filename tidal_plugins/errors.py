@@ -11,6 +11,7 @@
     ├── CompactionError         a context could not be rebuilt
     │   ├── ContextOverflow     what may not be shortened exceeds the limit
     │   └── BrokenInvariant     a rebuilt context fails its own check
+    ├── ExtractionError         an extractor's answer cannot be used
     ├── Closed                  the memory was closed
     ├── EmbeddingError          text could not be turned into vectors
     │   ├── EmbedderUnavailable no weights, or a library is missing
@@ -74,6 +75,10 @@ class ContextOverflow(CompactionError):
 
 class BrokenInvariant(CompactionError):
     """A rebuilt context fails its own check. This is a defect of the library: please report it."""
+
+
+class ExtractionError(TidalError):
+    """An extractor's answer cannot be used; the episode is as it was, and is read again later."""
 
 
 class Closed(TidalError):

@@ -23,12 +23,15 @@ from tidal_plugins.embedding.identity import StoreEmbedder
 from tidal_plugins.embedding.sentence_transformer import SentenceTransformerEmbedder
 from tidal_plugins.errors import Forgotten, InvalidInput, InvalidText, NotFound
 from tidal_plugins.graph.facts import PersistentFacts
+from tidal_plugins.graph.knowledge import KnowledgeGraph
 from tidal_plugins.graph.web import AssociationWeb
+from tidal_plugins.ingestion.background import Background
 from tidal_plugins.ingestion.clean import clean, label, positive
 from tidal_plugins.ingestion.episodes import TOOL_TAG, from_entry
 from tidal_plugins.ingestion.forget import forget, scrub
 from tidal_plugins.ingestion.gate import Admitted, admitted
-from tidal_plugins.ingestion.record import episode_id, record
+from tidal_plugins.ingestion.learn import Learner
+from tidal_plugins.ingestion.record import episode_id, known_episodes, record
 from tidal_plugins.ingestion.remember import remember, to_note
 from tidal_plugins.ingestion.writer import FORGOTTEN, Progress, Writer
 from tidal_plugins.model import transcript
@@ -41,10 +44,11 @@ from tidal_plugins.model.dossier import Brief, Dossier
 from tidal_plugins.model.entry import EPISODE, Entry, Scope, bare_id, check_scope
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Exchange, Message, ToolCall, turn
+from tidal_plugins.model.extraction import Extracted, Pending
 from tidal_plugins.model.fact import FactConflict
 from tidal_plugins.model.note import Note
 from tidal_plugins.model.recall import Recall, Whisper
-from tidal_plugins.protocols import Embedder, EmotionEstimator, Extractor, Summariser, TokenCounter
+from tidal_plugins.protocols import Embedder, EmotionEstimator, Extractor, GraphExtractor, Summariser, TokenCounter
 from tidal_plugins.retrieval.query import MAX_CHARS
 from tidal_plugins.retrieval.recall import Recaller
 from tidal_plugins.retrieval.request import active, checked_limit, checked_profile
@@ -59,6 +63,7 @@ from tidal_plugins.synthesis.dossier import Dossiers
 from tidal_plugins.synthesis.maintenance import Maintenance
 
 SECRET = "secret"
+FACT = "fact"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +76,9 @@ class Rooms:
     affect: AffectLoop
     settings: Settings
     preparations: Preparations
+    background: Background
     summariser: Summariser | None
+    extractor: GraphExtractor | None
     path: str
     clock: Callable[[], datetime]
     upkeep: list[Maintenance] = field(default_factory=list)
@@ -83,8 +90,9 @@ class TidalMemory:
     ``scope`` says whose memory this object sees: nothing in another scope is ever read or written; ``scoped`` gives a
     view of another one. ``embedder`` is anything with ``embed`` and ``dimensions`` (default: all-MiniLM-L6-v2 on the
     CPU, loaded when first needed). ``emotion`` reads how texts feel (default: a lexicon; ``None`` for none).
-    ``summariser`` writes dossiers and what recurs (default: extracts), ``extractor`` reads claims about facts out of
-    what is stored (default: rules). ``clock`` returns the time as an aware datetime.
+    ``summariser`` writes dossiers and what recurs (default: extracts). ``extractor`` reads claims about facts out of
+    what is stored with its ``extract``, entities and relations with its ``extract_graph``; rules do what it has no
+    method for. ``clock`` returns the time as an aware datetime.
 
     Every method may be called from any thread, and has an async twin whose name begins with ``a``. Raises
     ``StorageError`` where the path cannot hold a memory.
@@ -97,7 +105,7 @@ class TidalMemory:
         embedder: Embedder | None = None,
         emotion: EmotionEstimator | None = LexiconEmotion(),  # noqa: B008  it has no state
         summariser: Summariser | None = None,
-        extractor: Extractor | None = None,
+        extractor: Extractor | GraphExtractor | None = None,
         settings: Settings | None = None,
         scope: Scope = ("default",),
         clock: Callable[[], datetime] = utc_now,
@@ -113,14 +121,19 @@ class TidalMemory:
             vector_cache_bytes=settings.storage.vector_cache_mb * 1024 * 1024,
         )
         bound = StoreEmbedder(SentenceTransformerEmbedder() if embedder is None else embedder, storage)
+        claims, graph = _extractors(extractor)
+        learns = settings.graph.enabled
+        background = Background(self._learn, settings.graph.quiet, threaded=learns and settings.graph.background)
         self._rooms = Rooms(
             storage=storage,
-            writer=Writer(storage, bound, settings, _secret(storage), extractor),
+            writer=Writer(storage, bound, settings, _secret(storage), claims, background if learns else None),
             recaller=Recaller(storage, bound, settings),
             affect=AffectLoop(storage, emotion, settings.affect),
             settings=settings,
             preparations=Preparations(),
+            background=background,
             summariser=_summariser(summariser),
+            extractor=graph,
             path=storage.path,
             clock=clock,
         )
@@ -229,7 +242,9 @@ class TidalMemory:
         for where in (source and Where(sources={source}), session and Where(sessions={session})):
             if where:
                 chosen.update(entry.id for entry in self._rooms.storage.find(self.scope, where))
-        return forget(self._rooms.writer, self.scope, chosen, self.now(), source=source)
+        forgotten = forget(self._rooms.writer, self.scope, chosen, self.now(), source=source)
+        self._rooms.background.call(self.scope)  # what is left of the facts that lost something is written anew
+        return forgotten
 
     # reading
 
@@ -255,7 +270,8 @@ class TidalMemory:
         """Return what ``query`` brings up, best first, with the reasons. It writes nothing.
 
         All filters apply inside both channels, before the cut. ``since`` and ``until`` are times of the event;
-        ``exclude`` are ids of entries or episodes; ``kinds`` may name ``episode``, to search their summaries.
+        ``exclude`` are ids of entries or episodes; ``kinds`` may name ``episode``, to search their summaries. What the
+        graph says comes up where ``kinds`` names ``fact``.
         ``associative`` appends what comes up together with the hits, up to ``Settings.recall.associated`` beyond the
         limit. ``affect`` stands in for the current state. Raises ``InvalidText`` for an empty query.
         """
@@ -272,6 +288,7 @@ class TidalMemory:
             until=until,
             exclude=exclude,
             include_archived=include_archived,
+            graph=kinds is not None and FACT in kinds,
         )
         return rooms.recaller.recall(
             self.scope,
@@ -370,6 +387,27 @@ class TidalMemory:
             return forget(rooms.writer, self.scope, ids, self.now())
 
         return PersistentFacts(rooms.storage, self.scope, self.now, rooms.writer.records, rooms.settings.facts, remove)
+
+    @property
+    def graph(self) -> KnowledgeGraph:
+        """What exists and how it is related, with the evidence for it, learned from every episode [SIYA §3.3].
+
+        Episodes are read in the background after ``record``; ``extract_pending`` reads them now.
+        """
+        self._rooms.background.call(self.scope)  # for what another process left unread
+        return self._graph(self.scope)
+
+    def extract_pending(self, limit: int | None = None, *, failed: bool = False) -> Extracted:
+        """Read the episodes of this scope that wait for it, ``limit`` at most, and return what that came to.
+
+        Nobody needs to call it; it returns when everything recorded before is in the graph, but for what failed.
+        ``failed`` tries that again at once, too.
+        """
+        return self._learner(self.scope).learn(limit=None if limit is None else checked_limit(limit), failed=failed)
+
+    def pending_extractions(self) -> list[Pending]:
+        """List the episodes of this scope that are still to be read, with what went wrong so far."""
+        return self._learner(self.scope).queue.pending()
 
     def conflicts(self) -> list[FactConflict]:
         """List what was said against a fact and is not resolved."""
@@ -503,6 +541,7 @@ class TidalMemory:
         """Close the file, for every view of it. Closing twice is fine; using it afterwards raises ``Closed``."""
         for maintenance in self._rooms.upkeep:
             maintenance.stop(0)  # a round under way ends with Closed
+        self._rooms.background.stop()
         self._rooms.storage.close()
 
     def __enter__(self) -> Self:
@@ -533,6 +572,8 @@ class TidalMemory:
     aget = in_thread(get)
     aepisode = in_thread(episode)
     aread_episode = in_thread(read_episode)
+    aextract_pending = in_thread(extract_pending)
+    apending_extractions = in_thread(pending_extractions)
     aconflicts = in_thread(conflicts)
     aresolve = in_thread(resolve)
     adossier = in_thread(dossier)
@@ -558,7 +599,30 @@ class TidalMemory:
     @property
     def _consolidator(self) -> Consolidator:
         rooms = self._rooms
-        return Consolidator(rooms.writer, self.scope, rooms.summariser, self._dossiers.refresh_due)
+
+        def learn() -> int:
+            return self.extract_pending(self.settings.consolidation.batch).episodes
+
+        return Consolidator(rooms.writer, self.scope, rooms.summariser, self._dossiers.refresh_due, learn)
+
+    def _graph(self, scope: Scope) -> KnowledgeGraph:
+        rooms = self._rooms
+
+        def episodes(ids: Collection[str]) -> Mapping[str, Episode]:
+            return known_episodes(rooms.writer, scope, dict.fromkeys(ids))
+
+        embed = rooms.writer.embedder.embed
+        return KnowledgeGraph(rooms.storage, scope, self.now, rooms.settings.graph, episodes, embed)
+
+    def _learner(self, scope: Scope) -> Learner:
+        rooms = self._rooms
+        return Learner(rooms.writer, self._graph(scope), rooms.extractor, rooms.background, self.now, scope)
+
+    def _learn(self, scope: Scope, going: Callable[[], bool]) -> timedelta | None:
+        """What the background does."""
+        learner = self._learner(scope)
+        learner.learn(by=self._rooms.background.name, going=going)
+        return learner.later()
 
     def _around(self, episode: Episode) -> tuple[str | None, str | None]:
         """The ids of the turns before and after one in its session."""
@@ -588,6 +652,16 @@ def _summariser(given: Summariser | None) -> Summariser | None:
     if given is not None and not isinstance(given, Summariser):
         raise InvalidInput(f"a summariser has a method summarise, got {type(given).__name__}; adapters wrap models")
     return given
+
+
+def _extractors(given: Extractor | GraphExtractor | None) -> tuple[Extractor | None, GraphExtractor | None]:
+    """What reads claims, and what reads the graph."""
+    claims = given if isinstance(given, Extractor) else None
+    graph = given if isinstance(given, GraphExtractor) else None
+    if given is not None and claims is None and graph is None:
+        name = type(given).__name__
+        raise InvalidInput(f"an extractor has a method extract or extract_graph, got {name}; adapters wrap models")
+    return claims, graph
 
 
 def _felt(affect: Affect) -> Affect:

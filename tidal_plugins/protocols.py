@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
 
     from tidal_plugins.model.affect import Affect
     from tidal_plugins.model.fact import Claim
+    from tidal_plugins.model.graph import Edge, Entity, Extraction, Relation
     from tidal_plugins.model.summary import Source, Statement
 
 Purpose = Literal["summary", "synthesis", "dossier"]
@@ -66,6 +68,42 @@ class Extractor(Protocol):
     """
 
     def extract(self, texts: Sequence[str], facts: Mapping[str, Any]) -> Sequence[Sequence[Claim]]: ...
+
+
+@runtime_checkable
+class GraphExtractor(Protocol):
+    """Reads what texts name and say: for each text its mentions and assertions, with the spans that support them.
+
+    What does not stand in its text is left out. It may raise anything, and may take its time: it is called in the
+    background, and the text is read again later.
+    """
+
+    def extract_graph(self, texts: Sequence[str]) -> Sequence[Extraction]: ...
+
+
+@runtime_checkable
+class GraphStore(Protocol):
+    """What a walk over the graph asks of the place that keeps it: this store, or a graph on a server.
+
+    ``edges`` returns the relations at ``nodes``, at most ``each`` at every node and the surest first: those valid and
+    believed at these times, with one of ``predicates`` (``None``: any), and if ``inward`` only where the node is the
+    object. What is negated is no edge. ``entities`` and ``relations`` return what is known, by id.
+    """
+
+    def edges(
+        self,
+        nodes: Collection[str],
+        *,
+        predicates: Collection[str] | None,
+        inward: bool,
+        valid_at: datetime,
+        believed_at: datetime,
+        each: int,
+    ) -> Sequence[Edge]: ...
+
+    def entities(self, ids: Collection[str]) -> Mapping[str, Entity]: ...
+
+    def relations(self, ids: Collection[str], believed_at: datetime) -> Mapping[str, Relation]: ...
 
 
 @runtime_checkable

@@ -102,6 +102,60 @@ class FactSettings(_Group):
     """Bytes that a fact's value may have as JSON."""
 
 
+class GraphSettings(_Group):
+    """[SIYA §3.3]."""
+
+    enabled: bool = True
+    """Whether what is recorded is read for entities and relations."""
+    background: bool = True
+    """Whether a thread reads it when nothing is being recorded; else ``extract_pending`` and ``consolidate`` do."""
+    half_life: float = Field(180.0, gt=0)
+    """Days in which the confidence of a relation that nothing confirms falls by half."""
+    floor: float = Field(0.3, ge=0, le=1)
+    """Confidence below which it does not fade."""
+    similarity: float = Field(0.92, gt=0, le=1)
+    """Likeness of two names from which on merging their entities is proposed."""
+    functional: tuple[str, ...] = (
+        "is",
+        "has_status",
+        "lives_in",
+        "works_at",
+        "has_version",
+        "located_in",
+        "prefers_over",
+    )
+    """Predicates that give a subject one object at a time: a new one closes the one before. Of ``is`` only what
+    excludes each other does, as «up» and «down»; a name may be ``defined_in`` two files, and be called from many."""
+    max_mentions: int = Field(500, gt=0)
+    """Mentions that are kept of one message."""
+    max_assertions: int = Field(500, gt=0)
+    """Assertions that are kept of one message."""
+    max_name: int = Field(200, gt=0)
+    """Characters of an entity's name."""
+    cited: int = Field(5, gt=0)
+    """Episodes that an entity or a relation names when many are listed; one that is asked for names all."""
+    each: int = Field(50, gt=0)
+    """Relations, the surest ones, that a walk follows from an entity."""
+    compared: int = Field(2_000, gt=0)
+    """Entities, the last seen ones, among which names that may be one are looked for."""
+    patience: float = Field(30.0, gt=0)
+    """Seconds that an extractor may take for one episode."""
+    retry: float = Field(60.0, gt=0)
+    """Seconds before an episode that could not be read is read again; they double each time."""
+    retry_cap: float = Field(86_400.0, gt=0)
+    """The longest such wait in seconds."""
+    attempts: int = Field(8, gt=0)
+    """Times that an episode is read in vain before it waits until somebody asks for it."""
+    orphaned: float = Field(120.0, ge=0)
+    """Seconds after which an episode that another process has recorded and not read is taken over from it."""
+    quiet: float = Field(0.2, ge=0)
+    """Seconds without recording before an episode is read in the background; after ten times that it is read anyway."""
+    max_chars: int = Field(100_000, gt=0)
+    """Characters of one message that are read."""
+    batch: int = Field(16, gt=0)
+    """Entities and relations that are embedded for recall, and written, at a time."""
+
+
 class AffectSettings(_Group):
     """[Tidal §3]."""
 
@@ -350,6 +404,7 @@ class Settings(_Group):
     use: UseSettings = Field(default_factory=UseSettings)
     gate: GateSettings = Field(default_factory=GateSettings)
     facts: FactSettings = Field(default_factory=FactSettings)
+    graph: GraphSettings = Field(default_factory=GraphSettings)
     affect: AffectSettings = Field(default_factory=AffectSettings)
     recall: RecallSettings = Field(default_factory=RecallSettings)
     whisper: WhisperSettings = Field(default_factory=WhisperSettings)

@@ -9,18 +9,20 @@ if typing.TYPE_CHECKING:
     from langchain_tidal.memory import TidalConversationMemory
     from langchain_tidal.messages import to_exchange, turns, with_whisper
     from langchain_tidal.middleware import TidalMemoryMiddleware
-    from langchain_tidal.models import ChatModelSummariser
+    from langchain_tidal.models import ChatModelExtractor, ChatModelSummariser
     from langchain_tidal.retriever import TidalRetriever
     from langchain_tidal.runnable import with_memory
     from langchain_tidal.sizes import reserved
-    from langchain_tidal.tools import ReadEpisode, SaveMemory, SearchMemory, memory_tools
+    from langchain_tidal.tools import ReadEpisode, SaveMemory, SearchGraph, SearchMemory, memory_tools
 
 __all__ = [
+    "ChatModelExtractor",
     "ChatModelSummariser",
     "memory_tools",
     "ReadEpisode",
     "reserved",
     "SaveMemory",
+    "SearchGraph",
     "SearchMemory",
     "TidalCapsule",
     "TidalCompaction",
@@ -34,9 +36,11 @@ __all__ = [
 ]
 
 _LOADED_WHEN_USED = {
+    "ChatModelExtractor": "models",
     "ChatModelSummariser": "models",
     "ReadEpisode": "tools",
     "SaveMemory": "tools",
+    "SearchGraph": "tools",
     "SearchMemory": "tools",
     "TidalCapsule": "capsule",
     "TidalCompaction": "compaction",

@@ -1,24 +1,29 @@
-"""Chat models: as summarisers, and what they say when they are given too much."""
+"""Chat models: as summarisers, as extractors, and what they say when they are given too much."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, Generic, TypeVar, cast
 
 from langchain_core.exceptions import ContextOverflowError, OutputParserException
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable, RunnableConfig
+from pydantic import BaseModel
 
 from langchain_tidal.messages import COMPACTION
 from tidal_plugins import TidalError
 from tidal_plugins.compaction import provider
 from tidal_plugins.condensing.prompt import Answer, parse, prompt, statements
+from tidal_plugins.graph.prompt import Found, extracted
+from tidal_plugins.model.graph import Extraction
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.protocols import Purpose, Summariser
 
 QUIET: RunnableConfig = {"tags": ["nostream"], "metadata": {"lc_source": COMPACTION}}
 """Keeps the tokens of a summary out of the stream of the run that it is made in."""
+
+T = TypeVar("T", bound=BaseModel)
 
 
 class ChatModelSummariser:
@@ -28,21 +33,29 @@ class ChatModelSummariser:
     """
 
     def __init__(self, model: BaseChatModel) -> None:
-        self._model = model
-        self._structured = _structured(model)
+        self._ask = _Structured(model, Answer)
 
     def summarise(
         self, sources: Sequence[Source], *, purpose: Purpose, previous: Sequence[Statement] = (), max_tokens: int
     ) -> Sequence[Statement]:
         asked = prompt(sources, purpose=purpose, previous=previous, max_tokens=max_tokens)
-        if self._structured:
-            try:
-                return _structure(self._structured.invoke(asked, QUIET))
-            except Exception as error:
-                if not _knows_no_tools(error):
-                    raise
-                self._structured = None
-        return _text(self._model.invoke(asked, QUIET))
+        answer = self._ask(asked)
+        return statements(answer) if isinstance(answer, Answer) else parse(answer)
+
+
+class ChatModelExtractor:
+    """Reads entities and relations with a chat model: ``TidalMemory(path, extractor=ChatModelExtractor(model))``.
+
+    By structured output where the model has it, by JSON in plain text otherwise. It is asked in the background, after
+    a turn was recorded. An answer that was cut off or cannot be read raises: the queue asks again, later.
+    """
+
+    def __init__(self, model: BaseChatModel) -> None:
+        self._ask = _Structured(model, Found)
+
+    def extract_graph(self, texts: Sequence[str]) -> Sequence[Extraction]:
+        """Return what the model reads in each text; what it cites and no text says is marked, and left out."""
+        return extracted(texts, self._ask)
 
 
 def summariser_of(given: Summariser | BaseChatModel | None) -> Summariser | None:
@@ -57,29 +70,47 @@ def overflowed(error: BaseException) -> bool:
     return isinstance(error, ContextOverflowError) or provider.overflowed(error)
 
 
-def _structured(model: BaseChatModel) -> Runnable[Any, Any] | None:
+class _Structured(Generic[T]):
+    """A model that answers with a structure where it can, and in plain text where it cannot."""
+
+    def __init__(self, model: BaseChatModel, schema: type[T]) -> None:
+        self._model = model
+        self._schema = schema
+        self._structured = _structured(model, schema)
+
+    def __call__(self, asked: str) -> T | str:
+        if self._structured:
+            try:
+                return self._structure(self._structured.invoke(asked, QUIET))
+            except Exception as error:
+                if not _knows_no_tools(error):
+                    raise
+                self._structured = None
+        return _text(self._model.invoke(asked, QUIET))
+
+    def _structure(self, output: dict[str, Any]) -> T | str:
+        """What a structured output says; an answer that a model wrote as text instead counts too."""
+        parsed, raw = output["parsed"], output["raw"]
+        if not isinstance(parsed, self._schema):
+            return _text(raw)
+        _finished(raw)
+        return parsed
+
+
+def _structured(model: BaseChatModel, schema: type[BaseModel]) -> Runnable[Any, Any] | None:
     """The model with structured output, or ``None`` where its class or its profile says that it has none."""
     profile = model.profile or {}
     if profile.get("tool_calling") is False and not profile.get("structured_output"):
         return None
     try:
-        return cast("Runnable[Any, Any]", model.with_structured_output(Answer, include_raw=True))
+        return cast("Runnable[Any, Any]", model.with_structured_output(schema, include_raw=True))
     except NotImplementedError:
         return None
 
 
-def _structure(output: dict[str, Any]) -> Sequence[Statement]:
-    """What a structured output states; an answer that a model wrote as text instead counts too."""
-    parsed, raw = output["parsed"], output["raw"]
-    if not isinstance(parsed, Answer):
-        return _text(raw)
-    _finished(raw)
-    return statements(parsed)
-
-
-def _text(message: BaseMessage) -> Sequence[Statement]:
+def _text(message: BaseMessage) -> str:
     _finished(message)
-    return parse(message.text)
+    return message.text
 
 
 def _finished(message: BaseMessage) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -14,6 +15,8 @@ from pydantic import ConfigDict, Field
 
 from langchain_tidal.turn import Scope, scoped
 from tidal_plugins import Hit, InvalidInput, TidalMemory
+from tidal_plugins.graph.telling import evidence_of, quoted
+from tidal_plugins.model.graph import CHANNEL
 
 FILTERS = {
     "kinds": "kinds",
@@ -36,7 +39,8 @@ class TidalRetriever(BaseRetriever):
     A document's ``page_content`` is the passage that matched best, which of a short text is all of it; its ``id``
     leads to the whole: ``memory.get(document.id).text``. ``metadata`` has ``relevance_score``, ``kind``, ``citation``,
     ``occurred_at`` (ISO 8601), ``tags``, ``why``, what is known of ``source``, ``session``, ``speaker``, ``role`` and
-    ``episode``, and the entry's own metadata.
+    ``episode``, and the entry's own metadata. What the graph knows (``kinds={"fact"}``) has ``evidence``, too: up
+    to three quotations that say so, each with the citation of its episode, newest first.
 
     ``k`` and the filters are those of ``TidalMemory.recall``, and may be given anew with each call:
     ``invoke(query, k=3, since=…)``. ``tags`` and ``metadata`` are LangChain's, for tracing; the entries' own are
@@ -72,13 +76,13 @@ class TidalRetriever(BaseRetriever):
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None, **filters: Any
     ) -> list[Document]:
         memory, asked = self._asked(k, filters)
-        return [to_document(hit) for hit in memory.recall(query, **asked)]
+        return _documents(memory, memory.recall(query, **asked))
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, k: int | None = None, **filters: Any
     ) -> list[Document]:
         memory, asked = self._asked(k, filters)
-        return [to_document(hit) for hit in await memory.arecall(query, **asked)]
+        return await asyncio.to_thread(_documents, memory, await memory.arecall(query, **asked))
 
     def _scope(self, config: RunnableConfig | None) -> tuple[str, ...]:
         return scoped(self.memory, self.scope, ensure_config(config)).scope
@@ -91,6 +95,16 @@ class TidalRetriever(BaseRetriever):
             raise InvalidInput(f"{', '.join(unknown)}: no such filter; known are k, scope, {', '.join(FILTERS)}")
         filters = {ours: given.get(name, getattr(self, name)) for name, ours in FILTERS.items()}
         return self.memory.scoped(*scope), {"limit": self.k if k is None else k, **filters}
+
+
+def _documents(memory: TidalMemory, hits: Iterable[Hit]) -> list[Document]:
+    found = []
+    for hit in hits:
+        document = to_document(hit)
+        if hit.entry.channel == CHANNEL:
+            document.metadata["evidence"] = [quoted(each) for each in evidence_of(memory.graph, hit.entry)]
+        found.append(document)
+    return found
 
 
 def to_document(hit: Hit) -> Document:

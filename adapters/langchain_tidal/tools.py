@@ -1,4 +1,4 @@
-"""Tools with which a model searches a memory, saves to it, and reads what it cites."""
+"""Tools with which a model searches a memory and its graph, saves to it, and reads what it cites."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from langchain_tidal.retriever import to_document
 from langchain_tidal.turn import Scope, scoped
 from tidal_plugins import InvalidInput, NotFound, Recall, TidalMemory
+from tidal_plugins.graph.telling import Aspect, tell
 from tidal_plugins.retrieval.whisper import compose
 from tidal_plugins.settings import WhisperSettings
 
@@ -47,6 +48,19 @@ class SaveArguments(_Arguments):
 class ReadArguments(_Arguments):
     citation: str = Field(min_length=1, max_length=100, description="A citation such as [ep:6k1m], or the id in it.")
     page: int = Field(1, ge=1, description="Which page of it, from 1.")
+
+
+class GraphArguments(_Arguments):
+    entity: str = Field(
+        min_length=1, max_length=500, description="Its name, such as a function, file, person or term; or a question."
+    )
+    aspect: Aspect = Field(
+        "relations",
+        description="relations: how it is related. dependents: what a change of it would affect. history: what was "
+        "believed of it, and when.",
+    )
+    at: datetime | None = Field(None, description="What was believed and true at this time, ISO 8601, UTC.")
+    limit: int = Field(10, ge=1, le=20, description="How many lines to return at most.")
 
 
 def _refusal(error: ValidationError | Any) -> str:
@@ -128,10 +142,29 @@ class ReadEpisode(MemoryTool):
         return await asyncio.to_thread(_read, self._scoped(config), citation, page)
 
 
+class SearchGraph(MemoryTool):
+    """Returns what is known of an entity, a line for each relation with the words that say so and their citation,
+    fenced like a whisper: ``SearchGraph(memory=memory)``."""
+
+    name: str = "search_graph"
+    description: str = (
+        "Look up what is known of something by name (code, files, packages, people, decisions …): how it is related to "
+        "others, what depends on it, or what was believed of it at some time. Each line cites the turn that says so."
+    )
+    args_schema: Any = GraphArguments
+
+    def _run(self, entity: str, *, config: RunnableConfig, **asked: Any) -> str:
+        return _told(self._scoped(config), entity, **asked)
+
+    async def _arun(self, entity: str, *, config: RunnableConfig, **asked: Any) -> str:
+        return await asyncio.to_thread(_told, self._scoped(config), entity, **asked)
+
+
 def memory_tools(memory: TidalMemory, *, scope: Scope | None = None) -> list[BaseTool]:
     """Return ``search_memory`` and ``save_memory`` over a memory, in its own scope or the given one.
 
-    ``TidalCompaction`` brings ``read_episode`` along; elsewhere ``ReadEpisode(memory=memory)`` is it.
+    ``TidalCompaction`` brings ``read_episode`` along; elsewhere ``ReadEpisode(memory=memory)`` is it. The tool over the
+    graph is ``SearchGraph(memory=memory)``.
     """
     return [SearchMemory(memory=memory, scope=scope), SaveMemory(memory=memory, scope=scope)]
 
@@ -150,9 +183,20 @@ def _read(memory: TidalMemory, citation: str, number: int) -> str:
         return memory.read_episode(citation, number)
 
 
+def _told(
+    memory: TidalMemory, entity: str, aspect: Aspect = "relations", at: datetime | None = None, limit: int = 10
+) -> str:
+    with _refusals():
+        return tell(memory.graph, entity, aspect, at=_aware(at), limit=limit) or "Nothing known."
+
+
 def _filters(limit: int = 5, kind: str | None = None, **times: datetime | None) -> dict[str, Any]:
-    aware = {name: time if time is None or time.tzinfo else time.replace(tzinfo=UTC) for name, time in times.items()}
+    aware = {name: _aware(time) for name, time in times.items()}
     return {"limit": limit, "kinds": None if kind is None else {kind}, **aware}
+
+
+def _aware(time: datetime | None) -> datetime | None:
+    return time if time is None or time.tzinfo else time.replace(tzinfo=UTC)
 
 
 def _found(memory: TidalMemory, recall: Recall) -> tuple[str, list[Document]]:

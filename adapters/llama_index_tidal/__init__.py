@@ -1,19 +1,24 @@
-"""LlamaIndex adapter: a retriever, a chat memory, a memory block, tools, and LlamaIndex's embeddings for the core."""
+"""LlamaIndex adapter: retrievers, a graph store, a chat memory, a memory block, tools, and models for the core."""
 
 from llama_index_tidal.block import TidalMemoryBlock
 from llama_index_tidal.embedding import LlamaIndexEmbedder
+from llama_index_tidal.graph import TidalGraphRetriever
 from llama_index_tidal.memory import TidalChatMemory
-from llama_index_tidal.models import LLMSummariser
+from llama_index_tidal.models import LLMExtractor, LLMSummariser
 from llama_index_tidal.place import restore_with
+from llama_index_tidal.property_graph import TidalPropertyGraphStore
 from llama_index_tidal.retriever import TidalRetriever
 from llama_index_tidal.tools import TidalToolSpec
 
 __all__ = [
     "LlamaIndexEmbedder",
+    "LLMExtractor",
     "LLMSummariser",
     "restore_with",
     "TidalChatMemory",
+    "TidalGraphRetriever",
     "TidalMemoryBlock",
+    "TidalPropertyGraphStore",
     "TidalRetriever",
     "TidalToolSpec",
 ]

@@ -1,18 +1,21 @@
-"""A LlamaIndex ``LLM`` as the summariser of a compaction."""
+"""A LlamaIndex ``LLM`` as a summariser, and as an extractor."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.llms import LLM
 from llama_index.core.llms.function_calling import FunctionCallingLLM
 from llama_index.core.tools import FunctionTool
+from pydantic import BaseModel
 
 from tidal_plugins.compaction.provider import cut_off
 from tidal_plugins.condensing.prompt import Answer, parse, prompt, statements
-from tidal_plugins.errors import CompactionError, InvalidInput
+from tidal_plugins.errors import CompactionError, ExtractionError, InvalidInput, TidalError
+from tidal_plugins.graph.prompt import MAX_CHARS, Found, extracted
+from tidal_plugins.model.graph import Extraction
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.protocols import Purpose, Summariser
 
@@ -22,6 +25,10 @@ LEAST, MOST = 2_000, 60_000
 CHARS_PER_TOKEN = 3
 RULES = 600
 """Tokens of the rules around the episodes."""
+READ = 4_000
+"""Tokens of the rules around what an extractor reads, and of its answer."""
+
+T = TypeVar("T", bound=BaseModel)
 
 
 class LLMSummariser:
@@ -42,11 +49,31 @@ class LLMSummariser:
         room = self._llm.metadata.context_window - 2 * max_tokens - RULES  # what was stated before, and what will be
         chars = max(LEAST, min(MOST, room * CHARS_PER_TOKEN))
         asked = prompt(sources, purpose=purpose, previous=previous, max_tokens=max_tokens, max_chars=chars)
-        if isinstance(self._llm, FunctionCallingLLM) and self._llm.metadata.is_function_calling_model:
-            return _called(self._llm, asked)
-        response = self._llm.complete(asked)
-        _whole(response.raw)
-        return parse(response.text)
+        answer = _asked(self._llm, asked, Answer, CompactionError)
+        if isinstance(answer, str):
+            return parse(answer)
+        return [statement for each in answer for statement in statements(each)]
+
+
+class LLMExtractor:
+    """Reads entities and relations with any LlamaIndex ``LLM``: ``TidalMemory(path, extractor=LLMExtractor(llm))``.
+
+    It is asked in the background, after a turn was recorded, and answers as :class:`LLMSummariser` does. Raises
+    ``ExtractionError`` for an answer that was cut off or cannot be read, and whatever the model raises: the queue asks
+    again, later.
+    """
+
+    def __init__(self, llm: LLM) -> None:
+        self._llm = llm
+
+    def extract_graph(self, texts: Sequence[str]) -> Sequence[Extraction]:
+        """Return what the model reads in each text; what it cites and no text says is marked, and left out."""
+        room = (self._llm.metadata.context_window - READ) * CHARS_PER_TOKEN
+        return extracted(texts, self._ask, max_chars=max(LEAST, min(MAX_CHARS, room)))
+
+    def _ask(self, asked: str) -> Found | str:
+        answer = _asked(self._llm, asked, Found, ExtractionError)
+        return answer if isinstance(answer, str) else _merged(answer)
 
 
 def summariser_of(given: LLM | Summariser | None) -> Summariser | None:
@@ -58,18 +85,35 @@ def summariser_of(given: LLM | Summariser | None) -> Summariser | None:
     return given
 
 
-def _called(llm: FunctionCallingLLM, asked: str) -> Sequence[Statement]:
+def _asked(llm: LLM, asked: str, schema: type[T], refusal: type[TidalError]) -> list[T] | str:
+    """What a model answers: structures where it calls functions, else a text. Raises ``refusal`` if it was cut off."""
+    if isinstance(llm, FunctionCallingLLM) and llm.metadata.is_function_calling_model:
+        return _called(llm, asked, schema, refusal)
+    response = llm.complete(asked)
+    _whole(response.raw, refusal)
+    return response.text
+
+
+def _called(llm: FunctionCallingLLM, asked: str, schema: type[T], refusal: type[TidalError]) -> list[T] | str:
     """Not ``structured_predict``: it shows no raw response, and integrations complete arguments that were cut off."""
-    answer = FunctionTool.from_defaults(Answer, name="answer", description="Give the statements.", fn_schema=Answer)
+    answer = FunctionTool.from_defaults(schema, name="answer", description="Give the answer.", fn_schema=schema)
     question = ChatMessage(asked, role=MessageRole.USER)
     response = llm.chat_with_tools([answer], user_msg=question, tool_required=True)
-    _whole(response.raw)
+    _whole(response.raw, refusal)
     calls = llm.get_tool_calls_from_response(response, error_on_no_tool_call=False)
     if not calls:  # it did without, as some do that think first
-        return parse(response.message.content or "")
-    return [statement for call in calls for statement in statements(Answer.model_validate(call.tool_kwargs))]
+        return response.message.content or ""
+    return [schema.model_validate(call.tool_kwargs) for call in calls]
 
 
-def _whole(raw: Any) -> None:
+def _merged(answers: Sequence[Found]) -> Found:
+    """What several calls found together."""
+    return Found(
+        entities=[entity for each in answers for entity in each.entities],
+        relations=[relation for each in answers for relation in each.relations],
+    )
+
+
+def _whole(raw: Any, refusal: type[TidalError]) -> None:
     if cut_off(raw):
-        raise CompactionError("the model's answer was cut off; let it write more tokens, or lower the token limit")
+        raise refusal("the model's answer was cut off; let it write more tokens, or lower the token limit")

@@ -1,4 +1,4 @@
-"""TidalToolSpec: searching and saving, as tools that a model calls.
+"""TidalToolSpec: searching, looking up and saving, as tools that a model calls.
 
 LlamaIndex makes a tool's schema from its annotations as they stand, so they may not be strings here.
 """
@@ -11,6 +11,8 @@ from llama_index.core.tools.tool_spec.base import BaseToolSpec
 from llama_index_tidal.place import Scope, scope_of
 from tidal_plugins import InvalidInput, NotFound, TidalMemory
 from tidal_plugins.aio import in_thread
+from tidal_plugins.graph.telling import MOST as MOST_LINES
+from tidal_plugins.graph.telling import tell
 from tidal_plugins.retrieval.whisper import compose
 from tidal_plugins.settings import WhisperSettings
 
@@ -25,7 +27,7 @@ AGENT = "agent"
 
 
 class TidalToolSpec(BaseToolSpec):
-    """The tools ``search_memory``, ``read_episode`` and ``save_memory``, sync and async:
+    """The tools ``search_memory``, ``search_graph``, ``read_episode`` and ``save_memory``, sync and async:
     ``TidalToolSpec(memory).to_tool_list()``.
 
     What is found is fenced like a whisper. ``scope`` defaults to the memory's own.
@@ -33,6 +35,7 @@ class TidalToolSpec(BaseToolSpec):
 
     spec_functions = [  # noqa: RUF012
         ("search_memory", "asearch_memory"),
+        ("search_graph", "asearch_graph"),
         ("read_episode", "aread_episode"),
         ("save_memory", "asave_memory"),
     ]
@@ -71,6 +74,28 @@ class TidalToolSpec(BaseToolSpec):
         room = WhisperSettings(max_entries=MOST, max_chars=100 + LINE * max(1, len(recall)))
         return compose(recall, self._memory.now(), room).text or "Nothing found."
 
+    def search_graph(
+        self,
+        entity: str,
+        aspect: Literal["relations", "dependents", "history"] = "relations",
+        at: str | None = None,
+        limit: int = 10,
+    ) -> str:
+        """Look up what is known of something by name: code, files, packages, people, decisions.
+
+        How it is related to others, what depends on it, or what was believed of it at some time. Each line cites the
+        turn that says so.
+
+        Args:
+            entity (str): Its name, such as a function, file, person or term; or a question.
+            aspect (str): How it is related, what a change of it would affect, or what was believed of it, and when.
+            at (str): What was believed and true at this time, ISO 8601, UTC.
+            limit (int): How many lines to return, from 1 to 20.
+        """
+        if not 1 <= limit <= MOST_LINES:
+            raise InvalidInput(f"limit must be from 1 to {MOST_LINES}, got {limit}")
+        return tell(self._memory.graph, entity, aspect, at=_time("at", at), limit=limit) or "Nothing known."
+
     def read_episode(self, id: str, page: int = 1) -> str:
         """Read an earlier turn of a conversation, verbatim: what was said, which tools ran and what they returned.
 
@@ -102,6 +127,7 @@ class TidalToolSpec(BaseToolSpec):
         return f"Saved as [{self._memory.remember(text, kind=kind, source=AGENT, tags=tags).citation}]."
 
     asearch_memory = in_thread(search_memory)
+    asearch_graph = in_thread(search_graph)
     aread_episode = in_thread(read_episode)
     asave_memory = in_thread(save_memory)
 

@@ -139,3 +139,27 @@ def test_what_is_used_stays_warm_and_what_is_not_is_archived_and_comes_back() ->
     assert last.startswith("the slipway is warm, coins archived")
     assert "include_archived=False: []" in last
     assert last.rstrip().endswith("used again, it is warm")
+
+
+@pytest.mark.slow
+def test_a_week_of_work_is_asked_three_questions_and_answers_with_evidence() -> None:
+    done = run("graph.py")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    learned, where, dependents, tuesday = done.stdout.split("\n== ")[1:]
+    assert "40 turns" in learned
+
+    assert "calculate_tax_liability is defined in tax/core.py" in where
+    assert " is defined in billing/tax.py" not in where
+    assert "for the tax that an order owes" in where
+    assert "Thursday, [ep:" in where
+
+    for name in ("stock.reorder", "WarehouseView", "export_suppliers", "nightly job"):
+        assert f"{name}, " in dependents
+    assert "WarehouseView depends on stock.reorder" in dependents
+
+    then, since = tuesday.split("and since then:")
+    assert "blocked" in then
+    assert "Tuesday, [ep:" in then
+    assert "running" not in then
+    assert [line.split()[-1] for line in since.strip().splitlines()] == ["blocked", "running", "finished"]

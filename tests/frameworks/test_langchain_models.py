@@ -1,4 +1,4 @@
-"""Chat models as summarisers, what they say when they are given too much, and how large messages are."""
+"""Chat models as summarisers and extractors, what they say when they are given too much, and how large messages are."""
 
 import base64
 import json
@@ -11,15 +11,15 @@ from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.tools import tool
 from pydantic import BaseModel
 
-from langchain_tidal import ChatModelSummariser, reserved
+from langchain_tidal import ChatModelExtractor, ChatModelSummariser, reserved
 from langchain_tidal.models import overflowed, summariser_of
 from langchain_tidal.sizes import IMAGE_TOKENS, Gauge, size_of
-from tidal_plugins import Message
+from tidal_plugins import ExtractionError, Message
 from tidal_plugins.condensing.sizes import ApproximateCounter
 from tidal_plugins.errors import ContextOverflow
 from tidal_plugins.model.compaction import Size
 from tidal_plugins.model.summary import Source, Statement
-from tidal_plugins.protocols import Summariser
+from tidal_plugins.protocols import GraphExtractor, Summariser
 
 SOURCES = [Source("e1", (Message("user", "Which tempo?"), Message("assistant", "We decided on 96.")))]
 EARLIER = [Statement("The key is F.", ("e0",))]
@@ -97,6 +97,68 @@ def test_a_chat_model_is_wrapped_and_a_summariser_taken_as_it_is(says):
     assert isinstance(wrapped, Summariser)
     assert summariser_of(wrapped) is wrapped
     assert summariser_of(None) is None
+
+
+# reading entities and relations
+
+SAID = "`WarehouseView` calls `reorder`, as I said."
+FOUND = {
+    "entities": [{"name": "WarehouseView", "type": "class"}, {"name": "reorder", "type": "function"}],
+    "relations": [
+        {
+            "subject": "WarehouseView",
+            "predicate": "calls",
+            "object": "reorder",
+            "quote": "`WarehouseView` calls `reorder`",
+            "confidence": 0.9,
+        }
+    ],
+}
+
+
+def finding(**fields):
+    return AIMessage("", tool_calls=[{"name": "Found", "args": FOUND, "id": "call-1"}], **fields)
+
+
+def test_a_chat_model_reads_entities_and_relations_by_structured_output(says):
+    model = says(finding())
+    extractor = ChatModelExtractor(model)
+    assert isinstance(extractor, GraphExtractor)
+    nothing, found = extractor.extract_graph(["Thanks!", SAID])
+    assert nothing.assertions == nothing.mentions == ()
+    (assertion,) = found.assertions
+    assert SAID[assertion.start : assertion.end] == "`WarehouseView` calls `reorder`"
+    assert (assertion.subject.type, assertion.object.name) == ("class", "reorder")
+    (asked,) = model.shown[0]
+    assert SAID in asked.text
+
+
+@pytest.mark.parametrize("form", ["{}", "Sure:\n```json\n{}\n```"])
+def test_what_a_chat_model_wrote_as_text_is_read_too(says, form):
+    answer = form.format(json.dumps(FOUND))
+    for model in (says(answer), FakeListChatModel(responses=[answer])):
+        (found,) = ChatModelExtractor(model).extract_graph([SAID])
+        assert len(found.assertions) == 1
+
+
+@pytest.mark.parametrize(
+    ("reply", "error", "match"),
+    [
+        (finding(response_metadata={"finish_reason": "length"}), ValueError, "cut off"),
+        (AIMessage("I cannot help with that."), ExtractionError, "model's answer"),
+        (AIMessage("", tool_calls=[{"name": "Found", "args": {"all": "well"}, "id": "c"}]), ExtractionError, "answer"),
+        (ConnectionError("away"), ConnectionError, "away"),
+    ],
+)
+def test_a_chat_model_that_fails_to_read_raises_so_that_the_queue_asks_again(says, reply, error, match):
+    with pytest.raises(error, match=match):
+        ChatModelExtractor(says(reply)).extract_graph([SAID])
+
+
+def test_a_chat_model_is_not_asked_about_nothing(says):
+    model = says(finding())
+    assert len(ChatModelExtractor(model).extract_graph(["", " "])) == 2
+    assert model.shown == []
 
 
 # refusals

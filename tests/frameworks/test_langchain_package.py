@@ -38,7 +38,7 @@ def test_importing_it_loads_no_framework():
 
 
 @pytest.mark.parametrize(
-    "name", ["ChatModelSummariser", "TidalRetriever", "memory_tools", "reserved", "with_memory", "turns"]
+    "name", ["ChatModelExtractor", "SearchGraph", "TidalRetriever", "memory_tools", "reserved", "with_memory", "turns"]
 )
 def test_what_needs_only_the_core_of_langchain_loads_no_more(name):
     loaded = set(python(f"from langchain_tidal import {name}; print(*sys.modules)").split())

@@ -25,7 +25,10 @@ class Life:
 
     def __init__(self, path: Any, *, turns: int, regulars: int, batch: int = 200) -> None:
         settings = Settings(
-            storage={"durability": "fast"}, consolidation={"batch": batch}, dossier={"refresh_all": 24.0 * 4}
+            storage={"durability": "fast"},
+            consolidation={"batch": batch},
+            dossier={"refresh_all": 24.0 * 4},
+            graph={"enabled": False},  # it is read at times of its own
         )
         self.turns, self.regulars = turns, regulars
         self.clock = FrozenClock()

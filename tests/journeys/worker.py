@@ -13,12 +13,31 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from typing import Any
 
 from tests.journeys.life import Life
-from tidal_plugins import Exchange, HashingEmbedder, LexiconEmotion, Message, Note, Settings, TidalMemory, ToolCall
+from tests.reading import Reader
+from tidal_plugins import (
+    Episode,
+    Exchange,
+    HashingEmbedder,
+    LexiconEmotion,
+    Message,
+    Note,
+    Settings,
+    TidalMemory,
+    ToolCall,
+)
+from tidal_plugins.graph import learning
+from tidal_plugins.ingestion import learn
+from tidal_plugins.model.entry import Scope
+from tidal_plugins.model.graph import Applied
+from tidal_plugins.storage.base import Line, Storage
 
 Acknowledge = Callable[[str], None]
 OPENED = b"opened\n"
+LEARNED = "learned"
+"""Log of what was learned, written with it."""
 
 
 def record_forever(memory: TidalMemory, name: str, acknowledge: Acknowledge) -> None:
@@ -50,6 +69,25 @@ def live(memory: TidalMemory, name: str, acknowledge: Acknowledge) -> None:
         for day in range(life.last_day(), 321, 8):
             life.live(day)
         acknowledge(f"day {life.last_day()}")
+
+
+def learn_forever(memory: TidalMemory, name: str, acknowledge: Acknowledge) -> None:
+    """Turns that are read in the background, and here too. What is written down says how often each was."""
+
+    def apply(storage: Storage, scope: Scope, episode: Episode, *rest: Any) -> Applied:
+        storage.append_log(scope, LEARNED, [Line(f"learned {episode.id}", episode.recorded_at, None)])
+        return learning.apply(storage, scope, episode, *rest)
+
+    learn.apply = apply
+    settings = Settings(graph={"quiet": 0.0, "orphaned": 0.0})
+    with TidalMemory(memory.path, embedder=HashingEmbedder(), extractor=Reader(), settings=settings) as learning_one:
+        number = 0
+        while True:
+            episode = learning_one.record(f"{name}n{number} depends on {name}n{number + 1}", session="s")
+            acknowledge(episode.id)
+            number += 1
+            if number % 7 == 0:
+                learning_one.extract_pending(3)
 
 
 def notes() -> list[Note]:

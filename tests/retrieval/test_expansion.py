@@ -9,6 +9,8 @@ from typing import Any
 import apsw
 import pytest
 
+from tests.conftest import OpenMemory
+from tests.reading import Reader
 from tidal_plugins import Note, Recall, Settings, TidalMemory
 from tidal_plugins.graph.web import AssociationWeb
 from tidal_plugins.model.affect import Affect
@@ -145,3 +147,29 @@ def test_several_hits_reach_out_and_the_best_way_counts(memory: TidalMemory) -> 
     found = recall(memory, limit=2)
     assert set(found.ids[:2]) == {a, b}
     assert (found[2].id, found[2].why.path, found[2].why.activation) == (c, (b, c), 0.75)
+
+
+def test_what_the_query_names_brings_up_what_the_graph_says_of_it(open_memory: OpenMemory) -> None:
+    memory = open_memory(extractor=Reader(), settings=Settings(graph={"background": False}))
+    episode = memory.record("a long talk about cheese, in which checkout depends on billing")
+    memory.remember([Note(f"what is the matter with checkout, number {n}?") for n in range(3)])
+    memory.extract_pending()
+    query = "what is the matter with checkout?"
+    plain, found = memory.recall(query, limit=1), memory.recall(query, limit=1, associative=True)
+    assert found[:1] == plain[:1]
+    brought = {hit.text.split(" [")[0]: hit for hit in found[1:]}
+    said = brought["checkout depends on billing"]
+    assert said.why.path[-1] == said.id
+    assert said.entry.kind == "fact"
+    assert said.why.activation == pytest.approx(0.45)
+    assert {hit.entry.episode for hit in found[1:]} & {episode.id}, "and where it was named"
+    only = memory.recall(query, limit=1, associative=True, kinds={"conversation"})
+    assert {hit.entry.kind for hit in only} == {"conversation"}
+
+
+def test_what_no_query_names_is_not_brought_up(open_memory: OpenMemory) -> None:
+    memory = open_memory(extractor=Reader(), settings=Settings(graph={"background": False}))
+    memory.record("checkout depends on billing")
+    memory.remember("the weather is fine")
+    memory.extract_pending()
+    assert {hit.entry.kind for hit in memory.recall("the weather", limit=1, associative=True)} == {"kb"}

@@ -5,13 +5,13 @@ The adapters that wrap a model use it; nothing else in the library imports this 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from pydantic import BaseModel, Field, ValidationError
 
+from tidal_plugins.model.answer import structures
 from tidal_plugins.model.fence import uncited
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.model.transcript import marked, transcript, unmarked
@@ -122,19 +122,16 @@ def _shortened(text: str, length: int) -> str:
     return f"{text[:head]}\n[… {len(text) - length:,} characters are left out here …]\n{tail}"
 
 
-_FENCED = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL | re.IGNORECASE)
 _CITATIONS = re.compile(r"((?:\s*\[\s*ep\s*:[^\]\n]*\])+)[.,;]?", re.IGNORECASE)
 _ID = re.compile(r"ep\s*:\s*([\w-]+)", re.IGNORECASE)
 _BULLET = re.compile(r"\s*(?:[-*+•#>]+\s+|\d{1,3}[.)]\s+)*")
 
 
 def _structured(text: str) -> Answer | None:
-    start, end = text.find("{"), text.rfind("}")
-    for candidate in [*_FENCED.findall(text), text[start : end + 1] if start >= 0 else ""]:
+    for value in structures(text):
         try:
-            value = json.loads(candidate)
             return Answer.model_validate({"statements": value} if isinstance(value, list) else value)
-        except (ValueError, ValidationError):
+        except ValidationError:
             continue
     return None
 

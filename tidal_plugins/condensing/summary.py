@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import contextvars
 import re
-import threading
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from concurrent.futures import Future
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
+from tidal_plugins.aio import in_time
 from tidal_plugins.condensing.extractive import ExtractiveSummariser
 from tidal_plugins.condensing.quotes import cut, folded
 from tidal_plugins.errors import CompactionError
@@ -58,7 +56,7 @@ def condense(
     unknown = 0
     try:
         ask = partial(summariser.summarise, sources, purpose=purpose, previous=previous, max_tokens=max_tokens)
-        answer = _in_time(ask, patience)
+        answer = in_time(ask, patience)
         statements, unknown = _checked(answer, _known(sources, previous))
         fitting = _fitting(statements, max_tokens, counter)
         if fitting:
@@ -73,26 +71,6 @@ def condense(
 def by_importance(statements: Sequence[Statement]) -> list[int]:
     """The places of statements, the most important first; of equal ones the latest."""
     return sorted(range(len(statements)), key=lambda place: (importance(statements[place].text), place), reverse=True)
-
-
-def _in_time(ask: Callable[[], object], seconds: float) -> object:
-    """What ``ask`` returns, on a thread of its own, which is left behind where it takes longer."""
-    done: Future[object] = Future()
-    context = contextvars.copy_context()
-
-    def run() -> None:
-        try:
-            done.set_result(context.run(ask))
-        except BaseException as error:
-            done.set_exception(error)
-
-    threading.Thread(target=run, daemon=True, name="tidal-summarise").start()
-    try:
-        return done.result(seconds)
-    except TimeoutError as error:
-        if done.done():
-            raise  # the model's own
-        raise TimeoutError(f"no answer within {seconds:g} s") from error
 
 
 def _extracted(

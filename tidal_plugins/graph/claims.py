@@ -12,6 +12,7 @@ from functools import lru_cache
 from math import isfinite
 from typing import Any
 
+from tidal_plugins.graph.doubt import ADVERB, BEFORE, DOUBT, FENCED, MODAL, QUOTED, TRAIL
 from tidal_plugins.model.fact import Claim
 from tidal_plugins.scoring.opposites import STATES, are_opposed
 from tidal_plugins.scoring.text import normal, sentences, terms
@@ -36,22 +37,13 @@ _EXCLUSIVE = tuple(
 )
 _AFTER_STATE = "for since until till due because today tonight again from at in during from this next all right"
 
-_ADVERB = (
-    r"(?:now|currently|again|still|actually|already|officially|definitely|really|indeed|unfortunately|sadly|just|"
-    r"completely|totally|fully|permanently|temporarily|also|finally)"
-)
-_BEFORE = (  # what may stand before the subject; anything else makes it another thing, or another's words
-    r"(?:\A|[.;:,!()\n–—]|(?<!\w)(?:and|but|so|then|now|however|note|remember|fyi|update|correction|also|today|actually|"
-    r"unfortunately|sorry|yes|ok|okay|turns out|note that|remember that|confirmed that|it turns out that|since|"
-    r"because)(?!\w))[\s*\-•\"]*+"
-)
 _DETERMINER = r"(?:(?:the|our|my|your|this)\s+)?"  # «her name» may be anybody's, «that bridge» another
 _COPULA = (
     rf"(?:\s+(?:is|are|was\s+now|were\s+now)(?P<n1>n['’]t|\s+not|\s+no\s+longer|\s+never)?"
     rf"|['’](?:s|re)(?P<n2>\s+not|\s+no\s+longer)?"
-    rf"|\s+{_ADVERB}\s+(?:is|are)(?P<n3>n['’]t|\s+not)?"
+    rf"|\s+{ADVERB}\s+(?:is|are)(?P<n3>n['’]t|\s+not)?"
     rf"|\s+(?P<since>has\s+been|have\s+been)"
-    rf"|\s+(?:has\s+|have\s+)?(?:just\s+)?(?P<went>went|gone|goes))(?:\s+{_ADVERB}){{0,2}}(?P<n4>\s+(?:not|no\s+longer))?\s+"
+    rf"|\s+(?:has\s+|have\s+)?(?:just\s+)?(?P<went>went|gone|goes))(?:\s+{ADVERB}){{0,2}}(?P<n4>\s+(?:not|no\s+longer))?\s+"
 )
 _CHANGE = (
     r"\s+(?P<change>(?:(?:has|have|is|are|was|were)\s+)?(?:been\s+)?(?:now\s+)?"
@@ -63,29 +55,8 @@ _STOP = (
     r"if|when|as|by|after|before|or|than|instead|effective|starting|according|with|per|says?|said)\b))"
 )
 _VALUE = rf"(?P<value>[^\s;!?\n][^;!?\n]{{0,80}}?){_STOP}"
-_TRAIL = re.compile(
-    rf"(?:\s+(?:{_ADVERB}|today|tonight|anymore|any more|at the moment|right now|for now|as well|too|please|\.+))+$",
-    re.IGNORECASE,
-)
 _ARTICLE = re.compile(r"^(?:the|a|an)\s+(?=\S)", re.IGNORECASE)
 
-_DOUBT = re.compile(  # what says, anywhere in a sentence, that it is no plain statement of the present
-    r"\b(?:if|unless|whether|when|whenever|suppose|supposing|assum\w+|imagin\w+|pretend\w*|hypothetical\w*|as though|"
-    r"wish\w*|hop(?:e|es|ed|ing)|think|thinks|thought|believ\w+|guess\w*|feels? like|seem\w*|wonder\w*|doubt\w*|unsure|"
-    r"maybe|perhaps|probably|possibly|presumably|apparently|allegedly|supposedly|reportedly|likely|not sure|not true|"
-    r"heard|hear|rumou?rs?|says?|said|claim\w*|told|tells?|according to|asked|asks|used to|was once|formerly|"
-    r"previously|at the time|back then|in those days|once upon|until recently|no longer true|for example|e\.g|"
-    r"for instance|let's say|in the (?:story|book|film|movie|game|novel|song|dream)|dream(?:t|ed)?|"
-    r"joke|joking|kidding)\b",
-    re.IGNORECASE,
-)
-_MODAL = re.compile(  # the same, of what comes before the claim has been made
-    r"\b(?:would|could|might|(?-i:may)|should|shall|will|must|can|wo|gonna|going to|about to|want\w*|expect\w*|"
-    r"plan(?:s|ned|ning)?\s+(?:to|on|for)|how|why|where|who|what)\b|['’](?:ll|d)\b",
-    re.IGNORECASE,
-)
-_QUOTED = re.compile(r"“[^”]*”|«[^»]*»|„[^“]*“|\"[^\"\n]*\"|(?<!\w)'[^'\n]*'(?!\w)|`[^`\n]*`")
-_FENCED = re.compile(r"(?ms)^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)|^[ \t]*>[^\n]*$")
 _CODE = re.compile(r"[A-Za-z_][\w.]*\s*[(\[{]|[a-z_]\w*\.[a-z_]|self\b|lambda\b")
 _NUMBER = re.compile(r"[-+]?\d+(?:[.,:/\-]\d+)*")
 _PLAIN_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?", re.ASCII | re.IGNORECASE)
@@ -98,7 +69,7 @@ def claims(text: str, keys: Iterable[str]) -> list[Claim]:
     wanted = [key for key in keys if plain_words(key) and present >= plain_words(key)]
     if not wanted:
         return []
-    plain = _FENCED.sub(lambda match: "\n" * match[0].count("\n"), text)
+    plain = FENCED.sub(lambda match: "\n" * match[0].count("\n"), text)
     found: dict[tuple[str, str, bool], Claim] = {}
     for start, end in sentences(plain):
         if end - start > LONGEST:
@@ -106,7 +77,7 @@ def claims(text: str, keys: Iterable[str]) -> list[Claim]:
         sentence = plain[start:end]
         folded = sentence.casefold()
         named = [key for key in wanted if all(word.casefold() in folded for word in _words(key))]
-        if named and not sentence.endswith("?") and not _DOUBT.search(sentence):
+        if named and not sentence.endswith("?") and not DOUBT.search(sentence):
             for claim in _claims(sentence, named):
                 found.setdefault((claim.key, normal(claim.value), claim.negated), claim)
     return list(found.values())
@@ -149,7 +120,7 @@ def number(said: str) -> int | float | None:
 
 
 def _claims(sentence: str, keys: Iterable[str]) -> Iterator[Claim]:
-    bare = _QUOTED.sub(lambda match: " ~ " * (len(match[0]) // 3) + "~" * (len(match[0]) % 3), sentence)
+    bare = QUOTED.sub(lambda match: " ~ " * (len(match[0]) // 3) + "~" * (len(match[0]) % 3), sentence)
     for key in keys:
         for match in _pattern(key).finditer(bare):
             claim = _claim(key, match, sentence, bare)
@@ -158,10 +129,10 @@ def _claims(sentence: str, keys: Iterable[str]) -> Iterator[Claim]:
 
 
 def _claim(key: str, match: re.Match[str], sentence: str, bare: str) -> Claim | None:
-    if _MODAL.search(bare, 0, match.end("value")):
+    if MODAL.search(bare, 0, match.end("value")):
         return None
     groups = match.groupdict()
-    value = _TRAIL.sub("", match["value"].strip().rstrip(".")).strip()
+    value = TRAIL.sub("", match["value"].strip().rstrip(".")).strip()
     if groups["went"] and value.split(" ")[0].casefold() not in STATES:
         return None
     if groups["since"] and not re.search(r"\bsince\b", sentence, re.IGNORECASE):
@@ -185,7 +156,7 @@ def _pattern(key: str) -> re.Pattern[str]:
     if len(words) == 2:
         subject = rf"(?:{subject}|{words[1]}\s+of\s+{_DETERMINER}{words[0]})"
     tail = rf"(?:{_CHANGE}|{_COPULA}|{_ASSIGN}){_VALUE}"
-    return re.compile(rf"{_BEFORE}{_DETERMINER}\b{subject}{tail}", re.IGNORECASE)
+    return re.compile(rf"{BEFORE}{_DETERMINER}\b{subject}{tail}", re.IGNORECASE)
 
 
 @lru_cache(maxsize=4096)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from tidal_plugins.errors import StorageError
+from tidal_plugins.graph.unlearning import fact_id, forget_knowledge
 from tidal_plugins.graph.versions import forget_facts
 from tidal_plugins.ingestion.episodes import FORGOTTEN_TEXT, from_entry, summary, to_entry
 from tidal_plugins.ingestion.repeats import heirs, succeed
@@ -69,10 +70,11 @@ def forget(writer: Writer, scope: Scope, ids: Collection[str], now: datetime, *,
             facts = forget_facts(writer.storage, scope, doomed.values(), ids, source)
             if doomed or facts:
                 writer.storage.write_meta(UNSCRUBBED, True)
+            known = _unlearn(writer, scope, doomed.values(), now)
             writer.storage.erase(scope, list(doomed))
             for record in records:
                 writer.storage.replace(scope, record)
-            purge(writer.storage, scope, {*doomed, *told, *facts}, now)
+            purge(writer.storage, scope, {*doomed, *told, *facts, *known}, now)
         scrub(writer.storage)
         return len(facts.union(doomed))
 
@@ -111,6 +113,14 @@ def purge(storage: Storage, scope: Scope, gone: Collection[str], now: datetime) 
             storage.write_document(scope, FORGOTTEN, f"id:{id_}", {"at": to_micros(now)})
         storage.erase(scope, list(found))
         left = found
+
+
+def _unlearn(writer: Writer, scope: Scope, doomed: Iterable[Entry], now: datetime) -> set[str]:
+    """Take out of the graph what was learned from these entries; return the ids of the entries of what that changed."""
+    gone = forget_knowledge(writer.storage, scope, doomed, writer.settings.graph.functional, now)
+    stale = {fact_id(scope, id_) for id_ in gone.entities | gone.relations | gone.lessened}
+    writer.storage.erase(scope, stale)  # what is left of them is written anew, without what is forgotten
+    return stale
 
 
 def _doomed(writer: Writer, scope: Scope, ids: Collection[str]) -> dict[str, Entry]:

@@ -82,10 +82,11 @@ def record(
     """
     checked = [check(writer, exchange, blank=blank) for exchange in exchanges]
     episodes: list[Episode] = []
-    for batch in batches(checked, _length, writer.settings.ingestion):
-        episodes += _batch(writer, affect, scope, batch, now)
-        if progress:
-            progress(len(episodes), len(checked))
+    with writer.recording(scope):
+        for batch in batches(checked, _length, writer.settings.ingestion):
+            episodes += _batch(writer, affect, scope, batch, now)
+            if progress:
+                progress(len(episodes), len(checked))
     return episodes
 
 
@@ -296,6 +297,7 @@ def _store(writer: Writer, affect: AffectLoop, scope: Scope, item: Plan, now: da
     seen = strengthen(writer, scope, item.known, episode, now)
     associate(writer, scope, item.known, episode, seen, now)
     flag_claims(writer.storage, scope, item.said)
+    writer.queue(scope, episode.id, now)
     return replace(episode, admissions={entry.id: entry.admission for entry in new if entry.admission})
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tidal_plugins.errors import Corrupt
 from tidal_plugins.ingestion.writer import Writer, reinforced
 from tidal_plugins.model.entry import KINDS, Entry, Scope, derive_id
+from tidal_plugins.model.graph import CHANNEL
 from tidal_plugins.model.link import Link
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.storage.base import Record, Where, WhereLinks
@@ -116,7 +117,7 @@ def succeed(writer: Writer, scope: Scope, doomed: Collection[str], heirs: Iterab
 
 def _stored(writer: Writer, scope: Scope, id_: str, vector: NDArray[np.float32]) -> list[Neighbour]:
     try:
-        matches = writer.storage.nearest(scope, vector, CLOSEST, Where(kinds=KINDS))
+        matches = writer.storage.nearest(scope, vector, CLOSEST, Where(kinds=KINDS, not_channels=[CHANNEL]))
     except Corrupt as error:  # what is new can be stored all the same
         logger.error("near duplicates are not looked for: %s", error)
         return []

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeVar
 
+from tidal_plugins.ingestion.background import Background
+from tidal_plugins.ingestion.queue import ExtractionQueue
 from tidal_plugins.ingestion.split import split
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.entry import EPISODE, Entry, Scope, Tier, derive_id
@@ -53,6 +56,8 @@ class Writer:
     """The store's own secret for hashes of forgotten texts."""
     extractor: Extractor | None = None
     """Reads what texts say of facts; rules where there is none."""
+    background: Background | None = None
+    """Reads what is recorded for the graph; nothing does where there is none."""
 
     def records(self, entries: Sequence[Entry]) -> list[Record]:
         """Split and embed entries, all texts in one batch. Takes no lock."""
@@ -66,6 +71,24 @@ class Writer:
             words = [] if entry.kind == EPISODE else [*terms(text), *_month(entry)]
             passages[entry.id].append(Passage(*span, terms=" ".join(words), vector=vector))
         return [Record(entry, passages[entry.id]) for entry in entries]
+
+    @contextmanager
+    def recording(self, scope: Scope) -> Iterator[None]:
+        """Keep the background quiet meanwhile, and then tell it that there is something to read."""
+        if self.background is None:
+            yield
+            return
+        try:
+            with self.background.held():
+                yield
+        finally:
+            self.background.call(scope)
+
+    def queue(self, scope: Scope, episode: str, now: datetime) -> None:
+        """Have an episode read for the graph. Call it inside the transaction that stores it."""
+        if self.background is not None:
+            queue = ExtractionQueue(self.storage, scope, self.settings.graph)
+            queue.add(episode, now, by=self.background.name)
 
     def forgotten(self, scope: Scope, texts: Iterable[str]) -> set[str]:
         """Return those of ``texts`` that were forgotten on request."""

@@ -1,17 +1,56 @@
-"""Associative expansion: what comes up together with the hits, appended to them with its provenance [Capsule]."""
+"""Associative expansion: what comes up together with the hits, and what the graph says of what the query names,
+appended with its provenance [Capsule], [SIYA §3.3].
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
+from tidal_plugins.graph.entities import MENTIONED, newest
+from tidal_plugins.graph.knowledge import KnowledgeGraph
+from tidal_plugins.graph.unlearning import fact_id
 from tidal_plugins.graph.web import Reached
-from tidal_plugins.model.entry import Entry
+from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.model.recall import Dropped, Explanation, Hit
-from tidal_plugins.storage.base import Match
+from tidal_plugins.settings import GraphSettings
+from tidal_plugins.storage.base import Match, Storage
 
 REACHED = 4
 """Entries that activation may reach for each that is appended: some of them are archived, or not asked for."""
+
+
+NAMED = 3
+"""Entities of a query that activation starts from, and of each the relations and the texts that name it."""
+
+HOP = 0.5
+"""What a step from an entity to what is said of it passes: as much as a new association."""
+
+
+def seeds(storage: Storage, scope: Scope, query: str, now: datetime, settings: GraphSettings) -> list[Reached]:
+    """Where activation starts beside the hits: what the graph says of the entities that a query names, as sure as it
+    is, and where they were named last. A path begins with the entity's own entry."""
+    graph = KnowledgeGraph(storage, scope, lambda: now, settings, lambda ids: {})
+    found: list[Reached] = []
+    for entity in graph.named(query, NAMED):
+        start = fact_id(scope, entity.id)
+        for relation in graph.relations(about=entity.id, limit=NAMED):
+            id_ = fact_id(scope, relation.id)
+            found.append(Reached(id_, HOP * relation.confidence, (start, id_)))
+        for link in newest(storage, scope, [entity.id], MENTIONED, NAMED):
+            if id_ := link.metadata["entry"]:
+                found.append(Reached(id_, HOP, (start, id_)))
+    return found
+
+
+def combined(reached: Iterable[Reached]) -> list[Reached]:
+    """What was reached from several sides, each once, the most activated first."""
+    best: dict[str, Reached] = {}
+    for one in reached:
+        if one.id not in best or best[one.id].activation < one.activation:
+            best[one.id] = one
+    return sorted(best.values(), key=lambda one: (-one.activation, one.id))
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +66,11 @@ class Neighbourhood:
 
     def hits(self, hits: Sequence[Hit], profile: str, most: int) -> list[Hit]:
         """The hits, and after them at most so many neighbours, each scored as the hit it comes from times its
-        activation."""
+        activation; what comes from an entity of the query, as if that were the best hit."""
         scores = {hit.id: hit.score for hit in hits}
-        return [*hits, *(self._hit(item, scores[item.path[0]], profile) for item in self._fit[:most])]
+        best = max(scores.values(), default=1.0)
+        near = (self._hit(item, scores.get(item.path[0], best), profile) for item in self._fit[:most])
+        return [*hits, *near]
 
     def dropped(self, dropped: Sequence[Dropped], most: int) -> list[Dropped]:
         """What was dropped, without what is appended after all, and with the neighbours that are not."""

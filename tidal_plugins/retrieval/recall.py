@@ -14,7 +14,7 @@ from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.model.recall import Dropped, Hit, Recall
 from tidal_plugins.retrieval.bar import below_bar, worth_a_word
-from tidal_plugins.retrieval.expansion import REACHED, Neighbourhood
+from tidal_plugins.retrieval.expansion import REACHED, Neighbourhood, combined, seeds
 from tidal_plugins.retrieval.query import Query, understand
 from tidal_plugins.retrieval.rank import Candidate, Context, Found, Ranked, rank, shortlist
 from tidal_plugins.scoring.text import normal
@@ -82,7 +82,7 @@ class Recaller:
             again = {id_ for id_, entry in entries.items() if unasked and normal(entry.text) == said}
             kept = [item for item in ranked if item.id not in damaged | again]
             hits = [_hit(item, entries[item.id], profile) for item in kept[:limit]]
-            around = self._around(scope, hits, vector, where, now, damaged) if associative else Neighbourhood()
+            around = self._around(scope, text, hits, vector, where, now, damaged) if associative else Neighbourhood()
         trimmed = [(n, item) for n, item in enumerate(kept, 1) if n > limit and item.id not in damaged]
         dropped = [Dropped(item.id, "trim", f"score {item.score:.3f} at place {n}") for n, item in trimmed]
         dropped += below
@@ -96,20 +96,23 @@ class Recaller:
     def _around(
         self,
         scope: Scope,
+        text: str,
         hits: Sequence[Hit],
         vector: NDArray[np.float32],
         where: Where,
         now: datetime,
         damaged: set[str],
     ) -> Neighbourhood:
-        """What comes up together with hits, through the same filter."""
+        """What comes up together with hits, and what the graph says of whom the text names, through the same filter."""
 
         def read(ids: Sequence[str]) -> dict[str, Entry]:
-            return {entry.id: entry for entry in self.storage.find(scope, replace(where, ids=ids))}
+            return {entry.id: entry for entry in self.storage.find(scope, replace(where, ids=ids, not_channels=()))}
 
-        web = AssociationWeb(self.storage, self.settings.associations)
+        web, known = AssociationWeb(self.storage, self.settings.associations), [hit.id for hit in hits]
+        named = seeds(self.storage, scope, text, now, self.settings.graph)
         most = REACHED * self.settings.recall.associated
-        reached = web.spread(scope, [hit.id for hit in hits], now, limit=most)
+        spread = web.spread(scope, known, now, limit=most)
+        reached = combined([*(seed for seed in named if seed.id not in known), *spread])
         entries = intact(read, [item.id for item in reached], damaged)
         try:
             nearness = self.storage.cosines(scope, list(entries), vector)

@@ -9,6 +9,7 @@ from typing import Any, get_args
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.entry import EPISODE, KINDS, bare_id
+from tidal_plugins.model.graph import CHANNEL
 from tidal_plugins.settings import Profile
 from tidal_plugins.storage.base import Where
 
@@ -29,8 +30,13 @@ def active(
     until: datetime | None = None,
     exclude: Collection[str] = (),
     include_archived: bool = False,
+    graph: bool = False,
 ) -> Where:
-    """Return the filter of what is valid and not archived now, or raise ``InvalidInput``."""
+    """Return the filter of what is valid and not archived now, or raise ``InvalidInput``.
+
+    ``graph`` lets through what the graph says, too: it was read out of what was said, and would take the places of
+    that.
+    """
     return Where(
         kinds=_kinds(kinds),
         sessions=_names(sessions, "sessions"),
@@ -43,6 +49,7 @@ def active(
         active_at=now,
         include_archived=include_archived,
         exclude=[bare_id(id_) for id_ in _names(exclude, "exclude") or ()],
+        not_channels=() if graph else (CHANNEL,),
     )
 
 

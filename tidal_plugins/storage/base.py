@@ -59,8 +59,9 @@ class Where:
 
     ``since`` (inclusive) and ``until`` (exclusive) are event times. ``tags`` asks for any of them, ``metadata`` for
     equality of every item. ``active_at`` leaves out what is not valid at that time and, without ``include_archived``,
-    what is archived or has expired by then; ``exclude`` the entries and episodes with these ids. ``cooled_by`` asks for
-    those that have turned cold by then and whose tier is stored as it was before.
+    what is archived or has expired by then; ``exclude`` the entries and episodes with these ids, ``not_channels`` what
+    was written by these. ``cooled_by`` asks for those that have turned cold by then and whose tier is stored as it was
+    before.
     """
 
     ids: Collection[str] | None = None
@@ -77,6 +78,7 @@ class Where:
     active_at: datetime | None = None
     include_archived: bool = False
     exclude: Collection[str] = ()
+    not_channels: Collection[str] = ()
     cooled_by: datetime | None = None
 
 

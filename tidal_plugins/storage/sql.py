@@ -221,6 +221,8 @@ def condition(scope_key: int | None, where: Where) -> Condition:
         excluded = _list(where.exclude)
         parts.append((f"e.id NOT {_IN}", excluded))
         parts.append((f"ifnull(e.episode, '') NOT {_IN}", excluded))
+    if where.not_channels:
+        parts.append((f"e.channel NOT {_IN}", _list(where.not_channels)))
     if where.since is not None:
         parts.append(("e.occurred_at >= ?", to_micros(where.since)))
     if where.until is not None:

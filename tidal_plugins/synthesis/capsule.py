@@ -15,6 +15,7 @@ from tidal_plugins.model.capsule import BUDGETS, GENERATED, WRITTEN, Capsule, Se
 from tidal_plugins.model.clock import from_micros, hours_between, to_micros
 from tidal_plugins.model.entry import EPISODE, Entry, Scope, bare_id
 from tidal_plugins.model.fence import CAPSULE_TITLE, inert
+from tidal_plugins.model.graph import CHANNEL
 from tidal_plugins.settings import CapsuleSettings, Settings
 from tidal_plugins.storage.base import Document, Storage, Where
 from tidal_plugins.synthesis.recent import Line, Newest
@@ -108,7 +109,7 @@ class Capsules:
             made[-1] = replace(made[-1], text=made[-1].text.rstrip() + "\n")
         cited = dict.fromkeys(id_ for found in lines.values() for line in found for id_ in line.sources)
         offered = tuple(self._suggestions([s.name for s in made if s.name in WRITTEN and not s.body], newest.entries))
-        archive = self.storage.volume(self.scope, Where(kinds=PRIMARY))
+        archive = self.storage.volume(self.scope, Where(kinds=PRIMARY, not_channels=[CHANNEL]))
         return _Draft(Capsule(tuple(made), offered, tuple(cited)), archive)
 
     def _lines(self, sections: Sequence[Section], newest: Newest) -> dict[str, list[Line]]:

@@ -34,6 +34,9 @@ logger = logging.getLogger(__name__)
 Refresh = Callable[[datetime], Sequence[Dossier]]
 """Refreshes the dossiers that are due, and returns them."""
 
+Learn = Callable[[], int]
+"""Reads the episodes that wait to be read for the graph, and returns how many there were."""
+
 _READ = "uses"
 """Key of the document that says how far the log of uses was read."""
 
@@ -44,13 +47,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Consolidator:
-    """Consolidates one scope. ``summariser`` writes the facts (default: key sentences); ``refresh`` is left out where
-    it is ``None``."""
+    """Consolidates one scope. ``summariser`` writes the facts (default: key sentences); ``refresh`` and ``learn`` are
+    left out where they are ``None``."""
 
     writer: Writer
     scope: Scope
     summariser: Summariser | None = None
     refresh: Refresh | None = None
+    learn: Learn | None = None
 
     def run(self, now: datetime) -> Consolidation:
         """Do what is due at ``now``, and say what was done. A step that fails is named and leaves the others alone.
@@ -83,6 +87,7 @@ class Consolidator:
                 errors.append(f"{name}: {type(error).__name__}: {error}")
             return done
 
+        learned = step("graph", self._learn)
         cold = step("tiers", lambda: self._settle(run))
         faded = step("associations", lambda: self._prune(run))
         facts = step("facts", lambda: self._recur(run))
@@ -91,6 +96,7 @@ class Consolidator:
         return Consolidation(
             run=run.close(),
             at=now,
+            learned=sum(learned),
             settled=sum(cold),
             pruned=sum(faded),
             facts=tuple(facts),
@@ -191,6 +197,10 @@ class Consolidator:
     def _refresh(self, now: datetime) -> Iterator[str]:
         if self.refresh:
             yield from (dossier.topic for dossier in self.refresh(now))
+
+    def _learn(self) -> Iterator[int]:
+        if self.learn:
+            yield self.learn()
 
     def _seeds(self, now: datetime) -> Iterator[Seed]:
         yield from Seeds(self.storage, self.writer.settings, self.scope).take(now)

@@ -169,6 +169,9 @@ class EntryContract(Contract):
             (Where(ids=[]), ""),
             (Where(cooled_by=NOON + timedelta(hours=1)), "a"),
             (Where(cooled_by=NOON), ""),
+            (Where(not_channels=["import", "none"]), "abc"),
+            (Where(not_channels=["user", "import"]), ""),
+            (Where(kinds=["conversation"], not_channels=["import"]), "b"),
             (Where(kinds=["conversation"], sessions=["s1"], tags=["blues"], metadata={"n": 1}), "b"),
             (Where(kinds=["conversation"], sessions=["s1"], tags=["blues"], metadata={"n": 2}), ""),
             (Where(kinds=[]), ""),
@@ -208,7 +211,7 @@ class EntryContract(Contract):
                     valid_until=NOON + 2 * hour,
                     **common,
                 ),
-                record("d", occurred_at=NOON + 3 * hour, source="xy", **common),
+                record("d", occurred_at=NOON + 3 * hour, source="xy", channel="import", **common),
             ],
         )
         found = [

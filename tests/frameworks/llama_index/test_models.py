@@ -1,3 +1,4 @@
+import json
 import re
 from types import SimpleNamespace
 from typing import Any
@@ -6,11 +7,11 @@ import pytest
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse, CompletionResponse, LLMMetadata
 from llama_index.core.llms import CustomLLM, MockLLM
 
-from llama_index_tidal import LLMSummariser, TidalChatMemory
+from llama_index_tidal import LLMExtractor, LLMSummariser, TidalChatMemory
 from tidal_plugins import InvalidInput, Message
-from tidal_plugins.errors import CompactionError
+from tidal_plugins.errors import CompactionError, ExtractionError
 from tidal_plugins.model.summary import Source, Statement
-from tidal_plugins.protocols import Summariser
+from tidal_plugins.protocols import GraphExtractor, Summariser
 
 SOURCES = [
     Source("a1", (Message("user", "Use {context_str} and {x}, as {{y}} says."), Message("assistant", "Done."))),
@@ -164,3 +165,70 @@ def test_a_model_that_echoes_gives_no_summary_of_its_own(memory):
 def test_what_is_no_summariser_is_refused(memory):
     with pytest.raises(InvalidInput, match="summariser"):
         TidalChatMemory(memory, token_limit=2_000, summariser="gpt")
+
+
+# reading entities and relations
+
+SAID = "The {x} template depends on `Layout`."
+FOUND = {
+    "entities": [{"name": "{x} template", "type": "concept"}, {"name": "Layout", "type": "class"}],
+    "relations": [
+        {
+            "subject": "{x} template",
+            "predicate": "depends_on",
+            "object": "Layout",
+            "quote": "The {x} template depends on `Layout`.",
+            "confidence": 0.8,
+        }
+    ],
+}
+
+
+def extracted(llm, *texts):
+    return list(LLMExtractor(llm).extract_graph(texts or [SAID]))
+
+
+def test_it_is_an_extractor_for_the_graph(says):
+    assert isinstance(LLMExtractor(says("x")), GraphExtractor)
+
+
+def test_a_model_that_calls_functions_says_what_it_found_by_calling_one(says, calls):
+    model = says(calls(("answer", FOUND)))
+    nothing, found = extracted(model, "Thanks!", SAID)
+    assert nothing.assertions == ()
+    (assertion,) = found.assertions
+    assert (assertion.start, assertion.end) == (0, len(SAID))
+    assert assertion.subject.name == "{x} template"
+    (question,) = model.shown[0]
+    assert SAID in question.content
+
+
+def test_several_calls_are_taken_together(says, calls):
+    (found,) = extracted(says(calls(("answer", FOUND), ("answer", {**FOUND, "entities": []}))))
+    assert len(found.assertions) == 2
+
+
+@pytest.mark.parametrize("form", ["{}", "Sure:\n```json\n{}\n```"])
+def test_json_in_plain_text_is_read(says, form):
+    answer = form.replace("{}", json.dumps(FOUND))
+    for model in (says(answer), Completing(text=answer)):
+        assert len(extracted(model)[0].assertions) == 1
+
+
+def test_a_model_with_a_small_window_is_shown_a_long_text_in_pieces():
+    model = Completing(text=json.dumps(FOUND))
+    model.asked.clear()
+    (found,) = extracted(model, "word " * 2_000 + SAID)
+    assert len(model.asked) > 2
+    assert max(map(len, model.asked)) < 3_900 * 3
+    assert found.assertions[-1].end == 10_000 + len(SAID)
+
+
+def test_what_cannot_be_read_raises_so_that_the_queue_asks_again(says, calls):
+    for model in (says("I cannot help with that."), MockLLM(max_tokens=5)):
+        with pytest.raises(ExtractionError, match="model's answer"):
+            extracted(model)
+    with pytest.raises(ValueError, match="entities"):
+        extracted(says(calls(("answer", {"summary": "all is well"}))))
+    with pytest.raises(ExtractionError, match="cut off"):
+        extracted(Completing(text=json.dumps(FOUND), raw=CUT[0]))

@@ -10,7 +10,7 @@ def tools(reminded):
 
 
 def test_the_model_is_told_what_they_do_and_take(tools):
-    assert sorted(tools) == ["read_episode", "save_memory", "search_memory"]
+    assert sorted(tools) == ["read_episode", "save_memory", "search_graph", "search_memory"]
     search, save = (tools[name].metadata.to_openai_tool()["function"] for name in ("search_memory", "save_memory"))
     assert search["parameters"]["required"] == ["query"]
     assert sorted(search["parameters"]["properties"]) == ["kind", "limit", "query", "since", "until"]
@@ -103,3 +103,36 @@ def test_an_episode_that_is_not_there_is_told_in_a_sentence(reminded, tools):
 def test_an_episode_of_another_scope_is_not_read(reminded):
     (episode,) = reminded.episodes()
     assert "every evening" not in TidalToolSpec(reminded, scope=("user", "anna")).read_episode(episode.id)
+
+
+# the graph
+
+
+@pytest.fixture
+def known(reminded):
+    reminded.record("Who calls it?", "`create_invoice` calls `calculate_tax_liability`.", session="monday")
+    reminded.extract_pending()
+    return reminded
+
+
+async def test_what_is_known_is_looked_up_by_name_with_its_citation_sync_and_async(known):
+    tool = {tool.metadata.name: tool for tool in TidalToolSpec(known).to_tool_list()}["search_graph"]
+    found = tool.call(entity="calculate_tax_liability", aspect="dependents").content
+    assert found == (await tool.acall(entity="calculate_tax_liability", aspect="dependents")).content
+    assert found.startswith("<tidal-memory>")
+    assert f"- [{known.episodes()[-1].citation}] create_invoice: create_invoice calls calculate_tax_liability" in found
+    parameters = tool.metadata.to_openai_tool()["function"]["parameters"]
+    assert sorted(parameters["properties"]) == ["aspect", "at", "entity", "limit"]
+    assert parameters["required"] == ["entity"]
+
+
+def test_what_the_graph_does_not_know_is_told_in_two_words(known):
+    for asked in ({"entity": "the Heron"}, {"entity": "create_invoice", "at": "2020-01-01"}):
+        assert TidalToolSpec(known).search_graph(**asked) == "Nothing known."
+    assert TidalToolSpec(known, scope=("user", "anna")).search_graph("create_invoice") == "Nothing known."
+
+
+@pytest.mark.parametrize("wrong", [{"limit": 0}, {"limit": 21}, {"at": "yesterday"}])
+def test_what_the_graph_cannot_be_asked_is_refused(known, wrong):
+    with pytest.raises(InvalidInput):
+        TidalToolSpec(known).search_graph("create_invoice", **wrong)

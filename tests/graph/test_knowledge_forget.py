@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import OpenMemory
+from tests.graph.knowing import World, read
+from tidal_plugins import Settings
+from tidal_plugins.errors import NotFound
+from tidal_plugins.graph.relations import EVIDENCE, KINDS
+from tidal_plugins.graph.unlearning import fact_id
+from tidal_plugins.storage.base import WhereLinks
+from tidal_plugins.testing import HERE
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    world = World(tmp_path)
+    yield world
+    world.storage.close()
+
+
+def test_what_rests_on_a_forgotten_episode_alone_goes_for_good(world: World) -> None:
+    world.say("a calls b\nb calls c", "e1")
+    world.say("a calls b", "e2")
+    gone = world.forget("e1")
+    assert {one.name for one in world.graph.entities()} == {"a", "b"}
+    assert world.known() == ["a calls b"]
+    assert (len(gone.entities), len(gone.relations), len(gone.lessened)) == (1, 1, 3)
+    world.forget("e2")
+    assert (world.graph.entities(), world.graph.search("a"), world.graph.relations()) == ([], [], [])
+    assert world.storage.links(HERE, WhereLinks()) == []
+
+
+def test_confidence_and_episodes_are_those_of_what_is_left(world: World) -> None:
+    world.say("a calls b", "e1", confidence=0.5)
+    world.say("a calls b", "e2", confidence=0.4)
+    assert world.only().confidence == pytest.approx(0.7)
+    world.forget("e1")
+    assert world.only().confidence == pytest.approx(0.4)
+    assert (world.only().episodes, world.graph.entity("a").episodes) == (("e2",), ("e2",))
+
+
+def test_forgetting_one_message_keeps_what_the_others_of_its_episode_say(world: World) -> None:
+    episode = world.turn("a calls b", "b calls c", id="e1")
+    world.learn(episode, read("a calls b"), read("b calls c"))
+    world.forget("e1-0")
+    assert world.known() == ["b calls c"]
+    assert {one.name for one in world.graph.entities()} == {"b", "c"}
+    assert world.graph.entity("b").episodes == ("e1",)
+
+
+def test_what_a_forgotten_text_had_ended_holds_on(world: World) -> None:
+    for number, city in enumerate(["Rome", "Oslo", "Lima"]):
+        world.say(f"Ada lives_in {city}", f"e{number}")
+        world.clock.advance(days=1)
+    world.forget("e1")
+    assert world.held("Ada") == [("Ada lives in Rome", 0, 2), ("Ada lives in Lima", 2, None)]
+    world.forget("e2")
+    assert world.held("Ada") == [("Ada lives in Rome", 0, None)]
+
+
+def test_what_a_forgotten_text_had_denied_holds_on(world: World) -> None:
+    world.say("a calls b", "e0")
+    world.clock.advance(days=1)
+    world.say("not a calls b", "e1")
+    world.forget("e1")
+    assert world.known() == ["a calls b"]
+
+
+def test_earlier_versions_go_with_their_relation(world: World) -> None:
+    for number, city in enumerate(["Rome", "Oslo"]):
+        world.say(f"Ada lives_in {city}", f"e{number}")
+        world.clock.advance(days=1)
+    world.forget("e0")
+    assert {one.object for one in world.graph.timeline("Ada")} == {world.graph.entity("Oslo").id}
+    with pytest.raises(NotFound):
+        world.graph.entity("Rome")
+    assert len(world.storage.links(HERE, WhereLinks(kinds=[*KINDS, EVIDENCE]))) == 2
+
+
+def test_what_was_said_again_and_again_is_found_after_the_first_times_are_forgotten(world: World) -> None:
+    for number in range(12):
+        world.say(f"build has_status {('red', 'green')[number % 2]}", f"e{number}")
+        world.clock.advance(days=1)
+    world.forget(*(f"e{number}" for number in range(10)))
+    world.say("build has_status green", "last")
+    assert world.held("build") == [("build has status red", 10, 11), ("build has status green", 11, None)]
+    assert world.only().episodes == ("last", "e11")
+
+
+def test_a_relation_between_what_is_gone_has_no_words(world: World) -> None:
+    world.say("a calls b", "e1")
+    relation = world.only()
+    assert world.graph.sentence(relation.id) == world.graph.sentence(relation) == "a calls b"
+    world.forget("e1")
+    for lost in (relation, relation.id):
+        with pytest.raises(NotFound):
+            world.graph.sentence(lost)
+
+
+def test_a_name_that_only_a_forgotten_text_wrote_so_goes(world: World) -> None:
+    world.say("ADA lives_in Rome", "e1")
+    world.say("Ada lives_in Rome", "e2")
+    assert world.graph.entity("ada").name == "ADA"
+    assert world.forget("e1").renamed == {world.graph.entity("ada").id}
+    assert world.graph.entity("ada").name == "Ada"
+
+
+def test_forget_leaves_no_bytes_of_what_was_learned(open_memory: OpenMemory, tmp_path: Path) -> None:
+    memory = open_memory(settings=Settings(graph={"background": False}))
+    episode = memory.record("`zanzibar_module` depends on `quokka_module`.", "Noted.")
+    memory.record("`other_module` depends on `quokka_module`.", "Noted.")
+    memory.extract_pending()
+    graph = memory.graph
+    relation = graph.relations(subject="zanzibar_module")[0]
+    memory.forget(episode.id)
+    memory.extract_pending()
+    assert [one.name for one in graph.search("zanzibar")] == []
+    assert graph.entity("quokka_module").episodes != ()
+    assert fact_id(memory.scope, relation.id) not in memory.rooms.storage.get(
+        memory.scope, [fact_id(memory.scope, relation.id)]
+    )
+    memory.close()
+    for file in tmp_path.iterdir():
+        assert b"zanzibar" not in file.read_bytes()
+
+
+def test_forgetting_what_recall_found_of_a_relation_takes_the_relation(open_memory: OpenMemory) -> None:
+    memory = open_memory(settings=Settings(graph={"background": False}))
+    memory.record("`alpha` depends on `beta`.", "Noted.")
+    memory.extract_pending()
+    relation = memory.graph.relations(subject="alpha")[0]
+    assert memory.forget(fact_id(memory.scope, relation.id)) == 1
+    assert memory.graph.relations() == []
+    assert {one.name for one in memory.graph.entities()} >= {"alpha", "beta"}

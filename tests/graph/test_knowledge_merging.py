@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.graph.knowing import World
+from tidal_plugins.errors import InvalidInput, NotFound
+from tidal_plugins.graph.knowledge import KnowledgeGraph
+from tidal_plugins.settings import GraphSettings
+from tidal_plugins.testing import HERE
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    world = World(tmp_path)
+    yield world
+    world.storage.close()
+
+
+def pairs(graph: KnowledgeGraph) -> list[set[str]]:
+    return [{found.first.name, found.second.name} for found in graph.proposals()]
+
+
+def test_merged_entities_are_one_in_every_answer(world: World) -> None:
+    world.say("Ada lives_in Rome", session="one")
+    world.say("Countess works_at Mill", session="two")
+    merge = world.graph.merge("Ada", "Countess")
+    ada = world.graph.entity("countess")
+    assert (ada.name, ada.aliases, ada.episodes) == ("Ada", ("Countess",), ("e2", "e1"))
+    assert {one.name for one in world.graph.entities()} == {"Ada", "Rome", "Mill"}
+    assert world.known(subject="Countess") == ["Ada lives in Rome", "Ada works at Mill"]
+    assert {one.entity.name for one in world.graph.neighbours("Ada")} == {"Rome", "Mill"}
+    assert [one.name for one in world.graph.search("Countess")] == ["Ada"]
+    assert len(world.graph.mentions("Ada")) == 2
+    assert world.graph.merges() == [merge]
+
+
+def test_undo_parts_them_with_what_was_learned_of_either_since(world: World) -> None:
+    world.say("Ada lives_in Rome")
+    world.say("Countess works_at Mill")
+    merge = world.graph.merge("Ada", "Countess")
+    world.say("Countess lives_in Paris")
+    undone = world.graph.undo(merge)
+    assert undone.undone_at == world.clock()
+    assert world.graph.entity("Ada").episodes == ("e1",)
+    assert world.graph.entity("Countess").episodes == ("e3", "e2")
+    with pytest.raises(NotFound, match="no merge"):
+        world.graph.undo(merge)
+
+
+def test_a_merge_settles_what_both_say_by_time_and_undo_takes_that_back(world: World) -> None:
+    world.say("Ada lives_in Rome")
+    world.clock.advance(days=1)
+    world.say("Countess lives_in Oslo")
+    merge = world.graph.merge("Ada", "Countess")
+    assert world.known(predicate="lives_in") == ["Ada lives in Oslo"]
+    world.graph.undo(merge.id)
+    assert world.known(predicate="lives_in") == ["Ada lives in Rome", "Countess lives in Oslo"]
+
+
+def test_undo_restores_what_was_true_for_no_time_at_all(world: World) -> None:
+    world.say("Bea works_at Oslo\nBea works_at Rome")
+    world.say("Ada works_at Oslo")
+    before = world.held("Bea")
+    world.graph.undo(world.graph.merge("Ada", "Bea"))
+    assert world.held("Bea") == before
+
+
+def test_what_is_said_of_one_of_them_contradicts_what_was_said_of_the_other(world: World) -> None:
+    world.say("Ada lives_in Rome\nCountess works_at Mill")
+    world.graph.merge("Ada", "Countess")
+    world.clock.advance(days=1)
+    world.say("Countess lives_in Oslo")
+    assert world.known(predicate="lives_in") == ["Ada lives in Oslo"]
+
+
+def test_an_entity_is_not_merged_into_itself(world: World) -> None:
+    world.say("Ada lives_in Rome\nBea lives_in Rome")
+    with pytest.raises(InvalidInput, match="one entity already"):
+        world.graph.merge("Ada", "ADA")
+    world.graph.merge("Ada", "Bea")
+    for pair in (("Ada", "Bea"), ("Bea", "Ada")):
+        with pytest.raises(InvalidInput, match="one entity already"):
+            world.graph.merge(*pair)
+    with pytest.raises(NotFound):
+        world.graph.merge("Ada", "Zoe")
+
+
+def test_merges_chain_and_part_where_they_are_undone(world: World) -> None:
+    world.say("a calls x\nb calls x\nc calls x")
+    first = world.graph.merge("b", "c")
+    second = world.graph.merge("a", "b")
+    assert {one.name for one in world.graph.entities()} == {"a", "x"}
+    world.graph.undo(first)
+    assert {one.name for one in world.graph.entities()} == {"a", "c", "x"}
+    world.graph.undo(second)
+    assert {one.name for one in world.graph.entities()} == {"a", "b", "c", "x"}
+
+
+def test_forgetting_the_entity_that_others_go_by_leaves_these_together(world: World) -> None:
+    world.say("a calls x", "ea")
+    world.say("b calls x\nc calls x")
+    world.graph.merge("a", "b")
+    world.graph.merge("a", "c")
+    world.forget("ea")
+    assert {one.name for one in world.graph.entities()} in ({"b", "x"}, {"c", "x"})
+    assert world.graph.entity("c").id == world.graph.entity("b").id
+
+
+def test_names_of_one_type_that_are_alike_are_proposed_and_never_merged(world: World) -> None:
+    world.say("Jonathan lives_in Rome\nJonathon lives_in Rome\nZoe lives_in Oslo\ncheckout1 calls checkout2")
+    world.graph = KnowledgeGraph(world.storage, HERE, world.clock, GraphSettings(similarity=0.85), world.episodes)
+    [found] = world.graph.proposals()
+    assert {found.first.name, found.second.name} == {"Jonathan", "Jonathon"}
+    assert 0.85 <= found.similarity < 1
+    assert world.graph.entity("Jonathan").id != world.graph.entity("Jonathon").id
+
+
+def test_one_name_with_two_types_is_proposed(world: World) -> None:
+    world.say("Jordan lives_in Jordan")
+    [found] = world.graph.proposals()
+    assert (found.similarity, found.reason) == (1.0, "the same name")
+
+
+def test_what_was_told_apart_is_not_proposed_again(world: World) -> None:
+    world.say("Jordan lives_in Jordan")
+    [found] = world.graph.proposals()
+    merge = world.graph.merge(found.first.id, found.second.id)
+    assert world.graph.proposals() == []
+    world.graph.undo(merge)
+    assert world.graph.proposals() == []
+
+
+def test_names_are_compared_by_meaning_where_vectors_are_given(world: World) -> None:
+    world.say("Roberta lives_in Rome\nRoberto lives_in Rome\nRobin lives_in Rome")
+
+    def embed(texts: Sequence[str]) -> np.ndarray:
+        return np.array([[1.0, 0.1 * (name == "roberto")] if name != "robin" else [0.0, 1.0] for name in texts])
+
+    graph = KnowledgeGraph(world.storage, HERE, world.clock, world.settings, world.episodes, embed)
+    assert pairs(graph) == [{"Roberta", "Roberto"}]
+
+
+def test_proposals_are_limited(world: World) -> None:
+    world.say("\n".join(f"Personage{n:04} lives_in Town" for n in range(400)))
+    assert len(world.graph.proposals(limit=5)) == 5

@@ -1,0 +1,58 @@
+"""Cypher: one ``CREATE`` with a line for every entity and every relation.
+
+What is read back are these lines. It is no reader of Cypher: text that does anything else is refused, not run.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+_NODE = re.compile(r"\(n\d+:Entity (\{.*\})\)")
+_EDGE = re.compile(r"\(n\d+\)-\[:\w+ (\{.*\})\]->\(n\d+\)")
+_PROPERTY = re.compile(r"(\w+): (\"(?:[^\"\\]|\\.)*\"|\[[^\]\"]*(?:\"(?:[^\"\\]|\\.)*\"[^\]\"]*)*\]|[-\w.+]+)(, )?")
+
+
+def write(entities: Iterable[Mapping[str, Any]], relations: Iterable[Mapping[str, Any]]) -> str:
+    """Properties of relations name their ends too, so that the lines stand on their own."""
+    numbers: dict[str, int] = {}
+    lines = []
+    for one in entities:
+        numbers[one["id"]] = len(numbers)
+        lines.append(f"(n{numbers[one['id']]}:Entity {_map(one)})")
+    for one in relations:
+        ends = (f"(n{numbers[one[end]]})" for end in ("subject", "object"))
+        lines.append(f"-[:{one['predicate'].upper()} {_map(one)}]->".join(ends))
+    return "CREATE\n" + ",\n".join(lines) + ";\n" if lines else ""
+
+
+def read(text: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    lines = text.strip().removesuffix(";").split("\n")
+    if lines != [""] and lines.pop(0).strip() != "CREATE":
+        raise ValueError("it does not begin with CREATE")
+    nodes, edges = [], []
+    for line in filter(None, (line.strip().removesuffix(",") for line in lines)):
+        if match := _NODE.fullmatch(line):
+            nodes.append(_properties(match[1]))
+        elif match := _EDGE.fullmatch(line):
+            edges.append(_properties(match[1]))
+        else:
+            raise ValueError(f"a line is neither an entity nor a relation: {line!r:.80}")
+    return nodes, edges
+
+
+def _map(row: Mapping[str, Any]) -> str:
+    """Texts, numbers, booleans and lists of these are written in Cypher as in JSON; non-ASCII is escaped alike."""
+    return "{" + ", ".join(f"{name}: {json.dumps(value)}" for name, value in row.items()) + "}"
+
+
+def _properties(text: str) -> dict[str, Any]:
+    found, at = {}, 1
+    while at < len(text) - 1:
+        match = _PROPERTY.match(text, at, len(text) - 1)
+        if match is None:
+            raise ValueError(f"properties cannot be read: {text[at:]!r:.80}")
+        found[match[1]], at = json.loads(match[2]), match.end()
+    return found

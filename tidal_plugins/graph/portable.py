@@ -1,0 +1,112 @@
+"""The graph as text that other graphs read: GraphML, JSON-LD, Cypher.
+
+All three carry the same properties, by the names that ``Entity`` and ``Relation`` have: times in ISO 8601, episodes as
+ids. What is read is checked against these types, and nothing in it is looked up, included or run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, get_args
+
+from tidal_plugins.errors import InvalidInput
+from tidal_plugins.graph import cypher, graphml, jsonld
+from tidal_plugins.model.clock import aware
+from tidal_plugins.model.graph import Entity, Relation
+
+Format = Literal["graphml", "json-ld", "cypher"]
+
+Properties = dict[str, Any]
+"""By name: texts, numbers, booleans and lists of texts."""
+
+
+class Writing(NamedTuple):
+    """How a format is written and read: entities and relations as properties, those that are ``None`` left out."""
+
+    write: Callable[[Iterable[Properties], Iterable[Properties]], str]
+    read: Callable[[str], tuple[list[Properties], list[Properties]]]
+
+
+FORMATS = {
+    "graphml": Writing(graphml.write, graphml.read),
+    "json-ld": Writing(jsonld.write, jsonld.read),
+    "cypher": Writing(cypher.write, cypher.read),
+}
+
+_LISTS = ("aliases", "episodes", "sessions")
+
+
+@dataclass(frozen=True, slots=True)
+class Portable:
+    """A graph away from its store. The relations' ends are ids of the entities."""
+
+    entities: tuple[Entity, ...]
+    relations: tuple[Relation, ...]
+
+
+def write(graph: Portable, format_: Format) -> str:
+    """Return a graph as text."""
+    return _format(format_).write(map(_properties, graph.entities), map(_properties, graph.relations))
+
+
+def read(text: str, format_: Format) -> Portable:
+    """Return the graph that a text holds. Raises ``InvalidInput`` where it holds none."""
+    if not isinstance(text, str):
+        raise InvalidInput(f"give a graph as text, got {type(text).__name__}")
+    format_known = _format(format_)
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        entities, relations = format_known.read(text)
+        graph = Portable(
+            tuple(TypeAdapter(list[Entity]).validate_python([_lists(one) for one in entities])),
+            tuple(TypeAdapter(list[Relation]).validate_python([_lists(one) for one in relations])),
+        )
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        raise InvalidInput(f"the graph has a property that cannot be used: {first['loc']}: {first['msg']}") from error
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise InvalidInput(f"this is no graph in {format_} as export writes it: {error!s:.200}") from error
+    return _checked(graph)
+
+
+def _format(format_: str) -> Writing:
+    if format_ not in FORMATS:
+        raise InvalidInput(f"format must be one of {', '.join(get_args(Format))}, got {format_!r}")
+    return FORMATS[format_]
+
+
+def _properties(one: Entity | Relation) -> Properties:
+    values = {name: getattr(one, name) for name in one.__dataclass_fields__}
+    return {name: _plain(value) for name, value in values.items() if value is not None}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return list(value)
+    return value.isoformat() if hasattr(value, "isoformat") else value
+
+
+def _lists(properties: Mapping[str, Any]) -> Properties:
+    """What other programs leave out: a list without members, a time without an end."""
+    optional = dict.fromkeys(("valid_from", "valid_until", "superseded_at")) if "predicate" in properties else {}
+    lists = {name: () for name in _LISTS if name != "aliases" or "predicate" not in properties}
+    return {**optional, **lists, **properties}
+
+
+def _checked(graph: Portable) -> Portable:
+    """Refuse relations between entities that are not there, and times without a zone."""
+    known = {entity.id for entity in graph.entities}
+    for entity in graph.entities:
+        aware(entity.first_seen, "first_seen")
+        aware(entity.last_seen, "last_seen")
+    for one in graph.relations:
+        if one.subject not in known or one.object not in known:
+            raise InvalidInput(f"the relation {one.id!r} is between entities that the graph does not have")
+        if not 0 < one.confidence <= 1:
+            raise InvalidInput(f"the confidence of relation {one.id!r} is {one.confidence}; it lies above 0, up to 1")
+        for name in ("valid_from", "valid_until", "recorded_at", "superseded_at"):
+            if (time := getattr(one, name)) is not None:
+                aware(time, name)
+    return graph

@@ -1,0 +1,102 @@
+"""Walks over the graph: what is near, what depends on what, how two things hang together [SIYA §3.3].
+
+They go outward in rounds, each one batch for everything reached in the one before, and never visit an entity twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from tidal_plugins.model.graph import Edge, Neighbour, Relation
+from tidal_plugins.protocols import GraphStore
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a walk sees of a graph: relations valid and believed at these times, with one of these predicates."""
+
+    store: GraphStore
+    valid_at: datetime
+    believed_at: datetime
+    each: int
+    predicates: Collection[str] | None = None
+    inward: bool = False
+
+    def edges(self, nodes: Collection[str]) -> Sequence[Edge]:
+        return self.store.edges(
+            nodes,
+            predicates=self.predicates,
+            inward=self.inward,
+            valid_at=self.valid_at,
+            believed_at=self.believed_at,
+            each=self.each,
+        )
+
+
+Steps = dict[str, Edge | None]
+"""By entity the edge on which it was first reached; where the walk began there is none."""
+
+
+def reach(view: View, origin: str, depth: int | None, limit: int) -> list[Neighbour]:
+    """Return at most ``limit`` entities within ``depth`` relations of one, the nearest first, then the surest."""
+    steps: Steps = {origin: None}
+    frontier, rounds = [origin], 0
+    while frontier and (depth is None or rounds < depth) and len(steps) <= limit:
+        frontier = _round(view, frontier, steps, limit + 1 - len(steps))
+        rounds += 1
+    return _neighbours(view, steps, [id_ for id_ in steps if id_ != origin])
+
+
+def connect(view: View, a: str, b: str, depth: int) -> list[Relation] | None:
+    """Return the relations of a shortest path of at most ``depth`` from ``a`` to ``b``, or ``None``."""
+    sides: list[tuple[Steps, list[str]]] = [({a: None}, [a]), ({b: None}, [b])]
+    if a == b:
+        return []
+    for _ in range(depth):
+        side = min((0, 1), key=lambda number: len(sides[number][1]))
+        steps, frontier = sides[side]
+        frontier = _round(view, frontier, steps, None)
+        sides[side] = (steps, frontier)
+        meeting = [id_ for id_ in frontier if id_ in sides[1 - side][0]]
+        if meeting:
+            ids = [*_path(sides[0][0], meeting[0]), *reversed(_path(sides[1][0], meeting[0]))]
+            known = view.store.relations(ids, view.believed_at)
+            return [known[id_] for id_ in ids]
+        if not frontier:
+            return None
+    return None
+
+
+def _round(view: View, frontier: Sequence[str], steps: Steps, room: int | None) -> list[str]:
+    """Reach what lies one relation further, the surest first, into ``steps``; return what is new."""
+    place = {id_: number for number, id_ in enumerate(frontier)}
+    edges = sorted(view.edges(frontier), key=lambda edge: (-edge.confidence, place[edge.node], edge.relation))
+    reached: dict[str, Edge] = {}
+    for edge in edges:
+        if edge.other not in steps and (room is None or len(reached) < room):
+            reached.setdefault(edge.other, edge)
+    steps.update(reached)
+    return list(reached)
+
+
+def _path(steps: Mapping[str, Edge | None], id_: str) -> list[str]:
+    """The ids of the relations from where the walk began to an entity."""
+    found = []
+    edge = steps[id_]
+    while edge is not None:
+        found.append(edge.relation)
+        edge = steps[edge.node]
+    return found[::-1]
+
+
+def _neighbours(view: View, steps: Steps, ids: Iterable[str]) -> list[Neighbour]:
+    paths = {id_: _path(steps, id_) for id_ in ids}
+    entities = view.store.entities(paths)
+    relations = view.store.relations({one for path in paths.values() for one in path}, view.believed_at)
+    return [
+        Neighbour(entities[id_], len(path), tuple(relations[one] for one in path))
+        for id_, path in paths.items()
+        if id_ in entities
+    ]

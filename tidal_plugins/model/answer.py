@@ -1,0 +1,20 @@
+"""What a model answered in plain text where a structure was asked for."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+_FENCED = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL | re.IGNORECASE)
+
+
+def structures(text: str) -> Iterator[Any]:
+    """Yield the JSON that a text holds: what stands in each code fence, then what its outermost braces enclose."""
+    start, end = text.find("{"), text.rfind("}")
+    for candidate in [*_FENCED.findall(text), text[start : end + 1] if start >= 0 else ""]:
+        try:
+            yield json.loads(candidate)
+        except (ValueError, RecursionError):
+            continue

@@ -1,0 +1,219 @@
+"""The semantic graph in words: what a text names and says, what is known of it, and from where [SIYA §3.3]."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, NamedTuple
+
+Category = Literal["technical", "contextual", "behavioural"]
+
+CHANNEL = "graph"
+"""Channel of the entries by which recall finds entities and relations."""
+
+PREDICATES = frozenset(
+    {
+        "is",
+        "depends_on",
+        "calls",
+        "imports",
+        "contains",
+        "defined_in",
+        "causes",
+        "fixed_by",
+        "prefers",
+        "prefers_over",
+        "likes",
+        "dislikes",
+        "uses",
+        "decided",
+        "chose",
+        "must",
+        "always",
+        "never",
+        "lives_in",
+        "works_at",
+        "has_version",
+        "located_in",
+        "has_status",
+        "configured_as",
+        "raises",
+    }
+)
+"""The predicates that the rules read; a model may say others, in snake case."""
+
+WORD = re.compile(r"[a-z][a-z0-9_]{0,63}")
+"""What a type of entities and a predicate look like."""
+
+DEPENDENCIES = ("depends_on", "calls", "imports", "uses")
+"""The predicates whose subject a change of the object affects."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """An entity named in a text: ``text[start:end]`` supports it.
+
+    ``name`` is as it stands in the text; ``type`` is a word such as file, function, class, module, package, variable,
+    url, config, error, person, preference, decision, rule, concept, place or date.
+    """
+
+    name: str
+    type: str
+    category: Category
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Assertion:
+    """What a text says of two entities: ``text[start:end]`` supports it, ``confidence`` lies in (0, 1].
+
+    ``valid_from`` and ``valid_until`` say when it is true, as far as the text says so.
+    """
+
+    subject: Mention
+    predicate: str
+    object: Mention
+    start: int
+    end: int
+    confidence: float
+    negated: bool = False
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """What one text names and says, in the order of the text."""
+
+    mentions: tuple[Mention, ...] = ()
+    assertions: tuple[Assertion, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was read in one message of an episode: ``episode.messages[position]``, whose entry is ``entry``."""
+
+    position: int
+    entry: str | None
+    extraction: Extraction
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Where something was learned: characters ``start`` to ``end`` of a message of an episode, verbatim in ``quote``.
+
+    ``entry`` is the message's entry. What came from another graph has that graph's name for an episode and no quote.
+    """
+
+    episode: str
+    session: str | None
+    entry: str | None
+    start: int
+    end: int
+    quote: str
+    at: datetime
+    confidence: float
+
+    @property
+    def citation(self) -> str:
+        """The episode as a citation, such as ``[ep:0190…]``."""
+        return f"[ep:{self.episode}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """Something that exists, the names it goes by, and the episodes and sessions that speak of it, newest first."""
+
+    id: str
+    name: str
+    type: str
+    category: Category
+    aliases: tuple[str, ...]
+    episodes: tuple[str, ...]
+    sessions: tuple[str, ...]
+    first_seen: datetime
+    last_seen: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """How two entities are related, how sure that is now, when it was true and when it was believed [SIYA §3.3].
+
+    ``subject`` and ``object`` are ids of entities; ``episodes`` and ``sessions`` are where it was said, newest first.
+    """
+
+    id: str
+    subject: str
+    predicate: str
+    object: str
+    confidence: float
+    valid_from: datetime | None
+    valid_until: datetime | None
+    recorded_at: datetime
+    superseded_at: datetime | None
+    episodes: tuple[str, ...]
+    sessions: tuple[str, ...]
+    negated: bool = False
+
+
+class Edge(NamedTuple):
+    """A relation as a walk sees it: from ``node`` to the ``other`` end, ``forward`` where ``node`` is its subject."""
+
+    node: str
+    other: str
+    forward: bool
+    relation: str
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """An entity that a walk reached, after so many relations; ``path`` are these, from where the walk began."""
+
+    entity: Entity
+    distance: int
+    path: tuple[Relation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """Two entities that may be one, how alike their names are in [0, 1], and why that was noticed."""
+
+    first: Entity
+    second: Entity
+    similarity: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """Two entities taken for one: ``absorbed`` goes by ``kept`` until ``undone_at``."""
+
+    id: str
+    kept: str
+    absorbed: str
+    at: datetime
+    undone_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What learning changed: ids of entities that are new or have another type, and of relations that are new,
+    confirmed, closed or open again. ``dropped`` counts what the text does not support."""
+
+    entities: tuple[str, ...] = ()
+    relations: tuple[str, ...] = ()
+    dropped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """What forgetting took from the graph: ids of what went, of relations and entities that lost something or hold at
+    other times, and of entities that have another name now."""
+
+    entities: frozenset[str] = frozenset()
+    relations: frozenset[str] = frozenset()
+    lessened: frozenset[str] = frozenset()
+    renamed: frozenset[str] = frozenset()

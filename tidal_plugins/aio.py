@@ -1,11 +1,14 @@
-"""The async twin of a blocking method, in one line: ``arecall = in_thread(recall)``.
+"""Threads: the async twin of a blocking method, ``arecall = in_thread(recall)``, and patience with models.
 
 SQLite and the embedder are synchronous, so the twin runs the method on a worker thread and keeps the event
 loop free. Cancelling the await does not stop the thread: what it was writing is still written, whole.
 """
 
+import contextvars
 import functools
+import threading
 from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
 from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -25,3 +28,26 @@ def in_thread(function: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
     twin.__qualname__ = function.__qualname__.rpartition(".")[0] + "." + twin.__name__
     twin.__doc__ = f"Async twin of :meth:`{function.__name__}`: the same, on a worker thread."
     return twin
+
+
+def in_time(ask: Callable[[], R], seconds: float) -> R:
+    """Return what ``ask`` returns, on a thread of its own with the caller's context variables, or raise what it raises.
+
+    One that takes longer than ``seconds`` is left behind, and ``TimeoutError`` is raised.
+    """
+    done: Future[R] = Future()
+    context = contextvars.copy_context()
+
+    def run() -> None:
+        try:
+            done.set_result(context.run(ask))
+        except BaseException as error:
+            done.set_exception(error)
+
+    threading.Thread(target=run, daemon=True, name="tidal-model").start()
+    try:
+        return done.result(seconds)
+    except TimeoutError as error:
+        if done.done():
+            raise  # the model's own
+        raise TimeoutError(f"no answer within {seconds:g} s") from error

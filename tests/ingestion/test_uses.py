@@ -65,6 +65,18 @@ def test_what_only_surfaced_counts_half_and_keeps_its_half_life(memory: TidalMem
     assert uses(memory) == []
 
 
+def test_the_rest_of_a_turn_that_was_shown_counts_a_quarter_once(memory: TidalMemory, clock: FrozenClock) -> None:
+    shown, beside = memory.record("I play jazz piano", "Since when, if I may ask?").entries
+    other = told(memory, "The harbour is closed.")
+    clock.advance(hours=72)
+    for _ in range(2):
+        memory.record(ASKED, "No idea, sorry.", id="again", surfaced=[shown])
+    assert tier(memory, shown).weight == pytest.approx(1.0)
+    assert tier(memory, beside).weight == pytest.approx(0.75)  # 0.5 + 0.25
+    assert tier(memory, beside).half_life == WARM
+    assert tier(memory, other).weight == 1  # as it was stored, three days ago
+
+
 def test_weights_are_capped(memory: TidalMemory) -> None:
     id_ = told(memory)
     for n in range(12):

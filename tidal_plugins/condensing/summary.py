@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import contextvars
 import re
-import threading
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from concurrent.futures import Future
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Literal
 
+from tidal_plugins.aio import in_time
 from tidal_plugins.condensing.extractive import ExtractiveSummariser
 from tidal_plugins.condensing.quotes import cut, folded
 from tidal_plugins.errors import CompactionError
@@ -55,11 +52,14 @@ def condense(
     if summariser is None or isinstance(summariser, ExtractiveSummariser):
         extractive = summariser or ExtractiveSummariser(counter)
         return Condensed(_extracted(extractive, sources, purpose, previous, max_tokens), "extractive")
-    unknown = 0
+    model, unknown = summariser, 0
+
+    def ask() -> tuple[list[Statement], int]:
+        answer = model.summarise(sources, purpose=purpose, previous=previous, max_tokens=max_tokens)
+        return _checked(answer, _known(sources, previous))  # in time too: it may come piece by piece
+
     try:
-        ask = partial(summariser.summarise, sources, purpose=purpose, previous=previous, max_tokens=max_tokens)
-        answer = _in_time(ask, patience)
-        statements, unknown = _checked(answer, _known(sources, previous))
+        statements, unknown = in_time(ask, patience)
         fitting = _fitting(statements, max_tokens, counter)
         if fitting:
             return Condensed(tuple(_attributed(fitting, sources, previous)), "model", unknown=unknown)
@@ -73,26 +73,6 @@ def condense(
 def by_importance(statements: Sequence[Statement]) -> list[int]:
     """The places of statements, the most important first; of equal ones the latest."""
     return sorted(range(len(statements)), key=lambda place: (importance(statements[place].text), place), reverse=True)
-
-
-def _in_time(ask: Callable[[], object], seconds: float) -> object:
-    """What ``ask`` returns, on a thread of its own, which is left behind where it takes longer."""
-    done: Future[object] = Future()
-    context = contextvars.copy_context()
-
-    def run() -> None:
-        try:
-            done.set_result(context.run(ask))
-        except BaseException as error:
-            done.set_exception(error)
-
-    threading.Thread(target=run, daemon=True, name="tidal-summarise").start()
-    try:
-        return done.result(seconds)
-    except TimeoutError as error:
-        if done.done():
-            raise  # the model's own
-        raise TimeoutError(f"no answer within {seconds:g} s") from error
 
 
 def _extracted(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
+from tidal_plugins.aio import in_time
 from tidal_plugins.errors import NotFound
 from tidal_plugins.graph.claims import claims, contradicts
 from tidal_plugins.model.clock import from_micros, to_micros
@@ -28,8 +30,11 @@ Said = tuple[Entry, Claim]
 """An entry and what it claims."""
 
 
-def claimed(facts: Mapping[str, Fact], entries: Sequence[Entry], extractor: Extractor | None) -> list[Said]:
-    """Return what entries claim of facts: read by ``extractor``, or by rules where there is none or it fails.
+def claimed(
+    facts: Mapping[str, Fact], entries: Sequence[Entry], extractor: Extractor | None, patience: float
+) -> list[Said]:
+    """Return what entries claim of facts: read by ``extractor``, or by rules where there is none, or it fails or says
+    nothing for ``patience`` seconds.
 
     It may call a model: call it without a lock.
     """
@@ -38,8 +43,7 @@ def claimed(facts: Mapping[str, Fact], entries: Sequence[Entry], extractor: Extr
     values = {fact.key: fact.value for fact in facts.values()}
     if extractor is not None:
         try:
-            found = extractor.extract([entry.text for entry in entries], values)
-            return _checked(found, entries, values)
+            return in_time(partial(_extracted, extractor, entries, values), patience)
         except Exception as error:  # its message may hold the text, which belongs into no log
             names = type(extractor).__name__, type(error).__name__
             logger.warning("%s failed with %s; contradictions are looked for by rules", *names)
@@ -76,6 +80,10 @@ def close(storage: Storage, scope: Scope, folded: str, like: FactConflict | None
     of_fact = [item for item in open_conflicts(storage, scope) if normal(item.key) == folded]
     doomed = [item.id for item in of_fact if like is None or _says(item) == _says(like)]
     storage.erase_documents(scope, CONFLICTS, doomed)
+
+
+def _extracted(extractor: Extractor, entries: Sequence[Entry], values: Mapping[str, Any]) -> list[Said]:
+    return _checked(extractor.extract([entry.text for entry in entries], values), entries, values)
 
 
 def _checked(

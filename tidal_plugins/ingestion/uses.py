@@ -52,6 +52,7 @@ def strengthen(
         if how and not earlier:
             lines.append(Line(entry.id, now, {"episode": episode.id, "turn": episode.turn, "how": how}))
     writer.storage.append_log(scope, USES, lines)
+    _stir(writer, scope, [id_ for id_ in shown if id_ not in counted], shown, episode, now)
     return seen
 
 
@@ -62,6 +63,20 @@ def use(episode: Episode, entry: Entry, names: Collection[str], settings: UseSet
         return "cited"
     told = echoes(answer, episode.query, entry.text, words=settings.echo_words, share=settings.echo_share)
     return "echoed" if told else None
+
+
+def _stir(
+    writer: Writer, scope: Scope, fresh: Collection[str], shown: Collection[str], episode: Episode, now: datetime
+) -> None:
+    """Strengthen a little what was said in the same turns as what was shown: it is cited by its turn, and so the rest
+    of that turn is within reach."""
+    told = dict.fromkeys(entry.episode for entry in _read(writer, scope, fresh) if entry.episode)
+    turns = [known for known in _read(writer, scope, told) if known.id != episode.id]
+    beside = {id_ for known in turns for id_ in from_entry(known).entries}.difference(shown)
+    for entry in _read(writer, scope, sorted(beside)):
+        used = _was_used(writer, scope, entry.id)
+        if tier := reinforced(entry, writer.settings.use.beside, now, writer.settings, used=used):
+            writer.storage.retier(scope, {entry.id: tier})
 
 
 def _was_used(writer: Writer, scope: Scope, id_: str) -> bool:

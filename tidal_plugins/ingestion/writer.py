@@ -8,6 +8,8 @@ from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeVar
 
+from tidal_plugins.graph.conflicts import Said
+from tidal_plugins.graph.versions import read_claims
 from tidal_plugins.ingestion.split import split
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.entry import EPISODE, Entry, Scope, Tier, derive_id
@@ -66,6 +68,10 @@ class Writer:
             words = [] if entry.kind == EPISODE else [*terms(text), *_month(entry)]
             passages[entry.id].append(Passage(*span, terms=" ".join(words), vector=vector))
         return [Record(entry, passages[entry.id]) for entry in entries]
+
+    def claims(self, scope: Scope, entries: Sequence[Entry]) -> list[Said]:
+        """Return what entries claim of facts. It may wait for a model, and takes no lock."""
+        return read_claims(self.storage, scope, entries, self.extractor, self.settings.models.patience)
 
     def forgotten(self, scope: Scope, texts: Iterable[str]) -> set[str]:
         """Return those of ``texts`` that were forgotten on request."""

@@ -41,8 +41,12 @@ def in_time(ask: Callable[[], R], seconds: float) -> R:
     def run() -> None:
         try:
             done.set_result(context.run(ask))
-        except BaseException as error:
+        except Exception as error:
             done.set_exception(error)
+        except BaseException as error:  # such as a cancelled task of the model's: it ends this thread, not the caller's
+            failed = RuntimeError(f"the model ended with {type(error).__name__}")
+            failed.__cause__ = error
+            done.set_exception(failed)
 
     threading.Thread(target=run, daemon=True, name="tidal-model").start()
     try:

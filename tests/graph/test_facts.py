@@ -640,3 +640,18 @@ def test_a_fact_s_document_is_no_entry(memory: TidalMemory, facts: PersistentFac
     facts["bridge"] = "up"
     facts["bridge"] = "down"
     assert memory.rooms.storage.count(memory.scope, Where()) == 1
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [Claim("bridge", "\ud800", "the bridge is down"), Claim("bridge", "up", "the bridge is down", negated=object())],
+)  # type: ignore[arg-type]
+def test_what_an_extractor_says_that_cannot_be_stored_costs_no_turn(open_memory: Any, claim: Claim) -> None:
+    class Extractor:
+        def extract(self, texts: Any, facts: Any) -> Any:
+            return [[claim] for _ in texts]
+
+    memory = open_memory(extractor=Extractor())
+    memory.facts["bridge"] = "up"
+    memory.record("the bridge is down")
+    assert [conflict.claim for conflict in memory.conflicts()] == ["down"]  # the rules stood in

@@ -164,7 +164,7 @@ def test_the_passage_is_shown_and_not_the_whole_text() -> None:
 
 def test_a_fact_is_left_out_beside_what_it_was_made_from() -> None:
     said, other = hit("I play jazz piano.", id="a"), hit("Scales help.", id="b")
-    fact = hit("I play jazz piano.", id="f", kind="fact", metadata={"sources": ["a", "z"]})
+    fact = hit("I play jazz piano.", id="f", kind="fact", channel="synthesis", metadata={"sources": ["a", "z"]})
     assert whisper(fact, said, other).ids == ("a", "b")
     assert whisper(fact, other).ids == ("f", "b")
     assert whisper(said, other, fact, max_entries=2).ids == ("a", "b")
@@ -350,3 +350,9 @@ def test_a_whisper_knows_what_it_showed(memory: TidalMemory) -> None:
     assert whispered.ids == (entry.id,)
     episode = memory.record("jazz piano lessons?", "On friday.", surfaced=whispered.ids)
     assert memory.episode(episode.id).surfaced == (entry.id,)
+
+
+def test_a_fact_that_somebody_told_stays_beside_what_he_names_as_its_source() -> None:
+    said = hit("I moved to Lisbon with my cat Miro.", id="a")
+    told = hit("Miro is allergic to chicken.", id="f", kind="fact", metadata={"sources": ["a"]})
+    assert whisper(said, told).ids == ("a", "f")

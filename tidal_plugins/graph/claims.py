@@ -34,18 +34,21 @@ _EXCLUSIVE = tuple(
         "low medium high critical",
     )
 )
-_AFTER_STATE = "for since until till due because today tonight again from at in during from this next all right"
+_AFTER_STATE = "for since until till due because today tonight again this all right"
 
 _ADVERB = (
     r"(?:now|currently|again|still|actually|already|officially|definitely|really|indeed|unfortunately|sadly|just|"
     r"completely|totally|fully|permanently|temporarily|also|finally)"
 )
 _BEFORE = (  # what may stand before the subject; anything else makes it another thing, or another's words
-    r"(?:\A|[.;:,!()\n–—]|(?<!\w)(?:and|but|so|then|now|however|note|remember|fyi|update|correction|also|today|actually|"
+    r"(?:\A|[.;,!()\n–—]|(?<!\w)(?:note|remember|update|correction|reminder|fyi|ps|news|warning|careful|"
+    r"attention|heads[- ]up):|"  # any other colon is a title's, or another speaker's
+    r"(?<!\w)(?:and|but|so|then|now|however|note|remember|fyi|update|correction|also|today|actually|"
     r"unfortunately|sorry|yes|ok|okay|turns out|note that|remember that|confirmed that|it turns out that|since|"
     r"because)(?!\w))[\s*\-•\"]*+"
 )
-_DETERMINER = r"(?:(?:the|our|my|your|this)\s+)?"  # «her name» may be anybody's, «that bridge» another
+_OWN = {"assistant": "our|your", "user": "our|my"}  # facts are the user's, whoever speaks
+_ANYONE = "our|my|your"
 _COPULA = (
     rf"(?:\s+(?:is|are|was\s+now|were\s+now)(?P<n1>n['’]t|\s+not|\s+no\s+longer|\s+never)?"
     rf"|['’](?:s|re)(?P<n2>\s+not|\s+no\s+longer)?"
@@ -81,7 +84,10 @@ _DOUBT = re.compile(  # what says, anywhere in a sentence, that it is no plain s
 )
 _MODAL = re.compile(  # the same, of what comes before the claim has been made
     r"\b(?:would|could|might|(?-i:may)|should|shall|will|must|can|wo|gonna|going to|about to|want\w*|expect\w*|"
-    r"plan(?:s|ned|ning)?\s+(?:to|on|for)|how|why|where|who|what)\b|['’](?:ll|d)\b",
+    r"plan(?:s|ned|ning)?\s+(?:to|on|for)|once|after|as soon as|sometimes|often|usually|every|each|tomorrow|"
+    r"next (?:week|month|year|time)|on \w+days?|at night|(?:in|by) \d{4}|"
+    r"translate|repeat|grammar|example|scenario|story|opposite|not the case|how|why|where|who|what)\b|['’](?:ll|d)\b|"
+    r"\A\W*(?:in|on|at)\s+(?!(?:fact|the moment|short|present|summary)\b)[^,]{1,40},",  # elsewhere, or at other times
     re.IGNORECASE,
 )
 _QUOTED = re.compile(r"“[^”]*”|«[^»]*»|„[^“]*“|\"[^\"\n]*\"|(?<!\w)'[^'\n]*'(?!\w)|`[^`\n]*`")
@@ -92,8 +98,11 @@ _PLAIN_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?", re.ASCII |
 _PROPER = re.compile(r"[A-ZÀ-ÖØ-Þ][\w'’.-]*(?: [A-ZÀ-ÖØ-Þ][\w'’.-]*){0,2}")
 
 
-def claims(text: str, keys: Iterable[str]) -> list[Claim]:
-    """Return what a text claims of the facts with these keys, in the order of the keys."""
+def claims(text: str, keys: Iterable[str], role: str | None = None) -> list[Claim]:
+    """Return what a text claims of the facts with these keys, in the order of the keys.
+
+    ``role`` is that of who says it, ``user`` or ``assistant``: «my name» is not the same for both.
+    """
     present = set(terms(text))
     wanted = [key for key in keys if plain_words(key) and present >= plain_words(key)]
     if not wanted:
@@ -107,7 +116,7 @@ def claims(text: str, keys: Iterable[str]) -> list[Claim]:
         folded = sentence.casefold()
         named = [key for key in wanted if all(word.casefold() in folded for word in _words(key))]
         if named and not sentence.endswith("?") and not _DOUBT.search(sentence):
-            for claim in _claims(sentence, named):
+            for claim in _claims(sentence, named, _OWN.get(role or "", _ANYONE)):
                 found.setdefault((claim.key, normal(claim.value), claim.negated), claim)
     return list(found.values())
 
@@ -124,6 +133,8 @@ def contradicts(value: Any, claim: Claim) -> bool:
         return False
     if _polarity(value) is not None and _polarity(claim.value) is not None:
         return _polarity(value) != _polarity(claim.value)
+    if isinstance(value, bool):
+        return False  # «beta: staging only» says neither yes nor no
     if claim.explicit:
         return not _within(fact, said)
     return (
@@ -148,10 +159,10 @@ def number(said: str) -> int | float | None:
     return int(value) if value.is_integer() else value
 
 
-def _claims(sentence: str, keys: Iterable[str]) -> Iterator[Claim]:
+def _claims(sentence: str, keys: Iterable[str], own: str) -> Iterator[Claim]:
     bare = _QUOTED.sub(lambda match: " ~ " * (len(match[0]) // 3) + "~" * (len(match[0]) % 3), sentence)
     for key in keys:
-        for match in _pattern(key).finditer(bare):
+        for match in _pattern(key, own).finditer(bare):
             claim = _claim(key, match, sentence, bare)
             if claim:
                 yield claim
@@ -179,13 +190,14 @@ def _claim(key: str, match: re.Match[str], sentence: str, bare: str) -> Claim | 
 
 
 @lru_cache(maxsize=1024)
-def _pattern(key: str) -> re.Pattern[str]:
+def _pattern(key: str, own: str) -> re.Pattern[str]:
     words = [re.escape(word) for word in _words(key)]
+    mine = rf"(?:(?:the|this|{own})\s+)?"  # «her name» may be anybody's, «that bridge» another
     subject = r"(?:['’]s?)?[\s_\-]*".join(words)
     if len(words) == 2:
-        subject = rf"(?:{subject}|{words[1]}\s+of\s+{_DETERMINER}{words[0]})"
+        subject = rf"(?:{subject}|{words[1]}\s+of\s+{mine}{words[0]})"
     tail = rf"(?:{_CHANGE}|{_COPULA}|{_ASSIGN}){_VALUE}"
-    return re.compile(rf"{_BEFORE}{_DETERMINER}\b{subject}{tail}", re.IGNORECASE)
+    return re.compile(rf"{_BEFORE}{mine}\b{subject}{tail}", re.IGNORECASE)
 
 
 @lru_cache(maxsize=4096)

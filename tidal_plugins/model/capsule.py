@@ -141,6 +141,8 @@ class Capsule:
             raise InvalidInput(
                 f"{', '.join(unknown)} cannot be edited: only {', '.join(WRITTEN)} are written by people"
             )
+        if wrong := [name for name, body in bodies.items() if not isinstance(body, str)]:
+            raise InvalidInput(f"a section is a text, and {', '.join(wrong)} got something else")
         edited = [_rewritten(s, bodies[s.name]) if s.name in bodies else s for s in self.sections]
         sections = tuple(_sections("".join(section.text for section in edited)))
         if problems := [*_missing(sections), *_doubled(sections)]:  # budgets are checked when it is written

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from tidal_plugins.errors import InvalidInput, InvalidScope
 from tidal_plugins.model.admission import Admission
 from tidal_plugins.model.affect import Affect
+from tidal_plugins.model.clock import aware
 
 Scope = tuple[str, ...]
 State = Literal["warm", "cold", "archived", "expired"]
@@ -20,6 +21,8 @@ KINDS = ("conversation", "skill", "kb", "fact", "dossier")
 """Kinds that recall searches. Episodes stand on the same shelf under the kind ``episode``."""
 
 EPISODE = "episode"
+SYNTHESIS = "synthesis"
+"""Channel of what memory made of other entries."""
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # no i, l, o, u: read aloud without mistakes
 _ID_LENGTH = 13  # of 5 bits each
@@ -46,6 +49,7 @@ class Tier:
 
         What the gate let expire is ``expired`` from then on, whatever else its weight makes of it.
         """
+        now = aware(now, "now")
         if self.expires_at and self.expires_at <= now:
             return "expired"
         if self.archived_at and self.archived_at <= now:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from tidal_plugins.model.entry import Entry
+from tidal_plugins.model.entry import SYNTHESIS, Entry
 from tidal_plugins.model.fence import frame, inert
 from tidal_plugins.model.recall import Hit, Recall, Whisper
 from tidal_plugins.scoring.text import sentences, terms
@@ -41,7 +41,12 @@ def compose(recall: Recall, now: datetime, settings: WhisperSettings) -> Whisper
 
 def _once(hits: Sequence[Hit]) -> list[Hit]:
     ids = {hit.id for hit in hits}
-    return [hit for hit in hits if hit.entry.kind != "fact" or ids.isdisjoint(_sources(hit.entry))]
+    return [hit for hit in hits if not _made(hit.entry) or ids.isdisjoint(_sources(hit.entry))]
+
+
+def _made(entry: Entry) -> bool:
+    """Whether it is a fact that memory made of others: people tell facts too."""
+    return entry.kind == "fact" and entry.channel == SYNTHESIS
 
 
 def _sources(entry: Entry) -> list[Any]:

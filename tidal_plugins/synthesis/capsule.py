@@ -205,7 +205,7 @@ class _Draft:
 def _fresh(made: Document, layout: Document | None, now: datetime, max_age: timedelta) -> bool:
     if made.value["layout"] != _version(layout):
         return False
-    return hours_between(from_micros(made.value["at"]), now) < max_age.total_seconds() / 3600
+    return abs(hours_between(from_micros(made.value["at"]), now)) < max_age.total_seconds() / 3600
 
 
 def _blank() -> list[Section]:

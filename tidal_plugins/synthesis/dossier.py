@@ -15,7 +15,7 @@ from tidal_plugins.errors import Conflict, InvalidInput
 from tidal_plugins.ingestion.clean import clean
 from tidal_plugins.ingestion.extract import importance, tags
 from tidal_plugins.ingestion.forget import DOSSIERS, purge
-from tidal_plugins.ingestion.writer import Writer
+from tidal_plugins.ingestion.writer import FORGOTTEN, Writer
 from tidal_plugins.model.clock import from_micros, hours_between, to_micros
 from tidal_plugins.model.dossier import Contradiction, Dossier
 from tidal_plugins.model.entry import Entry, Scope, derive_id
@@ -192,6 +192,8 @@ class Dossiers:
             )
             if not self.storage.put(self.scope, [record]):
                 self.storage.replace(self.scope, record)
+            # It was asked for again: from now on it is kept current like any other.
+            self.storage.erase_documents(self.scope, FORGOTTEN, [f"id:{record.entry.id}"])
             self._register(stored, dossier)
         return replace(dossier, version=version)
 

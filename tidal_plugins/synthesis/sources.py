@@ -8,7 +8,7 @@ from datetime import datetime
 
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import hours_between
-from tidal_plugins.model.entry import KINDS, Entry, Scope
+from tidal_plugins.model.entry import KINDS, SYNTHESIS, Entry, Scope
 from tidal_plugins.model.recall import Hit
 from tidal_plugins.retrieval.recall import Recaller
 from tidal_plugins.retrieval.request import MOST, active
@@ -17,8 +17,7 @@ from tidal_plugins.settings import DossierSettings, Settings
 from tidal_plugins.storage.base import Where
 from tidal_plugins.synthesis.phrases import stems
 
-CHANNEL = "synthesis"
-"""Channel of what memory made of other entries."""
+CHANNEL = SYNTHESIS
 
 DOSSIER = "dossier"
 FACT = "fact"

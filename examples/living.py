@@ -128,10 +128,8 @@ def said(memory: TidalMemory, number: int) -> str:
 
 def state(memory: TidalMemory, id_: str) -> str:
     """Warm, cold or archived, as the memory stands now."""
-    tier, now = memory.get(id_).tier, memory.now()
-    if tier is None or tier.cold_at is None or now < tier.cold_at:
-        return "warm"
-    return "archived" if tier.archived_at and now >= tier.archived_at else "cold"
+    tier = memory.get(id_).tier
+    return tier.state(memory.now()) if tier else "warm"
 
 
 def headline(text: str) -> None:

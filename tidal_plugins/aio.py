@@ -1,4 +1,4 @@
-"""Calls on other threads: the async twin of a blocking method, in one line, and a call that may only take so long.
+"""Threads: the async twin of a blocking method, ``arecall = in_thread(recall)``, and patience with models.
 
 SQLite and the embedder are synchronous, so the twin in ``arecall = in_thread(recall)`` runs the method on a worker
 thread and keeps the event loop free. Cancelling the await does not stop the thread: what it was writing is still
@@ -10,6 +10,7 @@ import functools
 import threading
 import time
 from collections.abc import Callable, Coroutine
+from concurrent.futures import Future, wait
 from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -32,34 +33,34 @@ def in_thread(function: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
 
 
 def in_time(ask: Callable[[], R], seconds: float, *, given_up: Callable[[], bool] = bool) -> R:
-    """Return what ``ask`` returns, on a thread of its own with the caller's context variables.
+    """Return what ``ask`` returns, on a thread of its own with the caller's context variables, or raise what it raises.
 
-    The thread is left behind where it takes longer, with ``TimeoutError``, and where ``given_up`` says meanwhile that
-    nobody waits any more, with ``InterruptedError``.
+    The thread is left behind where it takes longer than ``seconds``, with ``TimeoutError``, and where ``given_up`` says
+    meanwhile that nobody waits any more, with ``InterruptedError``.
     """
-    from concurrent.futures import Future  # who calls a model can wait for it
-
     done: Future[R] = Future()
     context = contextvars.copy_context()
 
     def run() -> None:
         try:
             done.set_result(context.run(ask))
-        except BaseException as error:
+        except (Exception, KeyboardInterrupt) as error:
             done.set_exception(error)
+        except BaseException as error:  # such as a cancelled task of the model's: it ends this thread, not the caller's
+            failed = RuntimeError(f"the model ended with {type(error).__name__}")
+            failed.__cause__ = error
+            done.set_exception(failed)
 
-    threading.Thread(target=run, daemon=True, name="tidal-ask").start()
+    threading.Thread(target=run, daemon=True, name="tidal-model").start()
     end = time.monotonic() + seconds
-    while True:
-        try:
-            return done.result(min(_LOOK_UP, max(0.0, end - time.monotonic())))
-        except TimeoutError as error:
-            if done.done():
-                return done.result()  # or its own error
-            if given_up():
-                raise InterruptedError("nobody waits for the answer any more") from error
-            if time.monotonic() >= end:
-                raise TimeoutError(f"no answer within {seconds:g} s") from error
+    while not done.done():
+        left = end - time.monotonic()
+        if left <= 0:
+            raise TimeoutError(f"no answer within {seconds:g} s")
+        if given_up():
+            raise InterruptedError("nobody waits for the answer any more")
+        wait([done], min(_LOOK_UP, left))
+    return done.result()
 
 
 _LOOK_UP = 0.1

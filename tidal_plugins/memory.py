@@ -431,8 +431,16 @@ class TidalMemory:
         """List the dossiers as they stand."""
         return self._dossiers.all()
 
+    def drop_dossier(self, topic: str) -> bool:
+        """Remove the dossier on a topic, with its earlier versions, and keep it current no more; what it was made from
+        stays. Return whether there was one."""
+        return self._dossiers.drop(topic, self.now())
+
     def brief(self, topic: str) -> Brief:
-        """Answer «what is happening with X?»: dossier, recent entries, associations; bounded and cited [Capsule]."""
+        """Answer «what is happening with X?»: dossier, recent entries, associations; bounded and cited [Capsule].
+
+        A topic without a dossier gets none by this: it is quoted for the brief alone, and nothing is stored.
+        """
         now, web = self.now(), AssociationWeb(self._rooms.storage, self.settings.associations)
 
         def spread(ids: Sequence[str]) -> list[tuple[str, float]]:
@@ -448,7 +456,12 @@ class TidalMemory:
         return self._capsules.current(self.now(), max_age=max_age)
 
     def write_capsule(self, capsule: Capsule | str) -> Capsule:
-        """Store a capsule that people edited. Raises ``InvalidCapsule`` with what is wrong in it."""
+        """Store a capsule that people edited, and return it.
+
+        What they wrote is theirs: forgetting a memory does not reword it. Raises ``InvalidCapsule`` with what is wrong
+        in it, and ``Conflict`` where somebody else wrote since it was read; of texts, which do not tell when they were
+        read, the last one counts.
+        """
         return self._capsules.write(capsule, self.now())
 
     # upkeep
@@ -578,6 +591,7 @@ class TidalMemory:
     aresolve = in_thread(resolve)
     adossier = in_thread(dossier)
     adossiers = in_thread(dossiers)
+    adrop_dossier = in_thread(drop_dossier)
     abrief = in_thread(brief)
     acapsule = in_thread(capsule)
     awrite_capsule = in_thread(write_capsule)

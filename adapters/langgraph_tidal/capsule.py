@@ -22,8 +22,8 @@ class CapsuleNode(MemoryNode):
 
     The node stands behind ``CompactionNode``, which does not see it: add its size to what that reserves,
     ``reserved=langchain_tidal.reserved(f"{system_prompt}{memory.capsule()}", tools)``, with room to grow: what memory
-    says in it comes to about 3,400 tokens where all its lines are taken. A graph that resumes after an interrupt shows
-    the capsule again when it is led back here.
+    says in it comes to about 4,000 tokens when conversations fill it, and at most to 5,000. A graph that resumes after
+    an interrupt shows the capsule again when it is led back here.
     """
 
     def __init__(

@@ -31,4 +31,4 @@ def renewed(tier: Tier, now: datetime) -> Tier:
 
 
 def expired(item: Entry, now: datetime) -> bool:
-    return item.tier is not None and item.tier.archived_at is not None and item.tier.archived_at <= now
+    return item.tier is not None and item.tier.state(now) == "archived"

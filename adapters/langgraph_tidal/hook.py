@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from langchain_tidal.turn import Place, Scope
+from langgraph_tidal.capsule import CapsuleNode
 from langgraph_tidal.compaction import CompactionNode
 from langgraph_tidal.nodes import MemoryNode, RecallNode
 from langgraph_tidal.state import messages_of
@@ -12,25 +14,33 @@ from tidal_plugins import InvalidInput, TidalMemory
 
 
 def tidal_pre_model_hook(
-    memory: TidalMemory, *, compact: CompactionNode | None = None, scope: Scope | None = None
+    memory: TidalMemory,
+    *,
+    compact: CompactionNode | None = None,
+    capsule: CapsuleNode | None = None,
+    scope: Scope | None = None,
 ) -> MemoryNode:
     """Return the ``pre_model_hook`` of ``create_react_agent``; ``RecordNode(memory)`` is its ``post_model_hook``.
 
-    It recalls, after ``compact`` where one is given. Raises ``InvalidInput`` for one that rewrites the history.
+    It recalls, after ``compact`` and ``capsule`` where they are given; ``scope`` is that of all. Raises
+    ``InvalidInput`` for a ``compact`` that rewrites the history.
     """
+    if compact and compact.rewrites:
+        raise InvalidInput("a hook shows the model less, and leaves the history: do without output_messages_key=")
     recall = RecallNode(memory, scope=scope)
-    return recall if compact is None else _Hook(compact, recall, memory, scope)
+    before = [node for node in (compact, capsule) if node]
+    return _Hook([*before, recall], memory, scope) if before else recall
 
 
 class _Hook(MemoryNode):
-    def __init__(self, compact: CompactionNode, recall: RecallNode, memory: TidalMemory, scope: Scope | None) -> None:
-        if compact.rewrites:
-            raise InvalidInput("a hook shows the model less, and leaves the history: do without output_messages_key=")
+    """Nodes one after the other, in one step of the graph."""
+
+    def __init__(self, nodes: Sequence[MemoryNode], memory: TidalMemory, scope: Scope | None) -> None:
         super().__init__(memory, scope=scope)
-        self._compact = compact
-        self._recall = recall
+        self._nodes = nodes
 
     def _run(self, place: Place, state: Any) -> dict[str, Any]:
-        messages = messages_of(state, self._key)
-        view = self._compact._run(place, {self._key: messages})
-        return {**view, **self._recall._run(place, {self._key: messages, **view})}
+        messages, view = messages_of(state, self._key), dict[str, Any]()
+        for node in self._nodes:
+            view |= node._run(place, {self._key: messages, **view})
+        return view

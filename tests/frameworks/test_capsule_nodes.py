@@ -12,7 +12,15 @@ from langgraph.prebuilt import ToolNode, create_react_agent, tools_condition
 
 from langchain_tidal import TidalCapsule, TidalCompaction, TidalMemoryMiddleware, reserved
 from langchain_tidal.messages import by_capsule, by_compaction
-from langgraph_tidal import CapsuleNode, CompactionNode, RecallNode, RecordNode, TidalState, model_input
+from langgraph_tidal import (
+    CapsuleNode,
+    CompactionNode,
+    RecallNode,
+    RecordNode,
+    TidalState,
+    model_input,
+    tidal_pre_model_hook,
+)
 from tidal_plugins import Settings, TidalMemory
 from tidal_plugins.model.fence import CAPSULE_CLOSE as CLOSE
 from tidal_plugins.model.fence import CAPSULE_OPEN as OPEN
@@ -227,6 +235,38 @@ async def test_it_is_the_hook_of_a_prebuilt_agent(memory, strict, run):
     result = await run(app, user("Who are you?"), thread("one"))
     assert [message.type for message in model.shown[0]] == ["system", "system", "human"]
     assert not any(map(by_capsule, result["messages"]))
+
+
+@pytest.mark.filterwarnings("ignore:create_react_agent has been moved")
+async def test_a_hook_may_have_it_between_compaction_and_recall(memory, strict, run):
+    memory.record("The north pier of the harbour is closed for repairs.", "Noted.", session="before")
+    beside = reserved(f"{PROMPT}{memory.capsule()}")
+    compact = CompactionNode(memory, max_tokens=LIMIT, reserved=beside)
+    model = strict(lambda messages: "It was decided that the pier stays open for the boats. " * 6, max_tokens=LIMIT)
+    hook = tidal_pre_model_hook(memory, compact=compact, capsule=CapsuleNode(memory))
+    options = {"pre_model_hook": hook, "post_model_hook": RecordNode(memory), "checkpointer": InMemorySaver()}
+    app = create_react_agent(model, [], prompt=PROMPT, **options)
+    for number in range(20):
+        result = await run(app, user(long_question(number), id=f"h{number}"), thread("one"))
+    shown = model.shown[-1]
+    assert shown[0].text == PROMPT
+    assert by_capsule(shown[1])
+    assert any(map(by_compaction, shown[2:]))
+    assert all(len(capsules(shown)) == 1 for shown in model.shown)
+    assert any("<tidal-memory>" in shown[-1].text for shown in model.shown)
+    assert not any(by_capsule(m) or by_compaction(m) for m in result["messages"])
+    assert OPEN not in stored(memory)
+
+
+@pytest.mark.filterwarnings("ignore:create_react_agent has been moved")
+async def test_a_hook_may_have_the_capsule_alone(memory, strict, run):
+    memory.record("The north pier is closed for repairs.", "Noted.", session="before")
+    model = strict("Closed.")
+    app = create_react_agent(model, [], pre_model_hook=tidal_pre_model_hook(memory, capsule=CapsuleNode(memory)))
+    await run(app, user("Is the north pier closed?"), thread("one"))
+    first, question = model.shown[0]
+    assert by_capsule(first)
+    assert "<tidal-memory>" in question.text
 
 
 async def test_a_smaller_context_keeps_the_capsule_and_records_none_of_it(memory, graph, strict, run):

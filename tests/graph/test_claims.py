@@ -175,3 +175,51 @@ def test_no_text_and_no_key_breaks_the_rules(text: str, key: str) -> None:
 @pytest.mark.timeout(20)
 def test_hostile_texts_take_no_more_than_their_length(text: str) -> None:
     assert contradicted(text) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("online", "The server is down in the basement."),
+        ("up", "The bridge is down from my hotel."),
+        ("open", "The bridge is closed at night."),
+        ("open", "The bridge is closed in August."),
+        ("open", "On Sundays, the bridge is closed."),
+        ("open", "Tomorrow, the bridge is closed."),
+        ("up", "Sometimes, the bridge is down."),
+        ("up", "Once the storm begins, the bridge is down."),
+        ("up", "After the upgrade, the bridge is down for an hour."),
+        ("up", "Translate to French: the bridge is down."),
+        (True, "bridge: staging only"),
+    ],
+)
+def test_what_is_so_elsewhere_or_at_times_or_in_an_example_contradicts_nothing(value: Any, text: str) -> None:
+    key = "server" if "server" in text else "bridge"
+    assert not [claim for claim in claims(text, [key]) if contradicts(value, claim)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "In Minecraft, the server is down.",
+        "At my last job, the server is down every week.",
+        "Bob: the server is down.",
+        "Error message: server is down",
+    ],
+)
+def test_other_worlds_and_other_voices_claim_nothing(text: str) -> None:
+    assert claims(text, ["server"]) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["In fact, the server is down.", "At the moment, the server is down.", "FYI: the server is down."]
+)
+def test_what_only_leads_in_is_read_over(text: str) -> None:
+    assert [claim.value for claim in claims(text, ["server"])] == ["down"]
+
+
+def test_a_fact_is_the_users_whoever_speaks() -> None:
+    assert claims("My name is Claude.", ["name"], "assistant") == []
+    assert claims("Your name is Claude.", ["name"], "user") == []
+    assert [claim.value for claim in claims("My name is Anna.", ["name"], "user")] == ["Anna"]
+    assert [claim.value for claim in claims("Your name is Anna.", ["name"], "assistant")] == ["Anna"]

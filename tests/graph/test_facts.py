@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
@@ -9,7 +10,17 @@ from typing import Any
 
 import pytest
 
-from tidal_plugins import Exchange, Forgotten, HashingEmbedder, InvalidInput, Message, Note, NotFound, TidalMemory
+from tidal_plugins import (
+    Exchange,
+    Forgotten,
+    HashingEmbedder,
+    InvalidInput,
+    Message,
+    Note,
+    NotFound,
+    Settings,
+    TidalMemory,
+)
 from tidal_plugins.graph.facts import PersistentFacts
 from tidal_plugins.model.fact import Claim
 from tidal_plugins.protocols import Extractor
@@ -449,6 +460,34 @@ def test_a_fact_that_was_ended_can_be_forgotten(
     assert not [file for file in tmp_path.iterdir() if b"xylophone" in file.read_bytes()]
 
 
+@pytest.mark.parametrize("by_key", [True, False])
+def test_a_fact_that_was_ended_and_then_forgotten_says_so(
+    memory: TidalMemory, facts: PersistentFacts, by_key: bool
+) -> None:
+    facts["pin"] = "the word xylophone, as it is written on the door"
+    id_ = memory.recall("pin", kinds={"fact"})[0].id
+    del facts["pin"]
+    with pytest.raises(NotFound) as missing:
+        memory.get(id_)
+    assert not isinstance(missing.value, Forgotten), "it has its history"
+    assert (facts.forget("pin") if by_key else memory.forget(id_)) == 1
+    with pytest.raises(Forgotten):
+        memory.get(id_)
+    facts["pin"] = "another"
+    assert memory.get(id_).text == "pin: another"
+
+
+def test_a_fact_that_lost_its_value_with_its_claim_says_so(memory: TidalMemory, facts: PersistentFacts) -> None:
+    facts["bridge"] = "up"
+    memory.record("The bridge is down.")
+    [conflict] = memory.conflicts()
+    memory.resolve(conflict.id, "claim")
+    id_ = memory.recall("bridge", kinds={"fact"})[0].id
+    memory.forget(conflict.entry)
+    with pytest.raises(Forgotten):
+        memory.get(id_)
+
+
 def test_forgetting_a_source_takes_its_values_out_of_history(
     memory: TidalMemory, facts: PersistentFacts, tmp_path: Any, clock: FrozenClock
 ) -> None:
@@ -494,6 +533,24 @@ def test_a_claim_that_is_forgotten_while_it_is_kept_stays_forgotten(open_memory:
     with pytest.raises(NotFound):
         memory.resolve(conflict.id, "claim")
     assert [fact.value for fact in memory.facts.history("owner")] == ["Ann"]
+
+
+# async
+
+
+async def test_facts_have_an_async_door(memory: TidalMemory, facts: PersistentFacts, clock: FrozenClock) -> None:
+    await facts.aset("bridge", "up", source="harbour office")
+    assert (await facts.afact("bridge")).source == "harbour office"
+    await memory.arecord("The bridge is down.")
+    [conflict] = await facts.aconflicts()
+    clock.advance(hours=1)
+    assert await facts.aresolve(conflict.id, value="half open") == "half open"
+    assert [fact.value for fact in await facts.ahistory("bridge")] == ["up", "half open"]
+    assert await facts.aas_of(NOON) == {"bridge": "up"}
+    await facts.aend("bridge")
+    assert dict(facts) == {}
+    assert await facts.aforget("bridge")
+    assert await facts.ahistory("bridge") == []
 
 
 # an extractor
@@ -549,6 +606,25 @@ def test_an_extractor_that_fails_is_stood_in_for_by_the_rules(
     assert "bridge" not in caplog.text
 
 
+@pytest.mark.parametrize("hangs", ["at once", "on the way"])
+def test_an_extractor_that_hangs_is_stood_in_for_in_time(open_memory: Any, hangs: str) -> None:
+    gate = threading.Event()
+
+    class Hanging:
+        def extract(self, texts: Sequence[str], facts: Mapping[str, Any]) -> Any:
+            found = (gate.wait(30) and [] for _ in texts)
+            return list(found) if hangs == "at once" else found
+
+    memory = open_memory(extractor=Hanging(), settings=Settings(models={"patience": 0.1}))
+    memory.facts["bridge"] = "up"
+    started = time.monotonic()
+    memory.record("The bridge is down.")
+    memory.remember("Nobody may use the tunnel.")
+    assert time.monotonic() - started < 5
+    gate.set()
+    assert [conflict.claim for conflict in memory.conflicts()] == ["down"]
+
+
 @pytest.mark.parametrize(
     "claim",
     [Claim("tunnel", "down", "The bridge is down."), Claim("bridge", "down", "invented"), Claim("bridge", "down", "")],
@@ -564,3 +640,18 @@ def test_a_fact_s_document_is_no_entry(memory: TidalMemory, facts: PersistentFac
     facts["bridge"] = "up"
     facts["bridge"] = "down"
     assert memory.rooms.storage.count(memory.scope, Where()) == 1
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [Claim("bridge", "\ud800", "the bridge is down"), Claim("bridge", "up", "the bridge is down", negated=object())],
+)  # type: ignore[arg-type]
+def test_what_an_extractor_says_that_cannot_be_stored_costs_no_turn(open_memory: Any, claim: Claim) -> None:
+    class Extractor:
+        def extract(self, texts: Any, facts: Any) -> Any:
+            return [[claim] for _ in texts]
+
+    memory = open_memory(extractor=Extractor())
+    memory.facts["bridge"] = "up"
+    memory.record("the bridge is down")
+    assert [conflict.claim for conflict in memory.conflicts()] == ["down"]  # the rules stood in

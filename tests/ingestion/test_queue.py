@@ -28,8 +28,8 @@ SCOPE = ("default",)
 def opened(open_memory: OpenMemory) -> Callable[..., TidalMemory]:
     """Opens a memory that reads nothing by itself."""
 
-    def open_(extractor: Any = None, name: str = "agent.db", **graph: Any) -> TidalMemory:
-        settings = Settings(graph={"background": False, **graph})
+    def open_(extractor: Any = None, name: str = "agent.db", patience: float = 60.0, **graph: Any) -> TidalMemory:
+        settings = Settings(graph={"background": False, **graph}, models={"patience": patience})
         return open_memory(name, extractor=extractor or Reader(), settings=settings)
 
     return open_

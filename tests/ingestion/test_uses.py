@@ -65,6 +65,18 @@ def test_what_only_surfaced_counts_half_and_keeps_its_half_life(memory: TidalMem
     assert uses(memory) == []
 
 
+def test_the_rest_of_a_turn_that_was_shown_counts_a_quarter_once(memory: TidalMemory, clock: FrozenClock) -> None:
+    shown, beside = memory.record("I play jazz piano", "Since when, if I may ask?").entries
+    other = told(memory, "The harbour is closed.")
+    clock.advance(hours=72)
+    for _ in range(2):
+        memory.record(ASKED, "No idea, sorry.", id="again", surfaced=[shown])
+    assert tier(memory, shown).weight == pytest.approx(1.0)
+    assert tier(memory, beside).weight == pytest.approx(0.75)  # 0.5 + 0.25
+    assert tier(memory, beside).half_life == WARM
+    assert tier(memory, other).weight == 1  # as it was stored, three days ago
+
+
 def test_weights_are_capped(memory: TidalMemory) -> None:
     id_ = told(memory)
     for n in range(12):
@@ -269,3 +281,29 @@ def test_near_duplicates_are_not_looked_for_where_the_settings_say_so(open_memor
     memory.remember("jazz piano one two three four five six")
     memory.remember("jazz piano one two three four five six.")
     assert links(memory, NEAR) == []
+
+
+def test_worth_nothing_what_is_beside_stays_as_it_was(open_memory: Any, clock: FrozenClock) -> None:
+    memory = open_memory(settings=Settings(use={"beside": 0}))
+    shown, beside = memory.record("I play jazz piano", "The lily blooms").entries
+    before = tier(memory, beside)
+    clock.advance(days=30)
+    memory.record("hello there", "general", surfaced=[shown])
+    assert tier(memory, beside) == before
+
+
+def test_beside_a_repetition_what_it_repeats_grows(memory: TidalMemory) -> None:
+    [first] = memory.record("The lily is my favourite flower").entries
+    again, other = memory.record("The lily is my favourite flower", "A tuba weighs ten kilos").entries
+    before = tier(memory, first).weight, tier(memory, again).weight
+    memory.record("How heavy?", "I cannot say", surfaced=[other])
+    assert (tier(memory, first).weight, tier(memory, again).weight) == (before[0] + 0.25, before[1])
+
+
+def test_a_turn_that_goes_on_stirs_what_is_beside_once(memory: TidalMemory) -> None:
+    said = [Message("user", "alpha one"), Message("assistant", "beta two"), Message("user", "gamma three")]
+    a, b, beside = memory.record(messages=said).entries
+    asked, answered = Message("user", "q", id="q"), Message("assistant", "r", id="r")
+    memory.record(messages=[asked], id="turn", surfaced=[a])
+    memory.record(messages=[asked, answered], id="turn", surfaced=[a, b])
+    assert tier(memory, beside).weight == 1.25

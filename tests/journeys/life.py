@@ -59,9 +59,9 @@ class Life:
 
     def use(self, number: int, when: str) -> Episode:
         """A turn whose answer uses the entries of a turn of the first day."""
-        shown = self.first(number).entries
-        asked, told = f"Day {when}: which folder has number{number}?", f"Day {when}: folder{number}, at the harbour."
-        return self.memory.record(asked, told, id=f"{number} on {when}", session=SESSION, surfaced=shown)
+        first = self.first(number)
+        asked, told = f"Day {when}: which folder has number{number}?", f"Day {when}: folder{number} [{first.citation}]."
+        return self.memory.record(asked, told, id=f"{number} on {when}", session=SESSION, surfaced=first.entries)
 
     def first(self, number: int) -> Episode:
         return self.memory.episode(self.memory.episode_id(f"first {number}", session=f"s{number}"))

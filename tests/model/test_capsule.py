@@ -167,3 +167,9 @@ def test_sections_of_any_text_are_given_back_to_the_byte(names, bodies):
 def test_one_endless_line_is_refused_at_once():
     assert "characters" in problem_of(text_of(tools="## " + " " * 10_000_000))
     assert Capsule.parse(text_of(tools="## " + " " * 50_000 + "x"))
+
+
+@pytest.mark.parametrize("body", [None, 5, b"x", ["x"]])
+def test_a_section_that_is_no_text_is_refused(body: object) -> None:
+    with pytest.raises(InvalidInput, match="identity"):
+        Capsule(()).edit(identity=body)  # type: ignore[arg-type]

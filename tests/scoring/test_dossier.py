@@ -42,7 +42,16 @@ def test_salience_lies_between_nought_and_one_and_grows_with_each_part(days, imp
 
 @pytest.mark.parametrize(
     ("hours", "interval", "due"),
-    [(None, 2, True), (0, 2, False), (1.99, 2, False), (2, 2, True), (5, 4, True), (-3, 2, False), (0, 0, True)],
+    [
+        (None, 2, True),
+        (0, 2, False),
+        (1.99, 2, False),
+        (2, 2, True),
+        (5, 4, True),
+        (-1, 2, False),
+        (-3, 2, True),
+        (0, 0, True),
+    ],
 )
 def test_a_refresh_is_due_after_the_interval_and_when_there_was_none(hours, interval, due):
     assert is_due(hours, interval) is due

@@ -33,7 +33,12 @@ def bridge(memory: Any) -> Any:
 
 @pytest.fixture
 def brief_of(dossiers_of):
-    return lambda memory, spread=None: Briefs(dossiers_of(memory, First()), spread).brief("bridge", NOON)
+    def make(memory, spread=None):
+        dossiers = dossiers_of(memory, First())
+        dossiers.current("bridge", NOON)
+        return Briefs(dossiers, spread).brief("bridge", NOON)
+
+    return make
 
 
 def test_it_says_what_is_known_then_contradictions_then_what_is_new(bridge, brief_of):
@@ -100,6 +105,16 @@ def test_what_matters_is_offered_to_the_capsule(bridge, brief_of):
 def test_a_topic_nobody_spoke_of_gives_an_empty_brief(memory, brief_of):
     brief = brief_of(memory, lambda ids: pytest.fail("nothing to spread from"))
     assert (brief.text, brief.recent, brief.associated, brief.suggestions) == ("", (), (), ())
+
+
+def test_asking_for_a_brief_registers_no_topic_and_stores_nothing(bridge):
+    brief = bridge.brief("bridge")
+    assert "The bridge is down." in brief.text
+    assert brief.dossier.contradictions
+    assert (brief.dossier.version, brief.dossier.made_by, bridge.dossiers()) == (0, "extractive", [])
+    assert not bridge.recall("bridge", kinds={"dossier"})
+    kept = bridge.dossier("bridge")
+    assert bridge.brief("Bridge").dossier == kept
 
 
 def test_a_topic_of_only_stop_words_is_refused(memory, dossiers_of):

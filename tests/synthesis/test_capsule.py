@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tidal_plugins import Settings, ToolCall
-from tidal_plugins.errors import InvalidCapsule, InvalidInput
+from tidal_plugins.errors import Conflict, InvalidCapsule, InvalidInput
 from tidal_plugins.model.capsule import BUDGETS, GENERATED, WRITTEN, Capsule
 from tidal_plugins.synthesis.capsule import Capsules
 from tidal_plugins.testing import NOON
@@ -125,6 +125,48 @@ def test_two_memories_of_one_file_write_one_capsule(work, capsules, open_memory)
     )
     mine = Capsules(other.rooms.storage, other.settings, ("user", "42")).current(NOON)
     assert mine["identity"] == "", "another scope has its own"
+
+
+def test_an_edit_of_what_somebody_else_rewrote_since_is_refused_and_changes_nothing(work, open_memory):
+    other = open_memory()
+    mine, theirs = work.capsule().edit(identity="I am Tidal."), other.capsule().edit(tools="- search")
+    work.record("I need to buy the tickets.", "Noted.")
+    stored = work.write_capsule(mine)
+    with pytest.raises(Conflict, match="read it again with capsule"):
+        other.write_capsule(theirs)
+    assert other.capsule() == stored
+    assert work.write_capsule(mine) == stored, "a retry is no conflict"
+    both = other.write_capsule(other.capsule().edit(tools="- search"))
+    assert (both["identity"], both["tools"]) == ("I am Tidal.", "- search")
+
+
+def test_what_memory_adds_meanwhile_is_no_conflict(work):
+    mine = work.capsule().edit(identity="I am Tidal.")
+    work.record("I need to buy the tickets.", "Noted.")
+    work.capsule()
+    assert "tickets" in work.write_capsule(mine)["pending_tasks"]
+
+
+def test_a_capsule_that_was_written_as_it_stood_can_be_edited(work):
+    work.write_capsule(str(work.capsule()))
+    assert work.write_capsule(work.capsule().edit(tools="- search"))["tools"] == "- search"
+
+
+def test_a_text_does_not_tell_what_it_was_edited_from_so_the_last_counts(work):
+    text = str(work.capsule())
+    work.write_capsule(work.capsule().edit(identity="I am Tidal."))
+    parsed = Capsule.parse(text)
+    assert parsed.written is None
+    assert work.write_capsule(parsed)["identity"] == ""
+
+
+def test_what_people_took_out_is_kept_in_earlier_capsules_only_and_goes_with_what_they_cite(work, tmp_path):
+    work.write_capsule(work.capsule().edit(identity="My word is xylophone."))
+    work.write_capsule(work.capsule().edit(identity="I am Tidal."))
+    work.forget(*(episode.id for episode in work.episodes()))
+    assert work.capsule()["identity"] == "I am Tidal."
+    work.close()
+    assert not [file for file in tmp_path.iterdir() if b"xylophone" in file.read_bytes()]
 
 
 @pytest.mark.parametrize(
@@ -286,3 +328,40 @@ def test_a_capsule_that_comes_back_is_not_recorded_again(memory: Any, capsules: 
     memory.record("The bridge is green, remember that.", "Noted.")
     episode = memory.record(f"{capsules.current(memory.now())}\n\nWhat next?")
     assert episode.query == "What next?"
+
+
+def test_facts_take_at_most_half_of_the_priorities(work, capsules):
+    for n in range(12):
+        work.remember(f"Gauge {n} stands at {n} metres.", kind="fact", importance=10)
+    for n in range(12):
+        work.record(f"We must repair crane {n}, that is critical.", "Noted.")
+    lines = capsules.current(NOON)["current_priorities"].splitlines()
+    assert (len(lines), sum("Gauge" in line for line in lines)) == (10, 5)
+
+
+def test_facts_alone_leave_the_other_half_empty_and_one_line_may_be_a_fact(open_memory):
+    for most, shown in ((10, 5), (3, 2), (1, 1)):
+        memory = open_memory(f"{most}.db", settings=Settings(capsule={"current_priorities": most}))
+        for n in range(12):
+            memory.facts[f"gauge {n}"] = f"{n} metres"
+        assert len(memory.capsule()["current_priorities"].splitlines()) == shown
+
+
+@pytest.mark.parametrize("line", [40, 66, 72, 78, 160])
+def test_a_line_of_what_recurs_has_one_citation_and_that_whole(open_memory, clock, line):
+    memory = open_memory(settings=Settings(capsule={"line": line}))
+    said = "We decided that the slipway at Varn stays closed at low water"
+    id_ = memory.record(said).entries[0]
+    for n in range(3):
+        memory.record(f"May boat {n} land?", f"No: {said}.", surfaced=[id_])
+        clock.advance(hours=1)
+    [fact] = memory.consolidate().facts
+    capsule = memory.capsule()
+    lines = [line for name in ("current_priorities", "recent_work") for line in capsule[name].splitlines()]
+    assert any(f"[mem:{fact}]" in line for line in lines)
+    for text in lines:
+        text, _, citation = text.rpartition(" ")
+        assert memory.get(citation)
+        assert not {"[", "]"} & set(text)
+        assert "ep:" not in text
+    assert "(ep:" not in str(memory.brief("Varn slipway"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -183,6 +185,49 @@ def test_uses_before_and_after_a_run_count_together(memory: TidalMemory, clock: 
         use(memory, clock, id_, turns=1)
         assert len(run(memory).facts) == made
     assert len(facts(memory)) == 1
+
+
+def uses(memory: TidalMemory) -> list[str]:
+    return [line.key for line in memory.rooms.storage.read_log(memory.scope, USES)]
+
+
+def test_uses_that_count_no_more_go_but_for_the_last_of_each_entry(open_memory: Any, clock: FrozenClock) -> None:
+    memory = open_memory(settings=Settings(consolidation={"turns": 4, "batch": 2}))
+    jazz, soup = told(memory), told(memory, "tomato soup needs basil")
+    use(memory, clock, jazz)
+    use(memory, clock, soup, turns=1, answer="Tomato soup: basil.")
+    memory.consolidate()
+    assert uses(memory) == [jazz, jazz, jazz, soup]
+    clock.advance(hours=60)
+    memory.consolidate()
+    assert uses(memory) == [jazz, jazz, jazz, soup], "nothing is new beside which they could count"
+    use(memory, clock, soup, turns=1, answer="Tomato soup: basil.")
+    memory.consolidate(clock() - DAY * 300)
+    assert len(uses(memory)) == 5, "a clock that went back ages nothing"
+    memory.consolidate()
+    assert uses(memory) == [jazz, soup]
+
+
+def test_what_was_used_once_stays_so_for_the_next_strengthening(memory: TidalMemory, clock: FrozenClock) -> None:
+    id_ = told(memory)
+    use(memory, clock, id_)
+    clock.advance(days=300)
+    use(memory, clock, told(memory, "tomato soup needs basil"), answer="Tomato soup: basil.")
+    memory.consolidate()
+    memory.record("Anything else?", "No.", surfaced=[id_])
+    assert tier(memory, id_).half_life == 168
+
+
+def test_a_model_that_hangs_is_stood_in_for_in_time(open_memory: Any, clock: FrozenClock) -> None:
+    gate = threading.Event()
+    memory = open_memory(summariser=Model(then=lambda: gate.wait(30)), settings=Settings(models={"patience": 0.1}))
+    use(memory, clock, told(memory))
+    started = time.monotonic()
+    report = memory.consolidate()
+    assert time.monotonic() - started < 5
+    gate.set()
+    assert report.errors == ()
+    assert facts(memory)[0].text.startswith("I play jazz piano [")
 
 
 def test_entries_that_the_same_turns_use_are_one_fact(memory: TidalMemory, clock: FrozenClock) -> None:

@@ -95,6 +95,7 @@ class Compactor:
         save: bool = True,
     ) -> Compaction:
         settings = self.recorder.writer.settings.compaction
+        patience = self.recorder.writer.settings.models.patience
         states = States(self._storage, self.recorder.scope, context.session, context.history)
         known, version = states.load()
         state, covered = self._current(known, context)
@@ -115,7 +116,7 @@ class Compactor:
         if stage == "compact" and force is None and id_ and covered == rebuild.completed and not lost:
             return _verified(replace(now, stage=stage))  # no turn was completed: there is nothing to leave out yet
         try:
-            if ready := self.preparations.take(self._conversation(context), settings.patience):
+            if ready := self.preparations.take(self._conversation(context), patience):
                 prepared.append(ready)
             new = rebuild.next(state, prepared[-1] if prepared else None, hard=hard)
             new_id = id_ if new == state else new.id
@@ -164,8 +165,17 @@ class Compactor:
         self.preparations.start(self._conversation(context), what, work)
 
     def _rebuild(self, context: Context, covered: int) -> Rebuild:
-        settings = self.recorder.writer.settings.compaction
-        return Rebuild(context, covered, self.recorder, settings, self.summariser, self.counter, self.clock())
+        settings = self.recorder.writer.settings
+        return Rebuild(
+            context=context,
+            covered=covered,
+            recorder=self.recorder,
+            settings=settings.compaction,
+            patience=settings.models.patience,
+            summariser=self.summariser,
+            counter=self.counter,
+            now=self.clock(),
+        )
 
     def _save(self, states: States, version: int, kept: Sequence[State], rebuild: Rebuild) -> None:
         """Raises ``Conflict`` where what the new state quotes is not what it was when it was read."""

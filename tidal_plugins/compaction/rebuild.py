@@ -36,6 +36,7 @@ class Rebuild:
     covered: int
     recorder: Recorder
     settings: CompactionSettings
+    patience: float
     summariser: Summariser | None
     counter: TokenCounter
     now: datetime
@@ -155,7 +156,7 @@ class Rebuild:
             previous=previous,
             max_tokens=budget,
             counter=self.counter,
-            patience=self.settings.patience,
+            patience=self.patience,
         )
         unknown = ready.condensed.unknown if ready and given != tuple(sources) else 0
         return replace(condensed, unknown=condensed.unknown + unknown)
@@ -198,7 +199,7 @@ class Rebuild:
             purpose="synthesis",
             max_tokens=budget,
             counter=self.counter,
-            patience=self.settings.patience,
+            patience=self.patience,
         )
 
     def _folded(self, new: State) -> State:

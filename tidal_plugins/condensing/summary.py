@@ -6,7 +6,6 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Literal
 
 from tidal_plugins.aio import in_time
@@ -53,11 +52,14 @@ def condense(
     if summariser is None or isinstance(summariser, ExtractiveSummariser):
         extractive = summariser or ExtractiveSummariser(counter)
         return Condensed(_extracted(extractive, sources, purpose, previous, max_tokens), "extractive")
-    unknown = 0
+    model, unknown = summariser, 0
+
+    def ask() -> tuple[list[Statement], int]:
+        answer = model.summarise(sources, purpose=purpose, previous=previous, max_tokens=max_tokens)
+        return _checked(answer, _known(sources, previous))  # in time too: it may come piece by piece
+
     try:
-        ask = partial(summariser.summarise, sources, purpose=purpose, previous=previous, max_tokens=max_tokens)
-        answer = in_time(ask, patience)
-        statements, unknown = _checked(answer, _known(sources, previous))
+        statements, unknown = in_time(ask, patience)
         fitting = _fitting(statements, max_tokens, counter)
         if fitting:
             return Condensed(tuple(_attributed(fitting, sources, previous)), "model", unknown=unknown)

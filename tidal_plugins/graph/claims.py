@@ -35,9 +35,10 @@ _EXCLUSIVE = tuple(
         "low medium high critical",
     )
 )
-_AFTER_STATE = "for since until till due because today tonight again from at in during from this next all right"
+_AFTER_STATE = "for since until till due because today tonight again this all right"
 
-_DETERMINER = r"(?:(?:the|our|my|your|this)\s+)?"  # «her name» may be anybody's, «that bridge» another
+_OWN = {"assistant": "our|your", "user": "our|my"}  # facts are the user's, whoever speaks
+_ANYONE = "our|my|your"
 _COPULA = (
     rf"(?:\s+(?:is|are|was\s+now|were\s+now)(?P<n1>n['’]t|\s+not|\s+no\s+longer|\s+never)?"
     rf"|['’](?:s|re)(?P<n2>\s+not|\s+no\s+longer)?"
@@ -57,14 +58,23 @@ _STOP = (
 _VALUE = rf"(?P<value>[^\s;!?\n][^;!?\n]{{0,80}}?){_STOP}"
 _ARTICLE = re.compile(r"^(?:the|a|an)\s+(?=\S)", re.IGNORECASE)
 
+_ELSEWHERE = re.compile(  # what tells, before a claim has been made, of other times and places, and of exercises
+    r"\b(?:once|after|as soon as|sometimes|often|usually|every|each|tomorrow|next (?:week|month|year|time)|on \w+days?|"
+    r"at night|(?:in|by) \d{4}|translate|repeat|grammar|example|scenario|story|opposite|not the case)\b|"
+    r"\A\W*(?:in|on|at)\s+(?!(?:fact|the moment|short|present|summary)\b)[^,]{1,40},",
+    re.IGNORECASE,
+)
 _CODE = re.compile(r"[A-Za-z_][\w.]*\s*[(\[{]|[a-z_]\w*\.[a-z_]|self\b|lambda\b")
 _NUMBER = re.compile(r"[-+]?\d+(?:[.,:/\-]\d+)*")
 _PLAIN_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?", re.ASCII | re.IGNORECASE)
 _PROPER = re.compile(r"[A-ZÀ-ÖØ-Þ][\w'’.-]*(?: [A-ZÀ-ÖØ-Þ][\w'’.-]*){0,2}")
 
 
-def claims(text: str, keys: Iterable[str]) -> list[Claim]:
-    """Return what a text claims of the facts with these keys, in the order of the keys."""
+def claims(text: str, keys: Iterable[str], role: str | None = None) -> list[Claim]:
+    """Return what a text claims of the facts with these keys, in the order of the keys.
+
+    ``role`` is that of who says it, ``user`` or ``assistant``: «my name» is not the same for both.
+    """
     present = set(terms(text))
     wanted = [key for key in keys if plain_words(key) and present >= plain_words(key)]
     if not wanted:
@@ -78,7 +88,7 @@ def claims(text: str, keys: Iterable[str]) -> list[Claim]:
         folded = sentence.casefold()
         named = [key for key in wanted if all(word.casefold() in folded for word in _words(key))]
         if named and not sentence.endswith("?") and not DOUBT.search(sentence):
-            for claim in _claims(sentence, named):
+            for claim in _claims(sentence, named, _OWN.get(role or "", _ANYONE)):
                 found.setdefault((claim.key, normal(claim.value), claim.negated), claim)
     return list(found.values())
 
@@ -95,6 +105,8 @@ def contradicts(value: Any, claim: Claim) -> bool:
         return False
     if _polarity(value) is not None and _polarity(claim.value) is not None:
         return _polarity(value) != _polarity(claim.value)
+    if isinstance(value, bool):
+        return False  # «beta: staging only» says neither yes nor no
     if claim.explicit:
         return not _within(fact, said)
     return (
@@ -119,17 +131,17 @@ def number(said: str) -> int | float | None:
     return int(value) if value.is_integer() else value
 
 
-def _claims(sentence: str, keys: Iterable[str]) -> Iterator[Claim]:
+def _claims(sentence: str, keys: Iterable[str], own: str) -> Iterator[Claim]:
     bare = QUOTED.sub(lambda match: " ~ " * (len(match[0]) // 3) + "~" * (len(match[0]) % 3), sentence)
     for key in keys:
-        for match in _pattern(key).finditer(bare):
+        for match in _pattern(key, own).finditer(bare):
             claim = _claim(key, match, sentence, bare)
             if claim:
                 yield claim
 
 
 def _claim(key: str, match: re.Match[str], sentence: str, bare: str) -> Claim | None:
-    if MODAL.search(bare, 0, match.end("value")):
+    if any(doubt.search(bare, 0, match.end("value")) for doubt in (MODAL, _ELSEWHERE)):
         return None
     groups = match.groupdict()
     value = TRAIL.sub("", match["value"].strip().rstrip(".")).strip()
@@ -150,13 +162,14 @@ def _claim(key: str, match: re.Match[str], sentence: str, bare: str) -> Claim | 
 
 
 @lru_cache(maxsize=1024)
-def _pattern(key: str) -> re.Pattern[str]:
+def _pattern(key: str, own: str) -> re.Pattern[str]:
     words = [re.escape(word) for word in _words(key)]
+    mine = rf"(?:(?:the|this|{own})\s+)?"  # «her name» may be anybody's, «that bridge» another
     subject = r"(?:['’]s?)?[\s_\-]*".join(words)
     if len(words) == 2:
-        subject = rf"(?:{subject}|{words[1]}\s+of\s+{_DETERMINER}{words[0]})"
+        subject = rf"(?:{subject}|{words[1]}\s+of\s+{mine}{words[0]})"
     tail = rf"(?:{_CHANGE}|{_COPULA}|{_ASSIGN}){_VALUE}"
-    return re.compile(rf"{BEFORE}{_DETERMINER}\b{subject}{tail}", re.IGNORECASE)
+    return re.compile(rf"{BEFORE}{mine}\b{subject}{tail}", re.IGNORECASE)
 
 
 @lru_cache(maxsize=4096)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from itertools import islice
 from typing import Any
 
+from tidal_plugins.aio import in_time
 from tidal_plugins.errors import NotFound
 from tidal_plugins.graph.claims import claims, contradicts
 from tidal_plugins.model.clock import from_micros, to_micros
@@ -22,14 +25,23 @@ CONFLICTS = "conflicts"
 MAX_QUOTE = 500
 """Characters of a quoted sentence."""
 
+MAX_CLAIMS = 50
+"""Claims that one text may make of facts, as an extractor reads it."""
+
+MAX_CLAIM = 16 * 1024
+"""Bytes that a claim's value may have as JSON, as many as a fact's."""
+
 logger = logging.getLogger(__name__)
 
 Said = tuple[Entry, Claim]
 """An entry and what it claims."""
 
 
-def claimed(facts: Mapping[str, Fact], entries: Sequence[Entry], extractor: Extractor | None) -> list[Said]:
-    """Return what entries claim of facts: read by ``extractor``, or by rules where there is none or it fails.
+def claimed(
+    facts: Mapping[str, Fact], entries: Sequence[Entry], extractor: Extractor | None, patience: float
+) -> list[Said]:
+    """Return what entries claim of facts: read by ``extractor``, or by rules where there is none, or it fails or says
+    nothing for ``patience`` seconds.
 
     It may call a model: call it without a lock.
     """
@@ -38,12 +50,11 @@ def claimed(facts: Mapping[str, Fact], entries: Sequence[Entry], extractor: Extr
     values = {fact.key: fact.value for fact in facts.values()}
     if extractor is not None:
         try:
-            found = extractor.extract([entry.text for entry in entries], values)
-            return _checked(found, entries, values)
+            return in_time(partial(_extracted, extractor, entries, values), patience)
         except Exception as error:  # its message may hold the text, which belongs into no log
             names = type(extractor).__name__, type(error).__name__
             logger.warning("%s failed with %s; contradictions are looked for by rules", *names)
-    return [(entry, claim) for entry in entries for claim in claims(entry.text, values)]
+    return [(entry, claim) for entry in entries for claim in claims(entry.text, values, entry.role)]
 
 
 def flag(storage: Storage, scope: Scope, facts: Mapping[str, Fact], said: Iterable[Said]) -> None:
@@ -78,15 +89,21 @@ def close(storage: Storage, scope: Scope, folded: str, like: FactConflict | None
     storage.erase_documents(scope, CONFLICTS, doomed)
 
 
+def _extracted(extractor: Extractor, entries: Sequence[Entry], values: Mapping[str, Any]) -> list[Said]:
+    return _checked(extractor.extract([entry.text for entry in entries], values), entries, values)
+
+
 def _checked(
     found: Sequence[Sequence[Claim]], entries: Sequence[Entry], values: Mapping[str, Any]
 ) -> list[tuple[Entry, Claim]]:
     """Keep what names a fact and quotes the text; raise for what is no answer at all."""
-    said = [(entry, claim) for entry, made in zip(entries, found, strict=True) for claim in made]
+    made = zip(entries, found, strict=True)
+    said = [(entry, claim) for entry, some in made for claim in islice(some, MAX_CLAIMS)]
     for _, claim in said:
         if not isinstance(claim, Claim):
             raise TypeError(f"a claim must be a Claim, got {type(claim).__name__}")
-        to_json(claim.value)
+        if len(to_json([claim.value, claim.negated]).encode()) > MAX_CLAIM:  # raises for what cannot be stored
+            raise ValueError(f"a claim's value has more than {MAX_CLAIM:,} bytes as JSON")
     return [(e, claim) for e, claim in said if claim.key in values and claim.quote and claim.quote in e.text]
 
 

@@ -12,7 +12,9 @@ ADVERB = (
     r"completely|totally|fully|permanently|temporarily|also|finally)"
 )
 BEFORE = (  # what may stand before the subject; anything else makes it another thing, or another's words
-    r"(?:\A|[.;:,!()\n–—]|(?<!\w)(?:and|but|so|then|now|however|note|remember|fyi|update|correction|also|today|actually|"
+    r"(?:\A|[.;,!()\n–—]|(?<!\w)(?:note|remember|update|correction|reminder|fyi|ps|news|warning|careful|"
+    r"attention|heads[- ]up):|"  # any other colon is a title's, or another speaker's
+    r"(?<!\w)(?:and|but|so|then|now|however|note|remember|fyi|update|correction|also|today|actually|"
     r"unfortunately|sorry|yes|ok|okay|turns out|note that|remember that|confirmed that|it turns out that|since|"
     r"because)(?!\w))[\s*\-•\"]*+"
 )

@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Literal, overload
 
+from tidal_plugins.aio import in_thread
 from tidal_plugins.errors import InvalidInput, NotFound
 from tidal_plugins.graph.claims import number
 from tidal_plugins.graph.conflicts import close, conflict, open_conflicts
@@ -42,9 +43,11 @@ class PersistentFacts(MutableMapping[str, Any]):
     """The facts of one scope: ``facts["bridge"] = "up"``.
 
     Keys are texts of up to 200 characters, found whatever their case and spaces, and listed as they were last given;
-    values are JSON. Nothing but an assignment, ``set``, ``del`` or ``resolve`` changes a fact, and what it was before
-    stays in its ``history`` until ``forget`` is called. A text that contradicts a fact when it is stored opens a
+    values are JSON. Nothing but an assignment, ``set``, ``del``, ``end`` or ``resolve`` changes a fact, and what it was
+    before stays in its ``history`` until ``forget`` is called. A text that contradicts a fact when it is stored opens a
     conflict.
+
+    The methods have async twins whose names begin with ``a``: ``await memory.facts.aset("bridge", "up")``.
     """
 
     def __init__(
@@ -73,15 +76,7 @@ class PersistentFacts(MutableMapping[str, Any]):
         self.set(key, value)
 
     def __delitem__(self, key: str) -> None:
-        """End a fact now. Its history stays, and its open conflicts are closed. Raises ``NotFound``."""
-        folded = _folded(key)
-        with self._storage.transaction():
-            current = self._current(key)
-            now = to_micros(self._clock())
-            end = replace(current, value=None, source=None, entry=None, ended=True, recorded_at=now)
-            self._write(folded, replace(end, since=max(now, current.since)))
-            self._storage.erase(self._scope, [entry_id(self._scope, folded)])
-            close(self._storage, self._scope, folded)
+        self.end(key)
 
     def __contains__(self, key: object) -> bool:
         return isinstance(key, str) and bool(key.strip()) and normal(key) in self._all([normal(key)])
@@ -110,6 +105,17 @@ class PersistentFacts(MutableMapping[str, Any]):
         closed: somebody has looked. Raises ``InvalidInput``.
         """
         return self._set(key, value, source, at)
+
+    def end(self, key: str) -> None:
+        """End a fact now, as ``del`` does. Its history stays, its open conflicts are closed. Raises ``NotFound``."""
+        folded = _folded(key)
+        with self._storage.transaction():
+            current = self._current(key)
+            now = to_micros(self._clock())
+            end = replace(current, value=None, source=None, entry=None, ended=True, recorded_at=now)
+            self._write(folded, replace(end, since=max(now, current.since)))
+            self._storage.erase(self._scope, [entry_id(self._scope, folded)])
+            close(self._storage, self._scope, folded)
 
     def history(self, key: str) -> list[Fact]:
         """Return every value that a key had, oldest first; none for a key that was never set."""
@@ -162,6 +168,17 @@ class PersistentFacts(MutableMapping[str, Any]):
         if keep == "claim":
             return self._set(found.key, _claimed(found), found.citation, claim=self._claimant(found), of=found).value
         return self._set(found.key, value, of=found).value
+
+    # async twins
+
+    afact = in_thread(fact)
+    aset = in_thread(set)
+    aend = in_thread(end)
+    ahistory = in_thread(history)
+    aforget = in_thread(forget)
+    aas_of = in_thread(as_of)
+    aconflicts = in_thread(conflicts)
+    aresolve = in_thread(resolve)
 
     # documents
 

@@ -74,6 +74,8 @@ def forget(writer: Writer, scope: Scope, ids: Collection[str], now: datetime, *,
             writer.storage.erase(scope, list(doomed))
             for record in records:
                 writer.storage.replace(scope, record)
+            ended = facts.difference(doomed, writer.storage.sketch(scope, facts))
+            _bury_ids(writer.storage, scope, ended, now)
             purge(writer.storage, scope, {*doomed, *told, *facts, *known}, now)
         scrub(writer.storage)
         return len(facts.union(doomed))
@@ -109,8 +111,7 @@ def purge(storage: Storage, scope: Scope, gone: Collection[str], now: datetime) 
                 if document.value and not left.isdisjoint(document.value["sources"]):
                     found |= {document.value["entry"]} if "entry" in document.value else set()
                     storage.write_document(scope, collection, document.key, None)
-        for id_ in found:
-            storage.write_document(scope, FORGOTTEN, f"id:{id_}", {"at": to_micros(now)})
+        _bury_ids(storage, scope, found, now)
         storage.erase(scope, list(found))
         left = found
 
@@ -151,10 +152,14 @@ def _blank(writer: Writer, episode: Episode, doomed: Collection[str]) -> Episode
 
 def _bury(writer: Writer, scope: Scope, entries: Iterable[Entry], now: datetime) -> None:
     for entry in entries:
-        stone = {"at": to_micros(now)}
-        writer.storage.write_document(scope, FORGOTTEN, f"id:{entry.id}", stone)
+        _bury_ids(writer.storage, scope, [entry.id], now)
         if entry.kind != EPISODE and _distinct(entry.text):
-            writer.storage.write_document(scope, FORGOTTEN, writer.mark(entry.text), stone)
+            writer.storage.write_document(scope, FORGOTTEN, writer.mark(entry.text), {"at": to_micros(now)})
+
+
+def _bury_ids(storage: Storage, scope: Scope, ids: Iterable[str], now: datetime) -> None:
+    for id_ in ids:
+        storage.write_document(scope, FORGOTTEN, f"id:{id_}", {"at": to_micros(now)})
 
 
 def _distinct(text: str) -> bool:

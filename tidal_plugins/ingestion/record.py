@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from tidal_plugins.affect.state import AffectLoop
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.graph.conflicts import Said
-from tidal_plugins.graph.versions import flag_claims, read_claims
+from tidal_plugins.graph.versions import flag_claims
 from tidal_plugins.ingestion.associate import associate
 from tidal_plugins.ingestion.clean import clean, label, labels, mapping
 from tidal_plugins.ingestion.episodes import FORGOTTEN_TEXT, from_entry, summary, to_entry
@@ -267,7 +267,7 @@ def _prepare(writer: Writer, affect: AffectLoop, scope: Scope, plans: Collection
     records = {record.entry.id: record for record in writer.records(entries)}
     feelings = affect.estimate([text for item in fresh for text in (item.fresh.query, item.fresh.answer)])
     near = neighbours(writer, scope, [[records[entry.id] for entry in item.entries] for item in fresh])
-    said = read_claims(writer.storage, scope, [e for item in fresh for e in item.entries], writer.extractor)
+    said = writer.claims(scope, [entry for item in fresh for entry in item.entries])
     for number, item in enumerate(fresh):
         item.records, item.near = records, near
         item.said = [claim for claim in said if claim[0].episode == item.episode.id]

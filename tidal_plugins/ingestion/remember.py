@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from tidal_plugins.errors import Forgotten, InvalidInput
-from tidal_plugins.graph.versions import flag_claims, read_claims
+from tidal_plugins.graph.versions import flag_claims
 from tidal_plugins.ingestion.clean import bounded, clean, label, labels, mapping
 from tidal_plugins.ingestion.extract import importance, tags
 from tidal_plugins.ingestion.gate import admit, tally
@@ -43,7 +43,7 @@ def remember(
         near = neighbours(writer, scope, [[record] for record in records])
         records = [_gated(writer, record, near, now) for record in records]
         new = {record.entry.id: record.entry for record in records}
-        said = read_claims(writer.storage, scope, list(new.values()), writer.extractor)
+        said = writer.claims(scope, list(new.values()))
         with writer.storage.transaction():
             _refuse_forgotten(writer, scope, chunk)  # again: it may have happened while we embedded
             again = add(writer, scope, records, near, now)

@@ -6,7 +6,7 @@ recalled memories are taken out of messages before they come here, so that nothi
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Literal
 
@@ -22,6 +22,9 @@ from tidal_plugins.storage.base import Line
 
 USES = "uses"
 """Log of uses, under the ids of the entries that were used: in which episode and turn, and how."""
+
+_BESIDE = 8
+"""Messages before and after what was shown, of the same turn, that are within its reach."""
 
 How = Literal["cited", "echoed"]
 
@@ -52,6 +55,7 @@ def strengthen(
         if how and not earlier:
             lines.append(Line(entry.id, now, {"episode": episode.id, "turn": episode.turn, "how": how}))
     writer.storage.append_log(scope, USES, lines)
+    _stir(writer, scope, shown, counted, episode, now)
     return seen
 
 
@@ -62,6 +66,32 @@ def use(episode: Episode, entry: Entry, names: Collection[str], settings: UseSet
         return "cited"
     told = echoes(answer, episode.query, entry.text, words=settings.echo_words, share=settings.echo_share)
     return "echoed" if told else None
+
+
+def _stir(
+    writer: Writer, scope: Scope, shown: Collection[str], counted: Collection[str], episode: Episode, now: datetime
+) -> None:
+    """Strengthen a little what was said in the same turns as what was shown: it is cited by its turn, and so the rest
+    of that turn is within reach."""
+    amount = writer.settings.use.beside
+    if not amount:  # else it would at least be warm again
+        return
+    told = dict.fromkeys(entry.episode for entry in _read(writer, scope, shown) if entry.episode)
+    stirred = {entry.episode for entry in _read(writer, scope, counted)}  # this turn did that already
+    turns = [known for known in _read(writer, scope, told) if known.id not in {*stirred, episode.id}]
+    said = {id_ for known in turns for id_ in _near(from_entry(known).entries, shown)}
+    first = firsts(writer, scope, said)
+    beside = {first.get(id_, id_) for id_ in said}.difference(shown)
+    for entry in _read(writer, scope, sorted(beside)):
+        used = _was_used(writer, scope, entry.id)
+        if tier := reinforced(entry, amount, now, writer.settings, used=used):
+            writer.storage.retier(scope, {entry.id: tier})
+
+
+def _near(entries: Sequence[str], shown: Collection[str]) -> list[str]:
+    """Those of a turn's entries that stand near one that was shown: a turn may be thousands of messages long."""
+    places = [place for place, id_ in enumerate(entries) if id_ in shown]
+    return [id_ for place, id_ in enumerate(entries) if any(abs(place - other) <= _BESIDE for other in places)]
 
 
 def _was_used(writer: Writer, scope: Scope, id_: str) -> bool:

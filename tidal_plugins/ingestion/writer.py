@@ -9,6 +9,8 @@ from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeVar
 
+from tidal_plugins.graph.conflicts import Said
+from tidal_plugins.graph.versions import read_claims
 from tidal_plugins.ingestion.background import Background
 from tidal_plugins.ingestion.queue import ExtractionQueue
 from tidal_plugins.ingestion.split import split
@@ -89,6 +91,10 @@ class Writer:
         if self.background is not None:
             queue = ExtractionQueue(self.storage, scope, self.settings.graph)
             queue.add(episode, now, by=self.background.name)
+
+    def claims(self, scope: Scope, entries: Sequence[Entry]) -> list[Said]:
+        """Return what entries claim of facts. It may wait for a model, and takes no lock."""
+        return read_claims(self.storage, scope, entries, self.extractor, self.settings.models.patience)
 
     def forgotten(self, scope: Scope, texts: Iterable[str]) -> set[str]:
         """Return those of ``texts`` that were forgotten on request."""

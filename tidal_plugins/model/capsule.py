@@ -104,7 +104,8 @@ class Capsule:
 
     ``capsule["tools"]`` is what a section says. ``sources`` are the ids of the entries and episodes that it was made
     from, ``suggestions`` what memory has for written sections that are empty. ``ratio`` is how many characters of
-    memory there are for each of the capsule's. Capsules are equal when their texts are.
+    memory there are for each of the capsule's. ``written`` is the version of what people wrote that is in it; a text
+    does not tell it, so it is ``None`` for one that was parsed. Capsules are equal when their texts are.
     """
 
     sections: tuple[Section, ...]
@@ -113,6 +114,7 @@ class Capsule:
     ratio: float | None = field(default=None, compare=False)
     version: int = field(default=0, compare=False)
     updated_at: datetime | None = field(default=None, compare=False)
+    written: int | None = field(default=None, compare=False)
 
     @classmethod
     def parse(cls, text: str, *, budgets: Mapping[str, int] = BUDGETS, max_lines: int = MAX_LINES) -> Self:
@@ -139,6 +141,8 @@ class Capsule:
             raise InvalidInput(
                 f"{', '.join(unknown)} cannot be edited: only {', '.join(WRITTEN)} are written by people"
             )
+        if wrong := [name for name, body in bodies.items() if not isinstance(body, str)]:
+            raise InvalidInput(f"a section is a text, and {', '.join(wrong)} got something else")
         edited = [_rewritten(s, bodies[s.name]) if s.name in bodies else s for s in self.sections]
         sections = tuple(_sections("".join(section.text for section in edited)))
         if problems := [*_missing(sections), *_doubled(sections)]:  # budgets are checked when it is written

@@ -7,18 +7,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Literal
 
 from tidal_plugins.errors import InvalidInput, InvalidScope
 from tidal_plugins.model.admission import Admission
 from tidal_plugins.model.affect import Affect
+from tidal_plugins.model.clock import aware
 
 Scope = tuple[str, ...]
+State = Literal["warm", "cold", "archived", "expired"]
 
 KINDS = ("conversation", "skill", "kb", "fact", "dossier")
 """Kinds that recall searches. Episodes stand on the same shelf under the kind ``episode``."""
 
 EPISODE = "episode"
+SYNTHESIS = "synthesis"
+"""Channel of what memory made of other entries."""
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # no i, l, o, u: read aloud without mistakes
 _ID_LENGTH = 13  # of 5 bits each
@@ -39,6 +43,18 @@ class Tier:
     cold_at: datetime | None = None
     archived_at: datetime | None = None
     expires_at: datetime | None = None
+
+    def state(self, now: datetime) -> State:
+        """Return what it is at ``now``, an aware time. Recall finds what is warm or cold, and the rest when asked to.
+
+        What the gate let expire is ``expired`` from then on, whatever else its weight makes of it.
+        """
+        now = aware(now, "now")
+        if self.expires_at and self.expires_at <= now:
+            return "expired"
+        if self.archived_at and self.archived_at <= now:
+            return "archived"
+        return "cold" if self.cold_at and self.cold_at <= now else "warm"
 
 
 @dataclass(frozen=True, slots=True)

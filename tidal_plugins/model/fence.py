@@ -7,6 +7,7 @@ The same module takes the frame out again, so that what recall injected is never
 
 import re
 import unicodedata
+from functools import partial
 
 PREAMBLE = "Here's what it reminds me of:"
 OPEN = "<tidal-memory>"
@@ -28,20 +29,14 @@ _FRAME = re.compile(
 _CAPSULE_FRAME = re.compile(
     re.escape(f"{CAPSULE_OPEN}\n{CAPSULE_PREAMBLE}") + rf"(?:.*?\n{re.escape(CAPSULE_CLOSE)}\s*|.*\Z)", re.DOTALL
 )
-_CAPSULE_TEXT = re.compile(  # up to the last of its own headings, with the list below that
-    rf"^{re.escape(CAPSULE_TITLE)}\d{{4}}-[^\n]*\r?\nTurn [\d,]+\. Memory of (?s:.*)"
+_CAPSULE_START = re.compile(rf"^{re.escape(CAPSULE_TITLE)}\d{{4}}-[^\n]*\r?\nTurn [\d,]+\. Memory of ", re.MULTILINE)
+_CAPSULE_END = re.compile(  # a heading of its own, with the list below that
     r"^## (?:Identity|Loop protocol|Key contacts|Tools|Current priorities|Recent work|Operational rules|Pending tasks)"
     r"[ \t]*\r?(?:\n\s*|\Z)(?:[-*] [^\n]*(?:\n[ \t\r]*)*)*",
     re.MULTILINE,
 )
 _TEXT_FRAME = re.compile(re.escape(f"{_TEXT[0]}\n{_TEXT[1]}\n") + rf"(?:.*?\n{re.escape(_TEXT[2])}\s*|.*\Z)", re.DOTALL)
 _CITATION = re.compile(r"\[(?=\s*(?:ep|mem)\s*:)", re.IGNORECASE)
-_FRAMES = (
-    (OPEN, _FRAME),
-    (CAPSULE_OPEN, _CAPSULE_FRAME),
-    (CAPSULE_TITLE, _CAPSULE_TEXT),
-    (_TEXT[0], _TEXT_FRAME),
-)
 _SELECTORS = frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))  # a run of them spells anything
 _BRACKETS = str.maketrans(  # ASCII, full-width, small, angle, CJK and mathematical ones
     dict.fromkeys("<\uff1c\ufe64\u2329\u3008\u27e8", "‹") | dict.fromkeys(">\uff1e\ufe65\u232a\u3009\u27e9", "›")
@@ -76,9 +71,9 @@ def uncited(text: str) -> str:
 def strip_frames(text: str) -> str:
     """Return ``text`` without any frame of recalled memories in it, and without capsules, dossiers and briefs. One that
     was cut off goes as far as it reaches; the marks alone, in somebody's own words, stay."""
-    for mark, pattern in _FRAMES:
+    for mark, without in _FRAMES:
         if mark in text:
-            text = pattern.sub("", text)
+            text = without(text)
     return text
 
 
@@ -87,6 +82,22 @@ def unframed(role: str, text: str) -> str:
     nothing else: what a search in memory found."""
     rest = strip_frames(text)
     return text if role == "tool" and rest.strip() else rest
+
+
+def _without_capsule(text: str) -> str:
+    """From the first capsule's title up to the last of its headings. One pattern for all of it would look for that
+    heading again from every title."""
+    start = _CAPSULE_START.search(text)
+    end = max((match.end() for match in _CAPSULE_END.finditer(text, start.end())), default=None) if start else None
+    return text if start is None or end is None else text[: start.start()] + text[end:]
+
+
+_FRAMES = (
+    (OPEN, partial(_FRAME.sub, "")),
+    (CAPSULE_OPEN, partial(_CAPSULE_FRAME.sub, "")),
+    (CAPSULE_TITLE, _without_capsule),
+    (_TEXT[0], partial(_TEXT_FRAME.sub, "")),
+)
 
 
 def _hidden(character: str) -> bool:

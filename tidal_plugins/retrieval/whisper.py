@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
-from tidal_plugins.model.entry import Entry
+from tidal_plugins.model.entry import SYNTHESIS, Entry
 from tidal_plugins.model.fence import frame, inert
 from tidal_plugins.model.recall import Hit, Recall, Whisper
 from tidal_plugins.scoring.text import sentences, terms
@@ -22,9 +24,10 @@ def compose(recall: Recall, now: datetime, settings: WhisperSettings) -> Whisper
     """Put the hits of a recall into the frame, each on one line, within the budget.
 
     A line has a citation, the age, who said it or where it stands, and the text cut around the sentence that matches
-    best. Room that a short memory leaves goes to the next ones.
+    best. Room that a short memory leaves goes to the next ones. A fact that memory made is left out beside one that it
+    was made from, which says the same.
     """
-    shown, lines = list(recall.hits[: settings.max_entries]), []
+    shown, lines = _once(recall.hits[: settings.max_entries]), []
     room = settings.max_chars - len(frame([""]))
     for left, hit in zip(range(len(shown), 0, -1), list(shown), strict=True):
         line = _line(hit, recall.query, now, room // left - 1)
@@ -34,6 +37,22 @@ def compose(recall: Recall, now: datetime, settings: WhisperSettings) -> Whisper
         lines.append(line)
         room -= len(line) + 1
     return Whisper(frame(lines), tuple(shown), recall)
+
+
+def _once(hits: Sequence[Hit]) -> list[Hit]:
+    ids = {hit.id for hit in hits}
+    return [hit for hit in hits if not _made(hit.entry) or ids.isdisjoint(_sources(hit.entry))]
+
+
+def _made(entry: Entry) -> bool:
+    """Whether it is a fact that memory made of others: people tell facts too."""
+    return entry.kind == "fact" and entry.channel == SYNTHESIS
+
+
+def _sources(entry: Entry) -> list[Any]:
+    """What an entry was made from; metadata of one that was not made here may be anything."""
+    sources = entry.metadata.get("sources")
+    return [id_ for id_ in sources if isinstance(id_, str)] if isinstance(sources, list | tuple) else []
 
 
 def _line(hit: Hit, query: str, now: datetime, room: int) -> str | None:

@@ -20,6 +20,7 @@ def salience(days: float, importance: float, relevance: float, *, half_life: flo
 def is_due(hours: float | None, interval: float) -> bool:
     """Whether ``interval`` hours have passed since the last refresh; ``None`` hours: there was none yet [Capsule].
 
-    A clock that went back (negative hours) makes nothing due.
+    A clock that went back that far (negative hours) makes it due too: the last refresh lies in a future that may be
+    years away.
     """
-    return hours is None or hours >= interval
+    return hours is None or abs(hours) >= interval

@@ -311,6 +311,10 @@ class Storage(ABC):
         """Remove all but the last ``keep`` lines; return how many went."""
 
     @abstractmethod
+    def thin_log(self, scope: Scope, log: str, before: datetime) -> int:
+        """Remove the lines from before a time, but for the last one under each key; return how many went."""
+
+    @abstractmethod
     def erase_log(self, scope: Scope, log: str, keys: Collection[str]) -> int:
         """Remove the lines under these keys; return how many there were."""
 

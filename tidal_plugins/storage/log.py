@@ -59,6 +59,17 @@ class LogShelf(Shelf):
             self._db.run(sql, self._key(scope), log, max(keep, 0))
             return self._db.get().changes()
 
+    def thin_log(self, scope: Scope, log: str, before: datetime) -> int:
+        sql = """
+            DELETE FROM log WHERE scope = ?1 AND name = ?2 AND at < ?3 AND EXISTS (
+                SELECT 1 FROM log AS later
+                WHERE later.scope = ?1 AND later.key = log.key AND later.name = ?2 AND later.seq > log.seq
+            )
+        """
+        with self.transaction():
+            self._db.run(sql, self._key(scope), log, to_micros(before))
+            return self._db.get().changes()
+
     def erase_log(self, scope: Scope, log: str, keys: Collection[str]) -> int:
         with self.transaction():
             sql = f"DELETE FROM log WHERE scope = ? AND name = ? AND key IN {IDS}"

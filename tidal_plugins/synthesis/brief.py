@@ -14,7 +14,7 @@ from tidal_plugins.retrieval.request import active
 from tidal_plugins.retrieval.whisper import excerpt
 from tidal_plugins.settings import BriefSettings
 from tidal_plugins.synthesis.dossier import Dossiers
-from tidal_plugins.synthesis.sources import PRIMARY
+from tidal_plugins.synthesis.sources import PRIMARY, without_citations
 from tidal_plugins.synthesis.suggestions import suggestions
 
 Spread = Callable[[Sequence[str]], Sequence[tuple[str, float]]]
@@ -38,9 +38,10 @@ class Briefs:
     def brief(self, topic: str, now: datetime) -> Brief:
         """Return what is known of a topic, what is new and what goes with it, in one bounded text with citations.
 
-        The topic is registered, and its dossier refreshed where that is due.
+        The dossier of a registered topic is refreshed where that is due. Another topic is not registered by this: its
+        sources are quoted for the brief alone.
         """
-        dossier = self.dossiers.current(topic, now)
+        dossier = self.dossiers.known(topic, now)
         recent = self._recent(dossier, now)
         associated = self._associated(dossier, recent, now)
         text = _composed(dossier, recent, associated, self.settings.max_chars - MARKED)
@@ -78,9 +79,8 @@ class Briefs:
 
 def _is_active(entry: Entry, now: datetime) -> bool:
     """Whether it is a memory that counts: no text made of others, valid, and not archived."""
-    tier = entry.tier
-    ends = [entry.valid_until, *((tier.archived_at, tier.expires_at) if tier else ())]
-    return entry.kind in PRIMARY and all(end is None or end > now for end in ends)
+    active = entry.tier is None or entry.tier.state(now) in ("warm", "cold")
+    return entry.kind in PRIMARY and active and (entry.valid_until is None or entry.valid_until > now)
 
 
 def _composed(dossier: Dossier, recent: Iterable[Entry], associated: Iterable[Entry], max_chars: int) -> str:
@@ -108,7 +108,7 @@ def _fitting(lines: Iterable[str], room: int) -> Iterator[str]:
 
 
 def _line(entry: Entry) -> str:
-    said = excerpt(inert(entry.text), "", _EXCERPT)
+    said = excerpt(inert(without_citations(entry).text), "", _EXCERPT)
     return f"- {entry.occurred_at:%Y-%m-%d}: {said} [{entry.citation}]"
 
 

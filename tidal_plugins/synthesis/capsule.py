@@ -23,7 +23,8 @@ from tidal_plugins.synthesis.sources import PRIMARY
 from tidal_plugins.synthesis.suggestions import suggestions
 
 LAYOUT = "capsule-layout"
-"""Collection of what people wrote: every section in order, of the generated ones only the headings."""
+"""Collection of what people wrote: every section in order, of the generated ones only the headings. No earlier
+versions are kept: what was taken out of it stands in earlier capsules only, which go with what they cite."""
 KEY = "current"
 
 FRAME = 12
@@ -57,7 +58,7 @@ class Capsules:
                     return _read(standing)
                 draft = self._draft(layout, now)
             if standing and _body(draft.capsule) == _body(_read(standing)):
-                return replace(_read(standing), suggestions=draft.capsule.suggestions)
+                return replace(_read(standing), suggestions=draft.capsule.suggestions, written=_version(layout))
             try:
                 return _read(self._stored(draft, layout, made, now))
             except Conflict:
@@ -67,16 +68,22 @@ class Capsules:
     def write(self, capsule: Capsule | str, now: datetime) -> Capsule:
         """Take over the sections that people write, byte for byte, and sections of their own, in their order.
 
-        What stands in a generated section is made anew. Raises ``InvalidCapsule``, and changes nothing, for a text that
-        is not a capsule within its budgets.
+        What stands in a generated section is made anew. Changing nothing, it raises ``InvalidCapsule`` for a text that
+        is not a capsule within its budgets, and ``Conflict`` for a ``Capsule`` that was edited from what somebody else
+        has rewritten since. A text does not tell what it was edited from: the last one counts.
         """
+        base = capsule.written if isinstance(capsule, Capsule) else None
         checked = self._checked(storable(str(capsule)) if isinstance(capsule, Capsule | str) else capsule)
         sections = [[s.name, s.heading if s.name in GENERATED else s.text] for s in checked.sections]
         with self.storage.transaction():
             layout = self._document(LAYOUT)
             if layout is None or layout.value["sections"] != sections:
-                keep = self.settings.capsule.versions
-                self.storage.write_document(self.scope, LAYOUT, KEY, {"sections": sections}, keep=keep)
+                if base is not None and base != _version(layout):
+                    raise Conflict(
+                        "somebody else wrote the capsule since you read this one, and nothing was stored: read it "
+                        "again with capsule(), and make your edit there"
+                    )
+                self.storage.write_document(self.scope, LAYOUT, KEY, {"sections": sections})
         return self.current(now)
 
     def versions(self) -> list[Capsule]:
@@ -134,7 +141,7 @@ class Capsules:
         cited = list(dict.fromkeys([*capsule.sources, *(bare_id(item.citation) for item in capsule.suggestions)]))
         with self.storage.transaction():
             current = self._document(LAYOUT)
-            if (current and current.version) != (layout and layout.version):
+            if _version(current) != _version(layout):
                 raise Conflict("somebody wrote the capsule meanwhile")
             if len(self.storage.sketch(self.scope, cited)) != len(cited):
                 raise Conflict("something that the capsule cites is gone")
@@ -144,7 +151,7 @@ class Capsules:
                 "sections": [[section.name, section.text] for section in capsule.sections],
                 "suggestions": [list(item) for item in capsule.suggestions],
                 "at": to_micros(now),
-                "layout": layout.version if layout else 0,
+                "layout": _version(layout),
                 "archive": draft.archive,
                 "cited": cited,
                 "sources": sorted({*cited, *quoted}),
@@ -181,7 +188,12 @@ def _read(document: Document) -> Capsule:
         ratio=value["archive"] / max(1, len(str(capsule))),
         version=document.version,
         updated_at=from_micros(value["at"]),
+        written=value["layout"],
     )
+
+
+def _version(document: Document | None) -> int:
+    return document.version if document else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,9 +204,9 @@ class _Draft:
 
 
 def _fresh(made: Document, layout: Document | None, now: datetime, max_age: timedelta) -> bool:
-    if made.value["layout"] != (layout.version if layout else 0):
+    if made.value["layout"] != _version(layout):
         return False
-    return hours_between(from_micros(made.value["at"]), now) < max_age.total_seconds() / 3600
+    return abs(hours_between(from_micros(made.value["at"]), now)) < max_age.total_seconds() / 3600
 
 
 def _blank() -> list[Section]:

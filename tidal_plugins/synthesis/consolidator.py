@@ -189,6 +189,7 @@ class Consolidator:
             with self.storage.transaction():
                 last = max(self._read(), lines[-1].seq)
                 self.storage.write_document(self.scope, RUNS, _READ, last)
+        recurring.thin(run.now)
 
     def _read(self) -> int:
         document = self.storage.read_document(self.scope, RUNS, _READ)

@@ -6,7 +6,7 @@ new version and its entry in the unified index, unless somebody else was quicker
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -14,8 +14,8 @@ from typing import Any
 from tidal_plugins.errors import Conflict, InvalidInput
 from tidal_plugins.ingestion.clean import clean
 from tidal_plugins.ingestion.extract import importance, tags
-from tidal_plugins.ingestion.forget import DOSSIERS
-from tidal_plugins.ingestion.writer import Writer
+from tidal_plugins.ingestion.forget import DOSSIERS, purge
+from tidal_plugins.ingestion.writer import FORGOTTEN, Writer
 from tidal_plugins.model.clock import from_micros, hours_between, to_micros
 from tidal_plugins.model.dossier import Contradiction, Dossier
 from tidal_plugins.model.entry import Entry, Scope, derive_id
@@ -26,11 +26,10 @@ from tidal_plugins.scoring.text import normal, terms
 from tidal_plugins.settings import Settings
 from tidal_plugins.storage.base import Document, Storage
 from tidal_plugins.synthesis.contradictions import contradictions
-from tidal_plugins.synthesis.drafting import Drafter, InPlace
-from tidal_plugins.synthesis.sources import DOSSIER, Sources
+from tidal_plugins.synthesis.drafting import Draft, Drafter, InPlace
+from tidal_plugins.synthesis.sources import CHANNEL, DOSSIER, Sources
 from tidal_plugins.synthesis.stored import from_document, to_value
 
-CHANNEL = "synthesis"
 TOPICS = "topics"
 """Collection of the registered topics, with what came of their last refresh."""
 
@@ -61,7 +60,31 @@ class Dossiers:
         stop words.
         """
         name = _checked_topic(topic)
-        return self._current(name, now, None if force else self.settings.dossier.refresh)
+        asked = _Stored(normal(name), Dossier(name))
+        return self._current(asked, now, None if force else self.settings.dossier.refresh)
+
+    def known(self, topic: str, now: datetime) -> Dossier:
+        """Return the current dossier of a registered topic. Of another topic what its sources say, without a model;
+        nothing is stored of it."""
+        name = _checked_topic(topic)
+        if self._stored([normal(name)]):
+            return self.current(name, now)
+        dossier = Dossier(name)
+        return self._drafted(dossier, self.sources.of(name, now), InPlace(dossier, {}), None, now)[0]
+
+    def drop(self, topic: str, now: datetime) -> bool:
+        """Remove a topic with its dossier and all versions of it, and return whether it was registered.
+
+        Who refreshes all that are due at that moment does not bring it back.
+        """
+        key = normal(_checked_topic(topic))
+        with self.storage.transaction():
+            self.storage.erase_documents(self.scope, DOSSIERS, [key])
+            self.storage.erase(self.scope, [self._entry_id(key)])
+            purge(self.storage, self.scope, [self._entry_id(key)], now)
+            there = bool(self.storage.read_document(self.scope, TOPICS, key))
+            self.storage.erase_documents(self.scope, TOPICS, [key])
+        return there
 
     def refresh_due(self, now: datetime) -> list[Dossier]:
         """Refresh every dossier that is due by the longer interval, each by itself, and return them.
@@ -71,8 +94,8 @@ class Dossiers:
         interval = self.settings.dossier.refresh_all
         found = [stored for stored in self._stored() if stored.due(now, interval)]
         gone = self.writer.buried(self.scope, [self._entry_id(stored.key) for stored in found])
-        names = [stored.dossier.topic for stored in found if self._entry_id(stored.key) not in gone]
-        return [self._current(name, now, interval) for name in names]
+        left = [stored for stored in found if self._entry_id(stored.key) not in gone]
+        return [self._current(stored, now, interval) for stored in left]
 
     def all(self) -> list[Dossier]:
         """List the dossiers of all registered topics as they stand, by topic."""
@@ -103,23 +126,27 @@ class Dossiers:
             contents = {document.key: document for document in self.storage.documents(self.scope, DOSSIERS, keys)}
         return [_of_documents(topic, contents.get(topic.key)) for topic in topics]
 
-    def _current(self, name: str, now: datetime, interval: float | None) -> Dossier:
+    def _current(self, asked: _Stored, now: datetime, interval: float | None) -> Dossier:
+        """Refresh a dossier as it is stored by now. One that was registered is not made anew when it was dropped."""
         for _ in range(_TRIES):
-            key = normal(name)
-            stored = next(iter(self._stored([key])), _Stored(key, Dossier(name), 0))
+            stored = next(iter(self._stored([asked.key])), None)
+            if stored is None and asked.registered:
+                return Dossier(asked.dossier.topic)
+            stored = stored or asked
             if interval is not None and not stored.due(now, interval):
                 return stored.dossier
             try:
                 return self._refreshed(stored, now)
             except Conflict:
                 continue  # somebody else was quicker, or a source is gone: look again
-        raise Conflict(f"the dossier on {name!r} changed {_TRIES} times while it was made; try again")
+        raise Conflict(f"the dossier on {asked.dossier.topic!r} changed {_TRIES} times while it was made; try again")
 
-    def _refreshed(self, stored: _Stored, now: datetime) -> Dossier:
-        old = stored.dossier
-        sources = self.sources.of(old.topic, now)
-        place = InPlace(old, self.storage.get(self.scope, old.sources))
-        draft = Drafter(self.extractive, self.summariser, self.settings.dossier).draft(sources, place)
+    def _drafted(
+        self, old: Dossier, sources: Sequence[Entry], place: InPlace, summariser: Summariser | None, now: datetime
+    ) -> tuple[Dossier, Draft]:
+        """What a dossier should say now."""
+        settings = self.settings
+        draft = Drafter(self.extractive, summariser, settings.dossier, settings.models.patience).draft(sources, place)
         new = replace(
             old,
             findings=draft.findings,
@@ -128,8 +155,15 @@ class Dossiers:
             made_by=draft.made_by,
             problem=draft.problem,
         )
+        return new, draft
+
+    def _refreshed(self, stored: _Stored, now: datetime) -> Dossier:
+        old = stored.dossier
+        sources = self.sources.of(old.topic, now)
+        place = InPlace(old, self.storage.get(self.scope, old.sources))
+        new, draft = self._drafted(old, sources, place, self.summariser, now)
         if not new.findings or _content(new) == _content(old):
-            self._register(stored.key, new)
+            self._register(stored, new)
             return new
         known = {entry.id: entry for entry in [*place.entries.values(), *sources]}
         new = replace(new, updated_at=now, entry=self._entry_id(stored.key))
@@ -158,7 +192,9 @@ class Dossiers:
             )
             if not self.storage.put(self.scope, [record]):
                 self.storage.replace(self.scope, record)
-            self._register(stored.key, dossier)
+            # It was asked for again: from now on it is kept current like any other.
+            self.storage.erase_documents(self.scope, FORGOTTEN, [f"id:{record.entry.id}"])
+            self._register(stored, dossier)
         return replace(dossier, version=version)
 
     def _entry(self, key: str, dossier: Dossier, known: Mapping[str, Entry], now: datetime) -> Entry:
@@ -180,10 +216,10 @@ class Dossiers:
             metadata={"topic": dossier.topic, "sources": list(dossier.sources)},
         )
 
-    def _register(self, key: str, dossier: Dossier) -> None:
+    def _register(self, stored: _Stored, dossier: Dossier) -> None:
         at = to_micros(dossier.checked_at) if dossier.checked_at else 0
         value = {"topic": dossier.topic, "at": at, "problem": dossier.problem}
-        self.storage.write_document(self.scope, TOPICS, key, value)
+        self.storage.write_document(self.scope, TOPICS, stored.key, value, expected=stored.registered)
 
     def _entry_id(self, key: str) -> str:
         return derive_id(self.scope, DOSSIER, key)
@@ -191,11 +227,12 @@ class Dossiers:
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """A dossier as it stands, and the version that the next write must name."""
+    """A dossier as it stands, and the versions, of it and of its topic, that the next write must name."""
 
     key: str
     dossier: Dossier
-    version: int
+    version: int = 0
+    registered: int = 0
 
     def due(self, now: datetime, interval: float) -> bool:
         checked = self.dossier.checked_at
@@ -206,7 +243,7 @@ def _of_documents(topic: Document, content: Document | None) -> _Stored:
     name, at = topic.value["topic"], from_micros(topic.value["at"])
     dossier = from_document(content, name) if content and content.value else Dossier(name)
     dossier = replace(dossier, checked_at=at, problem=topic.value["problem"])
-    return _Stored(topic.key, dossier, content.version if content else 0)
+    return _Stored(topic.key, dossier, content.version if content else 0, topic.version)
 
 
 def _checked_topic(topic: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from tidal_plugins.aio import in_time
 from tidal_plugins.model.dossier import Dossier, Finding, Maker
 from tidal_plugins.model.entry import Entry, bare_id
 from tidal_plugins.model.exchange import Message
@@ -15,6 +16,9 @@ from tidal_plugins.scoring.text import sentences, terms
 from tidal_plugins.settings import DossierSettings
 
 PURPOSE: Purpose = "dossier"
+
+TELLING = 20
+"""Characters below which a text does not tell what a source says, unless the source itself has fewer."""
 
 _CLOSERS = "\"'”’»)]*_ "
 _CHARS_PER_TOKEN = 6  # beyond which a model did not keep to its limit
@@ -46,7 +50,8 @@ class InPlace:
         return Draft(self.findings, self.dossier.made_by, problem=reason)
 
     def refuses(self, new: Sequence[Finding], settings: DossierSettings) -> str | None:
-        """Why a new text may not take this one's place: it has lost its sources, and is shorter or has few others."""
+        """Why a new text may not take this one's place: it has lost its sources, and is shorter or has few others; or
+        it is shorter, and cites more of them than it has room to tell of."""
         old = {id_ for finding in self.findings for id_ in finding.sources}
         cited = {id_ for finding in new for id_ in finding.sources}
         lost = old - cited
@@ -54,6 +59,9 @@ class InPlace:
         if len(lost) >= settings.lost * len(old) and (shorter or len(cited) < settings.shrunk * len(old)):
             what = "is shorter and leaves" if shorter else "leaves"
             return f"the new text {what} out {len(lost)} of {len(old)} sources of the one in place"
+        told = old & cited
+        if shorter and _length(new) < sum(min(TELLING, len(self.entries[id_].text)) for id_ in told):
+            return f"the new text is shorter, and cites {len(told)} sources in {_length(new)} characters"
         return None
 
 
@@ -65,6 +73,8 @@ class Drafter:
     extractive: Summariser
     summariser: Summariser | None
     settings: DossierSettings
+    patience: float
+    """Seconds to wait for the summariser, after which it has failed."""
 
     def draft(self, sources: Sequence[Entry], place: InPlace) -> Draft:
         """What the dossier should say now: what it says already where the new text is not fit to replace it."""
@@ -96,14 +106,18 @@ class Drafter:
         """What a summariser says that can stand in a dossier, or why nothing can."""
         known = {entry.id: entry.citation for entry in [*place.entries.values(), *sources]}
         most = self.settings.max_tokens
-        try:
+
+        def ask() -> tuple[Finding, ...]:
             answer = summariser.summarise(
                 [_source(entry) for entry in sources],
                 purpose=PURPOSE,
                 previous=[Statement(finding.text, finding.sources) for finding in previous],
                 max_tokens=most,
             )
-            found = tuple(_findings(answer, known, most * _CHARS_PER_TOKEN))
+            return tuple(_findings(answer, known, most * _CHARS_PER_TOKEN))
+
+        try:
+            found = in_time(ask, self.patience) if summariser is self.summariser else ask()
         except Exception as error:  # its message may quote what is forgotten one day: the name must do
             return (), f"the summariser raised {type(error).__name__}"
         return found, None if found else "nothing that was written cites a source"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,8 +18,12 @@ from tidal_plugins.retrieval.whisper import excerpt
 from tidal_plugins.settings import Settings
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.synthesis.phrases import Phrase, phrases
-from tidal_plugins.synthesis.sources import PRIMARY, worth_of
+from tidal_plugins.synthesis.sources import FACT, PRIMARY, without_citations, worth_of
 from tidal_plugins.synthesis.tasks import pending
+
+FACTS = 0.5
+"""Share of the lines of the priorities that facts may take. Each fact counts as important, so that many would leave no
+room for what somebody says is to be done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +49,8 @@ class Newest:
     @cached_property
     def entries(self) -> list[Entry]:
         where = active(self.now, kinds=PRIMARY)
-        return self.storage.find(self.scope, where, limit=self.settings.capsule.newest, newest_first=True)
+        found = self.storage.find(self.scope, where, limit=self.settings.capsule.newest, newest_first=True)
+        return [without_citations(entry) for entry in found]
 
     def work(self) -> list[Line]:
         """A line for each of the most salient turns, and for what was remembered outside of turns; newest first."""
@@ -60,16 +66,19 @@ class Newest:
 
     def priorities(self) -> list[Line]:
         """The most salient of what is important and recent, one line an entry, what was said by people before the
-        agent's words."""
+        agent's words. At most half of them are facts."""
         limit = self.settings.capsule
         recent = [entry for entry in self._recent() if entry.importance >= limit.priority]
         best = sorted(recent, key=lambda entry: (entry.role == "assistant", -self._salience(entry)))
-        lines: dict[str, Line] = {}
+        said: dict[str, Phrase] = {}
         for entry in best:
             phrase = max(phrases(entry), key=_weight, default=None)
             if phrase and not phrase.plain.endswith("?"):
-                lines.setdefault(phrase.plain, self._line(phrase.entry, phrase.text))
-        return list(lines.values())[: limit.current_priorities]
+                said.setdefault(phrase.plain, phrase)
+        facts = [phrase for phrase in said.values() if phrase.entry.kind == FACT]
+        beyond = facts[math.ceil(FACTS * limit.current_priorities) :]
+        shown = [phrase for phrase in said.values() if phrase not in beyond]
+        return [self._line(phrase.entry, phrase.text) for phrase in shown[: limit.current_priorities]]
 
     def pending(self) -> list[Line]:
         """What is left to do, the newest first."""

@@ -23,11 +23,9 @@ from tidal_plugins.scoring.recurrence import recurrence
 from tidal_plugins.scoring.text import sentences
 from tidal_plugins.settings import ConsolidationSettings
 from tidal_plugins.storage.base import Line, Record, Storage, Where
-from tidal_plugins.synthesis.dossier import CHANNEL
 from tidal_plugins.synthesis.drafting import Draft, Drafter, InPlace
 from tidal_plugins.synthesis.phrases import LONGEST
-
-FACT = "fact"
+from tidal_plugins.synthesis.sources import CHANNEL, FACT
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +64,8 @@ class Recurring:
     def make(self, entries: Sequence[Entry], now: datetime) -> Made:
         """Compress a cluster. It takes no lock, and may take its time."""
         limits = self.writer.settings.dossier.model_copy(update={"max_tokens": self.settings.fact_tokens})
-        draft = Drafter(KeySentences(), self.summariser, limits).draft(entries, InPlace(Dossier(""), {}))
+        drafter = Drafter(KeySentences(), self.summariser, limits, self.writer.settings.models.patience)
+        draft = drafter.draft(entries, InPlace(Dossier(""), {}))
         if not draft.findings:
             return Made(tuple(entry.id for entry in entries))
         cited = {id_ for finding in draft.findings for id_ in finding.sources}
@@ -85,6 +84,13 @@ class Recurring:
             value = {"sources": sources, "entry": made.id} if made.id else {"sources": sources}
             self.storage.write_document(self.scope, RECURRING, id_, value)
         return True
+
+    def thin(self, now: datetime) -> None:
+        """Remove the uses that are too old to count with new ones; the last of each entry stays, as it says that the
+        entry was used."""
+        for newest in self.storage.read_log(self.scope, USES, limit=1, newest_first=True):
+            before = min(newest.at, now) - timedelta(hours=2 * self.settings.hours)
+            self.storage.thin_log(self.scope, USES, before)
 
     def unmake(self, fact: str, now: datetime) -> int:
         """Remove a fact with what was made of it, and return whether it was there. It is not made again. Call it inside

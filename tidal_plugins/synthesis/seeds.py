@@ -16,8 +16,7 @@ from tidal_plugins.retrieval.request import active
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.settings import Settings
 from tidal_plugins.storage.base import Line, Storage, WhereLinks
-from tidal_plugins.synthesis.dossier import CHANNEL
-from tidal_plugins.synthesis.sources import PRIMARY
+from tidal_plugins.synthesis.sources import CHANNEL, PRIMARY
 
 SEEDS = "seeds"
 """Log of the pairs that were seeds, under their ids."""

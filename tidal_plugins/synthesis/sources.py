@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import hours_between
-from tidal_plugins.model.entry import KINDS, Entry, Scope
+from tidal_plugins.model.entry import KINDS, SYNTHESIS, Entry, Scope
 from tidal_plugins.model.recall import Hit
 from tidal_plugins.retrieval.recall import Recaller
 from tidal_plugins.retrieval.request import MOST, active
@@ -16,9 +17,14 @@ from tidal_plugins.settings import DossierSettings, Settings
 from tidal_plugins.storage.base import Where
 from tidal_plugins.synthesis.phrases import stems
 
+CHANNEL = SYNTHESIS
+
 DOSSIER = "dossier"
+FACT = "fact"
 PRIMARY = tuple(kind for kind in KINDS if kind != DOSSIER)
 """Kinds of entries that texts are made from: none is made from one that was itself so made."""
+
+_CITATIONS = re.compile(r"(?:\s*\[(?:ep|mem):\w+\])+$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +54,12 @@ class Sources:
     def _is_near(self, hit: Hit) -> bool:
         keywords = self.settings.whisper.keywords * hit.why.keyword_strength
         return hit.why.cosine + keywords >= self.settings.dossier.bar
+
+
+def without_citations(entry: Entry) -> Entry:
+    """A fact that memory made without the citations at its end: a line that cites the fact cites those, and a cut one
+    would show half of them."""
+    return replace(entry, text=_CITATIONS.sub("", entry.text)) if entry.channel == CHANNEL else entry
 
 
 def worth_of(entry: Entry, relevance: float, now: datetime, settings: DossierSettings) -> float:

@@ -72,6 +72,19 @@ class LogContract(Contract):
         assert store.read_log(HERE, "log") == []
         assert values(store.read_log(HERE, "other")) == "xyz"
 
+    def test_thinning_keeps_what_is_not_old_and_the_last_line_under_each_key(self, store: Storage) -> None:
+        lines = [line("k", "a", 0), line("j", "b", 1), line("k", "c", 3), line("k", "d", 1), line("k", "e", 2)]
+        store.append_log(HERE, "log", lines)
+        store.append_log(HERE, "other", [line("k", "x"), line("k", "y")])
+        store.append_log(THERE, "log", [line("k", "x"), line("k", "y")])
+        assert store.thin_log(HERE, "log", NOON) == 0
+        assert store.thin_log(HERE, "log", NOON + 2 * HOUR) == 2
+        assert values(store.read_log(HERE, "log")) == "bce"
+        assert store.thin_log(HERE, "log", NOON + 9 * HOUR) == 1
+        assert store.thin_log(HERE, "log", NOON + 9 * HOUR) == store.thin_log(("nowhere",), "log", NOON) == 0
+        assert values(store.read_log(HERE, "log")) == "be"
+        assert values(store.read_log(HERE, "other")) == values(store.read_log(THERE, "log")) == "xy"
+
     def test_a_place_is_never_used_again(self, store: Storage, open_store: OpenStore) -> None:
         seqs = store.append_log(HERE, "log", [line("k"), line("k")])
         store.trim_log(HERE, "log", 0)

@@ -41,7 +41,7 @@ def in_time(ask: Callable[[], R], seconds: float) -> R:
     def run() -> None:
         try:
             done.set_result(context.run(ask))
-        except Exception as error:
+        except (Exception, KeyboardInterrupt) as error:
             done.set_exception(error)
         except BaseException as error:  # such as a cancelled task of the model's: it ends this thread, not the caller's
             failed = RuntimeError(f"the model ended with {type(error).__name__}")

@@ -23,7 +23,7 @@ from tidal_plugins.embedding.identity import StoreEmbedder
 from tidal_plugins.embedding.sentence_transformer import SentenceTransformerEmbedder
 from tidal_plugins.errors import Forgotten, InvalidInput, InvalidText, NotFound
 from tidal_plugins.graph.facts import PersistentFacts
-from tidal_plugins.graph.knowledge import KnowledgeGraph
+from tidal_plugins.graph.knowledge.graph import KnowledgeGraph
 from tidal_plugins.graph.web import AssociationWeb
 from tidal_plugins.ingestion.background import Background
 from tidal_plugins.ingestion.clean import clean, label, positive

@@ -15,7 +15,7 @@ from pydantic import ConfigDict, Field
 
 from langchain_tidal.turn import Scope, scoped
 from tidal_plugins import Hit, InvalidInput, TidalMemory
-from tidal_plugins.graph.telling import evidence_of, quoted
+from tidal_plugins.graph.knowledge.telling import evidence_of, quoted
 from tidal_plugins.model.graph import CHANNEL
 
 FILTERS = {

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from langchain_tidal.retriever import to_document
 from langchain_tidal.turn import Scope, scoped
 from tidal_plugins import InvalidInput, NotFound, Recall, TidalMemory
-from tidal_plugins.graph.telling import Aspect, tell
+from tidal_plugins.graph.knowledge.telling import Aspect, tell
 from tidal_plugins.retrieval.whisper import compose
 from tidal_plugins.settings import WhisperSettings
 

@@ -7,9 +7,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from tidal_plugins.graph.knowledge import KnowledgeGraph
-from tidal_plugins.graph.learning import apply
-from tidal_plugins.graph.unlearning import forget_knowledge
+from tidal_plugins.graph.knowledge.graph import KnowledgeGraph
+from tidal_plugins.graph.knowledge.learning import apply
+from tidal_plugins.graph.knowledge.unlearning import forget_knowledge
 from tidal_plugins.ingestion.episodes import from_entry, to_entry
 from tidal_plugins.model.entry import EPISODE
 from tidal_plugins.model.episode import Episode

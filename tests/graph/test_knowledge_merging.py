@@ -8,7 +8,7 @@ import pytest
 
 from tests.graph.knowing import World
 from tidal_plugins.errors import InvalidInput, NotFound
-from tidal_plugins.graph.knowledge import KnowledgeGraph
+from tidal_plugins.graph.knowledge.graph import KnowledgeGraph
 from tidal_plugins.settings import GraphSettings
 from tidal_plugins.testing import HERE
 

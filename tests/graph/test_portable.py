@@ -11,7 +11,7 @@ import pytest
 
 from tests.graph.knowing import World
 from tidal_plugins.errors import InvalidInput
-from tidal_plugins.graph.portable import Format, Portable, read
+from tidal_plugins.graph.formats.portable import Format, Portable, read
 from tidal_plugins.testing import NOON
 
 FORMATS = get_args(Format)
@@ -72,7 +72,7 @@ def test_the_texts_of_all_formats_hold_the_same(world: World, format_: Format) -
 def test_names_may_be_of_any_letters(world: World, empty: World, format_: Format, name: str) -> None:
     graph = read(world.graph.export("json-ld"), "json-ld")
     entities = (replace(graph.entities[0], name=name), *graph.entities[1:])
-    from tidal_plugins.graph.portable import write
+    from tidal_plugins.graph.formats.portable import write
 
     empty.graph.load(write(Portable(entities, graph.relations), format_), format_, source="elsewhere")
     assert name in {one.name for one in empty.graph.entities()}
@@ -157,7 +157,7 @@ def test_what_is_no_graph_is_refused_and_nothing_is_stored(empty: World, format_
 def test_relations_that_cannot_be_used_are_refused(
     world: World, empty: World, change: dict[str, object], message: str
 ) -> None:
-    from tidal_plugins.graph.portable import write
+    from tidal_plugins.graph.formats.portable import write
 
     graph = read(world.graph.export(), "graphml")
     relations = (replace(graph.relations[0], **change), *graph.relations[1:])  # type: ignore[arg-type]

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tidal_plugins import HashingEmbedder, Settings, TidalMemory
-from tidal_plugins.graph.telling import LINE, evidence_of, quoted, related, tell
+from tidal_plugins.graph.knowledge.telling import LINE, evidence_of, quoted, related, tell
 
 MONDAY = datetime(2026, 3, 2, 9, tzinfo=UTC)
 

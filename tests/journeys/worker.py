@@ -28,7 +28,7 @@ from tidal_plugins import (
     TidalMemory,
     ToolCall,
 )
-from tidal_plugins.graph import learning
+from tidal_plugins.graph.knowledge import learning
 from tidal_plugins.ingestion import learn
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.graph import Applied

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from tidal_plugins.graph.entities import MENTIONED, newest
-from tidal_plugins.graph.knowledge import KnowledgeGraph
-from tidal_plugins.graph.unlearning import fact_id
+from tidal_plugins.graph.knowledge.entities import MENTIONED, newest
+from tidal_plugins.graph.knowledge.graph import KnowledgeGraph
+from tidal_plugins.graph.knowledge.unlearning import fact_id
 from tidal_plugins.graph.web import Reached
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.model.recall import Dropped, Explanation, Hit

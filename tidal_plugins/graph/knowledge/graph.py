@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from tidal_plugins.aio import in_thread
 from tidal_plugins.errors import InvalidInput
-from tidal_plugins.graph import portable, proposals
-from tidal_plugins.graph.entities import last_seen_first, nodes
-from tidal_plugins.graph.loading import load, loaded_from
-from tidal_plugins.graph.merging import join, merged, merges, part
-from tidal_plugins.graph.portable import Format
-from tidal_plugins.graph.queries import GraphQueries
-from tidal_plugins.graph.relations import KINDS
-from tidal_plugins.graph.stale import mark_around, mark_stale
-from tidal_plugins.graph.unlearning import unlearn
-from tidal_plugins.graph.validity import Validity
+from tidal_plugins.graph.formats import portable
+from tidal_plugins.graph.formats.loading import load, loaded_from
+from tidal_plugins.graph.formats.portable import Format
+from tidal_plugins.graph.knowledge import proposals
+from tidal_plugins.graph.knowledge.entities import last_seen_first, nodes
+from tidal_plugins.graph.knowledge.merging import join, merged, merges, part
+from tidal_plugins.graph.knowledge.queries import GraphQueries
+from tidal_plugins.graph.knowledge.relations import KINDS
+from tidal_plugins.graph.knowledge.stale import mark_around, mark_stale
+from tidal_plugins.graph.knowledge.unlearning import unlearn
+from tidal_plugins.graph.knowledge.validity import Validity
 from tidal_plugins.model.graph import Applied, Merge, Proposal
 from tidal_plugins.storage.base import WhereLinks
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from datetime import datetime
 
-from tidal_plugins.graph.entities import MENTIONED, mentions, recount
-from tidal_plugins.graph.merging import forget_merges, merged
-from tidal_plugins.graph.relations import EVIDENCE, KINDS, remove, weighed
-from tidal_plugins.graph.stale import mark_stale
-from tidal_plugins.graph.validity import Validity
+from tidal_plugins.graph.knowledge.entities import MENTIONED, mentions, recount
+from tidal_plugins.graph.knowledge.merging import forget_merges, merged
+from tidal_plugins.graph.knowledge.relations import EVIDENCE, KINDS, remove, weighed
+from tidal_plugins.graph.knowledge.stale import mark_stale
+from tidal_plugins.graph.knowledge.validity import Validity
 from tidal_plugins.model.entry import EPISODE, Entry, Scope, derive_id
 from tidal_plugins.model.graph import Gone
 from tidal_plugins.model.link import Link

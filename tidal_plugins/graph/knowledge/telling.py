@@ -11,8 +11,8 @@ from datetime import datetime
 from typing import Literal, TypedDict
 
 from tidal_plugins.errors import NotFound
-from tidal_plugins.graph.knowledge import KnowledgeGraph
-from tidal_plugins.graph.loading import IMPORT
+from tidal_plugins.graph.formats.loading import IMPORT
+from tidal_plugins.graph.knowledge.graph import KnowledgeGraph
 from tidal_plugins.model.entry import Entry
 from tidal_plugins.model.fence import frame, inert
 from tidal_plugins.model.graph import Entity, Evidence, Relation

@@ -11,11 +11,11 @@ from datetime import datetime
 from typing import get_args
 
 from tidal_plugins.errors import InvalidInput
-from tidal_plugins.graph.entities import Named, Place, learn
-from tidal_plugins.graph.merging import Merged, merged
-from tidal_plugins.graph.names import bare, entity_id, is_speaker, spoken, stands_in
-from tidal_plugins.graph.relations import Triple, support, weighed
-from tidal_plugins.graph.validity import Validity
+from tidal_plugins.graph.knowledge.entities import Named, Place, learn
+from tidal_plugins.graph.knowledge.merging import Merged, merged
+from tidal_plugins.graph.knowledge.names import bare, entity_id, is_speaker, spoken, stands_in
+from tidal_plugins.graph.knowledge.relations import Triple, support, weighed
+from tidal_plugins.graph.knowledge.validity import Validity
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.episode import Episode

@@ -11,9 +11,9 @@ from dataclasses import replace
 from datetime import datetime
 
 from tidal_plugins.graph.claims import contradicts
-from tidal_plugins.graph.entities import nodes, said_at
-from tidal_plugins.graph.merging import Merged
-from tidal_plugins.graph.relations import (
+from tidal_plugins.graph.knowledge.entities import nodes, said_at
+from tidal_plugins.graph.knowledge.merging import Merged
+from tidal_plugins.graph.knowledge.relations import (
     EVER,
     LAST,
     STATE,

@@ -6,10 +6,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from tidal_plugins.errors import InvalidInput, NotFound
-from tidal_plugins.graph.entities import nodes, said_at
-from tidal_plugins.graph.names import called
-from tidal_plugins.graph.relations import EVIDENCE, KINDS
-from tidal_plugins.graph.stored import StoredGraph
+from tidal_plugins.graph.knowledge.entities import nodes, said_at
+from tidal_plugins.graph.knowledge.names import called
+from tidal_plugins.graph.knowledge.relations import EVIDENCE, KINDS
+from tidal_plugins.graph.knowledge.stored import StoredGraph
 from tidal_plugins.model.entry import EPISODE, Scope, bare_id
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.graph import Entity, Evidence

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
 from tidal_plugins.errors import InvalidInput
-from tidal_plugins.graph import cypher, graphml, jsonld
+from tidal_plugins.graph.formats import cypher, graphml, jsonld
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.graph import Entity, Relation
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Literal
 
 from tidal_plugins.aio import in_thread
 from tidal_plugins.errors import InvalidInput, NotFound
-from tidal_plugins.graph.entities import MENTIONED, last_seen_first, mentions, nodes
-from tidal_plugins.graph.lookup import Episodes, Lookup, Span, quoted
-from tidal_plugins.graph.names import sharing, stands_in
-from tidal_plugins.graph.phrases import sentence
-from tidal_plugins.graph.relations import KINDS, evidence_of
-from tidal_plugins.graph.stored import StoredGraph
-from tidal_plugins.graph.walks import View, connect, reach
+from tidal_plugins.graph.knowledge.entities import MENTIONED, last_seen_first, mentions, nodes
+from tidal_plugins.graph.knowledge.lookup import Episodes, Lookup, Span, quoted
+from tidal_plugins.graph.knowledge.names import sharing, stands_in
+from tidal_plugins.graph.knowledge.phrases import sentence
+from tidal_plugins.graph.knowledge.relations import KINDS, evidence_of
+from tidal_plugins.graph.knowledge.stored import StoredGraph
+from tidal_plugins.graph.knowledge.walks import View, connect, reach
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.graph import (
@@ -30,7 +30,7 @@ from tidal_plugins.settings import GraphSettings
 from tidal_plugins.storage.base import Storage, WhereLinks
 
 if TYPE_CHECKING:
-    from tidal_plugins.graph.proposals import Embed
+    from tidal_plugins.graph.knowledge.proposals import Embed
 
 Format = Literal["graphml", "json-ld", "cypher"]
 

@@ -1,0 +1,1 @@
+"""The graph in the formats of others: GraphML, JSON-LD, Cypher."""

@@ -23,9 +23,15 @@ from tidal_plugins.errors import (
     InvalidVector,
     NotADatabase,
     NotFound,
+    PolicyViolation,
     QueryTimeout,
     ReadOnly,
     SchemaTooNew,
+    SessionClosed,
+    SessionExpired,
+    SignalCapReached,
+    SignalDenied,
+    SignalNotAllowed,
     StorageError,
     TidalError,
 )
@@ -50,12 +56,27 @@ if typing.TYPE_CHECKING:
     from tidal_plugins.embedding import HashingEmbedder, SentenceTransformerEmbedder
     from tidal_plugins.graph.facts import PersistentFacts
     from tidal_plugins.memory import TidalMemory
+    from tidal_plugins.model.session import (
+        Annotation,
+        AuditEntry,
+        Counts,
+        Policy,
+        SessionInfo,
+        SessionSnapshot,
+        SessionSummary,
+        Signal,
+        SignalTally,
+        SignalType,
+    )
+    from tidal_plugins.sessions.session import Session
     from tidal_plugins.settings import Settings
     from tidal_plugins.synthesis.maintenance import Maintenance
 
 __all__ = [
     "Admission",
     "Affect",
+    "Annotation",
+    "AuditEntry",
     "Brief",
     "BrokenInvariant",
     "Busy",
@@ -70,6 +91,7 @@ __all__ = [
     "ContextOverflow",
     "Contradiction",
     "Corrupt",
+    "Counts",
     "DiskFull",
     "Dossier",
     "Dropped",
@@ -101,9 +123,11 @@ __all__ = [
     "Maintenance",
     "Message",
     "NotADatabase",
-    "Note",
     "NotFound",
+    "Note",
     "PersistentFacts",
+    "Policy",
+    "PolicyViolation",
     "QueryTimeout",
     "ReadOnly",
     "Recall",
@@ -112,7 +136,19 @@ __all__ = [
     "Section",
     "Seed",
     "SentenceTransformerEmbedder",
+    "Session",
+    "SessionClosed",
+    "SessionExpired",
+    "SessionInfo",
+    "SessionSnapshot",
+    "SessionSummary",
     "Settings",
+    "Signal",
+    "SignalCapReached",
+    "SignalDenied",
+    "SignalNotAllowed",
+    "SignalTally",
+    "SignalType",
     "Size",
     "Source",
     "Statement",
@@ -129,13 +165,24 @@ __all__ = [
 ]
 
 _LOADED_WHEN_USED = {
+    "Annotation": "model.session",
+    "AuditEntry": "model.session",
     "Compactor": "compaction.compactor",
+    "Counts": "model.session",
     "HashingEmbedder": "embedding",
     "LexiconEmotion": "affect.lexicon",
-    "SentenceTransformerEmbedder": "embedding",
     "Maintenance": "synthesis.maintenance",
     "PersistentFacts": "graph.facts",
+    "Policy": "model.session",
+    "SentenceTransformerEmbedder": "embedding",
+    "Session": "sessions.session",
+    "SessionInfo": "model.session",
+    "SessionSnapshot": "model.session",
+    "SessionSummary": "model.session",
     "Settings": "settings",
+    "Signal": "model.session",
+    "SignalTally": "model.session",
+    "SignalType": "model.session",
     "TidalMemory": "memory",
 }
 

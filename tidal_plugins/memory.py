@@ -21,10 +21,10 @@ from tidal_plugins.condensing.extractive import ExtractiveSummariser
 from tidal_plugins.condensing.sizes import ApproximateCounter
 from tidal_plugins.embedding.identity import StoreEmbedder
 from tidal_plugins.embedding.sentence_transformer import SentenceTransformerEmbedder
-from tidal_plugins.errors import Forgotten, InvalidInput, InvalidText, NotFound
+from tidal_plugins.errors import Forgotten, InvalidInput, InvalidText, NotFound, SessionClosed
 from tidal_plugins.graph.facts import PersistentFacts
 from tidal_plugins.graph.web import AssociationWeb
-from tidal_plugins.ingestion.clean import clean, label, positive
+from tidal_plugins.ingestion.clean import clean, label, mapping, positive
 from tidal_plugins.ingestion.episodes import TOOL_TAG, from_entry
 from tidal_plugins.ingestion.forget import forget, scrub
 from tidal_plugins.ingestion.gate import Admitted, admitted
@@ -44,11 +44,16 @@ from tidal_plugins.model.exchange import Exchange, Message, ToolCall, turn
 from tidal_plugins.model.fact import FactConflict
 from tidal_plugins.model.note import Note
 from tidal_plugins.model.recall import Recall, Whisper
+from tidal_plugins.model.session import AuditEntry, Policy, SessionInfo, SessionSnapshot, Signal, SignalTally
 from tidal_plugins.protocols import Embedder, EmotionEstimator, Extractor, Summariser, TokenCounter
 from tidal_plugins.retrieval.query import MAX_CHARS
 from tidal_plugins.retrieval.recall import Recaller
 from tidal_plugins.retrieval.request import active, checked_limit, checked_profile
 from tidal_plugins.retrieval.whisper import compose
+from tidal_plugins.sessions.boost import Boosts
+from tidal_plugins.sessions.ledger import Ledger
+from tidal_plugins.sessions.policies import Policies
+from tidal_plugins.sessions.session import Session, to_signal
 from tidal_plugins.settings import Profile, Settings
 from tidal_plugins.storage.base import Storage, Where
 from tidal_plugins.storage.sqlite import SQLiteStorage
@@ -116,7 +121,7 @@ class TidalMemory:
         self._rooms = Rooms(
             storage=storage,
             writer=Writer(storage, bound, settings, _secret(storage), extractor),
-            recaller=Recaller(storage, bound, settings),
+            recaller=Recaller(storage, bound, settings, Boosts(storage, settings.signals)),
             affect=AffectLoop(storage, emotion, settings.affect),
             settings=settings,
             preparations=Preparations(),
@@ -249,6 +254,7 @@ class TidalMemory:
         exclude: Collection[str] = (),
         include_archived: bool = False,
         associative: bool = False,
+        for_session: Session | int | None = None,
         affect: Affect | None = None,
         profile: Profile | None = None,
     ) -> Recall:
@@ -257,7 +263,8 @@ class TidalMemory:
         All filters apply inside both channels, before the cut. ``since`` and ``until`` are times of the event;
         ``exclude`` are ids of entries or episodes; ``kinds`` may name ``episode``, to search their summaries.
         ``associative`` appends what comes up together with the hits, up to ``Settings.recall.associated`` beyond the
-        limit. ``affect`` stands in for the current state. Raises ``InvalidText`` for an empty query.
+        limit. ``for_session``: what this session annotated and rewarded comes up first. ``affect`` stands in for the
+        current state. Raises ``InvalidText`` for an empty query.
         """
         rooms, now = self._rooms, self.now()
         where = active(
@@ -282,13 +289,21 @@ class TidalMemory:
             limit=checked_limit(rooms.settings.recall.limit if limit is None else limit),
             profile=checked_profile(profile or rooms.settings.recall.profile),
             associative=associative,
+            session=_session_id(for_session),
         )
 
-    def whisper(self, turn: str, *, exclude: Collection[str] = (), affect: Affect | None = None) -> Whisper:
+    def whisper(
+        self,
+        turn: str,
+        *,
+        exclude: Collection[str] = (),
+        for_session: Session | int | None = None,
+        affect: Affect | None = None,
+    ) -> Whisper:
         """Return what surfaces before a model call: at most three memories in at most 500 characters, or nothing.
 
         Where no memory clears the bar the whisper is empty (and false); of a very long turn the beginning counts.
-        ``exclude`` are the ids of what the model sees anyway.
+        ``exclude`` are the ids of what the model sees anyway; ``for_session`` as in ``recall``.
         """
         rooms, now = self._rooms, self.now()
         if isinstance(turn, str) and not turn.strip():
@@ -303,6 +318,7 @@ class TidalMemory:
             limit=rooms.settings.whisper.max_entries,
             profile=rooms.settings.recall.profile,
             unasked=True,
+            session=_session_id(for_session),
         )
         return compose(recall, now, rooms.settings.whisper)
 
@@ -412,6 +428,69 @@ class TidalMemory:
     def write_capsule(self, capsule: Capsule | str) -> Capsule:
         """Store a capsule that people edited. Raises ``InvalidCapsule`` with what is wrong in it."""
         return self._capsules.write(capsule, self.now())
+
+    # signals
+
+    def session(
+        self,
+        *,
+        user: str | None = None,
+        agent: str | None = None,
+        policy: Policy | str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        thread: str | None = None,
+    ) -> Session:
+        """Return a session for an agent that writes for a user under a policy: ``with memory.session(…) as session``.
+
+        ``policy`` is a :class:`Policy` or the name of one, from ``Settings.policies`` or ``declare_policy``; ``None``
+        admits everything. Of one ``thread`` the session that is open goes on, for the same user, agent and policy.
+        Raises ``InvalidInput``.
+        """
+        name, rules = self._policies.find(policy)
+        meta = mapping({} if metadata is None else metadata, "metadata", self.settings.ingestion.max_metadata_bytes)
+        info = SessionInfo(0, label(user, "user"), label(agent, "agent"), rules, name, meta, self.now())
+        return Session(self._ledger, self.now, info, label(thread, "thread"))
+
+    def resume_session(self, id: int) -> Session:
+        """Return another handle of an open session, also after a crash. Raises ``NotFound``, ``SessionClosed``."""
+        info = self._ledger.info(_session_id(id) or 0)
+        if not info.is_open:
+            raise SessionClosed(f"session {id} was closed: read it with memory.session_snapshot({id})")
+        return Session(self._ledger, self.now, info)
+
+    def sessions(
+        self, *, user: str | None = None, agent: str | None = None, open: bool | None = None
+    ) -> list[SessionInfo]:
+        """List sessions in the order in which they were opened: of a user, of an agent, open or closed ones."""
+        return [
+            info
+            for info in self._ledger.all()
+            if user in (None, info.user) and agent in (None, info.agent) and open in (None, info.is_open)
+        ]
+
+    def session_snapshot(self, id: int) -> SessionSnapshot:
+        """Return all that a session holds, or held when it was closed. Raises ``NotFound``."""
+        return self._ledger.snapshot(_session_id(id) or 0, self.now())
+
+    def session_audit(self, id: int) -> list[AuditEntry]:
+        """List what was decided on a session's signals, open or closed. Raises ``NotFound``."""
+        return self._ledger.audit(_session_id(id) or 0)
+
+    def declare_policy(self, name: str, policy: Policy) -> None:
+        """Store a policy under a name, in place of an earlier one; sessions that are open keep theirs."""
+        self._policies.declare(name, policy)
+
+    def signal(self, type: str, entry_id: str, weight: float = 1.0, at: datetime | None = None) -> Signal:
+        """Write a signal of the scope itself, such as a user's ``view``: it shapes everyone's ranking there.
+
+        Raises as ``Session.signal`` does, but no policy applies.
+        """
+        signals, now = self.settings.signals, self.now()
+        return self._ledger.share(to_signal(signals, type, entry_id, weight, at, None, now), now)
+
+    def signals(self) -> SignalTally:
+        """Return the signals of the scope itself: scores by type and entry, and counts by type."""
+        return self._ledger.tally(self.now())
 
     # upkeep
 
@@ -533,6 +612,13 @@ class TidalMemory:
     aget = in_thread(get)
     aepisode = in_thread(episode)
     aread_episode = in_thread(read_episode)
+    aresume_session = in_thread(resume_session)
+    asessions = in_thread(sessions)
+    asession_snapshot = in_thread(session_snapshot)
+    asession_audit = in_thread(session_audit)
+    adeclare_policy = in_thread(declare_policy)
+    asignal = in_thread(signal)
+    asignals = in_thread(signals)
     aconflicts = in_thread(conflicts)
     aresolve = in_thread(resolve)
     adossier = in_thread(dossier)
@@ -545,6 +631,14 @@ class TidalMemory:
     aundo = in_thread(undo)
     aepisodes = in_thread(episodes)
     aclose = in_thread(close)
+
+    @property
+    def _ledger(self) -> Ledger:
+        return Ledger(self._rooms.storage, self.scope, self.settings.signals, self._missing)
+
+    @property
+    def _policies(self) -> Policies:
+        return Policies(self._rooms.storage, self.scope, self.settings)
 
     @property
     def _dossiers(self) -> Dossiers:
@@ -588,6 +682,11 @@ def _summariser(given: Summariser | None) -> Summariser | None:
     if given is not None and not isinstance(given, Summariser):
         raise InvalidInput(f"a summariser has a method summarise, got {type(given).__name__}; adapters wrap models")
     return given
+
+
+def _session_id(session: Session | int | None) -> int | None:
+    """The id of a session; what is none is refused further down."""
+    return session.id if isinstance(session, Session) else session
 
 
 def _felt(affect: Affect) -> Affect:

@@ -1,0 +1,101 @@
+"""What signals do to a recall: an entry gains by the annotations and rewards of the session that asks, and gains or
+loses by the signals of its scope [tidalDB].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from tidal_plugins.errors import NotFound, SessionClosed
+from tidal_plugins.model.entry import Entry, Scope
+from tidal_plugins.scoring.signals import hinted, saturated
+from tidal_plugins.scoring.text import terms
+from tidal_plugins.sessions.ledger import Ledger
+from tidal_plugins.sessions.scores import SHARED, Scores, lane_of
+from tidal_plugins.settings import REWARD, SignalSettings
+from tidal_plugins.storage.base import Storage
+
+KEPT = 4096
+"""Entries whose words are kept in memory: a session asks for nearly the same ones again and again."""
+
+Read = Callable[[Sequence[str]], Mapping[str, Entry]]
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """What one recall is to feel: the signals of its scope, and those of a session where it has one."""
+
+    scores: Scores
+    now: datetime
+    session: int | None = None
+    notes: tuple[frozenset[str], ...] = ()
+
+    @property
+    def rewarded(self) -> list[str]:
+        """The entries that the session rewarded most: they take part, found or not."""
+        if self.session is None:
+            return []
+        return self.scores.strongest(lane_of(self.session), REWARD, self.now, self.scores.settings.joined)
+
+    def parts(
+        self, entries: Collection[str], words: Callable[[], Mapping[str, frozenset[str]]]
+    ) -> dict[str, dict[str, float]]:
+        """What each entry gains or loses, by name; ``words`` gives theirs, where they are needed."""
+        most, found = self.scores.settings.hint, self._scored(entries)
+        for id_, own in (words() if self.notes else {}).items():
+            if hint := most * hinted(self.notes, own):
+                found.setdefault(id_, {})["session annotation"] = hint
+        return found
+
+    def _scored(self, entries: Collection[str]) -> dict[str, dict[str, float]]:
+        settings, own = self.scores.settings, None if self.session is None else lane_of(self.session)
+        rewards: dict[str, float] = {}
+        shared: dict[str, float] = {}
+        lanes = {SHARED} | ({own} if own else set())
+        for lane, type_, entry, score in self.scores.of(lanes, entries, self.now):
+            if lane == SHARED:
+                shared[entry] = shared.get(entry, 0.0) + settings.types[type_].sign * score
+            elif type_ == REWARD:
+                rewards[entry] = score
+        found: dict[str, dict[str, float]] = {}
+        for name, most, scores in (("session reward", settings.reward, rewards), ("signals", settings.shared, shared)):
+            for entry, score in scores.items():
+                if score:
+                    found.setdefault(entry, {})[name] = most * saturated(score)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Boosts:
+    """Makes lanes of one store."""
+
+    storage: Storage
+    settings: SignalSettings
+    _words: dict[str, frozenset[str]] = field(default_factory=dict)
+
+    def lane(self, scope: Scope, session: int | None, now: datetime) -> Lane:
+        """Return what a recall is to feel. Raises ``NotFound`` and ``SessionClosed`` for the session."""
+        scores = Scores(self.storage, scope, self.settings)
+        if session is None:
+            return Lane(scores, now)
+        ledger = Ledger(self.storage, scope, self.settings, NotFound)
+        if not ledger.info(session).is_open:
+            raise SessionClosed(f"session {session} was closed, and shapes no recall any more")
+        notes = (frozenset(terms(note.text)) for note in ledger.annotations(session))
+        return Lane(scores, now, session, tuple({note for note in notes if note}))
+
+    def words(self, ids: Sequence[str], read: Read) -> dict[str, frozenset[str]]:
+        """The words of entries, of their texts and labels; texts are read where they are not known yet."""
+        known = {id_: words for id_ in ids if (words := self._words.get(id_)) is not None}
+        unknown = [id_ for id_ in ids if id_ not in known]
+        fresh = {id_: frozenset(terms(_labelled(entry))) for id_, entry in read(unknown).items()} if unknown else {}
+        if len(self._words) + len(fresh) > KEPT:
+            self._words.clear()
+        self._words.update(fresh)
+        return known | fresh
+
+
+def _labelled(entry: Entry) -> str:
+    return "\n".join([entry.text, *entry.tags, entry.source or ""])

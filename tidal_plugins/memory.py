@@ -453,7 +453,7 @@ class TidalMemory:
 
     def resume_session(self, id: int) -> Session:
         """Return another handle of an open session, also after a crash. Raises ``NotFound``, ``SessionClosed``."""
-        info = self._ledger.info(_session_id(id) or 0)
+        info = self._ledger.info(id)
         if not info.is_open:
             raise SessionClosed(f"session {id} was closed: read it with memory.session_snapshot({id})")
         return Session(self._ledger, self.now, info)
@@ -470,11 +470,11 @@ class TidalMemory:
 
     def session_snapshot(self, id: int) -> SessionSnapshot:
         """Return all that a session holds, or held when it was closed. Raises ``NotFound``."""
-        return self._ledger.snapshot(_session_id(id) or 0, self.now())
+        return self._ledger.snapshot(id, self.now())
 
     def session_audit(self, id: int) -> list[AuditEntry]:
         """List what was decided on a session's signals, open or closed. Raises ``NotFound``."""
-        return self._ledger.audit(_session_id(id) or 0)
+        return self._ledger.audit(id)
 
     def declare_policy(self, name: str, policy: Policy) -> None:
         """Store a policy under a name, in place of an earlier one; sessions that are open keep theirs."""

@@ -368,7 +368,7 @@ class SignalSettings(_Group):
     """What it gains at most for rewards in its session."""
     shared: float = Field(0.2, ge=0)
     """What signals outside a session raise or lower an entry by at most."""
-    joined: int = Field(20, ge=0, le=200)
+    joined: int = Field(10, ge=0, le=200)
     """Entries, the most rewarded ones, that take part in a recall of their session which did not find them."""
     faded: float = Field(0.001, gt=0)
     """Score below which a signal counts for nothing: it is worth 0.0002 then."""

@@ -3,7 +3,7 @@
 Scores are at least 0 and dimensionless (1 is a new signal of weight 1); times and half-lives are in hours.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
 from tidal_plugins.scoring.decay import weight as faded
 
@@ -24,6 +24,7 @@ def saturated(score: float) -> float:
     return score / (abs(score) + 1)
 
 
-def hinted(notes: Iterable[Collection[str]], words: Collection[str]) -> float:
+def hinted(notes: Iterable[frozenset[str]], words: frozenset[str]) -> float:
     """The largest share of one note's keywords that are among the ``words`` of an entry, in [0, 1] [tidalDB]."""
-    return max((sum(word in words for word in note) / len(note) for note in notes if note), default=0.0)
+    near = (note for note in notes if not note.isdisjoint(words))  # a hundred notes are asked of each candidate
+    return max((len(note & words) / len(note) for note in near), default=0.0)

@@ -4,9 +4,11 @@ loses by the signals of its scope [tidalDB].
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 
 from tidal_plugins.errors import NotFound, SessionClosed
 from tidal_plugins.model.entry import Entry, Scope
@@ -31,6 +33,8 @@ class Lane:
     now: datetime
     session: int | None = None
     notes: tuple[frozenset[str], ...] = ()
+    shared: frozenset[str] = frozenset()
+    """Types of which the scope has signals that count for something."""
 
     @property
     def rewarded(self) -> list[str]:
@@ -50,20 +54,21 @@ class Lane:
         return found
 
     def _scored(self, entries: Collection[str]) -> dict[str, dict[str, float]]:
-        settings, own = self.scores.settings, None if self.session is None else lane_of(self.session)
-        rewards: dict[str, float] = {}
-        shared: dict[str, float] = {}
-        lanes = {SHARED} | ({own} if own else set())
-        for lane, type_, entry, score in self.scores.of(lanes, entries, self.now):
-            if lane == SHARED:
-                shared[entry] = shared.get(entry, 0.0) + settings.types[type_].sign * score
-            elif type_ == REWARD:
-                rewards[entry] = score
-        found: dict[str, dict[str, float]] = {}
-        for name, most, scores in (("session reward", settings.reward, rewards), ("signals", settings.shared, shared)):
-            for entry, score in scores.items():
-                if score:
-                    found.setdefault(entry, {})[name] = most * saturated(score)
+        settings, found = self.scores.settings, defaultdict[str, dict[str, float]](dict)
+        if self.session is not None:
+            for reward in self.scores.of(lane_of(self.session), [REWARD], entries, self.now):
+                found[reward.entry]["session reward"] = settings.reward * saturated(reward.score)
+        for entry, score in self._shared(entries).items():
+            if score:
+                found[entry]["signals"] = settings.shared * saturated(score)
+        return found
+
+    def _shared(self, entries: Collection[str]) -> dict[str, float]:
+        """What the scope's signals of all types come to, by their signs."""
+        signs = {type_: self.scores.settings.types[type_].sign for type_ in self.shared}
+        found: dict[str, float] = {}
+        for type_, entry, score in self.scores.of(SHARED, signs, entries, self.now) if signs else ():
+            found[entry] = found.get(entry, 0.0) + signs[type_] * score
         return found
 
 
@@ -77,14 +82,17 @@ class Boosts:
 
     def lane(self, scope: Scope, session: int | None, now: datetime) -> Lane:
         """Return what a recall is to feel. Raises ``NotFound`` and ``SessionClosed`` for the session."""
-        scores = Scores(self.storage, scope, self.settings)
+        scores, ledger = (
+            Scores(self.storage, scope, self.settings),
+            Ledger(self.storage, scope, self.settings, NotFound),
+        )
+        shared = frozenset(type_ for type_ in ledger.shared_types if self.settings.types[type_].sign)
         if session is None:
-            return Lane(scores, now)
-        ledger = Ledger(self.storage, scope, self.settings, NotFound)
+            return Lane(scores, now, shared=shared)
         if not ledger.info(session).is_open:
             raise SessionClosed(f"session {session} was closed, and shapes no recall any more")
-        notes = (frozenset(terms(note.text)) for note in ledger.annotations(session))
-        return Lane(scores, now, session, tuple({note for note in notes if note}))
+        notes = {_keywords(note.text) for note in ledger.annotations(session)}
+        return Lane(scores, now, session, tuple(notes), shared)
 
     def words(self, ids: Sequence[str], read: Read) -> dict[str, frozenset[str]]:
         """The words of entries, of their texts and labels; texts are read where they are not known yet."""
@@ -95,6 +103,11 @@ class Boosts:
             self._words.clear()
         self._words.update(fresh)
         return known | fresh
+
+
+@lru_cache(maxsize=KEPT)
+def _keywords(note: str) -> frozenset[str]:
+    return frozenset(terms(note))
 
 
 def _labelled(entry: Entry) -> str:

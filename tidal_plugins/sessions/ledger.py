@@ -162,6 +162,11 @@ class Ledger:
             self._count(SHARED, self._counters(SHARED).plus(signal.type, signal.at, now))
             return self._scored(SHARED, signal)
 
+    @property
+    def shared_types(self) -> frozenset[str]:
+        """The types of which there are signals of the scope itself, of those that the settings have."""
+        return frozenset(self._counters(SHARED).accepted) & self.settings.types.keys()
+
     def tally(self, now: datetime) -> SignalTally:
         """Return the signals of the scope itself."""
         with self.storage.snapshot():

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import inf
+from typing import NamedTuple
 
 from tidal_plugins.model.clock import hours_between
 from tidal_plugins.model.entry import Scope, derive_id
@@ -28,6 +29,14 @@ _KIND = "signal:"
 def lane_of(session: int) -> str:
     """The node that a session's signals start from. No entry has such an id."""
     return f"session:{session}"
+
+
+class Score(NamedTuple):
+    """What the signals of one type have come to for one entry."""
+
+    type: str
+    entry: str
+    score: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +63,11 @@ class Scores:
             found.setdefault(_type(link), {})[link.target] = self._faded(link, now)
         return found
 
-    def of(self, lanes: Collection[str], entries: Collection[str], now: datetime) -> list[tuple[str, str, str, float]]:
-        """The lane, type, entry and score of whatever these lanes say of these entries."""
-        where = WhereLinks(kinds=self._kinds, sources=lanes, targets=entries, lasting_at=now)
-        return [(x.source, _type(x), x.target, self._faded(x, now)) for x in self.storage.links(self.scope, where)]
+    def of(self, lane: str, types: Collection[str], entries: Collection[str], now: datetime) -> list[Score]:
+        """What a lane's signals of these types say of these entries."""
+        ids = [_id(lane, type_, entry) for type_ in types for entry in entries]
+        links = self.storage.links(self.scope, WhereLinks(ids=ids, lasting_at=now))
+        return [Score(_type(link), link.target, self._faded(link, now)) for link in links]
 
     def strongest(self, lane: str, type: str, now: datetime, limit: int) -> list[str]:
         """The ids of the entries with the highest scores."""

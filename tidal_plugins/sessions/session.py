@@ -143,7 +143,7 @@ def to_signal(
     now: datetime,
 ) -> Signal:
     """Return a signal whose parts can be stored, or raise ``InvalidInput`` with what is wrong with it."""
-    if type not in settings.types:
+    if not isinstance(type, str) or type not in settings.types:
         known = ", ".join(sorted(settings.types))
         raise InvalidInput(
             f"no type of signal is called {type!r}: use one of {known}, or declare it in Settings.signals"

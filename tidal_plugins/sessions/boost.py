@@ -32,7 +32,8 @@ class Lane:
     scores: Scores
     now: datetime
     session: int | None = None
-    notes: tuple[frozenset[str], ...] = ()
+    notes: Mapping[str, Sequence[frozenset[str]]] = field(default_factory=dict)
+    """By each of their keywords the annotations, as keywords."""
     shared: frozenset[str] = frozenset()
     """Types of which the scope has signals that count for something."""
 
@@ -49,9 +50,13 @@ class Lane:
         """What each entry gains or loses, by name; ``words`` gives theirs, where they are needed."""
         most, found = self.scores.settings.hint, self._scored(entries)
         for id_, own in (words() if self.notes else {}).items():
-            if hint := most * hinted(self.notes, own):
+            if hint := most * hinted(self._near(own), own):
                 found.setdefault(id_, {})["session annotation"] = hint
         return found
+
+    def _near(self, words: frozenset[str]) -> set[frozenset[str]]:
+        """The annotations that have a keyword in common with an entry."""
+        return {note for word in words & self.notes.keys() for note in self.notes[word]}
 
     def _scored(self, entries: Collection[str]) -> dict[str, dict[str, float]]:
         settings, found = self.scores.settings, defaultdict[str, dict[str, float]](dict)
@@ -91,8 +96,11 @@ class Boosts:
             return Lane(scores, now, shared=shared)
         if not ledger.info(session).is_open:
             raise SessionClosed(f"session {session} was closed, and shapes no recall any more")
-        notes = {_keywords(note.text) for note in ledger.annotations(session)}
-        return Lane(scores, now, session, tuple(notes), shared)
+        notes = defaultdict[str, list[frozenset[str]]](list)
+        for keywords in {_keywords(note.text) for note in ledger.annotations(session)}:
+            for word in keywords:
+                notes[word].append(keywords)
+        return Lane(scores, now, session, notes, shared)
 
     def words(self, ids: Sequence[str], read: Read) -> dict[str, frozenset[str]]:
         """The words of entries, of their texts and labels; texts are read where they are not known yet."""

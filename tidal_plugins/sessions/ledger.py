@@ -71,10 +71,11 @@ class Ledger:
 
     def open(self, info: SessionInfo, thread: str | None) -> SessionInfo:
         """Store a session under a new id, or return the one that is open already for the same thread and policy."""
+        key = derive_id(self.scope, thread, info.user, info.agent, info.policy.model_dump_json(), info.policy_name)
+        if thread and (standing := self._standing(key)):  # a recall that goes on in one must not wait for who writes
+            return standing
         with self.storage.transaction():
-            key = derive_id(self.scope, thread, info.user, info.agent, info.policy.model_dump_json(), info.policy_name)
-            known = self.storage.read_document(self.scope, THREADS, key) if thread else None
-            if known and (standing := self.info(known.value)).is_open:
+            if thread and (standing := self._standing(key)):
                 return standing
             id_ = int(self.storage.read_meta(LAST_ID) or 0) + 1
             self.storage.write_meta(LAST_ID, id_)
@@ -82,6 +83,12 @@ class Ledger:
             if thread:
                 self.storage.write_document(self.scope, THREADS, key, id_)
         return opened
+
+    def _standing(self, key: str) -> SessionInfo | None:
+        """The session that is open under a thread's key."""
+        known = self.storage.read_document(self.scope, THREADS, key)
+        info = self.info(known.value) if known else None
+        return info if info and info.is_open else None
 
     def info(self, id: int) -> SessionInfo:
         """Return a session. Raises ``NotFound``, and ``InvalidInput`` for what is no id."""

@@ -12,7 +12,7 @@ from math import inf
 from typing import NamedTuple
 
 from tidal_plugins.model.clock import hours_between
-from tidal_plugins.model.entry import Scope, derive_id
+from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.link import Link
 from tidal_plugins.model.session import SignalType
 from tidal_plugins.scoring.decay import hours_until, weight
@@ -101,7 +101,7 @@ class Scores:
 
 
 def _id(lane: str, type: str, entry: str) -> str:
-    return derive_id(("signal",), lane, type, entry)
+    return f"{lane}:{type}:{entry}"  # not a hash: a recall asks for a hundred of them
 
 
 def _type(link: Link) -> str:

@@ -13,7 +13,7 @@ help:
 	@echo "make test               every test"
 	@echo "make test-oldest        the same, but for slow ones, on the oldest versions that pyproject.toml allows"
 	@echo "make check              format, lint, types, import layers, and the code in README.md"
-	@echo "make bench [DATA=file]  recall and compaction quality (needs a file, or TIDAL_BENCH_DATA) and speed"
+	@echo "make bench [DATA=file]  recall and compaction quality (needs a file, or TIDAL_BENCH_DATA), speed and sessions"
 	@echo "make clean              remove .venv and everything generated"
 
 demo: .venv/.stamp
@@ -40,6 +40,7 @@ else
 	@$(BIN)/python benchmarks/compaction.py --data "$(BENCH_DATA)"
 endif
 	@$(BIN)/python benchmarks/latency.py
+	@$(BIN)/python benchmarks/sessions.py
 
 clean:
 	rm -rf .venv .venv-oldest build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

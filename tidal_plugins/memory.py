@@ -337,6 +337,17 @@ class TidalMemory:
             raise NotFound(f"{id!r} is an entry of kind {entry.kind}, not an episode; use get")
         return from_entry(entry)
 
+    def cited(self, citation: str) -> tuple[str, ...]:
+        """Return the ids of the entries that a citation means: of an episode those of what was said in it.
+
+        Raises ``NotFound``, or ``Forgotten`` if it was.
+        """
+        entry = self.get(citation)
+        if entry.kind != EPISODE:
+            return (entry.id,)
+        there = self._rooms.storage.sketch(self.scope, said := from_entry(entry).entries)
+        return tuple(id_ for id_ in said if id_ in there) or (entry.id,)
+
     def read_episode(self, id: str, page: int = 1, *, max_chars: int = 4_000) -> str:
         """Return a page of an episode as text for a model: verbatim, between marks that name the turns around it.
 
@@ -611,6 +622,7 @@ class TidalMemory:
     awhisper = in_thread(whisper)
     aget = in_thread(get)
     aepisode = in_thread(episode)
+    acited = in_thread(cited)
     aread_episode = in_thread(read_episode)
     aresume_session = in_thread(resume_session)
     asessions = in_thread(sessions)

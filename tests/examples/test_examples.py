@@ -139,3 +139,18 @@ def test_what_is_used_stays_warm_and_what_is_not_is_archived_and_comes_back() ->
     assert last.startswith("the slipway is warm, coins archived")
     assert "include_archived=False: []" in last
     assert last.rstrip().endswith("used again, it is warm")
+
+
+@pytest.mark.slow
+def test_what_one_agent_rewards_comes_up_first_for_it_and_for_nobody_else() -> None:
+    done = run("sessions.py")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    titles = ("Before", "For the planner", "For the reader")
+    before, planner, reader = (done.stdout.split(f"== {title}\n")[1].split("\n\n")[0] for title in titles)
+    assert "session" not in before
+    assert "session reward 0.19" in planner.splitlines()[0]
+    assert reader == before
+    assert "reader: signal 'reward' was refused by policy 'of the session': only these are allowed: view" in done.stdout
+    assert "planner: signal 'skip' was refused by policy 'planner'" in done.stdout
+    assert "session 1, planner: 1 accepted, 1 refused" in done.stdout

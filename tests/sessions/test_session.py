@@ -248,6 +248,12 @@ def test_one_thread_goes_on_in_one_session_until_it_closes(memory: TidalMemory) 
     assert memory.session(**ask).id > opened
 
 
+def test_a_policy_is_written_down_in_one_way_whatever_the_order_of_its_types() -> None:
+    types = ["like", "reward", "share", "view"]
+    assert Policy(allow=reversed(types)).model_dump(mode="json")["allow"] == types  # type: ignore[arg-type]
+    assert Policy(deny={*types, "skip"}).model_dump_json().count('["like","reward","share","skip","view"]') == 1
+
+
 def test_scopes_do_not_see_each_others_sessions(memory: TidalMemory, entry: str) -> None:
     session = memory.session()
     session.signal("reward", entry)
@@ -343,3 +349,19 @@ def test_an_error_inside_closes_the_session(memory: TidalMemory) -> None:
     with pytest.raises(RuntimeError), memory.session():
         raise RuntimeError
     assert [info.is_open for info in memory.sessions()] == [False]
+
+
+def test_going_on_in_a_threads_session_waits_for_no_writer(memory: TidalMemory) -> None:
+    opened, begun, done = memory.session(thread="t1").id, Barrier(2), Barrier(2)
+
+    def write() -> None:
+        with memory.rooms.storage.transaction():
+            begun.wait()
+            done.wait(timeout=20)
+
+    writer = Thread(target=write)
+    writer.start()
+    begun.wait()
+    assert memory.session(thread="t1").id == opened
+    done.wait()
+    writer.join()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Literal, NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_serializer, model_validator
 
 
 class SignalType(BaseModel):
@@ -34,6 +34,11 @@ class Policy(BaseModel):
     deny: frozenset[str] = frozenset()
     max_duration: timedelta | None = Field(None, ge=timedelta(0))
     max_signals: int | None = Field(None, ge=0)
+
+    @field_serializer("allow", "deny", when_used="json")
+    def _in_order(self, types: frozenset[str]) -> list[str]:
+        """Always the same: equal sets come in another order in the next process."""
+        return sorted(types)
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

@@ -42,6 +42,7 @@ else
 endif
 	@$(BIN)/python benchmarks/latency.py
 	@$(BIN)/python benchmarks/web.py
+	@$(BIN)/python benchmarks/sessions.py
 
 clean:
 	rm -rf .venv .venv-oldest build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -24,9 +24,15 @@ from tidal_plugins.errors import (
     InvalidVector,
     NotADatabase,
     NotFound,
+    PolicyViolation,
     QueryTimeout,
     ReadOnly,
     SchemaTooNew,
+    SessionClosed,
+    SessionExpired,
+    SignalCapReached,
+    SignalDenied,
+    SignalNotAllowed,
     StorageError,
     TidalError,
 )
@@ -52,12 +58,27 @@ if typing.TYPE_CHECKING:
     from tidal_plugins.embedding import HashingEmbedder, SentenceTransformerEmbedder
     from tidal_plugins.graph.facts import PersistentFacts
     from tidal_plugins.memory import TidalMemory
+    from tidal_plugins.model.session import (
+        Annotation,
+        AuditEntry,
+        Counts,
+        Policy,
+        SessionInfo,
+        SessionSnapshot,
+        SessionSummary,
+        Signal,
+        SignalTally,
+        SignalType,
+    )
+    from tidal_plugins.sessions.session import Session
     from tidal_plugins.settings import Settings
     from tidal_plugins.synthesis.maintenance import Maintenance
 
 __all__ = [
     "Admission",
     "Affect",
+    "Annotation",
+    "AuditEntry",
     "Brief",
     "BrokenInvariant",
     "Busy",
@@ -72,6 +93,7 @@ __all__ = [
     "ContextOverflow",
     "Contradiction",
     "Corrupt",
+    "Counts",
     "DiskFull",
     "Dossier",
     "Dropped",
@@ -109,6 +131,8 @@ __all__ = [
     "NotFound",
     "Pending",
     "PersistentFacts",
+    "Policy",
+    "PolicyViolation",
     "QueryTimeout",
     "ReadOnly",
     "Recall",
@@ -117,7 +141,19 @@ __all__ = [
     "Section",
     "Seed",
     "SentenceTransformerEmbedder",
+    "Session",
+    "SessionClosed",
+    "SessionExpired",
+    "SessionInfo",
+    "SessionSnapshot",
+    "SessionSummary",
     "Settings",
+    "Signal",
+    "SignalCapReached",
+    "SignalDenied",
+    "SignalNotAllowed",
+    "SignalTally",
+    "SignalType",
     "Size",
     "Source",
     "Statement",
@@ -134,13 +170,24 @@ __all__ = [
 ]
 
 _LOADED_WHEN_USED = {
+    "Annotation": "model.session",
+    "AuditEntry": "model.session",
     "Compactor": "compaction.compactor",
+    "Counts": "model.session",
     "HashingEmbedder": "embedding",
     "LexiconEmotion": "affect.lexicon",
-    "SentenceTransformerEmbedder": "embedding",
     "Maintenance": "synthesis.maintenance",
     "PersistentFacts": "graph.facts",
+    "Policy": "model.session",
+    "SentenceTransformerEmbedder": "embedding",
+    "Session": "sessions.session",
+    "SessionInfo": "model.session",
+    "SessionSnapshot": "model.session",
+    "SessionSummary": "model.session",
     "Settings": "settings",
+    "Signal": "model.session",
+    "SignalTally": "model.session",
+    "SignalType": "model.session",
     "TidalMemory": "memory",
 }
 

@@ -13,6 +13,12 @@
     │   └── BrokenInvariant     a rebuilt context fails its own check
     ├── ExtractionError         an extractor's answer cannot be used
     ├── Closed                  the memory was closed
+    │   └── SessionClosed       the session was closed, or belongs to another process
+    ├── PolicyViolation         a session's policy refuses a signal
+    │   ├── SessionExpired      the session has lasted longer than it may
+    │   ├── SignalCapReached    it has as many signals as it may have
+    │   ├── SignalDenied        signals of this type are denied
+    │   └── SignalNotAllowed    signals of this type are not among those allowed
     ├── EmbeddingError          text could not be turned into vectors
     │   ├── EmbedderUnavailable no weights, or a library is missing
     │   └── EmbedderMismatch    the store was written with another embedder
@@ -85,6 +91,39 @@ class Closed(TidalError):
     """The memory was closed."""
 
 
+class SessionClosed(Closed):
+    """The session was closed, or its handle belongs to another process."""
+
+
+class PolicyViolation(TidalError):
+    """A session's policy refuses a signal: ``signal`` is its type, ``policy`` the policy's name, ``reason`` why."""
+
+    def __init__(self, reason: str, *, signal: str, policy: str) -> None:
+        super().__init__(f"signal {signal!r} was refused by policy {policy!r}: {reason}")
+        self.reason = reason
+        self.signal = signal
+        self.policy = policy
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _violation, (type(self), self.reason, self.signal, self.policy)
+
+
+class SessionExpired(PolicyViolation):
+    """The session has lasted longer than its policy admits."""
+
+
+class SignalCapReached(PolicyViolation):
+    """The session has as many signals as its policy admits."""
+
+
+class SignalDenied(PolicyViolation):
+    """The policy denies signals of this type."""
+
+
+class SignalNotAllowed(PolicyViolation):
+    """The policy allows signals of other types only."""
+
+
 class EmbeddingError(TidalError):
     """Text could not be turned into vectors."""
 
@@ -135,3 +174,7 @@ class Corrupt(StorageError):
 
 class QueryTimeout(StorageError):
     """A search took longer than its deadline."""
+
+
+def _violation(kind: type[PolicyViolation], reason: str, signal: str, policy: str) -> PolicyViolation:
+    return kind(reason, signal=signal, policy=policy)  # keyword arguments survive no pickling by themselves

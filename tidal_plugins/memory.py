@@ -21,12 +21,12 @@ from tidal_plugins.condensing.extractive import ExtractiveSummariser
 from tidal_plugins.condensing.sizes import ApproximateCounter
 from tidal_plugins.embedding.identity import StoreEmbedder
 from tidal_plugins.embedding.sentence_transformer import SentenceTransformerEmbedder
-from tidal_plugins.errors import Forgotten, InvalidInput, InvalidText, NotFound
+from tidal_plugins.errors import Forgotten, InvalidInput, InvalidText, NotFound, SessionClosed
 from tidal_plugins.graph.facts import PersistentFacts
 from tidal_plugins.graph.knowledge.graph import KnowledgeGraph
 from tidal_plugins.graph.web import AssociationWeb
 from tidal_plugins.ingestion.background import Background
-from tidal_plugins.ingestion.clean import clean, label, positive
+from tidal_plugins.ingestion.clean import clean, label, mapping, positive
 from tidal_plugins.ingestion.episodes import TOOL_TAG, from_entry
 from tidal_plugins.ingestion.forget import forget, scrub
 from tidal_plugins.ingestion.gate import Admitted, admitted
@@ -48,11 +48,16 @@ from tidal_plugins.model.extraction import Extracted, Pending
 from tidal_plugins.model.fact import FactConflict
 from tidal_plugins.model.note import Note
 from tidal_plugins.model.recall import Recall, Whisper
+from tidal_plugins.model.session import AuditEntry, Policy, SessionInfo, SessionSnapshot, Signal, SignalTally
 from tidal_plugins.protocols import Embedder, EmotionEstimator, Extractor, GraphExtractor, Summariser, TokenCounter
 from tidal_plugins.retrieval.query import MAX_CHARS
 from tidal_plugins.retrieval.recall import Recaller
 from tidal_plugins.retrieval.request import active, checked_limit, checked_profile
 from tidal_plugins.retrieval.whisper import compose
+from tidal_plugins.sessions.boost import Boosts
+from tidal_plugins.sessions.ledger import Ledger
+from tidal_plugins.sessions.policies import Policies
+from tidal_plugins.sessions.session import Session, to_signal
 from tidal_plugins.settings import Profile, Settings
 from tidal_plugins.storage.base import Storage, Where
 from tidal_plugins.storage.sqlite import SQLiteStorage
@@ -127,7 +132,7 @@ class TidalMemory:
         self._rooms = Rooms(
             storage=storage,
             writer=Writer(storage, bound, settings, _secret(storage), claims, background if learns else None),
-            recaller=Recaller(storage, bound, settings),
+            recaller=Recaller(storage, bound, settings, Boosts(storage, settings.signals)),
             affect=AffectLoop(storage, emotion, settings.affect),
             settings=settings,
             preparations=Preparations(),
@@ -264,6 +269,7 @@ class TidalMemory:
         exclude: Collection[str] = (),
         include_archived: bool = False,
         associative: bool = False,
+        for_session: Session | int | None = None,
         affect: Affect | None = None,
         profile: Profile | None = None,
     ) -> Recall:
@@ -273,7 +279,8 @@ class TidalMemory:
         ``exclude`` are ids of entries or episodes; ``kinds`` may name ``episode``, to search their summaries. What the
         graph says comes up where ``kinds`` names ``fact``.
         ``associative`` appends what comes up together with the hits, up to ``Settings.recall.associated`` beyond the
-        limit. ``affect`` stands in for the current state. Raises ``InvalidText`` for an empty query.
+        limit. ``for_session``: what this session annotated and rewarded comes up first. ``affect`` stands in for the
+        current state. Raises ``InvalidText`` for an empty query.
         """
         rooms, now = self._rooms, self.now()
         where = active(
@@ -299,13 +306,21 @@ class TidalMemory:
             limit=checked_limit(rooms.settings.recall.limit if limit is None else limit),
             profile=checked_profile(profile or rooms.settings.recall.profile),
             associative=associative,
+            session=_session_id(for_session),
         )
 
-    def whisper(self, turn: str, *, exclude: Collection[str] = (), affect: Affect | None = None) -> Whisper:
+    def whisper(
+        self,
+        turn: str,
+        *,
+        exclude: Collection[str] = (),
+        for_session: Session | int | None = None,
+        affect: Affect | None = None,
+    ) -> Whisper:
         """Return what surfaces before a model call: at most three memories in at most 500 characters, or nothing.
 
         Where no memory clears the bar the whisper is empty (and false); of a very long turn the beginning counts.
-        ``exclude`` are the ids of what the model sees anyway.
+        ``exclude`` are the ids of what the model sees anyway; ``for_session`` as in ``recall``.
         """
         rooms, now = self._rooms, self.now()
         if isinstance(turn, str) and not turn.strip():
@@ -320,6 +335,7 @@ class TidalMemory:
             limit=rooms.settings.whisper.max_entries,
             profile=rooms.settings.recall.profile,
             unasked=True,
+            session=_session_id(for_session),
         )
         return compose(recall, now, rooms.settings.whisper)
 
@@ -337,6 +353,17 @@ class TidalMemory:
         if entry.kind != EPISODE:
             raise NotFound(f"{id!r} is an entry of kind {entry.kind}, not an episode; use get")
         return from_entry(entry)
+
+    def cited(self, citation: str) -> tuple[str, ...]:
+        """Return the ids of the entries that a citation means: of an episode those of what was said in it.
+
+        Raises ``NotFound``, or ``Forgotten`` if it was.
+        """
+        entry = self.get(citation)
+        if entry.kind != EPISODE:
+            return (entry.id,)
+        there = self._rooms.storage.sketch(self.scope, said := from_entry(entry).entries)
+        return tuple(id_ for id_ in said if id_ in there) or (entry.id,)
 
     def read_episode(self, id: str, page: int = 1, *, max_chars: int = 4_000) -> str:
         """Return a page of an episode as text for a model: verbatim, between marks that name the turns around it.
@@ -464,6 +491,69 @@ class TidalMemory:
         """
         return self._capsules.write(capsule, self.now())
 
+    # signals
+
+    def session(
+        self,
+        *,
+        user: str | None = None,
+        agent: str | None = None,
+        policy: Policy | str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        thread: str | None = None,
+    ) -> Session:
+        """Return a session for an agent that writes for a user under a policy: ``with memory.session(…) as session``.
+
+        ``policy`` is a :class:`Policy` or the name of one, from ``Settings.policies`` or ``declare_policy``; ``None``
+        admits everything. Of one ``thread`` the session that is open goes on, for the same user, agent and policy.
+        Raises ``InvalidInput``.
+        """
+        name, rules = self._policies.find(policy)
+        meta = mapping({} if metadata is None else metadata, "metadata", self.settings.ingestion.max_metadata_bytes)
+        info = SessionInfo(0, label(user, "user"), label(agent, "agent"), rules, name, meta, self.now())
+        return Session(self._ledger, self.now, info, label(thread, "thread"))
+
+    def resume_session(self, id: int) -> Session:
+        """Return another handle of an open session, also after a crash. Raises ``NotFound``, ``SessionClosed``."""
+        info = self._ledger.info(id)
+        if not info.is_open:
+            raise SessionClosed(f"session {id} was closed: read it with memory.session_snapshot({id})")
+        return Session(self._ledger, self.now, info)
+
+    def sessions(
+        self, *, user: str | None = None, agent: str | None = None, open: bool | None = None
+    ) -> list[SessionInfo]:
+        """List sessions in the order in which they were opened: of a user, of an agent, open or closed ones."""
+        return [
+            info
+            for info in self._ledger.all()
+            if user in (None, info.user) and agent in (None, info.agent) and open in (None, info.is_open)
+        ]
+
+    def session_snapshot(self, id: int) -> SessionSnapshot:
+        """Return all that a session holds, or held when it was closed. Raises ``NotFound``."""
+        return self._ledger.snapshot(id, self.now())
+
+    def session_audit(self, id: int) -> list[AuditEntry]:
+        """List what was decided on a session's signals, open or closed. Raises ``NotFound``."""
+        return self._ledger.audit(id)
+
+    def declare_policy(self, name: str, policy: Policy) -> None:
+        """Store a policy under a name, in place of an earlier one; sessions that are open keep theirs."""
+        self._policies.declare(name, policy)
+
+    def signal(self, type: str, entry_id: str, weight: float = 1.0, at: datetime | None = None) -> Signal:
+        """Write a signal of the scope itself, such as a user's ``view``: it shapes everyone's ranking there.
+
+        Raises as ``Session.signal`` does, but no policy applies.
+        """
+        signals, now = self.settings.signals, self.now()
+        return self._ledger.share(to_signal(signals, type, entry_id, weight, at, None, now), now)
+
+    def signals(self) -> SignalTally:
+        """Return the signals of the scope itself: scores by type and entry, and counts by type."""
+        return self._ledger.tally(self.now())
+
     # upkeep
 
     def admitted(self) -> Admitted:
@@ -584,9 +674,17 @@ class TidalMemory:
     awhisper = in_thread(whisper)
     aget = in_thread(get)
     aepisode = in_thread(episode)
+    acited = in_thread(cited)
     aread_episode = in_thread(read_episode)
     aextract_pending = in_thread(extract_pending)
     apending_extractions = in_thread(pending_extractions)
+    aresume_session = in_thread(resume_session)
+    asessions = in_thread(sessions)
+    asession_snapshot = in_thread(session_snapshot)
+    asession_audit = in_thread(session_audit)
+    adeclare_policy = in_thread(declare_policy)
+    asignal = in_thread(signal)
+    asignals = in_thread(signals)
     aconflicts = in_thread(conflicts)
     aresolve = in_thread(resolve)
     adossier = in_thread(dossier)
@@ -600,6 +698,14 @@ class TidalMemory:
     aundo = in_thread(undo)
     aepisodes = in_thread(episodes)
     aclose = in_thread(close)
+
+    @property
+    def _ledger(self) -> Ledger:
+        return Ledger(self._rooms.storage, self.scope, self.settings.signals, self._missing)
+
+    @property
+    def _policies(self) -> Policies:
+        return Policies(self._rooms.storage, self.scope, self.settings)
 
     @property
     def _dossiers(self) -> Dossiers:
@@ -676,6 +782,11 @@ def _extractors(given: Extractor | GraphExtractor | None) -> tuple[Extractor | N
         name = type(given).__name__
         raise InvalidInput(f"an extractor has a method extract or extract_graph, got {name}; adapters wrap models")
     return claims, graph
+
+
+def _session_id(session: Session | int | None) -> int | None:
+    """The id of a session; what is none is refused further down."""
+    return session.id if isinstance(session, Session) else session
 
 
 def _felt(affect: Affect) -> Affect:

@@ -6,11 +6,13 @@ TidalMemory("agent.db", settings=Settings(whisper={"max_chars": 300}))
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from tidal_plugins.model.capsule import BUDGETS, MAX_LINES
+from tidal_plugins.model.session import Policy, SignalType
 
 Profile = Literal["balanced", "tidal", "attention"]
 
@@ -403,6 +405,50 @@ class BriefSettings(_Group):
     """Entries that come up together with them."""
 
 
+REWARD, ANNOTATE = "reward", "annotate"
+
+SIGNALS: Mapping[str, SignalType] = {
+    REWARD: SignalType(),
+    ANNOTATE: SignalType(sign=0),
+    "view": SignalType(),
+    "like": SignalType(half_life=168.0),
+    "share": SignalType(half_life=168.0),
+    "skip": SignalType(sign=-1),
+    "dislike": SignalType(half_life=168.0, sign=-1),
+}
+"""What is said on purpose lasts a week, what one happens to do a day, as in [tidalDB]."""
+
+
+class SignalSettings(_Group):
+    """[tidalDB]."""
+
+    types: Mapping[str, SignalType] = Field(default_factory=lambda: dict(SIGNALS))
+    """The types of signals that there are. ``reward`` and ``annotate`` always are among them."""
+    hint: float = Field(0.3, ge=0)
+    """What an entry gains in its session that has all keywords of an annotation, on a relevance of at most 1."""
+    reward: float = Field(0.2, ge=0)
+    """What it gains at most for rewards in its session."""
+    shared: float = Field(0.2, ge=0)
+    """What signals outside a session raise or lower an entry by at most."""
+    joined: int = Field(10, ge=0, le=200)
+    """Entries, the most rewarded ones, that take part in a recall of their session which did not find them."""
+    faded: float = Field(0.001, gt=0)
+    """Score below which a signal counts for nothing: it is worth 0.0002 then."""
+    max_weight: float = Field(1_000.0, gt=0)
+    """Weight that one signal may have."""
+    annotations: int = Field(100, ge=0)
+    """Annotations of a session that count, the last ones."""
+    annotation_chars: int = Field(500, gt=0)
+    audit: int = Field(10_000, ge=0)
+    """Decisions that a session's audit keeps, the last ones."""
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        if missing := {REWARD, ANNOTATE} - self.types.keys():
+            raise ValueError(f"signals need the types {REWARD} and {ANNOTATE}: add {', '.join(sorted(missing))}")
+        return self
+
+
 class Settings(_Group):
     """All settings. A group may be given as a dictionary of what differs from the defaults."""
 
@@ -423,3 +469,6 @@ class Settings(_Group):
     dossier: DossierSettings = Field(default_factory=DossierSettings)
     capsule: CapsuleSettings = Field(default_factory=CapsuleSettings)
     brief: BriefSettings = Field(default_factory=BriefSettings)
+    signals: SignalSettings = Field(default_factory=SignalSettings)
+    policies: Mapping[str, Policy] = Field(default_factory=dict)
+    """Policies of sessions by name."""

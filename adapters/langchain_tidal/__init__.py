@@ -12,18 +12,22 @@ if typing.TYPE_CHECKING:
     from langchain_tidal.models import ChatModelExtractor, ChatModelSummariser
     from langchain_tidal.retriever import TidalRetriever
     from langchain_tidal.runnable import with_memory
+    from langchain_tidal.signals import AnnotateMemory, RewardMemory, signal_tools
     from langchain_tidal.sizes import reserved
     from langchain_tidal.tools import ReadEpisode, SaveMemory, SearchGraph, SearchMemory, memory_tools
 
 __all__ = [
+    "AnnotateMemory",
     "ChatModelExtractor",
     "ChatModelSummariser",
     "memory_tools",
     "ReadEpisode",
     "reserved",
+    "RewardMemory",
     "SaveMemory",
     "SearchGraph",
     "SearchMemory",
+    "signal_tools",
     "TidalCapsule",
     "TidalCompaction",
     "TidalConversationMemory",
@@ -36,9 +40,11 @@ __all__ = [
 ]
 
 _LOADED_WHEN_USED = {
+    "AnnotateMemory": "signals",
     "ChatModelExtractor": "models",
     "ChatModelSummariser": "models",
     "ReadEpisode": "tools",
+    "RewardMemory": "signals",
     "SaveMemory": "tools",
     "SearchGraph": "tools",
     "SearchMemory": "tools",
@@ -49,12 +55,18 @@ _LOADED_WHEN_USED = {
     "TidalRetriever": "retriever",
     "memory_tools": "tools",
     "reserved": "sizes",
+    "signal_tools": "signals",
     "to_exchange": "messages",
     "turns": "messages",
     "with_memory": "runnable",
     "with_whisper": "messages",
 }
-_EXTRAS = {"langchain": "langchain", "langchain_classic": "classic", "langchain_core": "langchain"}
+_EXTRAS = {
+    "langchain": "langchain",
+    "langchain_classic": "classic",
+    "langchain_core": "langchain",
+    "langgraph": "langchain",
+}
 
 
 def __getattr__(name: str) -> typing.Any:

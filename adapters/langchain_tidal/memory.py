@@ -18,9 +18,11 @@ from langchain_core.messages import (
 )
 from pydantic import ConfigDict, Field, PrivateAttr
 
+from langchain_tidal.lane import to_lane
 from langchain_tidal.messages import answered, question, to_exchange, turns
 from langchain_tidal.turn import Recent, record_all
-from tidal_plugins import Episode, InvalidInput, TidalMemory, Whisper
+from tidal_plugins import Episode, InvalidInput, Policy, TidalMemory, Whisper
+from tidal_plugins.model.entry import user_of
 
 STOP = "stop"
 """A chain's input that is no part of the prompt."""
@@ -35,7 +37,8 @@ class TidalConversationMemory(BaseMemory):
     last ``recent`` turns of the session (0 for none) and, after them, the whisper: as text, or as messages with
     ``return_messages``. ``session`` names a conversation to go on with; without one a new one begins. ``input_key``
     and ``output_key`` are needed only where a chain has several inputs or outputs. An executor that returns its
-    intermediate steps has its tool calls recorded too.
+    intermediate steps has its tool calls recorded too. With a ``policy`` and an ``agent`` recall feels the session of
+    the conversation, as ``TidalMemoryMiddleware`` does.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
@@ -43,6 +46,8 @@ class TidalConversationMemory(BaseMemory):
     memory: TidalMemory = Field(exclude=True, repr=False)
     scope: tuple[str, ...] | None = None
     session: str | None = None
+    policy: Policy | str | None = Field(None, exclude=True)
+    agent: str | None = None
     recent: int = Field(4, ge=0, le=100)
     memory_key: str = "history"
     input_key: str | None = None
@@ -56,6 +61,7 @@ class TidalConversationMemory(BaseMemory):
 
     def __init__(self, memory: TidalMemory, **fields: Any) -> None:
         super().__init__(memory=memory, **fields)
+        to_lane(memory, self.policy, self.agent)
         self._current = self.session or _new_session("chain")
 
     @property
@@ -70,7 +76,9 @@ class TidalConversationMemory(BaseMemory):
     def load_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
         """Return what to show beside the input. Without an input: the last turns only."""
         recent, asked = self._recent(), self._question(inputs) if inputs else ""
-        whisper = self._here.whisper(asked, exclude=[episode.id for episode in recent])
+        memory, lane = self._here, to_lane(self.memory, self.policy, self.agent)
+        session = lane.session(memory, user_of(memory.scope), self._current) if lane and asked else None
+        whisper = memory.whisper(asked, exclude=[episode.id for episode in recent], for_session=session)
         self._surfaced.put((self._current, asked), whisper.ids)
         return {self.memory_key: self._shown(recent, whisper)}
 

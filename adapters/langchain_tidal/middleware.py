@@ -13,9 +13,10 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
+from langchain_tidal.lane import to_lane
 from langchain_tidal.messages import by_human, question, turns, with_whisper
-from langchain_tidal.turn import Recalled, Scope, TurnMemory, event
-from tidal_plugins import TidalMemory
+from langchain_tidal.turn import Recalled, Scope, TurnMemory, event, recalled
+from tidal_plugins import Policy, TidalMemory
 
 
 class TurnInHand(Recalled):
@@ -38,13 +39,25 @@ class TidalMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Res
     "arousal"}}``. Turns that an earlier run left behind (a crash, an interrupt that nobody resumed) are recorded when
     the agent runs again. ``scope`` defaults to the memory's own, the session is the thread. In the list of
     middleware it stands after what shortens or edits the history.
+
+    With a ``policy`` (or the name of one) the thread has a session of ``agent`` and the run's user under it, and recall
+    feels what was signalled there, from the next model call on [tidalDB]. ``signal_tools`` of the same policy and agent
+    let the model write in it. The user is the context's or config's ``user_id``, or that of a scope
+    ``("user", "42")``. Raises ``InvalidInput`` then for a run without a thread.
     """
 
     state_schema = TidalAgentState
 
-    def __init__(self, memory: TidalMemory, *, scope: Scope | None = None) -> None:
+    def __init__(
+        self,
+        memory: TidalMemory,
+        *,
+        scope: Scope | None = None,
+        policy: Policy | str | None = None,
+        agent: str | None = None,
+    ) -> None:
         super().__init__()
-        self._turns = TurnMemory(memory, scope)
+        self._turns = TurnMemory(memory, scope, to_lane(memory, policy, agent))
 
     def before_agent(self, state: AgentState[ResponseT], runtime: Runtime[ContextT]) -> None:
         self._record(state)
@@ -55,16 +68,16 @@ class TidalMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Res
     def wrap_model_call(
         self, request: ModelRequest[ContextT], handler: Callable[[ModelRequest[ContextT]], ModelResponse[ResponseT]]
     ) -> ModelResponse[ResponseT] | ExtendedModelResponse[ResponseT]:
-        whispered, recalled = self._recall(request)
-        return _told(request, handler(whispered), recalled)
+        whispered, in_hand = self._recall(request)
+        return _told(request, handler(whispered), in_hand)
 
     async def awrap_model_call(
         self,
         request: ModelRequest[ContextT],
         handler: Callable[[ModelRequest[ContextT]], Awaitable[ModelResponse[ResponseT]]],
     ) -> ModelResponse[ResponseT] | ExtendedModelResponse[ResponseT]:
-        whispered, recalled = await asyncio.to_thread(self._recall, request)
-        return _told(request, await handler(whispered), recalled)
+        whispered, in_hand = await asyncio.to_thread(self._recall, request)
+        return _told(request, await handler(whispered), in_hand)
 
     def after_agent(self, state: AgentState[ResponseT], runtime: Runtime[ContextT]) -> None:
         self._record(state, ended=True)
@@ -82,7 +95,9 @@ class TidalMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Res
         if fresh and request.runtime:  # outside a graph there is no stream
             request.runtime.stream_writer(event(turn, whisper))
         messages: list[Any] = with_whisper(request.messages, whisper.text)
-        in_hand = TurnInHand(turn=turn, ids=list(whisper.ids), asked=question(history[-1]))
+        earlier: Any = request.state.get("recalled")
+        shown = recalled(turn, whisper, earlier)
+        in_hand = TurnInHand(turn=turn, ids=shown["ids"], asked=question(history[-1]))
         return request.override(messages=messages), in_hand
 
     def _record(self, state: Any, *, ended: bool = False) -> None:
@@ -101,9 +116,9 @@ def _history(state: Any) -> list[list[BaseMessage]]:
 
 
 def _told(
-    request: ModelRequest[ContextT], response: ModelResponse[ResponseT], recalled: TurnInHand | None
+    request: ModelRequest[ContextT], response: ModelResponse[ResponseT], in_hand: TurnInHand | None
 ) -> ModelResponse[ResponseT] | ExtendedModelResponse[ResponseT]:
     """The response, and what surfaced where the state does not know it yet."""
-    if recalled is None or request.state.get("recalled") == recalled:
+    if in_hand is None or request.state.get("recalled") == in_hand:
         return response
-    return ExtendedModelResponse(response, Command(update={"recalled": recalled}))
+    return ExtendedModelResponse(response, Command(update={"recalled": in_hand}))

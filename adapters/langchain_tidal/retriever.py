@@ -13,8 +13,9 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableConfig, ensure_config
 from pydantic import ConfigDict, Field
 
-from langchain_tidal.turn import Scope, scoped
-from tidal_plugins import Hit, InvalidInput, TidalMemory
+from langchain_tidal.lane import to_lane
+from langchain_tidal.turn import Place, Scope, place_of
+from tidal_plugins import Hit, InvalidInput, Policy, TidalMemory
 from tidal_plugins.graph.knowledge.telling import evidence_of, quoted
 from tidal_plugins.model.graph import CHANNEL
 
@@ -44,7 +45,8 @@ class TidalRetriever(BaseRetriever):
 
     ``k`` and the filters are those of ``TidalMemory.recall``, and may be given anew with each call:
     ``invoke(query, k=3, since=…)``. ``tags`` and ``metadata`` are LangChain's, for tracing; the entries' own are
-    ``entry_tags`` and ``entry_metadata``. ``scope`` is a tuple, or a function of the run's context and config.
+    ``entry_tags`` and ``entry_metadata``. ``scope`` is a tuple, or a function of the run's context and config. With a
+    ``policy`` and an ``agent`` recall feels the session of the run's thread, as ``TidalMemoryMiddleware`` does.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
@@ -62,39 +64,47 @@ class TidalRetriever(BaseRetriever):
     profile: str | None = None
     entry_tags: frozenset[str] | None = None
     entry_metadata: Mapping[str, str | int | float | bool | None] | None = None
+    policy: Policy | str | None = Field(None, exclude=True)
+    agent: str | None = None
 
     def __init__(self, memory: TidalMemory, **fields: Any) -> None:
         super().__init__(memory=memory, **fields)  # pydantic's own would refuse a position
+        to_lane(memory, self.policy, self.agent)
 
     def invoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:
-        return super().invoke(input, config, **{"scope": self._scope(config), **kwargs})
+        return super().invoke(input, config, place=self._place(config), **kwargs)
 
     async def ainvoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:
-        return await super().ainvoke(input, config, **{"scope": self._scope(config), **kwargs})
+        return await super().ainvoke(input, config, place=self._place(config), **kwargs)
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None, **filters: Any
     ) -> list[Document]:
-        memory, asked = self._asked(k, filters)
-        return _documents(memory, memory.recall(query, **asked))
+        return self._found(query, k, filters)
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, k: int | None = None, **filters: Any
     ) -> list[Document]:
-        memory, asked = self._asked(k, filters)
-        return await asyncio.to_thread(_documents, memory, await memory.arecall(query, **asked))
+        return await asyncio.to_thread(self._found, query, k, filters)
 
-    def _scope(self, config: RunnableConfig | None) -> tuple[str, ...]:
-        return scoped(self.memory, self.scope, ensure_config(config)).scope
+    def _found(self, query: str, k: int | None, filters: dict[str, Any]) -> list[Document]:
+        memory, asked = self._asked(k, filters)
+        return _documents(memory, memory.recall(query, **asked))
+
+    def _place(self, config: RunnableConfig | None) -> Place:
+        return place_of(self.memory, self.scope, ensure_config(config))
 
     def _asked(self, k: int | None, given: dict[str, Any]) -> tuple[TidalMemory, dict[str, Any]]:
         """The memory in the scope of this call, and what recall is asked for beside the query."""
-        scope = given.pop("scope", None) or self._scope(None)
+        place, scope = given.pop("place", None) or self._place(None), given.pop("scope", None)
+        memory = self.memory.scoped(*scope) if scope else place.memory
         given.pop("verbose", None)  # LangChain's
         if unknown := sorted(given.keys() - FILTERS.keys()):
             raise InvalidInput(f"{', '.join(unknown)}: no such filter; known are k, scope, {', '.join(FILTERS)}")
         filters = {ours: given.get(name, getattr(self, name)) for name, ours in FILTERS.items()}
-        return self.memory.scoped(*scope), {"limit": self.k if k is None else k, **filters}
+        if lane := to_lane(memory, self.policy, self.agent):
+            filters["for_session"] = lane.session(memory, place.user, place.session)
+        return memory, {"limit": self.k if k is None else k, **filters}
 
 
 def _documents(memory: TidalMemory, hits: Iterable[Hit]) -> list[Document]:

@@ -6,7 +6,7 @@ import asyncio
 import functools
 import operator
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage, convert_to_messages
@@ -14,9 +14,10 @@ from langchain_core.prompt_values import ChatPromptValue, PromptValue
 from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
 from langchain_core.runnables.base import RunnableLike, coerce_to_runnable
 
+from langchain_tidal.lane import to_lane
 from langchain_tidal.messages import answered, turns, with_whisper
 from langchain_tidal.turn import Place, Recalled, Scope, TurnMemory
-from tidal_plugins import InvalidInput, TidalMemory
+from tidal_plugins import InvalidInput, Policy, TidalMemory
 
 
 def with_memory(
@@ -27,6 +28,8 @@ def with_memory(
     session: str | None = None,
     input_key: str | None = None,
     output_key: str | None = None,
+    policy: Policy | str | None = None,
+    agent: str | None = None,
 ) -> Runnable[Any, Any]:
     """Return a runnable that whispers to ``runnable`` what its input brings up, and records what came of it.
 
@@ -34,9 +37,11 @@ def with_memory(
     only). The whisper stands at the head of it, or of its last human message. Of a dict that comes out, ``output_key``
     names the answer in the same way; what is neither text nor messages is recorded as JSON. A stream is recorded at
     its end, or as far as it went when it is closed sooner; a call that fails is not recorded. ``session`` defaults to
-    the config's ``thread_id`` or ``session_id``, ``scope`` to the memory's own.
+    the config's ``thread_id`` or ``session_id``, ``scope`` to the memory's own. With a ``policy`` and an ``agent``
+    recall feels the session of that thread, as ``TidalMemoryMiddleware`` does.
     """
-    return RunnableWithMemory(coerce_to_runnable(runnable), TurnMemory(memory, scope), session, input_key, output_key)
+    turns = TurnMemory(memory, scope, to_lane(memory, policy, agent))
+    return RunnableWithMemory(coerce_to_runnable(runnable), turns, session, input_key, output_key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +136,7 @@ class RunnableWithMemory(Runnable[Any, Any]):
         config = ensure_config(config)
         place, settings = self._turns.place(config), config.get("configurable", {})
         session = self._session or place.session or settings.get("session_id")
-        return Place(place.memory, None if session is None else str(session))
+        return replace(place, session=None if session is None else str(session))
 
     def _key(self, input: Mapping[str, Any]) -> str:
         key = next(iter(input), "") if self._input_key is None and len(input) == 1 else self._input_key

@@ -13,11 +13,13 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, ToolException
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from langchain_tidal.lane import to_lane
 from langchain_tidal.retriever import to_document
-from langchain_tidal.turn import Scope, scoped
-from tidal_plugins import InvalidInput, NotFound, Recall, TidalMemory
+from langchain_tidal.turn import Scope, place_of, scoped
+from tidal_plugins import Policy, Recall, TidalMemory
 from tidal_plugins.graph.knowledge.telling import Aspect, tell
 from tidal_plugins.retrieval.whisper import compose
+from tidal_plugins.sessions.requests import REFUSALS
 from tidal_plugins.settings import WhisperSettings
 
 LINE = 300
@@ -27,11 +29,11 @@ AGENT = "agent"
 """The source under which the model's own notes stand: ``memory.forget(source="agent")`` takes them back."""
 
 
-class _Arguments(BaseModel):
+class Arguments(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class SearchArguments(_Arguments):
+class SearchArguments(Arguments):
     query: str = Field(min_length=1, max_length=2_000, description="What to look for, in plain words.")
     limit: int = Field(5, ge=1, le=20, description="How many memories to return at most.")
     kind: Literal["conversation", "skill", "kb", "fact"] | None = Field(None, description="Only memories of this kind.")
@@ -39,18 +41,18 @@ class SearchArguments(_Arguments):
     until: datetime | None = Field(None, description="Only what happened before this time, ISO 8601, UTC.")
 
 
-class SaveArguments(_Arguments):
+class SaveArguments(Arguments):
     text: str = Field(min_length=1, max_length=8_000, description="What to keep, as a statement that stands alone.")
     kind: Literal["fact", "skill", "kb"] = Field("fact", description="A fact, a way to do something, or a document.")
     tags: list[str] | None = Field(None, max_length=20, description="Words under which to find it again.")
 
 
-class ReadArguments(_Arguments):
+class ReadArguments(Arguments):
     citation: str = Field(min_length=1, max_length=100, description="A citation such as [ep:6k1m], or the id in it.")
     page: int = Field(1, ge=1, description="Which page of it, from 1.")
 
 
-class GraphArguments(_Arguments):
+class GraphArguments(Arguments):
     entity: str = Field(
         min_length=1, max_length=500, description="Its name, such as a function, file, person or term; or a question."
     )
@@ -90,17 +92,18 @@ class SearchMemory(MemoryTool):
         "each on one line with a citation, its age and its source."
     )
     args_schema: Any = SearchArguments
+    policy: Policy | str | None = Field(None, exclude=True)
+    agent: str | None = Field(None, exclude=True)
     response_format: Literal["content", "content_and_artifact"] = "content_and_artifact"
 
     def _run(self, query: str, *, config: RunnableConfig, **filters: Any) -> tuple[str, list[Document]]:
-        memory = self._scoped(config)
-        with _refusals():
-            return _found(memory, memory.recall(query, **_filters(**filters)))
+        place, lane = place_of(self.memory, self.scope, config), to_lane(self.memory, self.policy, self.agent)
+        with refusals():
+            session = lane.session(place.memory, place.user, place.session) if lane else None
+            return _found(place.memory, place.memory.recall(query, for_session=session, **_filters(**filters)))
 
     async def _arun(self, query: str, *, config: RunnableConfig, **filters: Any) -> tuple[str, list[Document]]:
-        memory = self._scoped(config)
-        with _refusals():
-            return _found(memory, await memory.arecall(query, **_filters(**filters)))
+        return await asyncio.to_thread(self._run, query, config=config, **filters)
 
 
 class SaveMemory(MemoryTool):
@@ -114,12 +117,12 @@ class SaveMemory(MemoryTool):
     args_schema: Any = SaveArguments
 
     def _run(self, text: str, *, config: RunnableConfig, **fields: Any) -> str:
-        with _refusals():
+        with refusals():
             entry = self._scoped(config).remember(text, source=AGENT, **fields)
         return f"Saved as [{entry.citation}]."
 
     async def _arun(self, text: str, *, config: RunnableConfig, **fields: Any) -> str:
-        with _refusals():
+        with refusals():
             entry = await self._scoped(config).aremember(text, source=AGENT, **fields)
         return f"Saved as [{entry.citation}]."
 
@@ -160,33 +163,44 @@ class SearchGraph(MemoryTool):
         return await asyncio.to_thread(_told, self._scoped(config), entity, **asked)
 
 
-def memory_tools(memory: TidalMemory, *, scope: Scope | None = None) -> list[BaseTool]:
+def memory_tools(
+    memory: TidalMemory,
+    *,
+    scope: Scope | None = None,
+    policy: Policy | str | None = None,
+    agent: str | None = None,
+) -> list[BaseTool]:
     """Return ``search_memory`` and ``save_memory`` over a memory, in its own scope or the given one.
 
+    With a ``policy`` a search feels what was signalled in the session of the run's thread; see ``signal_tools``.
     ``TidalCompaction`` brings ``read_episode`` along; elsewhere ``ReadEpisode(memory=memory)`` is it. The tool over the
     graph is ``SearchGraph(memory=memory)``.
     """
-    return [SearchMemory(memory=memory, scope=scope), SaveMemory(memory=memory, scope=scope)]
+    to_lane(memory, policy, agent)
+    return [
+        SearchMemory(memory=memory, scope=scope, policy=policy, agent=agent),
+        SaveMemory(memory=memory, scope=scope),
+    ]
 
 
 @contextmanager
-def _refusals() -> Iterator[None]:
+def refusals() -> Iterator[None]:
     """What the memory refuses goes to the model, LangChain's way; a fault of the store stays an error."""
     try:
         yield
-    except (InvalidInput, NotFound) as error:
+    except REFUSALS as error:
         raise ToolException(f"Not done. {error}") from error
 
 
 def _read(memory: TidalMemory, citation: str, number: int) -> str:
-    with _refusals():
+    with refusals():
         return memory.read_episode(citation, number)
 
 
 def _told(
     memory: TidalMemory, entity: str, aspect: Aspect = "relations", at: datetime | None = None, limit: int = 10
 ) -> str:
-    with _refusals():
+    with refusals():
         return tell(memory.graph, entity, aspect, at=_aware(at), limit=limit) or "Nothing known."
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypedDict, TypeVar
 
@@ -13,8 +13,19 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
 
+from langchain_tidal.lane import Lane
 from langchain_tidal.messages import finished, question, to_exchange, turn_key
-from tidal_plugins import Affect, Exchange, InvalidInput, InvalidScope, InvalidVector, TidalMemory, Whisper
+from tidal_plugins import (
+    Affect,
+    Exchange,
+    InvalidInput,
+    InvalidScope,
+    InvalidVector,
+    Session,
+    TidalMemory,
+    Whisper,
+)
+from tidal_plugins.model.entry import user_of
 
 logger = logging.getLogger(__name__)
 
@@ -33,45 +44,48 @@ class Recalled(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a run remembers: the memory in the run's scope, and the run's session."""
+    """Where a run remembers: the memory in the run's scope, and the run's session, which is its thread. ``user`` is
+    whom it serves, as far as its context, config or scope say it."""
 
     memory: TidalMemory
     session: str | None
+    user: str | None = None
 
 
 class TurnMemory:
     """Recalls once per user turn, and records every turn once.
 
-    ``scope`` defaults to the memory's own; the session is the run's thread.
+    ``scope`` defaults to the memory's own; the session is the run's thread. With a ``lane``, recall feels what was
+    signalled in the thread's session under its policy.
     """
 
-    def __init__(self, memory: TidalMemory, scope: Scope | None = None) -> None:
+    def __init__(self, memory: TidalMemory, scope: Scope | None = None, lane: Lane | None = None) -> None:
         self._memory = memory
         self._scope = scope
+        self._lane = lane
         self._whispers = Recent[Whisper](64)
         self._recorded = Recent[set[Hashable]]()
 
     def place(self, config: RunnableConfig | None = None) -> Place:
         """Where the run with this config remembers; without one, the run that this is called in."""
-        run = ensure_config() if config is None else config
-        thread = run.get("configurable", {}).get("thread_id")
-        return Place(scoped(self._memory, self._scope, run), None if thread is None else str(thread))
+        return place_of(self._memory, self._scope, ensure_config() if config is None else config)
 
     def whisper(
         self, place: Place, history: Sequence[list[BaseMessage]], seen: Sequence[list[BaseMessage]] | None = None
     ) -> tuple[Whisper, bool]:
         """The whisper of the last turn of a history, and whether it was worked out just now.
 
-        Steps of a tool loop and retries get the one that the turn began with. ``seen`` are the turns that the model
-        sees anyway, and which are left out of it (default: all).
+        Steps of a tool loop and retries get the one that the turn began with, unless the session was written to
+        meanwhile. ``seen`` are the turns that the model sees anyway, and which are left out of it (default: all).
         """
         memory, session, asked, turn = place.memory, place.session, question(history[-1]), history[-1][0].id
-        mark = (memory.scope, session, turn, asked)
+        lane = self._lane.session(memory, place.user, session) if self._lane else None
+        mark = (memory.scope, session, turn, asked, _written(lane))
         known = self._whispers.get(mark) if turn else None
         if known is not None:
             return known, False
         visible = [memory.episode_id(key, session=session) for key in map(turn_key, seen or history) if key]
-        whisper = memory.whisper(asked, exclude=visible)
+        whisper = memory.whisper(asked, exclude=visible, for_session=lane)
         self._whispers.put(mark, whisper)
         return whisper, True
 
@@ -135,6 +149,13 @@ def scoped(memory: TidalMemory, scope: Scope | None, config: RunnableConfig) -> 
     return memory.scoped(*given)
 
 
+def place_of(memory: TidalMemory, scope: Scope | None, config: RunnableConfig) -> Place:
+    """Where the run with this config remembers."""
+    here, settings = scoped(memory, scope, config), config.get("configurable", {})
+    thread, user = settings.get("thread_id"), _user(run_context()) or settings.get("user_id") or user_of(here.scope)
+    return Place(here, None if thread is None else str(thread), None if user is None else str(user))
+
+
 def run_context() -> Any:
     """The context of the graph run that this is called in; ``None`` outside one."""
     try:
@@ -143,6 +164,12 @@ def run_context() -> Any:
         return get_runtime().context
     except (AttributeError, ImportError, KeyError, RuntimeError):
         return None
+
+
+def recalled(turn: str | None, whisper: Whisper, earlier: Recalled | None) -> Recalled:
+    """What surfaced in a turn, after what had surfaced in it before its session was written to."""
+    before = earlier["ids"] if earlier and turn is not None and earlier.get("turn") == turn else []
+    return Recalled(turn=turn, ids=list(dict.fromkeys([*before, *whisper.ids])))
 
 
 def event(turn: str | None, whisper: Whisper) -> dict[str, Any]:
@@ -172,6 +199,16 @@ def record_all(memory: TidalMemory, exchanges: Sequence[Exchange]) -> list[bool]
         (exchange,) = exchanges
         logger.error("turn %s of session %s was not recorded: %s", exchange.key, exchange.session, error)
         return [False]
+
+
+def _written(lane: Session | None) -> Hashable:
+    """Which session it is, and how far it was written."""
+    return None if lane is None else (lane.id, lane.info.accepted)
+
+
+def _user(context: Any) -> Any:
+    """Whom a run's context names, as LangGraph's own examples do."""
+    return context.get("user_id") if isinstance(context, Mapping) else getattr(context, "user_id", None)
 
 
 def _surfaced(recalled: Recalled | None, turn: Sequence[BaseMessage]) -> Sequence[str]:

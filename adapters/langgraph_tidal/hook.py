@@ -9,8 +9,8 @@ from langchain_tidal.turn import Place, Scope
 from langgraph_tidal.capsule import CapsuleNode
 from langgraph_tidal.compaction import CompactionNode
 from langgraph_tidal.nodes import MemoryNode, RecallNode
-from langgraph_tidal.state import messages_of
-from tidal_plugins import InvalidInput, TidalMemory
+from langgraph_tidal.state import messages_of, value
+from tidal_plugins import InvalidInput, Policy, TidalMemory
 
 
 def tidal_pre_model_hook(
@@ -19,15 +19,17 @@ def tidal_pre_model_hook(
     compact: CompactionNode | None = None,
     capsule: CapsuleNode | None = None,
     scope: Scope | None = None,
+    policy: Policy | str | None = None,
+    agent: str | None = None,
 ) -> MemoryNode:
     """Return the ``pre_model_hook`` of ``create_react_agent``; ``RecordNode(memory)`` is its ``post_model_hook``.
 
-    It recalls, after ``compact`` and ``capsule`` where they are given; ``scope`` is that of all. Raises
-    ``InvalidInput`` for a ``compact`` that rewrites the history.
+    It recalls, after ``compact`` and ``capsule`` where they are given; ``scope`` is that of all, ``policy`` and
+    ``agent`` those of ``RecallNode``. Raises ``InvalidInput`` for a ``compact`` that rewrites the history.
     """
     if compact and compact.rewrites:
         raise InvalidInput("a hook shows the model less, and leaves the history: do without output_messages_key=")
-    recall = RecallNode(memory, scope=scope)
+    recall = RecallNode(memory, scope=scope, policy=policy, agent=agent)
     before = [node for node in (compact, capsule) if node]
     return _Hook([*before, recall], memory, scope) if before else recall
 
@@ -42,5 +44,6 @@ class _Hook(MemoryNode):
     def _run(self, place: Place, state: Any) -> dict[str, Any]:
         messages, view = messages_of(state, self._key), dict[str, Any]()
         for node in self._nodes:
-            view |= node._run(place, {self._key: messages, **view})
+            seen = {self._key: messages, **view, "recalled": value(state, "recalled")}
+            view |= node._run(place, seen)
         return view

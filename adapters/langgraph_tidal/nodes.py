@@ -11,19 +11,25 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config
 from langgraph.runtime import get_runtime
 
+from langchain_tidal.lane import Lane, to_lane
 from langchain_tidal.messages import finished, turns, with_whisper
-from langchain_tidal.turn import Place, Scope, TurnMemory, event
+from langchain_tidal.turn import Place, Scope, TurnMemory, event, recalled
 from langgraph_tidal.state import PREPARED, compacted, messages_of, value
-from tidal_plugins import TidalMemory
+from tidal_plugins import Policy, TidalMemory
 
 
 class MemoryNode(Runnable[Any, dict[str, Any]]):
     """A node over a memory, sync and async. ``scope`` defaults to the memory's own, the session is the thread."""
 
     def __init__(
-        self, memory: TidalMemory, *, scope: Scope | None = None, input_messages_key: str = "messages"
+        self,
+        memory: TidalMemory,
+        *,
+        scope: Scope | None = None,
+        input_messages_key: str = "messages",
+        lane: Lane | None = None,
     ) -> None:
-        self._turns = TurnMemory(memory, scope)
+        self._turns = TurnMemory(memory, scope, lane)
         self._key = input_messages_key
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> dict[str, Any]:
@@ -44,7 +50,25 @@ class RecallNode(MemoryNode):
     head of the last human one. ``messages`` stay as they are. What the model sees anyway (the turns shown verbatim) is
     left out of the whisper. The run's custom stream gets ``{"tidal_recall": {"turn", "ids", "why", "whisper",
     "valence", "arousal"}}``.
+
+    With a ``policy`` (or the name of one) the run's thread has a session of ``agent`` and the run's user under it, and
+    recall feels what was signalled there [tidalDB]: lead the tools back to this node, and the next model call shows it.
+    ``langchain_tidal.signal_tools`` of the same policy and agent let the model write in it. The user is the context's
+    or config's ``user_id``, or that of a scope ``("user", "42")``. Raises ``InvalidInput`` then for a run without a
+    thread.
     """
+
+    def __init__(
+        self,
+        memory: TidalMemory,
+        *,
+        scope: Scope | None = None,
+        policy: Policy | str | None = None,
+        agent: str | None = None,
+        input_messages_key: str = "messages",
+    ) -> None:
+        lane = to_lane(memory, policy, agent)
+        super().__init__(memory, scope=scope, input_messages_key=input_messages_key, lane=lane)
 
     def _run(self, place: Place, state: Any) -> dict[str, Any]:
         history, view = turns(messages_of(state, self._key)), compacted(state, self._key)
@@ -55,7 +79,7 @@ class RecallNode(MemoryNode):
         emit(event(turn, whisper))
         return {
             PREPARED: with_whisper(view, whisper.text),
-            "recalled": {"turn": turn, "ids": list(whisper.ids)},
+            "recalled": recalled(turn, whisper, value(state, "recalled")),
         }
 
 

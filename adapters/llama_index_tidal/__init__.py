@@ -8,6 +8,7 @@ from llama_index_tidal.models import LLMExtractor, LLMSummariser
 from llama_index_tidal.place import restore_with
 from llama_index_tidal.property_graph import TidalPropertyGraphStore
 from llama_index_tidal.retriever import TidalRetriever
+from llama_index_tidal.signals import signal_tools
 from llama_index_tidal.tools import TidalToolSpec
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "LLMExtractor",
     "LLMSummariser",
     "restore_with",
+    "signal_tools",
     "TidalChatMemory",
     "TidalGraphRetriever",
     "TidalMemoryBlock",

@@ -13,13 +13,26 @@ from llama_index.core.memory import BaseMemoryBlock
 from pydantic import PrivateAttr
 
 from llama_index_tidal.messages import inert, text_of
-from llama_index_tidal.place import Scope, path_of, reopened, restore_with, scope_of
+from llama_index_tidal.place import (
+    Rules,
+    Scope,
+    check_policy,
+    path_of,
+    reopened,
+    restore_with,
+    scope_of,
+    session_of,
+    written,
+)
 from llama_index_tidal.turns import grown, record, to_exchange
 from llama_index_tidal.whispers import surface
 from tidal_plugins import InvalidInput, TidalMemory
 
 SESSIONS = 1024
 """Sessions whose last whisper is kept, for the steps of a tool loop."""
+
+Mark = tuple[int, str, tuple[int, int] | None]
+"""Which turn, what was asked in it, and how far its session was written."""
 
 
 class TidalMemoryBlock(BaseMemoryBlock[str]):
@@ -31,16 +44,19 @@ class TidalMemoryBlock(BaseMemoryBlock[str]):
     (``CondensePlusContextChatEngine``, ``ContextChatEngine``), leave ``insert_method`` at ``SYSTEM``: at ``USER``
     a block lands in the previous turn.
 
-    ``scope`` defaults to the memory's own; the session is that of ``Memory``.
+    ``scope`` defaults to the memory's own; the session is that of ``Memory``. With a ``policy`` and an ``agent`` what
+    surfaces feels the signals of that session, as in :class:`TidalChatMemory`.
     """
 
     name: str = "tidal_memory"
     description: str | None = "What the agent is reminded of."
     path: str
     scope: tuple[str, ...]
+    policy: Rules = None
+    agent: str | None = None
 
     _memory: TidalMemory | None = PrivateAttr(default=None)
-    _shown: OrderedDict[str | None, tuple[tuple[int, str], str]] = PrivateAttr(default_factory=OrderedDict)
+    _shown: OrderedDict[str | None, tuple[Mark, str]] = PrivateAttr(default_factory=OrderedDict)
     _lock: threading.Lock = PrivateAttr(default_factory=threading.Lock)
 
     def __init__(
@@ -53,6 +69,8 @@ class TidalMemoryBlock(BaseMemoryBlock[str]):
             raise InvalidInput("give the memory that this block shows: TidalMemoryBlock(memory)")
         super().__init__(path=path, scope=scope, **fields)
         self._memory = memory
+        if memory is not None:
+            check_policy(self._scoped(), self.policy, self.agent)
 
     async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
         return await asyncio.to_thread(self._whisper, messages or [], block_kwargs.get("session_id"))
@@ -69,14 +87,16 @@ class TidalMemoryBlock(BaseMemoryBlock[str]):
         if not turns or not turns[-1].waits:
             return ""
         asked = [message for message in turns[-1].messages if message.role == MessageRole.USER]
-        mark = (len(turns), text_of(asked[-1]))
+        memory, question = self._scoped(), text_of(asked[-1])
+        lane = session_of(memory, self.policy, self.agent, session)
+        mark = (len(turns), question, written(lane))
         known = self._shown.get(session)
         if known is None or known[0] != mark:
-            whisper = surface(self._scoped(), mark[1], seen={text_of(message) for message in messages})
+            whisper = surface(memory, question, seen={text_of(message) for message in messages}, session=lane)
             known = self._keep(session, (mark, inert(whisper.text)))
         return known[1]
 
-    def _keep(self, session: str | None, shown: tuple[tuple[int, str], str]) -> tuple[tuple[int, str], str]:
+    def _keep(self, session: str | None, shown: tuple[Mark, str]) -> tuple[Mark, str]:
         with self._lock:
             self._shown[session] = shown
             self._shown.move_to_end(session)

@@ -28,11 +28,21 @@ from llama_index_tidal.messages import (
     with_whisper,
 )
 from llama_index_tidal.models import summariser_of
-from llama_index_tidal.place import Scope, path_of, reopened, restore_with, scope_of
+from llama_index_tidal.place import (
+    Rules,
+    Scope,
+    check_policy,
+    path_of,
+    reopened,
+    restore_with,
+    scope_of,
+    session_of,
+    written,
+)
 from llama_index_tidal.sizes import Tokenizer, Tokens, size_of
 from llama_index_tidal.turns import Turn, dump, filled, grown, load, record, replaced, resumed, stored, to_exchange
 from llama_index_tidal.whispers import surface
-from tidal_plugins import InvalidInput, TidalMemory, Whisper
+from tidal_plugins import InvalidInput, Policy, TidalMemory, Whisper
 from tidal_plugins.condensing.sizes import ApproximateCounter
 from tidal_plugins.errors import ContextOverflow
 from tidal_plugins.model.compaction import Compaction, Size
@@ -46,11 +56,14 @@ TOKEN_BYTES = 4
 
 @dataclass(frozen=True, slots=True)
 class _Surfaced:
-    """The whisper of one question. ``turn`` is the key of its turn, ``None`` while the question is still to be put."""
+    """The whisper of one question. ``turn`` is the key of its turn, ``None`` while the question is still to be put.
+    ``ids`` are all that surfaced for it; ``written`` tells how far its session was written then."""
 
     question: str
     whisper: Whisper
-    turn: str | None = None
+    turn: str | None
+    ids: tuple[str, ...]
+    written: tuple[int, int] | None
 
 
 class TidalChatMemory(BaseMemory):
@@ -78,6 +91,10 @@ class TidalChatMemory(BaseMemory):
     ``restore_as="human"`` shows files in messages by the user, and ``summary_as="human"`` what was written, for
     integrations that refuse them as tool results (some know no ``ToolCallBlock``) or in the assistant's name.
 
+    With a ``policy`` (or the name of one) the chat has a session of ``agent`` under it, and of the user where the scope
+    is one such as ``("user", "42")``: what is signalled there is felt by what surfaces, from the next ``get`` on
+    [tidalDB]. ``signal_tools`` of the same policy and agent let the model write in it.
+
     ``session`` names the chat (default: a new name). ``chat_history`` is what was said before; like what ``set``
     gives, it is shown and, unless a compaction leaves it out, not recorded. ``scope`` defaults to the memory's own.
     Every method has its async twin, which runs on a worker thread. Serialised, it has the file's path, the scope, the
@@ -92,6 +109,8 @@ class TidalChatMemory(BaseMemory):
     byte_limit: int | None = None
     restore_as: RestoreAs = "tool"
     summary_as: SummaryAs = "assistant"
+    policy: Rules = None
+    agent: str | None = None
 
     _memory: TidalMemory | None = PrivateAttr(default=None)
     _summariser: Summariser | None = PrivateAttr(default=None)
@@ -113,6 +132,8 @@ class TidalChatMemory(BaseMemory):
         summary_as: SummaryAs = "assistant",
         session: str | None = None,
         scope: Scope | None = None,
+        policy: Policy | str | None = None,
+        agent: str | None = None,
         chat_history: Sequence[ChatMessage] | None = None,
         path: str | None = None,
         turns: Sequence[Mapping[str, Any]] = (),
@@ -131,8 +152,12 @@ class TidalChatMemory(BaseMemory):
             byte_limit=_positive("byte_limit", byte_limit),
             restore_as=one_of("restore_as", restore_as, RestoreAs),
             summary_as=one_of("summary_as", summary_as, SummaryAs),
+            policy=policy,
+            agent=agent,
         )
         self._memory = memory
+        if memory is not None:
+            check_policy(self._scoped(), self.policy, self.agent)
         self._summariser = summariser_of(summariser)
         self._counter = Tokens(tokenizer_fn) if tokenizer_fn else ApproximateCounter()
         self._turns = [load(turn) for turn in turns]
@@ -157,6 +182,11 @@ class TidalChatMemory(BaseMemory):
         """Returns a text's tokens, or as many of something: engines count with it what they put in front."""
         counter = self._counter
         return counter.tokenizer if isinstance(counter, Tokens) else lambda text: range(counter.count(text))
+
+    @property
+    def surfaced(self) -> tuple[str, ...]:
+        """The ids of what surfaced for the last question."""
+        return self._surfaced.ids if self._surfaced else ()
 
     def get(self, input: str | None = None, **kwargs: Any) -> list[ChatMessage]:
         """Return the history, within the limit, with the whisper, if there is one, for the question in ``input`` or
@@ -277,21 +307,27 @@ class TidalChatMemory(BaseMemory):
             self._overfull = turn
 
     def _whisper(self, question: str, turn: str | None, turns: Sequence[Turn], view: Sequence[ChatMessage]) -> Whisper:
-        """The whisper for a question; steps of a tool loop and retries get the one that the turn began with.
+        """The whisper for a question; steps of a tool loop and retries get the one that the turn began with, unless the
+        session was written to meanwhile.
 
         What the model sees anyway does not come up; what a compaction left out may.
         """
-        known = self._surfaced
-        if known is None or (known.question, known.turn) != (question, turn):
-            memory, visible = self._scoped(), set(map(id, view))
+        known, memory = self._surfaced, self._scoped()
+        if known and (known.question, known.turn) != (question, turn):
+            known = None
+        lane = session_of(memory, self.policy, self.agent, self.session)
+        far = written(lane)
+        if known is None or known.written != far:
+            visible = set(map(id, view))
             seen = {text_of(message) for message in view}
             told = [
                 memory.episode_id(each.key, session=self.session)
                 for each in turns
                 if each.state == "stored" and any(id(message) in visible for message in each.messages)
             ]
-            whisper = surface(memory, question, seen=seen, exclude=told)
-            known = self._surfaced = _Surfaced(question, whisper, turn)
+            whisper = surface(memory, question, seen=seen, exclude=told, session=lane)
+            ids = tuple(dict.fromkeys([*(known.ids if known else ()), *whisper.ids]))
+            known = self._surfaced = _Surfaced(question, whisper, turn, ids, far)
         return known.whisper
 
     def _recorded(self, turns: list[Turn]) -> list[Turn]:
@@ -299,7 +335,7 @@ class TidalChatMemory(BaseMemory):
         over = turns if turns and finished(turns[-1].messages) else turns[:-1]
         new = {turn.key: turn for turn in over if turn.state == "new" and turn.asked}
         shown = self._surfaced
-        ids = {shown.turn: shown.whisper.ids} if shown else {}
+        ids = {shown.turn: shown.ids} if shown else {}
         exchanges = [to_exchange(turn, self.session, ids.get(key, ())) for key, turn in new.items()]
         done = record(self._scoped(), [exchange for exchange in exchanges if exchange])
         settled = {key: replace(turn, state="stored" if key in done else "given") for key, turn in new.items()}

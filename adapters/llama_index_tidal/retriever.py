@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from llama_index.core.base.base_retriever import BaseRetriever
@@ -11,8 +13,8 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.core.vector_stores import MetadataFilters
 
 from llama_index_tidal.filters import to_recall
-from llama_index_tidal.place import Scope, scope_of
-from tidal_plugins import Entry, Hit, InvalidInput, Recall, TidalMemory
+from llama_index_tidal.place import Scope, check_policy, scope_of, session_of
+from tidal_plugins import Entry, Hit, InvalidInput, Policy, Recall, TidalMemory
 
 TOLD = ("kind", "source", "speaker", "role", "occurred_at")
 """Metadata that a language model is shown with a node; the rest is for the program."""
@@ -25,7 +27,8 @@ class TidalRetriever(BaseRetriever):
     ``memory.get(node.node_id).text``) and the same metadata each time; its score is the recall's, higher is better.
     ``filters`` are LlamaIndex's (see :func:`llama_index_tidal.filters.to_recall`); ``recall`` are filters
     of ``TidalMemory.recall`` itself, such as ``kinds=``, ``since=`` or ``metadata={"draft": True}``: a
-    ``MetadataFilter`` refuses a bool. ``scope`` defaults to the memory's own.
+    ``MetadataFilter`` refuses a bool. ``scope`` defaults to the memory's own. With a ``policy``, an ``agent`` and the
+    ``session`` of a chat, recall feels what was signalled there, as in ``TidalChatMemory``.
     """
 
     def __init__(
@@ -35,6 +38,9 @@ class TidalRetriever(BaseRetriever):
         *,
         filters: MetadataFilters | None = None,
         scope: Scope | None = None,
+        policy: Policy | str | None = None,
+        agent: str | None = None,
+        session: str | None = None,
         callback_manager: CallbackManager | None = None,
         verbose: bool = False,
         **recall: Any,
@@ -43,16 +49,25 @@ class TidalRetriever(BaseRetriever):
         self._memory = memory.scoped(*scope_of(memory, scope))
         self._limit = limit
         self._options = _joined(to_recall(filters), recall)
+        check_policy(self._memory, policy, agent)
+        if (policy is None) != (session is None):
+            raise InvalidInput("policy= and session= go together: the session of a chat, under a policy")
+        self._session = partial(session_of, self._memory, policy, agent, session)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         if not query_bundle.query_str.strip():
             return []
-        return _nodes(self._memory.recall(query_bundle.query_str, limit=self._limit, **self._options))
+        return self._found(query_bundle.query_str)
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         if not query_bundle.query_str.strip():
             return []
-        return _nodes(await self._memory.arecall(query_bundle.query_str, limit=self._limit, **self._options))
+        return await asyncio.to_thread(self._found, query_bundle.query_str)
+
+    def _found(self, query: str) -> list[NodeWithScore]:
+        session = self._session()
+        lane: dict[str, Any] = {"for_session": session} if session else {}
+        return _nodes(self._memory.recall(query, limit=self._limit, **lane, **self._options))
 
 
 def _joined(filters: Mapping[str, Any], recall: Mapping[str, Any]) -> dict[str, Any]:

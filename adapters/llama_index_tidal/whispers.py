@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from tidal_plugins import TidalMemory, Whisper
+from tidal_plugins import Session, TidalMemory, Whisper
 
 CHARS = 4_000
 """Of a long question the beginning is looked for, as a whisper does."""
@@ -13,12 +13,19 @@ WIDE = 50
 """Hits among which to look for what the model sees anyway."""
 
 
-def surface(memory: TidalMemory, question: str, *, seen: Collection[str], exclude: Collection[str] = ()) -> Whisper:
-    """Return the whisper for a question, without the texts in ``seen`` and the ids in ``exclude``."""
-    whisper = memory.whisper(question, exclude=exclude)
+def surface(
+    memory: TidalMemory,
+    question: str,
+    *,
+    seen: Collection[str],
+    exclude: Collection[str] = (),
+    session: Session | None = None,
+) -> Whisper:
+    """Return the whisper for a question, without the texts in ``seen`` and the ids in ``exclude``. It feels what was
+    signalled in the ``session``."""
+    whisper = memory.whisper(question, exclude=exclude, for_session=session)
     if not any(hit.text in seen for hit in whisper.hits):
         return whisper
-    echoes = [
-        hit.id for hit in memory.recall(question.strip()[:CHARS], limit=WIDE, exclude=exclude) if hit.text in seen
-    ]
-    return memory.whisper(question, exclude=[*exclude, *echoes])
+    found = memory.recall(question.strip()[:CHARS], limit=WIDE, exclude=exclude, for_session=session)
+    echoes = [hit.id for hit in found if hit.text in seen]
+    return memory.whisper(question, exclude=[*exclude, *echoes], for_session=session)

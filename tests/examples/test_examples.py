@@ -163,3 +163,17 @@ def test_a_week_of_work_is_asked_three_questions_and_answers_with_evidence() -> 
     assert "Tuesday, [ep:" in then
     assert "running" not in then
     assert [line.split()[-1] for line in since.strip().splitlines()] == ["blocked", "running", "finished"]
+
+
+def test_what_one_agent_rewards_comes_up_first_for_it_and_for_nobody_else() -> None:
+    done = run("sessions.py")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    titles = ("Before", "For the planner", "For the reader")
+    before, planner, reader = (done.stdout.split(f"== {title}\n")[1].split("\n\n")[0] for title in titles)
+    assert "session" not in before
+    assert "session reward 0.19" in planner.splitlines()[0]
+    assert reader == before
+    assert "reader: signal 'reward' was refused by policy 'of the session': only these are allowed: view" in done.stdout
+    assert "planner: signal 'skip' was refused by policy 'planner'" in done.stdout
+    assert "session 1, planner: 1 accepted, 1 refused" in done.stdout

@@ -7,6 +7,7 @@ process acknowledged.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -25,6 +26,7 @@ from tidal_plugins import (
     Message,
     Note,
     Settings,
+    SignalCapReached,
     TidalMemory,
     ToolCall,
 )
@@ -38,6 +40,7 @@ Acknowledge = Callable[[str], None]
 OPENED = b"opened\n"
 LEARNED = "learned"
 """Log of what was learned, written with it."""
+SETTINGS = Settings(ingestion={"batch": 8}, signals={"audit": 1_000_000, "annotations": 1_000_000})
 
 
 def record_forever(memory: TidalMemory, name: str, acknowledge: Acknowledge) -> None:
@@ -90,6 +93,20 @@ def learn_forever(memory: TidalMemory, name: str, acknowledge: Acknowledge) -> N
                 learning_one.extract_pending(3)
 
 
+def signal_forever(memory: TidalMemory, name: str, acknowledge: Acknowledge) -> None:
+    """Signals in the first session, until its cap is reached; each is said with its number, each refusal too."""
+    entries = memory.recall("entry", limit=8).ids
+    session = memory.resume_session(1)
+    for number in itertools.count():
+        try:
+            session.signal("reward", entries[number % len(entries)], note=f"{name} {number}")
+            acknowledge(f"accepted {name} {number}")
+        except SignalCapReached:
+            acknowledge(f"refused {name} {number}")
+            if number > 200:
+                break
+
+
 def notes() -> list[Note]:
     return [Note(f"note number {n}", source="bulk") for n in range(60)]
 
@@ -99,7 +116,7 @@ def turns() -> list[Exchange]:
 
 
 def open_memory(path: str) -> TidalMemory:
-    return TidalMemory(path, embedder=HashingEmbedder(), settings=Settings(ingestion={"batch": 8}))
+    return TidalMemory(path, embedder=HashingEmbedder(), settings=SETTINGS)
 
 
 def fork(task: str, path: str, name: str) -> tuple[int, int]:

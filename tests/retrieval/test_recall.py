@@ -12,6 +12,7 @@ import pytest
 from tidal_plugins import Affect, Corrupt, HashingEmbedder, Note, QueryTimeout, Settings, TidalMemory
 from tidal_plugins.embedding.identity import StoreEmbedder
 from tidal_plugins.retrieval.recall import Recaller
+from tidal_plugins.sessions.boost import Boosts
 from tidal_plugins.storage.base import Match, Where
 from tidal_plugins.storage.sqlite import SQLiteStorage
 from tidal_plugins.testing import FrozenClock
@@ -141,7 +142,9 @@ def test_a_keyword_search_past_its_deadline_leaves_recall_by_meaning(
 ) -> None:
     fill(memory)
     storage = Hurried(path)
-    recaller = Recaller(storage, StoreEmbedder(HashingEmbedder(), storage), memory.settings)
+    recaller = Recaller(
+        storage, StoreEmbedder(HashingEmbedder(), storage), memory.settings, Boosts(storage, memory.settings.signals)
+    )
     recall = recaller.recall(memory.scope, "jazz piano", Where(), Affect(), memory.now(), limit=10, profile="balanced")
     assert recall.degraded == ("keywords",)
     assert recall[0].text.startswith("jazz piano")

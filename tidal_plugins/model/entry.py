@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import blake2b
+from itertools import pairwise
 from typing import Any, Literal
 
 from tidal_plugins.errors import InvalidInput, InvalidScope
@@ -101,6 +102,11 @@ def bare_id(citation: str) -> str:
     if not isinstance(citation, str):
         raise InvalidInput(f"an id must be a string, got {citation!r}")
     return citation.strip().strip("[]").removeprefix("ep:").removeprefix("mem:")
+
+
+def user_of(scope: Scope) -> str | None:
+    """Return the user of a scope such as ``("user", "42")``; ``None`` where it names none."""
+    return next((name for label, name in pairwise(scope) if label == "user"), None)
 
 
 def derive_id(scope: Scope, *parts: object) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
@@ -70,6 +70,10 @@ class Ranked(NamedTuple):
     def id(self) -> str:
         return self.candidate.sketch.id
 
+    def plus(self, gains: Mapping[str, float]) -> Ranked:
+        """The same with what signals add to its score, by name."""
+        return self._replace(score=self.score + sum(gains.values()), parts={**self.parts, **gains})
+
     def explain(self, profile: str) -> Explanation:
         candidate = self.candidate
         return Explanation(
@@ -105,7 +109,11 @@ def shortlist(found: Sequence[Found], context: Context, profile: str, size: int)
 
 def rank(candidates: Sequence[Candidate], context: Context, profile: str) -> list[Ranked]:
     """Score every candidate and sort, best first; ties by id, so that the order never depends on chance."""
-    return sorted(_PROFILES[profile](candidates, context), key=lambda item: (-item.score, item.id))
+    return by_score(_PROFILES[profile](candidates, context))
+
+
+def by_score(ranked: Iterable[Ranked]) -> list[Ranked]:
+    return sorted(ranked, key=lambda item: (-item.score, item.id))
 
 
 def balanced(candidates: Sequence[Candidate], context: Context) -> list[Ranked]:

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from tidal_plugins.errors import Corrupt, QueryTimeout
@@ -16,8 +17,9 @@ from tidal_plugins.model.recall import Dropped, Hit, Recall
 from tidal_plugins.retrieval.bar import below_bar, worth_a_word
 from tidal_plugins.retrieval.expansion import REACHED, Neighbourhood, combined, seeds
 from tidal_plugins.retrieval.query import Query, understand
-from tidal_plugins.retrieval.rank import Candidate, Context, Found, Ranked, rank, shortlist
+from tidal_plugins.retrieval.rank import Candidate, Context, Found, Ranked, by_score, rank, shortlist
 from tidal_plugins.scoring.text import normal
+from tidal_plugins.sessions.boost import Boosts, Lane
 from tidal_plugins.settings import Settings
 from tidal_plugins.storage.base import Match, Storage, Where
 
@@ -45,6 +47,7 @@ class Recaller:
     storage: Storage
     embedder: StoreEmbedder
     settings: Settings
+    boosts: Boosts
 
     def recall(
         self,
@@ -58,12 +61,14 @@ class Recaller:
         profile: str,
         unasked: bool = False,
         associative: bool = False,
+        session: int | None = None,
         vector: NDArray[np.float32] | None = None,
     ) -> Recall:
         """Return the ``limit`` entries that rank highest for ``text``, and why the other candidates fell out.
 
         ``unasked``: only what clears the bar of automatic recall. ``associative``: what comes up together with those
-        is appended, beyond the limit. ``vector``: that of ``text``, where it is known.
+        is appended, beyond the limit. ``session``: the one whose signals this recall feels, beside those of the scope.
+        ``vector``: that of ``text``, where it is known.
         """
         query = understand(text, self.storage.speakers(scope))
         if unasked and not worth_a_word(query, self.settings.whisper):
@@ -72,10 +77,13 @@ class Recaller:
             vector = self.embedder.embed([query.meaning])[0]
         damaged: set[str] = set()
         with self.storage.snapshot():
+            lane = self.boosts.lane(scope, session, now)
             found, degraded = self._found(scope, query, vector, max(2 * limit, self.settings.recall.pool), where)
             context = Context(query, self.storage.corpus(), affect, now, self.settings)
             near, far = shortlist(found, context, profile, max(4 * limit, self.settings.recall.shortlist))
-            ranked, below = self._over_bar(rank(self._sketched(scope, near, damaged), context, profile), unasked)
+            near, far = self._joined(scope, near, far, lane, vector, where, damaged)
+            ranked = self._boosted(scope, rank(self._sketched(scope, near, damaged), context, profile), lane, damaged)
+            ranked, below = self._over_bar(ranked, unasked)
             most = limit + REPEATS if unasked else limit
             entries = intact(lambda ids: self.storage.get(scope, ids), [item.id for item in ranked], damaged, most)
             said = normal(text)
@@ -93,6 +101,40 @@ class Recaller:
         hits, dropped = around.hits(hits, profile, most), around.dropped(dropped, most)
         return Recall(text, query.terms, tuple(hits), tuple(dropped), affect, profile, now, degraded)
 
+    def _joined(
+        self,
+        scope: Scope,
+        near: list[Found],
+        far: list[Found],
+        lane: Lane,
+        vector: NDArray[np.float32],
+        where: Where,
+        damaged: set[str],
+    ) -> tuple[list[Found], list[Found]]:
+        """What is ranked in full and what is not, when the entries that the session rewarded take part."""
+        rewarded = set(lane.rewarded) - {item.id for item in near}
+        if not rewarded:
+            return near, far
+        others = rewarded - {item.id for item in far}
+        entries = intact(lambda ids: self._admitted(scope, ids, where), list(others), damaged)
+        nearness = self.storage.cosines(scope, list(entries), vector)
+        near = near + [item for item in far if item.id in rewarded]
+        near += (Found(id_, None, None, nearness.get(id_), None) for id_ in entries)
+        return near, [item for item in far if item.id not in rewarded]
+
+    def _boosted(self, scope: Scope, ranked: list[Ranked], lane: Lane, damaged: set[str]) -> list[Ranked]:
+        """The candidates in the order that signals give them."""
+
+        def words() -> dict[str, frozenset[str]]:
+            read = partial(intact, partial(self.storage.get, scope), damaged=damaged)
+            return self.boosts.words([item.id for item in ranked], read)
+
+        gains = lane.parts([item.id for item in ranked], words)
+        return by_score(item.plus(gains[item.id]) if item.id in gains else item for item in ranked) if gains else ranked
+
+    def _admitted(self, scope: Scope, ids: Sequence[str], where: Where) -> dict[str, Entry]:
+        return {entry.id: entry for entry in self.storage.find(scope, replace(where, ids=ids))}
+
     def _around(
         self,
         scope: Scope,
@@ -104,16 +146,13 @@ class Recaller:
         damaged: set[str],
     ) -> Neighbourhood:
         """What comes up together with hits, and what the graph says of whom the text names, through the same filter."""
-
-        def read(ids: Sequence[str]) -> dict[str, Entry]:
-            return {entry.id: entry for entry in self.storage.find(scope, replace(where, ids=ids, not_channels=()))}
-
+        anyone = replace(where, not_channels=())
         web, known = AssociationWeb(self.storage, self.settings.associations), [hit.id for hit in hits]
         named = seeds(self.storage, scope, text, now, self.settings.graph)
         most = REACHED * self.settings.recall.associated
         spread = web.spread(scope, known, now, limit=most)
         reached = combined([*(seed for seed in named if seed.id not in known), *spread])
-        entries = intact(read, [item.id for item in reached], damaged)
+        entries = intact(lambda ids: self._admitted(scope, ids, anyone), [item.id for item in reached], damaged)
         try:
             nearness = self.storage.cosines(scope, list(entries), vector)
         except Corrupt:  # logged when the vectors were searched

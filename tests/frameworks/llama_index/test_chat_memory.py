@@ -388,6 +388,8 @@ def test_serialised_it_has_path_and_ids_and_no_text(memory, chat, path):
         "byte_limit": None,
         "restore_as": "tool",
         "summary_as": "assistant",
+        "policy": None,
+        "agent": None,
         "turns": [{"key": data["turns"][0]["key"], "state": "stored"}],
         "class_name": "TidalChatMemory",
     }

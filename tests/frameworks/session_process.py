@@ -1,0 +1,65 @@
+"""A process that lets an agent reward what it was shown, and dies before the model is asked again; or goes on there.
+
+Arguments: the memory's path, the checkpoints' path, and ``die`` or ``resume``, which asks
+once more. Prints what the model was shown then.
+"""
+
+import json
+import os
+import sys
+from typing import Any
+
+from conftest import ScriptedModel, open_memory
+from langchain_core.messages import AIMessage
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.prebuilt import ToolNode, tools_condition
+
+from langchain_tidal import signal_tools
+from langgraph_tidal import RecallNode, RecordNode, TidalState, model_input
+from tidal_plugins import Policy, TidalMemory
+
+PLANNER = Policy(allow={"reward", "annotate", "view"}, deny={"skip", "dislike"}, max_signals=3)
+ASK = "Which jazz piano piece should I practise?"
+
+
+def graph(memory: TidalMemory, model: Any) -> StateGraph:
+    """A ReAct loop whose tools lead back to recall, in the session of its thread."""
+    graph = StateGraph(TidalState)
+    graph.add_node("recall", RecallNode(memory, policy=PLANNER, agent="planner"))
+    graph.add_node("model", lambda state: {"messages": [model.invoke(model_input(state))]})
+    graph.add_node("tools", ToolNode(signal_tools(memory, PLANNER, agent="planner")))
+    graph.add_node("record", RecordNode(memory))
+    graph.add_edge(START, "recall").add_edge("recall", "model").add_edge("tools", "recall")
+    return graph.add_conditional_edges("model", tools_condition, {"tools": "tools", END: "record"})
+
+
+def second(text: str) -> str:
+    """The citation in the second line of a whisper."""
+    return "[" + text.split("\n- [")[2].partition("]")[0] + "]"
+
+
+def main(path: str, checkpoints: str, order: str) -> list[str]:
+    def reply(messages: Any) -> AIMessage:
+        if order == "resume":
+            return AIMessage("The second one.")
+        if messages[-1].type == "tool":
+            os._exit(9)
+        call = {
+            "name": "reward_memory",
+            "args": {"citation": second(messages[-1].text), "weight": 100},
+            "id": "call-1",
+        }
+        return AIMessage("", tool_calls=[call])
+
+    model = ScriptedModel(replies=[reply])
+    with open_memory(path) as memory, SqliteSaver.from_conn_string(checkpoints) as saver:
+        app, config = graph(memory, model).compile(checkpointer=saver), {"configurable": {"thread_id": "friday"}}
+        if order == "resume":
+            app.invoke(None, config)
+        app.invoke({"messages": [("user", ASK)]}, config, durability="sync")
+    return [message.text for message in model.shown[-1]]
+
+
+if __name__ == "__main__":
+    print(json.dumps(main(*sys.argv[1:4])))

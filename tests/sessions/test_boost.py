@@ -1,0 +1,147 @@
+"""What signals do to a recall: in their session, in their scope, and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+
+from tidal_plugins import Recall, Settings, TidalMemory
+from tidal_plugins.testing import FrozenClock
+
+TEXTS = (
+    "Jazz piano practice is at noon.",
+    "The jazz festival sells tickets.",
+    "A guide to the rust programming language.",
+    "Pasta is cooked with tomatoes.",
+)
+
+
+@pytest.fixture
+def ids(memory: TidalMemory) -> list[str]:
+    return [memory.remember(text).id for text in TEXTS]
+
+
+def scores(recall: Recall) -> dict[str, float]:
+    return {hit.id: hit.score for hit in recall}
+
+
+def test_an_entry_rewarded_ten_times_ranks_higher_in_its_session_and_only_there(
+    memory: TidalMemory, ids: list[str]
+) -> None:
+    before = memory.recall("jazz piano")
+    with memory.session(user="70", agent="a") as session, memory.session(user="71", agent="b") as other:
+        for _ in range(10):
+            session.signal("reward", ids[3], 2.0)
+        other.signal("reward", ids[1])
+        inside = memory.recall("jazz piano", for_session=session)
+        assert inside.ids.index(ids[3]) < before.ids.index(ids[3])
+        assert scores(inside)[ids[3]] - scores(before)[ids[3]] == pytest.approx(0.2 * 20 / 21)
+        assert "session reward 0.19" in inside.explain()
+        assert scores(memory.recall("jazz piano")) == scores(before), "nothing without for_session"
+        lane = scores(memory.recall("jazz piano", for_session=other))
+        assert lane == {**scores(before), ids[1]: pytest.approx(scores(before)[ids[1]] + 0.1)}, "the other lane"
+
+
+def test_annotations_lift_what_they_speak_of(memory: TidalMemory, ids: list[str]) -> None:
+    before = scores(memory.recall("jazz piano"))
+    session = memory.session()
+    session.annotate(ids[0], "rust programming language")
+    session.annotate(ids[0], "the rust book")
+    hit = next(hit for hit in memory.recall("jazz piano", for_session=session) if hit.id == ids[2])
+    assert hit.score - before[ids[2]] == pytest.approx(0.3)
+    assert hit.why.factors["session annotation"] == pytest.approx(0.3)
+    session.annotate(ids[0], "of the and")  # has no keyword
+    assert scores(memory.recall("jazz piano", for_session=session))[ids[2]] == pytest.approx(hit.score)
+
+
+def test_labels_count_as_words_of_an_entry(memory: TidalMemory) -> None:
+    tagged = memory.remember("Practise scales slowly.", tags=["borrowchecker"])
+    session = memory.session()
+    session.annotate(tagged.id, "borrowchecker")
+    [hit] = memory.recall("scales", for_session=session)
+    assert hit.why.factors["session annotation"] == pytest.approx(0.3)
+
+
+def test_a_reward_fades(memory: TidalMemory, ids: list[str], clock: FrozenClock) -> None:
+    session = memory.session()
+    session.signal("reward", ids[0])
+    clock.advance(hours=24)
+    hit = memory.recall("jazz piano", for_session=session)[0]
+    assert hit.why.factors["session reward"] == pytest.approx(0.2 * 0.5 / 1.5)
+    clock.advance(days=60)
+    assert "session reward" not in memory.recall("jazz piano", for_session=session)[0].why.factors
+
+
+def test_rewarded_entries_outside_the_pool_join_it_through_the_same_filters(
+    open_memory: Callable[..., TidalMemory], clock: FrozenClock
+) -> None:
+    memory = open_memory(settings=Settings(recall={"pool": 1, "shortlist": 1}))
+    far = memory.remember("Pasta is cooked with tomatoes.", source="kitchen").id
+    gone = memory.remember("Old pasta.", valid_until=clock() + timedelta(hours=1)).id
+    memory.remember("Jazz piano.")
+    for number in range(30):
+        memory.remember(f"The piano teacher moved house, part {number}.")
+    session = memory.session()
+    session.signal("reward", far, 5.0, note="pasta")
+    session.signal("reward", gone, 5.0)
+    clock.advance(hours=2)
+    assert far not in memory.recall("jazz piano", limit=5).ids
+    hits = memory.recall("jazz piano", limit=5, for_session=session)
+    joined = next(hit for hit in hits if hit.id == far)
+    assert joined.why.keyword_rank is None
+    assert gone not in hits.ids
+    assert far not in memory.recall("jazz piano", limit=5, for_session=session, sources={"music"}).ids
+
+
+def test_signals_of_the_scope_shape_everyones_ranking_by_their_sign(memory: TidalMemory, ids: list[str]) -> None:
+    before = scores(memory.recall("jazz"))
+    memory.signal("like", ids[1])
+    memory.signal("like", ids[1])
+    memory.signal("skip", ids[0])
+    memory.signal("annotate", ids[0])
+    after = memory.recall("jazz")
+    assert scores(after)[ids[1]] - before[ids[1]] == pytest.approx(0.2 * 2 / 3)
+    assert scores(after)[ids[0]] - before[ids[0]] == pytest.approx(-0.2 * 1 / 2)
+    assert scores(memory.recall("jazz", for_session=memory.session())) == scores(after)
+    assert memory.signals().scores["like"] == {ids[1]: 2.0}
+    assert memory.signals().counts["like"].minute == 2
+    assert scores(memory.scoped("another").recall("jazz")) == {}
+
+
+def test_a_like_and_a_dislike_cancel_out(memory: TidalMemory, ids: list[str]) -> None:
+    memory.signal("like", ids[1])
+    memory.signal("dislike", ids[1])
+    hit = next(hit for hit in memory.recall("jazz") if hit.id == ids[1])
+    assert "signals" not in hit.why.factors
+
+
+def test_types_of_ones_own_have_their_half_life_and_sign(
+    open_memory: Callable[..., TidalMemory], clock: FrozenClock
+) -> None:
+    memory = open_memory(
+        settings=Settings(
+            signals={"types": {"reward": {}, "annotate": {"sign": 0}, "bury": {"half_life": 1, "sign": -1}}}
+        )
+    )
+    entry = memory.remember(TEXTS[0]).id
+    memory.signal("bury", entry)
+    clock.advance(hours=1)
+    assert memory.recall("jazz")[0].why.factors["signals"] == pytest.approx(-0.2 * 0.5 / 1.5)
+
+
+def test_a_whisper_feels_the_session_too(memory: TidalMemory, ids: list[str]) -> None:
+    session = memory.session()
+    assert memory.whisper("When is jazz piano practice?").ids[0] == ids[0]
+    session.signal("reward", ids[0])
+    whisper = memory.whisper("When is jazz piano practice?", for_session=session)
+    assert whisper.hits[0].why.factors["session reward"] == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize("profile", ["balanced", "tidal", "attention"])
+def test_every_profile_feels_the_session(memory: TidalMemory, ids: list[str], profile: str) -> None:
+    session = memory.session()
+    session.signal("reward", ids[0])
+    hit = memory.recall("jazz piano", profile=profile, for_session=session)[0]  # type: ignore[call-overload]
+    assert hit.why.factors["session reward"] == pytest.approx(0.1)

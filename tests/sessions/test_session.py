@@ -1,0 +1,367 @@
+"""Sessions at the door: policies, audit, isolation, life and death of a handle."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import os
+import pickle
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from threading import Barrier, Thread
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from tidal_plugins import (
+    Forgotten,
+    InvalidInput,
+    NotFound,
+    Policy,
+    PolicyViolation,
+    Session,
+    SessionClosed,
+    SessionExpired,
+    Settings,
+    SignalCapReached,
+    SignalDenied,
+    SignalNotAllowed,
+    TidalMemory,
+)
+from tidal_plugins.testing import FrozenClock
+
+PLANNER = Policy(allow={"reward", "view"}, deny={"skip"}, max_signals=3, max_duration=timedelta(hours=1))
+
+
+@pytest.fixture
+def entry(memory: TidalMemory) -> str:
+    return memory.remember("Jazz piano is practised at noon.").id
+
+
+def test_a_session_counts_scores_and_ends_with_a_summary(memory: TidalMemory, entry: str, clock: FrozenClock) -> None:
+    with memory.session(user="42", agent="planner", policy=PLANNER, metadata={"feed": "music"}) as session:
+        session.signal("reward", entry, 2.0, note="jazz  piano")
+        clock.advance(hours=0.5)
+        signal = session.signal("reward", f"[mem:{entry}]")
+        snapshot = session.snapshot()
+    assert signal.score == pytest.approx(1 + 2 * 2 ** (-0.5 / 24))
+    assert snapshot.scores == {"reward": {entry: pytest.approx(signal.score)}}
+    assert snapshot.entries == {entry}
+    assert snapshot.counts["reward"] == (1, 2, 2, 2) or snapshot.counts["reward"] == (1, 1, 2, 2)
+    assert [note.text for note in snapshot.annotations] == ["jazz piano"]
+    info = snapshot.info
+    assert (info.user, info.agent, info.policy, info.metadata) == ("42", "planner", PLANNER, {"feed": "music"})
+    assert (info.accepted, info.rejected, info.remaining) == (2, 0, 1)
+    summary = session.close()
+    assert (summary.signals_written, summary.rejections, summary.by_type) == (2, 0, {"reward": 2})
+    assert summary.duration == timedelta(hours=0.5)
+
+
+@pytest.mark.parametrize(
+    ("policy", "type_", "error"),
+    [
+        (Policy(deny={"skip"}), "skip", SignalDenied),
+        (Policy(allow={"view"}), "reward", SignalNotAllowed),
+        (Policy(max_signals=0), "reward", SignalCapReached),
+        (Policy(max_signals=0, deny={"skip"}), "skip", SignalCapReached),  # the count comes before the lists
+        (Policy(max_signals=0, max_duration=timedelta(0)), "reward", SessionExpired),  # and the duration before it
+        (Policy(allow={"view"}, deny={"skip"}), "skip", SignalDenied),
+    ],
+)
+def test_the_four_checks_come_in_order(
+    memory: TidalMemory, entry: str, clock: FrozenClock, policy: Policy, type_: str, error: type[PolicyViolation]
+) -> None:
+    session = memory.session(policy=policy)
+    assert session.id
+    clock.advance(hours=1)
+    with pytest.raises(PolicyViolation) as caught:
+        session.signal(type_, entry)
+    assert type(caught.value) is error
+    assert caught.value.signal == type_
+    assert caught.value.reason in str(caught.value)
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (type(again), str(again)) == (error, str(caught.value))
+    [decision] = session.audit()
+    assert (decision.accepted, decision.reason, decision.type) == (False, caught.value.reason, type_)
+    assert (session.info.accepted, session.info.rejected) == (0, 1)
+    assert session.snapshot().scores == {}
+
+
+def test_refusals_do_not_use_up_the_cap(memory: TidalMemory, entry: str) -> None:
+    session = memory.session(policy=PLANNER)
+    for _ in range(5):
+        with pytest.raises(SignalDenied):
+            session.signal("skip", entry)
+    for _ in range(3):
+        session.signal("view", entry)
+    with pytest.raises(SignalCapReached):
+        session.signal("view", entry)
+    assert [decision.accepted for decision in session.audit()] == [False] * 5 + [True] * 3 + [False]
+
+
+def test_late_signals_add_what_is_left_of_them_and_the_future_counts_as_now(
+    memory: TidalMemory, entry: str, clock: FrozenClock
+) -> None:
+    session = memory.session()
+    session.signal("reward", entry)
+    assert session.signal("reward", entry, at=clock() - timedelta(hours=24)).score == pytest.approx(1.5)
+    future = session.signal("reward", entry, at=clock() + timedelta(days=9_000))
+    assert future.at == clock()
+    assert future.score == pytest.approx(2.5)
+    clock.advance(hours=24)
+    assert session.snapshot().scores["reward"][entry] == pytest.approx(1.25)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"type": "reward", "weight": float("nan")},
+        {"type": "reward", "weight": float("inf")},
+        {"type": "reward", "weight": -1},
+        {"type": "reward", "weight": True},
+        {"type": "reward", "weight": "1"},
+        {"type": "clap"},
+        {"type": ["reward"]},
+        {"type": "reward", "note": "x" * 1_000_000},
+        {"type": "reward", "note": " "},
+        {"type": "reward", "note": "a\0b"},
+        {"type": "reward", "note": "\ud800"},
+        {"type": "reward", "at": datetime(2026, 1, 1)},  # no time zone
+        {"type": "reward", "entry_id": 7},
+    ],
+)
+def test_bad_input_is_refused_and_leaves_no_trace(memory: TidalMemory, entry: str, arguments: dict[str, Any]) -> None:
+    session = memory.session()
+    before = session.snapshot()
+    with pytest.raises(InvalidInput):
+        session.signal(**{"entry_id": entry, **arguments})
+    assert session.snapshot() == before
+    assert session.audit() == []
+
+
+def test_unknown_and_forgotten_entries_are_named(memory: TidalMemory, entry: str) -> None:
+    session = memory.session()
+    with pytest.raises(NotFound, match="nowhere"):
+        session.signal("reward", "nowhere")
+    session.signal("reward", entry, note="jazz")
+    memory.forget(entry)
+    with pytest.raises(Forgotten):
+        session.signal("reward", entry)
+    snapshot = session.snapshot()
+    assert (snapshot.scores, snapshot.annotations) == ({}, ())
+    assert (snapshot.info.accepted, len(session.audit())) == (1, 1)
+
+
+def test_a_policy_that_allows_and_denies_a_type_cannot_be_built() -> None:
+    with pytest.raises(ValidationError, match="both allows and denies skip"):
+        Policy(allow={"skip", "view"}, deny={"skip"})
+    for wrong in ({"max_signals": -1}, {"max_duration": timedelta(-1)}, {"allowed": {"view"}}):
+        with pytest.raises(ValidationError):
+            Policy(**wrong)  # type: ignore[arg-type]  that is the point
+
+
+def test_policies_have_names(open_memory: Callable[..., TidalMemory]) -> None:
+    memory = open_memory(settings=Settings(policies={"planner": PLANNER}))
+    assert memory.session(policy="planner").info.policy == PLANNER
+    memory.declare_policy("reader", Policy(allow={"view"}))
+    assert memory.session(policy="reader").info.policy_name == "reader"
+    memory.declare_policy("reader", Policy(max_signals=1))
+    assert memory.session(policy="reader").info.policy.max_signals == 1
+    with pytest.raises(InvalidInput, match="known: planner, reader"):
+        memory.session(policy="writer")
+    with pytest.raises(InvalidInput, match="another name"):
+        memory.declare_policy("planner", Policy())
+    for policy in (Policy(allow={"clap"}), {"allow": ["view"]}, 3):
+        with pytest.raises(InvalidInput):
+            memory.session(policy=policy)  # type: ignore[arg-type]  that is the point
+
+
+def test_ids_rise_and_never_come_again(open_memory: Callable[..., TidalMemory]) -> None:
+    memory = open_memory()
+    ids = [memory.session().id, memory.scoped("user", "7").session().id]
+    memory.close()
+    ids.append(open_memory().session().id)
+    assert ids == sorted(set(ids))
+
+
+def test_a_closed_session_can_be_read_and_refuses_use(memory: TidalMemory, entry: str, clock: FrozenClock) -> None:
+    with memory.session(agent="planner") as session:
+        session.signal("reward", entry, note="jazz")
+    clock.advance(days=30)
+    for use in (lambda: session.signal("reward", entry), session.snapshot, session.audit, lambda: session.id):
+        with pytest.raises(SessionClosed, match="was closed"):
+            use()
+    [info] = memory.sessions(agent="planner", open=False)
+    with pytest.raises(SessionClosed):
+        memory.resume_session(info.id)
+    with pytest.raises(SessionClosed):
+        memory.recall("jazz", for_session=info.id)
+    frozen = memory.session_snapshot(info.id)
+    assert frozen.scores == {"reward": {entry: 1.0}}, "as it was when it was closed"
+    assert [decision.type for decision in memory.session_audit(info.id)] == ["reward"]
+    assert memory.sessions(open=True) == []
+
+
+def test_another_handle_goes_on_where_the_first_was(open_memory: Callable[..., TidalMemory]) -> None:
+    memory = open_memory()
+    entry = memory.remember("Jazz piano is practised at noon.").id
+    session = memory.session(user="42", policy=PLANNER, metadata={"a": [1]})
+    session.signal("reward", entry, note="jazz")
+    before = session.snapshot()
+    memory.close()
+    memory = open_memory()
+    resumed = memory.resume_session(session._info.id)
+    assert resumed.snapshot() == before
+    resumed.signal("view", entry)
+    resumed.signal("view", entry)
+    with pytest.raises(SignalCapReached):
+        resumed.signal("view", entry)
+
+
+@pytest.mark.parametrize("id_", [0, 99, -1])
+def test_unknown_sessions_are_named(memory: TidalMemory, id_: int) -> None:
+    for use in (memory.resume_session, memory.session_snapshot, memory.session_audit):
+        with pytest.raises(NotFound):
+            use(id_)
+
+
+@pytest.mark.parametrize("id_", ["1", True, None, 1.0])
+def test_what_is_no_id_is_refused(memory: TidalMemory, id_: Any) -> None:
+    assert memory.session().id
+    with pytest.raises(InvalidInput):
+        memory.session_snapshot(id_)
+    if id_ is not None:
+        with pytest.raises(InvalidInput):
+            memory.recall("jazz", for_session=id_)
+
+
+def test_one_thread_goes_on_in_one_session_until_it_closes(memory: TidalMemory) -> None:
+    ask: dict[str, Any] = {"user": "42", "agent": "planner", "policy": PLANNER, "thread": "t1"}
+    first = memory.session(**ask)
+    assert memory.session(**ask).id == first.id
+    for other in ({"thread": "t2"}, {"user": "7"}, {"agent": "writer"}, {"policy": None}):
+        assert memory.session(**{**ask, **other}).id != first.id
+    assert memory.scoped("elsewhere").session(**ask).id != first.id
+    opened = first.id
+    first.close()
+    assert memory.session(**ask).id > opened
+
+
+def test_a_policy_is_written_down_in_one_way_whatever_the_order_of_its_types() -> None:
+    types = ["like", "reward", "share", "view"]
+    assert Policy(allow=reversed(types)).model_dump(mode="json")["allow"] == types  # type: ignore[arg-type]
+    assert Policy(deny={*types, "skip"}).model_dump_json().count('["like","reward","share","skip","view"]') == 1
+
+
+def test_scopes_do_not_see_each_others_sessions(memory: TidalMemory, entry: str) -> None:
+    session = memory.session()
+    session.signal("reward", entry)
+    other = memory.scoped("user", "7")
+    assert other.sessions() == []
+    for use in (other.resume_session, other.session_snapshot, other.session_audit):
+        with pytest.raises(NotFound):
+            use(session.id)
+    with pytest.raises(NotFound):
+        other.recall("jazz", for_session=session.id)
+    with pytest.raises(NotFound):
+        other.signal("like", entry)
+
+
+def test_a_handle_is_neither_copied_nor_pickled(memory: TidalMemory) -> None:
+    session = memory.session()
+    for copy_ in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(InvalidInput, match="resume_session"):
+            copy_(session)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_handle_refuses_use_in_a_forked_process(
+    memory: TidalMemory, entry: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = memory.session()
+    assert session.id
+    monkeypatch.setattr(os, "getpid", lambda: -1)
+    for use in (lambda: session.signal("reward", entry), session.snapshot, session.close):
+        with pytest.raises(SessionClosed, match="resume_session"):
+            use()
+
+
+def test_the_audit_and_the_annotations_are_bounded(open_memory: Callable[..., TidalMemory]) -> None:
+    memory = open_memory(settings=Settings(signals={"audit": 250, "annotations": 5}))
+    entry = memory.remember("Jazz piano is practised at noon.").id
+    session = memory.session()
+    for number in range(400):
+        session.annotate(entry, f"note {number}")
+    assert [note.text for note in session.snapshot().annotations] == [f"note {n}" for n in range(395, 400)]
+    assert len(session.audit()) == 250
+    stored = memory.rooms.storage.read_log(memory.scope, f"audit:{session.id}")
+    assert len(stored) <= 350
+    assert session.info.accepted == 400
+
+
+def test_caps_are_exact_under_threads(memory: TidalMemory, entry: str) -> None:
+    session, start = memory.session(policy=Policy(max_signals=50)), Barrier(16)
+    accepted: list[int] = []
+    refused: list[PolicyViolation] = []
+
+    def write() -> None:
+        start.wait()
+        for _ in range(6):
+            try:
+                session.signal("reward", entry)
+                accepted.append(1)
+            except SignalCapReached as error:
+                refused.append(error)
+
+    threads = [Thread(target=write) for _ in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (len(accepted), len(refused)) == (50, 46)
+    assert (session.info.accepted, session.info.rejected) == (50, 46)
+    assert sum(decision.accepted for decision in session.audit()) == 50
+    assert session.snapshot().scores["reward"][entry] == pytest.approx(50)
+
+
+def test_sessions_work_in_async_code(memory: TidalMemory, entry: str) -> None:
+    async def run() -> Session:
+        async with memory.session(agent="planner") as session:
+            await asyncio.gather(*(session.asignal("reward", entry) for _ in range(8)))
+            await session.aannotate(entry, "jazz")
+            assert (await session.asnapshot()).scores["reward"][entry] == pytest.approx(8)
+            assert len(await session.aaudit()) == 9
+            assert (await memory.arecall("jazz", for_session=session))[0].id == entry
+        return session
+
+    session = asyncio.run(run())
+    with pytest.raises(SessionClosed):
+        session.signal("reward", entry)
+
+
+def test_a_session_that_is_never_used_leaves_nothing(memory: TidalMemory) -> None:
+    memory.session(agent="planner")
+    assert memory.sessions() == []
+
+
+def test_an_error_inside_closes_the_session(memory: TidalMemory) -> None:
+    with pytest.raises(RuntimeError), memory.session():
+        raise RuntimeError
+    assert [info.is_open for info in memory.sessions()] == [False]
+
+
+def test_going_on_in_a_threads_session_waits_for_no_writer(memory: TidalMemory) -> None:
+    opened, begun, done = memory.session(thread="t1").id, Barrier(2), Barrier(2)
+
+    def write() -> None:
+        with memory.rooms.storage.transaction():
+            begun.wait()
+            done.wait(timeout=20)
+
+    writer = Thread(target=write)
+    writer.start()
+    begun.wait()
+    assert memory.session(thread="t1").id == opened
+    done.wait()
+    writer.join()

@@ -1,0 +1,1 @@
+"""Sessions: what agents write into memory under rules, and what it does to the next recall."""

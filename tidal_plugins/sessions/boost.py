@@ -1,0 +1,122 @@
+"""What signals do to a recall: an entry gains by the annotations and rewards of the session that asks, and gains or
+loses by the signals of its scope [tidalDB].
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import lru_cache
+
+from tidal_plugins.errors import NotFound, SessionClosed
+from tidal_plugins.model.entry import Entry, Scope
+from tidal_plugins.scoring.signals import hinted, saturated
+from tidal_plugins.scoring.text import terms
+from tidal_plugins.sessions.ledger import Ledger
+from tidal_plugins.sessions.scores import SHARED, Scores, lane_of
+from tidal_plugins.settings import REWARD, SignalSettings
+from tidal_plugins.storage.base import Storage
+
+KEPT = 4096
+"""Entries whose words are kept in memory: a session asks for nearly the same ones again and again."""
+
+Read = Callable[[Sequence[str]], Mapping[str, Entry]]
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """What one recall is to feel: the signals of its scope, and those of a session where it has one."""
+
+    scores: Scores
+    now: datetime
+    session: int | None = None
+    notes: Mapping[str, Sequence[frozenset[str]]] = field(default_factory=dict)
+    """By each of their keywords the annotations, as keywords."""
+    shared: frozenset[str] = frozenset()
+    """Types of which the scope has signals that count for something."""
+
+    @property
+    def rewarded(self) -> list[str]:
+        """The entries that the session rewarded most: they take part, found or not."""
+        if self.session is None:
+            return []
+        return self.scores.strongest(lane_of(self.session), REWARD, self.now, self.scores.settings.joined)
+
+    def parts(
+        self, entries: Collection[str], words: Callable[[], Mapping[str, frozenset[str]]]
+    ) -> dict[str, dict[str, float]]:
+        """What each entry gains or loses, by name; ``words`` gives theirs, where they are needed."""
+        most, found = self.scores.settings.hint, self._scored(entries)
+        for id_, own in (words() if self.notes else {}).items():
+            if hint := most * hinted(self._near(own), own):
+                found.setdefault(id_, {})["session annotation"] = hint
+        return found
+
+    def _near(self, words: frozenset[str]) -> set[frozenset[str]]:
+        """The annotations that have a keyword in common with an entry."""
+        return {note for word in words & self.notes.keys() for note in self.notes[word]}
+
+    def _scored(self, entries: Collection[str]) -> dict[str, dict[str, float]]:
+        settings, found = self.scores.settings, defaultdict[str, dict[str, float]](dict)
+        if self.session is not None:
+            for reward in self.scores.of(lane_of(self.session), [REWARD], entries, self.now):
+                found[reward.entry]["session reward"] = settings.reward * saturated(reward.score)
+        for entry, score in self._shared(entries).items():
+            if score:
+                found[entry]["signals"] = settings.shared * saturated(score)
+        return found
+
+    def _shared(self, entries: Collection[str]) -> dict[str, float]:
+        """What the scope's signals of all types come to, by their signs."""
+        signs = {type_: self.scores.settings.types[type_].sign for type_ in self.shared}
+        found: dict[str, float] = {}
+        for type_, entry, score in self.scores.of(SHARED, signs, entries, self.now) if signs else ():
+            found[entry] = found.get(entry, 0.0) + signs[type_] * score
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Boosts:
+    """Makes lanes of one store."""
+
+    storage: Storage
+    settings: SignalSettings
+    _words: dict[str, frozenset[str]] = field(default_factory=dict)
+
+    def lane(self, scope: Scope, session: int | None, now: datetime) -> Lane:
+        """Return what a recall is to feel. Raises ``NotFound`` and ``SessionClosed`` for the session."""
+        scores, ledger = (
+            Scores(self.storage, scope, self.settings),
+            Ledger(self.storage, scope, self.settings, NotFound),
+        )
+        shared = frozenset(type_ for type_ in ledger.shared_types if self.settings.types[type_].sign)
+        if session is None:
+            return Lane(scores, now, shared=shared)
+        if not ledger.info(session).is_open:
+            raise SessionClosed(f"session {session} was closed, and shapes no recall any more")
+        notes = defaultdict[str, list[frozenset[str]]](list)
+        for keywords in {_keywords(note.text) for note in ledger.annotations(session)}:
+            for word in keywords:
+                notes[word].append(keywords)
+        return Lane(scores, now, session, notes, shared)
+
+    def words(self, ids: Sequence[str], read: Read) -> dict[str, frozenset[str]]:
+        """The words of entries, of their texts and labels; texts are read where they are not known yet."""
+        known = {id_: words for id_ in ids if (words := self._words.get(id_)) is not None}
+        unknown = [id_ for id_ in ids if id_ not in known]
+        fresh = {id_: frozenset(terms(_labelled(entry))) for id_, entry in read(unknown).items()} if unknown else {}
+        if len(self._words) + len(fresh) > KEPT:
+            self._words.clear()
+        self._words.update(fresh)
+        return known | fresh
+
+
+@lru_cache(maxsize=KEPT)
+def _keywords(note: str) -> frozenset[str]:
+    return frozenset(terms(note))
+
+
+def _labelled(entry: Entry) -> str:
+    return "\n".join([entry.text, *entry.tags, entry.source or ""])

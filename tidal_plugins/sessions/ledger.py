@@ -1,0 +1,238 @@
+"""What is stored of sessions: who opened them, what they counted, what was decided in them [tidalDB].
+
+Each call is one transaction: what has returned is durable, and a process that dies leaves its sessions open and whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from tidal_plugins.errors import InvalidInput, NotFound, PolicyViolation, SessionClosed
+from tidal_plugins.model.clock import from_micros, to_micros
+from tidal_plugins.model.entry import Scope, derive_id
+from tidal_plugins.model.session import (
+    Annotation,
+    AuditEntry,
+    Counts,
+    Policy,
+    SessionInfo,
+    SessionSnapshot,
+    SessionSummary,
+    Signal,
+    SignalTally,
+)
+from tidal_plugins.scoring.windows import Buckets, counted, totals
+from tidal_plugins.sessions.policy import violation
+from tidal_plugins.sessions.scores import SHARED, Scores, lane_of
+from tidal_plugins.settings import SignalSettings
+from tidal_plugins.storage.base import Line, Storage
+
+SESSIONS = "sessions"
+COUNTERS = "session-counters"
+THREADS = "session-threads"
+LAST_ID = "last-session"
+
+SLACK = 100
+"""Lines that a log may have beyond its bound before it is cut, so that not every signal pays for the cut."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """What a lane has counted, by type."""
+
+    accepted: Mapping[str, int] = field(default_factory=dict)
+    rejected: int = 0
+    windows: Mapping[str, Buckets] = field(default_factory=dict)
+
+    def plus(self, type: str, at: datetime, now: datetime) -> Counters:
+        buckets = counted(self.windows.get(type, {}), to_micros(at), to_micros(now))
+        accepted = {**self.accepted, type: self.accepted.get(type, 0) + 1}
+        return replace(self, accepted=accepted, windows={**self.windows, type: buckets})
+
+    def counts(self, now: datetime) -> dict[str, Counts]:
+        return {type: Counts(**totals(buckets, to_micros(now))) for type, buckets in self.windows.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """The sessions of one scope, and the signals that belong to the scope itself."""
+
+    storage: Storage
+    scope: Scope
+    settings: SignalSettings
+    missing: Callable[[str], NotFound]
+    """Says why there is no such entry."""
+
+    # sessions
+
+    def open(self, info: SessionInfo, thread: str | None) -> SessionInfo:
+        """Store a session under a new id, or return the one that is open already for the same thread and policy."""
+        key = derive_id(self.scope, thread, info.user, info.agent, info.policy.model_dump_json(), info.policy_name)
+        if thread and (standing := self._standing(key)):  # a recall that goes on in one must not wait for who writes
+            return standing
+        with self.storage.transaction():
+            if thread and (standing := self._standing(key)):
+                return standing
+            id_ = int(self.storage.read_meta(LAST_ID) or 0) + 1
+            self.storage.write_meta(LAST_ID, id_)
+            self._write(opened := replace(info, id=id_))
+            if thread:
+                self.storage.write_document(self.scope, THREADS, key, id_)
+        return opened
+
+    def _standing(self, key: str) -> SessionInfo | None:
+        """The session that is open under a thread's key."""
+        known = self.storage.read_document(self.scope, THREADS, key)
+        info = self.info(known.value) if known else None
+        return info if info and info.is_open else None
+
+    def info(self, id: int) -> SessionInfo:
+        """Return a session. Raises ``NotFound``, and ``InvalidInput`` for what is no id."""
+        if isinstance(id, bool) or not isinstance(id, int):
+            raise InvalidInput(f"a session's id is a whole number, got {id!r:.80}")
+        document = self.storage.read_document(self.scope, SESSIONS, str(id))
+        if document is None:
+            raise NotFound(f"no session {id} in scope {self.scope}")
+        counters = self._counters(lane_of(id))
+        return replace(_info(id, document.value), accepted=sum(counters.accepted.values()), rejected=counters.rejected)
+
+    def all(self) -> list[SessionInfo]:
+        """List the sessions, the first opened first."""
+        ids = sorted(int(document.key) for document in self.storage.documents(self.scope, SESSIONS))
+        return [self.info(id_) for id_ in ids]
+
+    def close(self, id: int, now: datetime) -> SessionSummary:
+        """Close a session, if it is open, and return what it came to."""
+        with self.storage.transaction():
+            info = self.info(id)
+            if info.is_open:
+                info = replace(info, closed_at=max(now, info.opened_at))
+                self._write(info)
+            counters = self._counters(lane_of(id))
+        duration = (info.closed_at or now) - info.opened_at
+        return SessionSummary(id, info.accepted, info.rejected, duration, dict(counters.accepted))
+
+    def snapshot(self, id: int, now: datetime) -> SessionSnapshot:
+        """Return what a session holds now, or held when it was closed."""
+        with self.storage.snapshot():
+            info, lane = self.info(id), lane_of(id)
+            at = info.closed_at or now
+            counts = self._counters(lane).counts(at)
+            return SessionSnapshot(info, at, self._scores.all(lane, at), counts, tuple(self.annotations(id)))
+
+    def annotations(self, id: int) -> list[Annotation]:
+        """List the annotations of a session that count, in the order in which they were made."""
+        if not self.settings.annotations:
+            return []
+        lines = self.storage.read_log(self.scope, _notes(id), limit=self.settings.annotations, newest_first=True)
+        return [Annotation(line.key, line.value["type"], line.value["text"], line.at) for line in reversed(lines)]
+
+    def audit(self, id: int) -> list[AuditEntry]:
+        """List the decisions of a session, the first first, as far as the audit goes back."""
+        self.info(id)
+        lines = self.storage.read_log(self.scope, _audit(id), limit=self.settings.audit or None, newest_first=True)
+        return [AuditEntry(at=line.at, **line.value) for line in reversed(lines)] if self.settings.audit else []
+
+    # signals
+
+    def signal(self, session: int, signal: Signal, now: datetime) -> Signal:
+        """Decide on a signal, audit the decision, and store what is accepted: all or nothing.
+
+        Raises ``SessionClosed``, ``NotFound``, and the ``PolicyViolation`` that was audited.
+        """
+        with self.storage.transaction():
+            info = self.info(session)
+            if not info.is_open:
+                raise SessionClosed(f"session {session} was closed: open a new one with memory.session(…)")
+            self._check(signal.entry)
+            refused = violation(info, signal.type, now)
+            counters = self._counters(lane_of(session))
+            self._decided(session, signal, refused, now, sum(counters.accepted.values()) + counters.rejected)
+            if refused:
+                self._count(lane_of(session), replace(counters, rejected=counters.rejected + 1))
+            else:
+                self._count(lane_of(session), counters.plus(signal.type, signal.at, now))
+                signal = self._scored(lane_of(session), signal)
+                self._annotate(session, signal)
+        if refused:
+            raise refused  # only now: the refusal itself is to be stored
+        return signal
+
+    def share(self, signal: Signal, now: datetime) -> Signal:
+        """Store a signal of the scope itself, which no policy governs."""
+        with self.storage.transaction():
+            self._check(signal.entry)
+            self._count(SHARED, self._counters(SHARED).plus(signal.type, signal.at, now))
+            return self._scored(SHARED, signal)
+
+    @property
+    def shared_types(self) -> frozenset[str]:
+        """The types of which there are signals of the scope itself, of those that the settings have."""
+        return frozenset(self._counters(SHARED).accepted) & self.settings.types.keys()
+
+    def tally(self, now: datetime) -> SignalTally:
+        """Return the signals of the scope itself."""
+        with self.storage.snapshot():
+            return SignalTally(now, self._scores.all(SHARED, now), self._counters(SHARED).counts(now))
+
+    def _scored(self, lane: str, signal: Signal) -> Signal:
+        score = self._scores.add(lane, signal.type, signal.entry, signal.weight, signal.at)
+        return replace(signal, score=score)
+
+    def _check(self, entry: str) -> None:
+        if entry not in self.storage.sketch(self.scope, [entry]):
+            raise self.missing(entry)
+
+    def _decided(
+        self, session: int, signal: Signal, refused: PolicyViolation | None, now: datetime, earlier: int
+    ) -> None:
+        reason = refused.reason if refused else None
+        value = {"type": signal.type, "entry": signal.entry, "weight": signal.weight, "accepted": not refused}
+        line = Line(str(session), now, {**value, "reason": reason})
+        self.storage.append_log(self.scope, _audit(session), [line])
+        if earlier >= self.settings.audit and earlier % SLACK == 0:
+            self.storage.trim_log(self.scope, _audit(session), self.settings.audit)
+
+    def _annotate(self, session: int, signal: Signal) -> None:
+        if signal.note is not None:
+            line = Line(signal.entry, signal.at, {"type": signal.type, "text": signal.note})
+            self.storage.append_log(self.scope, _notes(session), [line])
+            self.storage.trim_log(self.scope, _notes(session), self.settings.annotations)
+
+    def _counters(self, lane: str) -> Counters:
+        document = self.storage.read_document(self.scope, COUNTERS, lane)
+        return Counters(**document.value) if document else Counters()
+
+    def _count(self, lane: str, counters: Counters) -> None:
+        value = {"accepted": counters.accepted, "rejected": counters.rejected, "windows": counters.windows}
+        self.storage.write_document(self.scope, COUNTERS, lane, value)
+
+    def _write(self, info: SessionInfo) -> None:
+        value = {
+            "user": info.user,
+            "agent": info.agent,
+            "policy": info.policy.model_dump(mode="json"),
+            "policy_name": info.policy_name,
+            "metadata": dict(info.metadata),
+            "opened_at": to_micros(info.opened_at),
+            "closed_at": to_micros(info.closed_at) if info.closed_at else None,
+        }
+        self.storage.write_document(self.scope, SESSIONS, str(info.id), value)
+
+    @property
+    def _scores(self) -> Scores:
+        return Scores(self.storage, self.scope, self.settings)
+
+
+def _info(id: int, value: Mapping[str, Any]) -> SessionInfo:
+    closed_at = value["closed_at"]
+    times = {"opened_at": from_micros(value["opened_at"]), "closed_at": closed_at and from_micros(closed_at)}
+    return SessionInfo(id, **{**value, **times, "policy": Policy.model_validate(value["policy"])})
+
+
+_audit = partial(str.format, "audit:{}")
+_notes = partial(str.format, "annotations:{}")

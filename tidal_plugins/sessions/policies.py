@@ -1,0 +1,65 @@
+"""Policies by name: those of the settings, and those that a store declares [tidalDB]."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidal_plugins.errors import InvalidInput
+from tidal_plugins.model.entry import Scope
+from tidal_plugins.model.session import Policy
+from tidal_plugins.settings import Settings
+from tidal_plugins.storage.base import Storage
+
+POLICIES = "policies"
+MAX_NAME = 200
+"""Characters of a policy's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policies:
+    """The policies that sessions of one scope may name."""
+
+    storage: Storage
+    scope: Scope
+    settings: Settings
+
+    def find(self, policy: Policy | str | None) -> tuple[str | None, Policy]:
+        """Return a policy with its name, or raise ``InvalidInput`` for one that is unknown or names unknown signals."""
+        if policy is None:
+            return None, Policy()
+        if isinstance(policy, str):
+            return policy, self._named(policy)
+        return None, self._checked(policy)
+
+    def declare(self, name: str, policy: Policy) -> None:
+        if not isinstance(name, str) or not name.strip() or len(name) > MAX_NAME or not name.isprintable():
+            raise InvalidInput(
+                f"a policy's name is a printable text of at most {MAX_NAME} characters, got {name!r:.80}"
+            )
+        if name in self.settings.policies:
+            raise InvalidInput(f"Settings.policies has a policy {name!r} already: choose another name")
+        value = self._checked(policy).model_dump(mode="json")
+        with self.storage.transaction():
+            self.storage.write_document(self.scope, POLICIES, name, value)
+
+    def _named(self, name: str) -> Policy:
+        if name in self.settings.policies:
+            return self._checked(self.settings.policies[name])
+        stored = self.storage.read_document(self.scope, POLICIES, name)
+        if stored:
+            return Policy.model_validate(stored.value)
+        declared = [document.key for document in self.storage.documents(self.scope, POLICIES)]
+        known = ", ".join(sorted({*self.settings.policies, *declared})) or "none"
+        raise InvalidInput(
+            f"no policy is called {name!r} (known: {known}): declare it in Settings.policies or with declare_policy"
+        )
+
+    def _checked(self, policy: Policy) -> Policy:
+        if not isinstance(policy, Policy):
+            raise InvalidInput(f"a policy is a Policy or the name of one, got {policy!r:.80}")
+        if unknown := (policy.allow | policy.deny) - self.settings.signals.types.keys():
+            raise InvalidInput(
+                f"the policy names signals that there are not ({', '.join(sorted(unknown))}): "
+                f"use {', '.join(sorted(self.settings.signals.types))}, or declare them in Settings.signals"
+            )
+        return policy

@@ -1,0 +1,108 @@
+"""Scores of signals: one link from a lane to each entry and type, heavier with each, lighter with time [tidalDB].
+
+A lane is a session, or the scope itself. Each signal is one read and one write, however many there were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from math import inf
+from typing import NamedTuple
+
+from tidal_plugins.model.clock import hours_between
+from tidal_plugins.model.entry import Scope
+from tidal_plugins.model.link import Link
+from tidal_plugins.model.session import SignalType
+from tidal_plugins.scoring.decay import hours_until, weight
+from tidal_plugins.scoring.signals import added
+from tidal_plugins.settings import SignalSettings
+from tidal_plugins.storage.base import Storage, WhereLinks
+
+SHARED = "signals"
+"""The lane of the scope itself."""
+
+_KIND = "signal:"
+
+
+def lane_of(session: int) -> str:
+    """The node that a session's signals start from. No entry has such an id."""
+    return f"session:{session}"
+
+
+class Score(NamedTuple):
+    """What the signals of one type have come to for one entry."""
+
+    type: str
+    entry: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """The scores in one scope. Writing belongs inside a transaction."""
+
+    storage: Storage
+    scope: Scope
+    settings: SignalSettings
+
+    def add(self, lane: str, type: str, entry: str, amount: float, at: datetime) -> float:
+        """Add a signal and return the score, faded to the later of this signal and the last one."""
+        kind, known = self.settings.types[type], self._link(lane, type, entry)
+        last = (known.anchored_at if known else None) or at
+        score = added(known.weight if known else 0.0, hours_between(last, at), amount, kind.half_life)
+        anchor = max(last, at)
+        self.storage.put_links(self.scope, [self._weighing(lane, type, entry, score, anchor)])
+        return score
+
+    def all(self, lane: str, now: datetime) -> dict[str, dict[str, float]]:
+        """The scores of a lane, by type and entry, faded to ``now``."""
+        found: dict[str, dict[str, float]] = {}
+        for link in self.storage.links(self.scope, WhereLinks(kinds=self._kinds, sources={lane})):
+            found.setdefault(_type(link), {})[link.target] = self._faded(link, now)
+        return found
+
+    def of(self, lane: str, types: Collection[str], entries: Collection[str], now: datetime) -> list[Score]:
+        """What a lane's signals of these types say of these entries."""
+        ids = [_id(lane, type_, entry) for type_ in types for entry in entries]
+        links = self.storage.links(self.scope, WhereLinks(ids=ids, lasting_at=now))
+        return [Score(_type(link), link.target, self._faded(link, now)) for link in links]
+
+    def strongest(self, lane: str, type: str, now: datetime, limit: int) -> list[str]:
+        """The ids of the entries with the highest scores."""
+        where = WhereLinks(lasting_at=now)
+        steps = self.storage.frontier(self.scope, [lane], [_KIND + type], each=limit, where=where) if limit else []
+        return [step.other for step in steps]
+
+    @property
+    def _kinds(self) -> Mapping[str, SignalType]:
+        return {_KIND + type: kind for type, kind in self.settings.types.items()}
+
+    def _link(self, lane: str, type: str, entry: str) -> Link | None:
+        return next(iter(self.storage.links(self.scope, WhereLinks(ids={_id(lane, type, entry)}))), None)
+
+    def _weighing(self, lane: str, type: str, entry: str, score: float, anchor: datetime) -> Link:
+        hours = hours_until(score, self.settings.faded, self.settings.types[type].half_life)
+        return Link(
+            id=_id(lane, type, entry),
+            kind=_KIND + type,
+            source=lane,
+            target=entry,
+            recorded_at=anchor,
+            weight=score,
+            anchored_at=anchor,
+            expires_at=None if hours == inf else anchor + timedelta(hours=hours),
+        )
+
+    def _faded(self, link: Link, now: datetime) -> float:
+        hours = hours_between(link.anchored_at or link.recorded_at, now)
+        return weight(link.weight, hours, self.settings.types[_type(link)].half_life)
+
+
+def _id(lane: str, type: str, entry: str) -> str:
+    return f"{lane}:{type}:{entry}"  # not a hash: a recall asks for a hundred of them
+
+
+def _type(link: Link) -> str:
+    return link.kind.removeprefix(_KIND)

@@ -1,0 +1,163 @@
+"""Session: the handle by which an agent writes signals under a policy [tidalDB]."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from datetime import datetime
+from types import TracebackType
+from typing import NoReturn, Self
+
+from tidal_plugins.aio import in_thread
+from tidal_plugins.errors import InvalidInput, SessionClosed
+from tidal_plugins.model.clock import aware
+from tidal_plugins.model.entry import bare_id
+from tidal_plugins.model.session import AuditEntry, SessionInfo, SessionSnapshot, SessionSummary, Signal
+from tidal_plugins.sessions.ledger import Ledger
+from tidal_plugins.settings import ANNOTATE, SignalSettings
+
+
+class Session:
+    """A lane of memory that one agent writes for one user, as far as its policy lets it.
+
+    Opened when it is entered or first used. What it signals shapes ``recall(…, for_session=session)`` from the next
+    query on, and nothing else. Closed, or in a process forked since, it refuses use with ``SessionClosed``; it cannot
+    be copied or pickled: ``memory.resume_session(session.id)`` gives another handle. Safe to share between threads.
+    """
+
+    def __init__(
+        self, ledger: Ledger, clock: Callable[[], datetime], info: SessionInfo, thread: str | None = None
+    ) -> None:
+        """``info`` of id 0 is a session that is yet to be opened."""
+        self._ledger = ledger
+        self._clock = clock
+        self._info = info
+        self._thread = thread
+        self._process = os.getpid()
+        self._lock = threading.Lock()
+        self._summary: SessionSummary | None = None
+
+    @property
+    def id(self) -> int:
+        """Ids rise from session to session, and never come again."""
+        return self._open().id
+
+    @property
+    def info(self) -> SessionInfo:
+        """Whose it is and under which policy, and what it has counted by now."""
+        return self._ledger.info(self.id)
+
+    def signal(
+        self,
+        type: str,
+        entry_id: str,
+        weight: float = 1.0,
+        at: datetime | None = None,
+        note: str | None = None,
+    ) -> Signal:
+        """Write a signal about an entry, with what there is to note of it, and return it with the score it led to.
+
+        ``at`` is when it happened (default: now; the future counts as now). Durable when it returns. Raises a
+        ``PolicyViolation`` where the policy refuses it, ``NotFound`` for an unknown entry, ``InvalidInput`` for a type
+        that ``Settings.signals`` does not have and for a weight that is negative or not finite, and ``SessionClosed``.
+        """
+        session, now = self._open(), self._clock()
+        return self._ledger.signal(
+            session.id, to_signal(self._ledger.settings, type, entry_id, weight, at, note, now), now
+        )
+
+    def annotate(self, entry_id: str, note: str, at: datetime | None = None) -> Signal:
+        """Note something about an entry: a signal of type ``annotate``, under the same policy."""
+        return self.signal(ANNOTATE, entry_id, at=at, note=note)
+
+    def snapshot(self) -> SessionSnapshot:
+        """Return all that the session holds now."""
+        return self._ledger.snapshot(self._open().id, self._clock())
+
+    def audit(self) -> list[AuditEntry]:
+        """List what was decided on its signals, accepted or refused, the first first (the last 10,000)."""
+        return self._ledger.audit(self._open().id)
+
+    def close(self) -> SessionSummary:
+        """Close the session for good and return what it came to. Closing again returns the same."""
+        self._check_process()
+        if self._summary is None:
+            self._summary = self._ledger.close(self._open().id, self._clock())
+        return self._summary
+
+    def _open(self) -> SessionInfo:
+        self._check_process()
+        if self._summary is not None:
+            raise SessionClosed(f"session {self._info.id} was closed: open a new one with memory.session(…)")
+        with self._lock:
+            if not self._info.id:
+                self._info = self._ledger.open(self._info, self._thread)
+        return self._info
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._process:
+            raise SessionClosed(
+                f"this handle of session {self._info.id} belongs to process {self._process}: "
+                f"open the memory anew and use memory.resume_session({self._info.id})"
+            )
+
+    def __enter__(self) -> Self:
+        self._open()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        await in_thread(self._open)()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    def __reduce__(self) -> NoReturn:
+        raise InvalidInput("a session's handle cannot be copied or pickled: pass its id, and use memory.resume_session")
+
+    def __repr__(self) -> str:
+        return f"Session({self._info.id or 'not opened'}, user={self._info.user!r}, agent={self._info.agent!r})"
+
+    asignal = in_thread(signal)
+    aannotate = in_thread(annotate)
+    asnapshot = in_thread(snapshot)
+    aaudit = in_thread(audit)
+    aclose = in_thread(close)
+
+
+def to_signal(
+    settings: SignalSettings,
+    type: str,
+    entry_id: str,
+    weight: float,
+    at: datetime | None,
+    note: str | None,
+    now: datetime,
+) -> Signal:
+    """Return a signal whose parts can be stored, or raise ``InvalidInput`` with what is wrong with it."""
+    if not isinstance(type, str) or type not in settings.types:
+        known = ", ".join(sorted(settings.types))
+        raise InvalidInput(
+            f"no type of signal is called {type!r}: use one of {known}, or declare it in Settings.signals"
+        )
+    if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight <= settings.max_weight:
+        raise InvalidInput(f"a signal's weight is a number from 0 to {settings.max_weight:g}, got {weight!r}")
+    time = now if at is None else min(now, aware(at, "at"))
+    return Signal(type, bare_id(entry_id), float(weight), time, 0.0, None if note is None else _note(note, settings))
+
+
+def _note(note: str, settings: SignalSettings) -> str:
+    """A note on one line, as an audit shows it."""
+    if isinstance(note, str) and len(note) <= settings.annotation_chars:
+        line = " ".join(note.split())
+        if line and line.isprintable():
+            return line
+    raise InvalidInput(f"a note is a printable text of 1 to {settings.annotation_chars} characters, got {note!r:.60}")

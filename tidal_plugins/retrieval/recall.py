@@ -13,10 +13,11 @@ from tidal_plugins.graph.web import AssociationWeb
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.model.recall import Dropped, Hit, Recall
-from tidal_plugins.retrieval.bar import below_bar, worth_a_word
+from tidal_plugins.retrieval.bar import over_bar, worth_a_word
 from tidal_plugins.retrieval.expansion import REACHED, Neighbourhood
 from tidal_plugins.retrieval.query import Query, understand
-from tidal_plugins.retrieval.rank import Candidate, Context, Found, Ranked, rank, shortlist
+from tidal_plugins.retrieval.rank import Candidate, Context, Found, Ranked, ordinary, rank, shortlist
+from tidal_plugins.retrieval.surroundings import WINDOW, Surroundings
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.settings import Settings
 from tidal_plugins.storage.base import Match, Storage, Where
@@ -75,7 +76,10 @@ class Recaller:
             found, degraded = self._found(scope, query, vector, max(2 * limit, self.settings.recall.pool), where)
             context = Context(query, self.storage.corpus(), affect, now, self.settings)
             near, far = shortlist(found, context, profile, max(4 * limit, self.settings.recall.shortlist))
-            ranked, below = self._over_bar(rank(self._sketched(scope, near, damaged), context, profile), unasked)
+            if profile == "balanced":
+                near, far, context = self._surrounded(scope, near, far, vector, where, context)
+            ranked = rank(self._sketched(scope, near, damaged), context, profile)
+            ranked, below = over_bar(ranked, context) if unasked else (ranked, {})
             most = limit + REPEATS if unasked else limit
             entries = intact(lambda ids: self.storage.get(scope, ids), [item.id for item in ranked], damaged, most)
             said = normal(text)
@@ -85,13 +89,37 @@ class Recaller:
             around = self._around(scope, hits, vector, where, now, damaged) if associative else Neighbourhood()
         trimmed = [(n, item) for n, item in enumerate(kept, 1) if n > limit and item.id not in damaged]
         dropped = [Dropped(item.id, "trim", f"score {item.score:.3f} at place {n}") for n, item in trimmed]
-        dropped += below
+        dropped += (Dropped(id_, "bar", reason) for id_, reason in below.items())
         dropped += (Dropped(id_, "bar", "says word for word what the turn says") for id_ in again)
         dropped += (Dropped(item.id, "shortlist", "too far down in both channels together") for item in far)
         dropped += (Dropped(id_, "checksum", "the stored row is damaged") for id_ in sorted(damaged))
         most = self.settings.recall.associated
         hits, dropped = around.hits(hits, profile, most), around.dropped(dropped, most)
         return Recall(text, query.terms, tuple(hits), tuple(dropped), affect, profile, now, degraded)
+
+    def _surrounded(
+        self,
+        scope: Scope,
+        near: list[Found],
+        far: list[Found],
+        vector: NDArray[np.float32],
+        where: Where,
+        context: Context,
+    ) -> tuple[list[Found], list[Found], Context]:
+        """The candidates and what stands next to the best of them: no channel may know it for an answer."""
+        reach = [item.id for item in near[: self.settings.recall.reach]]
+        beside = self.storage.beside(scope, reach, WINDOW, where) if self.settings.recall.neighbours else []
+        others = {item.other for item in beside} - {item.id for item in near}
+        found = {item.id: item for item in far if item.id in others}
+        unknown = sorted(others - found.keys())
+        try:
+            cosines = self.storage.cosines(scope, unknown, vector)
+        except Corrupt:  # logged when the vectors were searched
+            cosines = {}
+        new = [Found(id_, None, None, cosines.get(id_), None) for id_ in unknown]
+        surroundings = Surroundings(beside, ordinary([*near, *far], context))
+        far = [item for item in far if item.id not in found]
+        return [*near, *found.values(), *new], far, replace(context, surroundings=surroundings)
 
     def _around(
         self,
@@ -116,13 +144,6 @@ class Recaller:
         except Corrupt:  # logged when the vectors were searched
             nearness = {}
         return Neighbourhood([item for item in reached if item.id not in damaged], entries, nearness)
-
-    def _over_bar(self, ranked: list[Ranked], unasked: bool) -> tuple[list[Ranked], list[Dropped]]:
-        if not unasked:
-            return ranked, []
-        reasons = {item.id: below_bar(item, self.settings.whisper) for item in ranked}
-        below = [Dropped(id_, "bar", reason) for id_, reason in reasons.items() if reason]
-        return [item for item in ranked if not reasons[item.id]], below
 
     def _found(
         self, scope: Scope, query: Query, vector: NDArray[np.float32], pool: int, where: Where

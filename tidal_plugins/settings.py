@@ -184,12 +184,12 @@ class WhisperSettings(_Group):
     """Characters of the whole whisper, frame and preamble included."""
     least_words: int = Field(1, ge=0)
     """Words with a content that a turn needs before anything surfaces."""
-    bar: float = Field(0.39, ge=0)
+    bar: float = Field(0.41, ge=0)
     """Assurance that the first memory needs for anything to surface, and nearness with its surroundings that each of
     the others needs too. It keeps nine in ten of the questions that recall answers on LoCoMo, and is silent on more
     than a third of them once what answers them is taken out of the memory."""
     keywords: float = Field(0.25, ge=0)
-    """What the query's rare words in the first memory add to its assurance."""
+    """What the query's rare words in the memories to show add to that assurance, by the one that has most of them."""
     rivals: int = Field(19, gt=0, le=1000)
     """Memories after the first over whose mean it must stand out: more hardly change it."""
     topic: float = Field(0.25, ge=0)

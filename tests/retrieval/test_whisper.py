@@ -230,12 +230,12 @@ def test_a_turn_without_content_asks_for_nothing(turn: str, asks: bool) -> None:
 
 def test_the_first_surfaces_when_it_stands_out() -> None:
     rest = [near(f"r{n}", 0.3) for n in range(19)]
-    shown, below = over_bar([near("first", 0.65), *rest], whispering())
+    shown, below = judged([near("first", 0.65), *rest])
     assert [item.id for item in shown] == ["first"]
-    assert set(below.values()) == {"nearness 0.30 under the bar of 0.39"}
-    shown, below = over_bar([near("first", 0.4), *rest], whispering())
+    assert set(below.values()) == {"nearness 0.30 under the bar of 0.41"}
+    shown, below = judged([near("first", 0.4), *rest])
     assert not shown
-    assert set(below.values()) == {"assurance 0.18 under the bar of 0.39"}
+    assert set(below.values()) == {"assurance 0.18 under the bar of 0.41"}
     assert len(below) == 20
 
 
@@ -262,10 +262,15 @@ def test_assurance_falls_when_somebody_else_than_the_named_one_said_it() -> None
 
 
 def test_surroundings_help_over_the_bar_and_moods_do_not() -> None:
-    plain, lifted = near("a", 0.36), near("a", 0.36, parts={"neighbours": 0.1})
-    moody = near("a", 0.36, parts={"feeling": 0.2, "importance": 1.2})
-    assert [item.id for item in over_bar([lifted], whispering())[0]] == ["a"]
-    assert [over_bar([item], whispering())[0] for item in (plain, moody)] == [[], []]
+    plain, lifted = near("a", 0.32), near("a", 0.32, parts={"neighbours": 0.1})
+    moody = near("a", 0.32, parts={"feeling": 0.2, "importance": 1.2})
+    assert [item.id for item in judged([lifted])[0]] == ["a"]
+    assert [judged([item])[0] for item in (plain, moody)] == [[], []]
+
+
+def judged(found: list[Ranked]) -> tuple[list[Ranked], dict[str, str]]:
+    context = whispering()
+    return over_bar(found, sureness(found, context), context)
 
 
 def whispering(query: Query | None = None, **whisper: Any) -> Context:
@@ -293,7 +298,7 @@ def test_the_reason_of_what_stays_unsaid_is_told(memory: TidalMemory) -> None:
     assert reasons.keys() == {recipe.id, again.id}
     assert reasons[again.id] == "says word for word what the turn says"
     assert reasons[recipe.id].startswith("nearness 0.")
-    assert reasons[recipe.id].endswith(" under the bar of 0.39")
+    assert reasons[recipe.id].endswith(" under the bar of 0.41")
 
 
 @pytest.mark.parametrize("said", ["jazz piano at 10:00", "JAZZ Piano at 10:00", "jazz  piano\n at\t10:00"])
@@ -331,6 +336,17 @@ def test_when_nothing_clears_the_bar_there_is_no_whisper(memory: TidalMemory) ->
     assert whispered.recall is not None
     for empty in ("", "  \n"):
         assert not memory.whisper(empty)
+
+
+def test_only_a_whisper_says_how_sure_it_is(memory: TidalMemory) -> None:
+    memory.remember("jazz piano lessons on friday")
+    sure, doubtful = (memory.whisper(turn).recall for turn in ("jazz piano lessons", "quantum lattice"))
+    assert sure is not None
+    assert doubtful is not None
+    assert sure.assurance is not None
+    assert doubtful.assurance is not None
+    assert sure.assurance > Settings().whisper.bar > doubtful.assurance
+    assert memory.recall("jazz piano lessons").assurance is None
 
 
 def test_a_whisper_knows_what_it_showed(memory: TidalMemory) -> None:

@@ -27,13 +27,15 @@ def worth_a_word(query: Query, settings: WhisperSettings) -> bool:
     return len(set(query.terms) - COURTESY) + len(query.names) >= settings.least_words
 
 
-def over_bar(ranked: Sequence[Ranked], context: Context) -> tuple[list[Ranked], dict[str, str]]:
+def over_bar(ranked: Sequence[Ranked], sure: float, context: Context) -> tuple[list[Ranked], dict[str, str]]:
     """Split a ranking into what surfaces and the reasons, by id, for which the rest stays unsaid.
+
+    ``sure`` is its :func:`sureness`.
 
     What answers a question and is not in the memory still has neighbours there, as near as many an answer is: so it is
     not nearness that decides whether anything surfaces, but whether the first stands out.
     """
-    bar, sure = context.settings.whisper.bar, sureness(ranked, context)
+    bar = context.settings.whisper.bar
     if sure < bar:
         return [], {item.id: f"assurance {sure:.2f} under the bar of {bar:.2f}" for item in ranked}
     standing = {item.id: _standing(item, context.settings.recall) for item in ranked}
@@ -50,10 +52,11 @@ def sureness(ranked: Sequence[Ranked], context: Context) -> float:
     if not ranked:
         return 0.0
     said = ranked[0].candidate.sketch.speaker in context.query.names
+    words = max(item.keyword_strength for item in ranked[: settings.whisper.max_entries])
     return assurance(
         [_standing(item, settings.recall) for item in ranked],
         [item.candidate.cosine for item in ranked],
-        settings.whisper.keywords * ranked[0].keyword_strength,
+        settings.whisper.keywords * words,
         rivals=settings.whisper.rivals,
         topic=settings.whisper.topic,
     ) - settings.recall.speaker * bool(context.query.names and not said)

@@ -13,7 +13,7 @@ from tidal_plugins.graph.web import AssociationWeb
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.model.recall import Dropped, Hit, Recall
-from tidal_plugins.retrieval.bar import over_bar, worth_a_word
+from tidal_plugins.retrieval.bar import over_bar, sureness, worth_a_word
 from tidal_plugins.retrieval.expansion import REACHED, Neighbourhood
 from tidal_plugins.retrieval.query import Query, understand
 from tidal_plugins.retrieval.rank import Candidate, Context, Found, Ranked, ordinary, rank, shortlist
@@ -79,7 +79,8 @@ class Recaller:
             if profile == "balanced":
                 near, far, context = self._surrounded(scope, near, far, vector, where, context)
             ranked = rank(self._sketched(scope, near, damaged), context, profile)
-            ranked, below = over_bar(ranked, context) if unasked else (ranked, {})
+            sure = sureness(ranked, context) if unasked else None
+            ranked, below = (ranked, {}) if sure is None else over_bar(ranked, sure, context)
             most = limit + REPEATS if unasked else limit
             entries = intact(lambda ids: self.storage.get(scope, ids), [item.id for item in ranked], damaged, most)
             said = normal(text)
@@ -95,7 +96,7 @@ class Recaller:
         dropped += (Dropped(id_, "checksum", "the stored row is damaged") for id_ in sorted(damaged))
         most = self.settings.recall.associated
         hits, dropped = around.hits(hits, profile, most), around.dropped(dropped, most)
-        return Recall(text, query.terms, tuple(hits), tuple(dropped), affect, profile, now, degraded)
+        return Recall(text, query.terms, tuple(hits), tuple(dropped), affect, profile, now, degraded, sure)
 
     def _surrounded(
         self,

@@ -71,7 +71,7 @@ class Surroundings:
         """Lender, borrower and how many places after the lender it stands: each pair of neighbours once either way."""
         pairs = {(item.id, item.other): item.places for item in self.beside}
         pairs |= {(other, id_): -places for (id_, other), places in pairs.items()}
-        return sorted((lender, borrower, places) for (lender, borrower), places in pairs.items())
+        return ((lender, borrower, places) for (lender, borrower), places in pairs.items())
 
 
 NOWHERE = Surroundings()

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 _CLOSERS = " \t\r\n\"'”’»)]*_"
 _QUESTION_MARKS = ("?", "？", "؟")
-_WORD = re.compile(r"[a-z]+|(?:19|20)\d\d(?!\d)")
+_WORD = re.compile(r"[a-z]+")
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _TIMES = frozenset(
     "yesterday today tonight tomorrow ago recently weekend last next week weeks month months year years "
     "monday tuesday wednesday thursday friday saturday sunday "
@@ -45,7 +46,7 @@ def lent(nearness: float, floor: float, distance: int, *, share: float, answer: 
 
 def dated(head: str) -> bool:
     """Whether a text says when something was: who tells of an event says so, who chats rarely does."""
-    return any(word in _TIMES or word[0] in "12" for word in _WORD.findall(head.lower()))
+    return not _TIMES.isdisjoint(_WORD.findall(head.lower())) or _YEAR.search(head) is not None
 
 
 def asks(tail: str) -> bool:

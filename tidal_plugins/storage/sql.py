@@ -138,7 +138,7 @@ def sketch(row: Row) -> Sketch:
     except (TypeError, ValueError) as error:
         raise _corrupt(id_) from error
     return Sketch(
-        id_, importance, speaker, role, affect, _tier(id_, row[8:-4]), passages, session, words or 0, head, tail
+        id_, importance, speaker, role, affect, _tier(id_, row[8:-4]), passages, session, int(words), head, tail
     )
 
 

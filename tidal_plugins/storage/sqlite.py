@@ -51,9 +51,11 @@ _VALUES = f"(scope, {', '.join(COLUMNS)}) VALUES (?{', ?' * len(COLUMNS)})"
 _INSERT = f"INSERT INTO entries {_VALUES} ON CONFLICT (scope, id) DO NOTHING"
 _SELECT = f"SELECT {', '.join('e.' + column for column in COLUMNS)}"
 _SELECT_SKETCH = f"""
-    SELECT {", ".join("e." + column for column in SKETCH)}, count(p.key), sum(p.words),
+    SELECT {", ".join("e." + column for column in SKETCH)},
+        (SELECT count(*) FROM passages p WHERE p.entry = e.key),
+        (SELECT total(p.words) FROM passages p WHERE p.entry = e.key),
         substr(e.text, 1, {HEAD}), substr(e.text, -{TAIL})
-    FROM {EACH_ID} LEFT JOIN passages p ON p.entry = e.key GROUP BY e.key
+    FROM {EACH_ID}
 """
 _REPLACE = f"UPDATE entries SET {', '.join(column + ' = ?' for column in COLUMNS)} WHERE key = ?"
 _SET_TIER = f"UPDATE entries SET {', '.join(column + ' = ?' for column in TIER)} WHERE key = ?"

@@ -15,13 +15,15 @@ import platform
 import sqlite3
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
+from statistics import fmean
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path, from a checkout
 
@@ -30,7 +32,7 @@ from rich.progress import track
 from rich.table import Table
 
 from benchmarks.locomo import ADVERSARIAL, Conversation, Counts, Data, Question, Session, Turn, load, pooled
-from benchmarks.metrics import DEPTH, RESAMPLES, SEED, difference, quantiles, ranks_of, scores, shown, summary
+from benchmarks.metrics import DEPTH, METRICS, RESAMPLES, SEED, difference, quantiles, ranks_of, scores, shown, summary
 from tidal_plugins import (
     Affect,
     Embedder,
@@ -42,6 +44,7 @@ from tidal_plugins import (
     Settings,
     TidalError,
     TidalMemory,
+    Whisper,
 )
 from tidal_plugins.model.entry import KINDS
 from tidal_plugins.model.graph import CHANNEL
@@ -70,7 +73,17 @@ STEPS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("no speaker match", {"speaker": 0.0}),
     ("assistant counts in full", {"assistant": 0.0}),
     ("no passage discount", {"passages": 0.0}),
+    ("no session", {"session": 0.0}),
+    ("no neighbours", {"neighbours": 0.0}),
+    ("long messages lean on others too", {"turn": 1e9}),
+    ("who tells counts no more than who asks", {"telling": 0.0}),
+    ("no session, no neighbours, no telling", {"session": 0.0, "neighbours": 0.0, "telling": 0.0}),
     ("no decay", {"decay": 0.0}),
+    ("session × 0.15", {"session": 0.15}),
+    ("session × 0.4", {"session": 0.4}),
+    ("neighbours × 0.1", {"neighbours": 0.1}),
+    ("neighbours × 0.2", {"neighbours": 0.2}),
+    ("neighbours of the 10 best", {"reach": 10}),
     ("keywords × 0.3", {"keywords": 0.3}),
     ("keywords × 0.5", {"keywords": 0.5}),
     ("keywords × 0.7", {"keywords": 0.7}),
@@ -80,6 +93,9 @@ STEPS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("importance × 1", {"importance": 1.0}),
 )
 """What ``balanced`` is without each of its steps, and with more or less of some: other settings of recall."""
+
+KEPT = (99, 98, 95, 92, 90, 85, 80, 70, 60, 50)
+"""Points of the whisper's curve: percent of the answerable questions that stay over the bar."""
 
 NAMES_STAY = "names stay in the embedded query"
 
@@ -141,6 +157,16 @@ def limited(data: Data, most: int | None) -> Data:
 # measuring
 
 
+class Whispered(NamedTuple):
+    """How sure a whisper is with the evidence in the memory (``sure``) and without it (``unsure``), whether it then
+    showed evidence, and whether it was silent without any."""
+
+    sure: float
+    unsure: float
+    shown: bool
+    silent: bool
+
+
 @dataclass(slots=True)
 class Asked:
     """One question, and where each arm ranked its evidence."""
@@ -149,6 +175,12 @@ class Asked:
     question: Question
     evidence: list[str]
     ranks: dict[str, list[int | None]] = field(default_factory=dict)
+    whispered: Whispered | None = None
+
+    @property
+    def answerable(self) -> bool:
+        """Whether recall has evidence among its first three, so that a whisper could show it."""
+        return scores(self.ranks["balanced"])[METRICS.index("hit@3")] > 0
 
 
 @dataclass(slots=True)
@@ -203,13 +235,29 @@ def _measure_one(
             arms |= {name: recall_arm(opened(settings), "balanced") for name, settings in changed.items()}
         for arm in arms.values():
             arm(conversation.turns[0].text)  # so that no question pays for what is loaded once
+        entries = {turn: id_ for id_, turn in turns_of(memory).items()}
         for question in conversation.questions:
             item = Asked(conversation.name, question, sorted(question.evidence))
             for name, arm in arms.items():
                 ranking, took = _timed(arm, question.text, embedder)
                 item.ranks[name] = ranks_of(item.evidence, ranking)
                 report.times.setdefault(name, []).append(took)
+            if "balanced" in profiles:
+                item.whispered = whispered(memory, item, entries)
             report.asked.append(item)
+
+
+def whispered(memory: TidalMemory, item: Asked, entries: Mapping[str, str]) -> Whispered:
+    """A whisper with the evidence of a question in the memory, and one without. ``entries`` are ids by turn."""
+    evidence = [entries[id_] for id_ in item.evidence if id_ in entries]
+    full = memory.whisper(item.question.text)
+    empty = memory.whisper(item.question.text, exclude=evidence)
+    sure, unsure = (_assurance(whisper) for whisper in (full, empty))
+    return Whispered(sure, unsure, not evidence or bool(set(evidence) & set(full.ids)), not empty)
+
+
+def _assurance(whisper: Whisper) -> float:
+    return whisper.recall.assurance or 0.0 if whisper.recall is not None else 0.0
 
 
 def _frozen(moment: datetime) -> Callable[[], datetime]:
@@ -272,7 +320,7 @@ def recall_arm(memory: TidalMemory, profile: Profile) -> Arm:
 def channel_arms(memory: TidalMemory, embedder: CachedEmbedder) -> dict[str, Arm]:
     """Each channel of the store alone: the floor. No public call shows one, so this reaches inside."""
     storage, scope, where = memory._rooms.storage, memory.scope, Where(kinds=KINDS, not_channels=[CHANNEL])
-    turns = {entry.id: str(entry.metadata["message"]) for entry in storage.find(scope, where)}
+    turns = turns_of(memory)
 
     def keywords(question: str) -> list[str]:
         return [turns[match.id] for match in storage.matching(scope, understand(question, ()).terms, DEPTH, where)]
@@ -281,6 +329,12 @@ def channel_arms(memory: TidalMemory, embedder: CachedEmbedder) -> dict[str, Arm
         return [turns[match.id] for match in storage.nearest(scope, embedder.embed([question])[0], DEPTH, where)]
 
     return {FLOOR_KEYWORDS: keywords, FLOOR_VECTORS: vectors}
+
+
+def turns_of(memory: TidalMemory) -> dict[str, str]:
+    """The turns of a conversation by the ids of their entries."""
+    found = memory._rooms.storage.find(memory.scope, Where(kinds=KINDS, not_channels=[CHANNEL]))
+    return {entry.id: str(entry.metadata["message"]) for entry in found}
 
 
 def plain_arms(conversation: Conversation, embedder: CachedEmbedder) -> dict[str, Arm]:
@@ -370,6 +424,8 @@ def show(report: Report, console: Console) -> None:
     console.print(_quality(report), _by_category(report), _against(report))
     if report.steps:
         console.print(_ablation(report))
+    if abstention(report):
+        console.print(_silence(report))
 
 
 COLUMNS = ("recall@1", "recall@3", "recall@5", "recall@10", "hit@10", "mrr@10", "ndcg@10")
@@ -419,6 +475,48 @@ def _ablation(report: Report) -> Table:
     return table
 
 
+def abstention(report: Report) -> dict[str, Any]:
+    """How well the whisper's assurance tells a memory with the evidence from one without.
+
+    ``kept``: of the questions that recall answers among its first three, the share whose evidence the whisper shows;
+    ``silent``: of all questions, the share on which it says nothing once their evidence is out of the memory; both with
+    the default bar, and as a curve over bars; ``area`` is that under the curve.
+    """
+    asked = [
+        (item, item.whispered) for item in report.asked if item.whispered and _counts(item.question.category, None)
+    ]
+    with_evidence = sorted(whisper.sure for item, whisper in asked if item.answerable)
+    without = sorted(whisper.unsure for _, whisper in asked)
+    if not with_evidence:
+        return {}
+    curve = [
+        {"kept": kept, "bar": bar, "silent": 100 * sum(value < bar for value in without) / len(without)}
+        for kept in KEPT
+        for bar in [with_evidence[len(with_evidence) * (100 - kept) // 100]]
+    ]
+    above = sum(bisect_left(without, value) + bisect_right(without, value) for value in with_evidence)
+    return {
+        "bar": Settings().whisper.bar,
+        "kept": 100 * fmean(whisper.shown for item, whisper in asked if item.answerable),
+        "silent": 100 * fmean(whisper.silent for _, whisper in asked),
+        "area": above / 2 / len(with_evidence) / len(without),
+        "curve": curve,
+    }
+
+
+def _silence(report: Report) -> Table:
+    figures = abstention(report)
+    title = (
+        f"The whisper: with its bar of {figures['bar']:.2f} it shows evidence on {figures['kept']:.1f} % of the "
+        f"questions that recall answers among its first three, and is silent on {figures['silent']:.1f} % of all once "
+        f"their evidence is out of the memory; area under the curve {figures['area']:.3f}"
+    )
+    table = _table(title, "kept, %", "bar", "silent, %")
+    for point in figures["curve"]:
+        table.add_row(f"{point['kept']}", f"{point['bar']:.2f}", f"{point['silent']:.1f}")
+    return table
+
+
 def _table(title: str, *columns: str) -> Table:
     table = Table(title=title, title_justify="left")
     for column in columns:
@@ -447,6 +545,7 @@ def _figures(report: Report) -> dict[str, Any]:
         "questions": len(report.asked),
         **asdict(report.data.counts),
         "arms": {arm: _arm_figures(report, arm) for arm in report.arms},
+        "abstention": abstention(report),
         "ablation": {arm: _arm_figures(report, arm) for arm in report.steps},
         "asked": [
             {

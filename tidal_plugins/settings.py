@@ -202,13 +202,27 @@ class RecallSettings(_Group):
     """Weight of keyword strength against cosine; between .3 and .7 conversations and chats do nearly alike."""
     brevity: float = Field(30.0, gt=0)
     """Words up to which a passage counts as short: the length of a spoken turn."""
-    speaker: float = Field(0.2, ge=0)
-    """Added where the query names the speaker: 4 nats of the embedder's scale (.05 each), since nearly all that is
+    speaker: float = Field(0.3, ge=0)
+    """Added where the query names the speaker: 6 nats of the embedder's scale (.05 each), since nearly all that is
     asked about a person was said by that person."""
-    passages: float = Field(0.05, ge=0)
+    passages: float = Field(0.07, ge=0)
     """Taken off per nat of an entry's number of passages: many passages are many chances of a high maximum."""
     assistant: float = Field(0.05, ge=0)
     """Taken off an assistant's answer: users come back mostly to what they said themselves."""
+    session: float = Field(0.25, ge=0, lt=1)
+    """Share of the way that an entry is raised to the best of its session: a conversation is about something. The order
+    within it stays, and where there are no sessions nothing changes."""
+    neighbours: float = Field(0.15, ge=0)
+    """Share of what a neighbour is nearer than an ordinary candidate that it lends: half of it at two places, three
+    times as much from a question to the turn after it."""
+    turn: float = Field(20.0, gt=0)
+    """Analysed words, without stop words, up to which a turn leans on its neighbours; a longer one does in proportion
+    less, and lends less. Without that limit chats of long messages lose 15 points of recall@5."""
+    telling: float = Field(0.05, ge=0)
+    """Added for a turn that says when something was, taken off a short one that asks: one nat. Who tells of an event
+    says when it was; a question asks for what the next turn tells."""
+    reach: int = Field(20, ge=0, le=1000)
+    """The candidates, the best ones, whose neighbours join the others."""
     sharpness: float = Field(5.0, gt=0)
     """Relevance falls to 1/e when the fused score falls by 1/sharpness, so that a factor moves near rivals only."""
     importance: float = Field(0.5, ge=0, le=1)
@@ -236,11 +250,16 @@ class WhisperSettings(_Group):
     """Characters of the whole whisper, frame and preamble included."""
     least_words: int = Field(1, ge=0)
     """Words with a content that a turn needs before anything surfaces."""
-    bar: float = Field(0.46, ge=0)
-    """Nearness that a memory needs to surface: MiniLM gives unrelated texts cosines up to about .3. It keeps 91 % of
-    the questions that recall answers on LoCoMo, and is silent on 96 % of small talk and on what nobody spoke of."""
+    bar: float = Field(0.41, ge=0)
+    """Assurance that the first memory needs for anything to surface, and nearness with its surroundings that each of
+    the others needs too. It keeps nine in ten of the questions that recall answers on LoCoMo, and is silent on more
+    than a third of them once what answers them is taken out of the memory."""
     keywords: float = Field(0.25, ge=0)
-    """How much the query's rare words in a memory help it over the bar."""
+    """What the query's rare words in the memories to show add to that assurance, by the one that has most of them."""
+    rivals: int = Field(19, gt=0, le=1000)
+    """Memories after the first over whose mean it must stand out: more hardly change it."""
+    topic: float = Field(0.25, ge=0)
+    """What the mean cosine of all these adds to it: whether the memory holds anything about the topic."""
 
 
 class AssociationSettings(_Group):

@@ -77,7 +77,8 @@ class Recall(Sequence[Hit]):
     that shaped the order.
 
     ``words`` are the query's words that the keyword channel looked for, without the names of those who speak.
-    ``degraded`` names channels that could not answer in time.
+    ``degraded`` names channels that could not answer in time. ``assurance`` is how sure a whisper is that the first
+    candidate was meant, in units of cosine; ``None`` where nothing was asked of it.
     """
 
     query: str
@@ -88,6 +89,7 @@ class Recall(Sequence[Hit]):
     profile: str = "balanced"
     at: datetime | None = None
     degraded: tuple[str, ...] = ()
+    assurance: float | None = None
 
     @overload
     def __getitem__(self, index: int) -> Hit: ...

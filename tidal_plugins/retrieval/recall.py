@@ -14,10 +14,11 @@ from tidal_plugins.graph.web import AssociationWeb
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.model.recall import Dropped, Hit, Recall
-from tidal_plugins.retrieval.bar import below_bar, worth_a_word
+from tidal_plugins.retrieval.bar import over_bar, sureness, worth_a_word
 from tidal_plugins.retrieval.expansion import REACHED, Neighbourhood, combined, seeds
 from tidal_plugins.retrieval.query import Query, understand
-from tidal_plugins.retrieval.rank import Candidate, Context, Found, Ranked, by_score, rank, shortlist
+from tidal_plugins.retrieval.rank import Candidate, Context, Found, Ranked, by_score, ordinary, rank, shortlist
+from tidal_plugins.retrieval.surroundings import WINDOW, Surroundings
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.sessions.boost import Boosts, Lane
 from tidal_plugins.settings import Settings
@@ -81,9 +82,13 @@ class Recaller:
             found, degraded = self._found(scope, query, vector, max(2 * limit, self.settings.recall.pool), where)
             context = Context(query, self.storage.corpus(), affect, now, self.settings)
             near, far = shortlist(found, context, profile, max(4 * limit, self.settings.recall.shortlist))
+            if profile == "balanced":
+                near, far, context = self._surrounded(scope, near, far, vector, where, context)
             near, far = self._joined(scope, near, far, lane, vector, where, damaged)
-            ranked = self._boosted(scope, rank(self._sketched(scope, near, damaged), context, profile), lane, damaged)
-            ranked, below = self._over_bar(ranked, unasked)
+            ranked = rank(self._sketched(scope, near, damaged), context, profile)
+            sure = sureness(ranked, context) if unasked else None
+            ranked = self._boosted(scope, ranked, lane, damaged)
+            ranked, below = (ranked, {}) if sure is None else over_bar(ranked, sure, context)
             most = limit + REPEATS if unasked else limit
             entries = intact(lambda ids: self.storage.get(scope, ids), [item.id for item in ranked], damaged, most)
             said = normal(text)
@@ -93,13 +98,37 @@ class Recaller:
             around = self._around(scope, text, hits, vector, where, now, damaged) if associative else Neighbourhood()
         trimmed = [(n, item) for n, item in enumerate(kept, 1) if n > limit and item.id not in damaged]
         dropped = [Dropped(item.id, "trim", f"score {item.score:.3f} at place {n}") for n, item in trimmed]
-        dropped += below
+        dropped += (Dropped(id_, "bar", reason) for id_, reason in below.items())
         dropped += (Dropped(id_, "bar", "says word for word what the turn says") for id_ in again)
         dropped += (Dropped(item.id, "shortlist", "too far down in both channels together") for item in far)
         dropped += (Dropped(id_, "checksum", "the stored row is damaged") for id_ in sorted(damaged))
         most = self.settings.recall.associated
         hits, dropped = around.hits(hits, profile, most), around.dropped(dropped, most)
-        return Recall(text, query.terms, tuple(hits), tuple(dropped), affect, profile, now, degraded)
+        return Recall(text, query.terms, tuple(hits), tuple(dropped), affect, profile, now, degraded, sure)
+
+    def _surrounded(
+        self,
+        scope: Scope,
+        near: list[Found],
+        far: list[Found],
+        vector: NDArray[np.float32],
+        where: Where,
+        context: Context,
+    ) -> tuple[list[Found], list[Found], Context]:
+        """The candidates and what stands next to the best of them: no channel may know it for an answer."""
+        reach = [item.id for item in near[: self.settings.recall.reach]]
+        beside = self.storage.beside(scope, reach, WINDOW, where) if self.settings.recall.neighbours else []
+        others = {item.other for item in beside} - {item.id for item in near}
+        found = {item.id: item for item in far if item.id in others}
+        unknown = sorted(others - found.keys())
+        try:
+            cosines = self.storage.cosines(scope, unknown, vector)
+        except Corrupt:  # logged when the vectors were searched
+            cosines = {}
+        new = [Found(id_, None, None, cosines.get(id_), None) for id_ in unknown]
+        surroundings = Surroundings(beside, ordinary([*near, *far], context))
+        far = [item for item in far if item.id not in found]
+        return [*near, *found.values(), *new], far, replace(context, surroundings=surroundings)
 
     def _joined(
         self,
@@ -158,13 +187,6 @@ class Recaller:
         except Corrupt:  # logged when the vectors were searched
             nearness = {}
         return Neighbourhood([item for item in reached if item.id not in damaged], entries, nearness)
-
-    def _over_bar(self, ranked: list[Ranked], unasked: bool) -> tuple[list[Ranked], list[Dropped]]:
-        if not unasked:
-            return ranked, []
-        reasons = {item.id: below_bar(item, self.settings.whisper) for item in ranked}
-        below = [Dropped(id_, "bar", reason) for id_, reason in reasons.items() if reason]
-        return [item for item in ranked if not reasons[item.id]], below
 
     def _found(
         self, scope: Scope, query: Query, vector: NDArray[np.float32], pool: int, where: Where

@@ -96,7 +96,11 @@ class Match(NamedTuple):
 
 
 class Sketch(NamedTuple):
-    """What ranking needs to know of an entry, without its text. ``passages`` counts its passages."""
+    """What ranking needs to know of an entry, without all of its text.
+
+    ``passages`` counts its passages and ``words`` their analysed words; ``head`` and ``tail`` are where its text begins
+    and ends.
+    """
 
     id: str
     importance: float
@@ -105,6 +109,18 @@ class Sketch(NamedTuple):
     affect: Affect | None
     tier: Tier | None
     passages: int
+    session: str | None = None
+    words: int = 0
+    head: str = ""
+    tail: str = ""
+
+
+class Beside(NamedTuple):
+    """An entry that stands near another one in its session: ``places`` after it, or before it where negative."""
+
+    id: str
+    other: str
+    places: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +221,11 @@ class Storage(ABC):
     @abstractmethod
     def sketch(self, scope: Scope, ids: Collection[str]) -> dict[str, Sketch]:
         """Return what ranking needs of the entries found, by id, without reading their texts."""
+
+    @abstractmethod
+    def beside(self, scope: Scope, ids: Collection[str], reach: int, where: Where) -> list[Beside]:
+        """Return what stands at most ``reach`` places before and after each entry of a session, among the entries of
+        its session and kind that a filter lets through, in the order of :meth:`find`."""
 
     @abstractmethod
     def find(

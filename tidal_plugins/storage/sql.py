@@ -29,7 +29,9 @@ LINK = (
     "id", "kind", "source", "target", "weight", "anchored_at", "expires_at", "valid_from", "valid_until",
     "recorded_at", "superseded_at", "metadata",
 )  # fmt: skip
-SKETCH = ("id", "importance", "speaker", "role", "valence", "arousal", "emotions", *TIER)
+SKETCH = ("id", "importance", "speaker", "role", "session", "valence", "arousal", "emotions", *TIER)
+HEAD, TAIL = 400, 8
+"""Characters of a text's beginning and end that a sketch has."""
 
 EACH_ID = "json_each(?) j CROSS JOIN entries e ON e.scope = ? AND e.id = j.value"
 """Entries by id. CROSS JOIN keeps the order of the loops: look each id up, never walk the scope."""
@@ -128,13 +130,16 @@ def from_row(row: Row, scope: Scope) -> Entry:
 
 
 def sketch(row: Row) -> Sketch:
-    """What ``SKETCH`` selects, and how many passages there are."""
-    id_, importance, speaker, role = row[:4]
+    """What ``SKETCH`` selects, how many passages and words there are, and the text's beginning and end."""
+    id_, importance, speaker, role, session = row[:5]
+    passages, words, head, tail = row[-4:]
     try:
-        affect = _affect(*row[4:7])
+        affect = _affect(*row[5:8])
     except (TypeError, ValueError) as error:
         raise _corrupt(id_) from error
-    return Sketch(id_, importance, speaker, role, affect, _tier(id_, row[7:-1]), row[-1])
+    return Sketch(
+        id_, importance, speaker, role, affect, _tier(id_, row[8:-4]), passages, session, int(words), head, tail
+    )
 
 
 def _affect(valence: float | None, arousal: float | None, emotions: str | None) -> Affect | None:

@@ -154,6 +154,7 @@ class TransactionContract(Contract):
             lambda: store.retier(HERE, {}),
             lambda: store.get(HERE, ["a"]),
             lambda: store.sketch(HERE, ["a"]),
+            lambda: store.beside(HERE, ["a"], 1, ALL),
             lambda: store.find(HERE, ALL),
             lambda: store.erase(HERE, ["a"]),
             lambda: store.scrub(),

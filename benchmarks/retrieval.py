@@ -23,7 +23,7 @@ from datetime import datetime
 from pathlib import Path
 from statistics import fmean
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path, from a checkout
 
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+T = TypeVar("T")
 Arm = Callable[[str], list[str]]
 """A question in, ids of turns out, best first."""
 
@@ -78,6 +79,7 @@ STEPS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("long messages lean on others too", {"turn": 1e9}),
     ("who tells counts no more than who asks", {"telling": 0.0}),
     ("no session, no neighbours, no telling", {"session": 0.0, "neighbours": 0.0, "telling": 0.0}),
+    ("no times", {"time": 0.0}),
     ("no decay", {"decay": 0.0}),
     ("session × 0.15", {"session": 0.15}),
     ("session × 0.4", {"session": 0.4}),
@@ -167,6 +169,18 @@ class Whispered(NamedTuple):
     silent: bool
 
 
+class Hopped(NamedTuple):
+    """The share of the evidence among the first ten hits and among all of a recall of two hops, and among as many of
+    one hop; milliseconds of the first and of one hop with a limit of ten, and how many queries were asked beside."""
+
+    ten: float
+    hops: float
+    one: float
+    hops_ms: float
+    one_ms: float
+    queries: int
+
+
 @dataclass(slots=True)
 class Asked:
     """One question, and where each arm ranked its evidence."""
@@ -175,12 +189,13 @@ class Asked:
     question: Question
     evidence: list[str]
     ranks: dict[str, list[int | None]] = field(default_factory=dict)
-    whispered: Whispered | None = None
+    whispered: dict[str, Whispered] = field(default_factory=dict)
+    """By profile."""
+    hopped: Hopped | None = None
 
-    @property
-    def answerable(self) -> bool:
+    def answerable(self, profile: str) -> bool:
         """Whether recall has evidence among its first three, so that a whisper could show it."""
-        return scores(self.ranks["balanced"])[METRICS.index("hit@3")] > 0
+        return scores(self.ranks[profile])[METRICS.index("hit@3")] > 0
 
 
 @dataclass(slots=True)
@@ -196,6 +211,10 @@ class Report:
     def rows(self, arm: str, category: str | None = None) -> list[list[float]]:
         """Scores by question, of one category or of all but the adversarial ones."""
         return [scores(item.ranks[arm]) for item in self.asked if _counts(item.question.category, category)]
+
+    @property
+    def profiles(self) -> list[str]:
+        return [arm for arm in self.arms if arm in get_args(Profile)]
 
     @property
     def categories(self) -> list[str]:
@@ -236,15 +255,33 @@ def _measure_one(
         for arm in arms.values():
             arm(conversation.turns[0].text)  # so that no question pays for what is loaded once
         entries = {turn: id_ for id_, turn in turns_of(memory).items()}
+        whispering = {profile: opened(Settings(recall={"profile": profile})) for profile in profiles}
         for question in conversation.questions:
             item = Asked(conversation.name, question, sorted(question.evidence))
             for name, arm in arms.items():
                 ranking, took = _timed(arm, question.text, embedder)
                 item.ranks[name] = ranks_of(item.evidence, ranking)
                 report.times.setdefault(name, []).append(took)
-            if "balanced" in profiles:
-                item.whispered = whispered(memory, item, entries)
+            item.whispered = {profile: whispered(opened, item, entries) for profile, opened in whispering.items()}
+            if report.steps:
+                item.hopped = hopped(memory, item, embedder)
             report.asked.append(item)
+
+
+def hopped(memory: TidalMemory, item: Asked, embedder: CachedEmbedder) -> Hopped:
+    """A recall of two hops beside one that shows as much."""
+
+    def found(limit: int = DEPTH, hops: int = 1) -> tuple[list[str], int]:
+        recall = memory.recall(item.question.text, limit=limit, hops=hops, affect=Affect())
+        return [hit.entry.metadata["message"] for hit in recall], len(recall.hops)
+
+    def share(ids: Sequence[str]) -> float:
+        return len(set(item.evidence).intersection(ids)) / len(item.evidence)
+
+    (several, queries), hops_ms = _timed(lambda _: found(hops=2), "", embedder)
+    _, one_ms = _timed(lambda _: found(), "", embedder)
+    one, _ = found(limit=len(several) or 1)
+    return Hopped(share(several[:DEPTH]), share(several), share(one), hops_ms, one_ms, queries)
 
 
 def whispered(memory: TidalMemory, item: Asked, entries: Mapping[str, str]) -> Whispered:
@@ -264,8 +301,8 @@ def _frozen(moment: datetime) -> Callable[[], datetime]:
     return lambda: moment
 
 
-def _timed(arm: Arm, question: str, embedder: CachedEmbedder) -> tuple[list[str], float]:
-    """The ranking, and the milliseconds that it took beside the embedding."""
+def _timed(arm: Callable[[str], T], question: str, embedder: CachedEmbedder) -> tuple[T, float]:
+    """What it returns, and the milliseconds that it took beside the embedding."""
     embedding, start = embedder.seconds, time.perf_counter()
     ranking = arm(question)
     return ranking, 1000 * (time.perf_counter() - start - (embedder.seconds - embedding))
@@ -423,9 +460,10 @@ def show(report: Report, console: Console) -> None:
     )
     console.print(_quality(report), _by_category(report), _against(report))
     if report.steps:
-        console.print(_ablation(report))
-    if abstention(report):
-        console.print(_silence(report))
+        console.print(_ablation(report), _hops(report))
+    for profile in report.profiles:
+        if abstention(report, profile):
+            console.print(_silence(report, profile))
 
 
 COLUMNS = ("recall@1", "recall@3", "recall@5", "recall@10", "hit@10", "mrr@10", "ndcg@10")
@@ -454,9 +492,8 @@ def _by_category(report: Report) -> Table:
 def _against(report: Report) -> Table:
     """Paired by question, so much surer than two intervals side by side."""
     names = ("recall@1", "recall@5", "recall@10", "mrr@10", "ndcg@10")
-    profiles = [arm for arm in report.arms if arm in get_args(Profile)]
     table = _table("Differences, question by question", "arm", "against", *names)
-    for profile in profiles if report.rows(PLAIN) else []:
+    for profile in report.profiles if report.rows(PLAIN) else []:
         for base in (FLOOR_KEYWORDS, FLOOR_VECTORS, PLAIN):
             figures = difference(report.rows(profile), report.rows(base))
             table.add_row(profile, base, *(shown(figures[name], signed=True) for name in names))
@@ -475,7 +512,24 @@ def _ablation(report: Report) -> Table:
     return table
 
 
-def abstention(report: Report) -> dict[str, Any]:
+def _hops(report: Report) -> Table:
+    table = _table(
+        "Two hops: their first ten hits, all of them, and as many hits of one hop",
+        "category", "recall@10", "recall of all", "of one hop", "queries", "one hop p50 ms", "two hops p50 ms", "times",
+    )  # fmt: skip
+    for category in [*report.categories, None]:
+        rows = [item.hopped for item in report.asked if item.hopped and _counts(item.question.category, category)]
+        if rows:
+            shares = [f"{100 * fmean(values):.1f}" for values in zip(*(row[:3] for row in rows), strict=True)]
+            one, two = [row.one_ms for row in rows], [row.hops_ms for row in rows]
+            medians = [f"{quantiles(times)['p50_ms']:.2f}" for times in (one, two)]
+            queries, times = f"{fmean(row.queries for row in rows):.2f}", f"{fmean(two) / fmean(one):.2f}"
+            label = category or "all but the adversarial"
+            table.add_row(f"{label} ({len(rows)})", *shares, queries, *medians, times)
+    return table
+
+
+def abstention(report: Report, profile: str) -> dict[str, Any]:
     """How well the whisper's assurance tells a memory with the evidence from one without.
 
     ``kept``: of the questions that recall answers among its first three, the share whose evidence the whisper shows;
@@ -483,9 +537,11 @@ def abstention(report: Report) -> dict[str, Any]:
     the default bar, and as a curve over bars; ``area`` is that under the curve.
     """
     asked = [
-        (item, item.whispered) for item in report.asked if item.whispered and _counts(item.question.category, None)
+        (item.answerable(profile), item.whispered[profile])
+        for item in report.asked
+        if profile in item.whispered and _counts(item.question.category, None)
     ]
-    with_evidence = sorted(whisper.sure for item, whisper in asked if item.answerable)
+    with_evidence = sorted(whisper.sure for answerable, whisper in asked if answerable)
     without = sorted(whisper.unsure for _, whisper in asked)
     if not with_evidence:
         return {}
@@ -496,20 +552,20 @@ def abstention(report: Report) -> dict[str, Any]:
     ]
     above = sum(bisect_left(without, value) + bisect_right(without, value) for value in with_evidence)
     return {
-        "bar": Settings().whisper.bar,
-        "kept": 100 * fmean(whisper.shown for item, whisper in asked if item.answerable),
+        "bar": Settings().whisper.least(profile),
+        "kept": 100 * fmean(whisper.shown for answerable, whisper in asked if answerable),
         "silent": 100 * fmean(whisper.silent for _, whisper in asked),
         "area": above / 2 / len(with_evidence) / len(without),
         "curve": curve,
     }
 
 
-def _silence(report: Report) -> Table:
-    figures = abstention(report)
+def _silence(report: Report, profile: str) -> Table:
+    figures = abstention(report, profile)
     title = (
-        f"The whisper: with its bar of {figures['bar']:.2f} it shows evidence on {figures['kept']:.1f} % of the "
-        f"questions that recall answers among its first three, and is silent on {figures['silent']:.1f} % of all once "
-        f"their evidence is out of the memory; area under the curve {figures['area']:.3f}"
+        f"The whisper, {profile}: with its bar of {figures['bar']:.3g} it shows evidence on {figures['kept']:.1f} % of "
+        f"the questions that recall answers among its first three, and is silent on {figures['silent']:.1f} % of all "
+        f"once their evidence is out of the memory; area under the curve {figures['area']:.3f}"
     )
     table = _table(title, "kept, %", "bar", "silent, %")
     for point in figures["curve"]:
@@ -545,7 +601,7 @@ def _figures(report: Report) -> dict[str, Any]:
         "questions": len(report.asked),
         **asdict(report.data.counts),
         "arms": {arm: _arm_figures(report, arm) for arm in report.arms},
-        "abstention": abstention(report),
+        "abstention": {profile: abstention(report, profile) for profile in report.profiles},
         "ablation": {arm: _arm_figures(report, arm) for arm in report.steps},
         "asked": [
             {
@@ -554,6 +610,7 @@ def _figures(report: Report) -> dict[str, Any]:
                 "category": item.question.category,
                 "evidence": item.evidence,
                 "ranks": item.ranks,
+                "hopped": item.hopped and item.hopped._asdict(),
             }
             for item in report.asked
         ],

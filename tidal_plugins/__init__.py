@@ -27,6 +27,7 @@ from tidal_plugins.errors import (
     PolicyViolation,
     QueryTimeout,
     ReadOnly,
+    RerankError,
     SchemaTooNew,
     SessionClosed,
     SessionExpired,
@@ -45,12 +46,21 @@ from tidal_plugins.model.dossier import Brief, Contradiction, Dossier, Finding
 from tidal_plugins.model.entry import Entry, Tier
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Exchange, Message, ToolCall
+from tidal_plugins.model.explain import ExplainedHit, RecallExplanation
 from tidal_plugins.model.extraction import Extracted, Pending
 from tidal_plugins.model.fact import Claim, Fact, FactConflict
 from tidal_plugins.model.note import Note
-from tidal_plugins.model.recall import Dropped, Explanation, Hit, Recall, Whisper
+from tidal_plugins.model.recall import Coverage, Dropped, Explanation, Hit, Hop, PeerReport, Recall, Whisper
 from tidal_plugins.model.summary import Source, Statement
-from tidal_plugins.protocols import Embedder, EmotionEstimator, Extractor, Summariser, TokenCounter
+from tidal_plugins.protocols import (
+    CoverageAssessor,
+    Embedder,
+    EmotionEstimator,
+    Extractor,
+    Reranker,
+    Summariser,
+    TokenCounter,
+)
 
 if typing.TYPE_CHECKING:
     from tidal_plugins.affect.lexicon import LexiconEmotion
@@ -70,6 +80,8 @@ if typing.TYPE_CHECKING:
         SignalTally,
         SignalType,
     )
+    from tidal_plugins.retrieval.cross_encoder import CrossEncoderReranker
+    from tidal_plugins.retrieval.federation import Peer
     from tidal_plugins.sessions.session import Session
     from tidal_plugins.settings import Settings
     from tidal_plugins.synthesis.maintenance import Maintenance
@@ -94,6 +106,9 @@ __all__ = [
     "Contradiction",
     "Corrupt",
     "Counts",
+    "Coverage",
+    "CoverageAssessor",
+    "CrossEncoderReranker",
     "DiskFull",
     "Dossier",
     "Dropped",
@@ -105,6 +120,7 @@ __all__ = [
     "Entry",
     "Episode",
     "Exchange",
+    "ExplainedHit",
     "Explanation",
     "Extracted",
     "ExtractionError",
@@ -115,6 +131,7 @@ __all__ = [
     "Forgotten",
     "HashingEmbedder",
     "Hit",
+    "Hop",
     "InvalidCapsule",
     "InvalidInput",
     "InvalidScope",
@@ -129,6 +146,8 @@ __all__ = [
     "NotADatabase",
     "Note",
     "NotFound",
+    "Peer",
+    "PeerReport",
     "Pending",
     "PersistentFacts",
     "Policy",
@@ -136,6 +155,9 @@ __all__ = [
     "QueryTimeout",
     "ReadOnly",
     "Recall",
+    "RecallExplanation",
+    "Reranker",
+    "RerankError",
     "RestoredFile",
     "SchemaTooNew",
     "Section",
@@ -174,9 +196,11 @@ _LOADED_WHEN_USED = {
     "AuditEntry": "model.session",
     "Compactor": "compaction.compactor",
     "Counts": "model.session",
+    "CrossEncoderReranker": "retrieval.cross_encoder",
     "HashingEmbedder": "embedding",
     "LexiconEmotion": "affect.lexicon",
     "Maintenance": "synthesis.maintenance",
+    "Peer": "retrieval.federation",
     "PersistentFacts": "graph.facts",
     "Policy": "model.session",
     "SentenceTransformerEmbedder": "embedding",

@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 from os import PathLike
 from types import TracebackType
 from typing import Any, Literal, Self, overload
@@ -49,10 +50,21 @@ from tidal_plugins.model.fact import FactConflict
 from tidal_plugins.model.note import Note
 from tidal_plugins.model.recall import Recall, Whisper
 from tidal_plugins.model.session import AuditEntry, Policy, SessionInfo, SessionSnapshot, Signal, SignalTally
-from tidal_plugins.protocols import Embedder, EmotionEstimator, Extractor, GraphExtractor, Summariser, TokenCounter
+from tidal_plugins.protocols import (
+    CoverageAssessor,
+    Embedder,
+    EmotionEstimator,
+    Extractor,
+    GraphExtractor,
+    Reranker,
+    Summariser,
+    TokenCounter,
+)
+from tidal_plugins.retrieval.federation import Federation, Peer, checked_peers, federation
+from tidal_plugins.retrieval.multihop import over_hops
 from tidal_plugins.retrieval.query import MAX_CHARS
 from tidal_plugins.retrieval.recall import Recaller
-from tidal_plugins.retrieval.request import active, checked_limit, checked_profile
+from tidal_plugins.retrieval.request import active, checked_hops, checked_limit, checked_profile, checked_window
 from tidal_plugins.retrieval.whisper import compose
 from tidal_plugins.sessions.boost import Boosts
 from tidal_plugins.sessions.ledger import Ledger
@@ -78,12 +90,14 @@ class Rooms:
     storage: Storage
     writer: Writer
     recaller: Recaller
+    federation: Federation
     affect: AffectLoop
     settings: Settings
     preparations: Preparations
     background: Background
     summariser: Summariser | None
     extractor: GraphExtractor | None
+    assessor: CoverageAssessor | None
     path: str
     clock: Callable[[], datetime]
     upkeep: list[Maintenance] = field(default_factory=list)
@@ -97,7 +111,10 @@ class TidalMemory:
     CPU, loaded when first needed). ``emotion`` reads how texts feel (default: a lexicon; ``None`` for none).
     ``summariser`` writes dossiers and what recurs (default: extracts). ``extractor`` reads claims about facts out of
     what is stored with its ``extract``, entities and relations with its ``extract_graph``; rules do what it has no
-    method for. ``clock`` returns the time as an aware datetime.
+    method for. ``reranker`` reads the best candidates of every recall beside the query and gives them its order
+    (default: none). ``assessor`` says what a recall of several hops asks next (default: rules). ``peers`` are other
+    memories, each a path, an open memory or a :class:`Peer`, that recall and whisper ask too and nothing writes to.
+    ``clock`` returns the time as an aware datetime.
 
     Every method may be called from any thread, and has an async twin whose name begins with ``a``. Raises
     ``StorageError`` where the path cannot hold a memory.
@@ -111,6 +128,9 @@ class TidalMemory:
         emotion: EmotionEstimator | None = LexiconEmotion(),  # noqa: B008  it has no state
         summariser: Summariser | None = None,
         extractor: Extractor | GraphExtractor | None = None,
+        reranker: Reranker | None = None,
+        assessor: CoverageAssessor | None = None,
+        peers: Iterable[Peer | TidalMemory | str | PathLike[str]] = (),
         settings: Settings | None = None,
         scope: Scope = ("default",),
         clock: Callable[[], datetime] = utc_now,
@@ -129,16 +149,21 @@ class TidalMemory:
         claims, graph = _extractors(extractor)
         learns = settings.graph.enabled
         background = Background(self._learn, settings.graph.quiet, threaded=learns and settings.graph.background)
+        writer = Writer(storage, bound, settings, _secret(storage), claims, background if learns else None)
+        judge = _plugged(reranker, Reranker, "a reranker has a method rerank")
+        recaller = Recaller(storage, bound, settings, Boosts(storage, settings.signals), judge)
         self._rooms = Rooms(
             storage=storage,
-            writer=Writer(storage, bound, settings, _secret(storage), claims, background if learns else None),
-            recaller=Recaller(storage, bound, settings, Boosts(storage, settings.signals)),
+            writer=writer,
+            recaller=recaller,
+            federation=federation(recaller, checked_peers(peers), writer.forgotten),
             affect=AffectLoop(storage, emotion, settings.affect),
             settings=settings,
             preparations=Preparations(),
             background=background,
             summariser=_summariser(summariser),
             extractor=graph,
+            assessor=_plugged(assessor, CoverageAssessor, "an assessor has a method assess"),
             path=storage.path,
             clock=clock,
         )
@@ -266,9 +291,12 @@ class TidalMemory:
         metadata: Mapping[str, str | int | float | bool | None] | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
+        as_of: datetime | None = None,
         exclude: Collection[str] = (),
         include_archived: bool = False,
         associative: bool = False,
+        hops: int | None = None,
+        window: int = 0,
         for_session: Session | int | None = None,
         affect: Affect | None = None,
         profile: Profile | None = None,
@@ -276,13 +304,17 @@ class TidalMemory:
         """Return what ``query`` brings up, best first, with the reasons. It writes nothing.
 
         All filters apply inside both channels, before the cut. ``since`` and ``until`` are times of the event;
+        ``as_of`` asks as if it were then: for what had been stored by then and was valid, without the mood of today.
         ``exclude`` are ids of entries or episodes; ``kinds`` may name ``episode``, to search their summaries. What the
         graph says comes up where ``kinds`` names ``fact``.
         ``associative`` appends what comes up together with the hits, up to ``Settings.recall.associated`` beyond the
-        limit. ``for_session``: what this session annotated and rewarded comes up first. ``affect`` stands in for the
-        current state. Raises ``InvalidText`` for an empty query.
+        limit. ``hops`` beyond the first ask for what the hits leave open, and append what that brings up, up to
+        ``Settings.hops.appended`` beyond the limit. ``window``: so many turns before and after each hit come with it,
+        in ``Hit.window``. ``for_session``: what this session annotated and rewarded comes up
+        first. ``affect`` stands in for the current state. Raises ``InvalidText`` for an empty query.
         """
-        rooms, now = self._rooms, self.now()
+        rooms, now = self._rooms, self.now() if as_of is None else aware(as_of, "as_of")
+        mood = rooms.affect.current(self.scope, now) if as_of is None else Affect()
         where = active(
             now,
             kinds=kinds,
@@ -293,20 +325,31 @@ class TidalMemory:
             metadata=metadata,
             since=since,
             until=until,
+            as_of=as_of and now,
             exclude=exclude,
             include_archived=include_archived,
             graph=kinds is not None and FACT in kinds,
         )
-        return rooms.recaller.recall(
+        limit = checked_limit(rooms.settings.recall.limit if limit is None else limit)
+        hops = checked_hops(rooms.settings.hops.hops if hops is None else hops)
+        ask = partial(
+            rooms.federation.recall,
             self.scope,
-            clean(query, max_chars=rooms.settings.ingestion.max_chars, name="a query"),
-            where,
-            rooms.affect.current(self.scope, now) if affect is None else _felt(affect),
-            now,
-            limit=checked_limit(rooms.settings.recall.limit if limit is None else limit),
+            where=where,
+            affect=mood if affect is None else _felt(affect),
+            now=now,
+            window=checked_window(window),
             profile=checked_profile(profile or rooms.settings.recall.profile),
-            associative=associative,
             session=_session_id(for_session),
+        )
+
+        def cleaned(text: str) -> str:
+            return clean(text, max_chars=rooms.settings.ingestion.max_chars, name="a query")
+
+        first = ask(cleaned(query), limit=limit, associative=associative)
+        further = limit + rooms.settings.hops.read
+        return over_hops(
+            first, lambda text: ask(cleaned(text), limit=further), rooms.assessor, rooms.settings.hops, hops
         )
 
     def whisper(
@@ -326,7 +369,7 @@ class TidalMemory:
         if isinstance(turn, str) and not turn.strip():
             return Whisper("")
         turn = clean(turn.strip()[:MAX_CHARS] if isinstance(turn, str) else turn, max_chars=MAX_CHARS, name="a turn")
-        recall = rooms.recaller.recall(
+        recall = rooms.federation.recall(
             self.scope,
             turn,
             active(now, exclude=exclude),
@@ -771,6 +814,12 @@ def _identified(exchange: Exchange) -> Exchange:
 def _summariser(given: Summariser | None) -> Summariser | None:
     if given is not None and not isinstance(given, Summariser):
         raise InvalidInput(f"a summariser has a method summarise, got {type(given).__name__}; adapters wrap models")
+    return given
+
+
+def _plugged(given: Any, protocol: type, rule: str) -> Any:
+    if given is not None and not isinstance(given, protocol):
+        raise InvalidInput(f"{rule}, got {type(given).__name__}")
     return given
 
 

@@ -223,6 +223,13 @@ class RecallSettings(_Group):
     says when it was; a question asks for what the next turn tells."""
     reach: int = Field(20, ge=0, le=1000)
     """The candidates, the best ones, whose neighbours join the others."""
+    time: float = Field(0.2, ge=0)
+    """Added for an entry from the time that the query speaks of («last Tuesday», «in May»): 4 nats. It raises recall@5
+    of such questions from 72 to 83, in each of the development conversations; 0 reads no times."""
+    slack: float = Field(3.0, gt=0)
+    """Days outside that time over which this falls to 1/e: what happens is told days later."""
+    event: float = Field(0.6, ge=0)
+    """Nearness, cosine and keywords, from which on the nearest memory is the event of «before the move»."""
     sharpness: float = Field(5.0, gt=0)
     """Relevance falls to 1/e when the fused score falls by 1/sharpness, so that a factor moves near rivals only."""
     importance: float = Field(0.5, ge=0, le=1)
@@ -242,6 +249,49 @@ class RecallSettings(_Group):
     """Entries beyond the limit that associative recall appends."""
 
 
+class RerankSettings(_Group):
+    """Of a reranker, where one is plugged in [Anamnesis]."""
+
+    depth: int = Field(40, gt=0, le=1000)
+    """Candidates that it reads, the best of the ranking without it; the limit where that is more. They are the
+    shortlist, and hold what it could bring up."""
+    seconds: float = Field(2.0, gt=0, le=threading.TIMEOUT_MAX)
+    """Time that it has before the ranking without it stands: one of six layers reads 40 spoken turns in about half a
+    second on a busy core, 40 passages of 120 words in two."""
+
+
+class HopSettings(_Group):
+    """Recall over several hops."""
+
+    hops: int = Field(1, ge=1, le=10)
+    """Hops of a recall that is not told how many: 1 is none beside the query itself. On the development conversations
+    later hops bring up less (recall of all hits 85.9) than as many hits of the first do (87.6), and cost as much again
+    each: they are for questions that go by somebody whom they do not name."""
+    leads: int = Field(1, gt=0, le=20)
+    """Queries of each later hop, the most telling ones. Each is a recall of its own: with one, two hops take about
+    twice as long as one, with two more than three times."""
+    queries: int = Field(4, ge=0, le=100)
+    """Queries of all later hops together."""
+    ms: float = Field(1_000.0, gt=0, le=3_600_000)
+    """Milliseconds after which no further query is asked, and which an assessor that is a model has for its answers."""
+    read: int = Field(5, gt=0, le=100)
+    """Hits of the first hop, the best ones, that are read for what leads further; and of each later query."""
+    least: float = Field(0.1, ge=0, le=1)
+    """Share of its query's best score that a hit of a later hop needs: what is far below came for want of better."""
+    appended: int = Field(5, ge=0, le=100)
+    """Hits beyond the limit that later hops append."""
+
+
+class PeerSettings(_Group):
+    """Of other memories that recall asks [Anamnesis G5]."""
+
+    trust: float = Field(0.8, gt=0, le=1)
+    """What the scores of a peer's hits count that has no trust of its own: an own memory comes first unless a peer's is
+    nearer by about a nat, .045 of cosine."""
+    patience: float = Field(1.0, ge=0)
+    """Seconds to wait for whoever has a peer's file locked."""
+
+
 class WhisperSettings(_Group):
     """[Tidal §2.3]."""
 
@@ -250,16 +300,27 @@ class WhisperSettings(_Group):
     """Characters of the whole whisper, frame and preamble included."""
     least_words: int = Field(1, ge=0)
     """Words with a content that a turn needs before anything surfaces."""
-    bar: float = Field(0.41, ge=0)
+    bar: float = Field(0.415, ge=0)
     """Assurance that the first memory needs for anything to surface, and nearness with its surroundings that each of
     the others needs too. It keeps nine in ten of the questions that recall answers on LoCoMo, and is silent on more
     than a third of them once what answers them is taken out of the memory."""
+    plain_bar: float = Field(0.18, ge=0)
+    """The same assurance in the profiles ``tidal`` and ``attention``, which know nothing of what stands around a memory
+    and so put no answer as far ahead; ``bar`` where that is lower."""
+    alike: float = Field(0.9, ge=0)
+    """Cosine of two memories from which on they say nearly the same: they are no rivals, and no third one of a kind
+    surfaces. On the development conversations no answer is lost by it; from .8 down answers are taken for repetitions
+    and the bar tells less. Above 1 nothing is alike."""
     keywords: float = Field(0.25, ge=0)
     """What the query's rare words in the memories to show add to that assurance, by the one that has most of them."""
     rivals: int = Field(19, gt=0, le=1000)
     """Memories after the first over whose mean it must stand out: more hardly change it."""
     topic: float = Field(0.25, ge=0)
     """What the mean cosine of all these adds to it: whether the memory holds anything about the topic."""
+
+    def least(self, profile: str) -> float:
+        """The assurance below which nothing surfaces in a profile."""
+        return self.bar if profile == "balanced" else min(self.bar, self.plain_bar)
 
 
 class AssociationSettings(_Group):
@@ -481,6 +542,9 @@ class Settings(_Group):
     graph: GraphSettings = Field(default_factory=GraphSettings)
     affect: AffectSettings = Field(default_factory=AffectSettings)
     recall: RecallSettings = Field(default_factory=RecallSettings)
+    rerank: RerankSettings = Field(default_factory=RerankSettings)
+    hops: HopSettings = Field(default_factory=HopSettings)
+    peers: PeerSettings = Field(default_factory=PeerSettings)
     whisper: WhisperSettings = Field(default_factory=WhisperSettings)
     associations: AssociationSettings = Field(default_factory=AssociationSettings)
     consolidation: ConsolidationSettings = Field(default_factory=ConsolidationSettings)

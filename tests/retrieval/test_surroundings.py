@@ -36,6 +36,15 @@ def test_the_best_of_a_session_raises_the_others() -> None:
     assert [item[0] for item in found] == [0.0, 0.1, 0.0, 0.0, 0.0]
 
 
+def test_what_says_what_the_turn_says_speaks_for_the_answer_after_it_and_not_for_its_session() -> None:
+    turns = [turn("again", head="And  where?", tail="where?"), turn("after"), turn("far")]
+    said = Surroundings([Beside("again", "after", 1)], 0.1, "and where?")
+    lifts = said.around(turns, [1.0, 0.1, 0.1], RecallSettings())
+    assert [item.session for item in lifts] == [0.0, 0.0, 0.0]
+    assert lifts[1].neighbours == pytest.approx(3 * 0.15 * 0.9)
+    assert Surroundings().around(turns, [1.0, 0.1, 0.1], RecallSettings())[2].session == pytest.approx(0.25 * 0.9)
+
+
 @pytest.mark.parametrize("known", [("a", "b", 1), ("b", "a", -1)])
 def test_neighbours_lend_either_way_however_they_are_known(known: tuple[str, str, int]) -> None:
     found = around(turn("a"), turn("b"), nearness=[0.5, 0.3], beside=[Beside(*known)])

@@ -27,7 +27,9 @@ def worth_a_word(query: Query, settings: WhisperSettings) -> bool:
     return len(set(query.terms) - COURTESY) + len(query.names) >= settings.least_words
 
 
-def over_bar(ranked: Sequence[Ranked], sure: float, context: Context) -> tuple[list[Ranked], dict[str, str]]:
+def over_bar(
+    ranked: Sequence[Ranked], sure: float, context: Context, profile: str = "balanced"
+) -> tuple[list[Ranked], dict[str, str]]:
     """Split a ranking into what surfaces and the reasons, by id, for which the rest stays unsaid.
 
     ``sure`` is its :func:`sureness`.
@@ -35,9 +37,9 @@ def over_bar(ranked: Sequence[Ranked], sure: float, context: Context) -> tuple[l
     What answers a question and is not in the memory still has neighbours there, as near as many an answer is: so it is
     not nearness that decides whether anything surfaces, but whether the first stands out.
     """
-    bar = context.settings.whisper.bar
-    if sure < bar:
-        return [], {item.id: f"assurance {sure:.2f} under the bar of {bar:.2f}" for item in ranked}
+    bar, least = context.settings.whisper.bar, context.settings.whisper.least(profile)
+    if sure < least:
+        return [], {item.id: f"assurance {sure:.2f} under the bar of {least:.2f}" for item in ranked}
     standing = {item.id: _standing(item, context.settings.recall) for item in ranked}
     below = {id_: f"nearness {near:.2f} under the bar of {bar:.2f}" for id_, near in standing.items() if near < bar}
     return [item for item in ranked if item.id not in below], below

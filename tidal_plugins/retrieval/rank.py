@@ -14,6 +14,7 @@ from tidal_plugins.model.entry import Tier
 from tidal_plugins.model.recall import Explanation
 from tidal_plugins.retrieval.query import Query
 from tidal_plugins.retrieval.surroundings import NOWHERE, Around, Surroundings
+from tidal_plugins.retrieval.time import Period, closest
 from tidal_plugins.scoring.affect import alpha, blend, emotion_similarity
 from tidal_plugins.scoring.decay import remaining, strength
 from tidal_plugins.scoring.fusion import (
@@ -27,7 +28,7 @@ from tidal_plugins.settings import RecallSettings, Settings
 from tidal_plugins.storage.base import Corpus, Match, Sketch
 
 ASSISTANT = "assistant"
-LIFTS = frozenset({"assistant", "passages", "speaker", *Around._fields})
+LIFTS = frozenset({"assistant", "passages", "speaker", "time", *Around._fields})
 """Names of the parts that belong to how near an entry is, in units of cosine."""
 
 
@@ -103,6 +104,7 @@ class Context:
     now: datetime
     settings: Settings
     surroundings: Surroundings = NOWHERE
+    times: Sequence[Period] = ()
 
 
 def shortlist(found: Sequence[Found], context: Context, profile: str, size: int) -> tuple[list[Found], list[Found]]:
@@ -110,6 +112,16 @@ def shortlist(found: Sequence[Found], context: Context, profile: str, size: int)
     near = _NEARNESS[profile]
     order = sorted(found, key=lambda item: (-near(item, context), item.id))
     return order[:size], order[size:]
+
+
+def taken_in(near: list[Found], far: list[Found], others: Iterable[Found]) -> tuple[list[Found], list[Found]]:
+    """Both again, ``others`` now among the near ones; those that no channel had found of itself have no rank."""
+    wanted = {item.id: item._replace(keyword_rank=None, vector_rank=None) for item in others}
+    for item in near:
+        wanted.pop(item.id, None)
+    kept = [item for item in far if item.id not in wanted]
+    known = {item.id: item for item in far if item.id in wanted}
+    return [*near, *(known.get(id_, item) for id_, item in wanted.items())], kept
 
 
 def ordinary(found: Sequence[Found], context: Context) -> float:
@@ -238,10 +250,12 @@ def _named(lifts: Around) -> dict[str, float]:
 
 
 def _personal(candidate: Candidate, context: Context, share: float) -> dict[str, float]:
-    """What speaks for an entry because of who said it and in which mood, by name."""
+    """What speaks for an entry because of who said it, when and in which mood, by name."""
     settings, found = context.settings.recall, {}
     if candidate.sketch.speaker in context.query.names:
         found["speaker"] = settings.speaker
+    if candidate.sketch.occurred_at and (near := closest(candidate.sketch.occurred_at, context.times, settings)):
+        found["time"] = settings.time * near
     if share:
         found["feeling"] = settings.feeling * share * (1 - abs(context.affect.valence - _valence(candidate)))
     return found

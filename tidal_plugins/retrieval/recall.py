@@ -7,18 +7,36 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, TypeVar
 
 from tidal_plugins.errors import Corrupt, QueryTimeout
 from tidal_plugins.graph.web import AssociationWeb
 from tidal_plugins.model.affect import Affect
-from tidal_plugins.model.entry import Entry, Scope
+from tidal_plugins.model.entry import KINDS, Entry, Scope
 from tidal_plugins.model.recall import Dropped, Hit, Recall
+from tidal_plugins.protocols import Reranker
 from tidal_plugins.retrieval.bar import over_bar, sureness, worth_a_word
+from tidal_plugins.retrieval.diversity import first_of_kind, rivals, said_again, varied
 from tidal_plugins.retrieval.expansion import REACHED, Neighbourhood, combined, seeds
 from tidal_plugins.retrieval.query import Query, understand
-from tidal_plugins.retrieval.rank import Candidate, Context, Found, Ranked, by_score, ordinary, rank, shortlist
-from tidal_plugins.retrieval.surroundings import WINDOW, Surroundings
+from tidal_plugins.retrieval.rank import (
+    Candidate,
+    Context,
+    Found,
+    Ranked,
+    by_score,
+    keyword_part,
+    ordinary,
+    rank,
+    shortlist,
+    taken_in,
+)
+from tidal_plugins.retrieval.request import visible
+from tidal_plugins.retrieval.rerank import RERANKER, reranked
+from tidal_plugins.retrieval.surroundings import WINDOW, Surroundings, echoes
+from tidal_plugins.retrieval.time import INSIDE, Period, event, periods
+from tidal_plugins.retrieval.window import with_window
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.sessions.boost import Boosts, Lane
 from tidal_plugins.settings import Settings
@@ -49,6 +67,7 @@ class Recaller:
     embedder: StoreEmbedder
     settings: Settings
     boosts: Boosts
+    reranker: Reranker | None = None
 
     def recall(
         self,
@@ -63,13 +82,15 @@ class Recaller:
         unasked: bool = False,
         associative: bool = False,
         session: int | None = None,
+        window: int = 0,
         vector: NDArray[np.float32] | None = None,
     ) -> Recall:
         """Return the ``limit`` entries that rank highest for ``text``, and why the other candidates fell out.
 
         ``unasked``: only what clears the bar of automatic recall. ``associative``: what comes up together with those
         is appended, beyond the limit. ``session``: the one whose signals this recall feels, beside those of the scope.
-        ``vector``: that of ``text``, where it is known.
+        ``window``: how many turns before and after each hit come with it. ``vector``: that of ``text``, where it is
+        known.
         """
         query = understand(text, self.storage.speakers(scope))
         if unasked and not worth_a_word(query, self.settings.whisper):
@@ -77,34 +98,71 @@ class Recaller:
         if vector is None:
             vector = self.embedder.embed([query.meaning])[0]
         damaged: set[str] = set()
+        times = self._times(scope, text, where, now) if profile == "balanced" else ()
         with self.storage.snapshot():
             lane = self.boosts.lane(scope, session, now)
             found, degraded = self._found(scope, query, vector, max(2 * limit, self.settings.recall.pool), where)
-            context = Context(query, self.storage.corpus(), affect, now, self.settings)
+            context = Context(query, self.storage.corpus(), affect, now, self.settings, times=times)
             near, far = shortlist(found, context, profile, max(4 * limit, self.settings.recall.shortlist))
             if profile == "balanced":
                 near, far, context = self._surrounded(scope, near, far, vector, where, context)
+                inside = (self._found(scope, query, vector, INSIDE, time.within(where))[0] for time in times)
+                near, far = taken_in(near, far, chain.from_iterable(inside))
             near, far = self._joined(scope, near, far, lane, vector, where, damaged)
             ranked = rank(self._sketched(scope, near, damaged), context, profile)
-            sure = sureness(ranked, context) if unasked else None
-            ranked = self._boosted(scope, ranked, lane, damaged)
-            ranked, below = (ranked, {}) if sure is None else over_bar(ranked, sure, context)
-            most = limit + REPEATS if unasked else limit
-            entries = intact(lambda ids: self.storage.get(scope, ids), [item.id for item in ranked], damaged, most)
             said = normal(text)
-            again = {id_ for id_, entry in entries.items() if unasked and normal(entry.text) == said}
-            kept = [item for item in ranked if item.id not in damaged | again]
-            hits = [_hit(item, entries[item.id], profile) for item in kept[:limit]]
-            around = self._around(scope, text, hits, vector, where, now, damaged) if associative else Neighbourhood()
+            again = {item.id for item in ranked if unasked and echoes(item.candidate.sketch, said)}
+            ranked = [item for item in ranked if item.id not in again]
+            first = first_of_kind(self.storage, scope, ranked, self.settings.whisper.alike) if unasked else {}
+            sure = sureness(rivals(ranked, first), context) if unasked else None
+            ranked = self._boosted(scope, ranked, lane, damaged)
+            ranked, below = (ranked, {}) if sure is None else over_bar(ranked, sure, context, profile)
+            ranked, more = varied(ranked, first) if unasked else (ranked, {})
+            most = max(limit, self.settings.rerank.depth if self.reranker else 0) + (REPEATS if unasked else 0)
+            entries = intact(lambda ids: self.storage.get(scope, ids), [item.id for item in ranked], damaged, most)
+        again |= {id_ for id_, entry in entries.items() if unasked and normal(entry.text) == said}
+        kept = [item for item in ranked if item.id not in damaged | again]
+        if unasked:
+            more |= said_again([_hit(item, entries[item.id], profile) for item in kept if item.id in entries])
+            kept = [item for item in kept if item.id not in more]
+        if self.reranker:
+            texts = {item.id: _passage(item.candidate, entries[item.id].text) for item in kept if item.id in entries}
+            kept, answered = reranked(self.reranker, query.text, kept, texts, self.settings.rerank.seconds)
+            degraded += () if answered else (RERANKER,)
+        hits = [_hit(item, entries[item.id], profile) for item in kept[:limit]]
+        read = partial(intact, partial(self.storage.get, scope), damaged=damaged)
+        around = self._around(scope, text, hits, vector, where, now, damaged) if associative else Neighbourhood()
         trimmed = [(n, item) for n, item in enumerate(kept, 1) if n > limit and item.id not in damaged]
         dropped = [Dropped(item.id, "trim", f"score {item.score:.3f} at place {n}") for n, item in trimmed]
         dropped += (Dropped(id_, "bar", reason) for id_, reason in below.items())
         dropped += (Dropped(id_, "bar", "says word for word what the turn says") for id_ in again)
+        dropped += (Dropped(id_, "diversity", reason) for id_, reason in more.items())
         dropped += (Dropped(item.id, "shortlist", "too far down in both channels together") for item in far)
         dropped += (Dropped(id_, "checksum", "the stored row is damaged") for id_ in sorted(damaged))
         most = self.settings.recall.associated
         hits, dropped = around.hits(hits, profile, most), around.dropped(dropped, most)
-        return Recall(text, query.terms, tuple(hits), tuple(dropped), affect, profile, now, degraded, sure)
+        hits = with_window(self.storage, scope, hits, window, where, read) if window else hits
+        spoken = tuple(map(str, times))
+        return Recall(
+            text, query.terms, tuple(hits), tuple(dropped), affect, profile, now, degraded, sure, times=spoken
+        )
+
+    def _times(self, scope: Scope, text: str, where: Where, now: datetime) -> tuple[Period, ...]:
+        """The times that a text speaks of, in words or as those before or after an event that the memory knows."""
+        settings = self.settings.recall
+        said = periods(text, now) if settings.time else ()
+        named = event(text) if settings.time and not said else None
+        if named is None:
+            return said
+        query = understand(named.name, ())
+        vector = self.embedder.embed([query.meaning])[0]
+        with self.storage.snapshot():
+            found, _ = self._found(scope, query, vector, settings.shortlist, replace(visible(where), kinds=KINDS))
+            context = Context(query, self.storage.corpus(), Affect(), now, self.settings)
+            known = shortlist(found, context, "balanced", 1)[0]
+            sure = known and known[0].cosine + settings.keywords * keyword_part(known[0], context) >= settings.event
+            sketches = self.storage.sketch(scope, [item.id for item in known]).values() if sure else ()
+        return tuple(named.at(sketch.occurred_at) for sketch in sketches if sketch.occurred_at)
 
     def _surrounded(
         self,
@@ -126,7 +184,7 @@ class Recaller:
         except Corrupt:  # logged when the vectors were searched
             cosines = {}
         new = [Found(id_, None, None, cosines.get(id_), None) for id_ in unknown]
-        surroundings = Surroundings(beside, ordinary([*near, *far], context))
+        surroundings = Surroundings(beside, ordinary([*near, *far], context), normal(context.query.text))
         far = [item for item in far if item.id not in found]
         return [*near, *found.values(), *new], far, replace(context, surroundings=surroundings)
 
@@ -177,15 +235,16 @@ class Recaller:
         """What comes up together with hits, and what the graph says of whom the text names, through the same filter."""
         anyone = replace(where, not_channels=())
         web, known = AssociationWeb(self.storage, self.settings.associations), [hit.id for hit in hits]
-        named = seeds(self.storage, scope, text, now, self.settings.graph)
-        most = REACHED * self.settings.recall.associated
-        spread = web.spread(scope, known, now, limit=most)
-        reached = combined([*(seed for seed in named if seed.id not in known), *spread])
-        entries = intact(lambda ids: self._admitted(scope, ids, anyone), [item.id for item in reached], damaged)
-        try:
-            nearness = self.storage.cosines(scope, list(entries), vector)
-        except Corrupt:  # logged when the vectors were searched
-            nearness = {}
+        with self.storage.snapshot():
+            named = seeds(self.storage, scope, text, now, self.settings.graph)
+            most = REACHED * self.settings.recall.associated
+            spread = web.spread(scope, known, now, limit=most)
+            reached = combined([*(seed for seed in named if seed.id not in known), *spread])
+            entries = intact(lambda ids: self._admitted(scope, ids, anyone), [item.id for item in reached], damaged)
+            try:
+                nearness = self.storage.cosines(scope, list(entries), vector)
+            except Corrupt:  # logged when the vectors were searched
+                nearness = {}
         return Neighbourhood([item for item in reached if item.id not in damaged], entries, nearness)
 
     def _found(

@@ -15,6 +15,10 @@ from tidal_plugins.storage.base import Where
 
 MOST = 1000
 """Hits that one recall may return."""
+MOST_WINDOW = 50
+"""Turns before and after a hit that one recall may return with it."""
+MOST_HOPS = 10
+"""Hops that one recall may take."""
 
 
 def active(
@@ -28,12 +32,14 @@ def active(
     metadata: Mapping[str, str | int | float | bool | None] | None = None,
     since: datetime | None = None,
     until: datetime | None = None,
+    as_of: datetime | None = None,
     exclude: Collection[str] = (),
     include_archived: bool = False,
     graph: bool = False,
 ) -> Where:
     """Return the filter of what is valid and not archived now, or raise ``InvalidInput``.
 
+    ``as_of`` asks for what was known and valid then.
     ``graph`` lets through what the graph says, too: it was read out of what was said, and would take the places of
     that.
     """
@@ -46,7 +52,8 @@ def active(
         metadata=_metadata(metadata),
         since=aware(since, "since") if since else None,
         until=aware(until, "until") if until else None,
-        active_at=now,
+        known_at=as_of,
+        active_at=as_of or now,
         include_archived=include_archived,
         exclude=[bare_id(id_) for id_ in _names(exclude, "exclude") or ()],
         not_channels=() if graph else (CHANNEL,),
@@ -57,6 +64,29 @@ def checked_limit(limit: int) -> int:
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST:
         raise InvalidInput(f"limit must be a whole number from 1 to {MOST}, got {limit!r}")
     return limit
+
+
+def visible(where: Where) -> Where:
+    """What a filter says of what may be seen at all, without what the caller looks for."""
+    return Where(
+        known_at=where.known_at,
+        active_at=where.active_at,
+        include_archived=where.include_archived,
+        exclude=where.exclude,
+        not_channels=where.not_channels,
+    )
+
+
+def checked_window(window: int) -> int:
+    if isinstance(window, bool) or not isinstance(window, int) or not 0 <= window <= MOST_WINDOW:
+        raise InvalidInput(f"window must be a whole number from 0 to {MOST_WINDOW}, got {window!r}")
+    return window
+
+
+def checked_hops(hops: int) -> int:
+    if isinstance(hops, bool) or not isinstance(hops, int) or not 1 <= hops <= MOST_HOPS:
+        raise InvalidInput(f"hops must be a whole number from 1 to {MOST_HOPS}, got {hops!r}")
+    return hops
 
 
 def checked_profile(profile: str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from tidal_plugins.scoring.context import asks, brief, dated, lent, raised
+from tidal_plugins.scoring.text import normal
 from tidal_plugins.settings import RecallSettings
 from tidal_plugins.storage.base import Beside, Sketch
 
@@ -32,10 +33,15 @@ class Around(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """Who stands next to whom among the candidates; ``floor`` is the nearness of an ordinary candidate."""
+    """Who stands next to whom among the candidates; ``floor`` is the nearness of an ordinary candidate.
+
+    What says word for word what was ``said``, in the form of :func:`normal`, says nothing about the rest of its
+    session: a question that is asked again is as near as can be wherever it was asked.
+    """
 
     beside: Sequence[Beside] = ()
     floor: float = 0.0
+    said: str = ""
 
     def around(
         self, candidates: Sequence[Sketched], nearness: Sequence[float], settings: RecallSettings
@@ -44,7 +50,8 @@ class Surroundings:
         sketches = [candidate.sketch for candidate in candidates]
         near = {sketch.id: value for sketch, value in zip(sketches, nearness, strict=True)}
         known = {sketch.id: sketch for sketch in sketches}
-        best, borrowed = _best(known, near), self._borrowed(known, near, settings)
+        others = {id_: sketch for id_, sketch in known.items() if not echoes(sketch, self.said)}
+        best, borrowed = _best(others, near), self._borrowed(known, near, settings)
         return [
             Around(
                 raised(near[sketch.id], best.get(sketch.session, near[sketch.id]), settings.session),
@@ -75,6 +82,12 @@ class Surroundings:
 
 
 NOWHERE = Surroundings()
+
+
+def echoes(sketch: Sketch, said: str) -> bool:
+    """Whether an entry says word for word what was ``said``, in the form of :func:`normal`. Of a long entry only the
+    beginning is known, which is never all of it."""
+    return bool(said) and normal(sketch.head) == said
 
 
 def telling(sketch: Sketch, settings: RecallSettings) -> float:

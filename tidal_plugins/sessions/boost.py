@@ -22,6 +22,10 @@ from tidal_plugins.storage.base import Storage
 KEPT = 4096
 """Entries whose words are kept in memory: a session asks for nearly the same ones again and again."""
 
+ANNOTATION, REWARDED, SIGNALS = "session annotation", "session reward", "signals"
+GAINS = frozenset({ANNOTATION, REWARDED, SIGNALS})
+"""Names of what signals add to a score."""
+
 Read = Callable[[Sequence[str]], Mapping[str, Entry]]
 
 
@@ -51,7 +55,7 @@ class Lane:
         most, found = self.scores.settings.hint, self._scored(entries)
         for id_, own in (words() if self.notes else {}).items():
             if hint := most * hinted(self._near(own), own):
-                found.setdefault(id_, {})["session annotation"] = hint
+                found.setdefault(id_, {})[ANNOTATION] = hint
         return found
 
     def _near(self, words: frozenset[str]) -> set[frozenset[str]]:
@@ -62,10 +66,10 @@ class Lane:
         settings, found = self.scores.settings, defaultdict[str, dict[str, float]](dict)
         if self.session is not None:
             for reward in self.scores.of(lane_of(self.session), [REWARD], entries, self.now):
-                found[reward.entry]["session reward"] = settings.reward * saturated(reward.score)
+                found[reward.entry][REWARDED] = settings.reward * saturated(reward.score)
         for entry, score in self._shared(entries).items():
             if score:
-                found[entry]["signals"] = settings.shared * saturated(score)
+                found[entry][SIGNALS] = settings.shared * saturated(score)
         return found
 
     def _shared(self, entries: Collection[str]) -> dict[str, float]:

@@ -58,10 +58,10 @@ class Where:
     """A filter over entries. ``None`` leaves a field unfiltered; an empty collection matches nothing.
 
     ``since`` (inclusive) and ``until`` (exclusive) are event times. ``tags`` asks for any of them, ``metadata`` for
-    equality of every item. ``active_at`` leaves out what is not valid at that time and, without ``include_archived``,
-    what is archived or has expired by then; ``exclude`` the entries and episodes with these ids, ``not_channels`` what
-    was written by these. ``cooled_by`` asks for those that have turned cold by then and whose tier is stored as it was
-    before.
+    equality of every item. ``known_at`` leaves out what was stored later, ``active_at`` what is not valid at that time
+    and, without ``include_archived``, what is archived or has expired by then; ``exclude`` the entries and episodes
+    with these ids, ``not_channels`` what was written by these. ``cooled_by`` asks for those that have turned cold by
+    then and whose tier is stored as it was before.
     """
 
     ids: Collection[str] | None = None
@@ -75,6 +75,7 @@ class Where:
     metadata: Mapping[str, str | int | float | bool | None] = field(default_factory=dict)
     since: datetime | None = None
     until: datetime | None = None
+    known_at: datetime | None = None
     active_at: datetime | None = None
     include_archived: bool = False
     exclude: Collection[str] = ()
@@ -113,6 +114,7 @@ class Sketch(NamedTuple):
     words: int = 0
     head: str = ""
     tail: str = ""
+    occurred_at: datetime | None = None
 
 
 class Beside(NamedTuple):
@@ -278,6 +280,11 @@ class Storage(ABC):
     @abstractmethod
     def cosines(self, scope: Scope, ids: Collection[str], vector: NDArray[np.float32]) -> dict[str, Match]:
         """Return the best cosine of each entry that has a vector."""
+
+    @abstractmethod
+    def vectors(self, scope: Scope, passages: Mapping[str, int]) -> dict[str, NDArray[np.float32]]:
+        """Return the vectors, of length 1, of one passage of each entry: by its id, where the passage starts in its
+        text. Entries without that passage or its vector are left out; ``Corrupt`` for what was not written so."""
 
     # links
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -62,6 +62,22 @@ class Neighbours:
         rows = self._connections.rows(sql, unit.tobytes(), to_json(list(ids)), scope)
         return {row[0]: _match(row) for row in rows}
 
+    def vectors(self, scope: int, passages: Mapping[str, int]) -> dict[str, NDArray[np.float32]]:
+        import numpy as np
+
+        sql = """
+            SELECT e.id, v.vector FROM json_each(?) j CROSS JOIN entries e ON e.scope = ? AND e.id = j.value ->> 0
+            CROSS JOIN passages p ON p.entry = e.key AND p.start = j.value ->> 1
+            CROSS JOIN vectors v ON v.passage = p.key
+        """
+        rows = self._connections.rows(sql, to_json(list(passages.items())), scope)
+        if {len(row[1]) for row in rows} - {4 * _dimensions(self._connections)}:
+            raise damaged()
+        found = {row[0]: np.frombuffer(row[1], np.float32) for row in rows}
+        if not all(abs(float(vector @ vector) - 1) < 1e-3 for vector in found.values()):  # false for NaN
+            raise damaged()
+        return found
+
     def check_size(self, units: Iterable[NDArray[np.float32] | None]) -> None:
         """All vectors of a store have one size, that of the first: raise ``InvalidVector`` for another."""
         expected = _dimensions(self._connections)
@@ -78,7 +94,8 @@ class Neighbours:
         return None if self._connections.writing else self._cache.matrix(scope, _Vectors(self._connections, scope))
 
     def _walk(self, scope: int, matrix: Matrix, unit: NDArray[np.float32], k: int, where: Where) -> list[Match]:
-        """Go down the ranking in growing steps until ``k`` entries have passed the filter, which SQL decides."""
+        """Go down the ranking in growing steps until ``k`` entries have passed the filter, which SQL decides; where
+        hardly any of the nearest has, ask for all that pass, and rank those."""
         import numpy as np
 
         if not len(matrix.keys):
@@ -89,8 +106,13 @@ class Neighbours:
             chosen = self._cache.chosen(where.kinds)[matrix.kinds]
             keys, scores = keys[chosen], scores[chosen]
         found: dict[str, Match] = {}
-        start, size = 0, k + k // 8 + 4
+        start, size, narrow = 0, (first := k + k // 8 + 4), False
         while start < len(keys) and len(found) < k:
+            if not narrow and start > 2 * first:
+                chosen = np.isin(keys, self._passing(scope, where))
+                keys, scores, found = keys[chosen], scores[chosen], {}
+                start, size, narrow = 0, first, True
+                continue
             order = top(scores, min(start + size, len(keys)))[start:]
             passed = self._passages(scope, keys[order], where)
             for position in order:
@@ -99,6 +121,13 @@ class Neighbours:
                     found[row[0]] = Match(row[0], float(scores[position]), *row[1:])
             start, size = start + size, size * 8
         return list(found.values())[:k]
+
+    def _passing(self, scope: int, where: Where) -> NDArray[np.int64]:
+        import numpy as np
+
+        filter_ = condition(scope, where)
+        sql = f"SELECT p.key FROM entries e CROSS JOIN passages p ON p.entry = e.key WHERE {filter_.sql}"
+        return np.fromiter((row[0] for row in self._connections.rows(sql, *filter_.parameters)), np.int64)
 
     def _passages(self, scope: int, keys: NDArray[np.int64], where: Where) -> dict[int, tuple[str, int, int, int]]:
         filter_ = condition(scope, where)

@@ -29,7 +29,7 @@ LINK = (
     "id", "kind", "source", "target", "weight", "anchored_at", "expires_at", "valid_from", "valid_until",
     "recorded_at", "superseded_at", "metadata",
 )  # fmt: skip
-SKETCH = ("id", "importance", "speaker", "role", "session", "valence", "arousal", "emotions", *TIER)
+SKETCH = ("id", "importance", "speaker", "role", "session", "occurred_at", "valence", "arousal", "emotions", *TIER)
 HEAD, TAIL = 400, 8
 """Characters of a text's beginning and end that a sketch has."""
 
@@ -131,15 +131,14 @@ def from_row(row: Row, scope: Scope) -> Entry:
 
 def sketch(row: Row) -> Sketch:
     """What ``SKETCH`` selects, how many passages and words there are, and the text's beginning and end."""
-    id_, importance, speaker, role, session = row[:5]
+    id_, importance, speaker, role, session, occurred = row[:6]
     passages, words, head, tail = row[-4:]
     try:
-        affect = _affect(*row[5:8])
-    except (TypeError, ValueError) as error:
+        affect, occurred_at = _affect(*row[6:9]), _moment(occurred)
+    except (TypeError, ValueError, OverflowError) as error:
         raise _corrupt(id_) from error
-    return Sketch(
-        id_, importance, speaker, role, affect, _tier(id_, row[8:-4]), passages, session, int(words), head, tail
-    )
+    tier = _tier(id_, row[9:-4])
+    return Sketch(id_, importance, speaker, role, affect, tier, passages, session, int(words), head, tail, occurred_at)
 
 
 def _affect(valence: float | None, arousal: float | None, emotions: str | None) -> Affect | None:
@@ -232,6 +231,8 @@ def condition(scope_key: int | None, where: Where) -> Condition:
         parts.append(("e.occurred_at >= ?", to_micros(where.since)))
     if where.until is not None:
         parts.append(("e.occurred_at < ?", to_micros(where.until)))
+    if where.known_at is not None:
+        parts.append(("e.recorded_at <= ?", to_micros(where.known_at)))
     if where.cooled_by is not None:
         parts.append(("e.anchored_at < e.cold_at AND e.cold_at <= ?", to_micros(where.cooled_by)))
     if where.metadata:

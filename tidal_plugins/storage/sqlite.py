@@ -77,6 +77,8 @@ class SQLiteStorage(LinkShelf, LogShelf, DocumentShelf):
     ``vector_cache_bytes`` bounds the vectors held in memory; larger scopes are scanned in the file.
     """
 
+    _connections: type[Connections] = Connections
+
     def __init__(
         self,
         path: str | PathLike[str],
@@ -87,7 +89,7 @@ class SQLiteStorage(LinkShelf, LogShelf, DocumentShelf):
         vector_cache_bytes: int = 256 * 1024 * 1024,
     ) -> None:
         synchronous = {"full": "FULL", "fast": "NORMAL"}[durability]
-        self._db = Connections(path, synchronous=synchronous, busy_timeout=busy_timeout)
+        self._db = self._connections(path, synchronous=synchronous, busy_timeout=busy_timeout)
         self.path = self._db.path
         self._deadline = query_deadline
         self._neighbours = Neighbours(self._db, vector_cache_bytes)
@@ -229,6 +231,10 @@ class SQLiteStorage(LinkShelf, LogShelf, DocumentShelf):
         unit = unit_vector(vector)
         with self.snapshot():
             return self._neighbours.cosines(self._key(scope), ids, unit)
+
+    def vectors(self, scope: Scope, passages: Mapping[str, int]) -> dict[str, NDArray[np.float32]]:
+        with self.snapshot():
+            return self._neighbours.vectors(self._key(scope), passages)
 
     def matching(self, scope: Scope, terms: Sequence[str], k: int, where: Where) -> list[Match]:
         with self.snapshot(), self._db.deadline(self._deadline):

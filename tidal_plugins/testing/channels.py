@@ -100,6 +100,15 @@ class ChannelContract(Contract):
             {"3": expected[3], "7": expected[7]}, abs=1e-5
         )
 
+    def test_vectors_are_those_of_the_passages_asked_for_and_have_length_1(self, store: Storage) -> None:
+        passages = [Passage(0, 4, "long", np.array([3.0, 4.0])), Passage(4, 8, "text", np.array([0.0, 2.0]))]
+        store.put(HERE, [Record(entry("long", "longtext"), passages), record('odd "id"', vector=[1.0, 0.0])])
+        store.put(HERE, [record("words")])
+        found = store.vectors(HERE, {"long": 4, 'odd "id"': 0, "words": 0, "unknown": 0})
+        assert {id_: vector.tolist() for id_, vector in found.items()} == {"long": [0, 1], 'odd "id"': [1, 0]}
+        assert store.vectors(HERE, {"long": 0})["long"].tolist() == pytest.approx([0.6, 0.8])
+        assert store.vectors(HERE, {"long": 7}) == store.vectors(HERE, {}) == {}
+
     @pytest.mark.parametrize("k", [0, -1])
     def test_asking_for_none_gives_none(self, store: Storage, k: int) -> None:
         store.put(HERE, [record("a", vector=[1.0])])

@@ -1,0 +1,250 @@
+"""The times that queries speak of: what is read, what is not, and what it does to a recall."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+
+from tidal_plugins import InvalidInput, Message, Settings, TidalMemory
+from tidal_plugins.model.clock import utc_now
+from tidal_plugins.retrieval.time import MOST, Period, event, periods
+from tidal_plugins.scoring.time import closeness
+from tidal_plugins.storage.base import Where
+from tidal_plugins.testing import FrozenClock
+
+FRIDAY = datetime(2026, 11, 20, 15, tzinfo=UTC)
+
+
+def read(text: str, now: datetime = FRIDAY) -> list[str]:
+    return [str(item).split("» ")[1] for item in periods(text, now)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("What did I do last Tuesday?", "2026-11-17…2026-11-18"),
+        ("on Friday evening", "2026-11-13…2026-11-14"),
+        ("Where did we go in May?", "2026-05-01…2026-06-01"),
+        ("last May", "2026-05-01…2026-06-01"),
+        ("in December", "2025-12-01…2026-01-01"),
+        ("what did we decide two weeks ago about caching", "2026-11-02…2026-11-09"),
+        ("a couple of months back", "2026-09-01…2026-10-01"),
+        ("a few days ago", "2026-11-17…2026-11-18"),
+        ("yesterday", "2026-11-19…2026-11-20"),
+        ("the day before yesterday", "2026-11-18…2026-11-19"),
+        ("what I said this morning", "2026-11-20…2026-11-21"),
+        ("last week", "2026-11-09…2026-11-16"),
+        ("last month", "2026-10-01…2026-11-01"),
+        ("last year", "2025-01-01…2026-01-01"),
+        ("over the weekend", "2026-11-14…2026-11-16"),
+        ("last summer", "2026-06-01…2026-09-01"),
+        ("in the winter of 2024", "2024-12-01…2025-03-01"),
+        ("in the past three months", "2026-08-01…2026-11-20"),
+        ("on 3 July", "2026-07-03…2026-07-04"),
+        ("on May 7th, 2023", "2023-05-07…2023-05-08"),
+        ("in mid-August 2023", "2023-08-01…2023-09-01"),
+        ("2023-05-07", "2023-05-07…2023-05-08"),
+        ("in 2022", "2022-01-01…2023-01-01"),
+        ("before April 10, 2023", "…2023-04-10"),
+        ("since March", "2026-03-01…"),
+        ("after March", "2026-04-01…"),
+        ("between August 11 and August 15 2023", "2023-08-11…2023-08-16"),
+        ("from March to May", "2026-03-01…2026-06-01"),
+        ("the week before 16 November 2023", "2023-11-09…2023-11-16"),
+        ("two weeks before August 11, 2023", "2023-07-24…2023-07-31"),
+        ("the Friday before 14 August 2023", "2023-08-11…2023-08-12"),
+    ],
+)
+def test_times_are_read_as_seen_from_now(text: str, expected: str) -> None:
+    assert read(text) == [expected]
+
+
+def test_last_weekend_and_last_summer_said_in_one_are_those_before() -> None:
+    assert read("last weekend", FRIDAY + timedelta(days=1)) == ["2026-11-14…2026-11-16"]
+    assert read("last summer", datetime(2026, 7, 1, tzinfo=UTC)) == ["2025-06-01…2025-09-01"]
+    assert read("this summer", datetime(2026, 7, 1, tzinfo=UTC)) == ["2026-06-01…2026-09-01"]
+
+
+def test_days_are_those_of_the_time_zone_of_now() -> None:
+    [day] = periods("yesterday", FRIDAY.astimezone(timezone(timedelta(hours=10))))
+    assert day.start == datetime(2026, 11, 19, 14, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What may I eat?",
+        "We march on",
+        "Where do I sit?",
+        "Which second book did Mel read?",
+        "what did April say",
+        "How many weeks ago",
+        "next Tuesday",
+        "every Tuesday",
+        "31 February 2023",
+        "99/99/2023",
+        "on 3 July 2027",
+        "version 2023.1 of the tool",
+        "a year before 0001-01-01",
+        "since 9999-12-31",
+        "two weeks after 9999-12-31",
+        "",
+    ],
+)
+def test_other_words_are_no_times(text: str) -> None:
+    assert read(text) == []
+
+
+def test_of_many_times_the_first_ones_count() -> None:
+    assert len(read("yesterday " * 400)) == MOST
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "before"),
+    [
+        ("What did we plan before the move?", "the move", True),
+        ("How did she feel after Ann's wedding, then?", "Ann's wedding", False),
+        ("since I changed jobs", "I changed jobs", False),
+        ("prior to moving to Kent", "moving to Kent", True),
+    ],
+)
+def test_an_event_is_a_time_that_the_memory_may_know(text: str, name: str, before: bool) -> None:
+    found = event(text)
+    assert found is not None
+    assert (found.name, found.before) == (name, before)
+
+
+@pytest.mark.parametrize("text", ["after you finish, commit", "before and after", "thereafter the move"])
+def test_what_an_agent_is_told_to_do_is_no_event(text: str) -> None:
+    assert event(text) is None
+
+
+def test_closeness_is_one_inside_and_falls_outside() -> None:
+    day = timedelta(days=1)
+
+    def close(moment: datetime, start: datetime | None = FRIDAY, end: datetime | None = FRIDAY + day) -> float:
+        return closeness(moment, start, end, slack=3 * day, width=0.1)
+
+    assert close(FRIDAY) == close(FRIDAY + 0.9 * day) == 1.0
+    assert close(FRIDAY + 4 * day) == close(FRIDAY - 3 * day) == pytest.approx(math.exp(-1))
+    assert close(FRIDAY - 365 * day, end=FRIDAY, start=None) == 1.0
+    assert close(FRIDAY + 40 * day, FRIDAY - 360 * day, FRIDAY + day) == pytest.approx(math.exp(-39 / 36.1))
+
+
+def test_a_filter_is_narrowed_and_never_widened() -> None:
+    day, where = timedelta(days=1), Where(since=FRIDAY, until=FRIDAY + timedelta(days=2))
+    narrowed = Period("", FRIDAY - day, FRIDAY + day).within(where)
+    assert (narrowed.since, narrowed.until) == (FRIDAY, FRIDAY + day)
+    assert Period("").within(where) == where
+
+
+# in a recall
+
+
+PREFERRED = {"time": 1.0}
+"""Above what the hashing embedder makes of a number in a text."""
+
+
+@pytest.fixture
+def trips(open_memory: Any, clock: FrozenClock) -> TidalMemory:
+    """Nearly the same, every week of two years: only the time tells the memories apart."""
+    clock.set(FRIDAY)
+    memory: TidalMemory = open_memory(settings=Settings(recall=PREFERRED))
+    for week in range(104):
+        memory.remember(f"trip {week}", kind="fact", occurred_at=FRIDAY - timedelta(days=7 * week))
+    return memory
+
+
+def test_what_is_from_the_time_comes_first_and_says_so(trips: TidalMemory) -> None:
+    recall = trips.recall("trip in May")
+    assert [hit.entry.occurred_at.month for hit in recall[:3]] == [5, 5, 5]
+    assert recall[0].why.factors["time"] == 1.0
+    assert recall.times == ("«in May» 2026-05-01…2026-06-01",)
+    assert "time 1.00" in recall.explain()
+
+
+def test_what_no_channel_would_reach_takes_part(trips: TidalMemory, open_memory: Any) -> None:
+    narrow = open_memory(settings=Settings(recall={**PREFERRED, "pool": 1, "shortlist": 1}))
+    [hit] = narrow.recall("trip in May 2025", limit=1)
+    assert (hit.entry.occurred_at.year, hit.entry.occurred_at.month) == (2025, 5)
+    assert hit.why.keyword_rank is None
+
+
+def test_it_is_a_preference_and_no_filter(trips: TidalMemory) -> None:
+    assert len(trips.recall("trip yesterday")) == 10
+    assert len(trips.recall("trip in 1950")) == 10
+
+
+def test_hard_filters_hold_inside_the_time(trips: TidalMemory) -> None:
+    recall = trips.recall("trip in May", since=FRIDAY - timedelta(days=60))
+    assert recall
+    assert all(hit.entry.occurred_at >= FRIDAY - timedelta(days=60) for hit in recall)
+
+
+def test_other_profiles_and_a_weight_of_zero_read_no_times(trips: TidalMemory, open_memory: Any) -> None:
+    assert trips.recall("trip in May", profile="tidal").times == ()
+    off = open_memory(settings=Settings(recall={"time": 0.0}))
+    assert off.recall("trip in May").times == ()
+
+
+def test_before_an_event_is_before_the_memory_of_it(memory: TidalMemory, clock: FrozenClock) -> None:
+    clock.set(FRIDAY)
+    for days, text in ((400, "the flat was cold"), (300, "the move to Kent"), (200, "the flat was warm")):
+        memory.remember(text, kind="fact", occurred_at=FRIDAY - timedelta(days=days))
+    recall = memory.recall("how was the flat before the move to Kent?")
+    factors = {hit.text: hit.why.factors.get("time", 0.0) for hit in recall}
+    assert factors["the flat was cold"] == 0.2
+    assert factors["the flat was warm"] < 0.01
+    assert memory.recall("how was the flat before the zebra crossing?").times == ()
+
+
+def test_an_event_of_another_scope_is_unknown(memory: TidalMemory) -> None:
+    memory.scoped("user", "other").remember("the move to Kent")
+    memory.remember("the flat was cold")
+    assert memory.recall("the flat before the move to Kent").times == ()
+
+
+# as of
+
+
+def test_as_of_shows_what_had_been_stored_by_then(memory: TidalMemory, clock: FrozenClock) -> None:
+    clock.set(FRIDAY)
+    memory.remember("the bridge is open", kind="fact")
+    clock.advance(days=7)
+    memory.remember("the bridge is closed", kind="fact", occurred_at=FRIDAY - timedelta(days=1))
+    then = memory.recall("is the bridge open?", as_of=FRIDAY + timedelta(days=1))
+    assert [hit.text for hit in then] == ["the bridge is open"]
+    assert then.at == FRIDAY + timedelta(days=1)
+    assert len(memory.recall("is the bridge open?")) == 2
+    assert not memory.recall("is the bridge open?", as_of=FRIDAY - timedelta(days=1))
+
+
+def test_as_of_shows_what_was_valid_then(memory: TidalMemory, clock: FrozenClock) -> None:
+    clock.set(FRIDAY)
+    memory.remember("the code is 4711", kind="fact", valid_until=FRIDAY + timedelta(days=2))
+    clock.advance(days=7)
+    assert not memory.recall("the code")
+    assert memory.recall("the code", as_of=FRIDAY + timedelta(days=1))
+
+
+def test_times_are_seen_from_as_of(trips: TidalMemory, clock: FrozenClock) -> None:
+    clock.advance(days=800)
+    [time] = trips.recall("trip last week", as_of=FRIDAY).times
+    assert time.endswith("2026-11-09…2026-11-16")
+
+
+def test_as_of_needs_a_time_zone(memory: TidalMemory) -> None:
+    with pytest.raises(InvalidInput, match="as_of"):
+        memory.recall("a", as_of=utc_now().replace(tzinfo=None))
+
+
+def test_a_turn_in_a_session_is_found_by_its_day(memory: TidalMemory, clock: FrozenClock) -> None:
+    clock.set(FRIDAY)
+    for day in range(30):
+        at = FRIDAY - timedelta(days=day)
+        memory.record(messages=[Message("user", f"lunch was soup {day}")], session=f"day {day}", occurred_at=at)
+    assert memory.recall("what was lunch last Tuesday?")[0].text == "lunch was soup 3"
+    assert memory.whisper("what was lunch last Tuesday?").recall is not None

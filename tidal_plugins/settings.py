@@ -164,7 +164,7 @@ class GraphSettings(_Group):
     """Seconds without recording before an episode is read in the background; after ten times that it is read anyway."""
     max_chars: int = Field(100_000, gt=0)
     """Characters of one message that are read."""
-    batch: int = Field(16, gt=0)
+    batch: int = Field(64, gt=0)
     """Entities and relations that are embedded for recall, and written, at a time."""
 
 

@@ -259,6 +259,9 @@ def link_condition(scope_key: int, where: WhereLinks) -> Condition:
             parts.append((f"{link}.{column} = ?", tuple(values)))
         elif values is not None:
             parts.append((f"{link}.{column} {_IN}", (_list(values),)))
+    for name, value in where.metadata.items():
+        if isinstance(value, str):  # stands in what is stored as it does here: most are told apart without parsing
+            parts.append(("instr(l.metadata, ?)", (to_json({name: value})[1:-1],)))
     if where.metadata:
         parts.append((_HOLDS.format("l"), (to_json(dict(where.metadata)),)))
     times = {

@@ -17,7 +17,7 @@ from tidal_plugins.storage.links import LinkShelf
 from tidal_plugins.storage.log import LogShelf
 from tidal_plugins.storage.neighbours import Neighbours
 from tidal_plugins.storage.opening import translated
-from tidal_plugins.storage.shelf import IDS
+from tidal_plugins.storage.shelf import IDS, Scopes
 from tidal_plugins.storage.sql import (
     COLUMNS,
     EACH_ID,
@@ -80,6 +80,7 @@ class SQLiteStorage(LinkShelf, LogShelf, DocumentShelf):
         synchronous = {"full": "FULL", "fast": "NORMAL"}[durability]
         self._db = Connections(path, synchronous=synchronous, busy_timeout=busy_timeout)
         self.path = self._db.path
+        self._scopes = Scopes()
         self._deadline = query_deadline
         self._neighbours = Neighbours(self._db, vector_cache_bytes)
         _open_stores.add(self)

@@ -14,13 +14,14 @@ from tidal_plugins.errors import InvalidInput
 from tidal_plugins.graph.knowledge.entities import Named, Place, learn
 from tidal_plugins.graph.knowledge.merging import Merged, merged
 from tidal_plugins.graph.knowledge.names import bare, entity_id, is_speaker, spoken, stands_in
-from tidal_plugins.graph.knowledge.relations import Triple, support, weighed
+from tidal_plugins.graph.knowledge.relations import Triple, known_among, new_row, numbered, piece, support, weighed
 from tidal_plugins.graph.knowledge.validity import Validity
-from tidal_plugins.model.clock import aware
+from tidal_plugins.model.clock import aware, to_micros
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Message
 from tidal_plugins.model.graph import WORD, Applied, Assertion, Category, Extraction, Mention, Reading
+from tidal_plugins.model.link import Link
 from tidal_plugins.settings import GraphSettings
 from tidal_plugins.storage.base import Storage
 
@@ -70,9 +71,10 @@ class _Learner:
                 item.spans.append((mention.start, mention.end))
         changed = learn(self._storage, self._scope, named, place, self._now)
         self.entities |= dict.fromkeys(changed)
-        if assertions:
+        repeated = self._assert_new(place, assertions)
+        if repeated:
             validity = self._validity(merged(self._storage, self._scope))
-            for assertion in assertions:
+            for assertion in repeated:
                 self._assert(validity, place, assertion)
 
     def _validity(self, known: Merged) -> Validity:
@@ -84,8 +86,34 @@ class _Learner:
             self._ids[key] = entity_id(self._scope, mention)
         return self._ids[key]
 
+    def _triple(self, said: Assertion) -> Triple:
+        return Triple(self._id(said.subject), said.predicate, self._id(said.object), said.negated)
+
+    def _assert_new(self, place: Place, assertions: Iterable[Assertion]) -> list[Assertion]:
+        """Take in at once what was never said before and can contradict nothing; return the others."""
+        triples = [(self._triple(said), said) for said in assertions]
+        known = known_among(self._storage, self._scope, {one for said, _ in triples for one in (said, said.denied)})
+        links: list[Link] = []
+        others = []
+        for triple, said in triples:
+            if triple.predicate in self._functional or triple in known or triple.denied in known:
+                others.append(said)
+            else:
+                known.add(triple)
+                links += self._first(triple, place, said)
+        self._storage.put_links(self._scope, links)
+        return others
+
+    def _first(self, triple: Triple, place: Place, said: Assertion) -> tuple[Link, Link]:
+        """A relation that is new, and its evidence."""
+        times = (said.valid_from or place.at, said.valid_until, self._now)
+        opened, id_ = to_micros(self._now), numbered(self._scope, triple, 0)
+        row = new_row(id_, triple, self._functional, *times, opened=opened, confidence=said.confidence)
+        self.relations[row.id] = None
+        return row, piece(self._scope, row, place, (said.start, said.end), said.confidence, self._now)
+
     def _assert(self, validity: Validity, place: Place, said: Assertion) -> None:
-        triple = Triple(self._id(said.subject), said.predicate, self._id(said.object), said.negated)
+        triple = self._triple(said)
         times = (said.valid_from or place.at, said.valid_until, place.at)
         row, changed = validity.hold(triple, *times, confidence=said.confidence)
         span = (said.start, said.end)

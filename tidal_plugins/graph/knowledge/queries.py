@@ -307,6 +307,13 @@ class GraphQueries:
         return self._clock() if given is None else aware(given, name)
 
 
+def entities_of(graph: GraphQueries, relations: Iterable[Relation]) -> dict[str, Entity]:
+    """Return the entities that relations are between, by id, in one batch; those that are gone are left out."""
+    ids = {end for one in relations for end in (one.subject, one.object)}
+    with graph._storage.snapshot():
+        return graph._graph().entities(ids)
+
+
 def _least(number: int, name: str, most: int | None = None) -> int:
     if type(number) is not int or number < 0 or (most is not None and number > most):
         upper = "" if most is None else f" to {most}"

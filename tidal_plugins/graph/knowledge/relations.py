@@ -99,6 +99,12 @@ def chain(storage: Storage, scope: Scope, said: Triple) -> list[Link]:
         start, size = start + size, 2 * size
 
 
+def known_among(storage: Storage, scope: Scope, said: Collection[Triple]) -> set[Triple]:
+    """Return what was ever said of these, be it forgotten since."""
+    ids = {numbered(scope, one, 0): one for one in said}
+    return {ids[row.id] for row in storage.links(scope, WhereLinks(ids=ids))}
+
+
 def numbered(scope: Scope, said: Triple, number: int) -> str:
     return derive_id(scope, RELATION, *said, number)
 
@@ -171,6 +177,14 @@ def support(
     storage: Storage, scope: Scope, row: Link, place: Place, span: tuple[int, int], confidence: float, now: datetime
 ) -> bool:
     """Add a piece of evidence; return whether it is new."""
+    link = piece(scope, row, place, span, confidence, now)
+    known = bool(storage.links(scope, WhereLinks(ids=[link.id])))
+    storage.put_links(scope, [link])
+    return not known
+
+
+def piece(scope: Scope, row: Link, place: Place, span: tuple[int, int], confidence: float, now: datetime) -> Link:
+    """A piece of evidence that is not stored yet."""
     start, end = span
     link = Link(
         id="",
@@ -182,10 +196,7 @@ def support(
         valid_from=place.at,
         metadata=place.metadata() | {"start": start, "end": end},
     )
-    link = replace(link, id=_evidence_id(scope, row.id, link))
-    known = bool(storage.links(scope, WhereLinks(ids=[link.id])))
-    storage.put_links(scope, [link])
-    return not known
+    return replace(link, id=_evidence_id(scope, row.id, link))
 
 
 def evidence_of(storage: Storage, scope: Scope, id_: str) -> list[Link]:

@@ -79,6 +79,8 @@ class TidalPropertyGraphStore(PropertyGraphStore):
         found: dict[str, Relation] = {}
         for node in graph_nodes:
             entity = self._known(node.properties.get("entity_id") or node.id)
+            if entity and depth:
+                found |= {each.id: each for each in self._memory.graph.relations(about=entity.id)}
             for neighbour in self._memory.graph.neighbours(entity.id, depth, limit=limit) if entity else ():
                 found |= {relation.id: relation for relation in neighbour.path}
         ignored = set(ignore_rels or ())

@@ -147,3 +147,15 @@ def test_names_are_compared_by_meaning_where_vectors_are_given(world: World) -> 
 def test_proposals_are_limited(world: World) -> None:
     world.say("\n".join(f"Personage{n:04} lives_in Town" for n in range(400)))
     assert len(world.graph.proposals(limit=5)) == 5
+
+
+def test_places_that_were_one_and_are_two_again_contradict_each_other(world: World) -> None:
+    world.say("Eve likes Nyc")
+    world.say("Eve likes Gotham")
+    merge = world.graph.merge("Nyc", "Gotham")
+    world.say("Ada lives_in Nyc", at=world.clock())
+    world.clock.advance(hours=1)
+    world.say("Ada lives_in Gotham", at=world.clock())
+    world.clock.advance(days=3)
+    world.graph.undo(merge)
+    assert world.known(subject="Ada") == ["Ada lives in Gotham"]

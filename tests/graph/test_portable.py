@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from io import StringIO
@@ -171,3 +172,12 @@ def test_a_format_that_is_not_known_and_a_source_without_a_name_are_refused(worl
         world.graph.export("rdf")  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="source"):
         world.graph.load("", source=" ")
+
+
+@pytest.mark.parametrize("id_", [None, 1, ["x"]])
+def test_an_id_that_is_no_text_is_refused(world: World, id_: object) -> None:
+    text = json.dumps({"@graph": [{"@id": id_, "@type": "Entity"}]})
+    with pytest.raises(InvalidInput, match="no graph"):
+        world.graph.load(text, "json-ld", source="elsewhere")
+    with pytest.raises(InvalidInput, match="source"):
+        world.graph.forget_source(id_)  # type: ignore[arg-type]

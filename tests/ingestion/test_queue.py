@@ -577,3 +577,49 @@ def test_work_that_fails_does_not_end_the_background(caplog: pytest.LogCaptureFi
     assert background.stop()
     assert "ZeroDivisionError" in caplog.text
     assert "what was said" not in caplog.text
+
+
+# mends of the review
+
+
+class Quotes:
+    """Says in its error what it was given."""
+
+    def extract_graph(self, texts: Any) -> Any:
+        raise ValueError(f"cannot read {texts!r}")
+
+
+def test_an_error_that_quotes_a_message_goes_when_that_is_forgotten(opened: Callable[..., TidalMemory]) -> None:
+    memory = opened(Quotes())
+    episode = memory.record("my token is zanzibar77", "Noted, thanks.")
+    memory.extract_pending()
+    assert "zanzibar77" in str(memory.pending_extractions()[0].error)
+    memory.forget(episode.entries[0])
+    [pending] = memory.pending_extractions()
+    assert (pending.episode, pending.attempts, pending.error) == (episode.id, 0, None)
+
+
+def test_a_clock_that_goes_back_holds_nothing_up(opened: Callable[..., TidalMemory], clock: FrozenClock) -> None:
+    memory = opened()
+    memory.record(SAID)
+    clock.advance(days=-400)
+    assert memory.extract_pending().episodes == 1
+
+
+def test_what_another_process_is_about_to_read_keeps_nobody_busy(open_memory: OpenMemory) -> None:
+    first = open_memory(settings=Settings(graph={"background": False}))
+    first.record(SAID)
+    second = open_memory(settings=Settings(graph={"background": False, "orphaned": 120.0}))
+    later = second._learner(second.scope).later()
+    assert later is not None
+    assert later > timedelta(seconds=119)
+
+
+def test_an_extractor_that_interrupts_does_not_end_the_background(open_memory: OpenMemory) -> None:
+    class Interrupts:
+        def extract_graph(self, texts: Any) -> Any:
+            raise KeyboardInterrupt
+
+    memory = open_memory(extractor=Interrupts(), settings=Settings(graph={"quiet": 0.0}))
+    memory.record(SAID)
+    assert eventually(lambda: memory.pending_extractions()[0].attempts == 1)

@@ -7,6 +7,7 @@ it writes nothing where the episode has changed or gone meanwhile, or somebody e
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
@@ -80,8 +81,9 @@ class Learner:
 
     def later(self) -> timedelta | None:
         """How long it is until something is to be tried again; ``None`` where nothing is."""
-        at = self.queue.next_at()
-        return None if at is None else max(at - self.clock(), timedelta(0))
+        now = self.clock()
+        at = self.queue.next_at(now, by=self.background.name)
+        return None if at is None else max(at - now, timedelta(0))
 
     @property
     def queue(self) -> ExtractionQueue:
@@ -158,6 +160,10 @@ class Learner:
             found = in_time(ask, self.writer.settings.models.patience, given_up=lambda: self.background.stopped)
         except InterruptedError as error:
             raise Closed("the memory was closed while an extractor was at work; the episode stays queued") from error
+        except KeyboardInterrupt as error:
+            if threading.current_thread() is threading.main_thread():
+                raise
+            raise ExtractionError("the extractor ended with KeyboardInterrupt") from error
         return _checked(found, len(texts))
 
 

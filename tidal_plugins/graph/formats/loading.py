@@ -40,8 +40,8 @@ def load(
 ) -> Applied:
     """Take in a graph in one transaction, whole or not at all; once more it changes nothing."""
     _check(graph, settings)
-    loader = _Loader(storage, scope, source, settings, now)
     with storage.transaction():
+        loader = _Loader(storage, scope, source, settings, now)
         ids = {entity.id: loader.entity(entity) for entity in graph.entities}
         versions: dict[str, list[Relation]] = {}
         for relation in graph.relations:
@@ -66,15 +66,15 @@ class _Loader:
         self._source = source
         self._functional = settings.functional
         self._now = now
+        self._merged = merged(storage, scope)
 
     def entity(self, entity: Entity) -> str:
         """Store an entity and those that go by its name; return its id here."""
         id_ = self._named(entity, entity.name)
         for alias in entity.aliases:
             other = self._named(entity, alias)
-            known = merged(self._storage, self._scope)
-            if known.root(other) != known.root(id_):
-                join(self._storage, self._scope, id_, other, self._now)
+            if self._merged.root(other) != self._merged.root(id_):
+                join(self._storage, self._scope, id_, other, self._now, known=self._merged)
         return id_
 
     def relation(self, one: Relation, ids: Mapping[str, str], versions: Sequence[Relation]) -> str:
@@ -92,9 +92,8 @@ class _Loader:
 
     def settle(self, subjects: set[str]) -> None:
         """Let what was known here and what was loaded end where they contradict each other."""
-        known = merged(self._storage, self._scope)
-        validity = Validity(self._storage, self._scope, self._functional, known, self._now)
-        validity.refit(validity.states(known.all_members(subjects)))
+        validity = Validity(self._storage, self._scope, self._functional, self._merged, self._now)
+        validity.refit(validity.states(self._merged.all_members(subjects)))
 
     def _named(self, entity: Entity, name: str) -> str:
         id_ = entity_id(self._scope, Mention(name, entity.type, entity.category, 0, 1))

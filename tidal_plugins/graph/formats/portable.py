@@ -66,13 +66,13 @@ def read(text: str, format_: Format) -> Portable:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         raise InvalidInput(f"the graph has a property that cannot be used: {first['loc']}: {first['msg']}") from error
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InvalidInput(f"this is no graph in {format_} as export writes it: {error!s:.200}") from error
     return _checked(graph)
 
 
 def _format(format_: str) -> Writing:
-    if format_ not in FORMATS:
+    if not isinstance(format_, str) or format_ not in FORMATS:
         raise InvalidInput(f"format must be one of {', '.join(get_args(Format))}, got {format_!r}")
     return FORMATS[format_]
 

@@ -88,15 +88,14 @@ class KnowledgeGraph(GraphQueries):
         Loaded again it changes nothing; ``forget_source`` takes it back. Raises ``InvalidInput`` for a text that cannot
         be read, and then nothing is stored.
         """
-        if not isinstance(source, str) or not source.strip() or not source.isprintable():
-            raise InvalidInput(f"source must name where the graph comes from, got {source!r}")
+        name = _source(source)
         found = portable.read(text, format)
-        return load(self._storage, self._scope, found, source.strip(), self._settings, self._clock())
+        return load(self._storage, self._scope, found, name, self._settings, self._clock())
 
     def forget_source(self, source: str) -> int:
         """Remove what came from another graph and nothing else says; return how many entities and relations went."""
         with self._storage.transaction():
-            links = loaded_from(self._storage, self._scope, source.strip())
+            links = loaded_from(self._storage, self._scope, _source(source))
             now = self._clock()
             gone = unlearn(self._storage, self._scope, links, self._settings.functional, now)
             mark_stale(self._storage, self._scope, now, entities=gone.entities, relations=gone.relations)
@@ -114,4 +113,10 @@ class KnowledgeGraph(GraphQueries):
         """Settle anew when what is believed of two entities holds, after they became one or two."""
         known = merged(self._storage, self._scope)
         validity = Validity(self._storage, self._scope, self._settings.functional, known, self._clock())
-        validity.refit(validity.states(known.all_members([merge.kept, merge.absorbed])))
+        validity.refit(validity.touching(known.all_members([merge.kept, merge.absorbed])))
+
+
+def _source(source: str) -> str:
+    if not isinstance(source, str) or not source.strip() or not source.isprintable():
+        raise InvalidInput(f"source must name where the graph comes from, got {source!r}")
+    return source.strip()

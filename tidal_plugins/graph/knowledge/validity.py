@@ -14,8 +14,10 @@ from tidal_plugins.graph.claims import contradicts
 from tidal_plugins.graph.knowledge.entities import nodes, said_at
 from tidal_plugins.graph.knowledge.merging import Merged
 from tidal_plugins.graph.knowledge.relations import (
+    DENIAL,
     EVER,
     LAST,
+    STANDING,
     STATE,
     Triple,
     begin,
@@ -91,6 +93,17 @@ class Validity:
         where = WhereLinks(sources=subjects, kinds=[STATE], known_at=LAST)
         return self._storage.links(self._scope, where)
 
+    def touching(self, ids: Collection[str]) -> list[Link]:
+        """Return the relations whose time depends on whether these entities are one: what is believed of them or of
+        others with functional predicates, and what is denied, with what it denies."""
+        found = self._storage.links(self._scope, WhereLinks(ends=ids, kinds=[STATE, DENIAL], known_at=LAST))
+        denials = [row for row in found if row.kind == DENIAL]
+        found += self.states(self._merged.all_members(row.source for row in found if row.kind == STATE))
+        for row in denials:
+            subjects, objects = (ids if end in ids else self._merged.members(end) for end in (row.source, row.target))
+            found += self._between(subjects, objects, triple(row).denied)
+        return list({row.id: row for row in found}.values())
+
     def closed_by(self, gone: Link) -> list[Link]:
         """Return the relations that may have ended because ``gone`` began."""
         rivals = [*self.states(self._merged.members(gone.source)), *self._said(triple(gone).denied)]
@@ -152,7 +165,21 @@ class Validity:
         return [*denied, *self._excluding(said, self._storage.links(self._scope, where))]
 
     def _said(self, said: Triple) -> list[Link]:
-        return chain(self._storage, self._scope, said)
+        """The relations that say this of what goes by the same entities."""
+        subjects, objects = self._merged.members(said.subject), self._merged.members(said.object)
+        if len(subjects) == len(objects) == 1:
+            return chain(self._storage, self._scope, said)
+        return self._between(subjects, objects, said)
+
+    def _between(self, subjects: Collection[str], objects: Collection[str], said: Triple) -> list[Link]:
+        where = WhereLinks(
+            sources=subjects,
+            targets=objects,
+            kinds=[DENIAL] if said.negated else STANDING,
+            metadata={"predicate": said.predicate},
+            known_at=LAST,
+        )
+        return self._storage.links(self._scope, where)
 
     def _excluding(self, said: Triple, rows: Iterable[Link]) -> list[Link]:
         one = self._merged.root(said.object)

@@ -121,11 +121,13 @@ class SQLiteStorage(LinkShelf, LogShelf, DocumentShelf):
             rows = self._db.rows(f"{_SELECT} FROM {EACH_ID}", to_json(list(ids)), self._key(scope))
             return {row[0]: from_row(row, scope) for row in rows}
 
-    def sketch(self, scope: Scope, ids: Collection[str]) -> dict[str, Sketch]:
+    def sketch(self, scope: Scope, ids: Collection[str], where: Where | None = None) -> dict[str, Sketch]:
         with self.snapshot():
             columns = ", ".join("e." + column for column in SKETCH)
             columns += ", (SELECT count(*) FROM passages p WHERE p.entry = e.key)"
-            rows = self._db.rows(f"SELECT {columns} FROM {EACH_ID}", to_json(list(ids)), self._key(scope))
+            filter_ = condition(None, where or Where())
+            sql = f"SELECT {columns} FROM {EACH_ID} WHERE {filter_.sql}"
+            rows = self._db.rows(sql, to_json(list(ids)), self._key(scope), *filter_.parameters)
             return {row[0]: sketch(row) for row in rows}
 
     def find(
@@ -172,6 +174,10 @@ class SQLiteStorage(LinkShelf, LogShelf, DocumentShelf):
                 self.erase_links(scope, WhereLinks(ends=found))
                 self._db.run(f"DELETE FROM log WHERE scope = ? AND key IN {IDS}", key, to_json(list(found)))
             return len(found)
+
+    def erasures(self, scope: Scope) -> int:
+        with self.snapshot():
+            return int(self._db.one("SELECT erasures FROM scopes WHERE key = ?", self._key(scope)) or 0)
 
     def scrub(self) -> bool:
         with self.transaction():

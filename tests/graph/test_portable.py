@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
 from io import StringIO
 from pathlib import Path
 from typing import get_args
@@ -153,6 +154,8 @@ def test_what_is_no_graph_is_refused_and_nothing_is_stored(empty: World, format_
         ({"predicate": "Not Snake"}, "snake_case"),
         ({"subject": "nobody"}, "does not have"),
         ({"recorded_at": NOON.replace(tzinfo=None)}, "recorded_at"),
+        ({"valid_from": NOON, "valid_until": NOON - timedelta(days=1)}, "valid_until before its valid_from"),
+        ({"superseded_at": NOON - timedelta(days=9999)}, "superseded_at before its recorded_at"),
     ],
 )
 def test_relations_that_cannot_be_used_are_refused(

@@ -18,6 +18,7 @@ from tidal_plugins.graph.knowledge.relations import (
     begin,
     chain,
     new_row,
+    piece,
     support,
     unused,
     weighed,
@@ -86,7 +87,10 @@ class _Loader:
             row = self._new(one, said, rows)
             self._storage.put_links(self._scope, [row, *(_version(self._scope, row, each) for each in versions)])
         place = self._place(one.valid_from or one.recorded_at)
-        if support(self._storage, self._scope, row, place, (0, 0), one.confidence, self._now):
+        times = one.valid_from, one.valid_until
+        if support(
+            self._storage, self._scope, piece(self._scope, row, place, (0, 0), one.confidence, self._now, times)
+        ):
             self._storage.put_links(self._scope, weighed(self._storage, self._scope, [row]))
         return row.id
 

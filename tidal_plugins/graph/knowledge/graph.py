@@ -10,7 +10,7 @@ from tidal_plugins.graph.formats.portable import Format
 from tidal_plugins.graph.knowledge import proposals
 from tidal_plugins.graph.knowledge.entities import last_seen_first, nodes
 from tidal_plugins.graph.knowledge.merging import join, merged, merges, part
-from tidal_plugins.graph.knowledge.queries import GraphQueries
+from tidal_plugins.graph.knowledge.queries import GraphQueries, least
 from tidal_plugins.graph.knowledge.relations import KINDS
 from tidal_plugins.graph.knowledge.stale import mark_around, mark_stale
 from tidal_plugins.graph.knowledge.unlearning import unlearn
@@ -29,6 +29,7 @@ class KnowledgeGraph(GraphQueries):
 
     def proposals(self, limit: int = 20) -> list[Proposal]:
         """Return entities that may be one, the likeliest first. Nothing is merged, and what was told apart stays so."""
+        most = least(limit, "limit")
         with self._storage.snapshot():
             graph = self._graph()
             known = nodes(self._storage, self._scope)
@@ -36,7 +37,7 @@ class KnowledgeGraph(GraphQueries):
             newest = last_seen_first(self._storage, self._scope, roots)[: self._settings.compared]
             apart = {frozenset((m.kept, m.absorbed)) for m in merges(self._storage, self._scope)}
         compared = {id_: known[id_] for id_ in newest}
-        found = proposals.likely(compared, apart, self._settings.similarity, self._embed)[:limit]
+        found = proposals.likely(compared, apart, self._settings.similarity, self._embed)[:most]
         with self._storage.snapshot():
             shown = self._graph().entities({id_ for *_, pair in found for id_ in pair})
         return [

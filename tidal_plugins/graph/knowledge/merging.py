@@ -40,6 +40,10 @@ class Merged:
             id_ = self._parents[id_]
         return id_
 
+    def alone(self, id_: str) -> bool:
+        """Whether an entity is one with no other."""
+        return id_ not in self._parents and id_ not in self._children
+
     def members(self, id_: str) -> list[str]:
         """Every entity that is one with this one, the one that they go by first."""
         found = [self.root(id_)]

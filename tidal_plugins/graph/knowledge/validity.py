@@ -88,6 +88,11 @@ class Validity:
             changed |= self._end(row, row)[1]
         return changed
 
+    def ended(self, row: Link) -> Link:
+        """Return a relation that ends where it should, and was never believed to end elsewhere."""
+        until = self._until(row)
+        return replace(row, valid_until=until, expires_at=until)
+
     def states(self, subjects: Collection[str]) -> list[Link]:
         """Return what is believed of these entities with functional predicates."""
         where = WhereLinks(sources=subjects, kinds=[STATE], known_at=LAST)
@@ -109,6 +114,11 @@ class Validity:
         rivals = [*self.states(self._merged.members(gone.source)), *self._said(triple(gone).denied)]
         return [row for row in rivals if row.id != gone.id and row.valid_until == begin(gone)]
 
+    def moved(self, before: Link, after: Link) -> list[Link]:
+        """Return the relations that may end elsewhere now that ``before``, which began earlier, is ``after``."""
+        rivals = self._rivals(triple(before), begin(before))
+        return [*self.closed_by(before), *(row for row in rivals if begin(row) <= begin(after))]
+
     def _open(
         self, said: Triple, begins: datetime, stated: datetime | None, beside: Collection[Link], confidence: float
     ) -> Link:
@@ -121,12 +131,15 @@ class Validity:
 
     def _end(self, row: Link, before: Link) -> tuple[Link, set[str]]:
         """Let ``row``, which was ``before``, end where the first begins that excludes it."""
-        rivals = [*self._rivals(triple(row), begin(row)), *chain(self._storage, self._scope, triple(row))]
-        end = min([begin(r) for r in rivals if _order(r) > _order(row)] + [stated_end(row) or LAST])
-        until = None if end == LAST else end
+        until = self._until(row)
         if row == before and until == row.valid_until:
             return row, set()
         return self._revise(before, replace(row, valid_until=until)), {row.id}
+
+    def _until(self, row: Link) -> datetime | None:
+        rivals = [*self._rivals(triple(row), begin(row)), *chain(self._storage, self._scope, triple(row))]
+        end = min([begin(r) for r in rivals if _order(r) > _order(row)] + [stated_end(row) or LAST])
+        return None if end == LAST else end
 
     def _shorten(self, rivals: Iterable[Link], home: Link, heard: datetime) -> set[str]:
         """Let what was true until now end where ``home`` begins, and begin again where it was said again after that."""

@@ -20,7 +20,7 @@ demo: .venv/.stamp
 	@$(BIN)/python examples/demo.py $(if $(DATA),--data "$(DATA)")
 
 test: .venv/.stamp
-	@$(BIN)/python -m pytest -q
+	@$(BIN)/python -m pytest -q -n 2 --dist loadfile
 
 test-oldest: .venv-oldest/.stamp
 	@.venv-oldest/bin/python -m pytest -q -m "not slow"
@@ -42,6 +42,8 @@ else
 endif
 	@$(BIN)/python benchmarks/latency.py
 	@$(BIN)/python benchmarks/web.py
+	@$(BIN)/python benchmarks/graph.py
+	@$(BIN)/python benchmarks/extraction.py
 	@$(BIN)/python benchmarks/sessions.py
 
 clean:

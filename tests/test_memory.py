@@ -309,7 +309,6 @@ def library(memory: TidalMemory) -> TidalMemory:
         ({"until": NOON + timedelta(hours=5), "kinds": {"conversation"}}, {"jazz at noon", "jazz answer"}),
         ({"speakers": ["' OR 1=1 --"]}, set()),
     ],
-    ids=str,
 )
 def test_filters_apply_inside_both_channels(library: TidalMemory, filters: dict[str, Any], expected: set[str]) -> None:
     assert set(texts(library.recall("jazz", **filters))) == expected

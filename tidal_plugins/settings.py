@@ -144,6 +144,9 @@ class GraphSettings(_Group):
     """Mentions that are kept of one message."""
     max_assertions: int = Field(500, gt=0)
     """Assertions that are kept of one message."""
+    slice: int = Field(50, gt=0)
+    """Entities and assertions of an episode that are written at a time: nobody else can write for some 50 ms then; a
+    long episode with thousands of them takes seconds in all."""
     max_name: int = Field(200, gt=0)
     """Characters of an entity's name."""
     cited: int = Field(5, gt=0)
@@ -164,7 +167,7 @@ class GraphSettings(_Group):
     """Seconds without recording before an episode is read in the background; after ten times that it is read anyway."""
     max_chars: int = Field(100_000, gt=0)
     """Characters of one message that are read."""
-    batch: int = Field(16, gt=0)
+    batch: int = Field(64, gt=0)
     """Entities and relations that are embedded for recall, and written, at a time."""
 
 

@@ -21,6 +21,7 @@ from llama_index.core.vector_stores.utils import node_to_metadata_dict
 from llama_index_tidal.graph import facts
 from llama_index_tidal.place import Scope, scope_of
 from tidal_plugins import Episode, InvalidInput, NotFound, TidalMemory
+from tidal_plugins.graph.knowledge.queries import entities_of
 from tidal_plugins.model.graph import Entity, Relation
 from tidal_plugins.model.transcript import transcript
 
@@ -78,6 +79,8 @@ class TidalPropertyGraphStore(PropertyGraphStore):
         found: dict[str, Relation] = {}
         for node in graph_nodes:
             entity = self._known(node.properties.get("entity_id") or node.id)
+            if entity and depth:
+                found |= {each.id: each for each in self._memory.graph.relations(about=entity.id)}
             for neighbour in self._memory.graph.neighbours(entity.id, depth, limit=limit) if entity else ():
                 found |= {relation.id: relation for relation in neighbour.path}
         ignored = set(ignore_rels or ())
@@ -138,13 +141,12 @@ class TidalPropertyGraphStore(PropertyGraphStore):
         return [each for each in found.values() if not predicates or each.predicate in predicates]
 
     def _triplets(self, relations: Iterable[Relation]) -> list[Triplet]:
-        known: dict[str, Entity] = {}
+        said = [relation for relation in relations if not relation.negated]  # a triplet cannot say so
+        known = entities_of(self._memory.graph, said)
         triplets: list[Triplet] = []
-        for relation in relations:
-            if relation.negated:
-                continue  # a triplet cannot say so
-            for id_ in (relation.subject, relation.object):
-                known[id_] = known.get(id_) or self._memory.graph.entity(id_)
+        for relation in said:
+            if relation.subject not in known or relation.object not in known:
+                continue  # forgotten meanwhile
             subject, object_ = (_entity(known[id_], relation) for id_ in (relation.subject, relation.object))
             edge = Edge(
                 label=relation.predicate,

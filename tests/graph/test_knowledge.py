@@ -247,3 +247,24 @@ async def test_every_method_has_an_async_twin_that_does_the_same(world: World) -
 def _vim(text: str) -> Mention:
     at = text.index("vim")
     return Mention("vim", "tool", "technical", at, at + 3)
+
+
+@pytest.mark.parametrize("given", [None, 1, [], b"x"])
+def test_what_is_no_relation_has_no_words(world: World, given: object) -> None:
+    with pytest.raises(InvalidInput, match="relation is given"):
+        world.graph.sentence(given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("limit", ["a", -1, 1.5, True])
+@pytest.mark.parametrize("ask", ["entities", "relations", "proposals", "search", "named", "neighbours", "impact"])
+def test_a_limit_that_is_no_number_is_refused(world: World, ask: str, limit: object) -> None:
+    world.say("a calls b")
+    given = [] if ask in ("entities", "relations", "proposals") else ["a"]
+    with pytest.raises(InvalidInput, match="limit must be a whole number"):
+        getattr(world.graph, ask)(*given, limit=limit)
+
+
+def test_a_limit_beyond_all_numbers_is_none(world: World) -> None:
+    world.say("a calls b")
+    assert len(world.graph.relations(limit=10**30)) == 1
+    assert len(world.graph.entities(limit=10**30)) == 2

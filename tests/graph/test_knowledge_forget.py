@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from tidal_plugins.errors import NotFound
 from tidal_plugins.graph.knowledge.relations import EVIDENCE, KINDS
 from tidal_plugins.graph.knowledge.unlearning import fact_id
 from tidal_plugins.storage.base import WhereLinks
-from tidal_plugins.testing import HERE
+from tidal_plugins.testing import HERE, NOON, FrozenClock
 
 
 @pytest.fixture
@@ -136,3 +137,63 @@ def test_forgetting_what_recall_found_of_a_relation_takes_the_relation(open_memo
     assert memory.forget(fact_id(memory.scope, relation.id)) == 1
     assert memory.graph.relations() == []
     assert {one.name for one in memory.graph.entities()} >= {"alpha", "beta"}
+
+
+def test_a_time_that_only_a_forgotten_text_stated_goes_with_it(open_memory: OpenMemory, clock: FrozenClock) -> None:
+    memory = open_memory(settings=Settings(graph={"background": False}))
+    since = memory.record("I have lived in Kyoto since 2019.", "Noted.")
+    memory.extract_pending()
+    clock.advance(days=1)
+    memory.record("I live in Kyoto.", "Noted.")
+    memory.extract_pending()
+    [before] = memory.graph.relations(predicate="lives_in")
+    assert before.valid_from == datetime(2019, 1, 1, tzinfo=UTC)
+    memory.forget(since.id)
+    memory.extract_pending()
+    [after] = memory.graph.timeline(before.subject)
+    assert (after.id, after.valid_from, after.valid_until) == (before.id, clock(), None)
+    [entry] = [hit.entry for hit in memory.recall("Kyoto", kinds={"fact"}) if "relation" in hit.entry.metadata]
+    assert entry.valid_from == clock()
+
+
+def test_a_time_that_what_is_left_states_stays(world: World) -> None:
+    for number in (1, 2, 3):
+        world.say("Ada lives_in Rome", f"e{number}", valid_from=None if number == 2 else NOON - timedelta(days=9))
+    world.forget("e1")
+    assert world.held("Ada") == [("Ada lives in Rome", -9, None)]
+    world.forget("e3")
+    assert world.held("Ada") == [("Ada lives in Rome", 0, None)]
+
+
+def test_an_end_that_only_a_forgotten_text_stated_goes_with_it(world: World) -> None:
+    world.say("a uses b", "e1")
+    world.clock.advance(days=3)
+    world.say("a uses b", "e2", at=NOON + timedelta(days=1), valid_until=NOON + timedelta(days=2))
+    assert world.known() == []
+    world.forget("e2")
+    assert world.held("a") == [("a uses b", 0, None)]
+    assert world.known() == ["a uses b"]
+
+
+def test_what_a_forgotten_beginning_had_ended_holds_on(world: World) -> None:
+    world.say("Ada lives_in Rome", "e1", at=NOON - timedelta(days=9))
+    world.say("Ada lives_in Oslo", "e2", valid_from=NOON - timedelta(days=5))
+    world.clock.advance(days=1)
+    world.say("Ada lives_in Oslo", "e3")
+    assert world.held("Ada") == [("Ada lives in Rome", -9, -5), ("Ada lives in Oslo", -5, None)]
+    world.forget("e2")
+    assert world.held("Ada") == [("Ada lives in Rome", -9, 1), ("Ada lives in Oslo", 1, None)]
+
+
+def test_what_is_left_of_a_time_that_another_ended_holds_as_if_the_forgotten_had_never_been(world: World) -> None:
+    world.say("Ada lives_in Kyoto", "e1", valid_from=NOON - timedelta(days=900))
+    world.clock.advance(days=1)
+    world.say("Ada lives_in Kyoto", "e2")
+    world.clock.advance(days=1)
+    world.say("Ada lives_in Oslo", "e3", valid_from=NOON - timedelta(days=500))
+    assert world.held("Ada") == [("Ada lives in Kyoto", -900, -500), ("Ada lives in Oslo", -500, None)]
+    world.forget("e1")
+    assert world.held("Ada") == [("Ada lives in Oslo", -500, 1), ("Ada lives in Kyoto", 1, None)]
+    for one in world.graph.timeline("Ada"):
+        assert one.valid_from
+        assert one.valid_until is None or one.valid_from <= one.valid_until

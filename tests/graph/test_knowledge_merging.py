@@ -147,3 +147,48 @@ def test_names_are_compared_by_meaning_where_vectors_are_given(world: World) -> 
 def test_proposals_are_limited(world: World) -> None:
     world.say("\n".join(f"Personage{n:04} lives_in Town" for n in range(400)))
     assert len(world.graph.proposals(limit=5)) == 5
+
+
+def test_places_that_were_one_and_are_two_again_contradict_each_other(world: World) -> None:
+    world.say("Eve likes Nyc")
+    world.say("Eve likes Gotham")
+    merge = world.graph.merge("Nyc", "Gotham")
+    world.say("Ada lives_in Nyc", at=world.clock())
+    world.clock.advance(hours=1)
+    world.say("Ada lives_in Gotham", at=world.clock())
+    world.clock.advance(days=3)
+    world.graph.undo(merge)
+    assert world.known(subject="Ada") == ["Ada lives in Gotham"]
+
+
+def test_what_is_denied_of_one_of_them_ends_what_was_said_of_the_other_and_undo_parts_that(world: World) -> None:
+    world.say("Ada likes Redis")
+    world.clock.advance(days=1)
+    world.say("Countess likes Tea")
+    merge = world.graph.merge("Ada", "Countess")
+    world.clock.advance(days=1)
+    world.say("not Countess likes Redis")
+    assert world.known() == ["Ada does not like Redis", "Ada likes Tea"]
+    assert ("Ada likes Redis", 0, 2) in world.held("Ada")
+    world.graph.undo(merge)
+    assert world.held("Ada") == [("Ada likes Redis", 0, None)]
+    assert world.known(subject="Countess") == ["Countess does not like Redis", "Countess likes Tea"]
+
+
+@pytest.mark.parametrize("learned_first", [True, False])
+def test_a_denial_of_an_object_that_goes_by_another_name_counts_whichever_came_first(
+    world: World, learned_first: bool
+) -> None:
+    said = ["Ada likes Nyc", "not Ada likes Gotham"]
+    world.say("Bea likes Nyc\nBea likes Gotham")
+    if learned_first:
+        world.say(said[0])
+        merge = world.graph.merge("Nyc", "Gotham")
+    else:
+        merge = world.graph.merge("Nyc", "Gotham")
+        world.say(said[0])
+    world.clock.advance(days=1)
+    world.say(said[1])
+    assert world.known(subject="Ada") == ["Ada does not like Nyc"]
+    world.graph.undo(merge)
+    assert world.known(subject="Ada") == ["Ada does not like Gotham", "Ada likes Nyc"]

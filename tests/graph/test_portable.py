@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
 from io import StringIO
 from pathlib import Path
 from typing import get_args
@@ -152,6 +154,8 @@ def test_what_is_no_graph_is_refused_and_nothing_is_stored(empty: World, format_
         ({"predicate": "Not Snake"}, "snake_case"),
         ({"subject": "nobody"}, "does not have"),
         ({"recorded_at": NOON.replace(tzinfo=None)}, "recorded_at"),
+        ({"valid_from": NOON, "valid_until": NOON - timedelta(days=1)}, "valid_until before its valid_from"),
+        ({"superseded_at": NOON - timedelta(days=9999)}, "superseded_at before its recorded_at"),
     ],
 )
 def test_relations_that_cannot_be_used_are_refused(
@@ -171,3 +175,12 @@ def test_a_format_that_is_not_known_and_a_source_without_a_name_are_refused(worl
         world.graph.export("rdf")  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="source"):
         world.graph.load("", source=" ")
+
+
+@pytest.mark.parametrize("id_", [None, 1, ["x"]])
+def test_an_id_that_is_no_text_is_refused(world: World, id_: object) -> None:
+    text = json.dumps({"@graph": [{"@id": id_, "@type": "Entity"}]})
+    with pytest.raises(InvalidInput, match="no graph"):
+        world.graph.load(text, "json-ld", source="elsewhere")
+    with pytest.raises(InvalidInput, match="source"):
+        world.graph.forget_source(id_)  # type: ignore[arg-type]

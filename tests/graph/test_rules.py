@@ -159,6 +159,42 @@ def test_dates_say_when_a_statement_is_true() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "since", "until"),
+    [
+        ("I have lived in Kyoto since 2019.", datetime(2019, 1, 1), None),
+        ("I've lived in Kyoto since March 2019, and I like it.", datetime(2019, 3, 1), None),
+        ("Since 2019, I have lived in Kyoto.", datetime(2019, 1, 1), None),
+        ("I have worked at Acme since 2020.", datetime(2020, 1, 1), None),
+        ("I have been working for Acme since Sept 2020.", datetime(2020, 9, 1), None),
+        ("Ada has worked at Acme since 2020-03-04.", datetime(2020, 3, 4), None),
+        ("I work at Acme since 2020 until 2031.", datetime(2020, 1, 1), datetime(2031, 1, 1)),
+        ("The library is closed until March 2031.", None, datetime(2031, 3, 1)),
+        ("I work at Acme, where Ada has been since 2018.", None, None),
+        ("We use Redis since 2000 requests came in.", None, None),
+        ("We use Redis since version 2021.4.", None, None),
+        ("I have lived in Kyoto since the summer of 2019.", None, None),
+    ],
+)
+def test_a_year_or_a_month_of_one_counts_from_where_it_begins(
+    text: str, since: datetime | None, until: datetime | None
+) -> None:
+    said = read(text).assertions[0]
+    stated = tuple(time and time.replace(tzinfo=UTC) for time in (since, until))
+    assert (said.valid_from, said.valid_until) == stated
+
+
+def test_each_statement_has_its_own_time() -> None:
+    work, home = read("I work at Acme until June 2031, and since 2019 I live in Graz.").assertions
+    assert (work.valid_from, work.valid_until) == (None, datetime(2031, 6, 1, tzinfo=UTC))
+    assert (home.valid_from, home.valid_until) == (datetime(2019, 1, 1, tzinfo=UTC), None)
+
+
+@pytest.mark.parametrize("text", ["I have lived in Paris and Rome.", "I have worked at Acme."])
+def test_what_somebody_has_once_done_says_nothing_of_today(text: str) -> None:
+    assert said(text) == []
+
+
 def test_a_day_that_is_none_dates_nothing() -> None:
     assert read("I live in Graz since 2024-02-31.").assertions[0].valid_from is None
 

@@ -14,6 +14,9 @@ import pytest
 from tests.conftest import OpenMemory
 from tests.reading import Answers, Hangs, Reader, depends, module
 from tidal_plugins import Closed, Forgotten, InvalidInput, NotFound, Settings, TidalMemory, ToolCall
+from tidal_plugins.errors import StorageError
+from tidal_plugins.graph.knowledge import learning
+from tidal_plugins.ingestion import learn
 from tidal_plugins.ingestion.background import Background
 from tidal_plugins.ingestion.queue import ExtractionQueue
 from tidal_plugins.model.graph import Extraction
@@ -577,3 +580,153 @@ def test_work_that_fails_does_not_end_the_background(caplog: pytest.LogCaptureFi
     assert background.stop()
     assert "ZeroDivisionError" in caplog.text
     assert "what was said" not in caplog.text
+
+
+# mends of the review
+
+
+class Quotes:
+    """Says in its error what it was given."""
+
+    def extract_graph(self, texts: Any) -> Any:
+        raise ValueError(f"cannot read {texts!r}")
+
+
+def test_an_error_that_quotes_a_message_goes_when_that_is_forgotten(opened: Callable[..., TidalMemory]) -> None:
+    memory = opened(Quotes())
+    episode = memory.record("my token is zanzibar77", "Noted, thanks.")
+    memory.extract_pending()
+    assert "zanzibar77" in str(memory.pending_extractions()[0].error)
+    memory.forget(episode.entries[0])
+    [pending] = memory.pending_extractions()
+    assert (pending.episode, pending.attempts, pending.error) == (episode.id, 0, None)
+
+
+def test_a_clock_that_goes_back_holds_nothing_up(opened: Callable[..., TidalMemory], clock: FrozenClock) -> None:
+    memory = opened()
+    memory.record(SAID)
+    clock.advance(days=-400)
+    assert memory.extract_pending().episodes == 1
+
+
+def test_what_another_process_is_about_to_read_keeps_nobody_busy(open_memory: OpenMemory) -> None:
+    first = open_memory(settings=Settings(graph={"background": False}))
+    first.record(SAID)
+    second = open_memory(settings=Settings(graph={"background": False, "orphaned": 120.0}))
+    later = second._learner(second.scope).later()
+    assert later is not None
+    assert later > timedelta(seconds=119)
+
+
+def test_an_extractor_that_interrupts_does_not_end_the_background(open_memory: OpenMemory) -> None:
+    class Interrupts:
+        def extract_graph(self, texts: Any) -> Any:
+            raise KeyboardInterrupt
+
+    memory = open_memory(extractor=Interrupts(), settings=Settings(graph={"quiet": 0.0}))
+    memory.record(SAID)
+    assert eventually(lambda: memory.pending_extractions()[0].attempts == 1)
+
+
+# much at once
+
+
+CHAIN = " and ".join(f"m{n} depends on m{n + 1}" for n in range(60))
+
+
+def whole(memory: TidalMemory) -> list[tuple[str, int]]:
+    graph = memory.graph
+    relations = graph.relations()
+    said = graph.sentences(relations)
+    mentions = [(entity.name, len(graph.mentions(entity.id))) for entity in graph.entities()]
+    return sorted([*mentions, *((said[one.id], len(graph.evidence(one))) for one in relations)])
+
+
+def parts(monkeypatch: pytest.MonkeyPatch, before: Callable[[int], object]) -> list[int]:
+    """Calls ``before`` inside the transaction that writes a part; returns the sizes of those that were begun."""
+    sizes: list[int] = []
+
+    def take_in(storage: Any, scope: Any, part: Any, *rest: Any) -> Any:
+        sizes.append(sum(map(len, part)))
+        before(len(sizes))
+        return learning.take_in(storage, scope, part, *rest)
+
+    monkeypatch.setattr(learn, "take_in", take_in)
+    return sizes
+
+
+def test_a_turn_that_says_much_is_written_in_short_transactions(
+    opened: Callable[..., TidalMemory], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = opened(name="one.db", slice=1_000), opened(name="other.db", slice=10)
+    for memory in (one, other):
+        memory.record(CHAIN, "m7 depends on m8 and " + CHAIN)
+    one.extract_pending()
+    sizes = parts(monkeypatch, lambda number: None)
+    done = other.extract_pending()
+    assert (done.episodes, done.assertions) == (1, 121)
+    assert max(sizes) == 10
+    assert len(sizes) > 20
+    assert whole(other) == whole(one)
+    assert other.pending_extractions() == []
+
+
+def test_another_process_records_between_two_parts(
+    opened: Callable[..., TidalMemory], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory, other = opened(slice=10), opened()
+    memory.record(CHAIN)
+    recorded: list[int] = []
+    thread = threading.Thread(target=lambda: recorded.append(len(other.record("hello there").id)))
+    sizes = parts(monkeypatch, lambda number: number == 2 and thread.start())
+    monkeypatch.setattr(Background, "rest", lambda self, seconds: thread.ident is None or not thread.join(10))
+    memory.extract_pending(1)
+    assert recorded
+    assert len(sizes) > 10
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_a_turn_whose_writing_ends_half_way_is_written_whole_the_next_time(
+    opened: Callable[..., TidalMemory], monkeypatch: pytest.MonkeyPatch, last: bool
+) -> None:
+    memory, reference = opened(slice=10), opened(name="reference.db", slice=10)
+    memory.record(CHAIN, SAID)
+    reference.record(CHAIN, SAID)
+    with monkeypatch.context() as patched:
+        every = parts(patched, lambda number: None)
+        reference.extract_pending()
+
+    def stop(number: int) -> None:
+        if number == (len(every) if last else 5):
+            raise StorageError("the disk is full")
+
+    with monkeypatch.context() as patched:
+        parts(patched, stop)
+        with pytest.raises(StorageError):
+            memory.extract_pending()
+    assert [pending.attempts for pending in memory.pending_extractions()] == [0]
+    assert memory.graph.entities()
+    assert memory.extract_pending().episodes == 1
+    assert memory.pending_extractions() == []
+    assert whole(memory) == whole(reference)
+
+
+def test_a_turn_that_is_forgotten_while_it_is_written_leaves_nothing(
+    opened: Callable[..., TidalMemory], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory, other = opened(slice=10), opened()
+    episode = memory.record(CHAIN)
+    monkeypatch.setattr(Background, "rest", lambda self, seconds: other.forget(episode.id) >= 0)
+    assert memory.extract_pending().episodes == 0
+    assert memory.graph.entities() == memory.graph.relations() == memory.pending_extractions() == []
+
+
+def test_closing_ends_the_writing_between_two_parts(
+    opened: Callable[..., TidalMemory], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = opened(slice=10)
+    memory.record(CHAIN)
+    monkeypatch.setattr(Background, "rest", lambda self, seconds: False)
+    with pytest.raises(Closed, match="stays queued"):
+        memory.extract_pending()
+    assert len(memory.pending_extractions()) == 1

@@ -14,12 +14,10 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
 
 from tests.journeys.life import Life
 from tests.reading import Reader
 from tidal_plugins import (
-    Episode,
     Exchange,
     HashingEmbedder,
     LexiconEmotion,
@@ -30,11 +28,8 @@ from tidal_plugins import (
     TidalMemory,
     ToolCall,
 )
-from tidal_plugins.graph.knowledge import learning
-from tidal_plugins.ingestion import learn
-from tidal_plugins.model.entry import Scope
-from tidal_plugins.model.graph import Applied
-from tidal_plugins.storage.base import Line, Storage
+from tidal_plugins.ingestion.queue import ExtractionQueue, Ticket
+from tidal_plugins.storage.base import Line
 
 Acknowledge = Callable[[str], None]
 OPENED = b"opened\n"
@@ -75,14 +70,19 @@ def live(memory: TidalMemory, name: str, acknowledge: Acknowledge) -> None:
 
 
 def learn_forever(memory: TidalMemory, name: str, acknowledge: Acknowledge) -> None:
-    """Turns that are read in the background, and here too. What is written down says how often each was."""
+    """Turns that are read in the background, and here too; of two processes one writes what it read in three parts.
+    What is written down says how often each turn was done with."""
+    take_out = ExtractionQueue.take_out
 
-    def apply(storage: Storage, scope: Scope, episode: Episode, *rest: Any) -> Applied:
-        storage.append_log(scope, LEARNED, [Line(f"learned {episode.id}", episode.recorded_at, None)])
-        return learning.apply(storage, scope, episode, *rest)
+    def log(queue: ExtractionQueue, ticket: Ticket) -> bool:
+        stood, pending = take_out(queue, ticket), ticket.pending
+        if stood:
+            line = Line(f"learned {pending.episode}", pending.since, None)
+            queue.storage.append_log(queue.scope, LEARNED, [line])
+        return stood
 
-    learn.apply = apply
-    settings = Settings(graph={"quiet": 0.0, "orphaned": 0.0})
+    ExtractionQueue.take_out = log  # type: ignore[method-assign]
+    settings = Settings(graph={"quiet": 0.0, "orphaned": 0.0, "slice": 1 if name.endswith("a") else 50})
     with TidalMemory(memory.path, embedder=HashingEmbedder(), extractor=Reader(), settings=settings) as learning_one:
         number = 0
         while True:

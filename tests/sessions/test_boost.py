@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -145,3 +148,53 @@ def test_every_profile_feels_the_session(memory: TidalMemory, ids: list[str], pr
     session.signal("reward", ids[0])
     hit = memory.recall("jazz piano", profile=profile, for_session=session)[0]  # type: ignore[call-overload]
     assert hit.why.factors["session reward"] == pytest.approx(0.1)
+
+
+def test_what_an_entry_says_now_counts_also_where_another_process_changed_it(
+    open_memory: Callable[..., TidalMemory],
+) -> None:
+    memory, writer = open_memory(), open_memory()
+    memory.facts["bridge"] = "up"
+    session = memory.session()
+    session.annotate(memory.remember("The bridge is of steel.").id, "lowered")
+
+    def gained() -> list[float | None]:
+        return [
+            hit.why.factors.get("session annotation")
+            for hit in memory.recall("bridge", kinds=["fact"], for_session=session)
+        ]
+
+    assert gained() == [None]
+    writer.facts["bridge"] = "lowered"
+    assert gained() == [pytest.approx(0.3)]
+
+
+def test_an_annotation_of_what_was_forgotten_shapes_nothing(open_memory: Callable[..., TidalMemory]) -> None:
+    memory, other = open_memory(), open_memory()
+    noted, kept = memory.remember("Pasta is cooked with tomatoes.").id, memory.remember("Jazz piano at noon.").id
+    before = scores(memory.recall("piano"))[kept]
+    session = memory.session()
+    session.annotate(noted, "jazz")
+    assert scores(memory.recall("piano", for_session=session))[kept] == pytest.approx(before + 0.3)
+    other.forget(noted)
+    assert "session annotation" not in memory.recall("piano", for_session=session).explain()
+
+
+def test_damaged_vectors_leave_a_recall_of_the_session_by_keywords(
+    open_memory: Callable[..., TidalMemory], tmp_path: Path
+) -> None:
+    memory = open_memory()
+    for number in range(40):
+        memory.remember(f"jazz piano {number}")
+    odd = memory.remember("Pasta is cooked with tomatoes.").id
+    session = memory.session()
+    session.signal("reward", odd, 5.0)
+    sid = session.id
+    memory.close()
+    path = tmp_path / "agent.db"
+    with closing(sqlite3.connect(path)) as file, file:  # its first number is NaN
+        file.execute("UPDATE vectors SET vector = CAST(X'0000C07F' || substr(vector, 5) AS BLOB)")
+    recall = open_memory().recall("jazz piano", for_session=sid, limit=41)
+    assert recall.degraded == ("vectors",)
+    assert odd in recall.ids
+    assert len(recall) > 1

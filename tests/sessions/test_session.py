@@ -27,6 +27,7 @@ from tidal_plugins import (
     SignalCapReached,
     SignalDenied,
     SignalNotAllowed,
+    SignalType,
     TidalMemory,
 )
 from tidal_plugins.testing import FrozenClock
@@ -126,6 +127,7 @@ def test_late_signals_add_what_is_left_of_them_and_the_future_counts_as_now(
         {"type": "reward", "note": "x" * 1_000_000},
         {"type": "reward", "note": " "},
         {"type": "reward", "note": "a\0b"},
+        {"type": "reward", "note": "a\u202eb"},  # turns what follows it around
         {"type": "reward", "note": "\ud800"},
         {"type": "reward", "at": datetime(2026, 1, 1)},  # no time zone
         {"type": "reward", "entry_id": 7},
@@ -365,3 +367,53 @@ def test_going_on_in_a_threads_session_waits_for_no_writer(memory: TidalMemory) 
     assert memory.session(thread="t1").id == opened
     done.wait()
     writer.join()
+
+
+@pytest.mark.parametrize(
+    "note",
+    ["می\u200cخواهم قهوه", "हिन्\u200dदी", "👨\u200d👩\u200d👧 at noon", "\u200fقهوة", "soft\u00adhyphen", "\U0001fae9"],
+)
+def test_notes_may_be_in_any_script(memory: TidalMemory, entry: str, note: str) -> None:
+    session = memory.session()
+    session.annotate(entry, note)
+    assert [annotation.text for annotation in session.snapshot().annotations] == [note]
+
+
+def test_its_time_runs_from_when_it_is_opened(memory: TidalMemory, entry: str, clock: FrozenClock) -> None:
+    session = memory.session(policy=PLANNER)
+    clock.advance(hours=5)
+    with session:
+        assert session.info.opened_at == clock()
+        assert session.signal("reward", entry).score == 1.0
+
+
+def test_no_duration_at_all_admits_nothing(memory: TidalMemory, entry: str) -> None:
+    with pytest.raises(SessionExpired):
+        memory.session(policy=Policy(max_duration=timedelta(0))).signal("reward", entry)
+
+
+@pytest.mark.parametrize("half_life", [1e9, 1e300])
+def test_a_signal_may_fade_later_than_the_calendar_ends(
+    open_memory: Callable[..., TidalMemory], half_life: float
+) -> None:
+    types = {"reward": SignalType(half_life=half_life), "annotate": SignalType()}
+    memory = open_memory(settings=Settings(signals={"types": types}))
+    session, id_ = memory.session(), memory.remember("Jazz piano is practised at noon.").id
+    assert session.signal("reward", id_).score == 1.0
+    assert memory.recall("jazz", for_session=session)[0].why.factors["session reward"] == pytest.approx(0.1)
+
+
+def test_an_episode_is_refused_with_the_way_to_its_entries(memory: TidalMemory) -> None:
+    episode, session = memory.record("Which key?", "In F."), memory.session()
+    for signal in (session.signal, memory.signal):
+        with pytest.raises(InvalidInput, match=r"memory\.cited"):
+            signal("view", f"[{episode.citation}]")
+    assert (session.audit(), session.snapshot().scores, memory.signals().scores) == ([], {}, {})
+    assert session.signal("view", memory.cited(episode.citation)[0])
+
+
+def test_a_copied_policy_is_validated_before_it_is_stored(memory: TidalMemory) -> None:
+    both = Policy(allow={"view"}).model_copy(update={"deny": frozenset({"view"})})
+    with pytest.raises(InvalidInput, match="both allows and denies view"):
+        memory.session(policy=both)
+    assert memory.sessions() == []

@@ -12,7 +12,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -626,3 +626,22 @@ def test_fifty_kills_lose_nothing_acknowledged_and_leave_nothing_half_written(pa
     assert len(store.nearest(HERE, vector_of("q"), 10**6, ALL)) == len(store.find(HERE, ALL)) == len(found)
     assert len(present) > 100
     store.close()
+
+
+@pytest.mark.parametrize("read_first", [False, True])
+def test_a_scope_that_was_rolled_back_is_written_anew(tmp_path: Path, read_first: bool) -> None:
+    """Its key is remembered only where it is in the file for good: else another scope may get it."""
+    with closing(SQLiteStorage(tmp_path / "memory.db")) as store:
+        one, other = ("one",), ("other",)
+        with pytest.raises(ZeroDivisionError), store.transaction():
+            store.put_links(one, [link("x", "a", "b")])
+            assert not read_first or len(store.links(one, ALL_LINKS)) == 1
+            raise ZeroDivisionError
+        assert store.links(one, ALL_LINKS) == []
+        store.put_links(other, [link("y", "c", "d")])
+        assert store.links(one, ALL_LINKS) == [], "not what has the key that it would have had"
+        store.put_links(one, [link("x", "a", "b")])
+        assert [found.source for found in store.links(one, ALL_LINKS)] == ["a"]
+        assert [found.source for found in store.links(other, ALL_LINKS)] == ["c"]
+    with closing(SQLiteStorage(tmp_path / "memory.db")) as store:
+        assert [[found.source for found in store.links(scope, ALL_LINKS)] for scope in (one, other)] == [["a"], ["c"]]

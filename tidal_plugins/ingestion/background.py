@@ -96,6 +96,12 @@ class Background:
     def stopped(self) -> bool:
         return self._closed
 
+    def rest(self, seconds: float) -> bool:
+        """Leave everything to others for so long; return at once and ``False`` where work was stopped."""
+        self._check_process()
+        with self._changed:
+            return not self._changed.wait_for(lambda: self._closed, seconds)
+
     def stop(self, timeout: float = FAREWELL) -> bool:
         """End the thread for good, and wait for the step under way, ``timeout`` seconds at most. Return whether it has
         ended."""

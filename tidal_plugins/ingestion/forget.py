@@ -15,6 +15,7 @@ from tidal_plugins.errors import StorageError
 from tidal_plugins.graph.knowledge.unlearning import fact_id, forget_knowledge
 from tidal_plugins.graph.versions import forget_facts
 from tidal_plugins.ingestion.episodes import FORGOTTEN_TEXT, from_entry, summary, to_entry
+from tidal_plugins.ingestion.queue import ExtractionQueue
 from tidal_plugins.ingestion.repeats import heirs, succeed
 from tidal_plugins.ingestion.writer import FORGOTTEN, Writer, message_entry_id
 from tidal_plugins.model.clock import to_micros
@@ -72,6 +73,7 @@ def forget(writer: Writer, scope: Scope, ids: Collection[str], now: datetime, *,
                 writer.storage.write_meta(UNSCRUBBED, True)
             known = _unlearn(writer, scope, doomed.values(), now)
             writer.storage.erase(scope, list(doomed))
+            ExtractionQueue(writer.storage, scope, writer.settings.graph).read_anew(told.keys() - doomed.keys(), now)
             for record in records:
                 writer.storage.replace(scope, record)
             ended = facts.difference(doomed, writer.storage.sketch(scope, facts))

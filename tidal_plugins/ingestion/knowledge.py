@@ -11,16 +11,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from tidal_plugins.errors import NotFound
 from tidal_plugins.graph.formats.loading import IMPORT
 from tidal_plugins.graph.knowledge.graph import KnowledgeGraph
+from tidal_plugins.graph.knowledge.relations import KINDS
 from tidal_plugins.graph.knowledge.stale import settle, stale
+from tidal_plugins.graph.knowledge.stored import StoredGraph
 from tidal_plugins.graph.knowledge.unlearning import fact_id
 from tidal_plugins.ingestion.extract import tags
 from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.model.graph import CHANNEL, Entity, Relation
-from tidal_plugins.storage.base import Line, Record, Storage
+from tidal_plugins.storage.base import Line, Record, Storage, WhereLinks
 
 KIND = "fact"
 
@@ -58,12 +59,11 @@ class KnowledgeIndex:
         gone = [id_ for id_ in there if id_ not in wanted]
         self.storage.erase(self.scope, gone)
         changed = [entry for entry in _changed(wanted, there) if entry.id in records]
-        for entry in changed:
-            record = replace(records[entry.id], entry=_cited(entry))
-            if entry.id in there:
+        cited = [replace(records[entry.id], entry=_cited(entry)) for entry in changed]
+        self.storage.put(self.scope, [record for record in cited if record.entry.id not in there])
+        for record in cited:
+            if record.entry.id in there:
                 self.storage.replace(self.scope, record)
-            else:
-                self.storage.put(self.scope, [record])
         return len(gone) + len(changed)
 
     def _there(self, lines: Sequence[Line]) -> dict[str, Entry]:
@@ -71,28 +71,22 @@ class KnowledgeIndex:
 
     def _render(self, lines: Sequence[Line], now: datetime) -> dict[str, Entry]:
         """The entries that should be there, by id, as they are embedded: their citations are added when written."""
-        found = {line.key: self._relation(line.key) for line in lines}
-        standing = [relation for relation in found.values() if relation and _holds(relation, now)]
-        said = self.graph.sentences(standing)
+        with self.storage.snapshot():
+            relations, entities = self._found([line.key for line in lines], now)
+            standing = [relation for relation in relations if _holds(relation, now)]
+            said = self.graph.sentences(standing)
         entries = [self._of_relation(relation, said[relation.id]) for relation in standing]
-        others = (self._entity(id_) for id_, relation in found.items() if relation is None)
-        entries += [self._of_entity(entity) for entity in others if entity]
+        entries += map(self._of_entity, entities)
         buried = self.writer.buried(self.scope, [entry.id for entry in entries])
         forgotten = self.writer.forgotten(self.scope, [entry.text for entry in entries])
         return {entry.id: entry for entry in entries if entry.id not in buried and entry.text not in forgotten}
 
-    def _relation(self, id_: str) -> Relation | None:
-        try:
-            return self.graph.relation(id_)
-        except NotFound:
-            return None
-
-    def _entity(self, id_: str) -> Entity | None:
-        try:
-            entity = self.graph.entity(id_)
-        except NotFound:
-            return None
-        return entity if entity.id == id_ else None  # else it goes by another, or its id is somebody's name
+    def _found(self, ids: Sequence[str], now: datetime) -> tuple[list[Relation], list[Entity]]:
+        """The relations and entities of these ids, with all their episodes, as far as they are there."""
+        graph = StoredGraph(self.storage, self.scope, self.writer.settings.graph, now, each=None)
+        relations = graph.shown(self.storage.links(self.scope, WhereLinks(ids=ids, kinds=KINDS)))
+        entities = graph.entities(set(ids) - {relation.id for relation in relations})
+        return relations, [entity for id_, entity in entities.items() if entity.id == id_]  # else it goes by another
 
     def _of_relation(self, relation: Relation, said: str) -> Entry:
         entry = self._entry(relation.id, said, relation.episodes, relation.valid_from or relation.recorded_at)

@@ -1,12 +1,15 @@
 """Learning: what pending episodes name and say goes into the graph, and from there into recall's index [SIYA §3.3].
 
-An episode is read without a lock. One transaction then writes all that was read in it and takes it out of the queue;
-it writes nothing where the episode has changed or gone meanwhile, or somebody else was faster.
+An episode is read without a lock. What was read in it is then written, in one short transaction, or several where it
+is much; the last takes it out of the queue. None writes anything where the episode has changed or gone meanwhile, or
+somebody else was faster.
 """
 
 from __future__ import annotations
 
 import logging
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
@@ -16,7 +19,7 @@ from itertools import islice
 from tidal_plugins.aio import in_time
 from tidal_plugins.errors import Closed, ExtractionError, StorageError
 from tidal_plugins.graph.knowledge.graph import KnowledgeGraph
-from tidal_plugins.graph.knowledge.learning import apply
+from tidal_plugins.graph.knowledge.learning import Lesson, lessons, take_in
 from tidal_plugins.graph.knowledge.stale import mark_stale
 from tidal_plugins.ingestion.background import Background
 from tidal_plugins.ingestion.episodes import FORGOTTEN_TEXT, from_entry
@@ -80,8 +83,9 @@ class Learner:
 
     def later(self) -> timedelta | None:
         """How long it is until something is to be tried again; ``None`` where nothing is."""
-        at = self.queue.next_at()
-        return None if at is None else max(at - self.clock(), timedelta(0))
+        now = self.clock()
+        at = self.queue.next_at(now, by=self.background.name)
+        return None if at is None else max(at - now, timedelta(0))
 
     @property
     def queue(self) -> ExtractionQueue:
@@ -120,18 +124,39 @@ class Learner:
                 self.queue.take_out(ticket)
             return Extracted()
         readings = list(self._readings(episode))
-        now = self.clock()
-        with self.writer.storage.transaction():
-            if self._episode(ticket) != episode or not self.queue.take_out(ticket):
-                return Extracted()  # it stays in the queue where it has changed
-            done = apply(self.writer.storage, self.scope, episode, readings, now, self.settings)
-            mark_stale(self.writer.storage, self.scope, now, entities=done.entities, relations=done.relations)
+        parts, dropped = lessons(self.scope, episode, readings, self.settings)
+        if not self._write(ticket, episode, parts or [[]]):
+            return Extracted()  # it stays in the queue where it has changed
         return Extracted(
             episodes=1,
             mentions=sum(len(reading.extraction.mentions) for reading in readings),
             assertions=sum(len(reading.extraction.assertions) for reading in readings),
-            dropped=done.dropped,
+            dropped=dropped,
         )
+
+    def _write(self, ticket: Ticket, episode: Episode, parts: Sequence[Sequence[Lesson]]) -> bool:
+        """Write an episode part by part, the last with its line of the queue; return whether nobody was faster.
+
+        Whoever is killed on the way leaves the line, and all parts are written once more: that changes nothing in those
+        that are there.
+        """
+        now, storage = self.clock(), self.writer.storage
+        for number, part in enumerate(parts, 1):
+            begun = time.monotonic()
+            with storage.transaction():
+                leave = self.queue.take_out if number == len(parts) else self.queue.stands
+                if self._episode(ticket) != episode or not leave(ticket):
+                    return False
+                done = take_in(storage, self.scope, part, now, self.settings)
+                mark_stale(storage, self.scope, now, entities=done.entities, relations=done.relations)
+            if number < len(parts):
+                self._rest(time.monotonic() - begun)
+        return True
+
+    def _rest(self, seconds: float) -> None:
+        """Let those write who wait for it: SQLite keeps no queue of them."""
+        if not self.background.rest(seconds):
+            raise Closed("the memory was closed while an episode was written; the episode stays queued")
 
     def _episode(self, ticket: Ticket) -> Episode | None:
         id_ = ticket.pending.episode
@@ -158,6 +183,10 @@ class Learner:
             found = in_time(ask, self.writer.settings.models.patience, given_up=lambda: self.background.stopped)
         except InterruptedError as error:
             raise Closed("the memory was closed while an extractor was at work; the episode stays queued") from error
+        except KeyboardInterrupt as error:
+            if threading.current_thread() is threading.main_thread():
+                raise
+            raise ExtractionError("the extractor ended with KeyboardInterrupt") from error
         return _checked(found, len(texts))
 
 

@@ -7,12 +7,12 @@ takes its place at the end. So whoever holds a line that is there no more has be
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from tidal_plugins.model.clock import aware, from_micros, hours_between, to_micros
+from tidal_plugins.model.clock import MICROSECOND, aware, from_micros, hours_between, to_micros
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.extraction import Pending
 from tidal_plugins.settings import GraphSettings
@@ -60,17 +60,23 @@ class ExtractionQueue:
         """
         for ticket in self._tickets():
             pending = ticket.pending
-            ready = pending.next_at is not None and pending.next_at <= now
-            if (ready or failed) and (by in (None, ticket.by) or self._is_orphan(pending, now)):
+            if (self._is_ready(pending, now) or failed) and (by in (None, ticket.by) or self._is_orphan(pending, now)):
                 yield ticket
 
     def pending(self) -> list[Pending]:
         """List what is still to be read, in order."""
         return [ticket.pending for ticket in self._tickets()]
 
-    def next_at(self) -> datetime | None:
-        """When the next one is due; ``None`` where nothing is to come."""
-        return min((at for item in self.pending() if (at := item.next_at)), default=None)
+    def next_at(self, now: datetime, *, by: str) -> datetime | None:
+        """When the next one is due for the process ``by``; ``None`` where nothing is to come."""
+        return min((at for ticket in self._tickets() if (at := self._comes(ticket, now, by))), default=None)
+
+    def read_anew(self, episodes: Collection[str], now: datetime) -> None:
+        """Forget what went wrong with episodes of which a part was forgotten: an error may quote it. Call it inside
+        that transaction; who is reading one of them has been overtaken."""
+        lines = self.storage.read_log(self.scope, QUEUE, keys=episodes) if episodes else []
+        for ticket in map(_ticket, lines):
+            self._put(Pending(ticket.pending.episode, ticket.pending.since), ticket.by, now)
 
     def stands(self, ticket: Ticket) -> bool:
         """Whether a line is still there: where it is not, somebody else read the episode, or it has changed or gone."""
@@ -118,6 +124,22 @@ class ExtractionQueue:
     def _later(self, attempts: int, now: datetime) -> datetime:
         seconds = min(self.settings.retry * 2.0 ** (attempts - 1), self.settings.retry_cap)
         return aware(now) + timedelta(seconds=seconds)
+
+    def _is_ready(self, pending: Pending, now: datetime) -> bool:
+        """Whether its time has come. The clock may have gone back: nothing waits longer than it was put off for."""
+        at = pending.next_at
+        most = self.settings.retry_cap if pending.attempts else 0.0
+        return at is not None and (at <= now or hours_between(now, at) * 3600 > most)
+
+    def _comes(self, ticket: Ticket, now: datetime, by: str) -> datetime | None:
+        """When ``by`` may read an episode: one that another process recorded, only when that has left it."""
+        pending = ticket.pending
+        if pending.next_at is None:
+            return None
+        at = now if self._is_ready(pending, now) else pending.next_at
+        if ticket.by == by or self._is_orphan(pending, now):
+            return at
+        return max(at, pending.next_at + timedelta(seconds=self.settings.orphaned) + MICROSECOND)
 
     def _is_orphan(self, pending: Pending, now: datetime) -> bool:
         at = pending.next_at or pending.since

@@ -203,10 +203,10 @@ class Recaller:
         if not rewarded:
             return near, far
         others = rewarded - {item.id for item in far}
-        entries = intact(lambda ids: self._admitted(scope, ids, where), list(others), damaged)
-        nearness = self.storage.cosines(scope, list(entries), vector)
+        admitted = intact(lambda ids: self.storage.sketch(scope, ids, where), list(others), damaged)
+        nearness = self._nearness(scope, list(admitted), vector)
         near = near + [item for item in far if item.id in rewarded]
-        near += (Found(id_, None, None, nearness.get(id_), None) for id_ in entries)
+        near += (Found(id_, None, None, nearness.get(id_), None) for id_ in admitted)
         return near, [item for item in far if item.id not in rewarded]
 
     def _boosted(self, scope: Scope, ranked: list[Ranked], lane: Lane, damaged: set[str]) -> list[Ranked]:
@@ -214,13 +214,16 @@ class Recaller:
 
         def words() -> dict[str, frozenset[str]]:
             read = partial(intact, partial(self.storage.get, scope), damaged=damaged)
-            return self.boosts.words([item.id for item in ranked], read)
+            return self.boosts.words(scope, [item.id for item in ranked], read)
 
         gains = lane.parts([item.id for item in ranked], words)
         return by_score(item.plus(gains[item.id]) if item.id in gains else item for item in ranked) if gains else ranked
 
-    def _admitted(self, scope: Scope, ids: Sequence[str], where: Where) -> dict[str, Entry]:
-        return {entry.id: entry for entry in self.storage.find(scope, replace(where, ids=ids))}
+    def _nearness(self, scope: Scope, ids: Sequence[str], vector: NDArray[np.float32]) -> dict[str, Match]:
+        try:
+            return self.storage.cosines(scope, ids, vector)
+        except Corrupt:  # logged when the vectors were searched
+            return {}
 
     def _around(
         self,
@@ -233,18 +236,18 @@ class Recaller:
         damaged: set[str],
     ) -> Neighbourhood:
         """What comes up together with hits, and what the graph says of whom the text names, through the same filter."""
-        anyone = replace(where, not_channels=())
+
+        def read(ids: Sequence[str]) -> dict[str, Entry]:
+            return {entry.id: entry for entry in self.storage.find(scope, replace(where, ids=ids, not_channels=()))}
+
         web, known = AssociationWeb(self.storage, self.settings.associations), [hit.id for hit in hits]
         with self.storage.snapshot():
             named = seeds(self.storage, scope, text, now, self.settings.graph)
             most = REACHED * self.settings.recall.associated
             spread = web.spread(scope, known, now, limit=most)
             reached = combined([*(seed for seed in named if seed.id not in known), *spread])
-            entries = intact(lambda ids: self._admitted(scope, ids, anyone), [item.id for item in reached], damaged)
-            try:
-                nearness = self.storage.cosines(scope, list(entries), vector)
-            except Corrupt:  # logged when the vectors were searched
-                nearness = {}
+            entries = intact(read, [item.id for item in reached], damaged)
+            nearness = self._nearness(scope, list(entries), vector)
         return Neighbourhood([item for item in reached if item.id not in damaged], entries, nearness)
 
     def _found(

@@ -5,13 +5,14 @@ loses by the signals of its scope [tidalDB].
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import lru_cache
+from typing import TypeVar
 
 from tidal_plugins.errors import NotFound, SessionClosed
 from tidal_plugins.model.entry import Entry, Scope
+from tidal_plugins.model.session import Annotation
 from tidal_plugins.scoring.signals import hinted, saturated
 from tidal_plugins.scoring.text import terms
 from tidal_plugins.sessions.ledger import Ledger
@@ -22,10 +23,17 @@ from tidal_plugins.storage.base import Storage
 KEPT = 4096
 """Entries whose words are kept in memory: a session asks for nearly the same ones again and again."""
 
+LANES = 64
+"""Sessions whose annotations are."""
+
+Notes = Mapping[str, Sequence[frozenset[str]]]
+"""By each of their keywords the annotations, as keywords."""
+
 ANNOTATION, REWARDED, SIGNALS = "session annotation", "session reward", "signals"
 GAINS = frozenset({ANNOTATION, REWARDED, SIGNALS})
 """Names of what signals add to a score."""
 
+T = TypeVar("T")
 Read = Callable[[Sequence[str]], Mapping[str, Entry]]
 
 
@@ -36,8 +44,7 @@ class Lane:
     scores: Scores
     now: datetime
     session: int | None = None
-    notes: Mapping[str, Sequence[frozenset[str]]] = field(default_factory=dict)
-    """By each of their keywords the annotations, as keywords."""
+    notes: Notes = field(default_factory=dict)
     shared: frozenset[str] = frozenset()
     """Types of which the scope has signals that count for something."""
 
@@ -83,11 +90,15 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Boosts:
-    """Makes lanes of one store."""
+    """Makes lanes of one store.
+
+    What it keeps in memory holds for one ``Storage.erasures``: what changed or was forgotten since is read anew.
+    """
 
     storage: Storage
     settings: SignalSettings
-    _words: dict[str, frozenset[str]] = field(default_factory=dict)
+    _words: dict[Hashable, frozenset[str]] = field(default_factory=dict)
+    _notes: dict[Hashable, Notes] = field(default_factory=dict)
 
     def lane(self, scope: Scope, session: int | None, now: datetime) -> Lane:
         """Return what a recall is to feel. Raises ``NotFound`` and ``SessionClosed`` for the session."""
@@ -98,28 +109,38 @@ class Boosts:
         shared = frozenset(type_ for type_ in ledger.shared_types if self.settings.types[type_].sign)
         if session is None:
             return Lane(scores, now, shared=shared)
-        if not ledger.info(session).is_open:
+        info = ledger.info(session)
+        if not info.is_open:
             raise SessionClosed(f"session {session} was closed, and shapes no recall any more")
-        notes = defaultdict[str, list[frozenset[str]]](list)
-        for keywords in {_keywords(note.text) for note in ledger.annotations(session)}:
-            for word in keywords:
-                notes[word].append(keywords)
+        state = (session, info.accepted, self.storage.erasures(scope))
+        notes = self._notes.get(state)
+        if notes is None:
+            notes = _by_keyword(ledger.annotations(session))
+            _keep(self._notes, {state: notes}, LANES)
         return Lane(scores, now, session, notes, shared)
 
-    def words(self, ids: Sequence[str], read: Read) -> dict[str, frozenset[str]]:
+    def words(self, scope: Scope, ids: Sequence[str], read: Read) -> dict[str, frozenset[str]]:
         """The words of entries, of their texts and labels; texts are read where they are not known yet."""
-        known = {id_: words for id_ in ids if (words := self._words.get(id_)) is not None}
+        state = (scope, self.storage.erasures(scope))
+        known = {id_: words for id_ in ids if (words := self._words.get((state, id_))) is not None}
         unknown = [id_ for id_ in ids if id_ not in known]
         fresh = {id_: frozenset(terms(_labelled(entry))) for id_, entry in read(unknown).items()} if unknown else {}
-        if len(self._words) + len(fresh) > KEPT:
-            self._words.clear()
-        self._words.update(fresh)
+        _keep(self._words, {(state, id_): words for id_, words in fresh.items()}, KEPT)
         return known | fresh
 
 
-@lru_cache(maxsize=KEPT)
-def _keywords(note: str) -> frozenset[str]:
-    return frozenset(terms(note))
+def _keep(kept: dict[Hashable, T], fresh: Mapping[Hashable, T], most: int) -> None:
+    if len(kept) + len(fresh) > most:
+        kept.clear()
+    kept.update(fresh)
+
+
+def _by_keyword(annotations: Iterable[Annotation]) -> Notes:
+    notes = defaultdict[str, list[frozenset[str]]](list)
+    for keywords in {frozenset(terms(annotation.text)) for annotation in annotations}:
+        for word in keywords:
+            notes[word].append(keywords)
+    return notes
 
 
 def _labelled(entry: Entry) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 from tidal_plugins.errors import InvalidInput, NotFound, PolicyViolation, SessionClosed
 from tidal_plugins.model.clock import from_micros, to_micros
-from tidal_plugins.model.entry import Scope, derive_id
+from tidal_plugins.model.entry import EPISODE, Scope, derive_id
 from tidal_plugins.model.session import (
     Annotation,
     AuditEntry,
@@ -29,7 +29,7 @@ from tidal_plugins.scoring.windows import Buckets, counted, totals
 from tidal_plugins.sessions.policy import violation
 from tidal_plugins.sessions.scores import SHARED, Scores, lane_of
 from tidal_plugins.settings import SignalSettings
-from tidal_plugins.storage.base import Line, Storage
+from tidal_plugins.storage.base import Line, Storage, Where
 
 SESSIONS = "sessions"
 COUNTERS = "session-counters"
@@ -186,6 +186,10 @@ class Ledger:
     def _check(self, entry: str) -> None:
         if entry not in self.storage.sketch(self.scope, [entry]):
             raise self.missing(entry)
+        if self.storage.count(self.scope, Where(ids=[entry], kinds=[EPISODE])):
+            raise InvalidInput(
+                f"{entry} is an episode, and recalls rank what was said in it: signal memory.cited({entry!r})"
+            )
 
     def _decided(
         self, session: int, signal: Signal, refused: PolicyViolation | None, now: datetime, earlier: int

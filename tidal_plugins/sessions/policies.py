@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pydantic import ValidationError
+
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.session import Policy
@@ -62,4 +64,7 @@ class Policies:
                 f"the policy names signals that there are not ({', '.join(sorted(unknown))}): "
                 f"use {', '.join(sorted(self.settings.signals.types))}, or declare them in Settings.signals"
             )
-        return policy
+        try:
+            return Policy.model_validate(policy.model_dump())  # a copy with an update was never validated
+        except ValidationError as error:
+            raise InvalidInput(f"the policy is none: {error}") from error

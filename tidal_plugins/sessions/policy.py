@@ -12,8 +12,8 @@ UNNAMED = "of the session"
 
 def violation(info: SessionInfo, type: str, now: datetime) -> PolicyViolation | None:
     """Return why the policy of a session refuses a signal of this type now, or ``None``."""
-    policy, name = info.policy, info.policy_name or UNNAMED
-    if policy.max_duration is not None and now - info.opened_at > policy.max_duration:
+    policy, name, most = info.policy, info.policy_name or UNNAMED, info.policy.max_duration
+    if most is not None and (not most or now - info.opened_at > most):  # none at all, on a clock that stands, too
         return SessionExpired(f"the session may last {policy.max_duration}: open a new one", signal=type, policy=name)
     if info.remaining == 0:
         return SignalCapReached(f"the session has its {policy.max_signals} signals already", signal=type, policy=name)

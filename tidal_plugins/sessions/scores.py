@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from math import inf
 from typing import NamedTuple
 
 from tidal_plugins.model.clock import hours_between
@@ -92,7 +91,7 @@ class Scores:
             recorded_at=anchor,
             weight=score,
             anchored_at=anchor,
-            expires_at=None if hours == inf else anchor + timedelta(hours=hours),
+            expires_at=_later(anchor, hours),
         )
 
     def _faded(self, link: Link, now: datetime) -> float:
@@ -102,6 +101,14 @@ class Scores:
 
 def _id(lane: str, type: str, entry: str) -> str:
     return f"{lane}:{type}:{entry}"  # not a hash: a recall asks for a hundred of them
+
+
+def _later(time: datetime, hours: float) -> datetime | None:
+    """``None`` for a time beyond the calendar."""
+    try:
+        return time + timedelta(hours=hours)
+    except OverflowError:
+        return None
 
 
 def _type(link: Link) -> str:

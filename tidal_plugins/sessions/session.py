@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from types import TracebackType
 from typing import NoReturn, Self
@@ -16,6 +18,10 @@ from tidal_plugins.model.entry import bare_id
 from tidal_plugins.model.session import AuditEntry, SessionInfo, SessionSnapshot, SessionSummary, Signal
 from tidal_plugins.sessions.ledger import Ledger
 from tidal_plugins.settings import ANNOTATE, SignalSettings
+
+_UNREADABLE = re.compile("[\0-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters, those that turn the direction of what follows, and surrogates. Others that do not print belong to
+words: Persian and Hindi join letters with them, and emoji families."""
 
 
 class Session:
@@ -60,7 +66,8 @@ class Session:
 
         ``at`` is when it happened (default: now; the future counts as now). Durable when it returns. Raises a
         ``PolicyViolation`` where the policy refuses it, ``NotFound`` for an unknown entry, ``InvalidInput`` for a type
-        that ``Settings.signals`` does not have and for a weight that is negative or not finite, and ``SessionClosed``.
+        that ``Settings.signals`` does not have, for a weight that is negative or not finite and for an episode (signal
+        what ``memory.cited`` gives for it), and ``SessionClosed``.
         """
         session, now = self._open(), self._clock()
         return self._ledger.signal(
@@ -92,7 +99,7 @@ class Session:
             raise SessionClosed(f"session {self._info.id} was closed: open a new one with memory.session(…)")
         with self._lock:
             if not self._info.id:
-                self._info = self._ledger.open(self._info, self._thread)
+                self._info = self._ledger.open(replace(self._info, opened_at=self._clock()), self._thread)
         return self._info
 
     def _check_process(self) -> None:
@@ -158,6 +165,6 @@ def _note(note: str, settings: SignalSettings) -> str:
     """A note on one line, as an audit shows it."""
     if isinstance(note, str) and len(note) <= settings.annotation_chars:
         line = " ".join(note.split())
-        if line and line.isprintable():
+        if line and not _UNREADABLE.search(line):
             return line
-    raise InvalidInput(f"a note is a printable text of 1 to {settings.annotation_chars} characters, got {note!r:.60}")
+    raise InvalidInput(f"a note is a readable text of 1 to {settings.annotation_chars} characters, got {note!r:.60}")

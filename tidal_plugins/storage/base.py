@@ -221,8 +221,9 @@ class Storage(ABC):
         """Return the entries found, by id, checksums verified (``Corrupt``)."""
 
     @abstractmethod
-    def sketch(self, scope: Scope, ids: Collection[str]) -> dict[str, Sketch]:
-        """Return what ranking needs of the entries found, by id, without reading their texts."""
+    def sketch(self, scope: Scope, ids: Collection[str], where: Where | None = None) -> dict[str, Sketch]:
+        """Return what ranking needs of the entries found, by id, without reading their texts; with ``where``, of those
+        that it lets through."""
 
     @abstractmethod
     def beside(self, scope: Scope, ids: Collection[str], reach: int, where: Where) -> list[Beside]:
@@ -239,6 +240,11 @@ class Storage(ABC):
     def erase(self, scope: Scope, ids: Collection[str]) -> int:
         """Remove entries from every index, with the links that end at them and the log's lines under their ids;
         return how many entries there were."""
+
+    @abstractmethod
+    def erasures(self, scope: Scope) -> int:
+        """Return a number that rises whenever entries are erased or replaced: what was read of them, and of the log
+        under their ids, holds until then."""
 
     @abstractmethod
     def scrub(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -117,6 +117,11 @@ class Connections:
     def run(self, sql: str, *bindings: Any) -> None:
         with translated(self.path):
             self.get().execute(sql, bindings)
+
+    def run_each(self, sql: str, bindings: Iterable[Sequence[Any]]) -> None:
+        """Run one statement for each row of bindings."""
+        with translated(self.path):
+            self.get().executemany(sql, bindings)
 
     def rows(self, sql: str, *bindings: Any) -> list[Any]:
         with translated(self.path):

@@ -39,14 +39,16 @@ class DocumentShelf(Shelf):
         self, scope: Scope, collection: str, key: str, value: Any, *, expected: int | None = None, keep: int = 0
     ) -> int:
         with self.transaction():
-            this, current = (self._writable_scope(scope), collection, key), self.read_document(scope, collection, key)
-            version = current.version if current else 0
+            this = (self._writable_scope(scope), collection, key)
+            version = int(self._db.one(f"SELECT version FROM documents WHERE {_THIS}", *this) or 0)
             if expected is not None and expected != version:
                 raise Conflict(f"{collection}/{key} is at version {version}, not {expected}; read it again and retry")
             if keep > 0:
                 columns = "scope, collection, key, version, value"
                 self._db.run(f"INSERT INTO earlier_documents SELECT {columns} FROM documents WHERE {_THIS}", *this)
-            self._db.run(f"DELETE FROM earlier_documents WHERE {_THIS} AND version <= ?", *this, version - max(keep, 0))
+            if version > 0:
+                oldest = version - max(keep, 0)
+                self._db.run(f"DELETE FROM earlier_documents WHERE {_THIS} AND version <= ?", *this, oldest)
             sql = "INSERT INTO documents VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET value = ?4, version = ?5"
             self._db.run(sql, *this, to_json(value), version + 1)
             return version + 1

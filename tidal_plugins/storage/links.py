@@ -25,8 +25,7 @@ class LinkShelf(Shelf):
         rows = [to_link_row(link) for link in links]
         with self.transaction():
             key = self._writable_scope(scope)
-            for row in rows:
-                self._db.run(_PUT, key, *row)
+            self._db.run_each(_PUT, [(key, *row) for row in rows])
 
     def links(
         self, scope: Scope, where: WhereLinks, *, limit: int | None = None, strongest_first: bool = False

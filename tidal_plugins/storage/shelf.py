@@ -12,14 +12,33 @@ from tidal_plugins.storage.sql import to_json
 NO_SCOPE = -1
 """Stands for a scope that nothing was written to yet: it matches no row."""
 
+MOST_SCOPES = 4096
+"""Scopes whose keys are kept in memory."""
+
 IDS = "(SELECT value FROM json_each(?))"
 """A list bound as one JSON array."""
+
+
+class Scopes:
+    """The keys of scopes that are in the file for good: a scope keeps its key as long as the file lives."""
+
+    def __init__(self) -> None:
+        self.keys: dict[Scope, int] = {}
+        self.created: set[Scope] = set()
+        """Those that this store has added, in a transaction that may not have ended."""
+
+    def keep(self, scope: Scope, key: int) -> None:
+        if len(self.keys) >= MOST_SCOPES:
+            self.keys.clear()
+        self.keys[scope] = key
+        self.created.discard(scope)
 
 
 class Shelf(Storage):
     """A part of the engine. What it does not define, another shelf of the same store does."""
 
     _db: Connections
+    _scopes: Scopes
 
     def transaction(self) -> AbstractContextManager[None]:
         return self._db.transaction()
@@ -28,9 +47,20 @@ class Shelf(Storage):
         return self._db.snapshot()
 
     def _key(self, scope: Scope) -> int:
+        known = self._scopes.keys.get(scope)
+        if known is not None:
+            return known
         key = self._db.one("SELECT key FROM scopes WHERE path = ?", to_json(list(scope)))
-        return NO_SCOPE if key is None else int(key)
+        if key is None:
+            return NO_SCOPE
+        if not self._db.writing or scope not in self._scopes.created:  # else it may yet be rolled back
+            self._scopes.keep(scope, int(key))
+        return int(key)
 
     def _writable_scope(self, scope: Scope) -> int:
-        self._db.run("INSERT INTO scopes (path) VALUES (?) ON CONFLICT DO NOTHING", to_json(list(scope)))
-        return self._key(scope)
+        key = self._key(scope)
+        if key == NO_SCOPE:
+            self._scopes.created.add(scope)
+            self._db.run("INSERT INTO scopes (path) VALUES (?)", to_json(list(scope)))
+            key = self._key(scope)
+        return key

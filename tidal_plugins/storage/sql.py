@@ -43,11 +43,15 @@ Row = Sequence[Any]
 
 _moment = lru_cache(maxsize=4096)(from_micros)  # an entry's times are often equal, and read again and again
 
+# ``json.dumps`` makes an encoder for every call that differs from its defaults, at half the cost of the call.
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")).encode
+_encode_any = json.JSONEncoder(default=repr).encode
+
 
 def to_json(value: Any) -> str:
     """Return compact JSON, or raise ``InvalidInput`` for what JSON cannot hold (NaN, bytes, objects)."""
     try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
+        return _encode(value)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(f"only JSON values can be stored: {error}") from error
 
@@ -159,7 +163,7 @@ def _tier(id_: str, row: Row) -> Tier | None:
 
 def checksum(fixed: Row, scope: Scope) -> bytes:
     """Eight bytes over a row's fixed columns and its scope; damaged values of any type have one too."""
-    return blake2b(json.dumps([*scope, *fixed], default=repr).encode(), digest_size=8).digest()
+    return blake2b(_encode_any([*scope, *fixed]).encode(), digest_size=8).digest()
 
 
 def _corrupt(id_: Any) -> Corrupt:
@@ -190,7 +194,7 @@ def from_link_row(row: Row) -> Link:
         valid_until=time_or_none(valid_until),
         recorded_at=read_time(recorded_at),
         superseded_at=time_or_none(superseded_at),
-        metadata=from_json(metadata),
+        metadata={} if metadata == "{}" else from_json(metadata),  # as nearly always, and links are read by the hundred
     )
 
 
@@ -265,6 +269,9 @@ def link_condition(scope_key: int, where: WhereLinks) -> Condition:
             parts.append((f"{link}.{column} = ?", tuple(values)))
         elif values is not None:
             parts.append((f"{link}.{column} {_IN}", (_list(values),)))
+    for name, value in where.metadata.items():
+        if isinstance(value, str):  # stands in what is stored as it does here: most are told apart without parsing
+            parts.append(("instr(l.metadata, ?)", (to_json({name: value})[1:-1],)))
     if where.metadata:
         parts.append((_HOLDS.format("l"), (to_json(dict(where.metadata)),)))
     times = {

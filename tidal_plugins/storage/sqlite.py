@@ -17,7 +17,7 @@ from tidal_plugins.storage.links import LinkShelf
 from tidal_plugins.storage.log import LogShelf
 from tidal_plugins.storage.neighbours import Neighbours
 from tidal_plugins.storage.opening import translated
-from tidal_plugins.storage.shelf import IDS
+from tidal_plugins.storage.shelf import IDS, Scopes
 from tidal_plugins.storage.sql import (
     COLUMNS,
     EACH_ID,
@@ -91,6 +91,7 @@ class SQLiteStorage(LinkShelf, LogShelf, DocumentShelf):
         synchronous = {"full": "FULL", "fast": "NORMAL"}[durability]
         self._db = self._connections(path, synchronous=synchronous, busy_timeout=busy_timeout)
         self.path = self._db.path
+        self._scopes = Scopes()
         self._deadline = query_deadline
         self._neighbours = Neighbours(self._db, vector_cache_bytes)
         _open_stores.add(self)
@@ -131,9 +132,11 @@ class SQLiteStorage(LinkShelf, LogShelf, DocumentShelf):
             rows = self._db.rows(f"{_SELECT} FROM {EACH_ID}", to_json(list(ids)), self._key(scope))
             return {row[0]: from_row(row, scope) for row in rows}
 
-    def sketch(self, scope: Scope, ids: Collection[str]) -> dict[str, Sketch]:
+    def sketch(self, scope: Scope, ids: Collection[str], where: Where | None = None) -> dict[str, Sketch]:
         with self.snapshot():
-            rows = self._db.rows(_SELECT_SKETCH, to_json(list(ids)), self._key(scope))
+            filter_ = condition(None, where or Where())
+            sql = f"{_SELECT_SKETCH} WHERE {filter_.sql}"
+            rows = self._db.rows(sql, to_json(list(ids)), self._key(scope), *filter_.parameters)
             return {row[0]: sketch(row) for row in rows}
 
     def beside(self, scope: Scope, ids: Collection[str], reach: int, where: Where) -> list[Beside]:
@@ -198,6 +201,10 @@ class SQLiteStorage(LinkShelf, LogShelf, DocumentShelf):
                 self.erase_links(scope, WhereLinks(ends=found))
                 self._db.run(f"DELETE FROM log WHERE scope = ? AND key IN {IDS}", key, to_json(list(found)))
             return len(found)
+
+    def erasures(self, scope: Scope) -> int:
+        with self.snapshot():
+            return int(self._db.one("SELECT erasures FROM scopes WHERE key = ?", self._key(scope)) or 0)
 
     def scrub(self) -> bool:
         with self.transaction():

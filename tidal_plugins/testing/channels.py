@@ -131,7 +131,7 @@ class ChannelContract(Contract):
             [1j, 2.0],
             [None, 1.0],
             [[1.0], [2.0, 3.0]],
-            object(),
+            object,
         ],
         ids=repr,
     )

@@ -136,6 +136,8 @@ class EntryContract(Contract):
                 assert getattr(sketches[id_], name) == getattr(full, name), name
         assert (sketches["full"].passages, sketches["plain"].passages) == (0, 1)
         assert (sketches["full"].words, sketches["plain"].words) == (0, 1)
+        assert set(store.sketch(HERE, ["plain", "full"], Where(ids=["full", "unknown"]))) == {"full"}
+        assert store.sketch(HERE, ["plain", "full"], Where(exclude=["plain", "full"])) == {}
 
     @pytest.mark.parametrize("text", ["short", "long " * 200 + "until the end?", "東京 🙂"])
     def test_a_sketch_has_the_beginning_and_the_end_of_the_text(self, store: Storage, text: str) -> None:
@@ -317,6 +319,18 @@ class EntryContract(Contract):
             assert not handle.matching(HERE, ["secret"], 9, ALL)
             assert not handle.speakers(HERE)
             assert handle.count(HERE, ALL) == 1
+
+    def test_erasures_rise_when_something_is_erased_or_replaced(self, store: Storage, other: Storage) -> None:
+        assert store.erasures(HERE) == 0
+        store.put(HERE, [record("a"), record("b")])
+        counts = [store.erasures(HERE)]
+        store.replace(HERE, record("a", "another text"))
+        counts.append(other.erasures(HERE))
+        store.erase(HERE, ["b"])
+        counts.append(other.erasures(HERE))
+        store.erase(HERE, ["b", "unknown"])
+        assert counts == sorted(set(counts)), "rises each time"
+        assert store.erasures(HERE) == counts[-1], "nothing was there to erase"
 
     def test_volume_counts_the_characters_of_what_a_filter_lets_through(self, store: Storage) -> None:
         assert store.volume(HERE, ALL) == 0

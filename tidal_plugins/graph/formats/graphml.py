@@ -8,6 +8,9 @@ from typing import Any
 from xml.etree import ElementTree as Xml
 
 NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
+LISTS = ("aliases", "episodes", "sessions")
+"""The properties that are lists."""
+
 _TYPES = {"confidence": "double", "negated": "boolean"}
 _ENDS = {"subject": "source", "object": "target"}
 
@@ -66,13 +69,10 @@ def _read(element: Xml.Element, names: Mapping[str | None, str | None]) -> dict[
     for data in element.iter(f"{{{NAMESPACE}}}data"):
         name, value = names.get(data.get("key")), data.text or ""
         if name is not None:
-            found[name] = json.loads(value) if value.startswith("[") and name in _LISTS else value
+            found[name] = json.loads(value) if value.startswith("[") and name in LISTS else value
     return found
 
 
 def _read_edge(element: Xml.Element, names: Mapping[str | None, str | None]) -> dict[str, Any]:
     found = _read(element, names)
     return {"subject": element.get("source"), "object": element.get("target"), "id": found.pop("relation"), **found}
-
-
-_LISTS = ("aliases", "episodes", "sessions")

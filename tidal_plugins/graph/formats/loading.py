@@ -18,6 +18,7 @@ from tidal_plugins.graph.knowledge.relations import (
     begin,
     chain,
     new_row,
+    piece,
     support,
     unused,
     weighed,
@@ -40,8 +41,8 @@ def load(
 ) -> Applied:
     """Take in a graph in one transaction, whole or not at all; once more it changes nothing."""
     _check(graph, settings)
-    loader = _Loader(storage, scope, source, settings, now)
     with storage.transaction():
+        loader = _Loader(storage, scope, source, settings, now)
         ids = {entity.id: loader.entity(entity) for entity in graph.entities}
         versions: dict[str, list[Relation]] = {}
         for relation in graph.relations:
@@ -66,15 +67,15 @@ class _Loader:
         self._source = source
         self._functional = settings.functional
         self._now = now
+        self._merged = merged(storage, scope)
 
     def entity(self, entity: Entity) -> str:
         """Store an entity and those that go by its name; return its id here."""
         id_ = self._named(entity, entity.name)
         for alias in entity.aliases:
             other = self._named(entity, alias)
-            known = merged(self._storage, self._scope)
-            if known.root(other) != known.root(id_):
-                join(self._storage, self._scope, id_, other, self._now)
+            if self._merged.root(other) != self._merged.root(id_):
+                join(self._storage, self._scope, id_, other, self._now, known=self._merged)
         return id_
 
     def relation(self, one: Relation, ids: Mapping[str, str], versions: Sequence[Relation]) -> str:
@@ -86,15 +87,17 @@ class _Loader:
             row = self._new(one, said, rows)
             self._storage.put_links(self._scope, [row, *(_version(self._scope, row, each) for each in versions)])
         place = self._place(one.valid_from or one.recorded_at)
-        if support(self._storage, self._scope, row, place, (0, 0), one.confidence, self._now):
+        times = one.valid_from, one.valid_until
+        if support(
+            self._storage, self._scope, piece(self._scope, row, place, (0, 0), one.confidence, self._now, times)
+        ):
             self._storage.put_links(self._scope, weighed(self._storage, self._scope, [row]))
         return row.id
 
     def settle(self, subjects: set[str]) -> None:
         """Let what was known here and what was loaded end where they contradict each other."""
-        known = merged(self._storage, self._scope)
-        validity = Validity(self._storage, self._scope, self._functional, known, self._now)
-        validity.refit(validity.states(known.all_members(subjects)))
+        validity = Validity(self._storage, self._scope, self._functional, self._merged, self._now)
+        validity.refit(validity.states(self._merged.all_members(subjects)))
 
     def _named(self, entity: Entity, name: str) -> str:
         id_ = entity_id(self._scope, Mention(name, entity.type, entity.category, 0, 1))

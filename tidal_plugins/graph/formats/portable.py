@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Literal, NamedTuple, get_args
 
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.graph.formats import cypher, graphml, jsonld
+from tidal_plugins.graph.formats.graphml import LISTS
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.graph import Entity, Relation
 
@@ -33,8 +35,6 @@ FORMATS = {
     "json-ld": Writing(jsonld.write, jsonld.read),
     "cypher": Writing(cypher.write, cypher.read),
 }
-
-_LISTS = ("aliases", "episodes", "sessions")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +66,13 @@ def read(text: str, format_: Format) -> Portable:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         raise InvalidInput(f"the graph has a property that cannot be used: {first['loc']}: {first['msg']}") from error
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InvalidInput(f"this is no graph in {format_} as export writes it: {error!s:.200}") from error
     return _checked(graph)
 
 
 def _format(format_: str) -> Writing:
-    if format_ not in FORMATS:
+    if not isinstance(format_, str) or format_ not in FORMATS:
         raise InvalidInput(f"format must be one of {', '.join(get_args(Format))}, got {format_!r}")
     return FORMATS[format_]
 
@@ -91,7 +91,7 @@ def _plain(value: Any) -> Any:
 def _lists(properties: Mapping[str, Any]) -> Properties:
     """What other programs leave out: a list without members, a time without an end."""
     optional = dict.fromkeys(("valid_from", "valid_until", "superseded_at")) if "predicate" in properties else {}
-    lists = {name: () for name in _LISTS if name != "aliases" or "predicate" not in properties}
+    lists = {name: () for name in LISTS if name != "aliases" or "predicate" not in properties}
     return {**optional, **lists, **properties}
 
 
@@ -109,4 +109,11 @@ def _checked(graph: Portable) -> Portable:
         for name in ("valid_from", "valid_until", "recorded_at", "superseded_at"):
             if (time := getattr(one, name)) is not None:
                 aware(time, name)
+        _in_order(one, one.valid_from, one.valid_until, "valid_until", "valid_from")
+        _in_order(one, one.recorded_at, one.superseded_at, "superseded_at", "recorded_at")
     return graph
+
+
+def _in_order(one: Relation, begins: datetime | None, ends: datetime | None, *names: str) -> None:
+    if begins and ends and ends < begins:
+        raise InvalidInput(f"the relation {one.id!r} has a {' before its '.join(names)}: {ends} and {begins}")

@@ -10,7 +10,7 @@ from tidal_plugins.graph.formats.portable import Format
 from tidal_plugins.graph.knowledge import proposals
 from tidal_plugins.graph.knowledge.entities import last_seen_first, nodes
 from tidal_plugins.graph.knowledge.merging import join, merged, merges, part
-from tidal_plugins.graph.knowledge.queries import GraphQueries
+from tidal_plugins.graph.knowledge.queries import GraphQueries, least
 from tidal_plugins.graph.knowledge.relations import KINDS
 from tidal_plugins.graph.knowledge.stale import mark_around, mark_stale
 from tidal_plugins.graph.knowledge.unlearning import unlearn
@@ -29,6 +29,7 @@ class KnowledgeGraph(GraphQueries):
 
     def proposals(self, limit: int = 20) -> list[Proposal]:
         """Return entities that may be one, the likeliest first. Nothing is merged, and what was told apart stays so."""
+        most = least(limit, "limit")
         with self._storage.snapshot():
             graph = self._graph()
             known = nodes(self._storage, self._scope)
@@ -36,7 +37,7 @@ class KnowledgeGraph(GraphQueries):
             newest = last_seen_first(self._storage, self._scope, roots)[: self._settings.compared]
             apart = {frozenset((m.kept, m.absorbed)) for m in merges(self._storage, self._scope)}
         compared = {id_: known[id_] for id_ in newest}
-        found = proposals.likely(compared, apart, self._settings.similarity, self._embed)[:limit]
+        found = proposals.likely(compared, apart, self._settings.similarity, self._embed)[:most]
         with self._storage.snapshot():
             shown = self._graph().entities({id_ for *_, pair in found for id_ in pair})
         return [
@@ -88,15 +89,14 @@ class KnowledgeGraph(GraphQueries):
         Loaded again it changes nothing; ``forget_source`` takes it back. Raises ``InvalidInput`` for a text that cannot
         be read, and then nothing is stored.
         """
-        if not isinstance(source, str) or not source.strip() or not source.isprintable():
-            raise InvalidInput(f"source must name where the graph comes from, got {source!r}")
+        name = _source(source)
         found = portable.read(text, format)
-        return load(self._storage, self._scope, found, source.strip(), self._settings, self._clock())
+        return load(self._storage, self._scope, found, name, self._settings, self._clock())
 
     def forget_source(self, source: str) -> int:
         """Remove what came from another graph and nothing else says; return how many entities and relations went."""
         with self._storage.transaction():
-            links = loaded_from(self._storage, self._scope, source.strip())
+            links = loaded_from(self._storage, self._scope, _source(source))
             now = self._clock()
             gone = unlearn(self._storage, self._scope, links, self._settings.functional, now)
             mark_stale(self._storage, self._scope, now, entities=gone.entities, relations=gone.relations)
@@ -114,4 +114,10 @@ class KnowledgeGraph(GraphQueries):
         """Settle anew when what is believed of two entities holds, after they became one or two."""
         known = merged(self._storage, self._scope)
         validity = Validity(self._storage, self._scope, self._settings.functional, known, self._clock())
-        validity.refit(validity.states(known.all_members([merge.kept, merge.absorbed])))
+        validity.refit(validity.touching(known.all_members([merge.kept, merge.absorbed])))
+
+
+def _source(source: str) -> str:
+    if not isinstance(source, str) or not source.strip() or not source.isprintable():
+        raise InvalidInput(f"source must name where the graph comes from, got {source!r}")
+    return source.strip()

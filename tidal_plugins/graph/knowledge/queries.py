@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from tidal_plugins.aio import in_thread
 from tidal_plugins.errors import InvalidInput, NotFound
@@ -31,8 +32,6 @@ from tidal_plugins.storage.base import Storage, WhereLinks
 
 if TYPE_CHECKING:
     from tidal_plugins.graph.knowledge.proposals import Embed
-
-Format = Literal["graphml", "json-ld", "cypher"]
 
 MAX_DEPTH = 10
 """Relations that a path or a neighbourhood may be asked to span."""
@@ -88,6 +87,7 @@ class GraphQueries:
     ) -> list[Entity]:
         """List entities, the last seen first: all, or those of a type or category, or named in an episode or a
         session."""
+        most = _most(limit)
         with self._storage.snapshot():
             graph, among = self._graph(), None
             if episode is not None or session is not None:
@@ -99,7 +99,7 @@ class GraphQueries:
                 if type in (None, node.type) and category in (None, node.category) and graph.merged.root(id_) == id_
             ]
             newest = last_seen_first(self._storage, self._scope, chosen)
-            return list(graph.entities(newest[:limit]).values())
+            return list(graph.entities(newest[:most]).values())
 
     def search(self, text: str, limit: int = 10) -> list[Entity]:
         """Return the entities whose names share most words with ``text``, best first. No model is asked."""
@@ -146,6 +146,7 @@ class GraphQueries:
     ) -> list[Relation]:
         """List relations, the surest first, negated ones too: all, or those of an entity (``about``: at either end),
         with a predicate, or said in an episode or a session."""
+        most = _most(limit)
         with self._storage.snapshot():
             graph = self._graph()
             ends = [
@@ -162,7 +163,7 @@ class GraphQueries:
                 valid_at=self._time(valid_at, "valid_at"),
                 known_at=self._time(believed_at, "believed_at"),
             )
-            rows = self._storage.links(self._scope, where, limit=limit, strongest_first=True)
+            rows = self._storage.links(self._scope, where, limit=most, strongest_first=True)
             return sorted(graph.shown(rows), key=lambda relation: -relation.confidence)
 
     def timeline(self, entity: str) -> list[Relation]:
@@ -187,7 +188,7 @@ class GraphQueries:
 
     def sentence(self, relation: Relation | str) -> str:
         """Return a relation in words: «checkout depends on billing»."""
-        found = self.relation(relation) if isinstance(relation, str) else relation
+        found = relation if isinstance(relation, Relation) else self.relation(_given(relation))
         said = self.sentences([found])
         if found.id not in said:
             raise NotFound(f"what the relation {found.id!r} is between is gone from scope {self._scope}")
@@ -221,7 +222,7 @@ class GraphQueries:
         """
         predicates = None if predicate is None else [predicate]
         with self._view(valid_at, believed_at, self._settings.each, predicates) as (view, graph):
-            return reach(view, self._find.root(graph, id), _least(depth, "depth", MAX_DEPTH), _least(limit, "limit"))
+            return reach(view, self._find.root(graph, id), least(depth, "depth", MAX_DEPTH), least(limit, "limit"))
 
     def impact(
         self,
@@ -237,9 +238,9 @@ class GraphQueries:
 
         Each comes with the path of its dependence, from what changes on, the nearest first.
         """
-        each = _least(limit, "limit")
+        each = least(limit, "limit")
         with self._view(valid_at, believed_at, each, _words(predicates), inward=True) as (view, graph):
-            depth = None if depth is None else _least(depth, "depth")
+            depth = None if depth is None else least(depth, "depth")
             return reach(view, self._find.root(graph, id), depth, each)
 
     def path(
@@ -257,7 +258,7 @@ class GraphQueries:
         """
         with self._view(valid_at, believed_at, self._settings.each) as (view, graph):
             ends = self._find.root(graph, a), self._find.root(graph, b)
-            return connect(view, *ends, _least(depth, "depth", MAX_DEPTH))
+            return connect(view, *ends, least(depth, "depth", MAX_DEPTH))
 
     aentity = in_thread(entity)
     aentities = in_thread(entities)
@@ -300,18 +301,35 @@ class GraphQueries:
         for id_, score in found.items():
             root = graph.merged.root(id_)
             scores[root] = max(score, scores.get(root, 0.0))
-        best = sorted(scores, key=lambda id_: (-scores[id_], id_))[: _least(limit, "limit")]
+        best = sorted(scores, key=lambda id_: (-scores[id_], id_))[: least(limit, "limit")]
         return list(graph.entities(best).values())
 
     def _time(self, given: datetime | None, name: str) -> datetime:
         return self._clock() if given is None else aware(given, name)
 
 
-def _least(number: int, name: str, most: int | None = None) -> int:
+def entities_of(graph: GraphQueries, relations: Iterable[Relation]) -> dict[str, Entity]:
+    """Return the entities that relations are between, by id, in one batch; those that are gone are left out."""
+    ids = {end for one in relations for end in (one.subject, one.object)}
+    with graph._storage.snapshot():
+        return graph._graph().entities(ids)
+
+
+def least(number: int, name: str, most: int | None = None) -> int:
     if type(number) is not int or number < 0 or (most is not None and number > most):
         upper = "" if most is None else f" to {most}"
         raise InvalidInput(f"{name} must be a whole number from 0{upper}, got {number!r}")
     return number
+
+
+def _most(limit: int | None) -> int | None:
+    return None if limit is None else min(least(limit, "limit"), sys.maxsize)
+
+
+def _given(id_: object) -> str:
+    if not isinstance(id_, str):
+        raise InvalidInput(f"a relation is given itself or by its id, got {id_!r:.200}")
+    return id_
 
 
 def _text(text: str) -> str:

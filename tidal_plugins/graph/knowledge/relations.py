@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import NamedTuple
 
-from tidal_plugins.graph.knowledge.entities import Place, newest
+from tidal_plugins.graph.knowledge.entities import Place, newest, said_at
 from tidal_plugins.model.clock import from_micros, to_micros
 from tidal_plugins.model.entry import Scope, derive_id
 from tidal_plugins.model.link import Link
@@ -38,6 +38,9 @@ COUNTED = 64
 EVER = datetime.min.replace(tzinfo=UTC)
 LAST = datetime.max.replace(tzinfo=UTC)
 """Before and after all times."""
+
+Times = tuple[datetime | None, datetime | None]
+"""From and until when something is true, as far as a text says so."""
 
 FIRST_LOOK = 1
 """Numbers that are looked up at first: most things are said to hold once only."""
@@ -97,6 +100,12 @@ def chain(storage: Storage, scope: Scope, said: Triple) -> list[Link]:
         if ids[-1] not in rows:
             return found
         start, size = start + size, 2 * size
+
+
+def known_among(storage: Storage, scope: Scope, said: Collection[Triple]) -> set[Triple]:
+    """Return what was ever said of these, be it forgotten since."""
+    ids = {numbered(scope, one, 0): one for one in said}
+    return {ids[row.id] for row in storage.links(scope, WhereLinks(ids=ids))}
 
 
 def numbered(scope: Scope, said: Triple, number: int) -> str:
@@ -167,11 +176,25 @@ def earlier(storage: Storage, scope: Scope, row: Link) -> list[Link]:
 # evidence
 
 
-def support(
-    storage: Storage, scope: Scope, row: Link, place: Place, span: tuple[int, int], confidence: float, now: datetime
-) -> bool:
+def support(storage: Storage, scope: Scope, evidence: Link) -> bool:
     """Add a piece of evidence; return whether it is new."""
+    known = bool(storage.links(scope, WhereLinks(ids=[evidence.id])))
+    storage.put_links(scope, [evidence])
+    return not known
+
+
+def piece(
+    scope: Scope,
+    row: Link,
+    place: Place,
+    span: tuple[int, int],
+    confidence: float,
+    now: datetime,
+    times: Times,
+) -> Link:
+    """A piece of evidence that is not stored yet. ``times`` are those that the text itself states."""
     start, end = span
+    stated = {name: to_micros(time) for name, time in zip(("begins", "ends"), times, strict=True) if time}
     link = Link(
         id="",
         kind=EVIDENCE,
@@ -180,17 +203,37 @@ def support(
         recorded_at=now,
         weight=confidence,
         valid_from=place.at,
-        metadata=place.metadata() | {"start": start, "end": end},
+        metadata=place.metadata() | {"start": start, "end": end} | stated,
     )
-    link = replace(link, id=_evidence_id(scope, row.id, link))
-    known = bool(storage.links(scope, WhereLinks(ids=[link.id])))
-    storage.put_links(scope, [link])
-    return not known
+    return replace(link, id=_evidence_id(scope, row.id, link))
 
 
 def evidence_of(storage: Storage, scope: Scope, id_: str) -> list[Link]:
     """Return every piece of evidence of a relation."""
     return storage.links(scope, WhereLinks(sources=[id_], kinds=[EVIDENCE]))
+
+
+def supported_by(row: Link, evidence: Collection[Link]) -> Link:
+    """A relation as these pieces alone support it: it begins no earlier, and ends where one of them says so."""
+    begins = max(begin(row), min(map(_begins, evidence)))
+    ends = [end for piece in evidence if (end := piece.metadata.get("ends")) and from_micros(end) > begins]
+    stated = row.metadata["stated"] if row.metadata["stated"] in ends else min(ends, default=None)
+    if (begins, stated) == (begin(row), row.metadata["stated"]):
+        return row
+    was, until = stated_end(row), row.valid_until
+    if until is not None and until == was:
+        until = None if stated is None else from_micros(stated)
+    from_ = row.valid_from if begins == begin(row) else begins
+    metadata = {**row.metadata, "stated": stated}
+    return replace(row, valid_from=from_, valid_until=until, metadata=metadata)
+
+
+def _begins(evidence: Link) -> datetime:
+    """From when on something is true by this: what came from another graph without a time ever was."""
+    stated = evidence.metadata.get("begins")
+    if stated is None:
+        return EVER if "source" in evidence.metadata else said_at(evidence)
+    return from_micros(stated)
 
 
 def hand_over(storage: Storage, scope: Scope, pieces: Collection[Link], row: Link) -> None:

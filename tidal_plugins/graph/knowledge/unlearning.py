@@ -7,7 +7,7 @@ from datetime import datetime
 
 from tidal_plugins.graph.knowledge.entities import MENTIONED, mentions, recount
 from tidal_plugins.graph.knowledge.merging import forget_merges, merged
-from tidal_plugins.graph.knowledge.relations import EVIDENCE, KINDS, remove, weighed
+from tidal_plugins.graph.knowledge.relations import EVIDENCE, KINDS, begin, earlier, remove, supported_by, weighed
 from tidal_plugins.graph.knowledge.stale import mark_stale
 from tidal_plugins.graph.knowledge.validity import Validity
 from tidal_plugins.model.entry import EPISODE, Entry, Scope, derive_id
@@ -59,22 +59,42 @@ def unlearn(
     heard = {link.source for link in links.values() if link.kind == EVIDENCE}
     named = {link.source for link in links.values() if link.kind == MENTIONED}
     rows = storage.links(scope, WhereLinks(ids=heard))
-    supported = {link.source for link in storage.links(scope, WhereLinks(sources=heard, kinds=[EVIDENCE]))}
+    supported: dict[str, list[Link]] = {}
+    for link in storage.links(scope, WhereLinks(sources=heard, kinds=[EVIDENCE])):
+        supported.setdefault(link.source, []).append(link)
     lost = [row for row in rows if row.id not in supported]
-    lessened = [row for row in rows if row.id in supported]
-    storage.put_links(scope, weighed(storage, scope, lessened))
-    known = merged(storage, scope)
-    validity = Validity(storage, scope, functional, known, now)
-    freed = {row.id: row for gone in lost for row in validity.closed_by(gone)}
+    before = [row for row in rows if row.id in supported]
+    lessened = [supported_by(row, supported[row.id]) for row in weighed(storage, scope, before)]
+    moved = [(old, new) for old, new in zip(before, lessened, strict=True) if _times(old) != _times(new)]
+    validity = Validity(storage, scope, functional, merged(storage, scope), now)
+    freed = {row.id for gone in lost for row in validity.closed_by(gone)}
+    freed |= {row.id for old, new in moved for row in validity.moved(old, new)}
+    storage.put_links(scope, lessened)
     for row in lost:
         remove(storage, scope, row)
-    changed = validity.refit(storage.links(scope, WhereLinks(ids=freed.keys() - {row.id for row in lost})))
+    for _, row in moved:
+        storage.put_links(scope, [validity.ended(row), *_restated(storage, scope, row, supported[row.id])])
+    settled = {row.id for row in lost} | {row.id for _, row in moved}
+    changed = validity.refit(storage.links(scope, WhereLinks(ids=freed - settled)))
     gone, renamed = recount(storage, scope, named)
     forget_merges(storage, scope, gone, now)
     told = storage.links(scope, WhereLinks(ends=renamed, kinds=KINDS))
     changed |= {row.id for row in [*lessened, *told]}
     mark_stale(storage, scope, now, entities=named - gone, relations=changed)
     return Gone(*map(frozenset, (gone, {row.id for row in lost}, changed | (named - gone), renamed)))
+
+
+def _times(row: Link) -> tuple[object, ...]:
+    return row.valid_from, row.metadata["stated"]
+
+
+def _restated(storage: Storage, scope: Scope, row: Link, evidence: Collection[Link]) -> list[Link]:
+    """Return what was believed of a relation before, without the times that only forgotten texts stated. What is left
+    of no time at all is removed."""
+    versions = [supported_by(version, evidence) for version in earlier(storage, scope, row)]
+    empty = {version.id for version in versions if version.valid_until and version.valid_until <= begin(version)}
+    storage.erase_links(scope, WhereLinks(ids=empty))
+    return [version for version in versions if version.id not in empty]
 
 
 def _of_entities(storage: Storage, scope: Scope, ids: Collection[str]) -> list[Link]:

@@ -14,8 +14,10 @@ from tidal_plugins.graph.claims import contradicts
 from tidal_plugins.graph.knowledge.entities import nodes, said_at
 from tidal_plugins.graph.knowledge.merging import Merged
 from tidal_plugins.graph.knowledge.relations import (
+    DENIAL,
     EVER,
     LAST,
+    STANDING,
     STATE,
     Triple,
     begin,
@@ -86,15 +88,36 @@ class Validity:
             changed |= self._end(row, row)[1]
         return changed
 
+    def ended(self, row: Link) -> Link:
+        """Return a relation that ends where it should, and was never believed to end elsewhere."""
+        until = self._until(row)
+        return replace(row, valid_until=until, expires_at=until)
+
     def states(self, subjects: Collection[str]) -> list[Link]:
         """Return what is believed of these entities with functional predicates."""
         where = WhereLinks(sources=subjects, kinds=[STATE], known_at=LAST)
         return self._storage.links(self._scope, where)
 
+    def touching(self, ids: Collection[str]) -> list[Link]:
+        """Return the relations whose time depends on whether these entities are one: what is believed of them or of
+        others with functional predicates, and what is denied, with what it denies."""
+        found = self._storage.links(self._scope, WhereLinks(ends=ids, kinds=[STATE, DENIAL], known_at=LAST))
+        denials = [row for row in found if row.kind == DENIAL]
+        found += self.states(self._merged.all_members(row.source for row in found if row.kind == STATE))
+        for row in denials:
+            subjects, objects = (ids if end in ids else self._merged.members(end) for end in (row.source, row.target))
+            found += self._between(subjects, objects, triple(row).denied)
+        return list({row.id: row for row in found}.values())
+
     def closed_by(self, gone: Link) -> list[Link]:
         """Return the relations that may have ended because ``gone`` began."""
         rivals = [*self.states(self._merged.members(gone.source)), *self._said(triple(gone).denied)]
         return [row for row in rivals if row.id != gone.id and row.valid_until == begin(gone)]
+
+    def moved(self, before: Link, after: Link) -> list[Link]:
+        """Return the relations that may end elsewhere now that ``before``, which began earlier, is ``after``."""
+        rivals = self._rivals(triple(before), begin(before))
+        return [*self.closed_by(before), *(row for row in rivals if begin(row) <= begin(after))]
 
     def _open(
         self, said: Triple, begins: datetime, stated: datetime | None, beside: Collection[Link], confidence: float
@@ -108,12 +131,15 @@ class Validity:
 
     def _end(self, row: Link, before: Link) -> tuple[Link, set[str]]:
         """Let ``row``, which was ``before``, end where the first begins that excludes it."""
-        rivals = [*self._rivals(triple(row), begin(row)), *chain(self._storage, self._scope, triple(row))]
-        end = min([begin(r) for r in rivals if _order(r) > _order(row)] + [stated_end(row) or LAST])
-        until = None if end == LAST else end
+        until = self._until(row)
         if row == before and until == row.valid_until:
             return row, set()
         return self._revise(before, replace(row, valid_until=until)), {row.id}
+
+    def _until(self, row: Link) -> datetime | None:
+        rivals = [*self._rivals(triple(row), begin(row)), *chain(self._storage, self._scope, triple(row))]
+        end = min([begin(r) for r in rivals if _order(r) > _order(row)] + [stated_end(row) or LAST])
+        return None if end == LAST else end
 
     def _shorten(self, rivals: Iterable[Link], home: Link, heard: datetime) -> set[str]:
         """Let what was true until now end where ``home`` begins, and begin again where it was said again after that."""
@@ -152,7 +178,21 @@ class Validity:
         return [*denied, *self._excluding(said, self._storage.links(self._scope, where))]
 
     def _said(self, said: Triple) -> list[Link]:
-        return chain(self._storage, self._scope, said)
+        """The relations that say this of what goes by the same entities."""
+        subjects, objects = self._merged.members(said.subject), self._merged.members(said.object)
+        if len(subjects) == len(objects) == 1:
+            return chain(self._storage, self._scope, said)
+        return self._between(subjects, objects, said)
+
+    def _between(self, subjects: Collection[str], objects: Collection[str], said: Triple) -> list[Link]:
+        where = WhereLinks(
+            sources=subjects,
+            targets=objects,
+            kinds=[DENIAL] if said.negated else STANDING,
+            metadata={"predicate": said.predicate},
+            known_at=LAST,
+        )
+        return self._storage.links(self._scope, where)
 
     def _excluding(self, said: Triple, rows: Iterable[Link]) -> list[Link]:
         one = self._merged.root(said.object)

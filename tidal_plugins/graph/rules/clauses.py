@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from tidal_plugins.graph.doubt import ADVERB, BEFORE
-from tidal_plugins.graph.rules.vocabulary import CUE, STATES
+from tidal_plugins.graph.rules.vocabulary import CUE, PERIOD, STATES
 
 MASK = "\ue000"
 """Stands for each character of a technical name, so that a pattern sees one word."""
@@ -27,9 +27,16 @@ _US_OR_YOU = r"(?P<us>I|we|you|(?:the|our)\s+team)"
 _SELF = r"(?P<us>I)"
 _ANY = (_CODE, _THING)
 _SIDE = (_CODE,)
-_OPEN = rf"(?:{BEFORE})(?:(?:on|in|since|as\s+of)\s+{_NAME},?\s+)?"
+_OPEN = rf"(?:{BEFORE})(?:(?:(?:on|in)\s+{_NAME}|((?:since|as\s+of)\s+{_NAME}|since\s+{PERIOD})),?\s+)?"
+"""Its only numbered group is a time from which on something is so."""
+_UNOPENED = "(?:((?!)))?"
+"""The same group, which matches nothing."""
 _NOT = r"(?P<not>(?:do|does|did)(?:n['’]t|\s+not)\s+|no\s+longer\s+)?"
 _BE_NOT = r"(?:is|are|am|['’]s)(?P<not>n['’]t|\s+not|\s+no\s+longer)?"
+_TO_DATE = r"(?(1)|(?=[^;!?\n]*?\s(?:since|for|all\s+(?:my|his|her)\s+life)\b))"
+_SINCE = r"(?(1)|(?=[^;!?\n]*?\ssince\b))"
+"""What makes of «have lived» more than an experience: it goes on."""
+_HAVE_DONE = r"(?:\s+have|['’]ve|\s+has)"
 _HAVE = r"(?:(?:['’]ve|\s+have|\s+has))?"
 
 
@@ -68,7 +75,7 @@ def _clause(
     technical: bool = False,
 ) -> Clause:
     pattern = re.compile(rf"{_OPEN}(?:{'|'.join(subjects)}){verb}\s+", re.IGNORECASE)
-    further = re.compile(rf"\s+and{verb}\s+", re.IGNORECASE) if {_US, _SELF}.intersection(subjects) else None
+    further = re.compile(rf"{_UNOPENED}\s+and{verb}\s+", re.IGNORECASE) if {_US, _SELF}.intersection(subjects) else None
     return Clause(
         predicate,
         pattern,
@@ -126,17 +133,17 @@ CLAUSES = (
     _clause(
         "lives_in",
         (_SELF, _PERSON),
-        rf"(?:\s+{_NOT}{_OFTEN}lives?|(?:\s+have|['’]ve|\s+has)\s+lived)\s+in",
+        rf"(?:\s+{_NOT}{_OFTEN}lives?|{_HAVE_DONE}\s+(?:been\s+living|lived{_TO_DATE}))\s+in",
         "place",
-        "live lives lived",
+        "live lives lived living",
         confidence=0.9,
     ),
     _clause(
         "works_at",
         (_SELF, _PERSON),
-        rf"\s+{_NOT}{_OFTEN}works?\s+(?:at|for)",
+        rf"(?:\s+{_NOT}{_OFTEN}works?|{_HAVE_DONE}\s+(?:been\s+working|worked{_SINCE}))\s+(?:at|for)",
         "organisation",
-        "work works",
+        "work works worked working",
         confidence=0.9,
     ),
     # what was decided, and what is the rule

@@ -11,7 +11,7 @@ from tidal_plugins.graph.doubt import DOUBT, MODAL, SPEECH
 from tidal_plugins.graph.rules.clauses import CLAUSES, HUSH, MASK, Clause
 from tidal_plugins.graph.rules.objects import spans
 from tidal_plugins.graph.rules.sides import Sentence, fits, object_of, subject_of
-from tidal_plugins.graph.rules.vocabulary import DATE, MONTHS
+from tidal_plugins.graph.rules.vocabulary import DATE, MONTHS, PERIOD
 from tidal_plugins.model.graph import Assertion, Mention
 from tidal_plugins.scoring.text import sentences
 
@@ -35,9 +35,23 @@ _UNSURE = re.compile(
 )
 _CONDITION = re.compile(r"\b(?:if|when|whenever|unless)\b", re.IGNORECASE)
 _SINGULAR = re.compile(r"\b(?!always)\w+s\b|\bdoes", re.IGNORECASE)
-_FROM = re.compile(rf"\b(?:since|as\s+of|starting|effective|from)\s+(?P<date>{MASK}+)", re.IGNORECASE)
-_UNTIL = re.compile(rf"\b(?:until|till|through)\s+(?P<date>{MASK}+)", re.IGNORECASE)
-_LEADING = re.compile(rf"\b(?:on|in|since|as\s+of)\s+(?P<date>{MASK}+),?\s*$", re.IGNORECASE)
+_OVER = r"(?=\s*(?:[^\w\s]|\Z|(?:and|but|so|or|because|until|till|when|with|in|at|as|now|already)\b))"
+"""What follows a year; «2000 requests» are none."""
+_FROM = re.compile(
+    rf"\b(?:(?:since|as\s+of|starting|effective|from)\s+(?P<date>{MASK}+)|since\s+(?P<period>{PERIOD}){_OVER})",
+    re.IGNORECASE,
+)
+_UNTIL = re.compile(
+    rf"\b(?:(?:until|till|through)\s+(?P<date>{MASK}+)|(?:until|till)\s+(?P<period>{PERIOD}){_OVER})",
+    re.IGNORECASE,
+)
+_LEADING = re.compile(
+    rf"\b(?:(?:on|in|since|as\s+of)\s+(?P<date>{MASK}+)|since\s+(?P<period>{PERIOD})),?\s*$", re.IGNORECASE
+)
+_APART = re.compile(
+    r"[;:()\n–—]|,(?!\s*(?:since|until|till)\b)|\b(?:and|but|or|which|who|whose|where|that|because)\b", re.IGNORECASE
+)
+"""What stands between a statement and a time that is another's."""
 _BRACKETS = re.compile(r"\([^()`\n]*\)")
 _VERSION = re.compile(r"\s+v?(?P<version>\d+(?:\.\d+)*)(?![\w.]*\w)(?=\s|[.,;!)]|$)")
 _ORDER = re.compile(  # an order to whoever reads it: the rule itself is all that there is to know
@@ -192,8 +206,14 @@ def _its_version(sentence: Sentence, object: Mention, end: int) -> Iterator[Asse
 
 def _validity(sentence: Sentence, match: re.Match[str], end: int) -> tuple[datetime | None, datetime | None]:
     masked = sentence.masked
-    since = _FROM.search(masked, end) or _LEADING.search(masked, 0, _start(match))
-    return _date(sentence, since), _date(sentence, _UNTIL.search(masked, end))
+    since = _after(_FROM, masked, end) or _LEADING.search(masked, 0, _start(match))
+    return _date(sentence, since), _date(sentence, _after(_UNTIL, masked, end))
+
+
+def _after(pattern: re.Pattern[str], masked: str, end: int) -> re.Match[str] | None:
+    """The time that is said of what ends there, and not of something that comes after it."""
+    found = pattern.search(masked, end)
+    return None if found is None or _APART.search(masked, end, found.start()) else found
 
 
 def _start(match: re.Match[str]) -> int:
@@ -202,8 +222,18 @@ def _start(match: re.Match[str]) -> int:
 
 
 def _date(sentence: Sentence, match: re.Match[str] | None) -> datetime | None:
-    name = match and sentence.names.get(match.start("date"))
+    if match is None:
+        return None
+    if match["period"]:
+        return read_period(match["period"])
+    name = sentence.names.get(match.start("date"))
     return read_date(name.name) if name and name.type == "date" else None
+
+
+def read_period(said: str) -> datetime:
+    """When a year, or a month of one, begins, at midnight UTC."""
+    *month, year = said.split()
+    return datetime(int(year), MONTHS.index(month[0][:3].lower()) + 1 if month else 1, 1, tzinfo=UTC)
 
 
 def read_date(said: str) -> datetime | None:

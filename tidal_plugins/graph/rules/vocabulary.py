@@ -84,6 +84,9 @@ DATE = re.compile(
 )
 """A date that needs no other to be understood: «Tuesday» or «March 3» name none."""
 
+PERIOD = rf"(?:(?:{_DATE_MONTHS})\.?,? )?(?:19|20)\d\d(?![\w-]|[.,:/]\d)"
+"""A year, or a month of one: they say since when something is so, and are nothing to come back to."""
+
 
 def mention(text: str, type: str, start: int, end: int) -> Mention:
     """The entity that ``text[start:end]`` names."""

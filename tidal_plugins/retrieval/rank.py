@@ -12,7 +12,7 @@ from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.entry import Tier
 from tidal_plugins.model.recall import Explanation
 from tidal_plugins.retrieval.query import Query
-from tidal_plugins.scoring.affect import alpha, blend, emotion_similarity
+from tidal_plugins.scoring.affect import AXIS, POLES, alpha, blend, emotion_similarity
 from tidal_plugins.scoring.decay import remaining, strength
 from tidal_plugins.scoring.fusion import (
     importance_factor,
@@ -82,6 +82,7 @@ class Ranked(NamedTuple):
             relevance=self.relevance,
             factors=self.parts,
             profile=profile,
+            feeling=candidate.sketch.affect.in_words() if candidate.sketch.affect else "",
         )
 
 
@@ -121,21 +122,23 @@ def balanced(candidates: Sequence[Candidate], context: Context) -> list[Ranked]:
         candidate.cosine + settings.keywords * keyword + sum(correction.values())
         for candidate, keyword, correction in zip(candidates, keywords, corrections, strict=True)
     ]
-    best, ranked = max(fused, default=0.0), []
+    best, ranked, felt = max(fused, default=0.0), [], presence(context, gradual=True)
     for candidate, keyword, correction, value in zip(candidates, keywords, corrections, fused, strict=True):
         relevance = sharp_relevance(value, best, sharpness=settings.sharpness)
-        score, factors = _weigh(relevance, candidate, context, importance=settings.importance, lam=settings.decay)
+        score, factors = _weigh(
+            relevance, candidate, context, importance=settings.importance, lam=settings.decay, felt=felt
+        )
         ranked.append(Ranked(candidate, score, value, relevance, keyword, correction | factors))
     return ranked
 
 
 def tidal(candidates: Sequence[Candidate], context: Context) -> list[Ranked]:
     """``(α·cosine + (1 − α)·(1 − |Δv|)) · w(t)`` [Tidal §2.3, §3.2]; with no current affect the cosine alone."""
-    share, ranked = feeling_share(context, gradual=False), []
+    share, felt, ranked = feeling_share(context, gradual=False), presence(context, gradual=False), []
     for candidate in candidates:
         relevance = max(0.0, candidate.cosine)
         blended = blend(relevance, context.affect.valence, _valence(candidate), 1 - share) if share else relevance
-        score, factors = _weigh(max(0.0, blended), candidate, context, importance=0.0, lam=1.0)
+        score, factors = _weigh(max(0.0, blended), candidate, context, importance=0.0, lam=1.0, felt=felt)
         feeling = {"feeling": blended - relevance} if share else {}
         keyword = keyword_part(candidate, context)
         ranked.append(Ranked(candidate, score, candidate.cosine, relevance, keyword, feeling | factors))
@@ -146,10 +149,10 @@ def attention(candidates: Sequence[Candidate], context: Context) -> list[Ranked]
     """Reciprocal rank fusion over its best, times the importance factor [Anamnesis]; decay and emotion as set."""
     settings = context.settings.recall
     fused = [_reciprocal(candidate, context) for candidate in candidates]
-    best, ranked = max(fused, default=0.0), []
+    best, ranked, felt = max(fused, default=0.0), [], presence(context, gradual=False)
     for candidate, value in zip(candidates, fused, strict=True):
         share = relevance(value, best)
-        score, factors = _weigh(share, candidate, context, importance=1.0, lam=settings.decay)
+        score, factors = _weigh(share, candidate, context, importance=1.0, lam=settings.decay, felt=felt)
         ranked.append(Ranked(candidate, score, value, share, keyword_part(candidate, context), factors))
     return ranked
 
@@ -173,9 +176,12 @@ def _reciprocal(found: Found | Candidate, context: Context) -> float:
 
 
 def _weigh(
-    relevance: float, candidate: Candidate, context: Context, *, importance: float, lam: float
+    relevance: float, candidate: Candidate, context: Context, *, importance: float, lam: float, felt: float
 ) -> tuple[float, dict[str, float]]:
-    """``relevance · importance · strength + emotion`` and its factors by name [Anamnesis]."""
+    """``relevance · importance · strength + emotion`` and its factors by name [Anamnesis].
+
+    ``felt``, in [0, 1], is how far there is a current feeling that a memory may be like.
+    """
     score, factors, sketch = relevance, {}, candidate.sketch
     if importance:
         factors["importance"] = 1 + importance * (importance_factor(sketch.importance) - 1)
@@ -183,9 +189,10 @@ def _weigh(
     if lam and sketch.tier:
         factors["strength"] = strength(current_weight(sketch.tier, context), lam)
         score *= factors["strength"]
-    if context.affect.emotions and sketch.affect:
-        alike = emotion_similarity(context.affect.emotions, sketch.affect.emotions)
-        factors["emotion"] = context.settings.recall.emotion * alike
+    if felt and sketch.affect and sketch.affect.emotions:
+        now = context.affect.emotions or {AXIS: context.affect.valence}
+        alike = emotion_similarity(now, sketch.affect.emotions, poles=POLES, faint=context.settings.affect.silence)
+        factors["emotion"] = context.settings.recall.emotion * felt * alike
         score += factors["emotion"]
     return score, factors
 
@@ -226,18 +233,23 @@ def keyword_part(candidate: Found | Candidate, context: Context) -> float:
 
 
 def feeling_share(context: Context, *, gradual: bool) -> float:
-    """How much feeling counts against meaning, ``1 − α``: 0 with no current affect [Tidal §3.3].
+    """How much feeling counts against meaning, ``1 − α``, as far as there is one [Tidal §3.3]."""
+    settings, threshold = context.settings.recall, context.settings.affect.threshold
+    calm, stirred = settings.alpha_calm, settings.alpha_stirred
+    share = 1 - alpha(context.affect.intensity, calm=calm, stirred=stirred, threshold=threshold)
+    return share * presence(context, gradual=gradual)
+
+
+def presence(context: Context, *, gradual: bool) -> float:
+    """How far there is a current affect, in [0, 1]: not at all below the silence.
 
     ``gradual``: below the threshold it grows in proportion to the intensity, so that a faint mood does not reorder
     everything at once.
     """
-    affect, settings = context.affect, context.settings
-    if affect.intensity < settings.affect.silence:
+    intensity, settings = context.affect.intensity, context.settings.affect
+    if intensity < settings.silence:
         return 0.0
-    threshold = settings.affect.threshold
-    calm, stirred = settings.recall.alpha_calm, settings.recall.alpha_stirred
-    share = 1 - alpha(affect.intensity, calm=calm, stirred=stirred, threshold=threshold)
-    return share * min(1.0, affect.intensity / threshold) if gradual and threshold else share
+    return min(1.0, intensity / settings.threshold) if gradual and settings.threshold else 1.0
 
 
 def current_weight(tier: Tier, context: Context) -> float:

@@ -45,6 +45,7 @@ from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.protocols import Embedder, EmotionEstimator, Extractor, Summariser, TokenCounter
 
 if typing.TYPE_CHECKING:
+    from tidal_plugins.affect.embedding import EmbeddingEmotion
     from tidal_plugins.affect.lexicon import LexiconEmotion
     from tidal_plugins.compaction.compactor import Compactor
     from tidal_plugins.embedding import HashingEmbedder, SentenceTransformerEmbedder
@@ -76,6 +77,7 @@ __all__ = [
     "Embedder",
     "EmbedderMismatch",
     "EmbedderUnavailable",
+    "EmbeddingEmotion",
     "EmbeddingError",
     "EmotionEstimator",
     "Entry",
@@ -130,6 +132,7 @@ __all__ = [
 
 _LOADED_WHEN_USED = {
     "Compactor": "compaction.compactor",
+    "EmbeddingEmotion": "affect.embedding",
     "HashingEmbedder": "embedding",
     "LexiconEmotion": "affect.lexicon",
     "SentenceTransformerEmbedder": "embedding",

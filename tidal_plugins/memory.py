@@ -7,11 +7,12 @@ import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 from os import PathLike
-from types import TracebackType
+from types import EllipsisType, TracebackType
 from typing import Any, Literal, Self, overload
 
-from tidal_plugins.affect.lexicon import LexiconEmotion
+from tidal_plugins.affect.default import DefaultEmotion
 from tidal_plugins.affect.state import AffectLoop
 from tidal_plugins.aio import in_thread
 from tidal_plugins.compaction.compactor import Compactor
@@ -82,7 +83,8 @@ class TidalMemory:
 
     ``scope`` says whose memory this object sees: nothing in another scope is ever read or written; ``scoped`` gives a
     view of another one. ``embedder`` is anything with ``embed`` and ``dimensions`` (default: all-MiniLM-L6-v2 on the
-    CPU, loaded when first needed). ``emotion`` reads how texts feel (default: a lexicon; ``None`` for none).
+    CPU, loaded when first needed). ``emotion`` reads how texts feel (default: their vectors tell
+    where weights for the embedder ship, elsewhere a lexicon; ``None`` for none).
     ``summariser`` writes dossiers and what recurs (default: extracts), ``extractor`` reads claims about facts out of
     what is stored (default: rules). ``clock`` returns the time as an aware datetime.
 
@@ -95,7 +97,7 @@ class TidalMemory:
         path: str | PathLike[str],
         *,
         embedder: Embedder | None = None,
-        emotion: EmotionEstimator | None = LexiconEmotion(),  # noqa: B008  it has no state
+        emotion: EmotionEstimator | EllipsisType | None = ...,
         summariser: Summariser | None = None,
         extractor: Extractor | None = None,
         settings: Settings | None = None,
@@ -112,12 +114,13 @@ class TidalMemory:
             query_deadline=settings.storage.query_deadline,
             vector_cache_bytes=settings.storage.vector_cache_mb * 1024 * 1024,
         )
-        bound = StoreEmbedder(SentenceTransformerEmbedder() if embedder is None else embedder, storage)
+        embedder = SentenceTransformerEmbedder() if embedder is None else embedder
+        bound = StoreEmbedder(embedder, storage)
         self._rooms = Rooms(
             storage=storage,
             writer=Writer(storage, bound, settings, _secret(storage), extractor),
             recaller=Recaller(storage, bound, settings),
-            affect=AffectLoop(storage, emotion, settings.affect),
+            affect=AffectLoop(storage, DefaultEmotion(embedder) if emotion is ... else emotion, settings.affect),
             settings=settings,
             preparations=Preparations(),
             summariser=_summariser(summariser),
@@ -298,11 +301,12 @@ class TidalMemory:
             self.scope,
             turn,
             active(now, exclude=exclude),
-            rooms.affect.felt(self.scope, turn, now) if affect is None else _felt(affect),
+            rooms.affect.current(self.scope, now) if affect is None else _felt(affect),
             now,
             limit=rooms.settings.whisper.max_entries,
             profile=rooms.settings.recall.profile,
             unasked=True,
+            felt=partial(rooms.affect.felt, self.scope, turn, now) if affect is None else None,
         )
         return compose(recall, now, rooms.settings.whisper)
 

@@ -100,7 +100,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     embedder = SentenceTransformerEmbedder(batch_size=64)
     try:
         own = EmbeddingEmotion(embedder)
-        report = {"reading": reading(args.data, own, embedder), "calm": calm(args.data, own, embedder)}
+        report = {"reading": reading(args.data, own, embedder), "calm": calm(args.talk, own, embedder)}
         report |= {"pairs": pairs(embedder)}
     except TidalError as error:
         raise SystemExit(f"{type(error).__name__}: {error}") from error
@@ -115,8 +115,11 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--data", type=Path, default=folder, metavar="FOLDER", help="or a file in it")
     parser.add_argument("--json", type=Path, metavar="OUT", help="write all figures")
     args = parser.parse_args(argv)
-    if args.data and not args.data.is_dir():
-        args.data = args.data.parent  # the other benchmarks take a file in it
+    args.talk = args.data
+    if args.data and args.data.is_dir():
+        args.talk = args.data / "locomo_dev.json"
+    elif args.data:
+        args.data = args.data.parent  # a file of conversations, as the other benchmarks take it
     return args
 
 
@@ -187,12 +190,11 @@ def timing(read: Estimate, texts: Sequence[str], vectors: NDArray[np.float32]) -
     return {"ms together": 1000 * together / len(texts), "ms singly": 1000 * single / some}
 
 
-def calm(folder: Path | None, own: EmbeddingEmotion, embedder: SentenceTransformerEmbedder) -> dict[str, float]:
+def calm(path: Path | None, own: EmbeddingEmotion, embedder: SentenceTransformerEmbedder) -> dict[str, float]:
     """The share of ordinary conversation turns that stir, in percent: it should be under 10.
 
     As they are spoken, and as memory embeds them, with the speaker's name in front.
     """
-    path = folder / "locomo_dev.json" if folder else None
     if path is None or not path.exists():
         return {}
     turns = [turn for talk in load(path).conversations for session in talk.sessions for turn in session.turns]

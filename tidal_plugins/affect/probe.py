@@ -48,8 +48,9 @@ def save(path: Path, probe: Probe) -> None:
     import numpy as np
 
     half = {name: getattr(probe, name).astype(np.float16) for name in ("weight", "bias", "rest")}
+    about = json.dumps(dict(probe.about), sort_keys=True).encode()
     with path.open("wb") as file:
-        np.savez_compressed(file, allow_pickle=False, **half, about=np.array(json.dumps(probe.about, sort_keys=True)))
+        np.savez(file, **half, about=np.array(about))  # not compressed: zlib differs between machines
 
 
 @cache
@@ -60,7 +61,7 @@ def load(path: Path = SHIPPED) -> Probe:
     try:
         with np.load(path, allow_pickle=False) as file:
             weight, bias, rest = (file[name].astype(np.float32) for name in ("weight", "bias", "rest"))
-            about = json.loads(str(file["about"]))
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            about = json.loads(file["about"].item())
+    except (OSError, ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile) as error:
         raise InvalidInput(f"{path} holds no emotion weights ({error}); make them with `make fit-emotion`") from error
     return Probe(weight, bias, rest, about)

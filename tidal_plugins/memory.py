@@ -12,7 +12,7 @@ from os import PathLike
 from types import EllipsisType, TracebackType
 from typing import Any, Literal, Self, overload
 
-from tidal_plugins.affect.default import DefaultEmotion
+from tidal_plugins.affect.default import reads
 from tidal_plugins.affect.state import AffectLoop
 from tidal_plugins.aio import in_thread
 from tidal_plugins.compaction.compactor import Compactor
@@ -107,6 +107,8 @@ class TidalMemory:
         self.scope = check_scope(scope)
         self._opened: TidalMemory | None = None
         settings = settings or Settings()
+        embedder = SentenceTransformerEmbedder() if embedder is None else embedder
+        reader = reads(emotion, embedder)
         storage = SQLiteStorage(
             path,
             durability=settings.storage.durability,
@@ -114,13 +116,12 @@ class TidalMemory:
             query_deadline=settings.storage.query_deadline,
             vector_cache_bytes=settings.storage.vector_cache_mb * 1024 * 1024,
         )
-        embedder = SentenceTransformerEmbedder() if embedder is None else embedder
         bound = StoreEmbedder(embedder, storage)
         self._rooms = Rooms(
             storage=storage,
             writer=Writer(storage, bound, settings, _secret(storage), extractor),
             recaller=Recaller(storage, bound, settings),
-            affect=AffectLoop(storage, DefaultEmotion(embedder) if emotion is ... else emotion, settings.affect),
+            affect=AffectLoop(storage, reader, settings.affect),
             settings=settings,
             preparations=Preparations(),
             summariser=_summariser(summariser),

@@ -246,6 +246,22 @@ def test_alike_emotions_add_to_the_score_and_opposite_ones_cost() -> None:
     assert scores(found) == pytest.approx({item.id: item.relevance + item.parts.get("emotion", 0.0) for item in found})
 
 
+def test_in_balanced_emotions_decide_between_memories_that_are_about_equally_near() -> None:
+    angry, joyful = Affect(0.0, 0.0, {"anger": 0.8}), Affect(0.0, 0.0, {"joy": 0.8})
+    near = candidate("joyful", 0.5, affect=joyful)
+    rival, far = candidate("angry", 0.4, affect=angry), candidate("farther", 0.3, affect=angry)
+    found = balanced(near, rival, far, affect=Affect(-0.8, 0.9, {"anger": 0.7}), feeling=0.0)
+    assert [item.id for item in found] == ["angry", "joyful", "farther"]
+    assert [item.fused for item in found] == pytest.approx([0.4 + 0.1, 0.5 - 0.05, 0.3 + 0.1])
+
+
+def test_the_profile_tidal_has_no_term_of_emotions() -> None:
+    angry = Affect(-0.8, 0.9, {"anger": 0.8})
+    [found] = ranked(candidate("angry", 0.5, affect=angry), profile="tidal", affect=angry)
+    assert found.score == pytest.approx(0.3 * 0.5 + 0.7)
+    assert set(found.parts) == {"feeling"}
+
+
 @pytest.mark.parametrize("profile", ["balanced", "tidal", "attention"])
 def test_without_emotions_to_compare_there_is_no_part_of_them(profile: str) -> None:
     angry = Affect(-0.2, 0.0, {"anger": 0.8})
@@ -287,7 +303,7 @@ def test_the_parts_name_all_that_balanced_counts() -> None:
     parts = balanced(told, query=query, affect=angry, hours=72, decay=0.2, importance=0.5)[0].parts
     assert parts == pytest.approx(
         {"speaker": 0.15, "assistant": -0.05, "passages": -0.05 * math.log(20), "feeling": 0.4 * 0.3 * 0.4 / 0.5,
-         "importance": 1.25, "strength": 0.9, "emotion": 0.3 * 0.4 / 0.5}
+         "importance": 1.25, "strength": 0.9, "emotion": 0.1 * 0.4 / 0.5}
     )  # fmt: skip
     assert balanced(candidate("b", 0.5))[0].parts == {}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from types import EllipsisType
 from typing import TYPE_CHECKING
 
 from tidal_plugins.affect.embedding import EmbeddingEmotion
@@ -16,6 +17,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tidal_plugins.model.affect import Affect
+
+
+def reads(emotion: EmotionEstimator | EllipsisType | None, embedder: Embedder) -> EmotionEstimator | None:
+    """What reads the emotion of texts that the embedder embeds: the estimator that was chosen, ``...`` for the default.
+
+    Raises :class:`EmbedderMismatch` for an :class:`EmbeddingEmotion` that was made for another embedder.
+    """
+    if emotion is ...:
+        return DefaultEmotion(embedder)
+    if isinstance(emotion, EmbeddingEmotion):
+        emotion.check(embedder)
+    return emotion
 
 
 class DefaultEmotion:

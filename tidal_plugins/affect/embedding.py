@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from tidal_plugins.affect.circumplex import LABELS, PLACES, PRIMARY
 from tidal_plugins.affect.probe import SHIPPED, load
 from tidal_plugins.embedding.identity import fits
-from tidal_plugins.errors import EmbedderMismatch
+from tidal_plugins.errors import EmbedderMismatch, InvalidVector
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.protocols import Embedder
 
@@ -61,6 +61,10 @@ class EmbeddingEmotion:
     def __init__(self, embedder: Embedder, weights: Path = SHIPPED) -> None:
         self._embedder = embedder
         self._probe = load(weights)
+        self.check(embedder)
+
+    def check(self, embedder: Embedder) -> None:
+        """Raise :class:`EmbedderMismatch` where the weights are for another embedder, whose vectors they misread."""
         fingerprint = self._probe.about["embedder"]
         if not fits(embedder, fingerprint):
             raise EmbedderMismatch(
@@ -72,10 +76,11 @@ class EmbeddingEmotion:
         """One :class:`Affect` per text, neutral for an empty one.
 
         ``vectors`` are the texts' embeddings, shape ``(len(texts), dimensions)``; without them they are embedded.
+        Raises :class:`InvalidVector` for vectors of another shape.
         """
         import numpy as np
 
-        rows = None if vectors is None else np.asarray(vectors, np.float32)
+        rows = None if vectors is None else self._rows(vectors, len(texts))
         told = [n for n, text in enumerate(texts) if text.strip() and (rows is None or rows[n].any())]
         feelings = [Affect()] * len(texts)
         if told:
@@ -93,8 +98,19 @@ class EmbeddingEmotion:
     def _probabilities(self, texts: Sequence[str], vectors: NDArray[np.float32] | None) -> NDArray[np.float32]:
         import numpy as np
 
-        rows = self._embedder.embed(texts) if vectors is None else vectors
-        return self._probe.probabilities(np.asarray(rows, np.float32).reshape(len(texts), -1))
+        if not texts:
+            return np.empty((0, len(LABELS)), np.float32)
+        return self._probe.probabilities(
+            self._rows(self._embedder.embed(texts) if vectors is None else vectors, len(texts))
+        )
+
+    def _rows(self, vectors: NDArray[np.float32], count: int) -> NDArray[np.float32]:
+        import numpy as np
+
+        rows, shape = np.asarray(vectors, np.float32), (count, len(self._probe.weight))
+        if rows.shape != shape:
+            raise InvalidVector(f"vectors have shape {rows.shape} for {count} texts; expected {shape}")
+        return rows
 
 
 def _affect(text: str, valence: float, activation: float, strengths: Sequence[float]) -> Affect:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tidal_plugins.affect.circumplex import LABELS, PRIMARY
 from tidal_plugins.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -59,9 +59,28 @@ def load(path: Path = SHIPPED) -> Probe:
     import numpy as np
 
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             weight, bias, rest = (file[name].astype(np.float32) for name in ("weight", "bias", "rest"))
             about = json.loads(file["about"].item())
-    except (OSError, ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        raise InvalidInput(f"{path} holds no emotion weights ({error}); make them with `make fit-emotion`") from error
-    return Probe(weight, bias, rest, about)
+        probe = Probe(weight, bias, rest, about)
+        _check(probe)
+    except Exception as error:  # zip, numpy and JSON each have kinds of their own for what is broken
+        raise InvalidInput(f"{path} holds no emotion weights ({error!r}); make them with `make fit-emotion`") from error
+    return probe
+
+
+def _check(probe: Probe) -> None:
+    """Raise ``ValueError`` where numbers stand for something else than is read out of them."""
+    import numpy as np
+
+    known, names = probe.about["embedder"], (probe.about["labels"], probe.about["primary"])
+    if not isinstance(known["id"], str) or len(known["probe"]) != known["dimensions"]:
+        raise ValueError("no fingerprint of an embedder")
+    if names != (list(LABELS), list(PRIMARY)):
+        raise ValueError("labels or emotions are other ones, or in another order")
+    if probe.weight.shape != (known["dimensions"], len(LABELS)) or probe.bias.shape != (len(LABELS),):
+        raise ValueError("weight and bias have other shapes")
+    if not np.isfinite(probe.weight).all() or not np.isfinite(probe.bias).all():
+        raise ValueError("weights that are no finite numbers")
+    if probe.rest.shape != (len(PRIMARY),) or not ((probe.rest >= 0) & (probe.rest < 1)).all():
+        raise ValueError("rest must be a share below 1 for each emotion")

@@ -93,9 +93,9 @@ def fingerprint(embedder: Embedder) -> dict[str, Any]:
 def fits(embedder: Embedder, known: Mapping[str, Any]) -> bool:
     """Whether an embedder is the one with that :func:`fingerprint`: by its id, or if it has none by its vectors."""
     own = getattr(embedder, "id", None)
-    if own:
-        return bool(own == known["id"])
-    return embedder.dimensions == known["dimensions"] and _cosine(known["probe"], _probe(embedder)) >= SAME
+    if (own and own != known["id"]) or embedder.dimensions != known["dimensions"]:
+        return False
+    return bool(own) or _cosine(known["probe"], _probe(embedder)) >= SAME
 
 
 def _embed(embedder: Embedder, texts: Sequence[str]) -> NDArray[np.float32]:

@@ -18,8 +18,8 @@ class Explanation:
     Ranks count from 1 in each channel and are ``None`` where the channel did not find the entry. ``keyword_score``
     is BM25, ``keyword_strength`` the same made comparable across queries, ``cosine`` that of the best passage,
     ``fused`` what both give together, ``relevance`` where that stands against the best of this recall, in [0, 1].
-    ``factors`` are what relevance was multiplied by or what was added, ``feeling`` the strongest emotions under which
-    the entry was stored, in words; empty where none were felt. What associations brought up has a ``path``,
+    ``factors`` are what relevance was multiplied by or what was added, ``feeling`` the strongest emotions of the
+    entry's text, in words; empty where it shows none. What associations brought up has a ``path``,
     from a hit to the entry itself, and the ``activation`` in (0, 1) that arrived on it; no channel ranked it.
     """
 

@@ -110,35 +110,34 @@ def rank(candidates: Sequence[Candidate], context: Context, profile: str) -> lis
 
 
 def balanced(candidates: Sequence[Candidate], context: Context) -> list[Ranked]:
-    """The default, which measures best: relevance · importance · strength + emotion.
+    """The default, which measures best: relevance · importance · strength.
 
-    Fused is cosine plus keyword strength, with small corrections where speakers, roles and feelings are known, all in
-    units of cosine: MiniLM was trained at a scale of 20, so that .05 is about one nat of log-odds.
+    Fused is cosine plus keyword strength, with small corrections where speakers, roles, feelings and emotions are
+    known, all in units of cosine: MiniLM was trained at a scale of 20, so that .05 is about one nat of log-odds.
     """
-    settings, share = context.settings.recall, feeling_share(context, gradual=True)
+    settings = context.settings.recall
+    share, felt = feeling_share(context, gradual=True), presence(context, gradual=True)
     keywords = [keyword_part(candidate, context) for candidate in candidates]
-    corrections = [_corrections(candidate, context, share) for candidate in candidates]
+    corrections = [_corrections(candidate, context, share, felt) for candidate in candidates]
     fused = [
         candidate.cosine + settings.keywords * keyword + sum(correction.values())
         for candidate, keyword, correction in zip(candidates, keywords, corrections, strict=True)
     ]
-    best, ranked, felt = max(fused, default=0.0), [], presence(context, gradual=True)
+    best, ranked = max(fused, default=0.0), []
     for candidate, keyword, correction, value in zip(candidates, keywords, corrections, fused, strict=True):
         relevance = sharp_relevance(value, best, sharpness=settings.sharpness)
-        score, factors = _weigh(
-            relevance, candidate, context, importance=settings.importance, lam=settings.decay, felt=felt
-        )
+        score, factors = _weigh(relevance, candidate, context, importance=settings.importance, lam=settings.decay)
         ranked.append(Ranked(candidate, score, value, relevance, keyword, correction | factors))
     return ranked
 
 
 def tidal(candidates: Sequence[Candidate], context: Context) -> list[Ranked]:
     """``(α·cosine + (1 − α)·(1 − |Δv|)) · w(t)`` [Tidal §2.3, §3.2]; with no current affect the cosine alone."""
-    share, felt, ranked = feeling_share(context, gradual=False), presence(context, gradual=False), []
+    share, ranked = feeling_share(context, gradual=False), []
     for candidate in candidates:
         relevance = max(0.0, candidate.cosine)
         blended = blend(relevance, context.affect.valence, _valence(candidate), 1 - share) if share else relevance
-        score, factors = _weigh(max(0.0, blended), candidate, context, importance=0.0, lam=1.0, felt=felt)
+        score, factors = _weigh(max(0.0, blended), candidate, context, importance=0.0, lam=1.0)
         feeling = {"feeling": blended - relevance} if share else {}
         keyword = keyword_part(candidate, context)
         ranked.append(Ranked(candidate, score, candidate.cosine, relevance, keyword, feeling | factors))
@@ -146,13 +145,16 @@ def tidal(candidates: Sequence[Candidate], context: Context) -> list[Ranked]:
 
 
 def attention(candidates: Sequence[Candidate], context: Context) -> list[Ranked]:
-    """Reciprocal rank fusion over its best, times the importance factor [Anamnesis]; decay and emotion as set."""
+    """Reciprocal rank fusion over its best, times the importance factor, plus emotion [Anamnesis]; decay as set."""
     settings = context.settings.recall
     fused = [_reciprocal(candidate, context) for candidate in candidates]
     best, ranked, felt = max(fused, default=0.0), [], presence(context, gradual=False)
     for candidate, value in zip(candidates, fused, strict=True):
         share = relevance(value, best)
-        score, factors = _weigh(share, candidate, context, importance=1.0, lam=settings.decay, felt=felt)
+        score, factors = _weigh(share, candidate, context, importance=1.0, lam=settings.decay)
+        if felt and (alike := _alike(candidate, context)) is not None:
+            factors["emotion"] = settings.emotion * alike
+            score += factors["emotion"]
         ranked.append(Ranked(candidate, score, value, share, keyword_part(candidate, context), factors))
     return ranked
 
@@ -176,12 +178,9 @@ def _reciprocal(found: Found | Candidate, context: Context) -> float:
 
 
 def _weigh(
-    relevance: float, candidate: Candidate, context: Context, *, importance: float, lam: float, felt: float
+    relevance: float, candidate: Candidate, context: Context, *, importance: float, lam: float
 ) -> tuple[float, dict[str, float]]:
-    """``relevance · importance · strength + emotion`` and its factors by name [Anamnesis].
-
-    ``felt``, in [0, 1], is how far there is a current feeling that a memory may be like.
-    """
+    """``relevance · importance · strength`` and its factors by name [Anamnesis]."""
     score, factors, sketch = relevance, {}, candidate.sketch
     if importance:
         factors["importance"] = 1 + importance * (importance_factor(sketch.importance) - 1)
@@ -189,16 +188,23 @@ def _weigh(
     if lam and sketch.tier:
         factors["strength"] = strength(current_weight(sketch.tier, context), lam)
         score *= factors["strength"]
-    if felt and sketch.affect and sketch.affect.emotions:
-        now = context.affect.emotions or {AXIS: context.affect.valence}
-        alike = emotion_similarity(now, sketch.affect.emotions, poles=POLES, faint=context.settings.affect.silence)
-        factors["emotion"] = context.settings.recall.emotion * felt * alike
-        score += factors["emotion"]
     return score, factors
 
 
-def _corrections(candidate: Candidate, context: Context, share: float) -> dict[str, float]:
-    """What ``balanced`` adds to the two channels, by name."""
+def _alike(candidate: Candidate, context: Context) -> float | None:
+    """How far a memory feels as one does now, in [−1, 1]; ``None`` where it has no emotions."""
+    if candidate.sketch.affect is None or not candidate.sketch.affect.emotions:
+        return None
+    now = context.affect.emotions or {AXIS: context.affect.valence}
+    faint = context.settings.affect.silence
+    return emotion_similarity(now, candidate.sketch.affect.emotions, poles=POLES, faint=faint)
+
+
+def _corrections(candidate: Candidate, context: Context, share: float, felt: float) -> dict[str, float]:
+    """What ``balanced`` adds to the two channels, by name.
+
+    ``share`` is how much feeling counts, ``felt``, in [0, 1], how far there is any now.
+    """
     settings, sketch = context.settings.recall, candidate.sketch
     found = {}
     if sketch.speaker in context.query.names:
@@ -209,6 +215,8 @@ def _corrections(candidate: Candidate, context: Context, share: float) -> dict[s
         found["passages"] = -settings.passages * math.log(sketch.passages)
     if share:
         found["feeling"] = settings.feeling * share * (1 - abs(context.affect.valence - _valence(candidate)))
+    if felt and (alike := _alike(candidate, context)) is not None:
+        found["emotion"] = settings.likeness * felt * alike
     return found
 
 

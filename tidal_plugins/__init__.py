@@ -53,6 +53,7 @@ from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.protocols import Embedder, EmotionEstimator, Extractor, Summariser, TokenCounter
 
 if typing.TYPE_CHECKING:
+    from tidal_plugins.affect.embedding import EmbeddingEmotion
     from tidal_plugins.affect.lexicon import LexiconEmotion
     from tidal_plugins.compaction.compactor import Compactor
     from tidal_plugins.embedding import HashingEmbedder, SentenceTransformerEmbedder
@@ -100,6 +101,7 @@ __all__ = [
     "Embedder",
     "EmbedderMismatch",
     "EmbedderUnavailable",
+    "EmbeddingEmotion",
     "EmbeddingError",
     "EmotionEstimator",
     "Entry",
@@ -174,6 +176,7 @@ _LOADED_WHEN_USED = {
     "AuditEntry": "model.session",
     "Compactor": "compaction.compactor",
     "Counts": "model.session",
+    "EmbeddingEmotion": "affect.embedding",
     "HashingEmbedder": "embedding",
     "LexiconEmotion": "affect.lexicon",
     "Maintenance": "synthesis.maintenance",

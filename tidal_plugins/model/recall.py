@@ -18,7 +18,8 @@ class Explanation:
     Ranks count from 1 in each channel and are ``None`` where the channel did not find the entry. ``keyword_score``
     is BM25, ``keyword_strength`` the same made comparable across queries, ``cosine`` that of the best passage,
     ``fused`` what both give together, ``relevance`` where that stands against the best of this recall, in [0, 1].
-    ``factors`` are what relevance was multiplied by or what was added. What associations brought up has a ``path``,
+    ``factors`` are what relevance was multiplied by or what was added, ``feeling`` the strongest emotions of the
+    entry's text, in words; empty where it shows none. What associations brought up has a ``path``,
     from a hit to the entry itself, and the ``activation`` in (0, 1) that arrived on it; no channel ranked it.
     """
 
@@ -33,6 +34,7 @@ class Explanation:
     profile: str = "balanced"
     activation: float = 0.0
     path: tuple[str, ...] = ()
+    feeling: str = ""
 
     def __str__(self) -> str:
         if self.path:
@@ -41,7 +43,8 @@ class Explanation:
         keyword = f"keywords #{self.keyword_rank} ({self.keyword_score:.1f})" if self.keyword_rank else "no keyword"
         vector = f"#{self.vector_rank} " if self.vector_rank else ""
         factors = "".join(f", {name} {value:.2f}" for name, value in self.factors.items())
-        return f"{keyword}, meaning {vector}({self.cosine:.2f}), relevance {self.relevance:.2f}{factors}"
+        felt = f" ({self.feeling})" if self.feeling else ""
+        return f"{keyword}, meaning {vector}({self.cosine:.2f}), relevance {self.relevance:.2f}{factors}{felt}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +112,15 @@ class Recall(Sequence[Hit]):
         return tuple(hit.id for hit in self.hits)
 
     def explain(self, dropped: int = 10) -> str:
-        """Return a line per hit, and per dropped candidate up to that many: what it is and why it stands there."""
+        """Return a line per hit, and per dropped candidate up to that many: what it is and why it stands there.
+
+        Where the state that shaped the order has emotions, a line before them names it.
+        """
+        words, state = self.affect.in_words(), self.affect
+        mood = [f"felt: {words} (valence {state.valence:+.2f}, arousal {state.arousal:.2f})"] if words else []
         kept = [f"{n}. {hit.score:.3f} {hit.entry.kind} {hit.id}: {hit.why}" for n, hit in enumerate(self.hits, 1)]
-        return "\n".join(kept + [f"-  {item.id}: {item.stage}: {item.reason}" for item in self.dropped[:dropped]])
+        rest = [f"-  {item.id}: {item.stage}: {item.reason}" for item in self.dropped[:dropped]]
+        return "\n".join(mood + kept + rest)
 
 
 @dataclass(frozen=True, slots=True)

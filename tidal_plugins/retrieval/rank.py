@@ -12,7 +12,7 @@ from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.entry import Tier
 from tidal_plugins.model.recall import Explanation
 from tidal_plugins.retrieval.query import Query
-from tidal_plugins.scoring.affect import alpha, blend, emotion_similarity
+from tidal_plugins.scoring.affect import AXIS, POLES, alpha, blend, emotion_similarity
 from tidal_plugins.scoring.decay import remaining, strength
 from tidal_plugins.scoring.fusion import (
     importance_factor,
@@ -86,6 +86,7 @@ class Ranked(NamedTuple):
             relevance=self.relevance,
             factors=self.parts,
             profile=profile,
+            feeling=candidate.sketch.affect.in_words() if candidate.sketch.affect else "",
         )
 
 
@@ -117,14 +118,15 @@ def by_score(ranked: Iterable[Ranked]) -> list[Ranked]:
 
 
 def balanced(candidates: Sequence[Candidate], context: Context) -> list[Ranked]:
-    """The default, which measures best: relevance · importance · strength + emotion.
+    """The default, which measures best: relevance · importance · strength.
 
-    Fused is cosine plus keyword strength, with small corrections where speakers, roles and feelings are known, all in
-    units of cosine: MiniLM was trained at a scale of 20, so that .05 is about one nat of log-odds.
+    Fused is cosine plus keyword strength, with small corrections where speakers, roles, feelings and emotions are
+    known, all in units of cosine: MiniLM was trained at a scale of 20, so that .05 is about one nat of log-odds.
     """
-    settings, share = context.settings.recall, feeling_share(context, gradual=True)
+    settings = context.settings.recall
+    share, felt = feeling_share(context, gradual=True), presence(context, gradual=True)
     keywords = [keyword_part(candidate, context) for candidate in candidates]
-    corrections = [_corrections(candidate, context, share) for candidate in candidates]
+    corrections = [_corrections(candidate, context, share, felt) for candidate in candidates]
     fused = [
         candidate.cosine + settings.keywords * keyword + sum(correction.values())
         for candidate, keyword, correction in zip(candidates, keywords, corrections, strict=True)
@@ -151,13 +153,16 @@ def tidal(candidates: Sequence[Candidate], context: Context) -> list[Ranked]:
 
 
 def attention(candidates: Sequence[Candidate], context: Context) -> list[Ranked]:
-    """Reciprocal rank fusion over its best, times the importance factor [Anamnesis]; decay and emotion as set."""
+    """Reciprocal rank fusion over its best, times the importance factor, plus emotion [Anamnesis]; decay as set."""
     settings = context.settings.recall
     fused = [_reciprocal(candidate, context) for candidate in candidates]
-    best, ranked = max(fused, default=0.0), []
+    best, ranked, felt = max(fused, default=0.0), [], presence(context, gradual=False)
     for candidate, value in zip(candidates, fused, strict=True):
         share = relevance(value, best)
         score, factors = _weigh(share, candidate, context, importance=1.0, lam=settings.decay)
+        if felt and (alike := _alike(candidate, context)) is not None:
+            factors["emotion"] = settings.emotion * alike
+            score += factors["emotion"]
         ranked.append(Ranked(candidate, score, value, share, keyword_part(candidate, context), factors))
     return ranked
 
@@ -183,7 +188,7 @@ def _reciprocal(found: Found | Candidate, context: Context) -> float:
 def _weigh(
     relevance: float, candidate: Candidate, context: Context, *, importance: float, lam: float
 ) -> tuple[float, dict[str, float]]:
-    """``relevance · importance · strength + emotion`` and its factors by name [Anamnesis]."""
+    """``relevance · importance · strength`` and its factors by name [Anamnesis]."""
     score, factors, sketch = relevance, {}, candidate.sketch
     if importance:
         factors["importance"] = 1 + importance * (importance_factor(sketch.importance) - 1)
@@ -191,15 +196,23 @@ def _weigh(
     if lam and sketch.tier:
         factors["strength"] = strength(current_weight(sketch.tier, context), lam)
         score *= factors["strength"]
-    if context.affect.emotions and sketch.affect:
-        alike = emotion_similarity(context.affect.emotions, sketch.affect.emotions)
-        factors["emotion"] = context.settings.recall.emotion * alike
-        score += factors["emotion"]
     return score, factors
 
 
-def _corrections(candidate: Candidate, context: Context, share: float) -> dict[str, float]:
-    """What ``balanced`` adds to the two channels, by name."""
+def _alike(candidate: Candidate, context: Context) -> float | None:
+    """How far a memory feels as one does now, in [−1, 1]; ``None`` where it has no emotions."""
+    if candidate.sketch.affect is None or not candidate.sketch.affect.emotions:
+        return None
+    now = context.affect.emotions or {AXIS: context.affect.valence}
+    faint = context.settings.affect.silence
+    return emotion_similarity(now, candidate.sketch.affect.emotions, poles=POLES, faint=faint)
+
+
+def _corrections(candidate: Candidate, context: Context, share: float, felt: float) -> dict[str, float]:
+    """What ``balanced`` adds to the two channels, by name.
+
+    ``share`` is how much feeling counts, ``felt``, in [0, 1], how far there is any now.
+    """
     settings, sketch = context.settings.recall, candidate.sketch
     found = {}
     if sketch.speaker in context.query.names:
@@ -210,6 +223,8 @@ def _corrections(candidate: Candidate, context: Context, share: float) -> dict[s
         found["passages"] = -settings.passages * math.log(sketch.passages)
     if share:
         found["feeling"] = settings.feeling * share * (1 - abs(context.affect.valence - _valence(candidate)))
+    if felt and (alike := _alike(candidate, context)) is not None:
+        found["emotion"] = settings.likeness * felt * alike
     return found
 
 
@@ -234,18 +249,23 @@ def keyword_part(candidate: Found | Candidate, context: Context) -> float:
 
 
 def feeling_share(context: Context, *, gradual: bool) -> float:
-    """How much feeling counts against meaning, ``1 − α``: 0 with no current affect [Tidal §3.3].
+    """How much feeling counts against meaning, ``1 − α``, as far as there is one [Tidal §3.3]."""
+    settings, threshold = context.settings.recall, context.settings.affect.threshold
+    calm, stirred = settings.alpha_calm, settings.alpha_stirred
+    share = 1 - alpha(context.affect.intensity, calm=calm, stirred=stirred, threshold=threshold)
+    return share * presence(context, gradual=gradual)
+
+
+def presence(context: Context, *, gradual: bool) -> float:
+    """How far there is a current affect, in [0, 1]: not at all below the silence.
 
     ``gradual``: below the threshold it grows in proportion to the intensity, so that a faint mood does not reorder
     everything at once.
     """
-    affect, settings = context.affect, context.settings
-    if affect.intensity < settings.affect.silence:
+    intensity, settings = context.affect.intensity, context.settings.affect
+    if intensity < settings.silence:
         return 0.0
-    threshold = settings.affect.threshold
-    calm, stirred = settings.recall.alpha_calm, settings.recall.alpha_stirred
-    share = 1 - alpha(affect.intensity, calm=calm, stirred=stirred, threshold=threshold)
-    return share * min(1.0, affect.intensity / threshold) if gradual and threshold else share
+    return min(1.0, intensity / settings.threshold) if gradual and settings.threshold else 1.0
 
 
 def current_weight(tier: Tier, context: Context) -> float:

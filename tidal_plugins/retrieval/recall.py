@@ -63,18 +63,21 @@ class Recaller:
         associative: bool = False,
         session: int | None = None,
         vector: NDArray[np.float32] | None = None,
+        felt: Callable[[NDArray[np.float32]], Affect] | None = None,
     ) -> Recall:
         """Return the ``limit`` entries that rank highest for ``text``, and why the other candidates fell out.
 
         ``unasked``: only what clears the bar of automatic recall. ``associative``: what comes up together with those
         is appended, beyond the limit. ``session``: the one whose signals this recall feels, beside those of the scope.
-        ``vector``: that of ``text``, where it is known.
+        ``vector``: that of ``text``, where it is known. ``felt`` reads off it what colours the recall instead of
+        ``affect``.
         """
         query = understand(text, self.storage.speakers(scope))
         if unasked and not worth_a_word(query, self.settings.whisper):
             return Recall(text, query.terms, (), (), affect, profile, now)
         if vector is None:
             vector = self.embedder.embed([query.meaning])[0]
+        affect = felt(vector) if felt else affect
         damaged: set[str] = set()
         with self.storage.snapshot():
             lane = self.boosts.lane(scope, session, now)

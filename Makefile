@@ -6,7 +6,7 @@ BIN := .venv/bin
 DATA ?=
 BENCH_DATA := $(or $(DATA),$(TIDAL_BENCH_DATA))
 
-.PHONY: help demo test test-oldest check bench clean
+.PHONY: help demo test test-oldest check bench fit-emotion clean
 
 help:
 	@echo "make demo [DATA=file]   a LangGraph agent that remembers across processes and says why"
@@ -14,6 +14,7 @@ help:
 	@echo "make test-oldest        the same, but for slow ones, on the oldest versions that pyproject.toml allows"
 	@echo "make check              format, lint, types, import layers, and the code in README.md"
 	@echo "make bench [DATA=file]  recall, compaction, living (these need a file, or TIDAL_BENCH_DATA), speed"
+	@echo "make fit-emotion DATA=folder   the weights that read emotions, anew from GoEmotions (minutes)"
 	@echo "make clean              remove .venv and everything generated"
 
 demo: .venv/.stamp
@@ -45,6 +46,14 @@ endif
 	@$(BIN)/python benchmarks/graph.py
 	@$(BIN)/python benchmarks/extraction.py
 	@$(BIN)/python benchmarks/sessions.py
+	@$(BIN)/python benchmarks/affect.py $(if $(BENCH_DATA),--data "$(BENCH_DATA)")
+
+fit-emotion: .venv/.stamp
+ifeq ($(BENCH_DATA),)
+	@echo "GoEmotions is needed: make fit-emotion DATA=folder with goemotions_train.tsv and goemotions_dev.tsv" >&2; exit 1
+else
+	@$(BIN)/python training/fit_emotion.py --data "$(BENCH_DATA)"
+endif
 
 clean:
 	rm -rf .venv .venv-oldest build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

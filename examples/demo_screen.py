@@ -80,7 +80,8 @@ def source(entry: Entry, now: datetime) -> str:
 
 def feeling(affect: Affect) -> str:
     mood = "calm" if affect.intensity < 0.2 else "stirred" if affect.intensity <= 0.5 else "agitated"
-    return f"{mood} (valence {_signed(affect.valence)}, arousal {affect.arousal:.2f})"
+    words = f"; {affect.in_words()}" if affect.in_words() else ""
+    return f"{mood} (valence {_signed(affect.valence)}, arousal {affect.arousal:.2f}{words})"
 
 
 def _surfaced(memory: TidalMemory, spoken: Turn) -> Table:

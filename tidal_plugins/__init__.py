@@ -63,6 +63,7 @@ from tidal_plugins.protocols import (
 )
 
 if typing.TYPE_CHECKING:
+    from tidal_plugins.affect.embedding import EmbeddingEmotion
     from tidal_plugins.affect.lexicon import LexiconEmotion
     from tidal_plugins.compaction.compactor import Compactor
     from tidal_plugins.embedding import HashingEmbedder, SentenceTransformerEmbedder
@@ -115,6 +116,7 @@ __all__ = [
     "Embedder",
     "EmbedderMismatch",
     "EmbedderUnavailable",
+    "EmbeddingEmotion",
     "EmbeddingError",
     "EmotionEstimator",
     "Entry",
@@ -197,6 +199,7 @@ _LOADED_WHEN_USED = {
     "Compactor": "compaction.compactor",
     "Counts": "model.session",
     "CrossEncoderReranker": "retrieval.cross_encoder",
+    "EmbeddingEmotion": "affect.embedding",
     "HashingEmbedder": "embedding",
     "LexiconEmotion": "affect.lexicon",
     "Maintenance": "synthesis.maintenance",

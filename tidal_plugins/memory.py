@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from os import PathLike
-from types import TracebackType
+from types import EllipsisType, TracebackType
 from typing import Any, Literal, Self, overload
 
-from tidal_plugins.affect.lexicon import LexiconEmotion
+from tidal_plugins.affect.default import reads
 from tidal_plugins.affect.state import AffectLoop
 from tidal_plugins.aio import in_thread
 from tidal_plugins.compaction.compactor import Compactor
@@ -108,8 +108,8 @@ class TidalMemory:
 
     ``scope`` says whose memory this object sees: nothing in another scope is ever read or written; ``scoped`` gives a
     view of another one. ``embedder`` is anything with ``embed`` and ``dimensions`` (default: all-MiniLM-L6-v2 on the
-    CPU, loaded when first needed). ``emotion`` reads how texts feel (default: a lexicon; ``None`` for none).
-    ``summariser`` writes dossiers and what recurs (default: extracts). ``extractor`` reads claims about facts out of
+    CPU, loaded when first needed). ``emotion`` reads how texts feel (default: their vectors tell where weights for the
+    embedder ship, elsewhere a lexicon; ``None`` for none).
     what is stored with its ``extract``, entities and relations with its ``extract_graph``; rules do what it has no
     method for. ``reranker`` reads the best candidates of every recall beside the query and gives them its order
     (default: none). ``assessor`` says what a recall of several hops asks next (default: rules). ``peers`` are other
@@ -125,7 +125,7 @@ class TidalMemory:
         path: str | PathLike[str],
         *,
         embedder: Embedder | None = None,
-        emotion: EmotionEstimator | None = LexiconEmotion(),  # noqa: B008  it has no state
+        emotion: EmotionEstimator | EllipsisType | None = ...,
         summariser: Summariser | None = None,
         extractor: Extractor | GraphExtractor | None = None,
         reranker: Reranker | None = None,
@@ -138,6 +138,8 @@ class TidalMemory:
         self.scope = check_scope(scope)
         self._opened: TidalMemory | None = None
         settings = settings or Settings()
+        embedder = SentenceTransformerEmbedder() if embedder is None else embedder
+        reader = reads(emotion, embedder)
         storage = SQLiteStorage(
             path,
             durability=settings.storage.durability,
@@ -145,7 +147,7 @@ class TidalMemory:
             query_deadline=settings.storage.query_deadline,
             vector_cache_bytes=settings.storage.vector_cache_mb * 1024 * 1024,
         )
-        bound = StoreEmbedder(SentenceTransformerEmbedder() if embedder is None else embedder, storage)
+        bound = StoreEmbedder(embedder, storage)
         claims, graph = _extractors(extractor)
         learns = settings.graph.enabled
         background = Background(self._learn, settings.graph.quiet, threaded=learns and settings.graph.background)
@@ -157,7 +159,7 @@ class TidalMemory:
             writer=writer,
             recaller=recaller,
             federation=federation(recaller, checked_peers(peers), writer.forgotten),
-            affect=AffectLoop(storage, emotion, settings.affect),
+            affect=AffectLoop(storage, reader, settings.affect),
             settings=settings,
             preparations=Preparations(),
             background=background,
@@ -373,12 +375,13 @@ class TidalMemory:
             self.scope,
             turn,
             active(now, exclude=exclude),
-            rooms.affect.felt(self.scope, turn, now) if affect is None else _felt(affect),
+            rooms.affect.current(self.scope, now) if affect is None else _felt(affect),
             now,
             limit=rooms.settings.whisper.max_entries,
             profile=rooms.settings.recall.profile,
             unasked=True,
             session=_session_id(for_session),
+            felt=partial(rooms.affect.felt, self.scope, turn, now) if affect is None else None,
         )
         return compose(recall, now, rooms.settings.whisper)
 

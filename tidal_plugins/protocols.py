@@ -40,7 +40,11 @@ class Embedder(Protocol):
 
 @runtime_checkable
 class EmotionEstimator(Protocol):
-    """Reads how texts feel; ``vectors`` are their embeddings where the caller has them already."""
+    """Reads how texts feel.
+
+    ``vectors`` are their embeddings where the caller has them already, one row of length 1 per text: of a text of
+    several passages the direction of their mean. A row of zeros stands for none.
+    """
 
     def estimate(self, texts: Sequence[str], vectors: NDArray[np.float32] | None = None) -> list[Affect]: ...
 

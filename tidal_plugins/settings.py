@@ -247,7 +247,10 @@ class RecallSettings(_Group):
     """What full likeness of feeling is worth in the profile ``balanced``, in cosine, times 1 − α: it decides between
     memories that are about equally near, and cannot lift one that has nothing to do with the turn."""
     emotion: float = Field(0.3, ge=0, le=1)
-    """Weight of the emotion vectors' cosine."""
+    """Weight of the emotion vectors' cosine in the profile ``attention``, in relevance."""
+    likeness: float = Field(0.1, ge=0)
+    """What a full likeness of emotions is worth in the profile ``balanced``, in cosine. Added to relevance instead, it
+    lifted memories that have little to do with the turn."""
     associated: int = Field(5, ge=0, le=100)
     """Entries beyond the limit that associative recall appends."""
 

@@ -234,25 +234,56 @@ def test_nothing_found_ranks_nothing(profile: str) -> None:
     assert ranked(profile=profile) == []
 
 
-def test_alike_emotions_add_to_the_score() -> None:
+def test_alike_emotions_add_to_the_score_and_opposite_ones_cost() -> None:
     angry, joyful = Affect(-0.2, 0.0, {"anger": 0.8, "neutral": 0.9}), Affect(0.0, 0.0, {"joy": 1.0, "neutral": 0.9})
     found = ranked(
         candidate("angry", 0.5, affect=angry), candidate("joyful", 0.5, affect=joyful), candidate("none", 0.5),
         profile="attention", affect=angry,
     )  # fmt: skip
     assert {item.id: item.parts.get("emotion") for item in found} == {
-        "angry": pytest.approx(0.3), "joyful": 0.0, "none": None,
+        "angry": pytest.approx(0.3), "joyful": pytest.approx(-0.15), "none": None,  # the axis: −1·1/(√2·√2)
     }  # fmt: skip
     assert scores(found) == pytest.approx({item.id: item.relevance + item.parts.get("emotion", 0.0) for item in found})
 
 
+def test_in_balanced_emotions_decide_between_memories_that_are_about_equally_near() -> None:
+    angry, joyful = Affect(0.0, 0.0, {"anger": 0.8}), Affect(0.0, 0.0, {"joy": 0.8})
+    near = candidate("joyful", 0.5, affect=joyful)
+    rival, far = candidate("angry", 0.4, affect=angry), candidate("farther", 0.3, affect=angry)
+    found = balanced(near, rival, far, affect=Affect(-0.8, 0.9, {"anger": 0.7}), feeling=0.0)
+    assert [item.id for item in found] == ["angry", "joyful", "farther"]
+    assert [item.fused for item in found] == pytest.approx([0.4 + 0.1, 0.5 - 0.05, 0.3 + 0.1])
+
+
+def test_the_profile_tidal_has_no_term_of_emotions() -> None:
+    angry = Affect(-0.8, 0.9, {"anger": 0.8})
+    [found] = ranked(candidate("angry", 0.5, affect=angry), profile="tidal", affect=angry)
+    assert found.score == pytest.approx(0.3 * 0.5 + 0.7)
+    assert set(found.parts) == {"feeling"}
+
+
 @pytest.mark.parametrize("profile", ["balanced", "tidal", "attention"])
 def test_without_emotions_to_compare_there_is_no_part_of_them(profile: str) -> None:
+    angry = Affect(-0.2, 0.0, {"anger": 0.8})
+    for stored in (None, Affect(-0.2), Affect(-0.2, 0.0, {})):
+        assert "emotion" not in ranked(candidate("a", 0.5, affect=stored), profile=profile, affect=angry)[0].parts
+
+
+@pytest.mark.parametrize("profile", ["balanced", "tidal", "attention"])
+def test_emotions_that_are_left_of_a_mood_that_is_over_count_for_nothing(profile: str) -> None:
     angry = candidate("angry", 0.5, affect=Affect(-0.2, 0.0, {"anger": 0.8}))
-    assert "emotion" not in ranked(angry, profile=profile, affect=Affect(-0.2))[0].parts
-    assert (
-        "emotion" not in ranked(candidate("a", 0.5), profile=profile, affect=Affect(-0.2, 0.0, {"anger": 0.8}))[0].parts
-    )
+    assert "emotion" not in ranked(angry, profile=profile, affect=Affect(-0.04, 0.0, {"anger": 0.04}))[0].parts
+
+
+def test_a_mood_without_names_is_compared_by_how_pleasant_it_is() -> None:
+    angry = candidate("angry", 0.5, affect=Affect(0.0, 0.0, {"anger": 0.8}))
+    assert ranked(angry, profile="attention", affect=Affect(-0.8))[0].parts["emotion"] == pytest.approx(0.3 / 2**0.5)
+    assert ranked(angry, profile="attention", affect=Affect(0.8))[0].parts["emotion"] == pytest.approx(-0.3 / 2**0.5)
+
+
+def test_an_explanation_says_how_the_memory_felt() -> None:
+    angry = candidate("angry", 0.5, affect=Affect(-0.2, 0.0, {"anger": 0.62, "fear": 0.2}))
+    assert str(ranked(angry, profile="tidal")[0].explain("tidal")).endswith("relevance 0.50 (anger .62, fear .20)")
 
 
 def test_an_explanation_names_what_counted() -> None:
@@ -272,7 +303,7 @@ def test_the_parts_name_all_that_balanced_counts() -> None:
     parts = balanced(told, query=query, affect=angry, hours=72, decay=0.2, importance=0.5)[0].parts
     assert parts == pytest.approx(
         {"speaker": 0.15, "assistant": -0.05, "passages": -0.05 * math.log(20), "feeling": 0.4 * 0.3 * 0.4 / 0.5,
-         "importance": 1.25, "strength": 0.9, "emotion": 0.3}
+         "importance": 1.25, "strength": 0.9, "emotion": 0.1 * 0.4 / 0.5}
     )  # fmt: skip
     assert balanced(candidate("b", 0.5))[0].parts == {}
 

@@ -201,8 +201,32 @@ def test_emotions_are_compared_without_their_neutral_part(
     assert affect.emotion_similarity(b, a) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize(
+    ("a", "b", "expected"),
+    [
+        ({"joy": 0.6}, {"joy": 0.2}, 1.0),
+        ({"joy": 0.6}, {"anger": 0.3}, -0.5),  # (1, 0, 1) · (0, 1, −1) / 2
+        ({"fear": 0.6}, {"anger": 0.3}, 0.5),  # both unpleasant
+        ({"surprise": 0.6}, {"joy": 0.3}, 0.0),  # neither
+        ({affect.AXIS: -0.8}, {"joy": 0.3}, -0.7071068),
+        ({"neutral": 1.0}, {"neutral": 1.0}, 0.0),
+    ],
+)
+def test_poles_set_pleasant_emotions_against_unpleasant_ones(
+    a: dict[str, float], b: dict[str, float], expected: float
+) -> None:
+    assert affect.emotion_similarity(a, b, poles=affect.POLES) == pytest.approx(expected)
+    assert affect.emotion_similarity(b, a, poles=affect.POLES) == pytest.approx(expected)
+
+
+def test_a_trace_of_a_feeling_counts_in_proportion() -> None:
+    assert affect.emotion_similarity({"joy": 0.01}, {"joy": 0.5}, faint=0.05) == pytest.approx(0.2)
+    assert affect.emotion_similarity({"joy": 0.05}, {"joy": 0.5}, faint=0.05) == pytest.approx(1.0)
+
+
 @given(emotions, emotions)
 def test_emotion_similarity_is_symmetric_and_bounded(a: dict[str, float] | None, b: dict[str, float] | None) -> None:
     similarity = affect.emotion_similarity(a, b)
     assert 0 <= similarity <= 1
     assert affect.emotion_similarity(b, a) == pytest.approx(similarity)
+    assert -1 <= affect.emotion_similarity(a, b, poles=affect.POLES) <= 1

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import from_micros, hours_between, to_micros
@@ -15,6 +15,10 @@ from tidal_plugins.protocols import EmotionEstimator
 from tidal_plugins.scoring import affect as scoring
 from tidal_plugins.settings import AffectSettings
 from tidal_plugins.storage.base import Storage
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 COLLECTION = "affect"
 KEY = "state"
@@ -35,21 +39,26 @@ class AffectLoop:
         state, at = self._read(scope, now)
         return self._relax(state, at, now)
 
-    def felt(self, scope: Scope, turn: str, now: datetime) -> Affect:
+    def felt(self, scope: Scope, turn: str, now: datetime, vector: NDArray[np.float32] | None = None) -> Affect:
         """Return what colours recall for a user's turn: the state, or the turn's own feeling where that is stirred.
 
-        A turn comes before the exchange that will move the state; waiting for it would leave the first outburst of
-        an upset user without any effect [Tidal §3.4: the weights are seeded on each perturbation].
+        ``vector`` is the turn's embedding, where it is known. A turn comes before the exchange that will move the
+        state; waiting for it would leave the first outburst of an upset user without any effect [Tidal §3.4: the
+        weights are seeded on each perturbation].
         """
-        state, own = self.current(scope, now), self.estimate([turn])[0]
+        [own] = self.estimate([turn], None if vector is None else vector[None])
+        state = self.current(scope, now)
         return own if own.intensity > max(self.settings.threshold, state.intensity) else state
 
-    def estimate(self, texts: Sequence[str]) -> list[Affect]:
-        """Read how texts feel. An estimator that fails costs the mood, not the memory: it is logged."""
+    def estimate(self, texts: Sequence[str], vectors: NDArray[np.float32] | None = None) -> list[Affect]:
+        """Read how texts feel; ``vectors`` are their embeddings, where they are known.
+
+        An estimator that fails costs the mood, not the memory: it is logged.
+        """
         if self.estimator is None:
             return [Affect()] * len(texts)
         try:
-            return _checked(self.estimator.estimate(texts), len(texts))
+            return _checked(self.estimator.estimate(texts, vectors), len(texts))
         except Exception as error:  # its message may hold the text, which belongs into no log
             names = type(self.estimator).__name__, type(error).__name__
             logger.warning("%s failed with %s; what was said counts as neutral", *names)

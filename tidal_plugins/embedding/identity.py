@@ -1,8 +1,8 @@
-"""Which embedder wrote a store: vectors of two embedders must never meet in one search."""
+"""Which embedder made a vector: those of two embedders must never meet, in a search or in weights that read them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -44,7 +44,7 @@ class StoreEmbedder:
         """
         if texts:
             self.verify()
-        return self._embed(texts)
+        return _embed(self.embedder, texts)
 
     def verify(self) -> None:
         """Raise ``EmbedderMismatch`` where the store holds another embedder's vectors."""
@@ -64,51 +64,67 @@ class StoreEmbedder:
                 self._compare(stored)
             self._verified = True
 
-    def _embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        import numpy as np
-
-        dimensions = self.embedder.dimensions
-        if not texts:
-            return np.empty((0, dimensions), np.float32)
-        try:
-            rows = np.asarray(self.embedder.embed(texts), dtype=np.float64)
-        except TidalError:
-            raise
-        except Exception as error:
-            reason = f"{type(error).__name__}: {error}"
-            raise EmbeddingError(f"{_name(self.embedder)}.embed did not return rows of numbers: {reason}") from error
-        if rows.shape != (len(texts), dimensions):
-            raise InvalidVector(
-                f"{_name(self.embedder)}.embed returned shape {rows.shape} for {len(texts)} texts; "
-                f"expected {(len(texts), dimensions)}"
-            )
-        with np.errstate(over="ignore"):
-            lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        if not np.isfinite(lengths).all() or not (lengths > 0).all():
-            raise InvalidVector(f"{_name(self.embedder)}.embed returned a vector that is zero, NaN or infinite")
-        return np.asarray(rows / lengths, dtype=np.float32)
-
     def _identity(self) -> dict[str, Any]:
         own = getattr(self.embedder, "id", None)
         identity: dict[str, Any] = {"id": own or _name(self.embedder), "dimensions": self.embedder.dimensions}
         if not own:
-            identity["probe"] = self._probe()
+            identity["probe"] = _probe(self.embedder)
         return identity
-
-    def _probe(self) -> list[int]:
-        return [round(float(value) * 127) for value in self._embed([PROBE])[0]]
 
     def _compare(self, stored: dict[str, Any]) -> None:
         current = {"id": getattr(self.embedder, "id", None) or _name(self.embedder)}
         same = stored["id"] == current["id"] and stored["dimensions"] == self.embedder.dimensions
         if same and "probe" in stored:
-            same = _cosine(stored["probe"], self._probe()) >= SAME
+            same = _cosine(stored["probe"], _probe(self.embedder)) >= SAME
         if not same:
             raise EmbedderMismatch(
                 f"this store was written with {stored['id']} ({stored['dimensions']} dimensions) and cannot be read "
                 f"with {current['id']} ({self.embedder.dimensions}); open it with the embedder that wrote it, "
                 "or start a new file"
             )
+
+
+def fingerprint(embedder: Embedder) -> dict[str, Any]:
+    """What tells an embedder from another one: its id, its dimensions, and the quantised vector of a probe text."""
+    identity = getattr(embedder, "id", None) or _name(embedder)
+    return {"id": identity, "dimensions": embedder.dimensions, "probe": _probe(embedder)}
+
+
+def fits(embedder: Embedder, known: Mapping[str, Any]) -> bool:
+    """Whether an embedder is the one with that :func:`fingerprint`: by its id, or if it has none by its vectors."""
+    own = getattr(embedder, "id", None)
+    if (own and own != known["id"]) or embedder.dimensions != known["dimensions"]:
+        return False
+    return bool(own) or _cosine(known["probe"], _probe(embedder)) >= SAME
+
+
+def _embed(embedder: Embedder, texts: Sequence[str]) -> NDArray[np.float32]:
+    import numpy as np
+
+    dimensions = embedder.dimensions
+    if not texts:
+        return np.empty((0, dimensions), np.float32)
+    try:
+        rows = np.asarray(embedder.embed(texts), dtype=np.float64)
+    except TidalError:
+        raise
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise EmbeddingError(f"{_name(embedder)}.embed did not return rows of numbers: {reason}") from error
+    if rows.shape != (len(texts), dimensions):
+        raise InvalidVector(
+            f"{_name(embedder)}.embed returned shape {rows.shape} for {len(texts)} texts; "
+            f"expected {(len(texts), dimensions)}"
+        )
+    with np.errstate(over="ignore"):
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    if not np.isfinite(lengths).all() or not (lengths > 0).all():
+        raise InvalidVector(f"{_name(embedder)}.embed returned a vector that is zero, NaN or infinite")
+    return np.asarray(rows / lengths, dtype=np.float32)
+
+
+def _probe(embedder: Embedder) -> list[int]:
+    return [round(float(value) * 127) for value in _embed(embedder, [PROBE])[0]]
 
 
 def _name(embedder: object) -> str:

@@ -18,6 +18,7 @@ from tidal_plugins.ingestion.associate import associate
 from tidal_plugins.ingestion.clean import clean, label, labels, mapping
 from tidal_plugins.ingestion.episodes import FORGOTTEN_TEXT, from_entry, summary, to_entry
 from tidal_plugins.ingestion.extract import importance, tags
+from tidal_plugins.ingestion.feeling import Feelings, feelings
 from tidal_plugins.ingestion.gate import admit, tally
 from tidal_plugins.ingestion.repeats import Neighbours, add, neighbours
 from tidal_plugins.ingestion.uses import strengthen
@@ -45,7 +46,7 @@ class Plan:
     entries: list[Entry]
     fresh: Episode
     """The episode with only the messages that are new: what its feeling and its entries come from."""
-    feelings: tuple[Affect, Affect] = (Affect(), Affect())
+    feelings: Feelings = Feelings(Affect(), Affect(), {})  # noqa: RUF009  a tuple
     records: dict[str, Record] = field(default_factory=dict)
     near: Neighbours = field(default_factory=dict)
     said: list[Said] = field(default_factory=list)
@@ -265,13 +266,12 @@ def _prepare(writer: Writer, affect: AffectLoop, scope: Scope, plans: Collection
     fresh = [item for item in plans if not item.nothing_new]
     entries = [entry for item in fresh for entry in (to_entry(item.episode), *item.entries)]
     records = {record.entry.id: record for record in writer.records(entries)}
-    feelings = affect.estimate([text for item in fresh for text in (item.fresh.query, item.fresh.answer)])
+    felt = feelings(affect, [(item.fresh, item.entries) for item in fresh], records)
     near = neighbours(writer, scope, [[records[entry.id] for entry in item.entries] for item in fresh])
     said = writer.claims(scope, [entry for item in fresh for entry in item.entries])
-    for number, item in enumerate(fresh):
-        item.records, item.near = records, near
+    for item, own in zip(fresh, felt, strict=True):
+        item.records, item.near, item.feelings = records, near, own
         item.said = [claim for claim in said if claim[0].episode == item.episode.id]
-        item.feelings = (feelings[2 * number], feelings[2 * number + 1])
 
 
 def _store(writer: Writer, affect: AffectLoop, scope: Scope, item: Plan, now: datetime) -> Episode:
@@ -279,13 +279,16 @@ def _store(writer: Writer, affect: AffectLoop, scope: Scope, item: Plan, now: da
     if item.known is None:
         episode = replace(episode, turn=_next_turn(writer, scope, episode.session))
     lengths = (len(item.fresh.query), len(item.fresh.answer))
-    felt = affect.advance(scope, *item.feelings, lengths, min(episode.occurred_at, now), now)
-    strongest = max((felt, *item.feelings), key=lambda affect: affect.intensity)
+    query, answer, own = item.feelings
+    felt = affect.advance(scope, query, answer, lengths, min(episode.occurred_at, now), now)
+    strongest = max((felt, query, answer), key=lambda affect: affect.intensity)
     tier = new_tier(strongest, now, settings.decay, settings.affect.threshold)
-    entries = [
-        admit(replace(entry, affect=felt, tier=tier), strongest.intensity, item.near.get(entry.id), now, settings.gate)
+    told = [
+        # The mood is the agent's after the exchange [Tidal §3.4], the emotions are the text's own [Anamnesis].
+        replace(entry, affect=replace(felt, emotions=own[entry.id].emotions), tier=tier)
         for entry in item.entries
     ]
+    entries = [admit(entry, strongest.intensity, item.near.get(entry.id), now, settings.gate) for entry in told]
     row = replace(item.records[episode.id], entry=to_entry(episode))
     if item.known is None:
         writer.storage.put(scope, [row])

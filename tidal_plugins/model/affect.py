@@ -13,7 +13,7 @@ ROUNDING = 1e-6
 class Affect:
     """Valence in [−1, 1] (unpleasant to pleasant) and arousal in [0, 1] (calm to stirred) [Tidal §3].
 
-    ``emotions`` holds the strength of named emotions where an estimator reads them, else ``None``.
+    ``emotions`` holds the strength in [0, 1] of named emotions where an estimator reads them, else ``None``.
     """
 
     valence: float = 0.0
@@ -34,3 +34,8 @@ class Affect:
     def intensity(self) -> float:
         """The stronger of \\|valence\\| and arousal, in [0, 1] [Tidal §3.3]."""
         return max(abs(self.valence), self.arousal)
+
+    def in_words(self, most: int = 3) -> str:
+        """The strongest named emotions, such as ``joy .62, trust .20``; empty where none is felt."""
+        felt = sorted((self.emotions or {}).items(), key=lambda item: (-item[1], item[0]))[:most]
+        return ", ".join(f"{name} {strength:.2f}".replace(" 0.", " .") for name, strength in felt if strength >= 0.005)

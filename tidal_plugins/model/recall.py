@@ -26,7 +26,8 @@ class Explanation:
     Ranks count from 1 in each channel and are ``None`` where the channel did not find the entry. ``keyword_score``
     is BM25, ``keyword_strength`` the same made comparable across queries, ``cosine`` that of the best passage,
     ``fused`` what both give together, ``relevance`` where that stands against the best of this recall, in [0, 1].
-    ``factors`` are what relevance was multiplied by or what was added. What associations brought up has a ``path``,
+    ``factors`` are what relevance was multiplied by or what was added, ``feeling`` the strongest emotions of the
+    entry's text, in words; empty where it shows none. What associations brought up has a ``path``,
     from a hit to the entry itself, and the ``activation`` in (0, 1) that arrived on it; no channel ranked it.
     What a later ``hop`` brought up has the query that was ``asked`` then; ranks and the rest are those of that query.
     """
@@ -42,6 +43,7 @@ class Explanation:
     profile: str = "balanced"
     activation: float = 0.0
     path: tuple[str, ...] = ()
+    feeling: str = ""
     hop: int = 1
     asked: str = ""
 
@@ -53,7 +55,8 @@ class Explanation:
         keyword = f"keywords #{self.keyword_rank} ({self.keyword_score:.1f})" if self.keyword_rank else "no keyword"
         vector = f"#{self.vector_rank} " if self.vector_rank else ""
         factors = "".join(f", {name} {value:.2f}" for name, value in self.factors.items())
-        return f"{hop}{keyword}, meaning {vector}({self.cosine:.2f}), relevance {self.relevance:.2f}{factors}"
+        felt = f" ({self.feeling})" if self.feeling else ""
+        return f"{hop}{keyword}, meaning {vector}({self.cosine:.2f}), relevance {self.relevance:.2f}{factors}{felt}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,14 +189,21 @@ class Recall(Sequence[Hit]):
 
     def explain(self, dropped: int = 10) -> str:
         """Return a line per hit, and per dropped candidate up to that many: what it is and why it stands there; and
-        what became of each peer, what could not answer in time, and why no further hop was taken."""
+        what became of each peer, what could not answer in time, and why no further hop was taken.
+
+        Where the state that shaped the order has emotions, a line before them names it.
+        """
+        words, state = self.affect.in_words(), self.affect
+        mood = [f"felt: {words} (valence {state.valence:+.2f}, arousal {state.arousal:.2f})"] if words else []
         kept = [
             f"{n}. {hit.score:.3f} {hit.entry.kind} {hit.id}{_from(hit.origin)}: {hit.why}"
             for n, hit in enumerate(self.hits, 1)
         ]
         last = [f"degraded: {', '.join(self.degraded)}"] if self.degraded else []
         last += [f"stopped: {self.stopped}"] if self.stopped else []
-        return "\n".join([*kept, *(f"-  {item}" for item in self.dropped[:dropped]), *map(str, self.peers), *last])
+        return "\n".join(
+            [*mood, *kept, *(f"-  {item}" for item in self.dropped[:dropped]), *map(str, self.peers), *last]
+        )
 
     def explanation(self) -> RecallExplanation:
         """Return all of it as plain data, which ``json`` takes."""

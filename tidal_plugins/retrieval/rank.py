@@ -15,7 +15,7 @@ from tidal_plugins.model.recall import Explanation
 from tidal_plugins.retrieval.query import Query
 from tidal_plugins.retrieval.surroundings import NOWHERE, Around, Surroundings
 from tidal_plugins.retrieval.time import Period, closest
-from tidal_plugins.scoring.affect import alpha, blend, emotion_similarity
+from tidal_plugins.scoring.affect import AXIS, POLES, alpha, blend, emotion_similarity
 from tidal_plugins.scoring.decay import remaining, strength
 from tidal_plugins.scoring.fusion import (
     importance_factor,
@@ -91,6 +91,7 @@ class Ranked(NamedTuple):
             relevance=self.relevance,
             factors=self.parts,
             profile=profile,
+            feeling=candidate.sketch.affect.in_words() if candidate.sketch.affect else "",
         )
 
 
@@ -139,13 +140,14 @@ def by_score(ranked: Iterable[Ranked]) -> list[Ranked]:
 
 
 def balanced(candidates: Sequence[Candidate], context: Context) -> list[Ranked]:
-    """The default, which measures best: relevance · importance · strength + emotion.
+    """The default, which measures best: relevance · importance · strength.
 
     Fused is cosine plus keyword strength, corrected where roles are known, plus what session and neighbours say, plus
     who speaks and feels what; all in units of cosine: MiniLM was trained at a scale of 20, so that .05 is about one nat
     of log-odds. Neighbours and sessions hear nothing of speakers and feelings, which are about the entry alone.
     """
-    settings, share = context.settings.recall, feeling_share(context, gradual=True)
+    settings = context.settings.recall
+    share, felt = feeling_share(context, gradual=True), presence(context, gradual=True)
     keywords = [keyword_part(candidate, context) for candidate in candidates]
     discounts = [_discounts(candidate, settings) for candidate in candidates]
     nearness = [
@@ -154,7 +156,7 @@ def balanced(candidates: Sequence[Candidate], context: Context) -> list[Ranked]:
     ]
     around = context.surroundings.around(candidates, nearness, settings)
     corrections = [
-        discount | _named(lifts) | _personal(candidate, context, share)
+        discount | _named(lifts) | _personal(candidate, context, share, felt)
         for candidate, discount, lifts in zip(candidates, discounts, around, strict=True)
     ]
     fused = [
@@ -183,13 +185,16 @@ def tidal(candidates: Sequence[Candidate], context: Context) -> list[Ranked]:
 
 
 def attention(candidates: Sequence[Candidate], context: Context) -> list[Ranked]:
-    """Reciprocal rank fusion over its best, times the importance factor [Anamnesis]; decay and emotion as set."""
+    """Reciprocal rank fusion over its best, times the importance factor, plus emotion [Anamnesis]; decay as set."""
     settings = context.settings.recall
     fused = [_reciprocal(candidate, context) for candidate in candidates]
-    best, ranked = max(fused, default=0.0), []
+    best, ranked, felt = max(fused, default=0.0), [], presence(context, gradual=False)
     for candidate, value in zip(candidates, fused, strict=True):
         share = relevance(value, best)
         score, factors = _weigh(share, candidate, context, importance=1.0, lam=settings.decay)
+        if felt and (alike := _alike(candidate, context)) is not None:
+            factors["emotion"] = settings.emotion * alike
+            score += factors["emotion"]
         ranked.append(Ranked(candidate, score, value, share, keyword_part(candidate, context), factors))
     return ranked
 
@@ -220,7 +225,7 @@ def _reciprocal(found: Found | Candidate, context: Context) -> float:
 def _weigh(
     relevance: float, candidate: Candidate, context: Context, *, importance: float, lam: float
 ) -> tuple[float, dict[str, float]]:
-    """``relevance · importance · strength + emotion`` and its factors by name [Anamnesis]."""
+    """``relevance · importance · strength`` and its factors by name [Anamnesis]."""
     score, factors, sketch = relevance, {}, candidate.sketch
     if importance:
         factors["importance"] = 1 + importance * (importance_factor(sketch.importance) - 1)
@@ -228,11 +233,16 @@ def _weigh(
     if lam and sketch.tier:
         factors["strength"] = strength(current_weight(sketch.tier, context), lam)
         score *= factors["strength"]
-    if context.affect.emotions and sketch.affect:
-        alike = emotion_similarity(context.affect.emotions, sketch.affect.emotions)
-        factors["emotion"] = context.settings.recall.emotion * alike
-        score += factors["emotion"]
     return score, factors
+
+
+def _alike(candidate: Candidate, context: Context) -> float | None:
+    """How far a memory feels as one does now, in [−1, 1]; ``None`` where it has no emotions."""
+    if candidate.sketch.affect is None or not candidate.sketch.affect.emotions:
+        return None
+    now = context.affect.emotions or {AXIS: context.affect.valence}
+    faint = context.settings.affect.silence
+    return emotion_similarity(now, candidate.sketch.affect.emotions, poles=POLES, faint=faint)
 
 
 def _discounts(candidate: Candidate, settings: RecallSettings) -> dict[str, float]:
@@ -249,8 +259,11 @@ def _named(lifts: Around) -> dict[str, float]:
     return {name: value for name, value in lifts._asdict().items() if value}
 
 
-def _personal(candidate: Candidate, context: Context, share: float) -> dict[str, float]:
-    """What speaks for an entry because of who said it, when and in which mood, by name."""
+def _personal(candidate: Candidate, context: Context, share: float, felt: float) -> dict[str, float]:
+    """What speaks for an entry because of who said it, when and in which mood, by name.
+
+    ``share`` is how much feeling counts, ``felt``, in [0, 1], how far there is any now.
+    """
     settings, found = context.settings.recall, {}
     if candidate.sketch.speaker in context.query.names:
         found["speaker"] = settings.speaker
@@ -258,6 +271,8 @@ def _personal(candidate: Candidate, context: Context, share: float) -> dict[str,
         found["time"] = settings.time * near
     if share:
         found["feeling"] = settings.feeling * share * (1 - abs(context.affect.valence - _valence(candidate)))
+    if felt and (alike := _alike(candidate, context)) is not None:
+        found["emotion"] = settings.likeness * felt * alike
     return found
 
 
@@ -282,18 +297,23 @@ def keyword_part(candidate: Found | Candidate, context: Context) -> float:
 
 
 def feeling_share(context: Context, *, gradual: bool) -> float:
-    """How much feeling counts against meaning, ``1 − α``: 0 with no current affect [Tidal §3.3].
+    """How much feeling counts against meaning, ``1 − α``, as far as there is one [Tidal §3.3]."""
+    settings, threshold = context.settings.recall, context.settings.affect.threshold
+    calm, stirred = settings.alpha_calm, settings.alpha_stirred
+    share = 1 - alpha(context.affect.intensity, calm=calm, stirred=stirred, threshold=threshold)
+    return share * presence(context, gradual=gradual)
+
+
+def presence(context: Context, *, gradual: bool) -> float:
+    """How far there is a current affect, in [0, 1]: not at all below the silence.
 
     ``gradual``: below the threshold it grows in proportion to the intensity, so that a faint mood does not reorder
     everything at once.
     """
-    affect, settings = context.affect, context.settings
-    if affect.intensity < settings.affect.silence:
+    intensity, settings = context.affect.intensity, context.settings.affect
+    if intensity < settings.silence:
         return 0.0
-    threshold = settings.affect.threshold
-    calm, stirred = settings.recall.alpha_calm, settings.recall.alpha_stirred
-    share = 1 - alpha(affect.intensity, calm=calm, stirred=stirred, threshold=threshold)
-    return share * min(1.0, affect.intensity / threshold) if gradual and threshold else share
+    return min(1.0, intensity / settings.threshold) if gradual and settings.threshold else 1.0
 
 
 def current_weight(tier: Tier, context: Context) -> float:

@@ -84,19 +84,21 @@ class Recaller:
         session: int | None = None,
         window: int = 0,
         vector: NDArray[np.float32] | None = None,
+        felt: Callable[[NDArray[np.float32]], Affect] | None = None,
     ) -> Recall:
         """Return the ``limit`` entries that rank highest for ``text``, and why the other candidates fell out.
 
         ``unasked``: only what clears the bar of automatic recall. ``associative``: what comes up together with those
         is appended, beyond the limit. ``session``: the one whose signals this recall feels, beside those of the scope.
         ``window``: how many turns before and after each hit come with it. ``vector``: that of ``text``, where it is
-        known.
+        known. ``felt`` reads off it what colours the recall instead of ``affect``.
         """
         query = understand(text, self.storage.speakers(scope))
         if unasked and not worth_a_word(query, self.settings.whisper):
             return Recall(text, query.terms, (), (), affect, profile, now)
         if vector is None:
             vector = self.embedder.embed([query.meaning])[0]
+        affect = felt(vector) if felt else affect
         damaged: set[str] = set()
         times = self._times(scope, text, where, now) if profile == "balanced" else ()
         with self.storage.snapshot():

@@ -7,11 +7,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from tidal_plugins.model.affect import Affect
 
 NEUTRAL = "neutral"
 """The emotion that says there is none."""
+
+AXIS = "pleasantness"
+"""The axis from unpleasant to pleasant in an emotion vector; alone it is a mood of which no emotion is named."""
+
+POLES: Mapping[str, float] = MappingProxyType(
+    {"joy": 1.0, "trust": 1.0, "fear": -1.0, "sadness": -1.0, "disgust": -1.0, "anger": -1.0}
+)
+"""Which of Plutchik's primary emotions are pleasant and unpleasant; surprise and anticipation may be either."""
 
 
 def relax(state: Affect, hours: float, *, half_life: float, baseline: float) -> Affect:
@@ -62,13 +71,23 @@ def blend(similarity: float, current_valence: float, memory_valence: float, alph
     return alpha * similarity + (1 - alpha) * (1 - abs(current_valence - memory_valence))
 
 
-def emotion_similarity(a: Mapping[str, float] | None, b: Mapping[str, float] | None) -> float:
+def emotion_similarity(
+    a: Mapping[str, float] | None,
+    b: Mapping[str, float] | None,
+    *,
+    poles: Mapping[str, float] = MappingProxyType({}),
+    faint: float = 0.0,
+) -> float:
     """Cosine of two emotion vectors without their neutral part; 0 where either is missing or empty [Anamnesis].
 
-    In [0, 1] for strengths of at least 0. With the neutral part, any two calm texts would be alike in feeling.
+    With the neutral part, any two calm texts would be alike in feeling. ``poles`` says which emotions are pleasant (1)
+    and unpleasant (−1), and adds an axis between them: without it anger is as far from sadness as from joy. A vector
+    shorter than ``faint`` counts in proportion to its length: the last trace of a feeling is not yet one.
+
+    In [0, 1] for strengths of at least 0, with poles in [−1, 1].
     """
-    left, right = _unit(a), _unit(b)
-    return min(1.0, sum(strength * right.get(name, 0.0) for name, strength in left.items()))
+    left, right = _unit(a, poles, faint), _unit(b, poles, faint)
+    return max(-1.0, min(1.0, sum(strength * right.get(name, 0.0) for name, strength in left.items())))
 
 
 def _mix(a: Affect, b: Affect, share: float) -> Affect:
@@ -88,7 +107,9 @@ def _mix_emotions(
     return {name: a.get(name, 0.0) * (1 - share) + b.get(name, 0.0) * share for name in sorted({*a, *b})}
 
 
-def _unit(emotions: Mapping[str, float] | None) -> dict[str, float]:
+def _unit(emotions: Mapping[str, float] | None, poles: Mapping[str, float], faint: float) -> dict[str, float]:
     felt = {name: strength for name, strength in (emotions or {}).items() if name != NEUTRAL and strength}
-    norm = math.hypot(*felt.values())
-    return {name: strength / norm for name, strength in felt.items()}
+    pleasant = felt.pop(AXIS, 0.0) + sum(strength * poles.get(name, 0.0) for name, strength in felt.items())
+    felt |= {AXIS: pleasant} if pleasant else {}
+    norm = max(faint, math.hypot(*felt.values()))
+    return {name: strength / norm for name, strength in felt.items()} if norm else {}

@@ -1,0 +1,356 @@
+"""Emotion read off vectors: with the weights that ship and the default embedder, and with weights made for a test."""
+
+from __future__ import annotations
+
+import json
+import random
+import zipfile
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tidal_plugins import (
+    Affect,
+    EmbedderMismatch,
+    EmbeddingEmotion,
+    HashingEmbedder,
+    InvalidInput,
+    InvalidVector,
+    LexiconEmotion,
+)
+from tidal_plugins.affect.circumplex import LABELS, PLACES, PRIMARY
+from tidal_plugins.affect.default import DefaultEmotion
+from tidal_plugins.affect.probe import SHIPPED, Probe, load, save
+from tidal_plugins.embedding.identity import fingerprint
+from tidal_plugins.protocols import Embedder, EmotionEstimator
+
+UPSET = {
+    "I'm furious, you destroyed a week of my work!!!": "anger",
+    "I am scared and cannot sleep, I am afraid of losing him.": "fear",
+    "My dog died this morning and I'm heartbroken.": "sadness",
+    "This food is rotten and disgusting.": "disgust",
+    "THIS IS A DISASTER AND NOBODY IS HELPING ME!": "sadness",
+}
+ELATED = {
+    "I got the job!!! I'm so happy!!!": "joy",
+    "I'm so excited for the wedding, it will be awesome!!!": "anticipation",
+    "We won!!! I can't believe it, this is the best day ever!!!": "joy",
+}
+CALM = [
+    "The meeting is on Tuesday at ten.",
+    "Could you rename the variable to user_count?",
+    "Our staging database runs on PostgreSQL 16.",
+    "She takes the 7:40 train to work.",
+    "WARNING: the disk is 90 % full.",
+    "Okay, then let's take the second option.",
+]
+
+
+PRINTER = "The printer stands on the second floor, beside the window. " * 8
+
+
+class Nameless:
+    """An embedder without an ``id``, known by its vectors alone."""
+
+    def __init__(self, inner: Embedder) -> None:
+        self.inner, self.embedded = inner, 0
+
+    @property
+    def dimensions(self) -> int:
+        return self.inner.dimensions
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.embedded += len(texts)
+        return self.inner.embed(texts)
+
+
+@pytest.fixture(scope="session")
+def emotion(minilm: Embedder) -> EmbeddingEmotion:
+    return EmbeddingEmotion(minilm)
+
+
+def weights(path: Path, embedder: Embedder, label: str = "joy") -> Path:
+    """Weights under which every text is as good as sure to have one label."""
+    bias = np.where(np.array(LABELS) == label, 9.0, 0.0).astype(np.float32)
+    nothing = np.zeros((embedder.dimensions, len(LABELS)), np.float32)
+    save(path, Probe(nothing, bias, np.zeros(len(PRIMARY), np.float32), about(embedder)))
+    return path
+
+
+def about(embedder: Embedder) -> dict[str, Any]:
+    return {"embedder": fingerprint(embedder), "labels": list(LABELS), "primary": list(PRIMARY)}
+
+
+def test_it_is_an_emotion_estimator(emotion: EmbeddingEmotion, minilm: Embedder) -> None:
+    assert isinstance(emotion, EmotionEstimator)
+    assert isinstance(DefaultEmotion(minilm), EmotionEstimator)
+
+
+@pytest.mark.parametrize(("text", "name"), UPSET.items())
+def test_upset_texts_are_unpleasant_and_intense_and_named(emotion: EmbeddingEmotion, text: str, name: str) -> None:
+    [affect] = emotion.estimate([text])
+    assert affect.valence < 0
+    assert affect.intensity > 0.5
+    assert max(affect.emotions, key=affect.emotions.get) == name
+
+
+@pytest.mark.parametrize(("text", "name"), ELATED.items())
+def test_elated_texts_are_pleasant_and_intense_and_named(emotion: EmbeddingEmotion, text: str, name: str) -> None:
+    [affect] = emotion.estimate([text])
+    assert affect.valence > 0
+    assert affect.intensity > 0.5
+    assert name in sorted(affect.emotions, key=affect.emotions.get)[-2:]
+
+
+@pytest.mark.parametrize("text", CALM)
+def test_calm_texts_stay_calm_and_do_not_all_feel_alike(emotion: EmbeddingEmotion, text: str) -> None:
+    [affect] = emotion.estimate([text])
+    assert affect.intensity < 0.3
+    assert max(affect.emotions.values(), default=0) < 0.3
+
+
+@pytest.mark.parametrize(
+    ("calmer", "livelier"),
+    [("Where is my order", "WHERE IS MY ORDER"), ("That was good!", "That was good!!!"), ("I won.", "I won!")],
+)
+def test_emphasis_raises_arousal(emotion: EmbeddingEmotion, calmer: str, livelier: str) -> None:
+    before, after = emotion.estimate([calmer, livelier])
+    assert after.arousal > before.arousal
+
+
+def test_vectors_that_the_caller_has_are_not_made_again(minilm: Embedder) -> None:
+    embedder = Nameless(minilm)
+    emotion, texts = EmbeddingEmotion(embedder), list(UPSET)
+    assert embedder.embedded == 1, "the probe text"
+    found = emotion.estimate(texts, minilm.embed(texts))
+    assert embedder.embedded == 1
+    assert [round(affect.valence, 4) for affect in emotion.estimate(texts)] == [round(a.valence, 4) for a in found]
+
+
+def test_blank_texts_and_rows_of_zeros_are_neutral(emotion: EmbeddingEmotion, minilm: Embedder) -> None:
+    vectors = minilm.embed(["I hate it", "I hate it"])
+    vectors[1] = 0
+    hated, unknown = emotion.estimate(["I hate it", "I hate it"], vectors)
+    assert hated.valence < -0.4
+    assert unknown == Affect()
+    assert emotion.estimate(["", " \n"]) == [Affect(), Affect()]
+    assert emotion.estimate([]) == []
+
+
+def test_labels_are_probabilities(emotion: EmbeddingEmotion) -> None:
+    [found] = emotion.labels(["Thank you so much for your help"])
+    assert tuple(found) == LABELS
+    assert sum(found.values()) == pytest.approx(1, abs=1e-3)
+    assert max(found, key=found.get) == "gratitude"
+    assert emotion.labels([]) == []
+
+
+@pytest.mark.parametrize("shape", [(1, 384), (384,), (2, 100), (3, 384)])
+def test_vectors_of_another_shape_are_refused(emotion: EmbeddingEmotion, shape: tuple[int, ...]) -> None:
+    for read in (emotion.estimate, emotion.labels):
+        with pytest.raises(InvalidVector, match=r"expected \(2, 384\)"):
+            read(["I hate it", "I love it"], np.ones(shape, np.float32))
+
+
+def test_numbers_are_those_of_the_mapping(tmp_path: Path) -> None:
+    embedder = HashingEmbedder(8)
+    [affect] = EmbeddingEmotion(embedder, weights(tmp_path / "joy.npz", embedder)).estimate(["a text"])
+    sure = np.exp(9) / (np.exp(9) + 27)
+    assert affect.emotions["joy"] == pytest.approx(sure, abs=0.005)
+    assert affect.valence == pytest.approx(0.6 * 0.9, abs=0.005)  # PLEASANT · the place of joy
+    assert affect.arousal == pytest.approx(0.8 * 0.6, abs=0.005)  # LIVELY · the place of joy
+
+
+def test_every_label_has_a_place_and_parts_that_sum_to_one() -> None:
+    assert len(LABELS) == 28
+    for label, place in PLACES.items():
+        assert -1 <= place.valence <= 1
+        assert -1 <= place.activation <= 1
+        assert set(place.parts) <= set(PRIMARY)
+        assert sum(place.parts.values()) == (0 if label == "neutral" else 1)
+
+
+# which embedder they are for
+
+
+def test_weights_are_refused_for_another_embedder(minilm: Embedder) -> None:
+    for other in (HashingEmbedder(), HashingEmbedder(384), Nameless(HashingEmbedder(384))):
+        with pytest.raises(EmbedderMismatch, match="LexiconEmotion"):
+            EmbeddingEmotion(other)
+
+
+def test_weights_are_refused_where_the_id_is_right_and_the_dimensions_are_not(minilm: Embedder) -> None:
+    truncated = HashingEmbedder(256)
+    named = type("Named", (), {"id": minilm.id, "dimensions": 256, "embed": truncated.embed})()
+    with pytest.raises(EmbedderMismatch):
+        EmbeddingEmotion(named)
+    assert DefaultEmotion(named).estimate(["I hate it!"]) == LexiconEmotion().estimate(["I hate it!"])
+
+
+def test_a_memory_refuses_a_reader_of_other_vectors_than_its_own(
+    open_memory: Any, tmp_path: Path, minilm: Embedder
+) -> None:
+    emotion = EmbeddingEmotion(minilm)
+    with pytest.raises(EmbedderMismatch, match="HashingEmbedder"):
+        open_memory("other.db", embedder=HashingEmbedder(384), emotion=emotion)
+    assert not (tmp_path / "other.db").exists()
+    open_memory("same.db", embedder=minilm, emotion=emotion)
+
+
+def test_an_embedder_without_an_id_is_known_by_its_vectors(minilm: Embedder) -> None:
+    assert EmbeddingEmotion(Nameless(minilm)).estimate(["I hate it"])[0].valence < 0
+
+
+def test_by_default_the_lexicon_takes_over_for_another_embedder(minilm: Embedder) -> None:
+    text = "I hate this, everything is ruined."
+    assert DefaultEmotion(HashingEmbedder()).estimate([text]) == LexiconEmotion().estimate([text])
+    assert DefaultEmotion(minilm).estimate([text]) == EmbeddingEmotion(minilm).estimate([text])
+
+
+def test_the_default_asks_nothing_of_the_embedder_before_the_first_text(minilm: Embedder) -> None:
+    embedder = Nameless(minilm)
+    emotion = DefaultEmotion(embedder)
+    assert embedder.embedded == 0
+    emotion.estimate(["Hello"], minilm.embed(["Hello"]))
+    emotion.estimate(["Hello"], minilm.embed(["Hello"]))
+    assert embedder.embedded == 1, "the probe text, once"
+
+
+# the file
+
+
+def test_the_shipped_weights_are_small_data_with_attribution(minilm: Embedder) -> None:
+    assert SHIPPED.stat().st_size < 200_000
+    with zipfile.ZipFile(SHIPPED) as file:
+        assert {name.removesuffix(".npy") for name in file.namelist()} == {"weight", "bias", "rest", "about"}
+    about = load().about
+    assert about["embedder"]["id"] == minilm.id
+    assert about["labels"] == list(LABELS)
+    assert "GoEmotions" in about["attribution"]
+    assert "Apache-2.0" in about["attribution"]
+
+
+def test_the_same_numbers_are_the_same_bytes(tmp_path: Path) -> None:
+    first, again = tmp_path / "first.npz", tmp_path / "again.npz"
+    save(first, load())
+    save(again, load(first))
+    assert first.read_bytes() == again.read_bytes()
+    assert np.array_equal(load(again).weight, load().weight)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"about": {}},
+        {"about": [1]},
+        {"about": 7},
+        {"embedder": None},
+        {"embedder": {}},
+        {"labels": [*LABELS[1:], LABELS[0]]},
+        {"primary": list(PRIMARY[::-1])},
+        {"weight": np.zeros((9, 28))},
+        {"weight": np.full((8, 28), np.nan)},
+        {"bias": np.zeros(5)},
+        {"rest": np.ones(8)},
+    ],
+    ids=str,
+)
+def test_numbers_that_stand_for_something_else_are_refused(tmp_path: Path, wrong: dict[str, Any]) -> None:
+    told = about(HashingEmbedder(8)) | {name: wrong[name] for name in wrong.keys() & {"embedder", "labels", "primary"}}
+    parts = {"weight": np.zeros((8, 28)), "bias": np.zeros(28), "rest": np.zeros(8)} | wrong
+    parts = {name: parts[name] for name in ("weight", "bias", "rest")}
+    np.savez(tmp_path / "bad.npz", **parts, about=np.array(json.dumps(wrong.get("about", told)).encode()))
+    with pytest.raises(InvalidInput, match="make fit-emotion"):
+        EmbeddingEmotion(HashingEmbedder(8), tmp_path / "bad.npz")
+
+
+def test_a_damaged_file_is_refused_as_one_whatever_the_damage(tmp_path: Path) -> None:
+    whole, chance = SHIPPED.read_bytes(), random.Random(9)
+    ends = [*range(300), *range(len(whole) - 400, len(whole))]  # headers and directory: elsewhere a checksum tells
+    for number in range(200):
+        damaged = bytearray(whole)
+        for place in chance.sample(ends, 3):
+            damaged[place] ^= chance.randrange(1, 256)
+        path = tmp_path / f"{number}.npz"
+        path.write_bytes(damaged)
+        with suppress(InvalidInput):
+            load(path)
+
+
+@pytest.mark.parametrize("content", ["nothing", "text", "pickle", "number", "other"])
+def test_what_holds_no_weights_is_refused_and_never_run(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "bad.npz"
+    if content == "text":
+        path.write_text("joy")
+    if content == "pickle":
+        np.savez(path, weight=np.array([{}], dtype=object), bias=np.zeros(1), rest=np.zeros(1), about=json.dumps({}))
+    if content == "number":
+        np.savez(path, weight=np.zeros((1, 1)), bias=np.zeros(1), rest=np.zeros(1), about=np.array(7))
+    if content == "other":
+        np.savez(path, something=np.zeros(3))
+    with pytest.raises(InvalidInput, match="make fit-emotion"):
+        EmbeddingEmotion(HashingEmbedder(), path)
+
+
+# through a memory
+
+
+class Unasked:
+    """Stands for an embedder that a memory has used, and counts its texts."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner, self.texts = inner, []
+        self.id, self.dimensions = inner.id, inner.dimensions
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.texts += texts
+        return self.inner.embed(texts)
+
+
+def test_a_memory_reads_feelings_off_the_vectors_it_makes_anyway(open_memory: Any, minilm: Embedder) -> None:
+    embedder, silent = Unasked(minilm), Unasked(minilm)
+    felt, unfelt = open_memory(embedder=embedder), open_memory("other.db", embedder=silent, emotion=None)
+    for memory in (felt, unfelt):
+        memory.record("I am furious, I hate this printer, it makes me so angry! " * 3, PRINTER)
+        memory.whisper("What is wrong with the printer, damn it?")
+    assert embedder.texts == silent.texts
+    assert felt.affect.valence < -0.05
+    assert unfelt.affect == Affect()
+
+
+def test_emotions_go_through_storage_state_and_recall(open_memory: Any, clock: Any, minilm: Embedder) -> None:
+    memory = open_memory(embedder=minilm)
+    id_ = memory.record("I am so angry about the printer, I hate it, I hate it!!!", PRINTER).entries[0]
+    entry, state = memory.get(id_), memory.affect
+    assert max(entry.affect.emotions, key=entry.affect.emotions.get) == "anger"
+    assert (entry.affect.valence, entry.affect.arousal) == (state.valence, state.arousal), "the mood after it"
+    assert 0 < state.emotions["anger"] < entry.affect.emotions["anger"], "the state moved part of the way"
+    clock.advance(hours=6)
+    assert memory.affect.emotions["anger"] == pytest.approx(state.emotions["anger"] / 2)
+    recall = memory.recall("What about the printer?", affect=Affect(-0.8, 0.9, {"anger": 0.7}))
+    hit = next(hit for hit in recall if hit.id == id_)
+    assert hit.why.factors["emotion"] > 0.07
+    assert "(anger ." in str(hit.why)
+    assert recall.explain().startswith("felt: anger .70 (valence -0.80, arousal 0.90)\n1. ")
+
+
+def test_an_outburst_colours_its_own_recall(open_memory: Any, minilm: Embedder) -> None:
+    memory = open_memory(embedder=minilm)
+    memory.record("The printer printed my thesis overnight.", "Noted.")
+    whisper = memory.whisper("I am furious about the printer and my thesis!!!")
+    assert whisper.recall.affect.emotions["anger"] > 0.5
+
+
+def test_a_long_text_feels_as_its_passages_do_on_average(open_memory: Any, minilm: Embedder) -> None:
+    memory = open_memory(embedder=minilm)
+    calm = "The job started at nine and wrote two files to the archive. " * 40
+    mixed, plain = (
+        memory.get(memory.record(text, "Noted.").entries[0]).affect.emotions or {}
+        for text in (calm + "I am furious that it destroyed everything! " * 40, calm)
+    )
+    assert mixed.get("anger", 0) > plain.get("anger", 0)

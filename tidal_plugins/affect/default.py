@@ -1,0 +1,53 @@
+"""What reads emotion where nobody chose: the vectors where weights for their embedder ship, else words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from types import EllipsisType
+from typing import TYPE_CHECKING
+
+from tidal_plugins.affect.embedding import EmbeddingEmotion
+from tidal_plugins.affect.lexicon import LexiconEmotion
+from tidal_plugins.errors import EmbedderMismatch
+from tidal_plugins.protocols import Embedder, EmotionEstimator
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tidal_plugins.model.affect import Affect
+
+
+def reads(emotion: EmotionEstimator | EllipsisType | None, embedder: Embedder) -> EmotionEstimator | None:
+    """What reads the emotion of texts that the embedder embeds: the estimator that was chosen, ``...`` for the default.
+
+    Raises :class:`EmbedderMismatch` for an :class:`EmbeddingEmotion` that was made for another embedder.
+    """
+    if emotion is ...:
+        return DefaultEmotion(embedder)
+    if isinstance(emotion, EmbeddingEmotion):
+        emotion.check(embedder)
+    return emotion
+
+
+class DefaultEmotion:
+    """:class:`EmbeddingEmotion` where it reads the embedder's vectors, else :class:`LexiconEmotion`.
+
+    Which of them shows at the first text: to know an embedder without an ``id`` it must embed, and opening a memory
+    should load no model.
+    """
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+
+    def estimate(self, texts: Sequence[str], vectors: NDArray[np.float32] | None = None) -> list[Affect]:
+        """One :class:`Affect` per text; ``vectors`` are their embeddings where the caller has them."""
+        return self._chosen.estimate(texts, vectors)
+
+    @cached_property
+    def _chosen(self) -> EmotionEstimator:
+        try:
+            return EmbeddingEmotion(self._embedder)
+        except EmbedderMismatch:
+            return LexiconEmotion()

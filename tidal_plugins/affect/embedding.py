@@ -1,0 +1,142 @@
+"""Emotion read off the vector that a text has anyway: a linear probe, no further model pass. English.
+
+A text's embedding holds how it feels, and one matrix brings it out: the probabilities of the 27 GoEmotions labels and
+neutral. From these come Plutchik's primary emotions, valence and arousal (:mod:`tidal_plugins.affect.circumplex`).
+What the vector does not hold is emphasis, since the model reads no capitals and hardly an exclamation mark: that is
+read off the text.
+
+The constants are calibrations, and nothing that a user would set: some 7 % of ordinary conversation turns exceed an
+intensity of 0.5. docs/affect.md has the figures.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tidal_plugins.affect.circumplex import LABELS, PLACES, PRIMARY
+from tidal_plugins.affect.probe import SHIPPED, load
+from tidal_plugins.embedding.identity import fits
+from tidal_plugins.errors import EmbedderMismatch, InvalidVector
+from tidal_plugins.model.affect import Affect
+from tidal_plugins.protocols import Embedder
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+PLEASANT = 0.6
+"""What full pleasantness of the labels comes to as valence: thanks, praise and good cheer are ordinary in a chat, and
+alone should stir nothing. Unpleasantness, which courtesy keeps rare, counts in full."""
+
+LIVELY = 0.8
+"""What full activation comes to as arousal."""
+
+EMPHASIS = 0.7
+"""Activation that full emphasis adds."""
+
+MOST_MARKS = 3
+"""Exclamation marks a sentence that are full emphasis, as a text all in capitals is."""
+
+READ_CHARS = 2_000
+"""Of a longer text, emphasis is looked for in the first and the last half of this."""
+
+_SENTENCE_END = re.compile(r"[.!?…]+(?=\s|$)")
+
+
+class EmbeddingEmotion:
+    """Reads emotions, valence and arousal off embeddings, at some microseconds a text.
+
+    ``embedder`` embeds the texts of which the caller brings no vectors; ``weights`` is a file of ``make fit-emotion``
+    (default: the one for all-MiniLM-L6-v2 that ships with the library, trained on GoEmotions [Demszky et al. 2020]).
+    Raises :class:`EmbedderMismatch` where the weights are for another embedder: there, :class:`LexiconEmotion` reads.
+
+    ``emotions`` are Plutchik's eight, each in [0, 1]: how far its probability is above what plain texts show. So calm
+    texts have none, and do not all feel alike. It may be used from several threads.
+    """
+
+    def __init__(self, embedder: Embedder, weights: Path = SHIPPED) -> None:
+        self._embedder = embedder
+        self._probe = load(weights)
+        self.check(embedder)
+
+    def check(self, embedder: Embedder) -> None:
+        """Raise :class:`EmbedderMismatch` where the weights are for another embedder, whose vectors they misread."""
+        fingerprint = self._probe.about["embedder"]
+        if not fits(embedder, fingerprint):
+            raise EmbedderMismatch(
+                f"these emotion weights are for {fingerprint['id']}, and mean nothing for the vectors of "
+                f"{type(embedder).__name__}; fit some for it with `make fit-emotion`, or take LexiconEmotion()"
+            )
+
+    def estimate(self, texts: Sequence[str], vectors: NDArray[np.float32] | None = None) -> list[Affect]:
+        """One :class:`Affect` per text, neutral for an empty one.
+
+        ``vectors`` are the texts' embeddings, shape ``(len(texts), dimensions)``; without them they are embedded.
+        Raises :class:`InvalidVector` for vectors of another shape.
+        """
+        import numpy as np
+
+        rows = None if vectors is None else self._rows(vectors, len(texts))
+        told = [n for n, text in enumerate(texts) if text.strip() and (rows is None or rows[n].any())]
+        feelings = [Affect()] * len(texts)
+        if told:
+            found = self._probabilities([texts[n] for n in told], None if rows is None else rows[told])
+            places, parts = _mapping()
+            felt = np.maximum(0, found @ parts - self._probe.rest) / (1 - self._probe.rest)
+            for n, (valence, activation), strengths in zip(told, (found @ places).tolist(), felt.tolist(), strict=True):
+                feelings[n] = _affect(texts[n], valence, activation, strengths)
+        return feelings
+
+    def labels(self, texts: Sequence[str], vectors: NDArray[np.float32] | None = None) -> list[dict[str, float]]:
+        """The probabilities of the 27 labels and neutral for each text, 1 in all."""
+        return [dict(zip(LABELS, row, strict=True)) for row in self._probabilities(texts, vectors).tolist()]
+
+    def _probabilities(self, texts: Sequence[str], vectors: NDArray[np.float32] | None) -> NDArray[np.float32]:
+        import numpy as np
+
+        if not texts:
+            return np.empty((0, len(LABELS)), np.float32)
+        return self._probe.probabilities(
+            self._rows(self._embedder.embed(texts) if vectors is None else vectors, len(texts))
+        )
+
+    def _rows(self, vectors: NDArray[np.float32], count: int) -> NDArray[np.float32]:
+        import numpy as np
+
+        rows, shape = np.asarray(vectors, np.float32), (count, len(self._probe.weight))
+        if rows.shape != shape:
+            raise InvalidVector(f"vectors have shape {rows.shape} for {count} texts; expected {shape}")
+        return rows
+
+
+def _affect(text: str, valence: float, activation: float, strengths: Sequence[float]) -> Affect:
+    arousal = LIVELY * (activation + EMPHASIS * _emphasis(text))
+    return Affect(
+        valence * (PLEASANT if valence > 0 else 1),
+        max(0.0, min(1.0, arousal)),
+        {name: round(strength, 3) for name, strength in zip(PRIMARY, strengths, strict=True) if strength >= 0.001},
+    )
+
+
+def _emphasis(text: str) -> float:
+    """How loud a text is, in [0, 1]: by its exclamation marks a sentence, and whether it is all in capitals."""
+    if len(text) > READ_CHARS:
+        text = f"{text[: READ_CHARS // 2]}\n{text[-READ_CHARS // 2 :]}"
+    if text.isupper() and text.count(" ") > 1:  # one or two words in capitals are a name or an acronym
+        return 1.0
+    marks = text.count("!")
+    return min(1.0, marks / max(1, len(_SENTENCE_END.findall(text))) / MOST_MARKS) if marks else 0.0
+
+
+@cache
+def _mapping() -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """From probabilities of labels to valence and activation, and to primary emotions."""
+    import numpy as np
+
+    places = [(place.valence, place.activation) for place in PLACES.values()]
+    parts = [[place.parts.get(name, 0.0) for name in PRIMARY] for place in PLACES.values()]
+    return np.array(places, np.float32), np.array(parts, np.float32)

@@ -1,7 +1,7 @@
 """What the graph knows, in LangChain: facts as documents, the tool, a model that reads."""
 
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 from langchain.agents import create_agent
@@ -12,22 +12,16 @@ from pydantic import ValidationError
 
 from langchain_tidal import ChatModelExtractor, SearchGraph, TidalMemoryMiddleware, TidalRetriever
 from tidal_plugins import HashingEmbedder, Settings, TidalMemory
+from tidal_plugins.testing import FrozenClock
 
 MONDAY = datetime(2026, 3, 2, 9, tzinfo=UTC)
 CALLS = "`create_invoice` calls `calculate_tax_liability`."
 QUOTE = "create_invoice` calls `calculate_tax_liability"
 
 
-class Clock:
-    now = MONDAY
-
-    def __call__(self):
-        return self.now
-
-
 @pytest.fixture
 def clock():
-    return Clock()
+    return FrozenClock(MONDAY)
 
 
 @pytest.fixture
@@ -38,7 +32,7 @@ def shop(path, clock):
         memory.record("Who calls it?", CALLS, session="monday")
         memory.record("How is it?", "The deployment is blocked.", session="monday")
         memory.extract_pending()
-        clock.now += timedelta(days=3)
+        clock.advance(days=3)
         memory.record("And now?", "The deployment is running.", session="thursday")
         memory.extract_pending()
         yield memory

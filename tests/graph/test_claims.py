@@ -157,8 +157,11 @@ def test_what_cannot_be_true_together_contradicts(value: Any, claim: Claim, expe
 
 @given(st.text(max_size=200), st.text(max_size=30))
 def test_no_text_and_no_key_breaks_the_rules(text: str, key: str) -> None:
-    for claim in claims(f"{text} {key} is {text}. {key}: {text}", [key]):
-        contradicts("up", claim)
+    said = f"{text} {key} is {text}. {key}: {text}"
+    for claim in claims(said, [key]):
+        assert claim.key == key
+        assert claim.quote in said
+        assert contradicts("up", claim) in (True, False)
 
 
 @pytest.mark.parametrize(

@@ -287,9 +287,11 @@ def test_a_megabyte_is_read(piece: str) -> None:
 @pytest.mark.parametrize("line", ["1+\n", "-\n", "not\n", "lambda:\n", "a if b else\n", "a**\n"])
 def test_deep_code_in_a_thread_ends_without_a_crash(line: str) -> None:
     text = f"```python\ndef f():\n    pass\nx = (\n{line * 15_000}1)\n```"
-    thread = threading.Thread(target=read, args=(text,))
+    found = []
+    thread = threading.Thread(target=lambda: found.append(read(text)))
     thread.start()
     thread.join()
+    assert "f" in {mention.name for mention in found[0].mentions}
 
 
 def test_a_listing_of_names_is_cut() -> None:

@@ -6,20 +6,14 @@ import pytest
 
 from tidal_plugins import HashingEmbedder, Settings, TidalMemory
 from tidal_plugins.graph.knowledge.telling import LINE, evidence_of, quoted, related, tell
+from tidal_plugins.testing import FrozenClock
 
 MONDAY = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
 
-class Clock:
-    now = MONDAY
-
-    def __call__(self):
-        return self.now
-
-
 @pytest.fixture
 def clock():
-    return Clock()
+    return FrozenClock(MONDAY)
 
 
 @pytest.fixture
@@ -64,7 +58,7 @@ def test_what_is_denied_is_told_as_denied(learn):
 
 def test_history_has_one_line_for_each_time_that_something_was_true(learn, memory, clock):
     learn("The deployment is blocked.")
-    clock.now += timedelta(days=1)
+    clock.advance(days=1)
     graph = learn("The deployment is running.")
     first, second = tell(graph, "deployment", "history").splitlines()[2:-1]
     assert "2026-03-02 09:00 to 2026-03-03 09:00: deployment has status blocked" in first

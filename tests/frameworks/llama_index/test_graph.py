@@ -13,22 +13,16 @@ from llama_index.core.vector_stores.types import VectorStoreQuery
 
 from llama_index_tidal import LLMExtractor, TidalGraphRetriever, TidalPropertyGraphStore
 from tidal_plugins import HashingEmbedder, InvalidInput, InvalidScope, TidalMemory
+from tidal_plugins.testing import FrozenClock
 
 MONDAY = datetime(2026, 3, 2, 9, tzinfo=UTC)
 CALLS = "`create_invoice` calls `calculate_tax_liability`."
 QUOTE = "create_invoice` calls `calculate_tax_liability"
 
 
-class Clock:
-    now = MONDAY
-
-    def __call__(self):
-        return self.now
-
-
 @pytest.fixture
 def clock():
-    return Clock()
+    return FrozenClock(MONDAY)
 
 
 @pytest.fixture
@@ -40,7 +34,7 @@ def shop(path, clock):
         memory.record("And who calls that?", "`checkout` calls `create_invoice`.", session="monday")
         memory.record("How is it?", "The deployment is blocked.", session="monday")
         memory.extract_pending()
-        clock.now += timedelta(days=3)
+        clock.advance(days=3)
         memory.record("And now?", "The deployment is running.", session="thursday")
         memory.extract_pending()
         yield memory

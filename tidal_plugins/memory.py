@@ -64,7 +64,14 @@ from tidal_plugins.retrieval.federation import Federation, Peer, checked_peers, 
 from tidal_plugins.retrieval.multihop import over_hops
 from tidal_plugins.retrieval.query import MAX_CHARS
 from tidal_plugins.retrieval.recall import Recaller
-from tidal_plugins.retrieval.request import active, checked_hops, checked_limit, checked_profile, checked_window
+from tidal_plugins.retrieval.request import (
+    Request,
+    active,
+    checked_hops,
+    checked_limit,
+    checked_profile,
+    checked_window,
+)
 from tidal_plugins.retrieval.whisper import compose
 from tidal_plugins.sessions.boost import Boosts
 from tidal_plugins.sessions.ledger import Ledger
@@ -109,11 +116,12 @@ class TidalMemory:
     ``scope`` says whose memory this object sees: nothing in another scope is ever read or written; ``scoped`` gives a
     view of another one. ``embedder`` is anything with ``embed`` and ``dimensions`` (default: all-MiniLM-L6-v2 on the
     CPU, loaded when first needed). ``emotion`` reads how texts feel (default: their vectors tell where weights for the
-    embedder ship, elsewhere a lexicon; ``None`` for none).
-    what is stored with its ``extract``, entities and relations with its ``extract_graph``; rules do what it has no
-    method for. ``reranker`` reads the best candidates of every recall beside the query and gives them its order
-    (default: none). ``assessor`` says what a recall of several hops asks next (default: rules). ``peers`` are other
-    memories, each a path, an open memory or a :class:`Peer`, that recall and whisper ask too and nothing writes to.
+    embedder ship, elsewhere a lexicon; ``None`` for none). ``summariser`` writes dossiers and what recurs (default:
+    extracts). ``extractor`` reads claims about facts out of what is stored with its ``extract``, entities and relations
+    with its ``extract_graph``; rules do what it has no method for. ``reranker`` reads the best candidates of every
+    recall beside the query and gives them its order (default: none). ``assessor`` says what a recall of several hops
+    asks next (default: rules). ``peers`` are other memories, each a path, an open memory or a :class:`Peer`, that
+    recall and whisper ask too and nothing writes to.
     ``clock`` returns the time as an aware datetime.
 
     Every method may be called from any thread, and has an async twin whose name begins with ``a``. Raises
@@ -332,27 +340,25 @@ class TidalMemory:
             include_archived=include_archived,
             graph=kinds is not None and FACT in kinds,
         )
-        limit = checked_limit(rooms.settings.recall.limit if limit is None else limit)
-        hops = checked_hops(rooms.settings.hops.hops if hops is None else hops)
-        ask = partial(
-            rooms.federation.recall,
+        request = Request(
             self.scope,
-            where=where,
+            _query(query, rooms.settings),
+            where,
+            now,
+            checked_limit(rooms.settings.recall.limit if limit is None else limit),
             affect=mood if affect is None else _felt(affect),
-            now=now,
-            window=checked_window(window),
             profile=checked_profile(profile or rooms.settings.recall.profile),
+            associative=associative,
             session=_session_id(for_session),
+            window=checked_window(window),
         )
+        hops = checked_hops(rooms.settings.hops.hops if hops is None else hops)
+        further = replace(request, limit=request.limit + rooms.settings.hops.read, associative=False)
 
-        def cleaned(text: str) -> str:
-            return clean(text, max_chars=rooms.settings.ingestion.max_chars, name="a query")
+        def ask(text: str) -> Recall:
+            return rooms.federation.recall(replace(further, text=_query(text, rooms.settings)))
 
-        first = ask(cleaned(query), limit=limit, associative=associative)
-        further = limit + rooms.settings.hops.read
-        return over_hops(
-            first, lambda text: ask(cleaned(text), limit=further), rooms.assessor, rooms.settings.hops, hops
-        )
+        return over_hops(rooms.federation.recall(request), ask, rooms.assessor, rooms.settings.hops, hops)
 
     def whisper(
         self,
@@ -371,18 +377,19 @@ class TidalMemory:
         if isinstance(turn, str) and not turn.strip():
             return Whisper("")
         turn = clean(turn.strip()[:MAX_CHARS] if isinstance(turn, str) else turn, max_chars=MAX_CHARS, name="a turn")
-        recall = rooms.federation.recall(
+        request = Request(
             self.scope,
             turn,
             active(now, exclude=exclude),
-            rooms.affect.current(self.scope, now) if affect is None else _felt(affect),
             now,
-            limit=rooms.settings.whisper.max_entries,
+            rooms.settings.whisper.max_entries,
+            affect=rooms.affect.current(self.scope, now) if affect is None else _felt(affect),
             profile=rooms.settings.recall.profile,
             unasked=True,
             session=_session_id(for_session),
             felt=partial(rooms.affect.felt, self.scope, turn, now) if affect is None else None,
         )
+        recall = rooms.federation.recall(request)
         return compose(recall, now, rooms.settings.whisper)
 
     def get(self, id: str) -> Entry:
@@ -839,6 +846,10 @@ def _extractors(given: Extractor | GraphExtractor | None) -> tuple[Extractor | N
 def _session_id(session: Session | int | None) -> int | None:
     """The id of a session; what is none is refused further down."""
     return session.id if isinstance(session, Session) else session
+
+
+def _query(text: str, settings: Settings) -> str:
+    return clean(text, max_chars=settings.ingestion.max_chars, name="a query")
 
 
 def _felt(affect: Affect) -> Affect:

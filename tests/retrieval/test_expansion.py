@@ -13,16 +13,14 @@ from tests.conftest import OpenMemory
 from tests.reading import Reader
 from tidal_plugins import Note, Recall, Settings, TidalMemory
 from tidal_plugins.graph.web import AssociationWeb
-from tidal_plugins.model.affect import Affect
-from tidal_plugins.retrieval.request import active
+from tidal_plugins.retrieval.request import Request, active
 from tidal_plugins.testing import FrozenClock
 
 
 def recall(memory: TidalMemory, query: str = "jazz piano", limit: int = 1, **filters: Any) -> Recall:
-    rooms, now = memory.rooms, memory.now()
-    where, profile = active(now, **filters), memory.settings.recall.profile
-    ask = rooms.recaller.recall
-    return ask(memory.scope, query, where, Affect(), now, limit=limit, profile=profile, associative=True)
+    now, profile = memory.now(), memory.settings.recall.profile
+    request = Request(memory.scope, query, active(now, **filters), now, limit, profile=profile, associative=True)
+    return memory.rooms.recaller.recall(request)
 
 
 def together(memory: TidalMemory, *ids: str, times: int = 1) -> None:

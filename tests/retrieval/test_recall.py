@@ -201,3 +201,12 @@ def test_an_empty_store_recalls_nothing(memory: TidalMemory) -> None:
     recall = memory.recall("anything at all")
     assert (len(recall), recall.dropped, recall.explain(), recall.ids) == (0, (), "", ())
     assert not memory.whisper("anything at all")
+
+
+def test_a_label_that_the_text_has_not_finds_it(memory: TidalMemory) -> None:
+    fill(memory)
+    labelled = memory.remember(Note("three hundred a month at most", tags=("budget",)))
+    hit = memory.recall("what was the budget?", limit=1)[0]
+    assert hit.id == labelled.id
+    assert hit.why.keyword_rank == 1
+    assert hit.text == "three hundred a month at most"

@@ -29,6 +29,12 @@ NAMED = 3
 HOP = 0.5
 """What a step from an entity to what is said of it passes: as much as a new association."""
 
+LABELLED = 5
+"""Hits, the best ones, whose labels lead on."""
+
+LEAST = 0.05
+"""Activation below which labels lead nowhere: at an ordinary importance a tenth of them must be the same."""
+
 
 def around(search: Search, recall: Recall, settings: Settings) -> Recall:
     """Return the recall with what its hits lead to, through the same filter, in the same scope."""
@@ -39,7 +45,7 @@ def around(search: Search, recall: Recall, settings: Settings) -> Recall:
     web, known = AssociationWeb(storage, settings.associations), recall.ids
     with storage.snapshot():
         named = seeds(storage, scope, recall.query, now, settings.graph)
-        alike = labelled(search, recall.hits, REACHED * most, settings.associations.threshold)
+        alike = labelled(search, recall.hits[:LABELLED], REACHED * most)
         spread = web.spread(scope, known, now, limit=REACHED * most)
         reached = combined(item for item in (*named, *alike, *spread) if item.id not in known)
         entries = intact(partial(_passing, search), [item.id for item in reached], search.damaged)
@@ -50,8 +56,8 @@ def around(search: Search, recall: Recall, settings: Settings) -> Recall:
     return Neighbourhood(reached, entries, nearness).beside(recall, most)
 
 
-def labelled(search: Search, hits: Sequence[Hit], limit: int, threshold: float) -> list[Reached]:
-    """The entries that share labels with hits, those with rare words in them first.
+def labelled(search: Search, hits: Sequence[Hit], limit: int) -> list[Reached]:
+    """The entries that share labels with hits, at most so many, found by the words of these.
 
     What arrives on one is the share of the labels of both that are the same, times its importance as a share of 10
     [Anamnesis G2]. A path has the labels between the ids, each behind a #.
@@ -62,7 +68,7 @@ def labelled(search: Search, hits: Sequence[Hit], limit: int, threshold: float) 
     found = search.matching(words, limit, replace(search.where, tags=labels, exclude=exclude)) if words else []
     entries = search.entries([match.id for match in found])
     reached = (max((_alike(hit, entry) for hit in hits), key=_activation) for entry in entries.values())
-    return [item for item in reached if item.activation >= threshold]
+    return [item for item in reached if item.activation >= LEAST]
 
 
 def seeds(storage: Storage, scope: Scope, query: str, now: datetime, settings: GraphSettings) -> list[Reached]:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tidal_plugins.memory import Rooms
+    from tidal_plugins.rooms import Rooms
 
 KIND = "kb"
 MAX_FILTER_BYTES = 64 * 1024

@@ -264,6 +264,19 @@ def test_as_of_shows_what_was_valid_then(memory: TidalMemory, clock: FrozenClock
     assert memory.recall("the code", as_of=FRIDAY + timedelta(days=1))
 
 
+def test_as_of_does_not_know_what_the_graph_learned_later(open_memory: Any, clock: FrozenClock) -> None:
+    clock.set(FRIDAY)
+    memory: TidalMemory = open_memory(settings=Settings(graph={"background": False}))
+    told = FRIDAY - timedelta(days=100)
+    memory.record(user="Maria works at Acme Corp since 2020.", agent="Noted.", session="s", occurred_at=told)
+    memory.extract_pending()
+    known = memory.recall("Maria works at Acme", kinds=["fact"], as_of=FRIDAY)
+    assert known[0].entry.occurred_at == datetime(2020, 1, 1, tzinfo=UTC)
+    for before in (FRIDAY - timedelta(days=900), FRIDAY - timedelta(hours=1)):
+        assert not memory.recall("Maria works at Acme", kinds=["fact"], as_of=before)
+        assert not memory.recall("Maria works at Acme", associative=True, as_of=before)
+
+
 def test_times_are_seen_from_as_of(trips: TidalMemory, clock: FrozenClock) -> None:
     clock.advance(days=800)
     [time] = trips.recall("trip last week", as_of=FRIDAY).times

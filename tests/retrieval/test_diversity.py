@@ -131,6 +131,16 @@ def test_the_same_words_are_shown_once(memory: TidalMemory) -> None:
     assert f"says in the same words what {shown} says" in reasons.values()
 
 
+def test_many_in_the_same_words_leave_room_for_what_else_there_is(open_memory: Any) -> None:
+    memory = open_memory(settings=Settings(whisper={"alike": 1.1, "bar": 0.0}))
+    memory.remember([Note("My jazz piano lesson is on friday" + "!" * number) for number in range(20)])
+    other = memory.remember("The jazz piano is old.")
+    told = memory.whisper(TURN)
+    assert len(told.ids) == 2
+    assert other.id in told.ids
+    assert [item.stage for item in told.recall.dropped] == ["diversity"] * 19
+
+
 def test_the_same_words_of_two_people_are_two_things(memory: TidalMemory) -> None:
     said = [Exchange((Message("user", "My jazz piano lesson is on friday.", speaker=name),)) for name in ("Ann", "Bob")]
     entries = {entry for episode in memory.record_many(said) for entry in episode.entries}

@@ -158,7 +158,17 @@ def test_an_assessor_sees_the_newest_finds_first_with_their_speakers(open_memory
     assert assessor.shown == [[f"Ada: {SISTER}"], [PRODUCT, f"Ada: {SISTER}"]]
 
 
-@pytest.mark.parametrize("answer", [RuntimeError("no model"), ["a query"], Coverage(queries=(3,)), None])  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    "answer",
+    [
+        RuntimeError("no model"),
+        ["a query"],
+        Coverage(queries=(3,)),
+        Coverage(queries={"a"}),
+        Coverage(queries="ab"),
+        None,
+    ],
+)  # type: ignore[arg-type]
 def test_a_failing_assessor_leaves_what_was_found(
     open_memory: OpenMemory, answer: Any, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -123,6 +123,19 @@ def test_a_damaged_row_is_left_out_and_reported(
         memory.get(bad.id)
 
 
+@pytest.mark.parametrize("damage", ["tags = '[bad'", "metadata = '{bad'"])
+def test_a_damaged_row_ends_no_search_by_tags_metadata_or_associations(
+    memory: TidalMemory, path: Path, damage: str
+) -> None:
+    good, bad = (
+        memory.remember(text, tags=["jazz"], metadata={"a": 1}) for text in ("jazz piano lessons", "jazz piano")
+    )
+    sql(path, (f"UPDATE entries SET {damage} WHERE id = ?", (bad.id,)))
+    assert memory.recall("jazz piano", tags=["jazz"]).ids == (good.id,)
+    assert memory.recall("jazz piano", metadata={"a": 1}).ids == (good.id,)
+    assert memory.recall("jazz piano", associative=True).ids == (good.id,)
+
+
 def test_a_store_of_damaged_rows_recalls_nothing(memory: TidalMemory, path: Path) -> None:
     fill(memory, 30)
     sql(path, ("UPDATE entries SET text = 'forged'",))

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import math
+import os
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
 from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from tidal_plugins import InvalidInput, Message, Settings, TidalMemory
 from tidal_plugins.model.clock import utc_now
@@ -122,6 +129,17 @@ def test_what_an_agent_is_told_to_do_is_no_event(text: str) -> None:
     assert event(text) is None
 
 
+@pytest.mark.parametrize("zone", ["CET-1CEST,M3.5.0,M10.5.0/3", "Nowhere/Land"])
+def test_the_time_zone_of_the_machine_plays_no_part(zone: str) -> None:
+    code = (
+        "from datetime import UTC, datetime; from tidal_plugins.retrieval.time import periods;"
+        "print(*periods('two weeks ago, in May', datetime(2026, 11, 20, 15, tzinfo=UTC)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "TZ": zone}, capture_output=True, text=True)
+    assert "2026-11-02…2026-11-09" in done.stdout, done.stderr
+    assert "2026-05-01…2026-06-01" in done.stdout
+
+
 def test_closeness_is_one_inside_and_falls_outside() -> None:
     day = timedelta(days=1)
 
@@ -201,6 +219,22 @@ def test_before_an_event_is_before_the_memory_of_it(memory: TidalMemory, clock: 
     assert memory.recall("how was the flat before the zebra crossing?").times == ()
 
 
+def test_a_damaged_event_is_unknown(memory: TidalMemory, tmp_path: Path) -> None:
+    move = memory.remember("the move to Kent")
+    memory.remember("the flat was cold")
+    with closing(sqlite3.connect(tmp_path / "agent.db")) as file, file:
+        file.execute("UPDATE entries SET occurred_at = 1 << 62 WHERE id = ?", (move.id,))
+    recall = memory.recall("the flat before the move to Kent")
+    assert recall.times == ()
+    assert [hit.text for hit in recall] == ["the flat was cold"]
+
+
+@pytest.mark.parametrize("slack", [1e-9, 1e12])
+def test_slack_is_a_stretch_of_days(slack: float) -> None:
+    with pytest.raises(ValidationError, match="slack"):
+        Settings(recall={"slack": slack})
+
+
 def test_an_event_of_another_scope_is_unknown(memory: TidalMemory) -> None:
     memory.scoped("user", "other").remember("the move to Kent")
     memory.remember("the flat was cold")
@@ -228,6 +262,19 @@ def test_as_of_shows_what_was_valid_then(memory: TidalMemory, clock: FrozenClock
     clock.advance(days=7)
     assert not memory.recall("the code")
     assert memory.recall("the code", as_of=FRIDAY + timedelta(days=1))
+
+
+def test_as_of_does_not_know_what_the_graph_learned_later(open_memory: Any, clock: FrozenClock) -> None:
+    clock.set(FRIDAY)
+    memory: TidalMemory = open_memory(settings=Settings(graph={"background": False}))
+    told = FRIDAY - timedelta(days=100)
+    memory.record(user="Maria works at Acme Corp since 2020.", agent="Noted.", session="s", occurred_at=told)
+    memory.extract_pending()
+    known = memory.recall("Maria works at Acme", kinds=["fact"], as_of=FRIDAY)
+    assert known[0].entry.occurred_at == datetime(2020, 1, 1, tzinfo=UTC)
+    for before in (FRIDAY - timedelta(days=900), FRIDAY - timedelta(hours=1)):
+        assert not memory.recall("Maria works at Acme", kinds=["fact"], as_of=before)
+        assert not memory.recall("Maria works at Acme", associative=True, as_of=before)
 
 
 def test_times_are_seen_from_as_of(trips: TidalMemory, clock: FrozenClock) -> None:

@@ -94,7 +94,8 @@ class _Journey:
         if isinstance(self.assessor, HeuristicAssessor):
             return assess()
         coverage = in_time(assess, max(0.001, self.end - time.monotonic()))
-        if not isinstance(coverage, Coverage) or not all(isinstance(query, str) for query in coverage.queries):
+        queries = coverage.queries if isinstance(coverage, Coverage) else None
+        if not isinstance(queries, tuple | list) or not all(isinstance(query, str) for query in queries):
             raise TypeError(f"an assessor returns a Coverage, its queries texts, got {coverage!r}")
         return coverage
 

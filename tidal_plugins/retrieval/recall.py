@@ -96,9 +96,7 @@ class _Recalling:
             (near, far), context = self._candidates(lane)
             ranked = rank(search.sketched(near), context, request.profile)
             ranked = self._surfacing(ranked, lane, context) if request.unasked else self._boosted(ranked, lane)
-            entries = search.entries([item.id for item in ranked], self._most)
-        kept = [item for item in ranked if item.id not in search.damaged]
-        kept = self._news(kept, entries) if request.unasked else kept
+            kept, entries = self._news(ranked) if request.unasked else self._read(ranked, self._most)
         kept = self._reranked(kept, entries)
         hits = [_hit(item, entries[item.id], request.profile) for item in kept[: request.limit]]
         beyond = enumerate(kept[request.limit :], request.limit + 1)
@@ -157,15 +155,27 @@ class _Recalling:
         gains = lane.parts(ids, lambda: words(self.request.scope, ids, self.search.entries))
         return by_score(item.plus(gains[item.id]) if item.id in gains else item for item in ranked) if gains else ranked
 
-    def _news(self, ranked: Sequence[Ranked], entries: dict[str, Entry]) -> list[Ranked]:
-        """Without what says what the turn says, or again what something before it says."""
-        said, profile = normal(self.request.text), self.request.profile
-        again = {id_ for id_, entry in entries.items() if normal(entry.text) == said}
-        others = [item for item in ranked if item.id not in again]
-        more = said_again([_hit(item, entries[item.id], profile) for item in others if item.id in entries])
-        self._drop("bar", ((id_, "says word for word what the turn says") for id_ in again))
+    def _read(self, ranked: Sequence[Ranked], most: int) -> tuple[list[Ranked], dict[str, Entry]]:
+        """A ranking without what is damaged among its first, and the entries of so many of these."""
+        entries = self.search.entries([item.id for item in ranked], most)
+        return [item for item in ranked if item.id not in self.search.damaged], entries
+
+    def _news(self, ranked: Sequence[Ranked]) -> tuple[list[Ranked], dict[str, Entry]]:
+        """Without what says what the turn says, or again what something before it says; and the entries of as many as
+        that takes."""
+        said, profile, most = normal(self.request.text), self.request.profile, self._most
+        while True:
+            whole, entries = self._read(ranked, most)
+            again = [id_ for id_, entry in entries.items() if normal(entry.text) == said]
+            others = [item for item in whole if item.id not in again]
+            more = said_again([_hit(item, entries[item.id], profile) for item in others if item.id in entries])
+            kept = [item for item in others if item.id not in more]
+            if most >= len(ranked) or all(item.id in entries for item in kept[: self.request.limit]):
+                break
+            most *= 2
+        self._drop("bar", ((id_, "says word for word what the turn says") for id_ in sorted(again)))
         self._drop("diversity", more.items())
-        return [item for item in others if item.id not in more]
+        return kept, entries
 
     def _reranked(self, ranked: list[Ranked], entries: dict[str, Entry]) -> list[Ranked]:
         """The candidates in the reranker's order, where there is one that gives it in time."""

@@ -81,8 +81,8 @@ def active(
         sources=_names(sources, "sources"),
         tags=_names(tags, "tags"),
         metadata=_metadata(metadata),
-        since=aware(since, "since") if since else None,
-        until=aware(until, "until") if until else None,
+        since=None if since is None else aware(since, "since"),
+        until=None if until is None else aware(until, "until"),
         known_at=as_of,
         active_at=as_of or now,
         include_archived=include_archived,
@@ -129,7 +129,7 @@ def checked_profile(profile: str) -> str:
 def _kinds(kinds: Collection[str] | None) -> Collection[str]:
     if kinds is None:
         return KINDS
-    known = {*KINDS, EPISODE}
+    known = [*KINDS, EPISODE]
     if isinstance(kinds, str) or not isinstance(kinds, Collection) or not all(kind in known for kind in kinds):
         raise InvalidInput(f"kinds must be a set of {', '.join(sorted(known))}, got {kinds!r}")
     return kinds

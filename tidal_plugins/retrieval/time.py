@@ -233,7 +233,8 @@ def _parsed(words: str, base: datetime, past: bool) -> tuple[datetime | None, st
     from dateparser.date import DateDataParser
 
     day = base.replace(hour=12, minute=0, second=0, microsecond=0, tzinfo=None)
-    prefer = {"RELATIVE_BASE": day, "PREFER_DATES_FROM": "past" if past else "future"}
+    # Without a zone dateparser asks for the machine's, and fails where TZ is one in POSIX form.
+    prefer = {"RELATIVE_BASE": day, "TIMEZONE": "UTC", "PREFER_DATES_FROM": "past" if past else "future"}
     found = DateDataParser(languages=["en"], settings=prefer).get_date_data(words)
     moment = found.date_obj
     return (moment.replace(tzinfo=base.tzinfo) if moment else None), found.period or "day"

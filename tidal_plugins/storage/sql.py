@@ -208,10 +208,16 @@ class Condition:
 
 _IN = "IN (SELECT value FROM json_each(?))"
 
+# A damaged row has neither tags nor metadata: it must not end the search for others.
+_TAGGED = """EXISTS (
+    SELECT 1 FROM json_each(iif(json_valid(e.tags), e.tags, '[]')) t JOIN json_each(?) q ON t.value = q.value
+)"""
+
 # Every wanted item has its equal among the row's, as in JSON: 1 is 1.0, but neither true nor "1".
 _HOLDS = """NOT EXISTS (
     SELECT 1 FROM json_each(?) q WHERE NOT EXISTS (
-        SELECT 1 FROM json_each({}.metadata) m WHERE m.key = q.key AND m.value IS q.value
+        SELECT 1 FROM json_each(iif(json_valid({0}.metadata), {0}.metadata, '[]')) m
+        WHERE m.key = q.key AND m.value IS q.value
         AND replace(m.type, 'real', 'integer') = replace(q.type, 'real', 'integer')
     )
 )"""
@@ -222,9 +228,7 @@ def condition(scope_key: int | None, where: Where) -> Condition:
     parts: list[tuple[str, Any]] = [] if scope_key is None else [("e.scope = ?", scope_key)]
     parts += _members(where)
     if where.tags is not None:
-        parts.append(
-            ("EXISTS (SELECT 1 FROM json_each(e.tags) t JOIN json_each(?) q ON t.value = q.value)", _list(where.tags))
-        )
+        parts.append((_TAGGED, _list(where.tags)))
     if where.exclude:
         excluded = _list(where.exclude)
         parts.append((f"e.id NOT {_IN}", excluded))

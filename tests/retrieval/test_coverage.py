@@ -35,7 +35,7 @@ def test_words_of_several_texts_do_not_cover_it_together() -> None:
 
 def test_texts_about_whom_the_query_names_lead_before_others() -> None:
     queries = assess("Where does Ada's sister live?", "Bob has a sister called Zoe.", "Maria is Ada's sister.").queries
-    assert queries == ("Maria live", "Bob live", "Zoe live")[:1] + queries[1:]
+    assert queries[0] == "Maria live"
     assert "Zoe live" in queries
 
 

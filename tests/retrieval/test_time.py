@@ -198,7 +198,21 @@ def test_before_an_event_is_before_the_memory_of_it(memory: TidalMemory, clock: 
     factors = {hit.text: hit.why.factors.get("time", 0.0) for hit in recall}
     assert factors["the flat was cold"] == 0.2
     assert factors["the flat was warm"] < 0.01
+    assert factors["the move to Kent"] == 0.0, "what tells of the move is not from before it"
     assert memory.recall("how was the flat before the zebra crossing?").times == ()
+
+
+def test_an_event_may_be_told_where_the_question_does_not_look(memory: TidalMemory, clock: FrozenClock) -> None:
+    clock.set(FRIDAY)
+    memory.remember("the flat was cold", kind="fact")
+    memory.remember("the move to Kent", kind="kb")
+    assert memory.recall("the flat before the move to Kent", kinds={"fact"}).times
+
+
+def test_what_joins_from_the_time_is_a_hit_or_dropped_and_not_both(trips: TidalMemory) -> None:
+    recall = trips.recall("trip in May 2025", limit=3)
+    seen = [*recall.ids, *(item.id for item in recall.dropped)]
+    assert len(seen) == len(set(seen))
 
 
 def test_an_event_of_another_scope_is_unknown(memory: TidalMemory) -> None:
@@ -241,10 +255,13 @@ def test_as_of_needs_a_time_zone(memory: TidalMemory) -> None:
         memory.recall("a", as_of=utc_now().replace(tzinfo=None))
 
 
-def test_a_turn_in_a_session_is_found_by_its_day(memory: TidalMemory, clock: FrozenClock) -> None:
+def test_a_turn_in_a_session_is_found_by_its_day(memory: TidalMemory, open_memory: Any, clock: FrozenClock) -> None:
     clock.set(FRIDAY)
     for day in range(30):
         at = FRIDAY - timedelta(days=day)
         memory.record(messages=[Message("user", f"lunch was soup {day}")], session=f"day {day}", occurred_at=at)
     assert memory.recall("what was lunch last Tuesday?")[0].text == "lunch was soup 3"
-    assert memory.whisper("what was lunch last Tuesday?").recall is not None
+    off = open_memory(settings=Settings(recall={"time": 0.0}))
+    sure, unsure = (store.whisper("what was lunch last Tuesday?").recall for store in (memory, off))
+    assert sure is not None
+    assert sure.assurance > unsure.assurance + 0.1, "a whisper is surer of what is from that day"

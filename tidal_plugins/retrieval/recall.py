@@ -164,7 +164,7 @@ class Recaller:
             known = shortlist(found, context, "balanced", 1)[0]
             sure = known and known[0].cosine + settings.keywords * keyword_part(known[0], context) >= settings.event
             sketches = self.storage.sketch(scope, [item.id for item in known]).values() if sure else ()
-        return tuple(named.at(sketch.occurred_at) for sketch in sketches if sketch.occurred_at)
+        return tuple(named.at(sketch.occurred_at, sketch.id) for sketch in sketches if sketch.occurred_at)
 
     def _surrounded(
         self,

@@ -63,6 +63,18 @@ def test_months_days_courtesies_and_known_names_lead_nowhere(text: str) -> None:
     assert not any(word in " ".join(assess(QUESTION, text).queries) for word in ("May", "Monday", "Thanks", "Ada"))
 
 
+def test_a_name_in_the_middle_leads_before_a_word_that_begins_a_sentence() -> None:
+    assert assess(QUESTION, "Tulips are what Ada's friend Zoe likes.").queries[0].startswith("Zoe ")
+
+
+def test_a_name_leads_without_its_possessive() -> None:
+    assert assess("Who feeds Ada's cat?", "Ada's cat likes Bob's garden.").queries == ("Bob feeds",)
+
+
+def test_texts_that_share_nothing_with_the_query_lead_nowhere() -> None:
+    assert assess(QUESTION, "Zoe walked to Prague.").queries == ()
+
+
 @pytest.mark.parametrize(("query", "texts"), [("why?", ["because"]), ("...", [])])
 def test_what_has_no_words_is_covered(query: str, texts: list[str]) -> None:
     assert assess(query, *texts).covered

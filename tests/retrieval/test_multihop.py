@@ -158,6 +158,36 @@ def test_an_assessor_sees_the_newest_finds_first_with_their_speakers(open_memory
     assert assessor.shown == [[f"Ada: {SISTER}"], [PRODUCT, f"Ada: {SISTER}"]]
 
 
+def test_of_several_hops_the_last_is_shown_first_and_of_each_query_so_many_are_read(open_memory: OpenMemory) -> None:
+    assessor = Asking(asks("Maria works"), asks("Acme Corp"), Coverage())
+    memory = fill(open_memory(assessor=assessor, settings=Settings(hops={"read": 1})))
+    found = memory.recall(QUESTION, limit=3, hops=4)
+    first, second, third = assessor.shown
+    assert first == [found[0].text], "of the first hop as many"
+    assert second == [EMPLOYER, *first]
+    assert third == [PRODUCT, *second]
+    assert [len(hop.ids) for hop in found.hops] == [1, 1]
+
+
+def test_queries_take_turns_in_what_is_appended(open_memory: OpenMemory) -> None:
+    assessor = Asking(asks("Painting plays chess", "We produce maps"))
+    memory = fill(open_memory(assessor=assessor, settings=Settings(hops={"leads": 2, "appended": 3, "least": 0.0})))
+    found = memory.recall(SISTER, limit=1, hops=2)
+    assert [hit.why.asked for hit in found[1:]] == ["Painting plays chess", "We produce maps", "Painting plays chess"]
+
+
+def test_what_is_far_below_the_best_of_its_query_is_not_taken(open_memory: OpenMemory) -> None:
+    def brought(least: float) -> list[str]:
+        memory = open_memory(
+            f"{least}.db", assessor=Asking(asks("tulips Ada likes")), settings=Settings(hops={"least": least})
+        )
+        found = fill(memory).recall(PRODUCT, limit=1, hops=2)
+        return [hit.text for hit in found[1:]]
+
+    assert brought(0.9) == ["Ada likes tulips."]
+    assert len(brought(0.0)) == 5
+
+
 @pytest.mark.parametrize("answer", [RuntimeError("no model"), ["a query"], Coverage(queries=(3,)), None])  # type: ignore[arg-type]
 def test_a_failing_assessor_leaves_what_was_found(
     open_memory: OpenMemory, answer: Any, caplog: pytest.LogCaptureFixture

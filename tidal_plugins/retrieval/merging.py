@@ -44,7 +44,10 @@ class Merger:
         pool = self._once([*own, *theirs], own)
         appended = [hit for hit in pool if hit.why.path]
         ranked = _comparable([hit for hit in pool if not hit.why.path], self.settings)
-        ranked = self._news(sorted((_trusted(hit, trust) for hit in ranked), key=_by_score), own)
+        ranked = sorted(
+            (_trusted(hit, trust) for hit in ranked), key=lambda hit: -hit.score
+        )  # equal ones stay in order
+        ranked = self._news(ranked, own)
         kept, rest = ranked[: self.limit], ranked[self.limit :]
         sure = [own.assurance, *(_surely(answer, recall) for answer, recall in heard)]
         return replace(
@@ -103,11 +106,6 @@ def _trusted(hit: Hit, trust: Mapping[str, float]) -> Hit:
         return hit
     why = replace(hit.why, factors={**hit.why.factors, "trust": share})
     return replace(hit, score=hit.score - (1 - share) * abs(hit.score), why=why)
-
-
-def _by_score(hit: Hit) -> tuple[float, bool]:
-    """Best first; where equal, the own before a peer's, and the peers in order."""
-    return -hit.score, hit.origin != OWN
 
 
 def _trimmed(rest: Sequence[Hit], limit: int) -> list[Dropped]:

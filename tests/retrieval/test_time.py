@@ -7,12 +7,14 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from tidal_plugins import InvalidInput, Message, Settings, TidalMemory
 from tidal_plugins.model.clock import utc_now
-from tidal_plugins.retrieval.time import MOST, Period, event, periods
+from tidal_plugins.retrieval.time import MOST, Period, closest, event, periods
 from tidal_plugins.scoring.time import closeness
-from tidal_plugins.storage.base import Where
+from tidal_plugins.settings import RecallSettings
+from tidal_plugins.storage.base import Sketch, Where
 from tidal_plugins.testing import FrozenClock
 
 FRIDAY = datetime(2026, 11, 20, 15, tzinfo=UTC)
@@ -40,6 +42,7 @@ def read(text: str, now: datetime = FRIDAY) -> list[str]:
         ("last month", "2026-10-01…2026-11-01"),
         ("last year", "2025-01-01…2026-01-01"),
         ("over the weekend", "2026-11-14…2026-11-16"),
+        ("last weekend", "2026-11-14…2026-11-16"),
         ("last summer", "2026-06-01…2026-09-01"),
         ("in the winter of 2024", "2024-12-01…2025-03-01"),
         ("in the past three months", "2026-08-01…2026-11-20"),
@@ -134,6 +137,22 @@ def test_closeness_is_one_inside_and_falls_outside() -> None:
     assert close(FRIDAY + 40 * day, FRIDAY - 360 * day, FRIDAY + day) == pytest.approx(math.exp(-39 / 36.1))
 
 
+def test_the_longer_a_time_the_less_exact_it_is() -> None:
+    def near(text: str) -> float:
+        sketch = Sketch("a", 5.0, None, None, None, None, 1, occurred_at=datetime(2026, 6, 30, tzinfo=UTC))
+        return closest(sketch, periods(text, FRIDAY), RecallSettings())
+
+    assert near("on 29 May 2026") == pytest.approx(math.exp(-31 / 3))
+    assert near("in May") == pytest.approx(math.exp(-29 / 3.1))
+    assert near("between May 2025 and May 2026") == pytest.approx(math.exp(-29 / 39.6))
+
+
+@pytest.mark.parametrize("days", [0, 1e9])
+def test_slack_is_a_number_of_days_that_a_calendar_has(days: float) -> None:
+    with pytest.raises(ValidationError):
+        RecallSettings(slack=days)
+
+
 def test_a_filter_is_narrowed_and_never_widened() -> None:
     day, where = timedelta(days=1), Where(since=FRIDAY, until=FRIDAY + timedelta(days=2))
     narrowed = Period("", FRIDAY - day, FRIDAY + day).within(where)
@@ -164,6 +183,7 @@ def test_what_is_from_the_time_comes_first_and_says_so(trips: TidalMemory) -> No
     assert recall[0].why.factors["time"] == 1.0
     assert recall.times == ("«in May» 2026-05-01…2026-06-01",)
     assert "time 1.00" in recall.explain()
+    assert recall.explain().startswith("time: «in May» 2026-05-01…2026-06-01\n1. ")
 
 
 def test_what_no_channel_would_reach_takes_part(trips: TidalMemory, open_memory: Any) -> None:
@@ -242,6 +262,13 @@ def test_as_of_shows_what_was_valid_then(memory: TidalMemory, clock: FrozenClock
     clock.advance(days=7)
     assert not memory.recall("the code")
     assert memory.recall("the code", as_of=FRIDAY + timedelta(days=1))
+
+
+def test_as_of_knows_no_mood_of_today(memory: TidalMemory, clock: FrozenClock) -> None:
+    clock.set(FRIDAY)
+    memory.record("I hate this, it is terrible and I am furious!", "I am so sorry.")
+    assert memory.recall("the code").affect.intensity > 0
+    assert memory.recall("the code", as_of=FRIDAY).affect.intensity == 0
 
 
 def test_times_are_seen_from_as_of(trips: TidalMemory, clock: FrozenClock) -> None:

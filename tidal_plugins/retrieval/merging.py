@@ -9,7 +9,7 @@ from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.recall import OWN, Dropped, Hit, PeerReport, Recall
 from tidal_plugins.retrieval.diversity import said_again
 from tidal_plugins.retrieval.rerank import RERANKER
-from tidal_plugins.scoring.fusion import sharp_relevance
+from tidal_plugins.scoring.fusion import sharp_relevance, stretched
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.settings import Settings
 
@@ -118,9 +118,7 @@ def _trimmed(rest: Sequence[Hit], limit: int) -> list[Dropped]:
 def _comparable(hits: Sequence[Hit], settings: Settings) -> list[Hit]:
     """Hits of several stores with relevances that stand against the best of all, not of each."""
     if hits and all(RERANKER in hit.why.factors for hit in hits):
-        judged = [hit.why.factors[RERANKER] for hit in hits]
-        low, high = min(judged), max(judged)
-        shares = [(value - low) / (high - low) if high > low else 1.0 for value in judged]
+        shares = stretched([hit.why.factors[RERANKER] for hit in hits])
         return [
             _moved(hit, share, hit.score - hit.why.relevance + share) for hit, share in zip(hits, shares, strict=True)
         ]

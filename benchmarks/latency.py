@@ -46,6 +46,7 @@ from tidal_plugins.model.entry import KINDS
 from tidal_plugins.model.graph import CHANNEL
 from tidal_plugins.scoring.fusion import reciprocal_rank
 from tidal_plugins.scoring.text import STOP_WORDS, terms
+from tidal_plugins.settings import RecallSettings
 from tidal_plugins.storage.base import Where
 
 if TYPE_CHECKING:
@@ -96,6 +97,7 @@ def measure(size: int, repeats: int) -> dict[str, Any]:
     """All figures of one size: quantiles by call, and what is stored."""
     words, embedder = Words(SEED), InstantEmbedder()
     quiet = Settings(graph={"background": False})  # a thread that reads what was filled in would be timed too
+    alone = quiet.model_copy(update={"recall": RecallSettings(session=0, neighbours=0, telling=0, time=0)})
     with TemporaryDirectory(prefix="tidal-benchmark-") as folder:
         path = Path(folder, "memory.db")
         with TidalMemory(path, embedder=embedder, settings=quiet) as memory:
@@ -105,7 +107,9 @@ def measure(size: int, repeats: int) -> dict[str, Any]:
         stored = path.stat().st_size
         cold = _cold(path, words.query())
         with TidalMemory(path, embedder=embedder, settings=quiet) as memory:
-            calls = _reads(memory, embedder, words, repeats) | _writes(memory, words, repeats, Path(folder, "bare.db"))
+            with TidalMemory(path, embedder=embedder, settings=alone) as plain:
+                calls = _reads(memory, plain, embedder, words, repeats)
+            calls |= _writes(memory, words, repeats, Path(folder, "bare.db"))
         calls |= {"bare scan": _scans(embedder, size, repeats)}
     return {
         "calls": {name: quantiles(times) for name, times in calls.items()},
@@ -115,11 +119,14 @@ def measure(size: int, repeats: int) -> dict[str, Any]:
     }
 
 
-def _reads(memory: TidalMemory, embedder: InstantEmbedder, words: Words, repeats: int) -> dict[str, list[float]]:
+def _reads(
+    memory: TidalMemory, alone: TidalMemory, embedder: InstantEmbedder, words: Words, repeats: int
+) -> dict[str, list[float]]:
     """The same questions in turn, so that all meet the same machine; the query's embedding is known to all."""
     calm, plain = Affect(), plain_hybrid(memory, embedder)
     calls: dict[str, Callable[[str], object]] = {
         "recall": lambda query: memory.recall(query, affect=calm),
+        "recall of entries alone": lambda query: alone.recall(query, affect=calm),
         "whisper": memory.whisper,
         "plain hybrid": plain,
     }
@@ -301,6 +308,7 @@ def _unit(rows: NDArray[Any]) -> NDArray[np.float32]:
 
 BARE = {
     "recall": "plain hybrid",
+    "recall of entries alone": "plain hybrid",
     "whisper": "plain hybrid",
     "plain hybrid": "bare scan",
     "record": "bare commit",
@@ -308,6 +316,7 @@ BARE = {
 }
 NAMES = {
     "recall": "recall, without the embedding",
+    "recall of entries alone": "  no session, neighbours, telling, times",
     "whisper": "whisper, without the embedding",
     "record": "record, one exchange of two texts",
     "remember": "remember, one note",

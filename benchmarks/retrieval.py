@@ -460,7 +460,7 @@ def show(report: Report, console: Console) -> None:
     )
     console.print(_quality(report), _by_category(report), _against(report))
     if report.steps:
-        console.print(_ablation(report), _hops(report))
+        console.print(_ablation(report), *_by_conversation(report), _hops(report))
     for profile in report.profiles:
         if abstention(report, profile):
             console.print(_silence(report, profile))
@@ -512,6 +512,52 @@ def _ablation(report: Report) -> Table:
     return table
 
 
+class Held(NamedTuple):
+    """A conversation, asked with ``balanced`` and with the step that is best on all the others."""
+
+    name: str
+    own: list[list[float]]
+    chosen: str
+    rows: list[list[float]]
+
+
+def held_out(report: Report) -> list[Held]:
+    """Cross-validation by conversation: what its weights are worth where they were not chosen. By nDCG@10; nothing
+    where there is but one conversation."""
+    arms, parts = ["balanced", *report.steps], dict[str, list[Asked]]()
+    for item in report.asked:
+        if _counts(item.question.category, None):
+            parts.setdefault(item.conversation, []).append(item)
+    found = []
+    for name, asked in parts.items() if len(parts) > 1 else ():
+        others = [item for other, items in parts.items() if other != name for item in items]
+        best = max(arms, key=lambda arm: fmean(scores(item.ranks[arm])[-1] for item in others))
+        own, rows = ([scores(item.ranks[arm]) for item in asked] for arm in ("balanced", best))
+        found.append(Held(name, own, best, rows))
+    return found
+
+
+def _by_conversation(report: Report) -> list[Table]:
+    names, held = ("recall@5", "recall@10", "ndcg@10"), held_out(report)
+    if not held:
+        return []
+    table = _table(
+        "balanced by conversation, and with the step that is best on all the others (cross-validated)",
+        "conversation", *names, "best on the others", *names,
+    )  # fmt: skip
+    for part in held:
+        cells = [_means(rows, names) for rows in (part.own, part.rows)]
+        table.add_row(f"{part.name} ({len(part.own)})", *cells[0], part.chosen, *cells[1])
+    own, rows = ([row for part in held for row in getattr(part, side)] for side in ("own", "rows"))
+    table.add_section()
+    table.add_row(f"all ({len(own)})", *_means(own, names), "", *_means(rows, names))
+    return [table]
+
+
+def _means(rows: Sequence[Sequence[float]], names: Sequence[str]) -> list[str]:
+    return [f"{100 * fmean(row[METRICS.index(name)] for row in rows):.1f}" for name in names]
+
+
 def _hops(report: Report) -> Table:
     table = _table(
         "Two hops: their first ten hits, all of them, and as many hits of one hop",
@@ -561,15 +607,16 @@ def abstention(report: Report, profile: str) -> dict[str, Any]:
 
 
 def _silence(report: Report, profile: str) -> Table:
+    """The curve lies down: a column for each of its points."""
     figures = abstention(report, profile)
     title = (
-        f"The whisper, {profile}: with its bar of {figures['bar']:.3g} it shows evidence on {figures['kept']:.1f} % of "
-        f"the questions that recall answers among its first three, and is silent on {figures['silent']:.1f} % of all "
-        f"once their evidence is out of the memory; area under the curve {figures['area']:.3f}"
+        f"The whisper, {profile}: area under the curve {figures['area']:.3f}; with its bar of {figures['bar']:.3g}\n"
+        f"it shows evidence on {figures['kept']:.1f} % of what recall answers among its first three,\n"
+        f"and is silent on {figures['silent']:.1f} % of all once their evidence is out of the memory"
     )
-    table = _table(title, "kept, %", "bar", "silent, %")
-    for point in figures["curve"]:
-        table.add_row(f"{point['kept']}", f"{point['bar']:.2f}", f"{point['silent']:.1f}")
+    table = _table(title, "shown, %", *(f"{point['kept']}" for point in figures["curve"]))
+    table.add_row("bar", *(f"{point['bar']:.2f}" for point in figures["curve"]))
+    table.add_row("silent, %", *(f"{point['silent']:.1f}" for point in figures["curve"]))
     return table
 
 

@@ -50,7 +50,7 @@ from tidal_plugins.model.explain import ExplainedHit, RecallExplanation
 from tidal_plugins.model.extraction import Extracted, Pending
 from tidal_plugins.model.fact import Claim, Fact, FactConflict
 from tidal_plugins.model.note import Note
-from tidal_plugins.model.recall import Coverage, Dropped, Explanation, Hit, Hop, PeerReport, Recall, Whisper
+from tidal_plugins.model.recall import Coverage, Dropped, Explanation, Hit, Hop, PeerReport, Recall, Whisper, Window
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.protocols import (
     CoverageAssessor,
@@ -190,6 +190,7 @@ __all__ = [
     "TokenCounter",
     "ToolCall",
     "Whisper",
+    "Window",
     "Written",
 ]
 

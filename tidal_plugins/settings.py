@@ -229,7 +229,7 @@ class RecallSettings(_Group):
     time: float = Field(0.2, ge=0)
     """Added for an entry from the time that the query speaks of («last Tuesday», «in May»): 4 nats. It raises recall@5
     of such questions from 72 to 83, in each of the development conversations; 0 reads no times."""
-    slack: float = Field(3.0, ge=0.001, le=100_000)
+    slack: float = Field(3.0, ge=0.001, le=36_500)
     """Days outside that time over which this falls to 1/e: what happens is told days later."""
     event: float = Field(0.6, ge=0)
     """Nearness, cosine and keywords, from which on the nearest memory is the event of «before the move»."""
@@ -294,7 +294,7 @@ class PeerSettings(_Group):
     trust: float = Field(0.8, gt=0, le=1)
     """What the scores of a peer's hits count that has no trust of its own: an own memory comes first unless a peer's is
     nearer by about a nat, .045 of cosine."""
-    patience: float = Field(1.0, ge=0)
+    patience: float = Field(1.0, ge=0, le=3_600)
     """Seconds to wait for whoever has a peer's file locked."""
 
 

@@ -43,6 +43,21 @@ def test_an_explanation_survives_json(full: TidalMemory) -> None:
     assert sum(read["stages"].values()) == len(recall.dropped)
     assert all(item["stage"] and item["reason"] and item["origin"] for item in read["dropped"])
     assert read["stopped"] == recall.stopped != ""
+    assert read["hops"] == [{"number": hop.number, "query": hop.query, "ids": list(hop.ids)} for hop in recall.hops]
+
+
+def test_an_explanation_says_times_peers_and_how_sure_a_whisper_is(open_memory: Any) -> None:
+    with open_memory("planner.db") as planner:
+        planner.remember("jazz piano")
+    memory = open_memory(peers=[planner.path])
+    recall = memory.recall("the jazz piano in May 2020")
+    read = json.loads(recall.explanation().as_json())
+    assert read["times"] == ["«in May 2020» 2020-05-01…2020-06-01"]
+    assert read["peers"] == [{"name": "planner", "trust": 0.8, "hits": 1, "error": "", "degraded": []}]
+    assert "time: «in May 2020»" in shown(recall)
+    whispered = memory.whisper("jazz piano").recall
+    assert whispered is not None
+    assert whispered.explanation().assurance == whispered.assurance is not None
 
 
 def test_what_was_asked_for_in_vain_has_an_explanation_too(memory: TidalMemory) -> None:

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tidal_plugins import Exchange, Message, Note, Settings, TidalMemory
+from tidal_plugins import Entry, Exchange, Explanation, Hit, Message, Note, Settings, TidalMemory
 from tidal_plugins.errors import Corrupt
-from tidal_plugins.retrieval.diversity import first_of_kind, rivals, varied
+from tidal_plugins.model.entry import SYNTHESIS
+from tidal_plugins.retrieval.diversity import first_of_kind, rivals, said_again, varied
 from tidal_plugins.retrieval.rank import Candidate, Ranked
 from tidal_plugins.storage.base import Match, Sketch
-from tidal_plugins.testing import HERE
+from tidal_plugins.testing import HERE, NOON
 
 TURN = "when is my jazz piano lesson"
 
@@ -78,6 +79,16 @@ def test_one_of_a_kind_is_a_rival_and_two_surface() -> None:
     kept, more = varied(ranked, first)
     assert names(kept) == ["a", "b", "c"]
     assert more == {"d": "says nearly the same as a and b"}
+
+
+def test_what_has_no_words_and_what_memory_made_is_never_said_again() -> None:
+    def hit(id: str, text: str, channel: str = "user") -> Hit:
+        why = Explanation(None, 0.0, 1, 0.5, 0.0, 0.5, 1.0)
+        return Hit(Entry(id, "fact", text, HERE, NOON, NOON, channel=channel), 1.0, text, why)
+
+    assert said_again([hit("a", "…"), hit("b", "…")]) == {}
+    assert said_again([hit("a", "jazz"), hit("b", "jazz", SYNTHESIS)]) == {}
+    assert said_again([hit("a", "jazz"), hit("b", "Jazz!")]) == {"b": "says in the same words what a says"}
 
 
 # whispers

@@ -158,6 +158,56 @@ def test_an_assessor_sees_the_newest_finds_first_with_their_speakers(open_memory
     assert assessor.shown == [[f"Ada: {SISTER}"], [PRODUCT, f"Ada: {SISTER}"]]
 
 
+def test_of_several_hops_the_last_is_shown_first_and_of_each_query_so_many_are_read(open_memory: OpenMemory) -> None:
+    assessor = Asking(asks("Maria works"), asks("Acme Corp"), Coverage())
+    memory = fill(open_memory(assessor=assessor, settings=Settings(hops={"read": 1, "least": 0.0})))
+    found = memory.recall(QUESTION, limit=3, hops=4)
+    first, second, third = assessor.shown
+    assert first == [found[0].text], "of the first hop as many"
+    assert second == [EMPLOYER, *first]
+    assert third == [PRODUCT, *second]
+    assert [len(hop.ids) for hop in found.hops] == [1, 1]
+
+
+def test_what_a_later_query_found_and_nobody_read_has_its_reason(open_memory: OpenMemory) -> None:
+    narrow = Settings(hops={"read": 1, "least": 0.0}, recall={"pool": 1, "shortlist": 1})
+    found = fill(open_memory(assessor=Asking(asks("Acme Corp")), settings=narrow)).recall("tulips", limit=1, hops=2)
+    assert "not read" in {item.reason.split(": ")[-1] for item in found.dropped if item.stage == "hop"}
+
+
+def test_what_a_later_hop_had_to_do_without_is_reported(open_memory: OpenMemory) -> None:
+    class FirstOnly:
+        calls = 0
+
+        def rerank(self, query: str, texts: Sequence[str]) -> list[float]:
+            self.calls += 1
+            if self.calls > 1:
+                raise RuntimeError("busy")
+            return [1.0] * len(texts)
+
+    found = fill(open_memory(reranker=FirstOnly())).recall(QUESTION, limit=1, hops=2)
+    assert found.degraded == ("reranker",)
+
+
+def test_queries_take_turns_in_what_is_appended(open_memory: OpenMemory) -> None:
+    assessor = Asking(asks("Painting plays chess", "We produce maps"))
+    memory = fill(open_memory(assessor=assessor, settings=Settings(hops={"leads": 2, "appended": 3, "least": 0.0})))
+    found = memory.recall(SISTER, limit=1, hops=2)
+    assert [hit.why.asked for hit in found[1:]] == ["Painting plays chess", "We produce maps", "Painting plays chess"]
+
+
+def test_what_is_far_below_the_best_of_its_query_is_not_taken(open_memory: OpenMemory) -> None:
+    def brought(least: float) -> list[str]:
+        memory = open_memory(
+            f"{least}.db", assessor=Asking(asks("tulips Ada likes")), settings=Settings(hops={"least": least})
+        )
+        found = fill(memory).recall(PRODUCT, limit=1, hops=2)
+        return [hit.text for hit in found[1:]]
+
+    assert brought(0.9) == ["Ada likes tulips."]
+    assert len(brought(0.0)) == 5
+
+
 @pytest.mark.parametrize(
     "answer",
     [

@@ -105,6 +105,14 @@ def test_it_reads_the_passage_that_matches(open_memory: OpenMemory) -> None:
     assert "spade" not in text
 
 
+def test_it_reads_the_query_as_it_was_asked(open_memory: OpenMemory) -> None:
+    longest = Longest()
+    memory = open_memory(reranker=longest)
+    memory.remember([Note("I play jazz piano", kind="conversation", speaker="Ann")])
+    memory.recall("What does Ann play?")
+    assert [query for query, _ in longest.read] == ["What does Ann play?"]
+
+
 def test_equal_scores_leave_the_ranking_as_it_is(open_memory: OpenMemory) -> None:
     memory = fill(open_memory(reranker=Answering(lambda texts: [7] * len(texts))))
     found = memory.recall("jazz piano")
@@ -233,6 +241,21 @@ def test_a_call_that_nobody_waits_for_ends_after_its_batch(folder: Path, open_me
     while any(thread.name == "tidal-model" for thread in threading.enumerate()) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert len(batches) == 1
+
+
+def test_the_time_of_a_recall_does_not_bind_later_calls(folder: Path, open_memory: OpenMemory) -> None:
+    reranker = CrossEncoderReranker(folder)
+    reranker.load()
+    fill(open_memory(reranker=reranker, settings=Settings(rerank={"seconds": 0.05}))).recall("jazz piano")
+    time.sleep(0.1)
+    assert len(reranker.rerank("jazz piano", NOTES)) == len(NOTES)
+
+
+def test_what_is_beyond_the_longest_is_not_read(folder: Path) -> None:
+    texts = ["jazz " * 20 + end for end in ("piano", "soup")]
+    short, whole = (CrossEncoderReranker(folder, max_length=n).rerank("jazz", texts) for n in (8, None))
+    assert short[0] == pytest.approx(short[1], abs=1e-6)
+    assert abs(whole[0] - whole[1]) > 1e-6
 
 
 def test_what_cannot_be_loaded_says_why(tmp_path: Path, open_memory: OpenMemory, monkeypatch: Any) -> None:

@@ -103,6 +103,16 @@ def test_the_answer_comes_up_though_no_word_of_it_was_asked(open_memory: Any) ->
     assert all("neighbours" not in hit.why.factors for hit in without.recall("zebra sleep", limit=3))
 
 
+@pytest.mark.parametrize(("recall", "joins"), [({}, True), ({"reach": 0}, False), ({"neighbours": 0.0}, False)])
+def test_what_no_channel_found_joins_from_beside_the_best(open_memory: Any, recall: Any, joins: bool) -> None:
+    memory = open_memory(settings=Settings(recall={"pool": 1, "shortlist": 1, **recall}))
+    ids = talk(memory, "where did the zebra sleep?", "under an old oak")
+    talk(memory, *(f"zebra sleep {n}" for n in range(9)), session="t")
+    found = memory.recall("where did the zebra sleep?", limit=1)
+    assert found[0].text == "where did the zebra sleep?"
+    assert (ids["under an old oak"] in {item.id for item in found.dropped}) is joins
+
+
 def test_neighbours_pass_the_same_filter(memory: TidalMemory) -> None:
     ids = talk(memory, "where did the zebra sleep?", "under an old oak")
     found = memory.recall("zebra", exclude=[ids["under an old oak"]])

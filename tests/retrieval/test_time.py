@@ -17,9 +17,10 @@ from pydantic import ValidationError
 
 from tidal_plugins import InvalidInput, Message, Settings, TidalMemory
 from tidal_plugins.model.clock import utc_now
-from tidal_plugins.retrieval.time import MOST, Period, event, periods
+from tidal_plugins.retrieval.time import MOST, Period, closest, event, periods
 from tidal_plugins.scoring.time import closeness
-from tidal_plugins.storage.base import Where
+from tidal_plugins.settings import RecallSettings
+from tidal_plugins.storage.base import Sketch, Where
 from tidal_plugins.testing import FrozenClock
 
 FRIDAY = datetime(2026, 11, 20, 15, tzinfo=UTC)
@@ -47,6 +48,7 @@ def read(text: str, now: datetime = FRIDAY) -> list[str]:
         ("last month", "2026-10-01…2026-11-01"),
         ("last year", "2025-01-01…2026-01-01"),
         ("over the weekend", "2026-11-14…2026-11-16"),
+        ("last weekend", "2026-11-14…2026-11-16"),
         ("last summer", "2026-06-01…2026-09-01"),
         ("in the winter of 2024", "2024-12-01…2025-03-01"),
         ("in the past three months", "2026-08-01…2026-11-20"),
@@ -152,6 +154,22 @@ def test_closeness_is_one_inside_and_falls_outside() -> None:
     assert close(FRIDAY + 40 * day, FRIDAY - 360 * day, FRIDAY + day) == pytest.approx(math.exp(-39 / 36.1))
 
 
+def test_the_longer_a_time_the_less_exact_it_is() -> None:
+    def near(text: str) -> float:
+        sketch = Sketch("a", 5.0, None, None, None, None, 1, occurred_at=datetime(2026, 6, 30, tzinfo=UTC))
+        return closest(sketch, periods(text, FRIDAY), RecallSettings())
+
+    assert near("on 29 May 2026") == pytest.approx(math.exp(-31 / 3))
+    assert near("in May") == pytest.approx(math.exp(-29 / 3.1))
+    assert near("between May 2025 and May 2026") == pytest.approx(math.exp(-29 / 39.6))
+
+
+@pytest.mark.parametrize("days", [0, 1e9])
+def test_slack_is_a_number_of_days_that_a_calendar_has(days: float) -> None:
+    with pytest.raises(ValidationError):
+        RecallSettings(slack=days)
+
+
 def test_a_filter_is_narrowed_and_never_widened() -> None:
     day, where = timedelta(days=1), Where(since=FRIDAY, until=FRIDAY + timedelta(days=2))
     narrowed = Period("", FRIDAY - day, FRIDAY + day).within(where)
@@ -182,6 +200,7 @@ def test_what_is_from_the_time_comes_first_and_says_so(trips: TidalMemory) -> No
     assert recall[0].why.factors["time"] == 1.0
     assert recall.times == ("«in May» 2026-05-01…2026-06-01",)
     assert "time 1.00" in recall.explain()
+    assert recall.explain().startswith("time: «in May» 2026-05-01…2026-06-01\n1. ")
 
 
 def test_what_no_channel_would_reach_takes_part(trips: TidalMemory, open_memory: Any) -> None:
@@ -216,6 +235,7 @@ def test_before_an_event_is_before_the_memory_of_it(memory: TidalMemory, clock: 
     factors = {hit.text: hit.why.factors.get("time", 0.0) for hit in recall}
     assert factors["the flat was cold"] == 0.2
     assert factors["the flat was warm"] < 0.01
+    assert factors["the move to Kent"] == 0.0, "what tells of the move is not from before it"
     assert memory.recall("how was the flat before the zebra crossing?").times == ()
 
 
@@ -233,6 +253,19 @@ def test_a_damaged_event_is_unknown(memory: TidalMemory, tmp_path: Path) -> None
 def test_slack_is_a_stretch_of_days(slack: float) -> None:
     with pytest.raises(ValidationError, match="slack"):
         Settings(recall={"slack": slack})
+
+
+def test_an_event_may_be_told_where_the_question_does_not_look(memory: TidalMemory, clock: FrozenClock) -> None:
+    clock.set(FRIDAY)
+    memory.remember("the flat was cold", kind="fact")
+    memory.remember("the move to Kent", kind="kb")
+    assert memory.recall("the flat before the move to Kent", kinds={"fact"}).times
+
+
+def test_what_joins_from_the_time_is_a_hit_or_dropped_and_not_both(trips: TidalMemory) -> None:
+    recall = trips.recall("trip in May 2025", limit=3)
+    seen = [*recall.ids, *(item.id for item in recall.dropped)]
+    assert len(seen) == len(set(seen))
 
 
 def test_an_event_of_another_scope_is_unknown(memory: TidalMemory) -> None:
@@ -277,6 +310,13 @@ def test_as_of_does_not_know_what_the_graph_learned_later(open_memory: Any, cloc
         assert not memory.recall("Maria works at Acme", associative=True, as_of=before)
 
 
+def test_as_of_knows_no_mood_of_today(memory: TidalMemory, clock: FrozenClock) -> None:
+    clock.set(FRIDAY)
+    memory.record("I hate this, it is terrible and I am furious!", "I am so sorry.")
+    assert memory.recall("the code").affect.intensity > 0
+    assert memory.recall("the code", as_of=FRIDAY).affect.intensity == 0
+
+
 def test_times_are_seen_from_as_of(trips: TidalMemory, clock: FrozenClock) -> None:
     clock.advance(days=800)
     [time] = trips.recall("trip last week", as_of=FRIDAY).times
@@ -288,10 +328,13 @@ def test_as_of_needs_a_time_zone(memory: TidalMemory) -> None:
         memory.recall("a", as_of=utc_now().replace(tzinfo=None))
 
 
-def test_a_turn_in_a_session_is_found_by_its_day(memory: TidalMemory, clock: FrozenClock) -> None:
+def test_a_turn_in_a_session_is_found_by_its_day(memory: TidalMemory, open_memory: Any, clock: FrozenClock) -> None:
     clock.set(FRIDAY)
     for day in range(30):
         at = FRIDAY - timedelta(days=day)
         memory.record(messages=[Message("user", f"lunch was soup {day}")], session=f"day {day}", occurred_at=at)
     assert memory.recall("what was lunch last Tuesday?")[0].text == "lunch was soup 3"
-    assert memory.whisper("what was lunch last Tuesday?").recall is not None
+    off = open_memory(settings=Settings(recall={"time": 0.0}))
+    sure, unsure = (store.whisper("what was lunch last Tuesday?").recall for store in (memory, off))
+    assert sure is not None
+    assert sure.assurance > unsure.assurance + 0.1, "a whisper is surer of what is from that day"

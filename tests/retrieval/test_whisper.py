@@ -300,6 +300,19 @@ def test_surroundings_help_over_the_bar_and_moods_do_not() -> None:
     assert [judged([item])[0] for item in (plain, moody)] == [[], []]
 
 
+def test_what_takes_off_an_entrys_score_makes_it_less_sure_and_the_time_surer() -> None:
+    plain, *others = (
+        sureness([near("a", 0.6, parts={name: value} if name else {})], whispering())
+        for name, value in (("", 0.0), ("assistant", -0.05), ("passages", -0.07), ("time", 0.2))
+    )
+    assert [other - plain for other in others] == pytest.approx([-0.05, -0.07, 0.2])
+
+
+def test_the_words_of_what_is_not_shown_make_nothing_surer() -> None:
+    worded = [near(f"n{n}", 0.6, 0.8 if n == 3 else 0.0) for n in range(5)]
+    assert sureness(worded, whispering(keywords=1.0)) == pytest.approx(sureness(worded, whispering(keywords=0.0)))
+
+
 def judged(found: list[Ranked]) -> tuple[list[Ranked], dict[str, str]]:
     context = whispering()
     return over_bar(found, sureness(found, context), context)
@@ -356,6 +369,26 @@ def test_repeats_take_no_place_from_what_is_news(memory: TidalMemory) -> None:
     again = {memory.remember(text, kind=kind).id for kind, text in texts.items()}
     news = {memory.remember(f"jazz piano lessons on {day}").id for day in ("monday", "friday", "sunday")}
     whispered = memory.whisper("jazz piano lessons")
+    assert set(whispered.ids) == news
+    assert whispered.recall
+    assert {item.id for item in whispered.recall.dropped} == again
+
+
+def test_a_repeat_makes_nothing_surer(memory: TidalMemory) -> None:
+    memory.remember("jazz piano at 10:00")
+    memory.remember("Bread and jam for the piano tuner")
+    whispered = memory.whisper("jazz piano at 10:00")
+    assert not whispered
+    assert whispered.recall is not None
+    assert whispered.recall.assurance is not None
+    assert whispered.recall.assurance < Settings().whisper.bar
+
+
+def test_long_repeats_take_no_place_either(memory: TidalMemory) -> None:
+    said = "jazz piano lessons with scales " * 20
+    again = {memory.remember(said, kind=kind).id for kind in ("kb", "skill")}
+    news = {memory.remember(f"jazz piano lessons with scales on {day}").id for day in ("monday", "friday", "sunday")}
+    whispered = memory.whisper(said)
     assert set(whispered.ids) == news
     assert whispered.recall
     assert {item.id for item in whispered.recall.dropped} == again

@@ -12,6 +12,7 @@ import pytest
 from tidal_plugins import Busy, Closed, HashingEmbedder, Note, ReadOnly, StorageError, TidalMemory
 from tidal_plugins.storage.base import Where
 from tidal_plugins.storage.doors import Doors
+from tidal_plugins.storage.migrations import MIGRATIONS
 from tidal_plugins.storage.visits import VisitedStorage
 
 SCOPE = ("default",)
@@ -37,6 +38,13 @@ def test_a_visit_reads_and_cannot_write(path: Path) -> None:
     with pytest.raises(Closed, match="inside a visit"):
         storage.count(SCOPE, ALL)
     assert sorted(file.name for file in path.parent.iterdir()) == ["other.db"]
+
+
+def test_a_file_of_an_older_version_is_not_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    later = [*MIGRATIONS, "the next one"]
+    monkeypatch.setattr("tidal_plugins.storage.visits.MIGRATIONS", later)
+    with pytest.raises(StorageError, match=f"this library reads {len(later)}; open it once with"):
+        count(VisitedStorage(path))
 
 
 def test_a_file_that_changes_while_it_is_read_is_read_again(path: Path) -> None:

@@ -189,7 +189,8 @@ class Recall(Sequence[Hit]):
 
     def explain(self, dropped: int = 10) -> str:
         """Return a line per hit, and per dropped candidate up to that many: what it is and why it stands there; and
-        what became of each peer, what could not answer in time, and why no further hop was taken.
+        what times the query speaks of, what became of each peer, what could not answer in time, and why no further hop
+        was taken.
 
         Where the state that shaped the order has emotions, a line before them names it.
         """
@@ -200,9 +201,10 @@ class Recall(Sequence[Hit]):
             for n, hit in enumerate(self.hits, 1)
         ]
         last = [f"degraded: {', '.join(self.degraded)}"] if self.degraded else []
+        times = [f"time: {time}" for time in self.times]
         last += [f"stopped: {self.stopped}"] if self.stopped else []
         return "\n".join(
-            [*mood, *kept, *(f"-  {item}" for item in self.dropped[:dropped]), *map(str, self.peers), *last]
+            [*mood, *times, *kept, *(f"-  {item}" for item in self.dropped[:dropped]), *map(str, self.peers), *last]
         )
 
     def explanation(self) -> RecallExplanation:

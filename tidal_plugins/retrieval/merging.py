@@ -9,7 +9,7 @@ from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.recall import OWN, Dropped, Hit, PeerReport, Recall
 from tidal_plugins.retrieval.diversity import said_again
 from tidal_plugins.retrieval.rerank import RERANKER
-from tidal_plugins.scoring.fusion import sharp_relevance
+from tidal_plugins.scoring.fusion import sharp_relevance, stretched
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.settings import Settings
 
@@ -44,7 +44,10 @@ class Merger:
         pool = self._once([*own, *theirs], own)
         appended = [hit for hit in pool if hit.why.path]
         ranked = _comparable([hit for hit in pool if not hit.why.path], self.settings)
-        ranked = self._news(sorted((_trusted(hit, trust) for hit in ranked), key=_by_score), own)
+        ranked = sorted(
+            (_trusted(hit, trust) for hit in ranked), key=lambda hit: -hit.score
+        )  # equal ones stay in order
+        ranked = self._news(ranked, own)
         kept, rest = ranked[: self.limit], ranked[self.limit :]
         sure = [own.assurance, *(_surely(answer, recall) for answer, recall in heard)]
         return replace(
@@ -105,11 +108,6 @@ def _trusted(hit: Hit, trust: Mapping[str, float]) -> Hit:
     return replace(hit, score=hit.score - (1 - share) * abs(hit.score), why=why)
 
 
-def _by_score(hit: Hit) -> tuple[float, bool]:
-    """Best first; where equal, the own before a peer's, and the peers in order."""
-    return -hit.score, hit.origin != OWN
-
-
 def _trimmed(rest: Sequence[Hit], limit: int) -> list[Dropped]:
     return [
         Dropped(hit.id, "trim", f"score {hit.score:.3f} at place {place} of all stores", hit.origin)
@@ -120,9 +118,7 @@ def _trimmed(rest: Sequence[Hit], limit: int) -> list[Dropped]:
 def _comparable(hits: Sequence[Hit], settings: Settings) -> list[Hit]:
     """Hits of several stores with relevances that stand against the best of all, not of each."""
     if hits and all(RERANKER in hit.why.factors for hit in hits):
-        judged = [hit.why.factors[RERANKER] for hit in hits]
-        low, high = min(judged), max(judged)
-        shares = [(value - low) / (high - low) if high > low else 1.0 for value in judged]
+        shares = stretched([hit.why.factors[RERANKER] for hit in hits])
         return [
             _moved(hit, share, hit.score - hit.why.relevance + share) for hit, share in zip(hits, shares, strict=True)
         ]

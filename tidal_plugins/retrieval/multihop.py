@@ -14,6 +14,7 @@ from tidal_plugins.errors import InvalidText
 from tidal_plugins.model.recall import Coverage, Dropped, Hit, Hop, Recall
 from tidal_plugins.protocols import CoverageAssessor
 from tidal_plugins.retrieval.coverage import HeuristicAssessor
+from tidal_plugins.scoring.text import normal
 from tidal_plugins.settings import HopSettings
 
 COVERED, NO_QUERY, NO_HIT = "covered", "no new query", "no new hit"
@@ -75,8 +76,8 @@ class _Journey:
             return ASSESSOR
         if coverage.covered:
             return COVERED
-        asked = {"", _plain(self.first.query), *(_plain(hop.query) for hop in self.hops)}
-        queries = {_plain(query): query for query in reversed(coverage.queries) if _plain(query) not in asked}
+        asked = {"", normal(self.first.query), *(normal(hop.query) for hop in self.hops)}
+        queries = {normal(query): query for query in reversed(coverage.queries) if normal(query) not in asked}
         if not queries:
             return NO_QUERY
         news = False
@@ -149,7 +150,3 @@ def _unread(hit: Hit, reason: str) -> Dropped:
 
 def _spoken(hit: Hit) -> str:
     return f"{hit.entry.speaker}: {hit.passage}" if hit.entry.speaker else hit.passage
-
-
-def _plain(query: str) -> str:
-    return " ".join(query.casefold().split())

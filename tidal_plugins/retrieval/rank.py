@@ -257,7 +257,7 @@ def _personal(candidate: Candidate, context: Context, share: float, felt: float)
     settings, found = context.settings.recall, {}
     if candidate.sketch.speaker in context.query.names:
         found["speaker"] = settings.speaker
-    if candidate.sketch.occurred_at and (near := closest(candidate.sketch.occurred_at, context.times, settings)):
+    if near := closest(candidate.sketch, context.times, settings):
         found["time"] = settings.time * near
     if share:
         found["feeling"] = settings.feeling * share * (1 - abs(context.affect.valence - _valence(candidate)))

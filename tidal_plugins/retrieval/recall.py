@@ -74,7 +74,7 @@ class Recaller:
             known, _ = shortlist(search.found(settings.shortlist), context, "balanced", 1)
             sure = known and known[0].cosine + settings.keywords * keyword_part(known[0], context) >= settings.event
             told = search.sketched(known) if sure else []
-        return tuple(named.at(time) for item in told if (time := item.sketch.occurred_at))
+        return tuple(named.at(time, item.sketch.id) for item in told if (time := item.sketch.occurred_at))
 
 
 @dataclass(slots=True)

@@ -92,9 +92,7 @@ def active(
 
 
 def checked_limit(limit: int) -> int:
-    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST:
-        raise InvalidInput(f"limit must be a whole number from 1 to {MOST}, got {limit!r}")
-    return limit
+    return _whole(limit, "limit", 1, MOST)
 
 
 def visible(where: Where) -> Where:
@@ -109,21 +107,23 @@ def visible(where: Where) -> Where:
 
 
 def checked_window(window: int) -> int:
-    if isinstance(window, bool) or not isinstance(window, int) or not 0 <= window <= MOST_WINDOW:
-        raise InvalidInput(f"window must be a whole number from 0 to {MOST_WINDOW}, got {window!r}")
-    return window
+    return _whole(window, "window", 0, MOST_WINDOW)
 
 
 def checked_hops(hops: int) -> int:
-    if isinstance(hops, bool) or not isinstance(hops, int) or not 1 <= hops <= MOST_HOPS:
-        raise InvalidInput(f"hops must be a whole number from 1 to {MOST_HOPS}, got {hops!r}")
-    return hops
+    return _whole(hops, "hops", 1, MOST_HOPS)
 
 
 def checked_profile(profile: str) -> str:
     if profile not in (known := get_args(Profile)):
         raise InvalidInput(f"profile must be one of {', '.join(known)}, got {profile!r}")
     return profile
+
+
+def _whole(value: int, name: str, least: int, most: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise InvalidInput(f"{name} must be a whole number from {least} to {most}, got {value!r}")
+    return value
 
 
 def _kinds(kinds: Collection[str] | None) -> Collection[str]:

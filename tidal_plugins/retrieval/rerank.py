@@ -13,6 +13,7 @@ from tidal_plugins.aio import in_time
 from tidal_plugins.errors import RerankError
 from tidal_plugins.protocols import Reranker
 from tidal_plugins.retrieval.rank import Ranked
+from tidal_plugins.scoring.fusion import stretched
 from tidal_plugins.sessions.boost import GAINS
 
 RERANKER = "reranker"
@@ -43,10 +44,8 @@ def reranked(
     except Exception as error:
         logger.warning("the reranker failed, and the ranking stays without it: %s: %s", type(error).__name__, error)
         return list(ranked), False
-    low, high = min(scores), max(scores)
-    shares = [(score - low) / (high - low) if high > low else 1.0 for score in scores]
     places = {item.id: place for place, item in enumerate(read)}
-    judged = [_judged(item, share, score) for item, share, score in zip(read, shares, scores, strict=True)]
+    judged = [_judged(item, share, score) for item, share, score in zip(read, stretched(scores), scores, strict=True)]
     others = [item for item in ranked if item.id not in places]
     return [*sorted(judged, key=lambda item: (-item.score, places[item.id])), *others], True
 

@@ -14,7 +14,7 @@ from itertools import islice
 
 from tidal_plugins.scoring.time import closeness
 from tidal_plugins.settings import RecallSettings
-from tidal_plugins.storage.base import Where
+from tidal_plugins.storage.base import Sketch, Where
 
 MOST = 4
 """Times that count of one query, the first ones."""
@@ -26,11 +26,15 @@ VAGUE = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """A stretch of time, ``[start, end)``, open where ``None``, and the words that speak of it."""
+    """A stretch of time, ``[start, end)``, open where ``None``, and the words that speak of it.
+
+    ``known_from`` is the id of the memory that tells when it was, where none but a memory does.
+    """
 
     words: str
     start: datetime | None = None
     end: datetime | None = None
+    known_from: str = ""
 
     def __str__(self) -> str:
         start, end = (f"{time:%Y-%m-%d}" if time else "" for time in (self.start, self.end))
@@ -50,14 +54,21 @@ class Event:
     name: str
     before: bool
 
-    def at(self, time: datetime) -> Period:
-        return Period(self.words, None, time) if self.before else Period(self.words, time)
+    def at(self, time: datetime, id: str) -> Period:
+        """The time before or after it, as the memory of this id tells."""
+        return Period(self.words, None, time, id) if self.before else Period(self.words, time, None, id)
 
 
-def closest(moment: datetime, periods: Iterable[Period], settings: RecallSettings) -> float:
-    """How near a moment is to the nearest of some periods, in [0, 1]; 0 where there are none."""
-    slack = timedelta(days=settings.slack)
-    return max((closeness(moment, item.start, item.end, slack=slack, width=VAGUE) for item in periods), default=0.0)
+def closest(sketch: Sketch, periods: Iterable[Period], settings: RecallSettings) -> float:
+    """How near an entry is to the nearest of some periods, in [0, 1]; 0 where there are none.
+
+    What tells of the move is not from before the move, nor from after it.
+    """
+    slack, moment = timedelta(days=settings.slack), sketch.occurred_at
+    if moment is None:
+        return 0.0
+    others = (item for item in periods if item.known_from != sketch.id)
+    return max((closeness(moment, item.start, item.end, slack=slack, width=VAGUE) for item in others), default=0.0)
 
 
 def periods(text: str, now: datetime) -> tuple[Period, ...]:

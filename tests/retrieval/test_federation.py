@@ -15,6 +15,7 @@ import apsw
 import pytest
 
 from tidal_plugins import (
+    Coverage,
     Entry,
     Explanation,
     HashingEmbedder,
@@ -28,6 +29,8 @@ from tidal_plugins import (
     TidalMemory,
 )
 from tidal_plugins.retrieval.merging import Answer, Merger
+from tidal_plugins.retrieval.multihop import over_hops
+from tidal_plugins.settings import HopSettings
 from tidal_plugins.testing import FrozenClock
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -39,6 +42,13 @@ class OtherEmbedder(HashingEmbedder):
     """The same vectors under another name."""
 
     id = "other"
+
+
+class Asking:
+    """Always asks one more thing."""
+
+    def assess(self, query: str, texts: Any) -> Coverage:
+        return Coverage(("more",), ("where is the jazz piano?",))
 
 
 @pytest.fixture
@@ -132,7 +142,9 @@ def test_where_scores_are_equal_the_own_comes_before_a_peer() -> None:
         return Recall("piano", ("piano",), (Hit(entry, 0.5, text, why),), profile="tidal")
 
     answers = [Answer("b", 1.0, said("b")), Answer("a", 1.0, said("a"))]
-    merged = Merger(Settings(), 5, ("default",), lambda scope, texts: set()).merged(said("mine"), answers)
+    merged = Merger(Settings(), 5, ("default",), lambda scope, texts: set(), lambda scope, ids: {}).merged(
+        said("mine"), answers
+    )
     assert [hit.origin for hit in merged] == ["own", "b", "a"]
 
 
@@ -179,6 +191,23 @@ def test_what_was_forgotten_here_no_peer_brings_back(open_memory: Any, peer_file
     assert PIANO not in [hit.text for hit in recall]
     assert "was forgotten here on request" in [item.reason for item in recall.dropped]
     assert PIANO not in str(memory.whisper(TURN))
+
+
+def test_a_peers_turn_is_another_one_than_the_own_of_the_same_number(open_memory: Any) -> None:
+    with open_memory("planner.db") as planner:
+        theirs = planner.record("Where is the jazz piano?", "The jazz piano stands in the attic", session="s", id="1")
+    memory = open_memory(peers=[planner.path])
+    own = memory.record("Is the jazz concert tomorrow?", "Tomato soup is on the menu", session="s", id="1")
+    assert own.entries == theirs.entries
+    memory.remember([Note(f"jazz piano lesson {n}") for n in range(12)])
+    query, wanted = "where stands the jazz piano in the attic", ("The jazz piano stands in the attic", "planner")
+    recall = memory.recall(query, limit=5)
+    assert own.entries[1] in {item.id for item in recall.dropped if item.origin == "own"}
+    assert wanted in origins(recall)
+    first = memory.recall("tomato soup on the menu", limit=1)
+    assert origins(first) == [("Tomato soup is on the menu", "own")]
+    further = over_hops(first, lambda text: memory.recall(query, limit=5), Asking(), HopSettings(), 2)
+    assert wanted in origins(further), "a later hop finds it beside the own one"
 
 
 def test_filters_hold_for_peers_too(open_memory: Any, peer_file: Path) -> None:

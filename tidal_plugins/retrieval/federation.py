@@ -20,7 +20,7 @@ from tidal_plugins.model.recall import OWN, Recall
 from tidal_plugins.retrieval.bar import worth_a_word
 from tidal_plugins.retrieval.merging import Answer, Forgotten, Merger
 from tidal_plugins.retrieval.query import understand
-from tidal_plugins.retrieval.recall import Recaller
+from tidal_plugins.retrieval.recall import Recaller, intact
 from tidal_plugins.sessions.boost import Boosts
 from tidal_plugins.settings import Settings
 from tidal_plugins.storage.base import Storage, Where
@@ -141,7 +141,12 @@ class Federation:
             return recaller.recall(there, text, where, affect, now, **same, vector=near)
 
         answers = [peer.answer(self.own, scope, ask_peer) for peer in others]
-        return Merger(self.own.settings, limit, scope, self.forgotten).merged(own, answers)
+        return Merger(self.own.settings, limit, scope, self.forgotten, self._texts).merged(own, answers)
+
+    def _texts(self, scope: Scope, ids: Sequence[str]) -> dict[str, str]:
+        """The texts of own entries, of those that are not damaged."""
+        entries = intact(partial(self.own.storage.get, scope), ids, set())
+        return {id_: entry.text for id_, entry in entries.items()}
 
 
 def federation(own: Recaller, peers: Iterable[Peer], forgotten: Forgotten) -> Federation:

@@ -208,6 +208,7 @@ def test_a_peers_turn_is_another_one_than_the_own_of_the_same_number(open_memory
     assert origins(first) == [("Tomato soup is on the menu", "own")]
     further = over_hops(first, lambda text: memory.recall(query, limit=5), Asking(), HopSettings(), 2)
     assert wanted in origins(further), "a later hop finds it beside the own one"
+    assert [report.hits for report in further.peers] == [sum(origin == "planner" for _, origin in origins(further))]
 
 
 def test_filters_hold_for_peers_too(open_memory: Any, peer_file: Path) -> None:
@@ -424,6 +425,15 @@ def test_a_whisper_says_whose_memory_it_is(open_memory: Any, peer_file: Path, cl
     told = open_memory("me.db", peers=[talk.path]).whisper(TURN)
     assert "assistant in talk: " in str(told)
     assert ", you" not in str(told)
+
+
+def test_a_peers_hits_that_have_no_room_in_the_whisper_do_not_count(open_memory: Any, peer_file: Path) -> None:
+    narrow = Settings(whisper={"max_entries": 20, "bar": 0.0, "max_chars": 200})
+    with open_memory("planner.db") as planner:
+        planner.remember([Note(f"The jazz piano number {n} stands in the attic") for n in range(20)])
+    whisper = open_memory(peers=[peer_file], settings=narrow).whisper(TURN)
+    assert "no room for it" in [item.reason for item in whisper.recall.dropped]
+    assert [report.hits for report in whisper.recall.peers] == [len(whisper.hits)]
 
 
 def test_a_peer_must_be_surer_the_less_it_is_trusted(open_memory: Any, peer_file: Path) -> None:

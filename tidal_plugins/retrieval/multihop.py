@@ -11,7 +11,7 @@ from itertools import islice
 
 from tidal_plugins.aio import in_time
 from tidal_plugins.errors import InvalidText
-from tidal_plugins.model.recall import Coverage, Dropped, Hit, Hop, Recall
+from tidal_plugins.model.recall import Coverage, Dropped, Hit, Hop, Recall, counted
 from tidal_plugins.protocols import CoverageAssessor
 from tidal_plugins.retrieval.coverage import HeuristicAssessor
 from tidal_plugins.settings import HopSettings
@@ -55,13 +55,15 @@ class _Journey:
         shown = {_one(hit) for hit in (*self.first, *appended)}
         beyond = [_unread(hit, "beyond what is appended") for hit in _in_turn(self.brought)]
         dropped = {_one(item): item for item in reversed([*self.first.dropped, *beyond, *self.missed])}
+        hits = (*self.first.hits, *_below(self.first.hits, appended))
         return replace(
             self.first,
-            hits=(*self.first.hits, *_below(self.first.hits, appended)),
+            hits=hits,
             dropped=tuple(item for one, item in reversed(dropped.items()) if one not in shown),
             degraded=tuple(dict.fromkeys((*self.first.degraded, *self.degraded))),
             hops=tuple(self.hops),
             stopped=stopped,
+            peers=counted(self.first.peers, hits),
         )
 
     def _hop(self, number: int) -> str:

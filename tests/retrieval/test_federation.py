@@ -162,6 +162,25 @@ def test_what_a_reranker_judged_is_compared_by_its_own_scores(open_memory: Any, 
     assert (recall[0].why.relevance, recall[-1].why.relevance) == (1, 0)
 
 
+@pytest.mark.parametrize("own", ["a piano", ""])
+def test_a_reranker_that_fails_has_its_time_once_for_all_stores(open_memory: Any, peer_file: Path, own: str) -> None:
+    calls = []
+
+    class Failing:
+        def rerank(self, query: str, texts: Any) -> list[float]:
+            calls.append(texts)
+            raise TimeoutError("too late")
+
+    with open_memory("other.db") as other:
+        other.remember("another jazz piano")
+    memory = open_memory(peers=[peer_file, other.path], reranker=Failing())
+    memory.remember([Note(own)] if own else [])
+    recall = memory.recall("jazz piano")
+    assert len(calls) == 1
+    assert {"planner", "other"} <= {hit.origin for hit in recall}
+    assert recall.degraded == (("reranker",) if own else ("peer planner",))
+
+
 def test_later_hops_ask_peers_too(open_memory: Any, peer_file: Path) -> None:
     memory = open_memory(peers=[peer_file])
     memory.remember("Clara bought the instrument of the planner")

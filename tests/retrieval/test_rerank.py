@@ -297,12 +297,11 @@ def test_the_embedder_does_not_wait_for_the_hub(folder: Path, monkeypatch: pytes
     thread.start()
     try:
         assert asked.wait(10)
-        free = lock.acquire(timeout=1)
+        assert lock.acquire(timeout=1)
+        lock.release()
     finally:
         answer.set()
         thread.join(60)
-    assert free
-    lock.release()
     assert len(reranker.rerank("jazz", NOTES)) == len(NOTES)
 
 
@@ -320,6 +319,12 @@ def test_a_model_of_several_labels_is_no_reranker(folder: Path, tmp_path: Path) 
 def test_numbers_are_checked(options: dict[str, int]) -> None:
     with pytest.raises(InvalidInput, match="must be at least 1"):
         CrossEncoderReranker("a/model", **options)
+
+
+@pytest.mark.parametrize("model", ["", None, 3, b"a/model"])
+def test_a_model_is_a_folder_or_a_name(model: Any) -> None:
+    with pytest.raises(InvalidInput, match="the path of a folder"):
+        CrossEncoderReranker(model)
 
 
 def test_nothing_is_imported_before_it_is_used() -> None:

@@ -42,6 +42,8 @@ class CrossEncoderReranker:
             raise InvalidInput(
                 f"threads, batch_size and max_length must be at least 1, not {threads}, {batch_size} and {max_length}"
             )
+        if not isinstance(model, str | Path) or not str(model):
+            raise InvalidInput(f"a model is the path of a folder or a name on the hub, got {model!r}")
         self._name = model
         self._device = device
         self._threads = threads

@@ -9,9 +9,10 @@ from typing import Any
 import apsw
 import pytest
 
-from tidal_plugins import Affect, Corrupt, HashingEmbedder, Note, QueryTimeout, Settings, TidalMemory
+from tidal_plugins import Corrupt, HashingEmbedder, Note, QueryTimeout, Settings, TidalMemory
 from tidal_plugins.embedding.identity import StoreEmbedder
 from tidal_plugins.retrieval.recall import Recaller
+from tidal_plugins.retrieval.request import Request
 from tidal_plugins.sessions.boost import Boosts
 from tidal_plugins.storage.base import Match, Where
 from tidal_plugins.storage.sqlite import SQLiteStorage
@@ -145,7 +146,7 @@ def test_a_keyword_search_past_its_deadline_leaves_recall_by_meaning(
     recaller = Recaller(
         storage, StoreEmbedder(HashingEmbedder(), storage), memory.settings, Boosts(storage, memory.settings.signals)
     )
-    recall = recaller.recall(memory.scope, "jazz piano", Where(), Affect(), memory.now(), limit=10, profile="balanced")
+    recall = recaller.recall(Request(memory.scope, "jazz piano", Where(), memory.now(), 10))
     assert recall.degraded == ("keywords",)
     assert recall[0].text.startswith("jazz piano")
     assert all(hit.why.keyword_rank is None and hit.why.vector_rank for hit in recall)
@@ -200,3 +201,12 @@ def test_an_empty_store_recalls_nothing(memory: TidalMemory) -> None:
     recall = memory.recall("anything at all")
     assert (len(recall), recall.dropped, recall.explain(), recall.ids) == (0, (), "", ())
     assert not memory.whisper("anything at all")
+
+
+def test_a_label_that_the_text_has_not_finds_it(memory: TidalMemory) -> None:
+    fill(memory)
+    labelled = memory.remember(Note("three hundred a month at most", tags=("budget",)))
+    hit = memory.recall("what was the budget?", limit=1)[0]
+    assert hit.id == labelled.id
+    assert hit.why.keyword_rank == 1
+    assert hit.text == "three hundred a month at most"

@@ -6,7 +6,6 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -14,17 +13,18 @@ from typing import Any, Protocol, runtime_checkable
 
 from tidal_plugins.embedding.identity import META, StoreEmbedder
 from tidal_plugins.errors import InvalidInput
-from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.entry import Scope, check_scope
 from tidal_plugins.model.recall import OWN, Recall
 from tidal_plugins.retrieval.bar import worth_a_word
 from tidal_plugins.retrieval.merging import Answer, Forgotten, Merger
 from tidal_plugins.retrieval.query import understand
-from tidal_plugins.retrieval.recall import Recaller, intact
+from tidal_plugins.retrieval.recall import Recaller
+from tidal_plugins.retrieval.request import Request
 from tidal_plugins.retrieval.rerank import RERANKER
+from tidal_plugins.retrieval.search import intact
 from tidal_plugins.sessions.boost import Boosts
 from tidal_plugins.settings import Settings
-from tidal_plugins.storage.base import Storage, Where
+from tidal_plugins.storage.base import Storage
 from tidal_plugins.storage.visits import VisitedStorage
 
 Ask = Callable[[Recaller, Scope], Recall]
@@ -106,46 +106,32 @@ class Federation:
     peers: Sequence[_Asked]
     forgotten: Forgotten
 
-    def recall(
-        self,
-        scope: Scope,
-        text: str,
-        where: Where,
-        affect: Affect,
-        now: datetime,
-        *,
-        limit: int,
-        profile: str,
-        unasked: bool = False,
-        window: int = 0,
-        **options: Any,
-    ) -> Recall:
-        """Return what the own store and its peers bring up: see :meth:`Recaller.recall`.
+    def recall(self, request: Request) -> Recall:
+        """Return what the own store and its peers bring up.
 
-        ``options`` are for the own store alone, since they speak of its sessions and associations. A peer that cannot
-        be asked is reported in ``Recall.peers``, whatever is wrong with it.
+        Sessions and associations are those of the own store. A peer that cannot be asked is reported in
+        ``Recall.peers``, whatever is wrong with it.
         """
-        same: dict[str, Any] = {"limit": limit, "profile": profile, "unasked": unasked, "window": window}
-        ask = partial(self.own.recall, scope, text, where, affect, now, **same, **options)
-        others = [peer for peer in self.peers if not peer.same(self.own.storage, scope)]
+        others = [peer for peer in self.peers if not peer.same(self.own.storage, request.scope)]
         if not others:
-            return ask()
-        query = understand(text, self.own.storage.speakers(scope))
-        if unasked and not worth_a_word(query, self.own.settings.whisper):
-            return ask()
+            return self.own.recall(request)
+        query = understand(request.text, self.own.storage.speakers(request.scope))
+        if request.unasked and not worth_a_word(query, self.own.settings.whisper):
+            return self.own.recall(request)
         vector = self.own.embedder.embed([query.meaning])[0]
-        own = ask(vector=vector)
+        own = self.own.recall(replace(request, vector=vector))
+        same = replace(request, affect=own.affect, felt=None, associative=False, session=None)
 
         def ask_peer(recaller: Recaller, there: Scope) -> Recall:
-            again = understand(text, recaller.storage.speakers(there))  # other people are known there
+            again = understand(request.text, recaller.storage.speakers(there))  # other people are known there
             near = vector if again.meaning == query.meaning else self.own.embedder.embed([again.meaning])[0]
-            return recaller.recall(there, text, where, affect, now, **same, vector=near)
+            return recaller.recall(replace(same, scope=there, vector=near))
 
         reader, answers = _patient(self.own, own), []
         for peer in others:
-            answers.append(peer.answer(reader, scope, ask_peer))
+            answers.append(peer.answer(reader, request.scope, ask_peer))
             reader = _patient(reader, answers[-1].recall)
-        return Merger(self.own.settings, limit, scope, self.forgotten, self._texts).merged(own, answers)
+        return Merger(self.own.settings, request.limit, request.scope, self.forgotten, self._texts).merged(own, answers)
 
     def _texts(self, scope: Scope, ids: Sequence[str]) -> dict[str, str]:
         """The texts of own entries, of those that are not damaged."""

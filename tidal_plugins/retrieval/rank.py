@@ -115,16 +115,6 @@ def shortlist(found: Sequence[Found], context: Context, profile: str, size: int)
     return order[:size], order[size:]
 
 
-def taken_in(near: list[Found], far: list[Found], others: Iterable[Found]) -> tuple[list[Found], list[Found]]:
-    """Both again, ``others`` now among the near ones; those that no channel had found of itself have no rank."""
-    wanted = {item.id: item._replace(keyword_rank=None, vector_rank=None) for item in others}
-    for item in near:
-        wanted.pop(item.id, None)
-    kept = [item for item in far if item.id not in wanted]
-    known = {item.id: item for item in far if item.id in wanted}
-    return [*near, *(known.get(id_, item) for id_, item in wanted.items())], kept
-
-
 def ordinary(found: Sequence[Found], context: Context) -> float:
     """The nearness of an ordinary candidate, the median of all that were found."""
     return median(map(_near(context), found)) if found else 0.0

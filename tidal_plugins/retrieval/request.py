@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from tidal_plugins.errors import InvalidInput
+from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import aware
-from tidal_plugins.model.entry import EPISODE, KINDS, bare_id
+from tidal_plugins.model.entry import EPISODE, KINDS, Scope, bare_id
 from tidal_plugins.model.graph import CHANNEL
 from tidal_plugins.settings import Profile
 from tidal_plugins.storage.base import Where
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 MOST = 1000
 """Hits that one recall may return."""
@@ -19,6 +25,31 @@ MOST_WINDOW = 50
 """Turns before and after a hit that one recall may return with it."""
 MOST_HOPS = 10
 """Hops that one recall may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked of one store: up to ``limit`` entries for ``text`` that pass ``where``, in one scope.
+
+    ``affect`` colours the order; where ``felt`` is given, what that reads off the text's vector does instead.
+    ``unasked``: only what clears the bar of automatic recall. ``associative``: what comes up together with the hits is
+    appended, beyond the limit. ``session``: the one whose signals this recall feels, beside those of the scope.
+    ``window``: how many turns before and after each hit come with it. ``vector``: that of ``text``, where it is known.
+    """
+
+    scope: Scope
+    text: str
+    where: Where
+    now: datetime
+    limit: int
+    affect: Affect = Affect()
+    profile: str = "balanced"
+    unasked: bool = False
+    associative: bool = False
+    session: int | None = None
+    window: int = 0
+    vector: NDArray[np.float32] | None = None
+    felt: Callable[[NDArray[np.float32]], Affect] | None = None
 
 
 def active(

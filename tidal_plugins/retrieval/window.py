@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from tidal_plugins.model.entry import Entry, Scope
-from tidal_plugins.model.recall import Hit, Window
+from tidal_plugins.model.entry import Entry
+from tidal_plugins.model.recall import Recall, Window
 from tidal_plugins.retrieval.request import visible
-from tidal_plugins.storage.base import Storage, Where
-
-Read = Callable[[Sequence[str]], Mapping[str, Entry]]
-"""Entries by id; those whose rows are damaged are left out."""
+from tidal_plugins.retrieval.search import Search
 
 
-def with_window(storage: Storage, scope: Scope, hits: Sequence[Hit], turns: int, where: Where, read: Read) -> list[Hit]:
-    """Return the hits, each with up to so many entries before it and after it in its session.
+def with_window(search: Search, recall: Recall, turns: int) -> Recall:
+    """Return the recall, each hit with up to so many entries before it and after it in its session.
 
-    They are what ``where`` lets be seen at all; what else it asks for is asked of hits alone, so that «what did Ann
+    They are what the filter lets be seen at all; what else it asks for is asked of hits alone, so that «what did Ann
     say» shows the question that Ann answered.
     """
-    beside = storage.beside(scope, [hit.id for hit in hits], turns, visible(where)) if turns else []
-    entries = read(list(dict.fromkeys(item.other for item in beside)))
+    beside = search.storage.beside(search.scope, recall.ids, turns, visible(search.where))
+    entries = search.entries(list(dict.fromkeys(item.other for item in beside)))
     around: dict[str, list[tuple[int, Entry]]] = {}
     for item in beside:
         if item.other in entries:
             around.setdefault(item.id, []).append((item.places, entries[item.other]))
-    return [replace(hit, window=_window(around[hit.id])) if hit.id in around else hit for hit in hits]
+    return replace(recall, hits=tuple(replace(hit, window=_window(around.get(hit.id, ()))) for hit in recall))
 
 
 def _window(placed: Sequence[tuple[int, Entry]]) -> Window:

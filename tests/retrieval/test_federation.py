@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,6 +15,7 @@ import apsw
 import pytest
 
 from tidal_plugins import (
+    Coverage,
     Dropped,
     Entry,
     Explanation,
@@ -28,7 +29,10 @@ from tidal_plugins import (
     Settings,
     TidalMemory,
 )
+from tidal_plugins.model.entry import Scope
 from tidal_plugins.retrieval.merging import Answer, Merger
+from tidal_plugins.retrieval.multihop import over_hops
+from tidal_plugins.settings import HopSettings
 from tidal_plugins.testing import FrozenClock
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -40,6 +44,13 @@ class OtherEmbedder(HashingEmbedder):
     """The same vectors under another name."""
 
     id = "other"
+
+
+class Asking:
+    """Always asks one more thing."""
+
+    def assess(self, query: str, texts: Any) -> Coverage:
+        return Coverage(("more",), ("where is the jazz piano?",))
 
 
 @pytest.fixture
@@ -136,7 +147,10 @@ def answered(*hits: Hit, **fields: Any) -> Recall:
 
 
 def merged(own: Recall, *answers: Answer, limit: int = 5) -> Recall:
-    return Merger(Settings(), limit, ("default",), lambda scope, texts: set()).merged(own, answers)
+    def stored(scope: Scope, ids: Sequence[str]) -> dict[str, str]:
+        return {id_: id_ for id_ in ids}
+
+    return Merger(Settings(), limit, ("default",), lambda scope, texts: set(), stored).merged(own, answers)
 
 
 def test_where_scores_are_equal_the_own_comes_before_a_peer() -> None:
@@ -182,6 +196,25 @@ def test_what_a_reranker_judged_is_compared_by_its_own_scores(open_memory: Any, 
     assert (recall[0].why.relevance, recall[-1].why.relevance) == (1, 0)
 
 
+@pytest.mark.parametrize("own", ["a piano", ""])
+def test_a_reranker_that_fails_has_its_time_once_for_all_stores(open_memory: Any, peer_file: Path, own: str) -> None:
+    calls = []
+
+    class Failing:
+        def rerank(self, query: str, texts: Any) -> list[float]:
+            calls.append(texts)
+            raise TimeoutError("too late")
+
+    with open_memory("other.db") as other:
+        other.remember("another jazz piano")
+    memory = open_memory(peers=[peer_file, other.path], reranker=Failing())
+    memory.remember([Note(own)] if own else [])
+    recall = memory.recall("jazz piano")
+    assert len(calls) == 1
+    assert {"planner", "other"} <= {hit.origin for hit in recall}
+    assert recall.degraded == (("reranker",) if own else ("peer planner",))
+
+
 def test_later_hops_ask_peers_too(open_memory: Any, peer_file: Path) -> None:
     memory = open_memory(peers=[peer_file])
     memory.remember("Clara met the Planner")
@@ -211,6 +244,24 @@ def test_what_was_forgotten_here_no_peer_brings_back(open_memory: Any, peer_file
     assert PIANO not in [hit.text for hit in recall]
     assert "was forgotten here on request" in [item.reason for item in recall.dropped]
     assert PIANO not in str(memory.whisper(TURN))
+
+
+def test_a_peers_turn_is_another_one_than_the_own_of_the_same_number(open_memory: Any) -> None:
+    with open_memory("planner.db") as planner:
+        theirs = planner.record("Where is the jazz piano?", "The jazz piano stands in the attic", session="s", id="1")
+    memory = open_memory(peers=[planner.path])
+    own = memory.record("Is the jazz concert tomorrow?", "Tomato soup is on the menu", session="s", id="1")
+    assert own.entries == theirs.entries
+    memory.remember([Note(f"jazz piano lesson {n}") for n in range(12)])
+    query, wanted = "where stands the jazz piano in the attic", ("The jazz piano stands in the attic", "planner")
+    recall = memory.recall(query, limit=5)
+    assert own.entries[1] in {item.id for item in recall.dropped if item.origin == "own"}
+    assert wanted in origins(recall)
+    first = memory.recall("tomato soup on the menu", limit=1)
+    assert origins(first) == [("Tomato soup is on the menu", "own")]
+    further = over_hops(first, lambda text: memory.recall(query, limit=5), Asking(), HopSettings(), 2)
+    assert wanted in origins(further), "a later hop finds it beside the own one"
+    assert [report.hits for report in further.peers] == [sum(origin == "planner" for _, origin in origins(further))]
 
 
 def test_filters_hold_for_peers_too(open_memory: Any, peer_file: Path) -> None:
@@ -443,6 +494,15 @@ def test_a_whisper_says_whose_memory_it_is(open_memory: Any, peer_file: Path, cl
     told = open_memory("me.db", peers=[talk.path]).whisper(TURN)
     assert "assistant in talk: " in str(told)
     assert ", you" not in str(told)
+
+
+def test_a_peers_hits_that_have_no_room_in_the_whisper_do_not_count(open_memory: Any, peer_file: Path) -> None:
+    narrow = Settings(whisper={"max_entries": 20, "bar": 0.0, "max_chars": 200})
+    with open_memory("planner.db") as planner:
+        planner.remember([Note(f"The jazz piano number {n} stands in the attic") for n in range(20)])
+    whisper = open_memory(peers=[peer_file], settings=narrow).whisper(TURN)
+    assert "no room for it" in [item.reason for item in whisper.recall.dropped]
+    assert [report.hits for report in whisper.recall.peers] == [len(whisper.hits)]
 
 
 def test_a_peer_must_be_surer_the_less_it_is_trusted(open_memory: Any, peer_file: Path) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ import pytest
 
 from tests.conftest import OpenMemory
 from tidal_plugins import CrossEncoderReranker, InvalidInput, Note, Reranker, RerankError, Settings, TidalMemory
-from tidal_plugins.retrieval.rerank import RERANKER
+from tidal_plugins.embedding.threads import lock
+from tidal_plugins.retrieval.rerank import LEFT_BEHIND, RERANKER
 
 NOTES = ["jazz piano", "jazz piano lessons on Monday", "a piano for sale", "jazz in the park", "tomato soup"]
 
@@ -138,6 +140,9 @@ def test_signals_still_count(open_memory: OpenMemory) -> None:
         (lambda texts: [math.nan] * len(texts), "one finite score per text"),
         (lambda texts: ["good"] * len(texts), "could not convert"),
         (lambda texts: None, "not iterable"),
+        (lambda texts: itertools.repeat(1.0), "one finite score per text"),
+        (lambda texts: [1e308, -1e308, *range(len(texts) - 2)], "one finite score per text"),
+        (lambda texts: texts.clear() or [], "one finite score per text"),
     ],
 )
 def test_one_that_fails_leaves_the_ranking_and_is_reported(
@@ -162,6 +167,38 @@ def test_one_that_is_not_done_in_time_leaves_the_ranking(
     assert time.monotonic() - start < 2
     assert (found.hits, found.degraded) == (plain.hits, ("reranker",))
     assert "did not answer within 0.05 s" in caplog.text
+
+
+def test_scores_that_come_one_by_one_have_the_same_time(open_memory: OpenMemory) -> None:
+    def slowly(texts: Sequence[str]) -> Iterator[float]:
+        for _ in texts:
+            time.sleep(1)
+            yield 1.0
+
+    memory = fill(open_memory(reranker=Answering(slowly), settings=Settings(rerank={"seconds": 0.05})))
+    start = time.monotonic()
+    assert memory.recall("jazz piano").degraded == ("reranker",)
+    assert time.monotonic() - start < 2
+
+
+def test_one_that_hangs_is_not_called_for_ever(open_memory: OpenMemory, caplog: pytest.LogCaptureFixture) -> None:
+    answer, calls = threading.Event(), []
+
+    class Hanging:
+        def rerank(self, query: str, texts: Sequence[str]) -> list[float]:
+            calls.append(query)
+            answer.wait(30)
+            return [1.0] * len(texts)
+
+    memory = fill(open_memory(reranker=Hanging(), settings=Settings(rerank={"seconds": 0.02})))
+    assert {memory.recall("jazz piano").degraded for _ in range(3 * LEFT_BEHIND)} == {("reranker",)}
+    assert len(calls) == LEFT_BEHIND
+    assert "still under way" in caplog.text
+    answer.set()
+    deadline = time.monotonic() + 10
+    while memory.recall("jazz piano").degraded and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert memory.recall("jazz piano").degraded == (), "once it answers again"
 
 
 def test_nothing_is_reranked_where_there_is_nothing(open_memory: OpenMemory) -> None:
@@ -269,6 +306,28 @@ def test_what_cannot_be_loaded_says_why(tmp_path: Path, open_memory: OpenMemory,
     assert memory.recall("jazz piano").degraded == ("reranker",)
 
 
+def test_the_embedder_does_not_wait_for_the_hub(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, answer = threading.Event(), threading.Event()
+
+    def hub(name: str) -> Path:
+        asked.set()
+        answer.wait(30)
+        return folder
+
+    monkeypatch.setattr("tidal_plugins.retrieval.cross_encoder.hub_folder", hub)
+    reranker = CrossEncoderReranker("somebody/a-model")
+    thread = threading.Thread(target=reranker.load)
+    thread.start()
+    try:
+        assert asked.wait(10)
+        assert lock.acquire(timeout=1)
+        lock.release()
+    finally:
+        answer.set()
+        thread.join(60)
+    assert len(reranker.rerank("jazz", NOTES)) == len(NOTES)
+
+
 def test_a_model_of_several_labels_is_no_reranker(folder: Path, tmp_path: Path) -> None:
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
@@ -283,6 +342,12 @@ def test_a_model_of_several_labels_is_no_reranker(folder: Path, tmp_path: Path) 
 def test_numbers_are_checked(options: dict[str, int]) -> None:
     with pytest.raises(InvalidInput, match="must be at least 1"):
         CrossEncoderReranker("a/model", **options)
+
+
+@pytest.mark.parametrize("model", ["", None, 3, b"a/model"])
+def test_a_model_is_a_folder_or_a_name(model: Any) -> None:
+    with pytest.raises(InvalidInput, match="the path of a folder"):
+        CrossEncoderReranker(model)
 
 
 def test_nothing_is_imported_before_it_is_used() -> None:

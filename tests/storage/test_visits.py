@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from pathlib import Path
@@ -9,7 +10,16 @@ from typing import Any
 
 import pytest
 
-from tidal_plugins import Busy, Closed, HashingEmbedder, Note, ReadOnly, StorageError, TidalMemory
+from tidal_plugins import (
+    Busy,
+    Closed,
+    HashingEmbedder,
+    NotADatabase,
+    Note,
+    ReadOnly,
+    StorageError,
+    TidalMemory,
+)
 from tidal_plugins.storage.base import Where
 from tidal_plugins.storage.doors import Doors
 from tidal_plugins.storage.migrations import MIGRATIONS
@@ -47,6 +57,42 @@ def test_a_file_of_an_older_version_is_not_read(path: Path, monkeypatch: pytest.
         count(VisitedStorage(path))
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
+@pytest.mark.parametrize("open_here", [True, False])
+def test_behind_a_link_the_log_of_the_file_itself_is_read(path: Path, tmp_path: Path, open_here: bool) -> None:
+    (tmp_path / "links").mkdir()
+    link = tmp_path / "links" / "other.db"
+    link.symlink_to(path)
+    storage = VisitedStorage(link)
+    with TidalMemory(path, embedder=HashingEmbedder()) as memory:
+        memory.remember("one more")
+        left = path.read_bytes(), path.with_name("other.db-wal").read_bytes()
+        if open_here:
+            assert count(storage) == 4
+    if not open_here:
+        for file, content in zip((path, path.with_name("other.db-wal")), left, strict=True):
+            file.write_bytes(content)
+        assert count(storage) == 4
+    assert [file.name for file in link.parent.iterdir()] == ["other.db"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
+def test_a_pipe_is_no_memory_and_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.db")
+    storage, raised = VisitedStorage(tmp_path / "pipe.db"), []
+
+    def read() -> None:
+        try:
+            count(storage)
+        except NotADatabase as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=read, daemon=True)
+    thread.start()
+    thread.join(10)
+    assert len(raised) == 1
+
+
 def test_a_file_that_changes_while_it_is_read_is_read_again(path: Path) -> None:
     storage = VisitedStorage(path)
     seen: list[int] = []
@@ -66,8 +112,6 @@ def test_a_file_that_keeps_changing_is_given_up(path: Path) -> None:
     clock = iter(range(100))
 
     def read() -> None:
-        import os
-
         os.utime(path, (next(clock), next(clock)))
 
     with pytest.raises(Busy, match="whenever it was read"):
@@ -163,8 +207,6 @@ def test_a_door_lets_one_purpose_through_at_a_time(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
 def test_a_child_process_goes_through_doors_that_were_closed_when_it_was_made(path: Path) -> None:
-    import os
-
     storage = VisitedStorage(path)
 
     def read() -> Any:

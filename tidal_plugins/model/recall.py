@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple, overload
 
@@ -239,6 +239,11 @@ class Whisper:
     @property
     def ids(self) -> tuple[str, ...]:
         return tuple(hit.id for hit in self.hits)
+
+
+def counted(peers: Sequence[PeerReport], hits: Sequence[Hit]) -> tuple[PeerReport, ...]:
+    """Reports of peers with how many of these hits are theirs."""
+    return tuple(replace(report, hits=sum(hit.origin == report.name for hit in hits)) for report in peers)
 
 
 def _from(origin: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tidal_plugins.embedding.threads import TURN_SECONDS, lock, torch_threads
-from tidal_plugins.embedding.weights import no_progress_bars
+from tidal_plugins.embedding.weights import hub_folder, no_progress_bars
 from tidal_plugins.errors import InvalidInput, RerankError
 from tidal_plugins.retrieval.rerank import still_wanted
 
@@ -42,6 +42,8 @@ class CrossEncoderReranker:
             raise InvalidInput(
                 f"threads, batch_size and max_length must be at least 1, not {threads}, {batch_size} and {max_length}"
             )
+        if not isinstance(model, str | Path) or not str(model):
+            raise InvalidInput(f"a model is the path of a folder or a name on the hub, got {model!r}")
         self._name = model
         self._device = device
         self._threads = threads
@@ -66,8 +68,8 @@ class CrossEncoderReranker:
         return scores
 
     def _score(self, query: str, texts: list[str]) -> list[float]:
+        model = self._loaded()
         with lock:
-            model = self._loaded()
             still_wanted()
             try:
                 with torch_threads(self._threads):
@@ -82,34 +84,46 @@ class CrossEncoderReranker:
                 ) from error
 
     def _loaded(self) -> CrossEncoder:
-        with lock:
-            if self._model is None:
-                self._model = _load(self._name, self._device, self._max_length)
-            return self._model
+        if self._model is None:
+            folder = _folder(self._name)  # without the lock: the embedder must not wait for the hub
+            with lock:
+                if self._model is None:
+                    self._model = _load(self._name, folder, self._device, self._max_length)
+        return self._model
 
     def __repr__(self) -> str:
         return f"CrossEncoderReranker({str(self._name)!r})"
 
 
-def _load(name: str | Path, device: str, max_length: int | None) -> CrossEncoder:
-    if isinstance(name, Path) and not name.is_dir():  # or the hub would be asked for it
+def _folder(name: str | Path) -> Path:
+    """The folder of a model: the one that it names, or that of the hub's files."""
+    folder = Path(name)
+    if folder.is_dir():
+        return folder
+    if isinstance(name, Path):  # or the hub would be asked for it
         raise _unavailable(name, "there is no such folder")
+    try:
+        return hub_folder(name)
+    except Exception as error:  # the hub's client raises its own, its HTTP library's and the system's errors
+        raise _unavailable(name, f"the hub and its cache gave no files ({type(error).__name__}: {error})") from error
+
+
+def _load(name: str | Path, folder: Path, device: str, max_length: int | None) -> CrossEncoder:
     try:
         from sentence_transformers import CrossEncoder
     except (ImportError, OSError) as error:  # OSError: a shared library of torch is missing
         raise _unavailable(name, f"sentence-transformers cannot be imported ({error})") from error
-    folder = Path(name).is_dir()
     try:
         with torch_threads(1), no_progress_bars():
             model: CrossEncoder = CrossEncoder(
-                str(name),
+                str(folder),
                 device=device,
                 max_length=max_length,
-                local_files_only=folder,
+                local_files_only=True,
                 model_kwargs={"use_safetensors": True},
             )
             return model
-    except Exception as error:  # whatever a damaged folder, an unknown name or device leads to
+    except Exception as error:  # whatever a damaged folder or an unknown device leads to
         raise _unavailable(name, f"{type(error).__name__}: {error}") from error
 
 

@@ -20,6 +20,8 @@ from tidal_plugins.retrieval.merging import Answer, Forgotten, Merger
 from tidal_plugins.retrieval.query import understand
 from tidal_plugins.retrieval.recall import Recaller
 from tidal_plugins.retrieval.request import Request
+from tidal_plugins.retrieval.rerank import RERANKER
+from tidal_plugins.retrieval.search import intact
 from tidal_plugins.sessions.boost import Boosts
 from tidal_plugins.settings import Settings
 from tidal_plugins.storage.base import Storage
@@ -125,8 +127,21 @@ class Federation:
             near = vector if again.meaning == query.meaning else self.own.embedder.embed([again.meaning])[0]
             return recaller.recall(replace(same, scope=there, vector=near))
 
-        answers = [peer.answer(self.own, request.scope, ask_peer) for peer in others]
-        return Merger(self.own.settings, request.limit, request.scope, self.forgotten).merged(own, answers)
+        reader, answers = _patient(self.own, own), []
+        for peer in others:
+            answers.append(peer.answer(reader, request.scope, ask_peer))
+            reader = _patient(reader, answers[-1].recall)
+        return Merger(self.own.settings, request.limit, request.scope, self.forgotten, self._texts).merged(own, answers)
+
+    def _texts(self, scope: Scope, ids: Sequence[str]) -> dict[str, str]:
+        """The texts of own entries, of those that are not damaged."""
+        entries = intact(partial(self.own.storage.get, scope), ids, set())
+        return {id_: entry.text for id_, entry in entries.items()}
+
+
+def _patient(reader: Recaller, heard: Recall | None) -> Recaller:
+    """The same, without a reranker that did not answer in time: it has its time once, not once for each store."""
+    return replace(reader, reranker=None) if heard and RERANKER in heard.degraded else reader
 
 
 def federation(own: Recaller, peers: Iterable[Peer], forgotten: Forgotten) -> Federation:

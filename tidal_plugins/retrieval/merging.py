@@ -16,6 +16,9 @@ from tidal_plugins.settings import Settings
 Forgotten = Callable[[Scope, Sequence[str]], set[str]]
 """Which of some texts were forgotten in a scope on request."""
 
+Stored = Callable[[Scope, Sequence[str]], Mapping[str, str]]
+"""The texts of entries of a scope, by id."""
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -35,6 +38,7 @@ class Merger:
     limit: int
     scope: Scope
     forgotten: Forgotten
+    stored: Stored
     dropped: list[Dropped] = field(default_factory=list)
 
     def merged(self, own: Recall, answers: Sequence[Answer]) -> Recall:
@@ -44,9 +48,7 @@ class Merger:
         pool = self._once([*own, *theirs], own)
         appended = [hit for hit in pool if hit.why.path]
         ranked = _comparable([hit for hit in pool if not hit.why.path], self.settings)
-        ranked = sorted(
-            (_trusted(hit, trust) for hit in ranked), key=lambda hit: -hit.score
-        )  # equal ones stay in order
+        ranked = sorted((_trusted(hit, trust) for hit in ranked), key=lambda hit: -hit.score)  # stable: the own first
         ranked = self._news(ranked, own)
         kept, rest = ranked[: self.limit], ranked[self.limit :]
         sure = [own.assurance, *(_surely(answer, recall) for answer, recall in heard)]
@@ -73,7 +75,7 @@ class Merger:
     def _once(self, hits: Sequence[Hit], own: Recall) -> list[Hit]:
         """Each text of several stores once, the own one where there is one; of what a peer brings, nothing that fell
         out here or was forgotten here."""
-        left = {item.id: item.stage for item in own.dropped}
+        left = self._left(hits, own)
         forgotten = self.forgotten(self.scope, [hit.text for hit in hits if hit.origin != OWN])
         first: dict[str, Hit] = {}
         kept = []
@@ -81,13 +83,21 @@ class Merger:
             before = first.setdefault(normal(hit.text), hit)
             if hit.origin != before.origin:
                 self._drop(hit, f"the same as {before.id}, {before.origin}")
-            elif hit.origin != OWN and hit.id in left:
-                self._drop(hit, f"stands in the own store too, and fell out there at the stage {left[hit.id]}")
+            elif hit.origin != OWN and (stage := left.get((hit.id, normal(hit.text)))):
+                self._drop(hit, f"stands in the own store too, and fell out there at the stage {stage}")
             elif hit.origin != OWN and hit.text in forgotten:
                 self._drop(hit, "was forgotten here on request")
             else:
                 kept.append(hit)
         return kept
+
+    def _left(self, hits: Sequence[Hit], own: Recall) -> dict[tuple[str, str], str]:
+        """Of what peers bring and fell out here: id and text, and at which stage. Ids alone say nothing, since turns
+        that are numbered alike in two stores have the same."""
+        stages = {item.id: item.stage for item in own.dropped}
+        ids = [hit.id for hit in hits if hit.origin != OWN and hit.id in stages]
+        texts = self.stored(self.scope, ids) if ids else {}
+        return {(id_, normal(text)): stages[id_] for id_, text in texts.items()}
 
     def _news(self, hits: Sequence[Hit], own: Recall) -> list[Hit]:
         """Of a whisper's hits those that do not say again what one before them says."""

@@ -11,7 +11,7 @@ from itertools import islice
 
 from tidal_plugins.aio import in_time
 from tidal_plugins.errors import InvalidText
-from tidal_plugins.model.recall import Coverage, Dropped, Hit, Hop, Recall
+from tidal_plugins.model.recall import Coverage, Dropped, Hit, Hop, Recall, counted
 from tidal_plugins.protocols import CoverageAssessor
 from tidal_plugins.retrieval.coverage import HeuristicAssessor
 from tidal_plugins.scoring.text import normal
@@ -53,16 +53,18 @@ class _Journey:
         self.end = time.monotonic() + self.settings.ms / 1000
         stopped = next((reason for hop in range(2, self.most + 1) if (reason := self._hop(hop))), HOPS)
         appended = list(islice(_in_turn(self.brought), self.settings.appended))
-        shown = {*self.first.ids, *(hit.id for hit in appended)}
+        shown = {_one(hit) for hit in (*self.first, *appended)}
         beyond = [_unread(hit, "beyond what is appended") for hit in _in_turn(self.brought)]
-        dropped = {item.id: item for item in reversed([*self.first.dropped, *beyond, *self.missed])}
+        dropped = {_one(item): item for item in reversed([*self.first.dropped, *beyond, *self.missed])}
+        hits = (*self.first.hits, *_below(self.first.hits, appended))
         return replace(
             self.first,
-            hits=(*self.first.hits, *_below(self.first.hits, appended)),
-            dropped=tuple(item for id_, item in reversed(dropped.items()) if id_ not in shown),
+            hits=hits,
+            dropped=tuple(item for one, item in reversed(dropped.items()) if one not in shown),
             degraded=tuple(dict.fromkeys((*self.first.degraded, *self.degraded))),
             hops=tuple(self.hops),
             stopped=stopped,
+            peers=counted(self.first.peers, hits),
         )
 
     def _hop(self, number: int) -> str:
@@ -112,12 +114,12 @@ class _Journey:
         except InvalidText as error:  # a model may say anything
             logger.warning("a query of the coverage assessor cannot be asked: %s", error)
             return False
-        known = {*self.first.ids, *(hit.id for group in self.brought for hit in group)}
+        known = {_one(hit) for group in (self.first, *self.brought) for hit in group}
         least = self.settings.least * max((hit.score for hit in found), default=0.0)
-        new = [_from_hop(hit, number, query) for hit in found if hit.id not in known and hit.score >= least]
+        new = [_from_hop(hit, number, query) for hit in found if _one(hit) not in known and hit.score >= least]
         new = new[: self.settings.read]
-        ids = {hit.id for hit in new}
-        self.missed += (_unread(_from_hop(hit, number, query), "not read") for hit in found if hit.id not in ids)
+        read = {_one(hit) for hit in new}
+        self.missed += (_unread(_from_hop(hit, number, query), "not read") for hit in found if _one(hit) not in read)
         self.missed += (item._replace(reason=f"hop {number} («{query}»): {item.reason}") for item in found.dropped)
         self.hops.append(Hop(number, query, tuple(hit.id for hit in new)))
         self.brought.append(new)
@@ -150,3 +152,8 @@ def _unread(hit: Hit, reason: str) -> Dropped:
 
 def _spoken(hit: Hit) -> str:
     return f"{hit.entry.speaker}: {hit.passage}" if hit.entry.speaker else hit.passage
+
+
+def _one(item: Hit | Dropped) -> tuple[str, str]:
+    """What tells an entry from others: turns that are numbered alike in two stores have the same id."""
+    return item.origin, item.id

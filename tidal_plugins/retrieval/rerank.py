@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 import math
+import os
 import time
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
-from functools import partial
+from itertools import islice
 
 from tidal_plugins.aio import in_time
 from tidal_plugins.errors import RerankError
@@ -19,7 +20,13 @@ from tidal_plugins.sessions.boost import GAINS
 RERANKER = "reranker"
 """Name of the reranker's score among a hit's factors, and of the reranker where it could not answer in time."""
 
+LEFT_BEHIND = 4
+"""Calls of one reranker that run past their time, at which it is not called again until one of them ends."""
+
 logger = logging.getLogger(__name__)
+
+_running: dict[object, tuple[tuple[int, int], float]] = {}
+"""Of each call under way whose it is, by process and reranker, and when its time is over."""
 
 _end: ContextVar[float] = ContextVar("end", default=math.inf)
 
@@ -56,13 +63,26 @@ def still_wanted() -> None:
         raise TimeoutError("the time for reranking is over")
 
 
-def _scores(reranker: Reranker, query: str, texts: list[str], seconds: float) -> list[float]:
-    before = _end.set(time.monotonic() + seconds)
+def _scores(reranker: Reranker, query: str, texts: Sequence[str], seconds: float) -> list[float]:
+    call, owner, end = object(), (os.getpid(), id(reranker)), time.monotonic() + seconds
+    late = sum(1 for other, until in list(_running.values()) if other == owner and until < time.monotonic())
+    if late >= LEFT_BEHIND:
+        raise RerankError(f"{late} calls that nobody waits for any more are still under way")
+
+    def ask() -> list[float]:
+        _running[call] = owner, end
+        try:
+            answer = reranker.rerank(query, list(texts))
+            return [float(score) for score in islice(answer, len(texts) + 1)]  # here, since it may be a generator
+        finally:
+            del _running[call]
+
+    before = _end.set(end)
     try:
-        scores = [float(score) for score in in_time(partial(reranker.rerank, query, texts), seconds)]
+        scores = in_time(ask, seconds)
     finally:
         _end.reset(before)
-    if len(scores) != len(texts) or not all(map(math.isfinite, scores)):
+    if len(scores) != len(texts) or not all(map(math.isfinite, (*scores, max(scores) - min(scores)))):
         raise RerankError(f"a reranker gives one finite score per text: {len(texts)} texts gave {scores[:5]} …")
     return scores
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from tidal_plugins.model.entry import SYNTHESIS, Entry
 from tidal_plugins.model.fence import frame, inert
-from tidal_plugins.model.recall import OWN, Dropped, Hit, Recall, Whisper
+from tidal_plugins.model.recall import OWN, Dropped, Hit, Recall, Whisper, counted
 from tidal_plugins.scoring.text import sentences, terms
 from tidal_plugins.settings import WhisperSettings
 
@@ -45,7 +45,9 @@ def compose(recall: Recall, now: datetime, settings: WhisperSettings) -> Whisper
         lines.append(line)
         room -= len(line) + 1
     left += (Dropped(hit.id, STAGE, "beyond what is shown", hit.origin) for hit in recall.hits[len(chosen) :])
-    recall = replace(recall, hits=tuple(shown), dropped=(*left, *recall.dropped)) if left else recall
+    if left:
+        dropped, peers = (*left, *recall.dropped), counted(recall.peers, shown)
+        recall = replace(recall, hits=tuple(shown), dropped=dropped, peers=peers)
     return Whisper(frame(lines), tuple(shown), recall)
 
 

@@ -13,6 +13,7 @@ Where this process itself has the file open, it is read beside that.
 from __future__ import annotations
 
 import os
+import stat
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -45,6 +46,7 @@ T = TypeVar("T")
 class _Seen(NamedTuple):
     """A file and its log, as far as it shows whether they changed."""
 
+    path: str
     inode: tuple[int, int]
     file: tuple[int, int]
     log: tuple[int, int] | None
@@ -62,7 +64,7 @@ class _Visits(Connections):
         with DOORS.visiting(self.path, self._busy_timeout) as alone:
             seen = _look(self.path)
             how = _way(seen, alone)
-            connection = _open(self.path, how, self._busy_timeout)
+            connection = _open(seen.path, how, self._busy_timeout)
             self._by_thread[threading.get_ident()] = connection
             try:
                 yield seen, how
@@ -129,14 +131,21 @@ class VisitedStorage(SQLiteStorage):
 
 
 def _look(path: str) -> _Seen:
+    real = os.path.realpath(path)  # the log stands beside the file itself, not beside a link to it
     try:
-        file = Path(path).stat()  # never opened but by SQLite: closing it would give up the locks of this process
+        file = Path(real).stat()  # never opened but by SQLite: closing it would give up the locks of this process
     except OSError as error:
         raise StorageError(f"{path} cannot be read: {error.strerror}") from error
-    log = _stat(path + "-wal")
-    indexed = _stat(path + "-shm") is not None
+    if not stat.S_ISREG(file.st_mode):  # opening a pipe waits for who writes into it
+        raise NotADatabase(f"{path} is no file; name the file of a memory")
+    log = _stat(real + "-wal")
+    indexed = _stat(real + "-shm") is not None
     return _Seen(
-        (file.st_dev, file.st_ino), (file.st_size, file.st_mtime_ns), log and (log.st_size, log.st_mtime_ns), indexed
+        real,
+        (file.st_dev, file.st_ino),
+        (file.st_size, file.st_mtime_ns),
+        log and (log.st_size, log.st_mtime_ns),
+        indexed,
     )
 
 

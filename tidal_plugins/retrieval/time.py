@@ -16,7 +16,7 @@ from tidal_plugins.scoring.time import closeness
 from tidal_plugins.settings import RecallSettings
 from tidal_plugins.storage.base import Sketch, Where
 
-MOST = 4
+MOST = 2
 """Times that count of one query, the first ones."""
 INSIDE = 20
 """Entries of each channel from the time that the query speaks of which take part, found otherwise or not."""

@@ -41,15 +41,12 @@ class Neighbours:
         sql = f"""
             SELECT p.key, e.id, p.start, p."end", p.words FROM {EACH_ID} CROSS JOIN passages p ON p.entry = e.key
         """
-        rows = self._connections.rows(sql, to_json(list(ids)), scope)
-        keys = np.array([row[0] for row in rows], np.int64)
-        places = np.searchsorted(matrix.keys, keys).clip(max=max(0, len(matrix.keys) - 1))
-        if not len(keys) or not len(matrix.keys):
-            return {}
-        scores = np.where(matrix.keys[places] == keys, np.vecdot(matrix.vectors[places], unit), -np.inf).tolist()
+        passages = self._connections.rows(sql, to_json(list(ids)), scope)
+        rows, known = matrix.rows(np.array([row[0] for row in passages], np.int64))
+        scores = np.vecdot(matrix.vectors[rows], unit).tolist() if known.any() else []
         found: dict[str, Match] = {}
-        for row, score in zip(rows, scores, strict=True):
-            if score > -np.inf and (row[1] not in found or score > found[row[1]].score):
+        for row, score, there in zip(passages, scores, known.tolist(), strict=False):
+            if there and (row[1] not in found or score > found[row[1]].score):
                 found[row[1]] = Match(row[1], score, *row[2:])
         return found
 
@@ -66,11 +63,22 @@ class Neighbours:
         import numpy as np
 
         sql = """
-            SELECT e.id, v.vector FROM json_each(?) j CROSS JOIN entries e ON e.scope = ? AND e.id = j.value ->> 0
+            SELECT e.id, p.key FROM json_each(?) j CROSS JOIN entries e ON e.scope = ? AND e.id = j.value ->> 0
             CROSS JOIN passages p ON p.entry = e.key AND p.start = j.value ->> 1
-            CROSS JOIN vectors v ON v.passage = p.key
         """
-        rows = self._connections.rows(sql, to_json(list(passages.items())), scope)
+        keys = dict(self._connections.rows(sql, to_json(list(passages.items())), scope))
+        matrix = self._matrix(scope)
+        if matrix is None:
+            return self._stored(keys)
+        rows, known = matrix.rows(np.array(list(keys.values()), np.int64))
+        return {id_: matrix.vectors[row] for id_, row, there in zip(keys, rows, known, strict=True) if there}
+
+    def _stored(self, keys: Mapping[str, int]) -> dict[str, NDArray[np.float32]]:
+        """The vectors of passages, read from the file."""
+        import numpy as np
+
+        sql = "SELECT j.value ->> 0, v.vector FROM json_each(?) j CROSS JOIN vectors v ON v.passage = j.value ->> 1"
+        rows = self._connections.rows(sql, to_json(list(keys.items())))
         if {len(row[1]) for row in rows} - {4 * _dimensions(self._connections)}:
             raise damaged()
         found = {row[0]: np.frombuffer(row[1], np.float32) for row in rows}
@@ -100,8 +108,7 @@ class Neighbours:
 
         if not len(matrix.keys):
             return []
-        # Row by row, not ``@``: a second BLAS thread gains half a millisecond and waits for many on a busy machine.
-        keys, scores = matrix.keys, np.vecdot(matrix.vectors, unit)
+        keys, scores = matrix.keys, matrix.cosines(unit)
         if where.kinds is not None:
             chosen = self._cache.chosen(where.kinds)[matrix.kinds]
             keys, scores = keys[chosen], scores[chosen]

@@ -5,6 +5,10 @@
 Each conversation becomes a memory of its own, through the public API; each turn is indexed as «speaker: utterance»,
 and the clock stands just after the last one, so that decay plays no part. A question is asked as it stands,
 in a neutral mood. No model is called but the embedder.
+
+`benchmarks/data` has conversations of our own, free to use, with the turns that answer each question: `chats.json`,
+chats with an assistant and a handbook, and `domains.json`, five on which nothing was tuned (errands, code and plans
+with an assistant, two sisters, three flatmates), with questions in the asker's own words.
 """
 
 from __future__ import annotations

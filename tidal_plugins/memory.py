@@ -262,7 +262,8 @@ class TidalMemory:
         """Return what ``query`` brings up, best first, with the reasons. It writes nothing.
 
         All filters apply inside both channels, before the cut. ``since`` and ``until`` are times of the event;
-        ``as_of`` asks as if it were then: for what had been stored by then and was valid, without the mood of today.
+        ``as_of`` asks as if it were then: for what had been stored by then and was valid, without the mood of today and
+        the signals of the scope; what was changed since is not there as it was (``facts`` have a history).
         ``exclude`` are ids of entries or episodes; ``kinds`` may name ``episode``, to search their summaries. What the
         graph says comes up where ``kinds`` names ``fact``.
         ``associative`` appends what comes up together with the hits, up to ``Settings.recall.associated`` beyond the
@@ -295,7 +296,7 @@ class TidalMemory:
             now,
             checked_limit(rooms.settings.recall.limit if limit is None else limit),
             affect=mood if affect is None else _felt(affect),
-            profile=checked_profile(profile or rooms.settings.recall.profile),
+            profile=checked_profile(rooms.settings.recall.profile if profile is None else profile),
             associative=associative,
             session=_session_id(for_session),
             window=checked_window(window),

@@ -158,8 +158,9 @@ def furnished(
 
 def plugged(given: Any, protocol: type, rule: str) -> Any:
     """Return what is plugged in, if it fits or is nothing; else raise ``InvalidInput`` with the rule."""
-    if given is not None and not isinstance(given, protocol):
-        raise InvalidInput(f"{rule}, got {type(given).__name__}; adapters wrap models")
+    if given is not None and (isinstance(given, type) or not isinstance(given, protocol)):
+        name = f"the class {given.__name__}" if isinstance(given, type) else type(given).__name__
+        raise InvalidInput(f"{rule}, got {name}; adapters wrap models")
     return given
 
 

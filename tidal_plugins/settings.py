@@ -216,23 +216,26 @@ class RecallSettings(_Group):
     """Share of the way that an entry is raised to the best of its session: a conversation is about something. The order
     within it stays, and where there are no sessions nothing changes."""
     neighbours: float = Field(0.15, ge=0)
-    """Share of what a neighbour is nearer than an ordinary candidate that it lends: half of it at two places, three
-    times as much from a question to the turn after it."""
+    """Share of what a neighbour is nearer than an ordinary candidate that it lends; half of it at two places."""
+    answer: float = Field(3.0, ge=0)
+    """How many times as much a question lends to the turn right after it: that is where its answer stands."""
     turn: float = Field(20.0, gt=0)
     """Analysed words, without stop words, up to which a turn leans on its neighbours; a longer one does in proportion
-    less, and lends less. Without that limit chats of long messages lose 15 points of recall@5."""
+    less, and lends less, by the root of that. Without that limit chats of long messages lose 15 points of recall@5."""
     telling: float = Field(0.05, ge=0)
     """Added for a turn that says when something was, taken off a short one that asks: one nat. Who tells of an event
     says when it was; a question asks for what the next turn tells."""
-    reach: int = Field(20, ge=0, le=1000)
-    """The candidates, the best ones, whose neighbours join the others."""
+    reach: int = Field(20, ge=2, le=1000)
+    """How far down what is near is looked at more closely: the best so many candidates bring their neighbours along, so
+    many from a time that the query speaks of take part, and of so many the first must stand out to be whispered."""
     time: float = Field(0.2, ge=0)
     """Added for an entry from the time that the query speaks of («last Tuesday», «in May»): 4 nats. It raises recall@5
     of such questions from 72 to 83, in each of the development conversations; 0 reads no times."""
     slack: float = Field(3.0, ge=0.001, le=36_500)
     """Days outside that time over which this falls to 1/e: what happens is told days later."""
-    event: float = Field(0.6, ge=0)
-    """Nearness, cosine and keywords, from which on the nearest memory is the event of «before the move»."""
+    event: float = Field(0.5, ge=0)
+    """Nearness, cosine and keywords, from which on the nearest memory is the event of «before the move»: well above the
+    .3 that unrelated texts have."""
     sharpness: float = Field(5.0, gt=0)
     """Relevance falls to 1/e when the fused score falls by 1/sharpness, so that a factor moves near rivals only."""
     importance: float = Field(0.5, ge=0, le=1)
@@ -309,7 +312,7 @@ class WhisperSettings(_Group):
     bar: float = Field(0.415, ge=0)
     """Assurance that the first memory needs for anything to surface, and nearness with its surroundings that each of
     the others needs too. It keeps nine in ten of the questions that recall answers on LoCoMo, and is silent on more
-    than a third of them once what answers them is taken out of the memory."""
+    than a third of them once what answers them is taken out of the memory. 0: no bar."""
     plain_bar: float = Field(0.18, ge=0)
     """The same assurance in the profiles ``tidal`` and ``attention``, which know nothing of what stands around a memory
     and so put no answer as far ahead; ``bar`` where that is lower."""
@@ -319,8 +322,6 @@ class WhisperSettings(_Group):
     and the bar tells less. Above 1 nothing is alike."""
     keywords: float = Field(0.25, ge=0)
     """What the query's rare words in the memories to show add to that assurance, by the one that has most of them."""
-    rivals: int = Field(19, gt=0, le=1000)
-    """Memories after the first over whose mean it must stand out: more hardly change it."""
     topic: float = Field(0.25, ge=0)
     """What the mean cosine of all these adds to it: whether the memory holds anything about the topic."""
 

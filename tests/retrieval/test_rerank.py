@@ -230,6 +230,8 @@ def test_the_store_can_be_written_while_it_reads(open_memory: OpenMemory) -> Non
 def test_a_reranker_has_a_method_rerank(open_memory: OpenMemory) -> None:
     with pytest.raises(InvalidInput, match="a method rerank, got str"):
         open_memory(reranker="cross-encoder/ms-marco-MiniLM-L6-v2")
+    with pytest.raises(InvalidInput, match="got the class CrossEncoderReranker"):
+        open_memory(reranker=CrossEncoderReranker)
 
 
 # the cross-encoder

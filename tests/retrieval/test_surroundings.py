@@ -65,7 +65,7 @@ def test_a_question_lends_most_to_the_turn_after_it() -> None:
 
 def test_long_messages_stand_for_themselves() -> None:
     found = around(turn("a", words=200), turn("b", words=40), nearness=[0.5, 0.3], beside=[Beside("a", "b", 1)])
-    assert found[1][1] == pytest.approx(0.15 * 0.4 * 0.1 * 0.5)
+    assert found[1][1] == pytest.approx(0.15 * 0.4 * 0.1**0.5 * 0.5, abs=1e-4)
 
 
 def test_what_is_no_candidate_lends_nothing() -> None:
@@ -103,7 +103,7 @@ def test_the_answer_comes_up_though_no_word_of_it_was_asked(open_memory: Any) ->
     assert all("neighbours" not in hit.why.factors for hit in without.recall("zebra sleep", limit=3))
 
 
-@pytest.mark.parametrize(("recall", "joins"), [({}, True), ({"reach": 0}, False), ({"neighbours": 0.0}, False)])
+@pytest.mark.parametrize(("recall", "joins"), [({}, True), ({"neighbours": 0.0}, False)])
 def test_what_no_channel_found_joins_from_beside_the_best(open_memory: Any, recall: Any, joins: bool) -> None:
     memory = open_memory(settings=Settings(recall={"pool": 1, "shortlist": 1, **recall}))
     ids = talk(memory, "where did the zebra sleep?", "under an old oak")

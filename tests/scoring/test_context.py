@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from tidal_plugins.scoring.context import asks, assurance, brief, dated, lent, raised
+from tidal_plugins.scoring.context import asks, assurance, brief, dated, leaning, lent, raised
 
 
 @pytest.mark.parametrize(("words", "expected"), [(0, 1.0), (5, 1.0), (20, 1.0), (40, 0.5), (200, 0.1)])
 def test_the_longer_a_text_the_less_it_leans_on_others(words: int, expected: float) -> None:
     assert brief(words, 20.0) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "expected"), [(5, 20, 1.0), (5, 80, 0.5), (80, 5, 0.25), (80, 80, 0.125), (0, 0, 1.0)]
+)
+def test_a_short_turn_leans_on_a_long_one_by_the_root_and_a_long_one_hardly_on_any(
+    own: int, other: int, expected: float
+) -> None:
+    assert leaning(own, other, 20.0) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(("own", "best", "expected"), [(0.2, 0.6, 0.1), (0.6, 0.6, 0.0), (-0.2, 0.2, 0.1)])

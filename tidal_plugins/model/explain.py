@@ -135,7 +135,7 @@ def _cut(text: str) -> str:
 
 def _caption(recall: Recall) -> str:
     """What there is to say of the recall as a whole."""
-    sure = [] if recall.assurance is None else [f"assurance {recall.assurance:.2f}"]
+    sure = [] if recall.assurance is None else [f"assurance {recall.assurance:.3f}"]
     degraded = [f"without {', '.join(recall.degraded)}"] if recall.degraded else []
     stopped = [f"hops stopped: {recall.stopped}"] if recall.stopped else []
     times = [f"time: {', '.join(recall.times)}"] if recall.times else []

@@ -38,10 +38,11 @@ def over_bar(
     not nearness that decides whether anything surfaces, but whether the first stands out.
     """
     bar, least = context.settings.whisper.bar, context.settings.whisper.least(profile)
-    if sure < least:
-        return [], {item.id: f"assurance {sure:.2f} under the bar of {least:.2f}" for item in ranked}
+    if least and sure < least:
+        return [], {item.id: f"assurance {sure:.3f} under the bar of {least:.3f}" for item in ranked}
     standing = {item.id: _standing(item, context.settings.recall) for item in ranked}
-    below = {id_: f"nearness {near:.2f} under the bar of {bar:.2f}" for id_, near in standing.items() if near < bar}
+    low = {id_: near for id_, near in standing.items() if bar and near < bar}
+    below = {id_: f"nearness {near:.3f} under the bar of {bar:.3f}" for id_, near in low.items()}
     return [item for item in ranked if item.id not in below], below
 
 
@@ -59,7 +60,7 @@ def sureness(ranked: Sequence[Ranked], context: Context) -> float:
         [_standing(item, settings.recall) for item in ranked],
         [item.candidate.cosine for item in ranked],
         settings.whisper.keywords * words,
-        rivals=settings.whisper.rivals,
+        rivals=settings.recall.reach - 1,
         topic=settings.whisper.topic,
     ) - settings.recall.speaker * bool(context.query.names and not said)
 

@@ -67,7 +67,7 @@ class Merger:
         sure, bar = _surely(answer, recall), self.settings.whisper.least(recall.profile)
         for hit in recall:
             if sure is not None and sure < bar:
-                reason = f"assurance {sure:.2f}, at a trust of {answer.trust:.2f}, under the bar of {bar:.2f}"
+                reason = f"assurance {sure:.3f}, at a trust of {answer.trust:.2f}, under the bar of {bar:.3f}"
                 self.dropped.append(Dropped(hit.id, "bar", reason, answer.name))
             else:
                 yield replace(hit, origin=answer.name)

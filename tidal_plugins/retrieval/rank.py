@@ -30,6 +30,8 @@ from tidal_plugins.storage.base import Corpus, Match, Sketch
 ASSISTANT = "assistant"
 LIFTS = frozenset({"assistant", "passages", "speaker", "time", *Around._fields})
 """Names of the parts that belong to how near an entry is, in units of cosine."""
+TRACE = 0.005
+"""What adds less to nearness than that is no reason."""
 
 
 class Found(NamedTuple):
@@ -89,7 +91,7 @@ class Ranked(NamedTuple):
             keyword_strength=self.keyword_strength,
             fused=self.fused,
             relevance=self.relevance,
-            factors=self.parts,
+            factors={name: part for name, part in self.parts.items() if name not in LIFTS or abs(part) >= TRACE},
             profile=profile,
             feeling=candidate.sketch.affect.in_words() if candidate.sketch.affect else "",
         )

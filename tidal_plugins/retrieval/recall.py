@@ -92,7 +92,8 @@ class _Recalling:
     def made(self) -> Recall:
         request, search, recaller = self.request, self.search, self.recaller
         with recaller.storage.snapshot():
-            lane = recaller.boosts.lane(request.scope, request.session, request.now)
+            today = request.where.known_at is None
+            lane = recaller.boosts.lane(request.scope, request.session, request.now, shared=today)
             (near, far), context = self._candidates(lane)
             ranked = rank(search.sketched(near), context, request.profile)
             ranked = self._surfacing(ranked, lane, context) if request.unasked else self._boosted(ranked, lane)
@@ -130,7 +131,7 @@ class _Recalling:
             split, beside = search.with_beside(split, settings.reach if settings.neighbours else 0)
             surroundings = Surroundings(beside, ordinary(found, context), normal(search.query.text))
             context = replace(context, surroundings=surroundings)
-            split = search.with_times(split, self.times)
+            split = search.with_times(split, self.times, settings.reach)
         return search.with_rewarded(split, lane.rewarded), context
 
     def _surfacing(self, ranked: Sequence[Ranked], lane: Lane, context: Context) -> list[Ranked]:

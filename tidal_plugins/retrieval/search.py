@@ -13,7 +13,7 @@ from tidal_plugins.model.recall import Dropped
 from tidal_plugins.retrieval.query import Query
 from tidal_plugins.retrieval.rank import Candidate, Found
 from tidal_plugins.retrieval.surroundings import WINDOW
-from tidal_plugins.retrieval.time import INSIDE, Period
+from tidal_plugins.retrieval.time import Period
 from tidal_plugins.storage.base import Beside, Match, Storage, Where
 
 if TYPE_CHECKING:
@@ -43,10 +43,10 @@ class Search:
     damaged: set[str] = field(default_factory=set)
     degraded: list[str] = field(default_factory=list)
 
-    def found(self, pool: int, where: Where | None = None) -> list[Found]:
-        """The ``pool`` best of each channel, each with its cosine; those of ``where`` instead, if that is given."""
-        where = self.where if where is None else where
-        vectors, keywords = _placed(self._nearest(pool, where)), _placed(self.matching(self.query.terms, pool, where))
+    def found(self, pool: int) -> list[Found]:
+        """The ``pool`` best of each channel, each with its cosine."""
+        vectors = _placed(self._nearest(pool, self.where))
+        keywords = _placed(self.matching(self.query.terms, pool, self.where))
         others = self.cosines([id_ for id_ in keywords if id_ not in vectors])
         found = []
         for id_ in {**vectors, **keywords}:
@@ -60,13 +60,11 @@ class Search:
         beside = self.storage.beside(self.scope, [item.id for item in split[0][:reach]], WINDOW, self.where)
         return self._with(split, {item.other for item in beside}), beside
 
-    def with_times(self, split: Split, times: Iterable[Period]) -> Split:
-        """Both again, the best from the times that the query speaks of now ranked in full, wherever they stand."""
-        near, far = split
-        found = {item.id: item for time in times for item in self.found(INSIDE, time.within(self.where))}
-        known = {item.id for item in (*near, *far)}
-        new = [item._replace(keyword_rank=None, vector_rank=None) for item in found.values() if item.id not in known]
-        return self._with((near, [*far, *new]), set(found))
+    def with_times(self, split: Split, times: Iterable[Period], reach: int) -> Split:
+        """Both again, the ``reach`` nearest from each time that the query speaks of now ranked in full, wherever they
+        stand. (The best by keywords of each time would change no answer on the development conversations.)"""
+        near = (match for time in times for match in self._nearest(reach, time.within(self.where)))
+        return self._with(split, {match.id for match in near})
 
     def with_rewarded(self, split: Split, rewarded: Iterable[str]) -> Split:
         """Both again, those of ``rewarded`` that pass the filter now ranked in full: signals speak for them."""

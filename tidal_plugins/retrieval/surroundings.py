@@ -7,15 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from tidal_plugins.scoring.context import asks, brief, dated, lent, raised
+from tidal_plugins.scoring.context import asks, brief, dated, leaning, lent, raised
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.settings import RecallSettings
 from tidal_plugins.storage.base import Beside, Sketch
 
 WINDOW = 2
 """Places before and after an entry in its session that count as its neighbours."""
-ANSWER = 3.0
-"""How much more a question lends to the turn right after it than to others: that is where its answer stands."""
 
 
 class Sketched(Protocol):
@@ -67,9 +65,8 @@ class Surroundings:
         borrowed: defaultdict[str, float] = defaultdict(float)
         for lender, borrower, places in self._pairs():
             if lender in known and borrower in known:
-                answer = ANSWER if asks(known[lender].tail) else 1.0
-                lean = brief(known[lender].words, settings.turn) * brief(known[borrower].words, settings.turn)
-                borrowed[borrower] += lean * lent(
+                answer = settings.answer if asks(known[lender].tail) else 1.0
+                borrowed[borrower] += leaning(known[borrower].words, known[lender].words, settings.turn) * lent(
                     near[lender], self.floor, places, share=settings.neighbours, answer=answer
                 )
         return borrowed

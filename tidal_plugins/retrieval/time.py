@@ -18,10 +18,6 @@ from tidal_plugins.storage.base import Sketch, Where
 
 MOST = 2
 """Times that count of one query, the first ones."""
-INSIDE = 20
-"""Entries of each channel from the time that the query speaks of which take part, found otherwise or not."""
-VAGUE = 0.1
-"""Share of its length by which a time is less exact: «in 2022» more than a day."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +64,7 @@ def closest(sketch: Sketch, periods: Iterable[Period], settings: RecallSettings)
     if moment is None:
         return 0.0
     others = (item for item in periods if item.known_from != sketch.id)
-    return max((closeness(moment, item.start, item.end, slack=slack, width=VAGUE) for item in others), default=0.0)
+    return max((closeness(moment, item.start, item.end, slack=slack) for item in others), default=0.0)
 
 
 def periods(text: str, now: datetime) -> tuple[Period, ...]:
@@ -99,7 +95,7 @@ def _any(*words: str) -> str:
     return f"(?:{'|'.join(words)})"
 
 
-_WEEKDAY = _any("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day\b(?![@.]\w)"  # not that of an address
 _MONTH = _any(*_MONTHS)
 _NAMED = _any(*_MONTHS, r"(?:jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b\.?")
 _SEASON = _any(*_SEASONS)
@@ -130,12 +126,15 @@ _SAID = _any(  # what is a time wherever it stands
     rf"(?:last|past)\s+{_NUMBER}\s+{_UNIT}\b",
     rf"(?<!every )(?<!each )(?<!next )\b{_WEEKDAY}\b{_PART}",
 )
+_NO_NAME = r"\b(?!\s+(?-i:[A-Z][a-z]))"  # "in spring", not "in Spring Boot"
 _PART_OF = r"(?:(?:the|early|mid|late)[\s-]+)*"
-_PLACED = rf"{_PART_OF}{_any(_DATE, _MONTH, _SEASON, 'weekend', _YEAR)}\b"  # after a preposition
-_BEFORE = _any("before", "until", "till", r"prior\s+to")
+_PLACED = rf"{_PART_OF}{_any(_DATE, _MONTH, _SEASON + _NO_NAME, 'weekend', _YEAR)}\b"  # after a preposition
+_EARLIER = _any("before", r"prior\s+to")
+_BEFORE = _any(_EARLIER, "until", "till")
 _AFTER = _any("after", "since", "following")
 _FROM = _any("between", "from")
 _AT = _any("in", "on", "of", "during", "by", "over", "around")
+_COUNT = rf"(?:by|over)\s+{_YEAR}"  # "over 2000 rows"
 _LEAD = rf"(?:{_any('week', 'weekend', 'day', 'night', 'month', 'year', _WEEKDAY)}|{_NUMBER}\s+{_UNIT})"
 
 _WHEN = _any(_SAID, _PLACED)
@@ -146,16 +145,16 @@ _SPAN = re.compile(
         rf"{_FROM}\s+(?P<first>{_WHEN})\s+(?:and|to|until|till)\s+(?P<second>{_WHEN})",
         rf"(?P<before>{_BEFORE})\s+(?P<until>{_WHEN})",
         rf"(?P<after>{_AFTER})\s+(?P<since>{_WHEN})",
-        rf"{_AT}\s+(?P<placed>{_WHEN})",
+        rf"(?!{_COUNT}){_AT}\s+(?P<placed>{_WHEN})",
         rf"(?P<said>{_any(_DATE, _SAID)})",
     ),
     re.IGNORECASE,
 )
 _EVENT = re.compile(
-    rf"\b(?:(?P<before>{_BEFORE})|{_AFTER})\s+"
+    rf"\b(?:(?P<before>{_EARLIER})|{_AFTER})\s+"
     r"(?P<event>(?:(?:the|my|our|his|her|their|we|i|he|she|they)\s|\w+ing\s|\w+['’]s\s)[^,.;:?!\n]{2,60})",
     re.IGNORECASE,
-)  # not "you": who tells an agent what to do after it is done asks for no memory
+)  # no "you": who tells an agent what to do after it is done asks for no memory; no "until": that is ahead
 _BOUND = re.compile(rf"(?:last|past)\s+({_NUMBER}\s+{_UNIT})", re.IGNORECASE)
 _NAME = re.compile(
     rf"(?P<past>{_PAST}\s+)?{_PART_OF}(?P<name>{_any(_SEASON, 'weekend')})(?:\s+(?:of\s+)?(?P<year>{_YEAR}))?",
@@ -246,7 +245,8 @@ def _parsed(words: str, base: datetime, past: bool) -> tuple[datetime | None, st
     day = base.replace(hour=12, minute=0, second=0, microsecond=0, tzinfo=None)
     # Without a zone dateparser asks for the machine's, and fails where TZ is one in POSIX form.
     prefer = {"RELATIVE_BASE": day, "TIMEZONE": "UTC", "PREFER_DATES_FROM": "past" if past else "future"}
-    found = DateDataParser(languages=["en"], settings=prefer).get_date_data(words)
+    order = {"DATE_ORDER": "DMY"} if re.search(r"\d\.\d", words) else {}  # who writes dots writes the day first
+    found = DateDataParser(languages=["en"], settings=prefer | order).get_date_data(words)
     moment = found.date_obj
     return (moment.replace(tzinfo=base.tzinfo) if moment else None), found.period or "day"
 

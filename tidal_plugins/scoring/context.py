@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 
@@ -23,6 +24,15 @@ def brief(words: int, turn: float) -> float:
     «Since 2019, why?» says nothing without the turn before it; a message of a page stands for itself.
     """
     return min(1.0, turn / words) if words else 1.0
+
+
+def leaning(own: int, other: int, turn: float) -> float:
+    """How much a text of ``own`` analysed words leans on a neighbour of ``other`` words, in [0, 1].
+
+    By its own brevity, and by the root of the other's: «the second one then» is about the page before it, of whose many
+    things it takes up one.
+    """
+    return brief(own, turn) * math.sqrt(brief(other, turn))
 
 
 def raised(own: float, best: float, share: float) -> float:

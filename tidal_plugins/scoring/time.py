@@ -6,19 +6,13 @@ import math
 from datetime import datetime, timedelta
 
 
-def closeness(
-    moment: datetime, start: datetime | None, end: datetime | None, *, slack: timedelta, width: float
-) -> float:
-    """1 within ``[start, end)``, open where ``None``; outside it e^(−distance / tolerance), in (0, 1).
-
-    The tolerance is ``slack``, and ``width`` times the length of a period that has both ends: who says «in May» is
-    less exact than who says «on 7 May», and what happened is often told days later.
-    """
+def closeness(moment: datetime, start: datetime | None, end: datetime | None, *, slack: timedelta) -> float:
+    """1 within ``[start, end)``, open where ``None``; outside it e^(−distance / slack), in (0, 1): what happened is
+    often told days later."""
     if start and moment < start:
         distance = start - moment
     elif end and moment >= end:
         distance = moment - end
     else:
         return 1.0
-    tolerance = max(slack, width * (end - start)) if start and end else slack
-    return math.exp(-(distance / tolerance))
+    return math.exp(-(distance / slack))

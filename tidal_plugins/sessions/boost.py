@@ -100,15 +100,17 @@ class Boosts:
     _words: dict[Hashable, frozenset[str]] = field(default_factory=dict)
     _notes: dict[Hashable, Notes] = field(default_factory=dict)
 
-    def lane(self, scope: Scope, session: int | None, now: datetime) -> Lane:
-        """Return what a recall is to feel. Raises ``NotFound`` and ``SessionClosed`` for the session."""
+    def lane(self, scope: Scope, session: int | None, now: datetime, *, shared: bool = True) -> Lane:
+        """Return what a recall is to feel: the signals of the scope, if they are ``shared``, and those of a session.
+        Raises ``NotFound`` and ``SessionClosed`` for the session."""
         scores, ledger = (
             Scores(self.storage, scope, self.settings),
             Ledger(self.storage, scope, self.settings, NotFound),
         )
-        shared = frozenset(type_ for type_ in ledger.shared_types if self.settings.types[type_].sign)
+        types = ledger.shared_types if shared else ()
+        signed = frozenset(type_ for type_ in types if self.settings.types[type_].sign)
         if session is None:
-            return Lane(scores, now, shared=shared)
+            return Lane(scores, now, shared=signed)
         info = ledger.info(session)
         if not info.is_open:
             raise SessionClosed(f"session {session} was closed, and shapes no recall any more")
@@ -117,7 +119,7 @@ class Boosts:
         if notes is None:
             notes = _by_keyword(ledger.annotations(session))
             _keep(self._notes, {state: notes}, LANES)
-        return Lane(scores, now, session, notes, shared)
+        return Lane(scores, now, session, notes, signed)
 
     def words(self, scope: Scope, ids: Sequence[str], read: Read) -> dict[str, frozenset[str]]:
         """The words of entries, of their texts and labels; texts are read where they are not known yet."""

@@ -87,9 +87,9 @@ class Matrix:
         import numpy as np
 
         asked = unit.tobytes()
-        for known, cosines in self._asked:
+        for known, kept in self._asked:
             if known == asked:
-                return cosines
+                return kept
         # Row by row, not ``@``: a second BLAS thread gains half a millisecond and waits for many on a busy machine.
         cosines: NDArray[np.float32] = np.vecdot(self.vectors, unit)
         self._asked[:] = [(asked, cosines)]

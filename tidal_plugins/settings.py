@@ -277,8 +277,8 @@ class HopSettings(_Group):
     later hops bring up less (recall of all hits 85.9) than as many hits of the first do (87.6), and cost as much again
     each: they are for questions that go by somebody whom they do not name."""
     leads: int = Field(1, gt=0, le=20)
-    """Queries of each later hop, the most telling ones. Each is a recall of its own: with one, two hops take about
-    twice as long as one, with two more than three times."""
+    """Queries of each later hop that bring something new, the most telling ones. Each is a recall of its own: with one,
+    two hops take about twice as long as one, with two more than three times."""
     queries: int = Field(4, ge=0, le=100)
     """Queries of all later hops together."""
     ms: float = Field(1_000.0, gt=0, le=3_600_000)

@@ -189,6 +189,16 @@ def test_what_a_later_hop_had_to_do_without_is_reported(open_memory: OpenMemory)
     assert found.degraded == ("reranker",)
 
 
+def test_a_query_that_brings_nothing_new_leaves_the_next_one_its_turn(open_memory: OpenMemory) -> None:
+    assessor = Asking(asks(SISTER, "Acme Corp", "tulips"), asks("tulips"))
+    found = fill(open_memory(assessor=assessor)).recall(SISTER, limit=1, hops=2)
+    assert [(hop.query, bool(hop.ids)) for hop in found.hops] == [("Acme Corp", True)], "the query itself is not asked"
+    assessor = Asking(asks("sister Ada", "Acme Corp", "tulips"), asks("tulips"))
+    few = Settings(hops={"least": 1.0})
+    found = fill(open_memory("few.db", assessor=assessor, settings=few)).recall(SISTER, limit=1, hops=2)
+    assert [(hop.query, bool(hop.ids)) for hop in found.hops] == [("sister Ada", False), ("Acme Corp", True)]
+
+
 def test_queries_take_turns_in_what_is_appended(open_memory: OpenMemory) -> None:
     assessor = Asking(asks("Painting plays chess", "We produce maps"))
     memory = fill(open_memory(assessor=assessor, settings=Settings(hops={"leads": 2, "appended": 3, "least": 0.0})))

@@ -82,13 +82,15 @@ class _Journey:
         queries = {normal(query): query for query in reversed(coverage.queries) if normal(query) not in asked}
         if not queries:
             return NO_QUERY
-        news = False
-        for query in islice(reversed(queries.values()), self.settings.leads):
+        news = 0
+        for query in reversed(queries.values()):
+            if news == self.settings.leads:
+                break
             if len(self.hops) >= self.settings.queries:
                 return QUERIES
             if time.monotonic() >= self.end:
                 return TIME
-            news |= self._asked(number, query)
+            news += self._asked(number, query)
         return "" if news else NO_HIT
 
     def _assess(self) -> Coverage:

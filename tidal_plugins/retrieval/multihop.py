@@ -20,6 +20,9 @@ from tidal_plugins.settings import HopSettings
 COVERED, NO_QUERY, NO_HIT = "covered", "no new query", "no new hit"
 HOPS, QUERIES, TIME, ASSESSOR = "hops", "queries", "time", "assessor"
 
+SPARE = 1
+"""Queries of a hop that may bring nothing new, beside its leads."""
+
 Ask = Callable[[str], Recall]
 
 logger = logging.getLogger(__name__)
@@ -83,7 +86,7 @@ class _Journey:
         if not queries:
             return NO_QUERY
         news = 0
-        for query in reversed(queries.values()):
+        for query in islice(reversed(queries.values()), self.settings.leads + SPARE):
             if news == self.settings.leads:
                 break
             if len(self.hops) >= self.settings.queries:

@@ -7,8 +7,9 @@ and the clock stands just after the last one, so that decay plays no part. A que
 in a neutral mood. No model is called but the embedder.
 
 `benchmarks/data` has conversations of our own, free to use, with the turns that answer each question: `chats.json`,
-chats with an assistant and a handbook, and `domains.json`, five on which nothing was tuned (errands, code and plans
-with an assistant, two sisters, three flatmates), with questions in the asker's own words.
+chats with an assistant and a handbook, and `domains.json`, five of other kinds (errands, code and plans with an
+assistant, two sisters, three flatmates), whose questions, in the asker's own words, were written before anything was run
+on them.
 """
 
 from __future__ import annotations

@@ -8,8 +8,7 @@ in a neutral mood. No model is called but the embedder.
 
 `benchmarks/data` has conversations of our own, free to use, with the turns that answer each question: `chats.json`,
 chats with an assistant and a handbook, and `domains.json`, five of other kinds (errands, code and plans with an
-assistant, two sisters, three flatmates), whose questions, in the asker's own words, were written before anything was run
-on them.
+assistant, two sisters, three flatmates), whose questions, in the asker's own words, were written before any was asked.
 """
 
 from __future__ import annotations

@@ -122,7 +122,10 @@ def measure(size: int, repeats: int) -> dict[str, Any]:
 def _reads(
     memory: TidalMemory, alone: TidalMemory, embedder: InstantEmbedder, words: Words, repeats: int
 ) -> dict[str, list[float]]:
-    """The same questions in turn, so that all meet the same machine; the query's embedding is known to all."""
+    """The same questions in turn, so that all meet the same machine; the query's embedding is known to all.
+
+    No two calls in a row ask the same: the cosines of the vector asked last are kept.
+    """
     calm, plain = Affect(), plain_hybrid(memory, embedder)
     calls: dict[str, Callable[[str], object]] = {
         "recall": lambda query: memory.recall(query, affect=calm),
@@ -131,9 +134,10 @@ def _reads(
         "plain hybrid": plain,
     }
     times: dict[str, list[float]] = {name: [] for name in calls}
-    for query in [words.query() for _ in range(repeats + WARM_UP)]:
-        for name, call in calls.items():
-            times[name] += timed(call, [query])
+    queries = [words.query() for _ in range(repeats + WARM_UP)]
+    for number in range(len(queries)):
+        for place, (name, call) in enumerate(calls.items()):
+            times[name] += timed(call, [queries[number - place]])
     return {name: took[WARM_UP:] for name, took in times.items()}
 
 

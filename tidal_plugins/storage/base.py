@@ -276,6 +276,12 @@ class Storage(ABC):
         """Return the ``k`` entries whose best passage has the highest cosine with ``vector``, exactly, best first."""
 
     @abstractmethod
+    def nearest_each(
+        self, scope: Scope, vectors: Sequence[NDArray[np.float32]], k: int, where: Where
+    ) -> list[list[Match]]:
+        """Return :meth:`nearest` of each vector, all from one state of the store."""
+
+    @abstractmethod
     def matching(self, scope: Scope, terms: Sequence[str], k: int, where: Where) -> list[Match]:
         """Return the ``k`` entries whose best passage scores highest in BM25 for any of ``terms``, best first."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+MANY = 4
+"""Vectors from which on one matrix product is quicker than one search each, other work on the machine or not."""
+TOGETHER = 64
+"""Vectors of one product, whose cosines are held at a time."""
+
+
 class Neighbours:
     """Exact cosine search. Call it inside a snapshot or transaction; scopes are keys, vectors of length 1."""
 
@@ -27,7 +33,22 @@ class Neighbours:
     def nearest(self, scope: int, unit: NDArray[np.float32], k: int, where: Where) -> list[Match]:
         self.check_size([unit])
         matrix = self._matrix(scope)
-        return self._scan(scope, unit, k, where) if matrix is None else self._walk(scope, matrix, unit, k, where)
+        if matrix is None:
+            return self._scan(scope, unit, k, where)
+        return self._walk(scope, matrix, matrix.cosines(unit), k, where) if len(matrix.keys) else []
+
+    def nearest_each(self, scope: int, units: Sequence[NDArray[np.float32]], k: int, where: Where) -> list[list[Match]]:
+        import numpy as np
+
+        self.check_size(units)
+        matrix = self._matrix(scope)
+        if matrix is None or len(units) < MANY or not len(matrix.keys):
+            return [self.nearest(scope, unit, k, where) for unit in units]
+        found: list[list[Match]] = []
+        for start in range(0, len(units), TOGETHER):
+            rows = np.stack(units[start : start + TOGETHER]) @ matrix.vectors.T
+            found += [self._walk(scope, matrix, scores, k, where) for scores in rows]
+        return found
 
     def cosines(self, scope: int, ids: Collection[str], unit: NDArray[np.float32]) -> dict[str, Match]:
         self.check_size([unit])
@@ -101,14 +122,14 @@ class Neighbours:
         # Inside a write, what is not committed yet must not enter a cache that others read.
         return None if self._connections.writing else self._cache.matrix(scope, _Vectors(self._connections, scope))
 
-    def _walk(self, scope: int, matrix: Matrix, unit: NDArray[np.float32], k: int, where: Where) -> list[Match]:
+    def _walk(self, scope: int, matrix: Matrix, scores: NDArray[np.float32], k: int, where: Where) -> list[Match]:
         """Go down the ranking in growing steps until ``k`` entries have passed the filter, which SQL decides; where
         hardly any of the nearest has, ask for all that pass, and rank those."""
         import numpy as np
 
         if not len(matrix.keys):
             return []
-        keys, scores = matrix.keys, matrix.cosines(unit)
+        keys = matrix.keys
         if where.kinds is not None:
             chosen = self._cache.chosen(where.kinds)[matrix.kinds]
             keys, scores = keys[chosen], scores[chosen]

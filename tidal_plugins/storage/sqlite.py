@@ -234,6 +234,13 @@ class SQLiteStorage(LinkShelf, LogShelf, DocumentShelf):
         with self.snapshot():
             return self._neighbours.nearest(self._key(scope), unit, k, where)
 
+    def nearest_each(
+        self, scope: Scope, vectors: Sequence[NDArray[np.float32]], k: int, where: Where
+    ) -> list[list[Match]]:
+        units = [unit_vector(vector) for vector in vectors]
+        with self.snapshot():
+            return self._neighbours.nearest_each(self._key(scope), units, k, where)
+
     def cosines(self, scope: Scope, ids: Collection[str], vector: NDArray[np.float32]) -> dict[str, Match]:
         unit = unit_vector(vector)
         with self.snapshot():

@@ -161,6 +161,7 @@ class TransactionContract(Contract):
             lambda: store.speakers(HERE),
             lambda: store.count(HERE, ALL),
             lambda: store.nearest(HERE, query, 1, ALL),
+            lambda: store.nearest_each(HERE, [query], 1, ALL),
             lambda: store.matching(HERE, ["a"], 1, ALL),
             lambda: store.cosines(HERE, ["a"], query),
             lambda: store.read_document(HERE, "facts", "key"),

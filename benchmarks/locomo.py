@@ -14,7 +14,16 @@ from pathlib import Path
 from typing import Any
 
 ADVERSARIAL = "5 adversarial"
-CATEGORIES = {1: "1 multi-hop", 2: "2 temporal", 3: "3 open-domain", 4: "4 single-hop", 5: ADVERSARIAL}
+CATEGORIES = {
+    1: "1 multi-hop",
+    2: "2 temporal",
+    3: "3 open-domain",
+    4: "4 single-hop",
+    5: ADVERSARIAL,
+    6: "6 decision",
+    7: "7 preference",
+}
+"""LoCoMo's five, and two of our own."""
 ROLES = ("user", "assistant", "document")
 PACE = timedelta(seconds=30)
 """Between two turns of a session: the formats date sessions only."""

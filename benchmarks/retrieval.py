@@ -5,6 +5,10 @@
 Each conversation becomes a memory of its own, through the public API; each turn is indexed as «speaker: utterance»,
 and the clock stands just after the last one, so that decay plays no part. A question is asked as it stands,
 in a neutral mood. No model is called but the embedder.
+
+`benchmarks/data` has conversations of our own, free to use, with the turns that answer each question: `chats.json`,
+chats with an assistant and a handbook, and `domains.json`, five of other kinds (errands, code and plans with an
+assistant, two sisters, three flatmates), whose questions, in the asker's own words, were written before any was asked.
 """
 
 from __future__ import annotations
@@ -15,13 +19,15 @@ import platform
 import sqlite3
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
+from statistics import fmean
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path, from a checkout
 
@@ -30,7 +36,7 @@ from rich.progress import track
 from rich.table import Table
 
 from benchmarks.locomo import ADVERSARIAL, Conversation, Counts, Data, Question, Session, Turn, load, pooled
-from benchmarks.metrics import DEPTH, RESAMPLES, SEED, difference, quantiles, ranks_of, scores, shown, summary
+from benchmarks.metrics import DEPTH, METRICS, RESAMPLES, SEED, difference, quantiles, ranks_of, scores, shown, summary
 from tidal_plugins import (
     Affect,
     Embedder,
@@ -42,6 +48,7 @@ from tidal_plugins import (
     Settings,
     TidalError,
     TidalMemory,
+    Whisper,
 )
 from tidal_plugins.model.entry import KINDS
 from tidal_plugins.model.graph import CHANNEL
@@ -55,6 +62,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+T = TypeVar("T")
 Arm = Callable[[str], list[str]]
 """A question in, ids of turns out, best first."""
 
@@ -70,7 +78,18 @@ STEPS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("no speaker match", {"speaker": 0.0}),
     ("assistant counts in full", {"assistant": 0.0}),
     ("no passage discount", {"passages": 0.0}),
+    ("no session", {"session": 0.0}),
+    ("no neighbours", {"neighbours": 0.0}),
+    ("long messages lean on others too", {"turn": 1e9}),
+    ("who tells counts no more than who asks", {"telling": 0.0}),
+    ("no session, no neighbours, no telling", {"session": 0.0, "neighbours": 0.0, "telling": 0.0}),
+    ("no times", {"time": 0.0}),
     ("no decay", {"decay": 0.0}),
+    ("session × 0.15", {"session": 0.15}),
+    ("session × 0.4", {"session": 0.4}),
+    ("neighbours × 0.1", {"neighbours": 0.1}),
+    ("neighbours × 0.2", {"neighbours": 0.2}),
+    ("neighbours of the 10 best", {"reach": 10}),
     ("keywords × 0.3", {"keywords": 0.3}),
     ("keywords × 0.5", {"keywords": 0.5}),
     ("keywords × 0.7", {"keywords": 0.7}),
@@ -80,6 +99,9 @@ STEPS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("importance × 1", {"importance": 1.0}),
 )
 """What ``balanced`` is without each of its steps, and with more or less of some: other settings of recall."""
+
+KEPT = (99, 98, 95, 92, 90, 85, 80, 70, 60, 50)
+"""Points of the whisper's curve: percent of the answerable questions that stay over the bar."""
 
 NAMES_STAY = "names stay in the embedded query"
 
@@ -141,6 +163,28 @@ def limited(data: Data, most: int | None) -> Data:
 # measuring
 
 
+class Whispered(NamedTuple):
+    """How sure a whisper is with the evidence in the memory (``sure``) and without it (``unsure``), whether it then
+    showed evidence, and whether it was silent without any."""
+
+    sure: float
+    unsure: float
+    shown: bool
+    silent: bool
+
+
+class Hopped(NamedTuple):
+    """The share of the evidence among the first ten hits and among all of a recall of two hops, and among as many of
+    one hop; milliseconds of the first and of one hop with a limit of ten, and how many queries were asked beside."""
+
+    ten: float
+    hops: float
+    one: float
+    hops_ms: float
+    one_ms: float
+    queries: int
+
+
 @dataclass(slots=True)
 class Asked:
     """One question, and where each arm ranked its evidence."""
@@ -149,6 +193,13 @@ class Asked:
     question: Question
     evidence: list[str]
     ranks: dict[str, list[int | None]] = field(default_factory=dict)
+    whispered: dict[str, Whispered] = field(default_factory=dict)
+    """By profile."""
+    hopped: Hopped | None = None
+
+    def answerable(self, profile: str) -> bool:
+        """Whether recall has evidence among its first three, so that a whisper could show it."""
+        return scores(self.ranks[profile])[METRICS.index("hit@3")] > 0
 
 
 @dataclass(slots=True)
@@ -164,6 +215,10 @@ class Report:
     def rows(self, arm: str, category: str | None = None) -> list[list[float]]:
         """Scores by question, of one category or of all but the adversarial ones."""
         return [scores(item.ranks[arm]) for item in self.asked if _counts(item.question.category, category)]
+
+    @property
+    def profiles(self) -> list[str]:
+        return [arm for arm in self.arms if arm in get_args(Profile)]
 
     @property
     def categories(self) -> list[str]:
@@ -203,21 +258,55 @@ def _measure_one(
             arms |= {name: recall_arm(opened(settings), "balanced") for name, settings in changed.items()}
         for arm in arms.values():
             arm(conversation.turns[0].text)  # so that no question pays for what is loaded once
+        entries = {turn: id_ for id_, turn in turns_of(memory).items()}
+        whispering = {profile: opened(Settings(recall={"profile": profile})) for profile in profiles}
         for question in conversation.questions:
             item = Asked(conversation.name, question, sorted(question.evidence))
             for name, arm in arms.items():
                 ranking, took = _timed(arm, question.text, embedder)
                 item.ranks[name] = ranks_of(item.evidence, ranking)
                 report.times.setdefault(name, []).append(took)
+            item.whispered = {profile: whispered(opened, item, entries) for profile, opened in whispering.items()}
+            if report.steps:
+                item.hopped = hopped(memory, item, embedder)
             report.asked.append(item)
+
+
+def hopped(memory: TidalMemory, item: Asked, embedder: CachedEmbedder) -> Hopped:
+    """A recall of two hops beside one that shows as much."""
+
+    def found(limit: int = DEPTH, hops: int = 1) -> tuple[list[str], int]:
+        recall = memory.recall(item.question.text, limit=limit, hops=hops, affect=Affect())
+        return [hit.entry.metadata["message"] for hit in recall], len(recall.hops)
+
+    def share(ids: Sequence[str]) -> float:
+        return len(set(item.evidence).intersection(ids)) / len(item.evidence)
+
+    (several, queries), hops_ms = _timed(lambda _: found(hops=2), "", embedder)
+    _, one_ms = _timed(lambda _: found(), "", embedder)
+    one, _ = found(limit=len(several) or 1)
+    return Hopped(share(several[:DEPTH]), share(several), share(one), hops_ms, one_ms, queries)
+
+
+def whispered(memory: TidalMemory, item: Asked, entries: Mapping[str, str]) -> Whispered:
+    """A whisper with the evidence of a question in the memory, and one without. ``entries`` are ids by turn."""
+    evidence = [entries[id_] for id_ in item.evidence if id_ in entries]
+    full = memory.whisper(item.question.text)
+    empty = memory.whisper(item.question.text, exclude=evidence)
+    sure, unsure = (_assurance(whisper) for whisper in (full, empty))
+    return Whispered(sure, unsure, not evidence or bool(set(evidence) & set(full.ids)), not empty)
+
+
+def _assurance(whisper: Whisper) -> float:
+    return whisper.recall.assurance or 0.0 if whisper.recall is not None else 0.0
 
 
 def _frozen(moment: datetime) -> Callable[[], datetime]:
     return lambda: moment
 
 
-def _timed(arm: Arm, question: str, embedder: CachedEmbedder) -> tuple[list[str], float]:
-    """The ranking, and the milliseconds that it took beside the embedding."""
+def _timed(arm: Callable[[str], T], question: str, embedder: CachedEmbedder) -> tuple[T, float]:
+    """What it returns, and the milliseconds that it took beside the embedding."""
     embedding, start = embedder.seconds, time.perf_counter()
     ranking = arm(question)
     return ranking, 1000 * (time.perf_counter() - start - (embedder.seconds - embedding))
@@ -272,7 +361,7 @@ def recall_arm(memory: TidalMemory, profile: Profile) -> Arm:
 def channel_arms(memory: TidalMemory, embedder: CachedEmbedder) -> dict[str, Arm]:
     """Each channel of the store alone: the floor. No public call shows one, so this reaches inside."""
     storage, scope, where = memory._rooms.storage, memory.scope, Where(kinds=KINDS, not_channels=[CHANNEL])
-    turns = {entry.id: str(entry.metadata["message"]) for entry in storage.find(scope, where)}
+    turns = turns_of(memory)
 
     def keywords(question: str) -> list[str]:
         return [turns[match.id] for match in storage.matching(scope, understand(question, ()).terms, DEPTH, where)]
@@ -281,6 +370,12 @@ def channel_arms(memory: TidalMemory, embedder: CachedEmbedder) -> dict[str, Arm
         return [turns[match.id] for match in storage.nearest(scope, embedder.embed([question])[0], DEPTH, where)]
 
     return {FLOOR_KEYWORDS: keywords, FLOOR_VECTORS: vectors}
+
+
+def turns_of(memory: TidalMemory) -> dict[str, str]:
+    """The turns of a conversation by the ids of their entries."""
+    found = memory._rooms.storage.find(memory.scope, Where(kinds=KINDS, not_channels=[CHANNEL]))
+    return {entry.id: str(entry.metadata["message"]) for entry in found}
 
 
 def plain_arms(conversation: Conversation, embedder: CachedEmbedder) -> dict[str, Arm]:
@@ -369,7 +464,10 @@ def show(report: Report, console: Console) -> None:
     )
     console.print(_quality(report), _by_category(report), _against(report))
     if report.steps:
-        console.print(_ablation(report))
+        console.print(_ablation(report), *_by_conversation(report), _hops(report))
+    for profile in report.profiles:
+        if abstention(report, profile):
+            console.print(_silence(report, profile))
 
 
 COLUMNS = ("recall@1", "recall@3", "recall@5", "recall@10", "hit@10", "mrr@10", "ndcg@10")
@@ -398,9 +496,8 @@ def _by_category(report: Report) -> Table:
 def _against(report: Report) -> Table:
     """Paired by question, so much surer than two intervals side by side."""
     names = ("recall@1", "recall@5", "recall@10", "mrr@10", "ndcg@10")
-    profiles = [arm for arm in report.arms if arm in get_args(Profile)]
     table = _table("Differences, question by question", "arm", "against", *names)
-    for profile in profiles if report.rows(PLAIN) else []:
+    for profile in report.profiles if report.rows(PLAIN) else []:
         for base in (FLOOR_KEYWORDS, FLOOR_VECTORS, PLAIN):
             figures = difference(report.rows(profile), report.rows(base))
             table.add_row(profile, base, *(shown(figures[name], signed=True) for name in names))
@@ -416,6 +513,114 @@ def _ablation(report: Report) -> Table:
         change = difference(report.rows(arm), report.rows("balanced"))
         deltas = [shown(change[name], signed=True) if arm != "balanced" else "" for name in ("recall@5", "ndcg@10")]
         table.add_row(arm, *(f"{figures[name]['mean']:.1f}" for name in names), *deltas)
+    return table
+
+
+class Held(NamedTuple):
+    """A conversation, asked with ``balanced`` and with the step that is best on all the others."""
+
+    name: str
+    own: list[list[float]]
+    chosen: str
+    rows: list[list[float]]
+
+
+def held_out(report: Report) -> list[Held]:
+    """Cross-validation by conversation: what its weights are worth where they were not chosen. By nDCG@10; nothing
+    where there is but one conversation."""
+    arms, parts = ["balanced", *report.steps], dict[str, list[Asked]]()
+    for item in report.asked:
+        if _counts(item.question.category, None):
+            parts.setdefault(item.conversation, []).append(item)
+    found = []
+    for name, asked in parts.items() if len(parts) > 1 else ():
+        others = [item for other, items in parts.items() if other != name for item in items]
+        best = max(arms, key=lambda arm: fmean(scores(item.ranks[arm])[-1] for item in others))
+        own, rows = ([scores(item.ranks[arm]) for item in asked] for arm in ("balanced", best))
+        found.append(Held(name, own, best, rows))
+    return found
+
+
+def _by_conversation(report: Report) -> list[Table]:
+    names, held = ("recall@5", "recall@10", "ndcg@10"), held_out(report)
+    if not held:
+        return []
+    table = _table(
+        "balanced by conversation, and with the step that is best on all the others (cross-validated)",
+        "conversation", *names, "best on the others", *names,
+    )  # fmt: skip
+    for part in held:
+        cells = [_means(rows, names) for rows in (part.own, part.rows)]
+        table.add_row(f"{part.name} ({len(part.own)})", *cells[0], part.chosen, *cells[1])
+    own, rows = ([row for part in held for row in getattr(part, side)] for side in ("own", "rows"))
+    table.add_section()
+    table.add_row(f"all ({len(own)})", *_means(own, names), "", *_means(rows, names))
+    return [table]
+
+
+def _means(rows: Sequence[Sequence[float]], names: Sequence[str]) -> list[str]:
+    return [f"{100 * fmean(row[METRICS.index(name)] for row in rows):.1f}" for name in names]
+
+
+def _hops(report: Report) -> Table:
+    table = _table(
+        "Two hops: their first ten hits, all of them, and as many hits of one hop",
+        "category", "recall@10", "recall of all", "of one hop", "queries", "one hop p50 ms", "two hops p50 ms", "times",
+    )  # fmt: skip
+    for category in [*report.categories, None]:
+        rows = [item.hopped for item in report.asked if item.hopped and _counts(item.question.category, category)]
+        if rows:
+            shares = [f"{100 * fmean(values):.1f}" for values in zip(*(row[:3] for row in rows), strict=True)]
+            one, two = [row.one_ms for row in rows], [row.hops_ms for row in rows]
+            medians = [f"{quantiles(times)['p50_ms']:.2f}" for times in (one, two)]
+            queries, times = f"{fmean(row.queries for row in rows):.2f}", f"{fmean(two) / fmean(one):.2f}"
+            label = category or "all but the adversarial"
+            table.add_row(f"{label} ({len(rows)})", *shares, queries, *medians, times)
+    return table
+
+
+def abstention(report: Report, profile: str) -> dict[str, Any]:
+    """How well the whisper's assurance tells a memory with the evidence from one without.
+
+    ``kept``: of the questions that recall answers among its first three, the share whose evidence the whisper shows;
+    ``silent``: of all questions, the share on which it says nothing once their evidence is out of the memory; both with
+    the default bar, and as a curve over bars; ``area`` is that under the curve.
+    """
+    asked = [
+        (item.answerable(profile), item.whispered[profile])
+        for item in report.asked
+        if profile in item.whispered and _counts(item.question.category, None)
+    ]
+    with_evidence = sorted(whisper.sure for answerable, whisper in asked if answerable)
+    without = sorted(whisper.unsure for _, whisper in asked)
+    if not with_evidence:
+        return {}
+    curve = [
+        {"kept": kept, "bar": bar, "silent": 100 * sum(value < bar for value in without) / len(without)}
+        for kept in KEPT
+        for bar in [with_evidence[len(with_evidence) * (100 - kept) // 100]]
+    ]
+    above = sum(bisect_left(without, value) + bisect_right(without, value) for value in with_evidence)
+    return {
+        "bar": Settings().whisper.least(profile),
+        "kept": 100 * fmean(whisper.shown for answerable, whisper in asked if answerable),
+        "silent": 100 * fmean(whisper.silent for _, whisper in asked),
+        "area": above / 2 / len(with_evidence) / len(without),
+        "curve": curve,
+    }
+
+
+def _silence(report: Report, profile: str) -> Table:
+    """The curve lies down: a column for each of its points."""
+    figures = abstention(report, profile)
+    title = (
+        f"The whisper, {profile}: area under the curve {figures['area']:.3f}; with its bar of {figures['bar']:.3g}\n"
+        f"it shows evidence on {figures['kept']:.1f} % of what recall answers among its first three,\n"
+        f"and is silent on {figures['silent']:.1f} % of all once their evidence is out of the memory"
+    )
+    table = _table(title, "shown, %", *(f"{point['kept']}" for point in figures["curve"]))
+    table.add_row("bar", *(f"{point['bar']:.2f}" for point in figures["curve"]))
+    table.add_row("silent, %", *(f"{point['silent']:.1f}" for point in figures["curve"]))
     return table
 
 
@@ -447,6 +652,7 @@ def _figures(report: Report) -> dict[str, Any]:
         "questions": len(report.asked),
         **asdict(report.data.counts),
         "arms": {arm: _arm_figures(report, arm) for arm in report.arms},
+        "abstention": {profile: abstention(report, profile) for profile in report.profiles},
         "ablation": {arm: _arm_figures(report, arm) for arm in report.steps},
         "asked": [
             {
@@ -455,6 +661,7 @@ def _figures(report: Report) -> dict[str, Any]:
                 "category": item.question.category,
                 "evidence": item.evidence,
                 "ranks": item.ranks,
+                "hopped": item.hopped and item.hopped._asdict(),
             }
             for item in report.asked
         ],

@@ -41,7 +41,10 @@ def test_import_takes_less_than_300_ms():
 def test_import_loads_nothing_heavy():
     loaded = set(python("-c", "import sys, tidal_plugins; print(*sys.modules)").stdout.split())
     frameworks = {"langchain", "langchain_core", "langgraph", "llama_index"}
-    heavy = {"apsw", "numpy", "sentence_transformers", "sqlite_vec", "torch", "transformers", "vaderSentiment"}
+    heavy = {
+        "apsw", "dateparser", "numpy", "rich", "sentence_transformers", "sqlite_vec", "torch", "transformers",
+        "vaderSentiment",
+    }  # fmt: skip
     assert sorted(loaded & (frameworks | heavy)) == []
 
 

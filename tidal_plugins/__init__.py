@@ -27,6 +27,7 @@ from tidal_plugins.errors import (
     PolicyViolation,
     QueryTimeout,
     ReadOnly,
+    RerankError,
     SchemaTooNew,
     SessionClosed,
     SessionExpired,
@@ -45,12 +46,21 @@ from tidal_plugins.model.dossier import Brief, Contradiction, Dossier, Finding
 from tidal_plugins.model.entry import Entry, Tier
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Exchange, Message, ToolCall
+from tidal_plugins.model.explain import ExplainedHit, RecallExplanation
 from tidal_plugins.model.extraction import Extracted, Pending
 from tidal_plugins.model.fact import Claim, Fact, FactConflict
 from tidal_plugins.model.note import Note
-from tidal_plugins.model.recall import Dropped, Explanation, Hit, Recall, Whisper
+from tidal_plugins.model.recall import Coverage, Dropped, Explanation, Hit, Hop, PeerReport, Recall, Whisper, Window
 from tidal_plugins.model.summary import Source, Statement
-from tidal_plugins.protocols import Embedder, EmotionEstimator, Extractor, Summariser, TokenCounter
+from tidal_plugins.protocols import (
+    CoverageAssessor,
+    Embedder,
+    EmotionEstimator,
+    Extractor,
+    Reranker,
+    Summariser,
+    TokenCounter,
+)
 
 if typing.TYPE_CHECKING:
     from tidal_plugins.affect.embedding import EmbeddingEmotion
@@ -71,6 +81,8 @@ if typing.TYPE_CHECKING:
         SignalTally,
         SignalType,
     )
+    from tidal_plugins.retrieval.cross_encoder import CrossEncoderReranker
+    from tidal_plugins.retrieval.federation import Peer
     from tidal_plugins.sessions.session import Session
     from tidal_plugins.settings import Settings
     from tidal_plugins.synthesis.maintenance import Maintenance
@@ -95,6 +107,9 @@ __all__ = [
     "Contradiction",
     "Corrupt",
     "Counts",
+    "Coverage",
+    "CoverageAssessor",
+    "CrossEncoderReranker",
     "DiskFull",
     "Dossier",
     "Dropped",
@@ -107,6 +122,7 @@ __all__ = [
     "Entry",
     "Episode",
     "Exchange",
+    "ExplainedHit",
     "Explanation",
     "Extracted",
     "ExtractionError",
@@ -117,6 +133,7 @@ __all__ = [
     "Forgotten",
     "HashingEmbedder",
     "Hit",
+    "Hop",
     "InvalidCapsule",
     "InvalidInput",
     "InvalidScope",
@@ -131,6 +148,8 @@ __all__ = [
     "NotADatabase",
     "Note",
     "NotFound",
+    "Peer",
+    "PeerReport",
     "Pending",
     "PersistentFacts",
     "Policy",
@@ -138,6 +157,9 @@ __all__ = [
     "QueryTimeout",
     "ReadOnly",
     "Recall",
+    "RecallExplanation",
+    "Reranker",
+    "RerankError",
     "RestoredFile",
     "SchemaTooNew",
     "Section",
@@ -168,6 +190,7 @@ __all__ = [
     "TokenCounter",
     "ToolCall",
     "Whisper",
+    "Window",
     "Written",
 ]
 
@@ -176,10 +199,12 @@ _LOADED_WHEN_USED = {
     "AuditEntry": "model.session",
     "Compactor": "compaction.compactor",
     "Counts": "model.session",
+    "CrossEncoderReranker": "retrieval.cross_encoder",
     "EmbeddingEmotion": "affect.embedding",
     "HashingEmbedder": "embedding",
     "LexiconEmotion": "affect.lexicon",
     "Maintenance": "synthesis.maintenance",
+    "Peer": "retrieval.federation",
     "PersistentFacts": "graph.facts",
     "Policy": "model.session",
     "SentenceTransformerEmbedder": "embedding",

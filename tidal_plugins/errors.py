@@ -12,6 +12,7 @@
     │   ├── ContextOverflow     what may not be shortened exceeds the limit
     │   └── BrokenInvariant     a rebuilt context fails its own check
     ├── ExtractionError         an extractor's answer cannot be used
+    ├── RerankError             a reranker cannot be loaded, or its answer cannot be used
     ├── Closed                  the memory was closed
     │   └── SessionClosed       the session was closed, or belongs to another process
     ├── PolicyViolation         a session's policy refuses a signal
@@ -85,6 +86,10 @@ class BrokenInvariant(CompactionError):
 
 class ExtractionError(TidalError):
     """An extractor's answer cannot be used; the episode is as it was, and is read again later."""
+
+
+class RerankError(TidalError):
+    """A reranker cannot be loaded, or its answer cannot be used."""
 
 
 class Closed(TidalError):

@@ -5,36 +5,28 @@ from __future__ import annotations
 import copy
 import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from os import PathLike
 from types import EllipsisType, TracebackType
 from typing import Any, Literal, Self, overload
 
-from tidal_plugins.affect.default import reads
-from tidal_plugins.affect.state import AffectLoop
 from tidal_plugins.aio import in_thread
 from tidal_plugins.compaction.compactor import Compactor
-from tidal_plugins.compaction.preparation import Preparations
 from tidal_plugins.compaction.recorded import Recorder
-from tidal_plugins.condensing.extractive import ExtractiveSummariser
 from tidal_plugins.condensing.sizes import ApproximateCounter
-from tidal_plugins.embedding.identity import StoreEmbedder
-from tidal_plugins.embedding.sentence_transformer import SentenceTransformerEmbedder
-from tidal_plugins.errors import Forgotten, InvalidInput, InvalidText, NotFound, SessionClosed
+from tidal_plugins.errors import InvalidInput, InvalidText, NotFound, SessionClosed
 from tidal_plugins.graph.facts import PersistentFacts
 from tidal_plugins.graph.knowledge.graph import KnowledgeGraph
 from tidal_plugins.graph.web import AssociationWeb
-from tidal_plugins.ingestion.background import Background
 from tidal_plugins.ingestion.clean import clean, label, mapping, positive
 from tidal_plugins.ingestion.episodes import TOOL_TAG, from_entry
 from tidal_plugins.ingestion.forget import forget, scrub
 from tidal_plugins.ingestion.gate import Admitted, admitted
-from tidal_plugins.ingestion.learn import Learner
-from tidal_plugins.ingestion.record import episode_id, known_episodes, record
+from tidal_plugins.ingestion.record import episode_id, record
 from tidal_plugins.ingestion.remember import remember, to_note
-from tidal_plugins.ingestion.writer import FORGOTTEN, Progress, Writer
+from tidal_plugins.ingestion.writer import Progress
 from tidal_plugins.model import transcript
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.capsule import Capsule
@@ -50,44 +42,40 @@ from tidal_plugins.model.fact import FactConflict
 from tidal_plugins.model.note import Note
 from tidal_plugins.model.recall import Recall, Whisper
 from tidal_plugins.model.session import AuditEntry, Policy, SessionInfo, SessionSnapshot, Signal, SignalTally
-from tidal_plugins.protocols import Embedder, EmotionEstimator, Extractor, GraphExtractor, Summariser, TokenCounter
+from tidal_plugins.protocols import (
+    CoverageAssessor,
+    Embedder,
+    EmotionEstimator,
+    Extractor,
+    GraphExtractor,
+    Reranker,
+    Summariser,
+    TokenCounter,
+)
+from tidal_plugins.retrieval.federation import Peer
+from tidal_plugins.retrieval.multihop import over_hops
 from tidal_plugins.retrieval.query import MAX_CHARS
-from tidal_plugins.retrieval.recall import Recaller
-from tidal_plugins.retrieval.request import active, checked_limit, checked_profile
+from tidal_plugins.retrieval.request import (
+    Request,
+    active,
+    checked_hops,
+    checked_limit,
+    checked_profile,
+    checked_window,
+)
 from tidal_plugins.retrieval.whisper import compose
-from tidal_plugins.sessions.boost import Boosts
+from tidal_plugins.rooms import Rooms, furnished, plugged
 from tidal_plugins.sessions.ledger import Ledger
 from tidal_plugins.sessions.policies import Policies
 from tidal_plugins.sessions.session import Session, to_signal
 from tidal_plugins.settings import Profile, Settings
-from tidal_plugins.storage.base import Storage, Where
-from tidal_plugins.storage.sqlite import SQLiteStorage
+from tidal_plugins.storage.base import Where
 from tidal_plugins.synthesis.brief import Briefs
 from tidal_plugins.synthesis.capsule import Capsules
-from tidal_plugins.synthesis.consolidator import Consolidator
 from tidal_plugins.synthesis.dossier import Dossiers
 from tidal_plugins.synthesis.maintenance import Maintenance
 
-SECRET = "secret"
 FACT = "fact"
-
-
-@dataclass(frozen=True, slots=True)
-class Rooms:
-    """What every view of one store shares."""
-
-    storage: Storage
-    writer: Writer
-    recaller: Recaller
-    affect: AffectLoop
-    settings: Settings
-    preparations: Preparations
-    background: Background
-    summariser: Summariser | None
-    extractor: GraphExtractor | None
-    path: str
-    clock: Callable[[], datetime]
-    upkeep: list[Maintenance] = field(default_factory=list)
 
 
 class TidalMemory:
@@ -96,9 +84,13 @@ class TidalMemory:
     ``scope`` says whose memory this object sees: nothing in another scope is ever read or written; ``scoped`` gives a
     view of another one. ``embedder`` is anything with ``embed`` and ``dimensions`` (default: all-MiniLM-L6-v2 on the
     CPU, loaded when first needed). ``emotion`` reads how texts feel (default: their vectors tell where weights for the
-    embedder ship, elsewhere a lexicon; ``None`` for none).
-    what is stored with its ``extract``, entities and relations with its ``extract_graph``; rules do what it has no
-    method for. ``clock`` returns the time as an aware datetime.
+    embedder ship, elsewhere a lexicon; ``None`` for none). ``summariser`` writes dossiers and what recurs (default:
+    extracts). ``extractor`` reads claims about facts out of what is stored with its ``extract``, entities and relations
+    with its ``extract_graph``; rules do what it has no method for. ``reranker`` reads the best candidates of every
+    recall beside the query and gives them its order (default: none). ``assessor`` says what a recall of several hops
+    asks next (default: rules). ``peers`` are other memories, each a path, an open memory or a :class:`Peer`, that
+    recall and whisper ask too and nothing writes to.
+    ``clock`` returns the time as an aware datetime.
 
     Every method may be called from any thread, and has an async twin whose name begins with ``a``. Raises
     ``StorageError`` where the path cannot hold a memory.
@@ -112,40 +104,28 @@ class TidalMemory:
         emotion: EmotionEstimator | EllipsisType | None = ...,
         summariser: Summariser | None = None,
         extractor: Extractor | GraphExtractor | None = None,
+        reranker: Reranker | None = None,
+        assessor: CoverageAssessor | None = None,
+        peers: Iterable[Peer | TidalMemory | str | PathLike[str]] = (),
         settings: Settings | None = None,
         scope: Scope = ("default",),
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
         self.scope = check_scope(scope)
         self._opened: TidalMemory | None = None
-        settings = settings or Settings()
-        embedder = SentenceTransformerEmbedder() if embedder is None else embedder
-        reader = reads(emotion, embedder)
-        storage = SQLiteStorage(
+        self._rooms = furnished(
             path,
-            durability=settings.storage.durability,
-            busy_timeout=settings.storage.busy_timeout,
-            query_deadline=settings.storage.query_deadline,
-            vector_cache_bytes=settings.storage.vector_cache_mb * 1024 * 1024,
-        )
-        bound = StoreEmbedder(embedder, storage)
-        claims, graph = _extractors(extractor)
-        learns = settings.graph.enabled
-        background = Background(self._learn, settings.graph.quiet, threaded=learns and settings.graph.background)
-        self._rooms = Rooms(
-            storage=storage,
-            writer=Writer(storage, bound, settings, _secret(storage), claims, background if learns else None),
-            recaller=Recaller(storage, bound, settings, Boosts(storage, settings.signals)),
-            affect=AffectLoop(storage, reader, settings.affect),
-            settings=settings,
-            preparations=Preparations(),
-            background=background,
-            summariser=_summariser(summariser),
-            extractor=graph,
-            path=storage.path,
+            embedder=embedder,
+            emotion=emotion,
+            summariser=summariser,
+            extractor=extractor,
+            reranker=reranker,
+            assessor=assessor,
+            peers=peers,
+            settings=settings or Settings(),
             clock=clock,
         )
-        scrub(storage)  # what a forgetting that was cut off left behind
+        scrub(self._rooms.storage)  # what a forgetting that was cut off left behind
 
     def scoped(self, *scope: str) -> Self:
         """Return a view of the same store bound to another scope, such as ``memory.scoped("user", "42")``."""
@@ -269,9 +249,12 @@ class TidalMemory:
         metadata: Mapping[str, str | int | float | bool | None] | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
+        as_of: datetime | None = None,
         exclude: Collection[str] = (),
         include_archived: bool = False,
         associative: bool = False,
+        hops: int | None = None,
+        window: int = 0,
         for_session: Session | int | None = None,
         affect: Affect | None = None,
         profile: Profile | None = None,
@@ -279,13 +262,18 @@ class TidalMemory:
         """Return what ``query`` brings up, best first, with the reasons. It writes nothing.
 
         All filters apply inside both channels, before the cut. ``since`` and ``until`` are times of the event;
+        ``as_of`` asks as if it were then: for what had been stored by then and was valid, without the mood of today and
+        the signals of the scope; what was changed since is not there as it was (``facts`` have a history).
         ``exclude`` are ids of entries or episodes; ``kinds`` may name ``episode``, to search their summaries. What the
         graph says comes up where ``kinds`` names ``fact``.
         ``associative`` appends what comes up together with the hits, up to ``Settings.recall.associated`` beyond the
-        limit. ``for_session``: what this session annotated and rewarded comes up first. ``affect`` stands in for the
-        current state. Raises ``InvalidText`` for an empty query.
+        limit. ``hops`` beyond the first ask for what the hits leave open, and append what that brings up, up to
+        ``Settings.hops.appended`` beyond the limit. ``window``: so many turns before and after each hit come with it,
+        in ``Hit.window``. ``for_session``: what this session annotated and rewarded comes up
+        first. ``affect`` stands in for the current state. Raises ``InvalidText`` for an empty query.
         """
-        rooms, now = self._rooms, self.now()
+        rooms, now = self._rooms, self.now() if as_of is None else aware(as_of, "as_of")
+        mood = rooms.affect.current(self.scope, now) if as_of is None else Affect()
         where = active(
             now,
             kinds=kinds,
@@ -296,21 +284,30 @@ class TidalMemory:
             metadata=metadata,
             since=since,
             until=until,
+            as_of=as_of and now,
             exclude=exclude,
             include_archived=include_archived,
             graph=kinds is not None and FACT in kinds,
         )
-        return rooms.recaller.recall(
+        request = Request(
             self.scope,
-            clean(query, max_chars=rooms.settings.ingestion.max_chars, name="a query"),
+            _query(query, rooms.settings),
             where,
-            rooms.affect.current(self.scope, now) if affect is None else _felt(affect),
             now,
-            limit=checked_limit(rooms.settings.recall.limit if limit is None else limit),
-            profile=checked_profile(profile or rooms.settings.recall.profile),
+            checked_limit(rooms.settings.recall.limit if limit is None else limit),
+            affect=mood if affect is None else _felt(affect),
+            profile=checked_profile(rooms.settings.recall.profile if profile is None else profile),
             associative=associative,
             session=_session_id(for_session),
+            window=checked_window(window),
         )
+        hops = checked_hops(rooms.settings.hops.hops if hops is None else hops)
+        further = replace(request, limit=request.limit + rooms.settings.hops.read, associative=False)
+
+        def ask(text: str) -> Recall:
+            return rooms.federation.recall(replace(further, text=_query(text, rooms.settings)))
+
+        return over_hops(rooms.federation.recall(request), ask, rooms.assessor, rooms.settings.hops, hops)
 
     def whisper(
         self,
@@ -329,18 +326,19 @@ class TidalMemory:
         if isinstance(turn, str) and not turn.strip():
             return Whisper("")
         turn = clean(turn.strip()[:MAX_CHARS] if isinstance(turn, str) else turn, max_chars=MAX_CHARS, name="a turn")
-        recall = rooms.recaller.recall(
+        request = Request(
             self.scope,
             turn,
             active(now, exclude=exclude),
-            rooms.affect.current(self.scope, now) if affect is None else _felt(affect),
             now,
-            limit=rooms.settings.whisper.max_entries,
+            rooms.settings.whisper.max_entries,
+            affect=rooms.affect.current(self.scope, now) if affect is None else _felt(affect),
             profile=rooms.settings.recall.profile,
             unasked=True,
             session=_session_id(for_session),
             felt=partial(rooms.affect.felt, self.scope, turn, now) if affect is None else None,
         )
+        recall = rooms.federation.recall(request)
         return compose(recall, now, rooms.settings.whisper)
 
     def get(self, id: str) -> Entry:
@@ -348,7 +346,7 @@ class TidalMemory:
         id = bare_id(id)
         found = self._rooms.storage.get(self.scope, [id])
         if id not in found:
-            raise self._missing(id)
+            raise self._rooms.missing(self.scope, id)
         return found[id]
 
     def episode(self, id: str) -> Episode:
@@ -426,7 +424,7 @@ class TidalMemory:
         Episodes are read in the background after ``record``; ``extract_pending`` reads them now.
         """
         self._rooms.background.call(self.scope)  # for what another process left unread
-        return self._graph(self.scope)
+        return self._rooms.graph(self.scope)
 
     def extract_pending(self, limit: int | None = None, *, failed: bool = False) -> Extracted:
         """Read the episodes of this scope that wait for it, ``limit`` at most, and return what that came to.
@@ -434,11 +432,13 @@ class TidalMemory:
         Nobody needs to call it; it returns when everything recorded before is in the graph, but for what failed.
         ``failed`` tries that again at once, too.
         """
-        return self._learner(self.scope).learn(limit=None if limit is None else checked_limit(limit), failed=failed)
+        return self._rooms.learner(self.scope).learn(
+            limit=None if limit is None else checked_limit(limit), failed=failed
+        )
 
     def pending_extractions(self) -> list[Pending]:
         """List the episodes of this scope that are still to be read, with what went wrong so far."""
-        return self._learner(self.scope).queue.pending()
+        return self._rooms.learner(self.scope).queue.pending()
 
     def conflicts(self) -> list[FactConflict]:
         """List what was said against a fact and is not resolved."""
@@ -569,11 +569,11 @@ class TidalMemory:
 
         In small transactions: killed, it goes on where it was; twice at one time, it changes nothing more.
         """
-        return self._consolidator.run(self.now() if now is None else aware(now, "now"))
+        return self._rooms.consolidator(self.scope).run(self.now() if now is None else aware(now, "now"))
 
     def undo(self, run: str) -> int:
         """Put back what a consolidation changed, and return how much that was. Raises ``NotFound``."""
-        return self._consolidator.undo(run, self.now())
+        return self._rooms.consolidator(self.scope).undo(run, self.now())
 
     def start_maintenance(self, interval: timedelta = timedelta(hours=1)) -> Maintenance:
         """Consolidate this scope in the background: now, and ``interval`` after each end, until the memory closes.
@@ -613,7 +613,7 @@ class TidalMemory:
 
     def now(self) -> datetime:
         """The time by this memory's clock."""
-        return aware(self._rooms.clock(), "the clock's time")
+        return self._rooms.now()
 
     # context
 
@@ -637,7 +637,7 @@ class TidalMemory:
             Recorder(rooms.writer, rooms.affect, self.scope),
             rooms.preparations,
             Size(tokens, size),
-            _summariser(summariser),
+            plugged(summariser, Summariser, "a summariser has a method summarise"),
             counter or ApproximateCounter(),
             self.now,
         )
@@ -705,7 +705,7 @@ class TidalMemory:
 
     @property
     def _ledger(self) -> Ledger:
-        return Ledger(self._rooms.storage, self.scope, self.settings.signals, self._missing)
+        return self._rooms.ledger(self.scope)
 
     @property
     def _policies(self) -> Policies:
@@ -713,40 +713,11 @@ class TidalMemory:
 
     @property
     def _dossiers(self) -> Dossiers:
-        rooms = self._rooms
-        return Dossiers(rooms.writer, rooms.recaller, self.scope, ExtractiveSummariser(), rooms.summariser)
+        return self._rooms.dossiers(self.scope)
 
     @property
     def _capsules(self) -> Capsules:
         return Capsules(self._rooms.storage, self._rooms.settings, self.scope)
-
-    @property
-    def _consolidator(self) -> Consolidator:
-        rooms = self._rooms
-
-        def learn() -> int:
-            return self.extract_pending(self.settings.consolidation.batch).episodes
-
-        return Consolidator(rooms.writer, self.scope, rooms.summariser, self._dossiers.refresh_due, learn)
-
-    def _graph(self, scope: Scope) -> KnowledgeGraph:
-        rooms = self._rooms
-
-        def episodes(ids: Collection[str]) -> Mapping[str, Episode]:
-            return known_episodes(rooms.writer, scope, dict.fromkeys(ids))
-
-        embed = rooms.writer.embedder.embed
-        return KnowledgeGraph(rooms.storage, scope, self.now, rooms.settings.graph, episodes, embed)
-
-    def _learner(self, scope: Scope) -> Learner:
-        rooms = self._rooms
-        return Learner(rooms.writer, self._graph(scope), rooms.extractor, rooms.background, self.now, scope)
-
-    def _learn(self, scope: Scope, going: Callable[[], bool]) -> timedelta | None:
-        """What the background does."""
-        learner = self._learner(scope)
-        learner.learn(by=self._rooms.background.name, going=going)
-        return learner.later()
 
     def _around(self, episode: Episode) -> tuple[str | None, str | None]:
         """The ids of the turns before and after one in its session."""
@@ -759,11 +730,6 @@ class TidalMemory:
             near[step] = next((entry.id for entry in storage.find(self.scope, side, limit=1)), None)
         return near[-1], near[1]
 
-    def _missing(self, id: str) -> NotFound:
-        if self._rooms.storage.read_document(self.scope, FORGOTTEN, f"id:{id}"):
-            return Forgotten(f"{id!r} was forgotten on request")
-        return NotFound(f"no entry or episode {id!r} in scope {self.scope}")
-
 
 def _identified(exchange: Exchange) -> Exchange:
     """Give an exchange that has no id one of its own. (What is no exchange is refused further down.)"""
@@ -772,36 +738,16 @@ def _identified(exchange: Exchange) -> Exchange:
     return replace(exchange, id=secrets.token_hex(8))
 
 
-def _summariser(given: Summariser | None) -> Summariser | None:
-    if given is not None and not isinstance(given, Summariser):
-        raise InvalidInput(f"a summariser has a method summarise, got {type(given).__name__}; adapters wrap models")
-    return given
-
-
-def _extractors(given: Extractor | GraphExtractor | None) -> tuple[Extractor | None, GraphExtractor | None]:
-    """What reads claims, and what reads the graph."""
-    claims = given if isinstance(given, Extractor) else None
-    graph = given if isinstance(given, GraphExtractor) else None
-    if given is not None and claims is None and graph is None:
-        name = type(given).__name__
-        raise InvalidInput(f"an extractor has a method extract or extract_graph, got {name}; adapters wrap models")
-    return claims, graph
-
-
 def _session_id(session: Session | int | None) -> int | None:
     """The id of a session; what is none is refused further down."""
     return session.id if isinstance(session, Session) else session
+
+
+def _query(text: str, settings: Settings) -> str:
+    return clean(text, max_chars=settings.ingestion.max_chars, name="a query")
 
 
 def _felt(affect: Affect) -> Affect:
     if not isinstance(affect, Affect):
         raise InvalidInput(f"affect must be an Affect(valence, arousal), got {affect!r}")
     return affect
-
-
-def _secret(storage: Storage) -> bytes:
-    if storage.read_meta(SECRET) is None:  # a store that has one opens without waiting for whoever writes
-        with storage.transaction():
-            if storage.read_meta(SECRET) is None:
-                storage.write_meta(SECRET, secrets.token_hex(16))
-    return bytes.fromhex(storage.read_meta(SECRET))

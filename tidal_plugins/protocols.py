@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tidal_plugins.model.affect import Affect
     from tidal_plugins.model.fact import Claim
     from tidal_plugins.model.graph import Edge, Entity, Extraction, Relation
+    from tidal_plugins.model.recall import Coverage
     from tidal_plugins.model.summary import Source, Statement
 
 Purpose = Literal["summary", "synthesis", "dossier"]
@@ -46,6 +47,29 @@ class EmotionEstimator(Protocol):
     """
 
     def estimate(self, texts: Sequence[str], vectors: NDArray[np.float32] | None = None) -> list[Affect]: ...
+
+
+@runtime_checkable
+class Reranker(Protocol):
+    """Reads each text beside a query and says how well it answers: a score per text, higher is better, on any scale.
+
+    It may raise anything, and may take its time: it is never called while a lock is held or the store is being read,
+    and the order that stood before stays where it gives none in time. It may be called from several threads.
+    """
+
+    def rerank(self, query: str, texts: Sequence[str]) -> Sequence[float]: ...
+
+
+@runtime_checkable
+class CoverageAssessor(Protocol):
+    """Says what texts leave open of a query, and what to ask next, the most telling first.
+
+    ``texts`` are what was found so far, the newest finds first, each led by «name: » where its speaker is known. It may
+    raise anything, and may take its time: it is never called while a lock is held or the store is being read, and what
+    was found so far is the answer where it gives none in time.
+    """
+
+    def assess(self, query: str, texts: Sequence[str]) -> Coverage: ...
 
 
 @runtime_checkable

@@ -205,13 +205,37 @@ class RecallSettings(_Group):
     """Weight of keyword strength against cosine; between .3 and .7 conversations and chats do nearly alike."""
     brevity: float = Field(30.0, gt=0)
     """Words up to which a passage counts as short: the length of a spoken turn."""
-    speaker: float = Field(0.2, ge=0)
-    """Added where the query names the speaker: 4 nats of the embedder's scale (.05 each), since nearly all that is
+    speaker: float = Field(0.3, ge=0)
+    """Added where the query names the speaker: 6 nats of the embedder's scale (.05 each), since nearly all that is
     asked about a person was said by that person."""
-    passages: float = Field(0.05, ge=0)
+    passages: float = Field(0.07, ge=0)
     """Taken off per nat of an entry's number of passages: many passages are many chances of a high maximum."""
     assistant: float = Field(0.05, ge=0)
     """Taken off an assistant's answer: users come back mostly to what they said themselves."""
+    session: float = Field(0.25, ge=0, lt=1)
+    """Share of the way that an entry is raised to the best of its session: a conversation is about something. The order
+    within it stays, and where there are no sessions nothing changes."""
+    neighbours: float = Field(0.15, ge=0)
+    """Share of what a neighbour is nearer than an ordinary candidate that it lends; half of it at two places."""
+    answer: float = Field(3.0, ge=0)
+    """How many times as much a question lends to the turn right after it: that is where its answer stands."""
+    turn: float = Field(20.0, gt=0)
+    """Analysed words, without stop words, up to which a turn leans on its neighbours; a longer one does in proportion
+    less, and lends less, by the root of that. Without that limit chats of long messages lose 15 points of recall@5."""
+    telling: float = Field(0.05, ge=0)
+    """Added for a turn that says when something was, taken off a short one that asks: one nat. Who tells of an event
+    says when it was; a question asks for what the next turn tells."""
+    reach: int = Field(20, ge=2, le=1000)
+    """How far down what is near is looked at more closely: the best so many candidates bring their neighbours along, so
+    many from a time that the query speaks of take part, and of so many the first must stand out to be whispered."""
+    time: float = Field(0.2, ge=0)
+    """Added for an entry from the time that the query speaks of («last Tuesday», «in May»): 4 nats. It raises recall@5
+    of such questions from 72 to 83, in each of the development conversations; 0 reads no times."""
+    slack: float = Field(3.0, ge=0.001, le=36_500)
+    """Days outside that time over which this falls to 1/e: what happens is told days later."""
+    event: float = Field(0.5, ge=0)
+    """Nearness, cosine and keywords, from which on the nearest memory is the event of «before the move»: well above the
+    .3 that unrelated texts have."""
     sharpness: float = Field(5.0, gt=0)
     """Relevance falls to 1/e when the fused score falls by 1/sharpness, so that a factor moves near rivals only."""
     importance: float = Field(0.5, ge=0, le=1)
@@ -234,6 +258,49 @@ class RecallSettings(_Group):
     """Entries beyond the limit that associative recall appends."""
 
 
+class RerankSettings(_Group):
+    """Of a reranker, where one is plugged in [Anamnesis]."""
+
+    depth: int = Field(40, gt=0, le=1000)
+    """Candidates that it reads, the best of the ranking without it; the limit where that is more. They are the
+    shortlist, and hold what it could bring up."""
+    seconds: float = Field(2.0, gt=0, le=threading.TIMEOUT_MAX)
+    """Time that it has before the ranking without it stands: one of six layers reads 40 spoken turns in about half a
+    second on a busy core, 40 passages of 120 words in two."""
+
+
+class HopSettings(_Group):
+    """Recall over several hops."""
+
+    hops: int = Field(1, ge=1, le=10)
+    """Hops of a recall that is not told how many: 1 is none beside the query itself. On the development conversations
+    later hops bring up less (recall of all hits 86.0) than as many hits of the first do (87.1), and cost as much again
+    each: they are for questions that go by somebody whom they do not name."""
+    leads: int = Field(1, gt=0, le=20)
+    """Queries of each later hop that bring something new, the most telling ones. Each is a recall of its own: with one,
+    two hops take about twice as long as one, with two more than three times."""
+    queries: int = Field(4, ge=0, le=100)
+    """Queries of all later hops together."""
+    ms: float = Field(1_000.0, gt=0, le=3_600_000)
+    """Milliseconds after which no further query is asked, and which an assessor that is a model has for its answers."""
+    read: int = Field(5, gt=0, le=100)
+    """Hits of the first hop, the best ones, that are read for what leads further; and of each later query."""
+    least: float = Field(0.1, ge=0, le=1)
+    """Share of its query's best score that a hit of a later hop needs: what is far below came for want of better."""
+    appended: int = Field(5, ge=0, le=100)
+    """Hits beyond the limit that later hops append."""
+
+
+class PeerSettings(_Group):
+    """Of other memories that recall asks [Anamnesis G5]."""
+
+    trust: float = Field(0.8, gt=0, le=1)
+    """What the scores of a peer's hits count that has no trust of its own: an own memory comes first unless a peer's is
+    nearer by about a nat, .045 of cosine."""
+    patience: float = Field(1.0, ge=0, le=3_600)
+    """Seconds to wait for whoever has a peer's file locked."""
+
+
 class WhisperSettings(_Group):
     """[Tidal §2.3]."""
 
@@ -242,11 +309,25 @@ class WhisperSettings(_Group):
     """Characters of the whole whisper, frame and preamble included."""
     least_words: int = Field(1, ge=0)
     """Words with a content that a turn needs before anything surfaces."""
-    bar: float = Field(0.46, ge=0)
-    """Nearness that a memory needs to surface: MiniLM gives unrelated texts cosines up to about .3. It keeps 91 % of
-    the questions that recall answers on LoCoMo, and is silent on 96 % of small talk and on what nobody spoke of."""
+    bar: float = Field(0.415, ge=0)
+    """Assurance that the first memory needs for anything to surface, and nearness with its surroundings that each of
+    the others needs too. It keeps nine in ten of the questions that recall answers on LoCoMo, and is silent on more
+    than a third of them once what answers them is taken out of the memory. 0: no bar."""
+    plain_bar: float = Field(0.18, ge=0)
+    """The same assurance in the profiles ``tidal`` and ``attention``, which know nothing of what stands around a memory
+    and so put no answer as far ahead; ``bar`` where that is lower."""
+    alike: float = Field(0.9, ge=0)
+    """Cosine of two memories from which on they say nearly the same: they are no rivals, and no third one of a kind
+    surfaces. On the development conversations no answer is lost by it; from .8 down answers are taken for repetitions
+    and the bar tells less. Above 1 nothing is alike."""
     keywords: float = Field(0.25, ge=0)
-    """How much the query's rare words in a memory help it over the bar."""
+    """What the query's rare words in the memories to show add to that assurance, by the one that has most of them."""
+    topic: float = Field(0.25, ge=0)
+    """What the mean cosine of all these adds to it: whether the memory holds anything about the topic."""
+
+    def least(self, profile: str) -> float:
+        """The assurance below which nothing surfaces in a profile."""
+        return self.bar if profile == "balanced" else min(self.bar, self.plain_bar)
 
 
 class AssociationSettings(_Group):
@@ -468,6 +549,9 @@ class Settings(_Group):
     graph: GraphSettings = Field(default_factory=GraphSettings)
     affect: AffectSettings = Field(default_factory=AffectSettings)
     recall: RecallSettings = Field(default_factory=RecallSettings)
+    rerank: RerankSettings = Field(default_factory=RerankSettings)
+    hops: HopSettings = Field(default_factory=HopSettings)
+    peers: PeerSettings = Field(default_factory=PeerSettings)
     whisper: WhisperSettings = Field(default_factory=WhisperSettings)
     associations: AssociationSettings = Field(default_factory=AssociationSettings)
     consolidation: ConsolidationSettings = Field(default_factory=ConsolidationSettings)

@@ -28,17 +28,18 @@ from langgraph.store.base import (
 from langgraph_tidal.expiry import expired, lasting, renewed
 from langgraph_tidal.filters import check, equalities, holds
 from langgraph_tidal.namespaces import ROOT, Namespace, from_scope, matches, to_label, to_scope
-from tidal_plugins import Affect, Entry, InvalidInput, TidalMemory, Tier
+from tidal_plugins import Entry, InvalidInput, TidalMemory, Tier
 from tidal_plugins.ingestion.clean import clean, mapping
 from tidal_plugins.model.entry import Scope, derive_id
 from tidal_plugins.retrieval.query import MAX_CHARS, understand
+from tidal_plugins.retrieval.request import Request
 from tidal_plugins.storage.base import Record, Where
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tidal_plugins.memory import Rooms
+    from tidal_plugins.rooms import Rooms
 
 KIND = "kb"
 MAX_FILTER_BYTES = 64 * 1024
@@ -198,16 +199,8 @@ class _Batch:
         return replace(where, exclude=[entry.id for entry in entries if not holds(entry.metadata, rest)])
 
     def _ranked(self, scope: Scope, query: str, where: Where, most: int) -> dict[str, tuple[Entry, float | None]]:
-        recall = self.rooms.recaller.recall(
-            scope,
-            _cleaned(query),
-            where,
-            Affect(),
-            self.now,
-            limit=most,
-            profile="balanced",
-            vector=self.vectors[query],
-        )
+        request = Request(scope, _cleaned(query), where, self.now, most, vector=self.vectors[query])
+        recall = self.rooms.recaller.recall(request)
         return {hit.id: (hit.entry, hit.why.fused) for hit in recall}
 
     def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:

@@ -15,6 +15,7 @@ from llama_index.core.vector_stores import MetadataFilters
 from llama_index_tidal.filters import to_recall
 from llama_index_tidal.place import Scope, check_policy, scope_of, session_of
 from tidal_plugins import Entry, Hit, InvalidInput, Policy, Recall, TidalMemory
+from tidal_plugins.model.recall import OWN
 
 TOLD = ("kind", "source", "speaker", "role", "occurred_at")
 """Metadata that a language model is shown with a node; the rest is for the program."""
@@ -81,8 +82,11 @@ def _nodes(recall: Recall) -> list[NodeWithScore]:
 
 
 def _node(hit: Hit) -> TextNode:
-    metadata = _metadata(hit.entry)
-    hidden = [key for key in metadata if key not in TOLD]
+    metadata, told = _metadata(hit.entry), set(TOLD)
+    if hit.origin != OWN:  # a peer's memory is somebody else's
+        metadata["origin"] = hit.origin
+        told.add("origin")
+    hidden = [key for key in metadata if key not in told]
     return TextNode(
         id_=hit.id,
         text=hit.passage,

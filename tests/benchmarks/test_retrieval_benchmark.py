@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from benchmarks.locomo import ADVERSARIAL, load, pooled
+from benchmarks.locomo import ADVERSARIAL, Counts, Data, Question, load, pooled
 from benchmarks.metrics import METRICS, difference, ndcg, ranks_of, recall, reciprocal_rank, scores, summary
+from benchmarks.retrieval import Asked, Report, held_out
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -263,6 +264,8 @@ def test_the_command_prints_tables_and_writes_every_rank(tmp_path: Path) -> None
     assert done.returncode == 0, done.stderr
     assert "3 questions and 1 adversarial ones" in done.stdout
     assert "2 evidence ids repaired, 2 skipped" in done.stdout
+    assert "Two hops" in done.stdout
+    assert "The whisper, balanced: area under the curve" in done.stdout
     (figures,) = json.loads(out.read_text("utf-8"))["files"]
     found = figures["arms"]["keywords only"]["overall"]["recall@10"]["mean"]
     assert found == pytest.approx(250 / 3, abs=0.01)  # «Put wire over them» shares no word with its question
@@ -270,6 +273,22 @@ def test_the_command_prints_tables_and_writes_every_rank(tmp_path: Path) -> None
     assert "no keywords" in figures["ablation"]
     assert len(figures["asked"]) == 4
     assert figures["asked"][0]["ranks"]["keywords only"] == [1]
+
+
+def test_each_conversation_is_held_out_of_choosing_its_step() -> None:
+    def asked(conversation: str, balanced: int, step: int) -> Asked:
+        item = Asked(conversation, Question("why?", "4 single-hop", frozenset({"a"})), ["a"])
+        item.ranks = {"balanced": [balanced], "step": [step]}
+        return item
+
+    report = Report(Data("file", [], Counts()), ["balanced"], ["step"])
+    report.asked = [asked("one", 1, 2), asked("two", 2, 1), asked("three", 2, 1)]
+    held = {part.name: part for part in held_out(report)}
+    assert [held[name].chosen for name in ("one", "two", "three")] == ["step", "balanced", "balanced"]
+    assert held["one"].own == [scores([1])]
+    assert held["one"].rows == [scores([2])]
+    report.asked = report.asked[:1]
+    assert held_out(report) == []
 
 
 def test_the_command_leaves_out_what_it_is_told_to(tmp_path: Path) -> None:

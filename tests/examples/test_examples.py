@@ -177,3 +177,28 @@ def test_what_one_agent_rewards_comes_up_first_for_it_and_for_nobody_else() -> N
     assert "reader: signal 'reward' was refused by policy 'of the session': only these are allowed: view" in done.stdout
     assert "planner: signal 'skip' was refused by policy 'planner'" in done.stdout
     assert "session 1, planner: 1 accepted, 1 refused" in done.stdout
+
+
+def test_what_no_single_message_answers_is_found_by_time_surroundings_hops_and_peers():
+    done = run("recall.py")
+    assert done.returncode == 0, done.stderr
+    parts = dict(part.split("\n", 1) for part in done.stdout.split("\n== ")[1:])
+    tuesday, before = parts["Times in the question"].split("What did the roof")
+    assert "«last Tuesday» 2026-11-17…2026-11-18\n  The Heron's steering cable broke" in tuesday
+    assert "«before we moved» …2026-08-02\n  The roof of the office leaked" in before
+    assert "green tarpaulin" in parts["What stands around it"]
+    assert "before the second: Where did we leave the spare anchor?" in parts["What stands around it"]
+    assert "asked beside: Jonas mend\n  Jonas mends nets on Thursdays." in parts["Two hops"]
+    today, then = parts["As it was known then"].split("15 November")
+    assert "is closed" in today
+    assert "is closed" not in then.partition("\n")[2]
+    assert "time 0.20" in parts["Why, and why not"]
+    assert "left out, by stage: {'trim': " in parts["Why, and why not"]
+    without, with_rule = parts["A reranker has the last word"].split("Which blue")[1:]
+    assert "proposed blue" in without
+    assert "decided on red" in with_rule
+    alone, _, asked = parts["Other memories"].partition("with peers, ")
+    assert alone.rstrip().endswith("silence")
+    assert "gate book in office: The code of the gate at Ost pier is 4711." in asked
+    assert "peer yard was not asked" in asked
+    assert "the office's file was not written to" in asked

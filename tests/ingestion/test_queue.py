@@ -613,7 +613,7 @@ def test_what_another_process_is_about_to_read_keeps_nobody_busy(open_memory: Op
     first = open_memory(settings=Settings(graph={"background": False}))
     first.record(SAID)
     second = open_memory(settings=Settings(graph={"background": False, "orphaned": 120.0}))
-    later = second._learner(second.scope).later()
+    later = second.rooms.learner(second.scope).later()
     assert later is not None
     assert later > timedelta(seconds=119)
 

@@ -13,16 +13,14 @@ from tests.conftest import OpenMemory
 from tests.reading import Reader
 from tidal_plugins import Note, Recall, Settings, TidalMemory
 from tidal_plugins.graph.web import AssociationWeb
-from tidal_plugins.model.affect import Affect
-from tidal_plugins.retrieval.request import active
+from tidal_plugins.retrieval.request import Request, active
 from tidal_plugins.testing import FrozenClock
 
 
 def recall(memory: TidalMemory, query: str = "jazz piano", limit: int = 1, **filters: Any) -> Recall:
-    rooms, now = memory.rooms, memory.now()
-    where, profile = active(now, **filters), memory.settings.recall.profile
-    ask = rooms.recaller.recall
-    return ask(memory.scope, query, where, Affect(), now, limit=limit, profile=profile, associative=True)
+    now, profile = memory.now(), memory.settings.recall.profile
+    request = Request(memory.scope, query, active(now, **filters), now, limit, profile=profile, associative=True)
+    return memory.rooms.recaller.recall(request)
 
 
 def together(memory: TidalMemory, *ids: str, times: int = 1) -> None:
@@ -173,3 +171,42 @@ def test_what_no_query_names_is_not_brought_up(open_memory: OpenMemory) -> None:
     memory.remember("the weather is fine")
     memory.extract_pending()
     assert {hit.entry.kind for hit in memory.recall("the weather", limit=1, associative=True)} == {"kb"}
+
+
+def test_shared_labels_lead_on_with_their_provenance(memory: TidalMemory) -> None:
+    notes = [
+        Note("I play jazz piano", tags=("music", "evening")),
+        Note("the choir meets at eight", tags=("music", "evening"), importance=8),
+        Note("a violin in the attic", tags=("music", "attic", "evening", "dust"), importance=5),
+        Note("tomato soup", tags=("food",)),
+    ]
+    piano, choir, violin, _ = (entry.id for entry in memory.remember(notes))
+    found = recall(memory)
+    assert found.ids == (piano, choir, violin)
+    near, far = found[1:]
+    assert (near.why.activation, near.why.path) == (0.8, (piano, "#evening", "#music", choir))  # all shared · 8/10
+    assert far.why.activation == pytest.approx(2 / 4 * 0.5)
+    assert f"({piano} → #evening → #music → {choir}), activation 0.80" in found.explain()
+
+
+def test_labels_lead_on_within_the_scope_and_the_filter_alone(memory: TidalMemory) -> None:
+    piano = memory.remember(Note("I play jazz piano", tags=("music",)))
+    memory.scoped("other").remember(Note("the choir meets at eight", tags=("music",), importance=9))
+    skill = memory.remember(Note("how to tune strings", tags=("music",), kind="skill", importance=9))
+    assert recall(memory).ids == (piano.id, skill.id)
+    assert recall(memory, kinds={"kb"}).ids == (piano.id,)
+    assert recall(memory, exclude=[skill.id]).ids == (piano.id,)
+    memory.forget(skill.id)
+    assert recall(memory).ids == (piano.id,)
+
+
+def test_labels_that_hardly_overlap_lead_nowhere(memory: TidalMemory) -> None:
+    piano = memory.remember(Note("I play jazz piano", tags=("music", *(f"own{n}" for n in range(6)))))
+    memory.remember(Note("the choir meets", tags=("music", *(f"other{n}" for n in range(6))), importance=5))
+    assert recall(memory).ids == (piano.id,)
+
+
+def test_words_of_a_label_in_a_text_are_no_label(memory: TidalMemory) -> None:
+    piano = memory.remember(Note("I play jazz piano", tags=("music",)))
+    memory.remember(Note("no music tonight", tags=("silence",), importance=9))
+    assert recall(memory).ids == (piano.id,)

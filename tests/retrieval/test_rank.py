@@ -334,3 +334,12 @@ def test_ties_in_the_shortlist_go_by_id(profile: str) -> None:
     found = [Found(id, None, None, Match(id, 0.5, 0, 4, 10), 1) for id in "cab"]
     near, far = shortlist(found, context(), profile, 2)
     assert [[item.id for item in part] for part in (near, far)] == [["a", "b"], ["c"]]
+
+
+def test_an_assistants_answer_raises_its_session_as_far_as_it_counts_itself() -> None:
+    found = ranked(
+        candidate("best", 0.6, session="s", role="assistant"), candidate("other", 0.35, session="s"), profile="balanced"
+    )
+    assert {item.id: item.parts.get("session", 0.0) for item in found} == pytest.approx(
+        {"best": 0.0, "other": 0.25 * (0.6 - 0.05 - 0.35)}
+    )

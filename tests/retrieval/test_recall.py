@@ -9,9 +9,10 @@ from typing import Any
 import apsw
 import pytest
 
-from tidal_plugins import Affect, Corrupt, HashingEmbedder, Note, QueryTimeout, Settings, TidalMemory
+from tidal_plugins import Corrupt, HashingEmbedder, Note, QueryTimeout, Settings, TidalMemory
 from tidal_plugins.embedding.identity import StoreEmbedder
 from tidal_plugins.retrieval.recall import Recaller
+from tidal_plugins.retrieval.request import Request
 from tidal_plugins.sessions.boost import Boosts
 from tidal_plugins.storage.base import Match, Where
 from tidal_plugins.storage.sqlite import SQLiteStorage
@@ -122,6 +123,19 @@ def test_a_damaged_row_is_left_out_and_reported(
         memory.get(bad.id)
 
 
+@pytest.mark.parametrize("damage", ["tags = '[bad'", "metadata = '{bad'"])
+def test_a_damaged_row_ends_no_search_by_tags_metadata_or_associations(
+    memory: TidalMemory, path: Path, damage: str
+) -> None:
+    good, bad = (
+        memory.remember(text, tags=["jazz"], metadata={"a": 1}) for text in ("jazz piano lessons", "jazz piano")
+    )
+    sql(path, (f"UPDATE entries SET {damage} WHERE id = ?", (bad.id,)))
+    assert memory.recall("jazz piano", tags=["jazz"]).ids == (good.id,)
+    assert memory.recall("jazz piano", metadata={"a": 1}).ids == (good.id,)
+    assert memory.recall("jazz piano", associative=True).ids == (good.id,)
+
+
 def test_a_store_of_damaged_rows_recalls_nothing(memory: TidalMemory, path: Path) -> None:
     fill(memory, 30)
     sql(path, ("UPDATE entries SET text = 'forged'",))
@@ -145,7 +159,7 @@ def test_a_keyword_search_past_its_deadline_leaves_recall_by_meaning(
     recaller = Recaller(
         storage, StoreEmbedder(HashingEmbedder(), storage), memory.settings, Boosts(storage, memory.settings.signals)
     )
-    recall = recaller.recall(memory.scope, "jazz piano", Where(), Affect(), memory.now(), limit=10, profile="balanced")
+    recall = recaller.recall(Request(memory.scope, "jazz piano", Where(), memory.now(), 10))
     assert recall.degraded == ("keywords",)
     assert recall[0].text.startswith("jazz piano")
     assert all(hit.why.keyword_rank is None and hit.why.vector_rank for hit in recall)
@@ -200,3 +214,12 @@ def test_an_empty_store_recalls_nothing(memory: TidalMemory) -> None:
     recall = memory.recall("anything at all")
     assert (len(recall), recall.dropped, recall.explain(), recall.ids) == (0, (), "", ())
     assert not memory.whisper("anything at all")
+
+
+def test_a_label_that_the_text_has_not_finds_it(memory: TidalMemory) -> None:
+    fill(memory)
+    labelled = memory.remember(Note("three hundred a month at most", tags=("budget",)))
+    hit = memory.recall("what was the budget?", limit=1)[0]
+    assert hit.id == labelled.id
+    assert hit.why.keyword_rank == 1
+    assert hit.text == "three hundred a month at most"

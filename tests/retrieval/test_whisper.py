@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -12,15 +13,16 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from tidal_plugins import Settings, TidalMemory
+from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.entry import Entry
 from tidal_plugins.model.fence import CLOSE, OPEN, PREAMBLE, inert, strip_frames
 from tidal_plugins.model.recall import Explanation, Hit, Recall, Whisper
-from tidal_plugins.retrieval.bar import below_bar, worth_a_word
-from tidal_plugins.retrieval.query import understand
-from tidal_plugins.retrieval.rank import Candidate, Ranked
+from tidal_plugins.retrieval.bar import over_bar, sureness, worth_a_word
+from tidal_plugins.retrieval.query import Query, understand
+from tidal_plugins.retrieval.rank import Candidate, Context, Ranked
 from tidal_plugins.retrieval.whisper import age, compose, excerpt
-from tidal_plugins.settings import WhisperSettings
-from tidal_plugins.storage.base import Match, Sketch
+from tidal_plugins.settings import RecallSettings, WhisperSettings
+from tidal_plugins.storage.base import Corpus, Match, Sketch
 from tidal_plugins.testing import HERE, NOON, FrozenClock
 
 FORGED = [
@@ -259,37 +261,84 @@ def test_a_turn_without_content_asks_for_nothing(turn: str, asks: bool) -> None:
     assert worth_a_word(understand(turn, ["Ann"]), WhisperSettings(least_words=1)) is asks
 
 
+def test_the_first_surfaces_when_it_stands_out() -> None:
+    rest = [near(f"r{n}", 0.3) for n in range(19)]
+    shown, below = judged([near("first", 0.65), *rest])
+    assert [item.id for item in shown] == ["first"]
+    assert set(below.values()) == {"nearness 0.300 under the bar of 0.415"}
+    shown, below = judged([near("first", 0.4), *rest])
+    assert not shown
+    assert {reason.split(" under")[1] for reason in below.values()} == {" the bar of 0.415"}
+    assert all(reason.startswith("assurance 0.17") for reason in below.values()), below
+    assert len(below) == 20
+
+
 @pytest.mark.parametrize(
-    ("cosine", "keyword", "reason"),
+    ("cosines", "keyword", "expected"),
     [
-        (0.5, 0.0, None),
-        (0.4, 0.0, None),
-        (0.39, 0.0, "nearness 0.39 under the bar of 0.40"),
-        (0.33, 0.8, None),
-        (0.3, 0.8, "nearness 0.38 under the bar of 0.40"),
-        (None, 0.9, "nearness 0.09 under the bar of 0.40"),
-        (1.0, 1.0, None),
+        ([], 0.0, 0.0),
+        ([0.6], 0.0, 0.6 + 0.25 * 0.6 / 5),
+        ([0.6, 0.4, 0.4, 0.4, 0.4], 0.0, 0.2 + 0.25 * 2.2 / 5),
+        ([0.6, 0.4, 0.4, 0.4, 0.4, 0.6], 0.0, 0.2 + 0.25 * 2.2 / 5),
+        ([0.6, 0.4, 0.4, 0.4, 0.4], 0.8, 0.2 + 0.35 * 0.8 + 0.25 * 0.8 + 0.25 * 2.2 / 5),
     ],
 )
-def test_a_hit_clears_the_bar_by_meaning_or_with_the_help_of_words(
-    cosine: float | None, keyword: float, reason: str | None
-) -> None:
-    assert below_bar(near(cosine, keyword), WhisperSettings(bar=0.4, keywords=0.1)) == reason
+def test_assurance_is_the_lead_the_words_and_the_topic(cosines: list[float], keyword: float, expected: float) -> None:
+    found = [near(f"n{n}", cosine, 0.0 if n else keyword) for n, cosine in enumerate(cosines)]
+    context = whispering()
+    nearby = context.settings.model_copy(update={"recall": RecallSettings(reach=5)})
+    assert sureness(found, replace(context, settings=nearby)) == pytest.approx(expected)
 
 
-def test_the_bar_is_where_it_measures_best() -> None:
-    assert (WhisperSettings().bar, WhisperSettings().keywords) == (0.46, 0.25)
-    assert below_bar(near(0.46), WhisperSettings()) is None
-    assert below_bar(near(0.45), WhisperSettings()) == "nearness 0.45 under the bar of 0.46"
-    assert below_bar(near(0.27, 0.8), WhisperSettings()) is None
-    assert below_bar(near(0.2, 0.8), WhisperSettings()) == "nearness 0.40 under the bar of 0.46"
+def test_without_a_bar_everything_surfaces() -> None:
+    found = [near("a", 0.1), near("b", -0.2)]
+    shown, below = over_bar(found, -0.3, whispering(bar=0.0))
+    assert ([item.id for item in shown], below) == (["a", "b"], {})
 
 
-def near(cosine: float | None, keyword: float = 0.0) -> Ranked:
+def test_assurance_falls_when_somebody_else_than_the_named_one_said_it() -> None:
+    asked = understand("what does Ann play", ["Ann", "Bob"])
+    ann, bob = (sureness([near("a", 0.6, speaker=name)], whispering(asked)) for name in ("Ann", "Bob"))
+    assert ann - bob == pytest.approx(0.3)
+    assert sureness([near("a", 0.6, speaker="Bob")], whispering()) == pytest.approx(ann), "nobody is named"
+
+
+def test_surroundings_help_over_the_bar_and_moods_do_not() -> None:
+    plain, lifted = near("a", 0.32), near("a", 0.32, parts={"neighbours": 0.1})
+    moody = near("a", 0.32, parts={"feeling": 0.2, "importance": 1.2})
+    assert [item.id for item in judged([lifted])[0]] == ["a"]
+    assert [judged([item])[0] for item in (plain, moody)] == [[], []]
+
+
+def test_what_takes_off_an_entrys_score_makes_it_less_sure_and_the_time_surer() -> None:
+    plain, *others = (
+        sureness([near("a", 0.6, parts={name: value} if name else {})], whispering())
+        for name, value in (("", 0.0), ("assistant", -0.05), ("passages", -0.07), ("time", 0.2))
+    )
+    assert [other - plain for other in others] == pytest.approx([-0.05, -0.07, 0.2])
+
+
+def test_the_words_of_what_is_not_shown_make_nothing_surer() -> None:
+    worded = [near(f"n{n}", 0.6, 0.8 if n == 3 else 0.0) for n in range(5)]
+    assert sureness(worded, whispering(keywords=1.0)) == pytest.approx(sureness(worded, whispering(keywords=0.0)))
+
+
+def judged(found: list[Ranked]) -> tuple[list[Ranked], dict[str, str]]:
+    context = whispering()
+    return over_bar(found, sureness(found, context), context)
+
+
+def whispering(query: Query | None = None, **whisper: Any) -> Context:
+    return Context(query or understand("jazz", []), Corpus(99, 10.0), Affect(), NOON, Settings(whisper=whisper))
+
+
+def near(
+    id: str, cosine: float, keyword: float = 0.0, *, speaker: str | None = None, parts: dict[str, float] | None = None
+) -> Ranked:
     """What ranking knows of a candidate; score, fusion and relevance say nothing to the bar."""
-    sketch = Sketch(id="a", importance=5.0, speaker=None, role=None, affect=None, tier=None, passages=1)
-    vector = None if cosine is None else Match("a", cosine, 0, 4, 10)
-    return Ranked(Candidate(sketch, None, None, vector, None), 9.0, 9.0, 1.0, keyword, {})
+    sketch = Sketch(id=id, importance=5.0, speaker=speaker, role=None, affect=None, tier=None, passages=1)
+    candidate = Candidate(sketch, None, None, Match(id, cosine, 0, 4, 10), None)
+    return Ranked(candidate, 9.0, 9.0, 1.0, keyword, parts or {})
 
 
 def test_the_reason_of_what_stays_unsaid_is_told(memory: TidalMemory) -> None:
@@ -304,7 +353,7 @@ def test_the_reason_of_what_stays_unsaid_is_told(memory: TidalMemory) -> None:
     assert reasons.keys() == {recipe.id, again.id}
     assert reasons[again.id] == "says word for word what the turn says"
     assert reasons[recipe.id].startswith("nearness 0.")
-    assert reasons[recipe.id].endswith(" under the bar of 0.46")
+    assert reasons[recipe.id].endswith(" under the bar of 0.415")
 
 
 @pytest.mark.parametrize("said", ["jazz piano at 10:00", "JAZZ Piano at 10:00", "jazz  piano\n at\t10:00"])
@@ -335,6 +384,26 @@ def test_repeats_take_no_place_from_what_is_news(memory: TidalMemory) -> None:
     assert {item.id for item in whispered.recall.dropped} == again
 
 
+def test_a_repeat_makes_nothing_surer(memory: TidalMemory) -> None:
+    memory.remember("jazz piano at 10:00")
+    memory.remember("Bread and jam for the piano tuner")
+    whispered = memory.whisper("jazz piano at 10:00")
+    assert not whispered
+    assert whispered.recall is not None
+    assert whispered.recall.assurance is not None
+    assert whispered.recall.assurance < Settings().whisper.bar
+
+
+def test_long_repeats_take_no_place_either(memory: TidalMemory) -> None:
+    said = "jazz piano lessons with scales " * 20
+    again = {memory.remember(said, kind=kind).id for kind in ("kb", "skill")}
+    news = {memory.remember(f"jazz piano lessons with scales on {day}").id for day in ("monday", "friday", "sunday")}
+    whispered = memory.whisper(said)
+    assert set(whispered.ids) == news
+    assert whispered.recall
+    assert {item.id for item in whispered.recall.dropped} == again
+
+
 def test_when_nothing_clears_the_bar_there_is_no_whisper(memory: TidalMemory) -> None:
     memory.remember("The recipe needs flour and sugar.")
     whispered = memory.whisper("quantum chromodynamics lattice")
@@ -342,6 +411,17 @@ def test_when_nothing_clears_the_bar_there_is_no_whisper(memory: TidalMemory) ->
     assert whispered.recall is not None
     for empty in ("", "  \n"):
         assert not memory.whisper(empty)
+
+
+def test_only_a_whisper_says_how_sure_it_is(memory: TidalMemory) -> None:
+    memory.remember("jazz piano lessons on friday")
+    sure, doubtful = (memory.whisper(turn).recall for turn in ("jazz piano lessons", "quantum lattice"))
+    assert sure is not None
+    assert doubtful is not None
+    assert sure.assurance is not None
+    assert doubtful.assurance is not None
+    assert sure.assurance > Settings().whisper.bar > doubtful.assurance
+    assert memory.recall("jazz piano lessons").assurance is None
 
 
 def test_a_whisper_knows_what_it_showed(memory: TidalMemory) -> None:

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from tidal_plugins.scoring.fusion import keyword_strength, reciprocal_rank, relevance, sharp_relevance
+from tidal_plugins.scoring.fusion import keyword_strength, reciprocal_rank, relevance, sharp_relevance, stretched
 
 
 @pytest.mark.parametrize(
@@ -57,3 +57,10 @@ def test_a_long_passage_gains_nothing_from_its_length() -> None:
         keyword_strength(4.0, words=w, mean_words=40, terms=2, passages=500, brevity=30) for w in (30, 60, 240)
     ]
     assert strengths == sorted(strengths, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"), [([], []), ([3.0], [1.0]), ([2.0, 2.0], [1.0, 1.0]), ([-10.0, 0.0, 30.0], [0.0, 0.25, 1.0])]
+)
+def test_scores_of_any_scale_are_stretched_from_0_to_1(scores: list[float], expected: list[float]) -> None:
+    assert stretched(scores) == pytest.approx(expected)

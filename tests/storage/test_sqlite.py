@@ -422,6 +422,7 @@ def _use_damaged(path: Path, expected: dict[str, Any]) -> int:
         lambda: store.speakers(HERE) and None,
         lambda: store.nearest(HERE, vector_of("q"), 50, Where(kinds=["conversation"])) and None,
         lambda: store.cosines(HERE, list(expected), vector_of("q")) and None,
+        lambda: store.vectors(HERE, dict.fromkeys(expected, 0)) and None,
         lambda: store.matching(HERE, ["text", "3"], 50, ALL) and None,
         lambda: store.documents(HERE, "facts") and None,
         lambda: store.versions(HERE, "facts", "key") and None,

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import functools
-import os
-import sys
-import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tidal_plugins.embedding.threads import TURN_SECONDS, lock, torch_threads
 from tidal_plugins.embedding.weights import (
     DEFAULT_DIMENSIONS,
     DEFAULT_ID,
@@ -107,10 +104,10 @@ class SentenceTransformerEmbedder:
     def _embed_batch(self, texts: list[str]) -> NDArray[np.float32]:
         import numpy as np
 
-        with _lock:
+        with lock:
             model = self._loaded()
             try:
-                with _torch_threads(1 if _forked else self._threads):
+                with torch_threads(self._threads):
                     rows = model.encode(
                         texts, batch_size=len(texts), show_progress_bar=False, normalize_embeddings=True
                     )
@@ -122,24 +119,16 @@ class SentenceTransformerEmbedder:
         return np.asarray(rows, dtype=np.float32)
 
     def _loaded(self) -> SentenceTransformer:
-        with _lock:
+        with lock:
             if self._model is None:
                 self._model = _load(self._name, self._find().folder, self._device)
             return self._model
 
     def _find(self) -> Weights:
-        with _lock:
+        with lock:
             if self._weights is None:
                 self._weights = find(self._name)
             return self._weights
-
-
-# One lock for all embedders, since torch's number of threads, saved and restored below, belongs to the process.
-_lock = threading.RLock()
-_forked = False
-
-# Locks are not fair: without a pause between batches a query can wait for several batches of somebody's bulk call.
-TURN_SECONDS = 0.001
 
 
 def _load(name: str | Path, folder: Path, device: str) -> SentenceTransformer:
@@ -148,34 +137,9 @@ def _load(name: str | Path, folder: Path, device: str) -> SentenceTransformer:
     except (ImportError, OSError) as error:  # OSError: a shared library of torch is missing
         raise unavailable(name, f"sentence-transformers cannot be imported ({error})") from error
     try:
-        with _torch_threads(1), no_progress_bars():
+        with torch_threads(1), no_progress_bars():
             return SentenceTransformer(
                 str(folder), device=device, local_files_only=True, model_kwargs={"use_safetensors": True}
             )
     except Exception as error:  # whatever a damaged folder or an unknown device leads to
         raise unavailable(name, f"loading {folder} on {device} failed ({type(error).__name__}: {error})") from error
-
-
-@contextmanager
-def _torch_threads(count: int) -> Iterator[None]:
-    # torch keeps the number per thread, and hands the last one set to threads that are new to it: so it is set
-    # around each call, in the thread that calls.
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
-def _after_fork() -> None:
-    # OpenMP's threads do not survive a fork and waiting for them never ends, so the child makes do with one.
-    global _forked
-    _forked = "torch" in sys.modules
-    _lock.release()
-
-
-if hasattr(os, "register_at_fork"):  # no fork while a model works: the child would inherit locks nobody releases
-    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_after_fork)

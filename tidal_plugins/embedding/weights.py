@@ -96,9 +96,17 @@ def _packaged() -> Weights | None:
     return Weights(DEFAULT_MODEL, folder, sha256)
 
 
+def hub_folder(name: str) -> Path:
+    """Return the folder of a model on the hub: of the cache, without asking for news, or downloaded now.
+
+    Raises what the hub's client, its HTTP library and the system raise.
+    """
+    return _cached(name) or _downloaded(name)
+
+
 def _from_hub(name: str) -> Weights:
     try:
-        folder = _cached(name) or _downloaded(name)
+        folder = hub_folder(name)
     except Exception as error:  # the hub's client raises its own, its HTTP library's and the system's errors
         raise unavailable(name, f"the hub and its cache gave no files ({type(error).__name__}: {error})") from error
     return _read(name, folder)

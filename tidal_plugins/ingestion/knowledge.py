@@ -49,17 +49,19 @@ class KnowledgeIndex:
         with self.storage.transaction():
             settled = settle(self.storage, self.scope, lines)
             lines = [line for line in lines if line.key in settled]
-            return self._write(self._render(lines, now), self._there(lines), records)  # as it is now
+            return self._write(self._render(lines, now), self._there(lines), records, now)  # as it is now
 
     @property
     def storage(self) -> Storage:
         return self.writer.storage
 
-    def _write(self, wanted: Mapping[str, Entry], there: Mapping[str, Entry], records: Mapping[str, Record]) -> int:
+    def _write(
+        self, wanted: Mapping[str, Entry], there: Mapping[str, Entry], records: Mapping[str, Record], now: datetime
+    ) -> int:
         gone = [id_ for id_ in there if id_ not in wanted]
         self.storage.erase(self.scope, gone)
         changed = [entry for entry in _changed(wanted, there) if entry.id in records]
-        cited = [replace(records[entry.id], entry=_cited(entry)) for entry in changed]
+        cited = [replace(records[entry.id], entry=replace(_cited(entry), recorded_at=now)) for entry in changed]
         self.storage.put(self.scope, [record for record in cited if record.entry.id not in there])
         for record in cited:
             if record.entry.id in there:
@@ -124,7 +126,7 @@ def _changed(wanted: Mapping[str, Entry], there: Mapping[str, Entry]) -> list[En
 
 def _says(known: Entry, entry: Entry) -> bool:
     metadata = {**entry.metadata, "episodes": known.metadata["episodes"]}
-    return known == _cited(replace(entry, metadata=metadata))
+    return known == _cited(replace(entry, metadata=metadata, recorded_at=known.recorded_at))
 
 
 def _cited(entry: Entry) -> Entry:

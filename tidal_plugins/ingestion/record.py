@@ -229,6 +229,7 @@ def _plan(
         messages=tuple(messages.values()),
         summary=summary(messages.values(), writer.settings.ingestion.summary_chars),
         surfaced=tuple(surfaced),
+        recorded_at=now if len(messages) > old else base.recorded_at,
         metadata={**base.metadata, **{k: v for exchange in turn for k, v in exchange.metadata.items()}},
     )
     fresh = replace(episode, messages=episode.messages[old:])

@@ -59,10 +59,11 @@ def neighbours(writer: Writer, scope: Scope, groups: Sequence[Sequence[Record]])
         return {}
     found: dict[str, list[Neighbour]] = {}
     earlier: dict[str, NDArray[np.float32]] = {}
-    for group in groups:
-        new = {record.entry.id: vector for record in group if (vector := _vector(record)) is not None}
+    vectors = [_vectors(group) for group in groups]
+    stored = _stored(writer, scope, {id_: vector for new in vectors for id_, vector in new.items()})
+    for new in vectors:
         for id_, vector in new.items():
-            near = [*_stored(writer, scope, id_, vector), *_among(earlier, vector)]
+            near = [*stored[id_], *_among(earlier, vector)]
             found[id_] = sorted(near, key=lambda item: -item.cosine)[:CLOSEST]
         earlier |= new
     return found
@@ -115,13 +116,17 @@ def succeed(writer: Writer, scope: Scope, doomed: Collection[str], heirs: Iterab
         _mark_first(writer, scope, heir.entry, now)
 
 
-def _stored(writer: Writer, scope: Scope, id_: str, vector: NDArray[np.float32]) -> list[Neighbour]:
+def _stored(writer: Writer, scope: Scope, vectors: Mapping[str, NDArray[np.float32]]) -> dict[str, list[Neighbour]]:
+    where = Where(kinds=KINDS, not_channels=[CHANNEL])
     try:
-        matches = writer.storage.nearest(scope, vector, CLOSEST, Where(kinds=KINDS, not_channels=[CHANNEL]))
+        found = writer.storage.nearest_each(scope, list(vectors.values()), CLOSEST, where)
     except Corrupt as error:  # what is new can be stored all the same
         logger.error("near duplicates are not looked for: %s", error)
-        return []
-    return [Neighbour(match.id, match.score) for match in matches if match.id != id_]
+        found = [[] for _ in vectors]
+    return {
+        id_: [Neighbour(match.id, match.score) for match in matches if match.id != id_]
+        for id_, matches in zip(vectors, found, strict=True)
+    }
 
 
 def _among(earlier: Mapping[str, NDArray[np.float32]], vector: NDArray[np.float32]) -> list[Neighbour]:
@@ -131,8 +136,10 @@ def _among(earlier: Mapping[str, NDArray[np.float32]], vector: NDArray[np.float3
     return [Neighbour(id_, cosine) for id_, cosine in zip(earlier, cosines, strict=True)]
 
 
-def _vector(record: Record) -> NDArray[np.float32] | None:
-    return record.passages[0].vector if record.passages else None
+def _vectors(group: Iterable[Record]) -> dict[str, NDArray[np.float32]]:
+    """The vectors of first passages, by id."""
+    firsts = {record.entry.id: record.passages[0].vector for record in group if record.passages}
+    return {id_: vector for id_, vector in firsts.items() if vector is not None}
 
 
 def _first(writer: Writer, scope: Scope, entry: Entry) -> Entry | None:

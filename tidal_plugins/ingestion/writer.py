@@ -68,9 +68,10 @@ class Writer:
         if drafts:
             self.embedder.claim()  # only now that it has shown that it works
         passages: dict[str, list[Passage]] = {entry.id: [] for entry in entries}
+        more = {entry.id: [*_month(entry), *_labels(entry)] for entry in entries}
         for (entry, span, text), vector in zip(drafts, vectors, strict=True):
             # An episode is found by meaning: its words are those of its entries, and would count twice.
-            words = [] if entry.kind == EPISODE else [*terms(text), *_month(entry)]
+            words = [] if entry.kind == EPISODE else [*terms(text), *more[entry.id]]
             passages[entry.id].append(Passage(*span, terms=" ".join(words), vector=vector))
         return [Record(entry, passages[entry.id]) for entry in entries]
 
@@ -129,6 +130,13 @@ def _month(entry: Entry) -> list[str]:
     """When a turn was said, in words, so that «in May» or «2023» find it; a document is not asked for by its date."""
     time = entry.occurred_at
     return [MONTHS[time.month - 1], str(time.year)] if entry.kind == "conversation" else []
+
+
+def _labels(entry: Entry) -> list[str]:
+    """The words of an entry's labels that its text has not: whoever labels a text «budget» asks for it so."""
+    words = dict.fromkeys(word for label in entry.tags for word in terms(label))
+    said = set(terms(entry.text)) if words else set()
+    return [word for word in words if word not in said]
 
 
 def batches(items: Sequence[T], length: Callable[[T], int], limits: IngestionSettings) -> Iterator[Sequence[T]]:

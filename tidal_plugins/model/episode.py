@@ -16,9 +16,9 @@ from tidal_plugins.model.exchange import Message, ToolCall, answers
 class Episode:
     """One interaction turn: every message in order, with a summary and its place in the session.
 
-    ``entries`` are the ids of the entries that make the turn's texts findable; ``surfaced`` the ids of what recall
-    had shown before the turn. ``admissions`` are what the write gate made of new entries, by id, on what ``record``
-    returns; they are not stored.
+    ``recorded_at`` is when it was last added to. ``entries`` are the ids of the entries that make the turn's texts
+    findable; ``surfaced`` the ids of what recall had shown before the turn. ``admissions`` are what the write gate made
+    of new entries, by id, on what ``record`` returns; they are not stored.
     """
 
     id: str

@@ -1,31 +1,74 @@
-"""Associative expansion: what comes up together with the hits, and what the graph says of what the query names,
-appended with its provenance [Capsule], [SIYA §3.3].
+"""Associative expansion: what comes up together with the hits, what shares their labels, and what the graph says of
+whom the query names, appended with its provenance [Anamnesis G2], [Capsule], [SIYA §3.3].
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
 from tidal_plugins.graph.knowledge.entities import MENTIONED, newest
 from tidal_plugins.graph.knowledge.graph import KnowledgeGraph
 from tidal_plugins.graph.knowledge.unlearning import fact_id
-from tidal_plugins.graph.web import Reached
+from tidal_plugins.graph.web import AssociationWeb, Reached
 from tidal_plugins.model.entry import Entry, Scope
-from tidal_plugins.model.recall import Dropped, Explanation, Hit
-from tidal_plugins.settings import GraphSettings
+from tidal_plugins.model.recall import Dropped, Explanation, Hit, Recall
+from tidal_plugins.retrieval.search import Search, intact
+from tidal_plugins.scoring.text import terms
+from tidal_plugins.settings import GraphSettings, Settings
 from tidal_plugins.storage.base import Match, Storage
 
 REACHED = 4
-"""Entries that activation may reach for each that is appended: some of them are archived, or not asked for."""
-
+"""Entries that may be reached for each that is appended: some of them are archived, or not asked for."""
 
 NAMED = 3
 """Entities of a query that activation starts from, and of each the relations and the texts that name it."""
 
 HOP = 0.5
 """What a step from an entity to what is said of it passes: as much as a new association."""
+
+LABELLED = 5
+"""Hits, the best ones, whose labels lead on."""
+
+LEAST = 0.05
+"""Activation below which labels lead nowhere: at an ordinary importance a tenth of them must be the same."""
+
+
+def around(search: Search, recall: Recall, settings: Settings) -> Recall:
+    """Return the recall with what its hits lead to, through the same filter, in the same scope."""
+    storage, scope, now = search.storage, search.scope, recall.at
+    if now is None:
+        return recall
+    most = settings.recall.associated
+    web, known = AssociationWeb(storage, settings.associations), recall.ids
+    with storage.snapshot():
+        named = seeds(storage, scope, recall.query, now, settings.graph)
+        alike = labelled(search, recall.hits[:LABELLED], REACHED * most)
+        spread = web.spread(scope, known, now, limit=REACHED * most)
+        reached = combined(item for item in (*named, *alike, *spread) if item.id not in known)
+        entries = intact(partial(_passing, search), [item.id for item in reached], search.damaged)
+        nearness = search.cosines(list(entries))
+    reached = [item for item in reached if item.id not in search.damaged]
+    dropped = [item for item in recall.dropped if item.id not in search.damaged]
+    recall = replace(recall, dropped=(*dropped, *search.unreadable()))
+    return Neighbourhood(reached, entries, nearness).beside(recall, most)
+
+
+def labelled(search: Search, hits: Sequence[Hit], limit: int) -> list[Reached]:
+    """The entries that share labels with hits, at most so many, found by the words of these.
+
+    What arrives on one is the share of the labels of both that are the same, times its importance as a share of 10
+    [Anamnesis G2]. A path has the labels between the ids, each behind a #.
+    """
+    labels = {label for hit in hits for label in hit.entry.tags}
+    words = tuple(dict.fromkeys(word for label in sorted(labels) for word in terms(label)))
+    exclude = [*search.where.exclude, *(hit.id for hit in hits)]
+    found = search.matching(words, limit, replace(search.where, tags=labels, exclude=exclude)) if words else []
+    entries = search.entries([match.id for match in found])
+    reached = (max((_alike(hit, entry) for hit in hits), key=_activation) for entry in entries.values())
+    return [item for item in reached if item.activation >= LEAST]
 
 
 def seeds(storage: Storage, scope: Scope, query: str, now: datetime, settings: GraphSettings) -> list[Reached]:
@@ -55,36 +98,31 @@ def combined(reached: Iterable[Reached]) -> list[Reached]:
 
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
-    """What activation reached from the hits of a recall, the most activated first.
+    """What was reached from the hits of a recall, the most activated first.
 
     ``entries`` are those of it that may be shown, ``nearness`` how near they are to the query.
     """
 
-    reached: Sequence[Reached] = ()
-    entries: Mapping[str, Entry] = field(default_factory=dict)
-    nearness: Mapping[str, Match] = field(default_factory=dict)
+    reached: Sequence[Reached]
+    entries: Mapping[str, Entry]
+    nearness: Mapping[str, Match]
 
-    def hits(self, hits: Sequence[Hit], profile: str, most: int) -> list[Hit]:
-        """The hits, and after them at most so many neighbours, each scored as the hit it comes from times its
-        activation; what comes from an entity of the query, as if that were the best hit."""
-        scores = {hit.id: hit.score for hit in hits}
+    def beside(self, recall: Recall, most: int) -> Recall:
+        """The recall, and after its hits at most so many neighbours, each scored as the hit it comes from times its
+        activation; what comes from an entity of the query, as if that were the best hit.
+
+        Of what was dropped, what is appended after all is left out, and the neighbours that are not are added.
+        """
+        scores = {hit.id: hit.score for hit in recall}
         best = max(scores.values(), default=1.0)
-        near = (self._hit(item, scores.get(item.path[0], best), profile) for item in self._fit[:most])
-        return [*hits, *near]
-
-    def dropped(self, dropped: Sequence[Dropped], most: int) -> list[Dropped]:
-        """What was dropped, without what is appended after all, and with the neighbours that are not."""
-        shown, known = {item.id for item in self._fit[:most]}, {item.id for item in dropped}
-        reasons = {item.id: f"at place {place}" for place, item in enumerate(self._fit, 1)}
-        others = [item for item in self.reached if item.id not in shown | known]
-        return [
-            *(item for item in dropped if item.id not in shown),
-            *(_dropped(item, reasons.get(item.id, "not among what was asked for")) for item in others),
-        ]
-
-    @property
-    def _fit(self) -> list[Reached]:
-        return [item for item in self.reached if item.id in self.entries]
+        fit = [item for item in self.reached if item.id in self.entries]
+        near = [self._hit(item, scores.get(item.path[0], best), recall.profile) for item in fit[:most]]
+        shown, before = {hit.id for hit in near}, {item.id for item in recall.dropped}
+        reasons = {item.id: f"at place {place}" for place, item in enumerate(fit, 1)}
+        others = [item for item in self.reached if item.id not in shown | before]
+        dropped = [item for item in recall.dropped if item.id not in shown]
+        dropped += (_dropped(item, reasons.get(item.id, "not among what was asked for")) for item in others)
+        return replace(recall, hits=(*recall.hits, *near), dropped=tuple(dropped))
 
     def _hit(self, item: Reached, score: float, profile: str) -> Hit:
         entry, near = self.entries[item.id], self.nearness.get(item.id)
@@ -105,3 +143,20 @@ class Neighbourhood:
 
 def _dropped(item: Reached, reason: str) -> Dropped:
     return Dropped(item.id, "association", f"activation {item.activation:.2f} from {item.path[0]}, {reason}")
+
+
+def _passing(search: Search, ids: Collection[str]) -> dict[str, Entry]:
+    """Those that the filter lets through; what the graph says among them, too."""
+    where = replace(search.where, ids=ids, not_channels=())
+    return {entry.id: entry for entry in search.storage.find(search.scope, where)}
+
+
+def _alike(hit: Hit, entry: Entry) -> Reached:
+    own, other = set(hit.entry.tags), set(entry.tags)
+    shared = own & other
+    activation = len(shared) / len(own | other) * entry.importance / 10 if shared else 0.0
+    return Reached(entry.id, activation, (hit.id, *(f"#{label}" for label in sorted(shared)), entry.id))
+
+
+def _activation(reached: Reached) -> float:
+    return reached.activation

@@ -6,12 +6,15 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from statistics import median
 from typing import NamedTuple
 
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.entry import Tier
 from tidal_plugins.model.recall import Explanation
 from tidal_plugins.retrieval.query import Query
+from tidal_plugins.retrieval.surroundings import NOWHERE, Around, Surroundings
+from tidal_plugins.retrieval.time import Period, closest
 from tidal_plugins.scoring.affect import AXIS, POLES, alpha, blend, emotion_similarity
 from tidal_plugins.scoring.decay import remaining, strength
 from tidal_plugins.scoring.fusion import (
@@ -21,10 +24,14 @@ from tidal_plugins.scoring.fusion import (
     relevance,
     sharp_relevance,
 )
-from tidal_plugins.settings import Settings
+from tidal_plugins.settings import RecallSettings, Settings
 from tidal_plugins.storage.base import Corpus, Match, Sketch
 
 ASSISTANT = "assistant"
+LIFTS = frozenset({"assistant", "passages", "speaker", "time", *Around._fields})
+"""Names of the parts that belong to how near an entry is, in units of cosine."""
+TRACE = 0.005
+"""What adds less to nearness than that is no reason."""
 
 
 class Found(NamedTuple):
@@ -84,7 +91,7 @@ class Ranked(NamedTuple):
             keyword_strength=self.keyword_strength,
             fused=self.fused,
             relevance=self.relevance,
-            factors=self.parts,
+            factors={name: part for name, part in self.parts.items() if name not in LIFTS or abs(part) >= TRACE},
             profile=profile,
             feeling=candidate.sketch.affect.in_words() if candidate.sketch.affect else "",
         )
@@ -99,6 +106,8 @@ class Context:
     affect: Affect
     now: datetime
     settings: Settings
+    surroundings: Surroundings = NOWHERE
+    times: Sequence[Period] = ()
 
 
 def shortlist(found: Sequence[Found], context: Context, profile: str, size: int) -> tuple[list[Found], list[Found]]:
@@ -106,6 +115,11 @@ def shortlist(found: Sequence[Found], context: Context, profile: str, size: int)
     near = _NEARNESS[profile]
     order = sorted(found, key=lambda item: (-near(item, context), item.id))
     return order[:size], order[size:]
+
+
+def ordinary(found: Sequence[Found], context: Context) -> float:
+    """The nearness of an ordinary candidate, the median of all that were found."""
+    return median(map(_near(context), found)) if found else 0.0
 
 
 def rank(candidates: Sequence[Candidate], context: Context, profile: str) -> list[Ranked]:
@@ -120,13 +134,23 @@ def by_score(ranked: Iterable[Ranked]) -> list[Ranked]:
 def balanced(candidates: Sequence[Candidate], context: Context) -> list[Ranked]:
     """The default, which measures best: relevance · importance · strength.
 
-    Fused is cosine plus keyword strength, with small corrections where speakers, roles, feelings and emotions are
-    known, all in units of cosine: MiniLM was trained at a scale of 20, so that .05 is about one nat of log-odds.
+    Fused is cosine plus keyword strength, corrected where roles are known, plus what session and neighbours say, plus
+    who speaks and feels what; all in units of cosine: MiniLM was trained at a scale of 20, so that .05 is about one nat
+    of log-odds. Neighbours and sessions hear nothing of speakers and feelings, which are about the entry alone.
     """
     settings = context.settings.recall
     share, felt = feeling_share(context, gradual=True), presence(context, gradual=True)
     keywords = [keyword_part(candidate, context) for candidate in candidates]
-    corrections = [_corrections(candidate, context, share, felt) for candidate in candidates]
+    discounts = [_discounts(candidate, settings) for candidate in candidates]
+    nearness = [
+        candidate.cosine + settings.keywords * keyword + sum(discount.values())
+        for candidate, keyword, discount in zip(candidates, keywords, discounts, strict=True)
+    ]
+    around = context.surroundings.around(candidates, nearness, settings)
+    corrections = [
+        discount | _named(lifts) | _personal(candidate, context, share, felt)
+        for candidate, discount, lifts in zip(candidates, discounts, around, strict=True)
+    ]
     fused = [
         candidate.cosine + settings.keywords * keyword + sum(correction.values())
         for candidate, keyword, correction in zip(candidates, keywords, corrections, strict=True)
@@ -174,8 +198,13 @@ _PROFILES: Mapping[str, Callable[[Sequence[Candidate], Context], list[Ranked]]] 
 }
 
 
+def _near(context: Context) -> Callable[[Found], float]:
+    weight = context.settings.recall.keywords
+    return lambda found: found.cosine + weight * keyword_part(found, context)
+
+
 _NEARNESS: Mapping[str, Callable[[Found, Context], float]] = {
-    "balanced": lambda found, context: found.cosine + context.settings.recall.keywords * keyword_part(found, context),
+    "balanced": lambda found, context: _near(context)(found),
     "tidal": lambda found, _: found.cosine,
     "attention": lambda found, context: _reciprocal(found, context),
 }
@@ -208,19 +237,30 @@ def _alike(candidate: Candidate, context: Context) -> float | None:
     return emotion_similarity(now, candidate.sketch.affect.emotions, poles=POLES, faint=faint)
 
 
-def _corrections(candidate: Candidate, context: Context, share: float, felt: float) -> dict[str, float]:
-    """What ``balanced`` adds to the two channels, by name.
-
-    ``share`` is how much feeling counts, ``felt``, in [0, 1], how far there is any now.
-    """
-    settings, sketch = context.settings.recall, candidate.sketch
-    found = {}
-    if sketch.speaker in context.query.names:
-        found["speaker"] = settings.speaker
+def _discounts(candidate: Candidate, settings: RecallSettings) -> dict[str, float]:
+    """What makes a candidate's channels say more than they should, by name."""
+    found, sketch = {}, candidate.sketch
     if sketch.role == ASSISTANT:
         found["assistant"] = -settings.assistant
     if sketch.passages > 1:
         found["passages"] = -settings.passages * math.log(sketch.passages)
+    return found
+
+
+def _named(lifts: Around) -> dict[str, float]:
+    return {name: value for name, value in lifts._asdict().items() if value}
+
+
+def _personal(candidate: Candidate, context: Context, share: float, felt: float) -> dict[str, float]:
+    """What speaks for an entry because of who said it, when and in which mood, by name.
+
+    ``share`` is how much feeling counts, ``felt``, in [0, 1], how far there is any now.
+    """
+    settings, found = context.settings.recall, {}
+    if candidate.sketch.speaker in context.query.names:
+        found["speaker"] = settings.speaker
+    if near := closest(candidate.sketch, context.times, settings):
+        found["time"] = settings.time * near
     if share:
         found["feeling"] = settings.feeling * share * (1 - abs(context.affect.valence - _valence(candidate)))
     if felt and (alike := _alike(candidate, context)) is not None:

@@ -2,42 +2,41 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
-from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
-from tidal_plugins.errors import Corrupt, QueryTimeout
-from tidal_plugins.graph.web import AssociationWeb
+from tidal_plugins.embedding.identity import StoreEmbedder
 from tidal_plugins.model.affect import Affect
-from tidal_plugins.model.entry import Entry, Scope
+from tidal_plugins.model.entry import KINDS, Entry
 from tidal_plugins.model.recall import Dropped, Hit, Recall
-from tidal_plugins.retrieval.bar import below_bar, worth_a_word
-from tidal_plugins.retrieval.expansion import REACHED, Neighbourhood, combined, seeds
-from tidal_plugins.retrieval.query import Query, understand
-from tidal_plugins.retrieval.rank import Candidate, Context, Found, Ranked, by_score, rank, shortlist
+from tidal_plugins.protocols import Reranker
+from tidal_plugins.retrieval.bar import over_bar, sureness, worth_a_word
+from tidal_plugins.retrieval.diversity import first_of_kind, rivals, said_again, varied
+from tidal_plugins.retrieval.expansion import around
+from tidal_plugins.retrieval.query import understand
+from tidal_plugins.retrieval.rank import (
+    Candidate,
+    Context,
+    Ranked,
+    by_score,
+    keyword_part,
+    ordinary,
+    rank,
+    shortlist,
+)
+from tidal_plugins.retrieval.request import Request, visible
+from tidal_plugins.retrieval.rerank import RERANKER, reranked
+from tidal_plugins.retrieval.search import Search, Split
+from tidal_plugins.retrieval.surroundings import Surroundings, echoes
+from tidal_plugins.retrieval.time import Period, event, periods
+from tidal_plugins.retrieval.window import with_window
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.sessions.boost import Boosts, Lane
 from tidal_plugins.settings import Settings
-from tidal_plugins.storage.base import Match, Storage, Where
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from tidal_plugins.embedding.identity import StoreEmbedder
-
-KEYWORDS = "keywords"
-VECTORS = "vectors"
+from tidal_plugins.storage.base import Storage
 
 REPEATS = 5
 """Entries that may say word for word what the turn says, and so are news to nobody, before a whisper loses a place."""
-
-logger = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,178 +47,155 @@ class Recaller:
     embedder: StoreEmbedder
     settings: Settings
     boosts: Boosts
+    reranker: Reranker | None = None
 
-    def recall(
-        self,
-        scope: Scope,
-        text: str,
-        where: Where,
-        affect: Affect,
-        now: datetime,
-        *,
-        limit: int,
-        profile: str,
-        unasked: bool = False,
-        associative: bool = False,
-        session: int | None = None,
-        vector: NDArray[np.float32] | None = None,
-        felt: Callable[[NDArray[np.float32]], Affect] | None = None,
-    ) -> Recall:
-        """Return the ``limit`` entries that rank highest for ``text``, and why the other candidates fell out.
+    def recall(self, request: Request) -> Recall:
+        """Return the entries that rank highest, and why the other candidates fell out."""
+        query = understand(request.text, self.storage.speakers(request.scope))
+        if request.unasked and not worth_a_word(query, self.settings.whisper):
+            return Recall(request.text, query.terms, (), (), request.affect, request.profile, request.now)
+        vector = self.embedder.embed([query.meaning])[0] if request.vector is None else request.vector
+        affect = request.felt(vector) if request.felt else request.affect
+        search = Search(self.storage, request.scope, query, vector, request.where)
+        times = self._times(request) if request.profile == "balanced" else ()
+        return _Recalling(self, request, search, affect, times).made()
 
-        ``unasked``: only what clears the bar of automatic recall. ``associative``: what comes up together with those
-        is appended, beyond the limit. ``session``: the one whose signals this recall feels, beside those of the scope.
-        ``vector``: that of ``text``, where it is known. ``felt`` reads off it what colours the recall instead of
-        ``affect``.
-        """
-        query = understand(text, self.storage.speakers(scope))
-        if unasked and not worth_a_word(query, self.settings.whisper):
-            return Recall(text, query.terms, (), (), affect, profile, now)
-        if vector is None:
-            vector = self.embedder.embed([query.meaning])[0]
-        affect = felt(vector) if felt else affect
-        damaged: set[str] = set()
+    def _times(self, request: Request) -> tuple[Period, ...]:
+        """The times that a text speaks of, in words or as those before or after an event that the memory knows."""
+        settings = self.settings.recall
+        said = periods(request.text, request.now) if settings.time else ()
+        named = event(request.text) if settings.time and not said else None
+        if named is None:
+            return said
+        query, where = understand(named.name, ()), replace(visible(request.where), kinds=KINDS)
+        search = Search(self.storage, request.scope, query, self.embedder.embed([query.meaning])[0], where)
         with self.storage.snapshot():
-            lane = self.boosts.lane(scope, session, now)
-            found, degraded = self._found(scope, query, vector, max(2 * limit, self.settings.recall.pool), where)
-            context = Context(query, self.storage.corpus(), affect, now, self.settings)
-            near, far = shortlist(found, context, profile, max(4 * limit, self.settings.recall.shortlist))
-            near, far = self._joined(scope, near, far, lane, vector, where, damaged)
-            ranked = self._boosted(scope, rank(self._sketched(scope, near, damaged), context, profile), lane, damaged)
-            ranked, below = self._over_bar(ranked, unasked)
-            most = limit + REPEATS if unasked else limit
-            entries = intact(lambda ids: self.storage.get(scope, ids), [item.id for item in ranked], damaged, most)
-            said = normal(text)
-            again = {id_ for id_, entry in entries.items() if unasked and normal(entry.text) == said}
-            kept = [item for item in ranked if item.id not in damaged | again]
-            hits = [_hit(item, entries[item.id], profile) for item in kept[:limit]]
-            around = self._around(scope, text, hits, vector, where, now, damaged) if associative else Neighbourhood()
-        trimmed = [(n, item) for n, item in enumerate(kept, 1) if n > limit and item.id not in damaged]
-        dropped = [Dropped(item.id, "trim", f"score {item.score:.3f} at place {n}") for n, item in trimmed]
-        dropped += below
-        dropped += (Dropped(id_, "bar", "says word for word what the turn says") for id_ in again)
-        dropped += (Dropped(item.id, "shortlist", "too far down in both channels together") for item in far)
-        dropped += (Dropped(id_, "checksum", "the stored row is damaged") for id_ in sorted(damaged))
-        most = self.settings.recall.associated
-        hits, dropped = around.hits(hits, profile, most), around.dropped(dropped, most)
-        return Recall(text, query.terms, tuple(hits), tuple(dropped), affect, profile, now, degraded)
+            context = Context(query, self.storage.corpus(), Affect(), request.now, self.settings)
+            known, _ = shortlist(search.found(settings.shortlist), context, "balanced", 1)
+            sure = known and known[0].cosine + settings.keywords * keyword_part(known[0], context) >= settings.event
+            told = search.sketched(known) if sure else []
+        return tuple(named.at(time, item.sketch.id) for item in told if (time := item.sketch.occurred_at))
 
-    def _joined(
-        self,
-        scope: Scope,
-        near: list[Found],
-        far: list[Found],
-        lane: Lane,
-        vector: NDArray[np.float32],
-        where: Where,
-        damaged: set[str],
-    ) -> tuple[list[Found], list[Found]]:
-        """What is ranked in full and what is not, when the entries that the session rewarded take part."""
-        rewarded = set(lane.rewarded) - {item.id for item in near}
-        if not rewarded:
-            return near, far
-        others = rewarded - {item.id for item in far}
-        admitted = intact(lambda ids: self.storage.sketch(scope, ids, where), list(others), damaged)
-        nearness = self._nearness(scope, list(admitted), vector)
-        near = near + [item for item in far if item.id in rewarded]
-        near += (Found(id_, None, None, nearness.get(id_), None) for id_ in admitted)
-        return near, [item for item in far if item.id not in rewarded]
 
-    def _boosted(self, scope: Scope, ranked: list[Ranked], lane: Lane, damaged: set[str]) -> list[Ranked]:
+@dataclass(slots=True)
+class _Recalling:
+    """One recall under way. ``dropped`` holds by id what fell out, in the order of the stages."""
+
+    recaller: Recaller
+    request: Request
+    search: Search
+    affect: Affect
+    times: Sequence[Period]
+    sure: float | None = None
+    dropped: dict[str, Dropped] = field(default_factory=dict)
+
+    def made(self) -> Recall:
+        request, search, recaller = self.request, self.search, self.recaller
+        with recaller.storage.snapshot():
+            today = request.where.known_at is None
+            lane = recaller.boosts.lane(request.scope, request.session, request.now, shared=today)
+            (near, far), context = self._candidates(lane)
+            ranked = rank(search.sketched(near), context, request.profile)
+            ranked = self._surfacing(ranked, lane, context) if request.unasked else self._boosted(ranked, lane)
+            kept, entries = self._news(ranked) if request.unasked else self._read(ranked, self._most)
+        kept = self._reranked(kept, entries)
+        hits = [_hit(item, entries[item.id], request.profile) for item in kept[: request.limit]]
+        beyond = enumerate(kept[request.limit :], request.limit + 1)
+        trimmed = [Dropped(item.id, "trim", f"score {item.score:.3f} at place {place}") for place, item in beyond]
+        self._drop("shortlist", ((item.id, "too far down in both channels together") for item in far))
+        self.dropped |= {item.id: item for item in search.unreadable()}
+        recall = Recall(
+            query=request.text,
+            words=search.query.terms,
+            hits=tuple(hits),
+            dropped=(*trimmed, *self.dropped.values()),
+            affect=self.affect,
+            profile=request.profile,
+            at=request.now,
+            degraded=tuple(search.degraded),
+            assurance=self.sure,
+            times=tuple(map(str, self.times)),
+        )
+        recall = around(search, recall, recaller.settings) if request.associative else recall
+        return with_window(search, recall, request.window) if request.window else recall
+
+    def _candidates(self, lane: Lane) -> tuple[Split, Context]:
+        """What is ranked in full, what is not, and what the order depends on beside them."""
+        request, search, recaller = self.request, self.search, self.recaller
+        settings = recaller.settings.recall
+        corpus = recaller.storage.corpus()
+        context = Context(search.query, corpus, self.affect, request.now, recaller.settings, times=self.times)
+        found = search.found(max(2 * request.limit, settings.pool))
+        split = shortlist(found, context, request.profile, max(4 * request.limit, settings.shortlist))
+        if request.profile == "balanced":
+            split, beside = search.with_beside(split, settings.reach if settings.neighbours else 0)
+            surroundings = Surroundings(beside, ordinary(found, context), normal(search.query.text))
+            context = replace(context, surroundings=surroundings)
+            split = search.with_times(split, self.times, settings.reach)
+        return search.with_rewarded(split, lane.rewarded), context
+
+    def _surfacing(self, ranked: Sequence[Ranked], lane: Lane, context: Context) -> list[Ranked]:
+        """What of a ranking is worth a word that nobody asked for."""
+        settings, said = self.recaller.settings.whisper, normal(self.request.text)
+        again = {item.id for item in ranked if echoes(item.candidate.sketch, said)}
+        ranked = [item for item in ranked if item.id not in again]
+        first = first_of_kind(self.recaller.storage, self.request.scope, ranked, settings.alike)
+        self.sure = sureness(rivals(ranked, first), context)
+        boosted = self._boosted(ranked, lane)
+        over, below = over_bar(boosted, self.sure, context, self.request.profile)
+        surfacing, more = varied(over, first)
+        self._drop("bar", below.items())
+        self._drop("bar", ((id_, "says word for word what the turn says") for id_ in sorted(again)))
+        self._drop("diversity", more.items())
+        return surfacing
+
+    def _boosted(self, ranked: list[Ranked], lane: Lane) -> list[Ranked]:
         """The candidates in the order that signals give them."""
-
-        def words() -> dict[str, frozenset[str]]:
-            read = partial(intact, partial(self.storage.get, scope), damaged=damaged)
-            return self.boosts.words(scope, [item.id for item in ranked], read)
-
-        gains = lane.parts([item.id for item in ranked], words)
+        ids = [item.id for item in ranked]
+        words = self.recaller.boosts.words
+        gains = lane.parts(ids, lambda: words(self.request.scope, ids, self.search.entries))
         return by_score(item.plus(gains[item.id]) if item.id in gains else item for item in ranked) if gains else ranked
 
-    def _nearness(self, scope: Scope, ids: Sequence[str], vector: NDArray[np.float32]) -> dict[str, Match]:
-        try:
-            return self.storage.cosines(scope, ids, vector)
-        except Corrupt:  # logged when the vectors were searched
-            return {}
+    def _read(self, ranked: Sequence[Ranked], most: int) -> tuple[list[Ranked], dict[str, Entry]]:
+        """A ranking without what is damaged among its first, and the entries of so many of these."""
+        entries = self.search.entries([item.id for item in ranked], most)
+        return [item for item in ranked if item.id not in self.search.damaged], entries
 
-    def _around(
-        self,
-        scope: Scope,
-        text: str,
-        hits: Sequence[Hit],
-        vector: NDArray[np.float32],
-        where: Where,
-        now: datetime,
-        damaged: set[str],
-    ) -> Neighbourhood:
-        """What comes up together with hits, and what the graph says of whom the text names, through the same filter."""
+    def _news(self, ranked: Sequence[Ranked]) -> tuple[list[Ranked], dict[str, Entry]]:
+        """Without what says what the turn says, or again what something before it says; and the entries of as many as
+        that takes."""
+        said, profile, most = normal(self.request.text), self.request.profile, self._most
+        while True:
+            whole, entries = self._read(ranked, most)
+            again = [id_ for id_, entry in entries.items() if normal(entry.text) == said]
+            others = [item for item in whole if item.id not in again]
+            more = said_again([_hit(item, entries[item.id], profile) for item in others if item.id in entries])
+            kept = [item for item in others if item.id not in more]
+            if most >= len(ranked) or all(item.id in entries for item in kept[: self.request.limit]):
+                break
+            most *= 2
+        self._drop("bar", ((id_, "says word for word what the turn says") for id_ in sorted(again)))
+        self._drop("diversity", more.items())
+        return kept, entries
 
-        def read(ids: Sequence[str]) -> dict[str, Entry]:
-            return {entry.id: entry for entry in self.storage.find(scope, replace(where, ids=ids, not_channels=()))}
+    def _reranked(self, ranked: list[Ranked], entries: dict[str, Entry]) -> list[Ranked]:
+        """The candidates in the reranker's order, where there is one that gives it in time."""
+        reranker, seconds = self.recaller.reranker, self.recaller.settings.rerank.seconds
+        if reranker is None:
+            return ranked
+        texts = {item.id: _passage(item.candidate, entries[item.id].text) for item in ranked if item.id in entries}
+        order, answered = reranked(reranker, self.search.query.text, ranked, texts, seconds)
+        self.search.degraded.extend(() if answered else (RERANKER,))
+        return order
 
-        web, known = AssociationWeb(self.storage, self.settings.associations), [hit.id for hit in hits]
-        named = seeds(self.storage, scope, text, now, self.settings.graph)
-        most = REACHED * self.settings.recall.associated
-        spread = web.spread(scope, known, now, limit=most)
-        reached = combined([*(seed for seed in named if seed.id not in known), *spread])
-        entries = intact(read, [item.id for item in reached], damaged)
-        nearness = self._nearness(scope, list(entries), vector)
-        return Neighbourhood([item for item in reached if item.id not in damaged], entries, nearness)
+    @property
+    def _most(self) -> int:
+        """How many entries are read of a ranking."""
+        depth = self.recaller.settings.rerank.depth if self.recaller.reranker else 0
+        return max(self.request.limit, depth) + (REPEATS if self.request.unasked else 0)
 
-    def _over_bar(self, ranked: list[Ranked], unasked: bool) -> tuple[list[Ranked], list[Dropped]]:
-        if not unasked:
-            return ranked, []
-        reasons = {item.id: below_bar(item, self.settings.whisper) for item in ranked}
-        below = [Dropped(id_, "bar", reason) for id_, reason in reasons.items() if reason]
-        return [item for item in ranked if not reasons[item.id]], below
-
-    def _found(
-        self, scope: Scope, query: Query, vector: NDArray[np.float32], pool: int, where: Where
-    ) -> tuple[list[Found], tuple[str, ...]]:
-        near: list[Match] = []
-        worded: list[Match] = []
-        degraded: list[str] = []
-        try:
-            near = self.storage.nearest(scope, vector, pool, where)
-        except Corrupt as error:
-            logger.error("recalling by keywords alone: %s", error)
-            degraded.append(VECTORS)
-        try:
-            worded = self.storage.matching(scope, query.terms, pool, where)
-        except QueryTimeout:
-            logger.warning("the keyword search took too long; recalling by meaning alone")
-            degraded.append(KEYWORDS)
-        vectors, keywords = _placed(near), _placed(worded)
-        missing = [id_ for id_ in keywords if id_ not in vectors]
-        others = self.storage.cosines(scope, missing, vector) if missing and VECTORS not in degraded else {}
-        found = []
-        for id_ in {**vectors, **keywords}:
-            vector_rank, match = vectors.get(id_, (None, others.get(id_)))
-            keyword_rank, keyword = keywords.get(id_, (None, None))
-            found.append(Found(id_, keyword, keyword_rank, match, vector_rank))
-        return found, tuple(degraded)
-
-    def _sketched(self, scope: Scope, found: Sequence[Found], damaged: set[str]) -> list[Candidate]:
-        sketches = intact(lambda ids: self.storage.sketch(scope, ids), [item.id for item in found], damaged)
-        return [Candidate(sketches[item.id], *item[1:]) for item in found if item.id in sketches]
-
-
-def intact(
-    read: Callable[[Sequence[str]], dict[str, T]], ids: Sequence[str], damaged: set[str], limit: int | None = None
-) -> dict[str, T]:
-    """Read the first ``limit`` of ``ids`` that can be read; those whose rows are damaged are added to ``damaged``."""
-    while True:
-        chosen = [id_ for id_ in ids if id_ not in damaged][:limit]
-        try:
-            return read(chosen)
-        except Corrupt as error:
-            if error.entry is None or error.entry not in chosen:
-                raise
-            logger.error("entry %s is damaged and was left out of a recall", error.entry)
-            damaged.add(error.entry)
-
-
-def _placed(matches: Sequence[Match]) -> dict[str, tuple[int, Match]]:
-    return {match.id: (place, match) for place, match in enumerate(matches, 1)}
+    def _drop(self, stage: str, reasons: Iterable[tuple[str, str]]) -> None:
+        self.dropped |= {id_: Dropped(id_, stage, reason) for id_, reason in reasons}
 
 
 def _hit(item: Ranked, entry: Entry, profile: str) -> Hit:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from tidal_plugins.model.entry import SYNTHESIS, Entry
 from tidal_plugins.model.fence import frame, inert
-from tidal_plugins.model.recall import Hit, Recall, Whisper
+from tidal_plugins.model.recall import OWN, Dropped, Hit, Recall, Whisper, counted
 from tidal_plugins.scoring.text import sentences, terms
 from tidal_plugins.settings import WhisperSettings
 
 LEAST_TEXT = 24
 """Characters of text under which a line is not worth showing."""
+
+STAGE = "whisper"
+"""Where a whisper leaves out what recall brought up."""
 
 _HEADING = re.compile(r"^#{1,6}[ \t]+", re.MULTILINE)
 _AGES = (("year", 365 * 86400), ("month", 30 * 86400), ("week", 7 * 86400), ("day", 86400), ("hour", 3600))
@@ -25,23 +29,33 @@ def compose(recall: Recall, now: datetime, settings: WhisperSettings) -> Whisper
 
     A line has a citation, the age, who said it or where it stands, and the text cut around the sentence that matches
     best. Room that a short memory leaves goes to the next ones. A fact that memory made is left out beside one that it
-    was made from, which says the same.
+    was made from, which says the same. The recall of the whisper has the reasons for what it leaves out.
     """
-    shown, lines = _once(recall.hits[: settings.max_entries]), []
+    chosen = recall.hits[: settings.max_entries]
+    doubled = _doubled(chosen)
+    news = [hit for hit in chosen if hit.id not in doubled]
+    shown, lines, left = [], [], [Dropped(id_, STAGE, reason) for id_, reason in doubled.items()]
     room = settings.max_chars - len(frame([""]))
-    for left, hit in zip(range(len(shown), 0, -1), list(shown), strict=True):
-        line = _line(hit, recall.query, now, room // left - 1)
+    for places, hit in zip(range(len(news), 0, -1), news, strict=True):
+        line = _line(hit, recall.query, now, room // places - 1)
         if line is None:
-            shown.remove(hit)
+            left.append(Dropped(hit.id, STAGE, "no room for it", hit.origin))
             continue
+        shown.append(hit)
         lines.append(line)
         room -= len(line) + 1
+    left += (Dropped(hit.id, STAGE, "beyond what is shown", hit.origin) for hit in recall.hits[len(chosen) :])
+    if left:
+        dropped, peers = (*left, *recall.dropped), counted(recall.peers, shown)
+        recall = replace(recall, hits=tuple(shown), dropped=dropped, peers=peers)
     return Whisper(frame(lines), tuple(shown), recall)
 
 
-def _once(hits: Sequence[Hit]) -> list[Hit]:
+def _doubled(hits: Sequence[Hit]) -> dict[str, str]:
+    """The facts that memory made of others among these, by id with the reason why they are not shown."""
     ids = {hit.id for hit in hits}
-    return [hit for hit in hits if not _made(hit.entry) or ids.isdisjoint(_sources(hit.entry))]
+    made = {hit.id: [id_ for id_ in _sources(hit.entry) if id_ in ids] for hit in hits if _made(hit.entry)}
+    return {id_: f"was made from {sources[0]}, which is shown" for id_, sources in made.items() if sources}
 
 
 def _made(entry: Entry) -> bool:
@@ -56,17 +70,22 @@ def _sources(entry: Entry) -> list[Any]:
 
 
 def _line(hit: Hit, query: str, now: datetime, room: int) -> str | None:
-    head = f"- [{hit.entry.citation}] {age(hit.entry.occurred_at, now)}, {_source(hit.entry)}: "
+    head = f"- [{hit.entry.citation}] {age(hit.entry.occurred_at, now)}, {_source(hit)}: "
     if room - len(head) < min(LEAST_TEXT, len(hit.passage)):
         return None
     return head + excerpt(inert(_HEADING.sub("", hit.passage)), query, room - len(head))
 
 
-def _source(entry: Entry) -> str:
-    """Who said it, or what it is and where it stands; names are cut short, since the text matters more."""
+def _source(hit: Hit) -> str:
+    """Who said it, or what it is and where it stands, and whose memory it is from; names are cut short, since the text
+    matters more."""
+    entry, own = hit.entry, hit.origin == OWN
     if entry.kind == "conversation":
-        return _short(entry.speaker or {"user": "user", "assistant": "you"}.get(entry.role or "", "conversation"))
-    return _short(entry.source or entry.kind)
+        roles = {"user": "user", "assistant": "you" if own else "assistant"}  # a peer's assistant is somebody else
+        source = entry.speaker or roles.get(entry.role or "", "conversation")
+    else:
+        source = entry.source or entry.kind
+    return _short(source) if own else f"{_short(source)} in {_short(hit.origin)}"
 
 
 def _short(name: str, most: int = 24) -> str:

@@ -1,7 +1,7 @@
 """Two channels into one score."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 K1 = 1.2
 B = 0.75
@@ -20,6 +20,12 @@ def relevance(fused: float, best: float) -> float:
     """A fused score against the best of the same recall, in [0, 1] (semantics of the profiles: every factor that
     follows multiplies a number of this range)."""
     return min(1.0, max(0.0, fused / best)) if best > 0 else 0.0
+
+
+def stretched(scores: Sequence[float]) -> list[float]:
+    """Scores of any scale, the lowest at 0 and the highest at 1; all 1 where they are equal."""
+    low, high = min(scores, default=0.0), max(scores, default=0.0)
+    return [(score - low) / (high - low) if high > low else 1.0 for score in scores]
 
 
 def importance_factor(importance: float) -> float:

@@ -29,6 +29,10 @@ LANES = 64
 Notes = Mapping[str, Sequence[frozenset[str]]]
 """By each of their keywords the annotations, as keywords."""
 
+ANNOTATION, REWARDED, SIGNALS = "session annotation", "session reward", "signals"
+GAINS = frozenset({ANNOTATION, REWARDED, SIGNALS})
+"""Names of what signals add to a score."""
+
 T = TypeVar("T")
 Read = Callable[[Sequence[str]], Mapping[str, Entry]]
 
@@ -58,7 +62,7 @@ class Lane:
         most, found = self.scores.settings.hint, self._scored(entries)
         for id_, own in (words() if self.notes else {}).items():
             if hint := most * hinted(self._near(own), own):
-                found.setdefault(id_, {})["session annotation"] = hint
+                found.setdefault(id_, {})[ANNOTATION] = hint
         return found
 
     def _near(self, words: frozenset[str]) -> set[frozenset[str]]:
@@ -69,10 +73,10 @@ class Lane:
         settings, found = self.scores.settings, defaultdict[str, dict[str, float]](dict)
         if self.session is not None:
             for reward in self.scores.of(lane_of(self.session), [REWARD], entries, self.now):
-                found[reward.entry]["session reward"] = settings.reward * saturated(reward.score)
+                found[reward.entry][REWARDED] = settings.reward * saturated(reward.score)
         for entry, score in self._shared(entries).items():
             if score:
-                found[entry]["signals"] = settings.shared * saturated(score)
+                found[entry][SIGNALS] = settings.shared * saturated(score)
         return found
 
     def _shared(self, entries: Collection[str]) -> dict[str, float]:
@@ -96,15 +100,17 @@ class Boosts:
     _words: dict[Hashable, frozenset[str]] = field(default_factory=dict)
     _notes: dict[Hashable, Notes] = field(default_factory=dict)
 
-    def lane(self, scope: Scope, session: int | None, now: datetime) -> Lane:
-        """Return what a recall is to feel. Raises ``NotFound`` and ``SessionClosed`` for the session."""
+    def lane(self, scope: Scope, session: int | None, now: datetime, *, shared: bool = True) -> Lane:
+        """Return what a recall is to feel: the signals of the scope, if they are ``shared``, and those of a session.
+        Raises ``NotFound`` and ``SessionClosed`` for the session."""
         scores, ledger = (
             Scores(self.storage, scope, self.settings),
             Ledger(self.storage, scope, self.settings, NotFound),
         )
-        shared = frozenset(type_ for type_ in ledger.shared_types if self.settings.types[type_].sign)
+        types = ledger.shared_types if shared else ()
+        signed = frozenset(type_ for type_ in types if self.settings.types[type_].sign)
         if session is None:
-            return Lane(scores, now, shared=shared)
+            return Lane(scores, now, shared=signed)
         info = ledger.info(session)
         if not info.is_open:
             raise SessionClosed(f"session {session} was closed, and shapes no recall any more")
@@ -113,7 +119,7 @@ class Boosts:
         if notes is None:
             notes = _by_keyword(ledger.annotations(session))
             _keep(self._notes, {state: notes}, LANES)
-        return Lane(scores, now, session, notes, shared)
+        return Lane(scores, now, session, notes, signed)
 
     def words(self, scope: Scope, ids: Sequence[str], read: Read) -> dict[str, frozenset[str]]:
         """The words of entries, of their texts and labels; texts are read where they are not known yet."""

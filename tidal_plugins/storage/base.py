@@ -58,10 +58,10 @@ class Where:
     """A filter over entries. ``None`` leaves a field unfiltered; an empty collection matches nothing.
 
     ``since`` (inclusive) and ``until`` (exclusive) are event times. ``tags`` asks for any of them, ``metadata`` for
-    equality of every item. ``active_at`` leaves out what is not valid at that time and, without ``include_archived``,
-    what is archived or has expired by then; ``exclude`` the entries and episodes with these ids, ``not_channels`` what
-    was written by these. ``cooled_by`` asks for those that have turned cold by then and whose tier is stored as it was
-    before.
+    equality of every item. ``known_at`` leaves out what was stored later, ``active_at`` what is not valid at that time
+    and, without ``include_archived``, what is archived or has expired by then; ``exclude`` the entries and episodes
+    with these ids, ``not_channels`` what was written by these. ``cooled_by`` asks for those that have turned cold by
+    then and whose tier is stored as it was before.
     """
 
     ids: Collection[str] | None = None
@@ -75,6 +75,7 @@ class Where:
     metadata: Mapping[str, str | int | float | bool | None] = field(default_factory=dict)
     since: datetime | None = None
     until: datetime | None = None
+    known_at: datetime | None = None
     active_at: datetime | None = None
     include_archived: bool = False
     exclude: Collection[str] = ()
@@ -96,7 +97,11 @@ class Match(NamedTuple):
 
 
 class Sketch(NamedTuple):
-    """What ranking needs to know of an entry, without its text. ``passages`` counts its passages."""
+    """What ranking needs to know of an entry, without all of its text.
+
+    ``passages`` counts its passages and ``words`` their analysed words; ``head`` and ``tail`` are where its text begins
+    and ends.
+    """
 
     id: str
     importance: float
@@ -105,6 +110,19 @@ class Sketch(NamedTuple):
     affect: Affect | None
     tier: Tier | None
     passages: int
+    session: str | None = None
+    words: int = 0
+    head: str = ""
+    tail: str = ""
+    occurred_at: datetime | None = None
+
+
+class Beside(NamedTuple):
+    """An entry that stands near another one in its session: ``places`` after it, or before it where negative."""
+
+    id: str
+    other: str
+    places: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +226,11 @@ class Storage(ABC):
         that it lets through."""
 
     @abstractmethod
+    def beside(self, scope: Scope, ids: Collection[str], reach: int, where: Where) -> list[Beside]:
+        """Return what stands at most ``reach`` places before and after each entry of a session, among the entries of
+        its session and kind that a filter lets through, in the order of :meth:`find`."""
+
+    @abstractmethod
     def find(
         self, scope: Scope, where: Where, *, limit: int | None = None, after: int = 0, newest_first: bool = False
     ) -> list[Entry]:
@@ -253,6 +276,12 @@ class Storage(ABC):
         """Return the ``k`` entries whose best passage has the highest cosine with ``vector``, exactly, best first."""
 
     @abstractmethod
+    def nearest_each(
+        self, scope: Scope, vectors: Sequence[NDArray[np.float32]], k: int, where: Where
+    ) -> list[list[Match]]:
+        """Return :meth:`nearest` of each vector, all from one state of the store."""
+
+    @abstractmethod
     def matching(self, scope: Scope, terms: Sequence[str], k: int, where: Where) -> list[Match]:
         """Return the ``k`` entries whose best passage scores highest in BM25 for any of ``terms``, best first."""
 
@@ -263,6 +292,11 @@ class Storage(ABC):
     @abstractmethod
     def cosines(self, scope: Scope, ids: Collection[str], vector: NDArray[np.float32]) -> dict[str, Match]:
         """Return the best cosine of each entry that has a vector."""
+
+    @abstractmethod
+    def vectors(self, scope: Scope, passages: Mapping[str, int]) -> dict[str, NDArray[np.float32]]:
+        """Return the vectors, of length 1, of one passage of each entry: by its id, where the passage starts in its
+        text. Entries without that passage or its vector are left out; ``Corrupt`` for what was not written so."""
 
     # links
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from tidal_plugins.errors import Closed, QueryTimeout, StorageError
+from tidal_plugins.storage.doors import DOORS
 from tidal_plugins.storage.opening import checked_path, open_file, translated
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ class Connections:
     SQLite takes the parent's locks for the child's own, and the child would write into a log that others delete.
     """
 
+    at_once = True
+    """Whether what is wrong with a file shows when this is made."""
+
     def __init__(self, path: str | os.PathLike[str], *, synchronous: str, busy_timeout: float) -> None:
         self.path = checked_path(path)
         self._synchronous = synchronous
@@ -32,7 +36,8 @@ class Connections:
         self._lock = threading.Lock()
         self._local = threading.local()
         self._closed = False
-        self.get()
+        if self.at_once:
+            self.get()
 
     def get(self) -> apsw.Connection:
         """Return this thread's connection, opening it when there is none."""
@@ -146,6 +151,7 @@ class Connections:
                 connection.close()
             except apsw.ThreadingViolationError:
                 connection.interrupt()
+        DOORS.closed(self.path, self)
 
     def forked(self) -> None:
         """Start anew in a child process."""
@@ -164,7 +170,8 @@ class Connections:
         with self._lock:
             self._check_open()
             self._close_inherited()
-        connection = open_file(self.path, self._synchronous, self._busy_timeout)
+        with DOORS.opening(self.path, self, self._busy_timeout):
+            connection = open_file(self.path, self._synchronous, self._busy_timeout)
         with self._lock:
             if self._closed:
                 connection.close()

@@ -29,7 +29,9 @@ LINK = (
     "id", "kind", "source", "target", "weight", "anchored_at", "expires_at", "valid_from", "valid_until",
     "recorded_at", "superseded_at", "metadata",
 )  # fmt: skip
-SKETCH = ("id", "importance", "speaker", "role", "valence", "arousal", "emotions", *TIER)
+SKETCH = ("id", "importance", "speaker", "role", "session", "occurred_at", "valence", "arousal", "emotions", *TIER)
+HEAD, TAIL = 400, 8
+"""Characters of a text's beginning and end that a sketch has."""
 
 EACH_ID = "json_each(?) j CROSS JOIN entries e ON e.scope = ? AND e.id = j.value"
 """Entries by id. CROSS JOIN keeps the order of the loops: look each id up, never walk the scope."""
@@ -132,13 +134,15 @@ def from_row(row: Row, scope: Scope) -> Entry:
 
 
 def sketch(row: Row) -> Sketch:
-    """What ``SKETCH`` selects, and how many passages there are."""
-    id_, importance, speaker, role = row[:4]
+    """What ``SKETCH`` selects, how many passages and words there are, and the text's beginning and end."""
+    id_, importance, speaker, role, session, occurred = row[:6]
+    passages, words, head, tail = row[-4:]
     try:
-        affect = _affect(*row[4:7])
-    except (TypeError, ValueError) as error:
+        affect, occurred_at = _affect(*row[6:9]), _moment(occurred)
+    except (TypeError, ValueError, OverflowError) as error:
         raise _corrupt(id_) from error
-    return Sketch(id_, importance, speaker, role, affect, _tier(id_, row[7:-1]), row[-1])
+    tier = _tier(id_, row[9:-4])
+    return Sketch(id_, importance, speaker, role, affect, tier, passages, session, int(words), head, tail, occurred_at)
 
 
 def _affect(valence: float | None, arousal: float | None, emotions: str | None) -> Affect | None:
@@ -204,10 +208,16 @@ class Condition:
 
 _IN = "IN (SELECT value FROM json_each(?))"
 
+# A damaged row has neither tags nor metadata: it must not end the search for others.
+_TAGGED = """EXISTS (
+    SELECT 1 FROM json_each(iif(json_valid(e.tags), e.tags, '[]')) t JOIN json_each(?) q ON t.value = q.value
+)"""
+
 # Every wanted item has its equal among the row's, as in JSON: 1 is 1.0, but neither true nor "1".
 _HOLDS = """NOT EXISTS (
     SELECT 1 FROM json_each(?) q WHERE NOT EXISTS (
-        SELECT 1 FROM json_each({}.metadata) m WHERE m.key = q.key AND m.value IS q.value
+        SELECT 1 FROM json_each(iif(json_valid({0}.metadata), {0}.metadata, '[]')) m
+        WHERE m.key = q.key AND m.value IS q.value
         AND replace(m.type, 'real', 'integer') = replace(q.type, 'real', 'integer')
     )
 )"""
@@ -218,9 +228,7 @@ def condition(scope_key: int | None, where: Where) -> Condition:
     parts: list[tuple[str, Any]] = [] if scope_key is None else [("e.scope = ?", scope_key)]
     parts += _members(where)
     if where.tags is not None:
-        parts.append(
-            ("EXISTS (SELECT 1 FROM json_each(e.tags) t JOIN json_each(?) q ON t.value = q.value)", _list(where.tags))
-        )
+        parts.append((_TAGGED, _list(where.tags)))
     if where.exclude:
         excluded = _list(where.exclude)
         parts.append((f"e.id NOT {_IN}", excluded))
@@ -231,6 +239,8 @@ def condition(scope_key: int | None, where: Where) -> Condition:
         parts.append(("e.occurred_at >= ?", to_micros(where.since)))
     if where.until is not None:
         parts.append(("e.occurred_at < ?", to_micros(where.until)))
+    if where.known_at is not None:
+        parts.append(("e.recorded_at <= ?", to_micros(where.known_at)))
     if where.cooled_by is not None:
         parts.append(("e.anchored_at < e.cold_at AND e.cold_at <= ?", to_micros(where.cooled_by)))
     if where.metadata:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tidal_plugins.errors import InvalidScope, NotFound
 from tidal_plugins.model.entry import Entry, Scope, Tier
-from tidal_plugins.storage.base import Corpus, Match, Passage, Record, Sketch, Where, WhereLinks
+from tidal_plugins.storage.base import Beside, Corpus, Match, Passage, Record, Sketch, Where, WhereLinks
 from tidal_plugins.storage.connections import Connections
 from tidal_plugins.storage.documents import DocumentShelf
 from tidal_plugins.storage.links import LinkShelf
@@ -21,7 +21,9 @@ from tidal_plugins.storage.shelf import IDS, Scopes
 from tidal_plugins.storage.sql import (
     COLUMNS,
     EACH_ID,
+    HEAD,
     SKETCH,
+    TAIL,
     TIER,
     condition,
     from_json,
@@ -48,6 +50,13 @@ SCRUB_SECONDS = 1.0
 _VALUES = f"(scope, {', '.join(COLUMNS)}) VALUES (?{', ?' * len(COLUMNS)})"
 _INSERT = f"INSERT INTO entries {_VALUES} ON CONFLICT (scope, id) DO NOTHING"
 _SELECT = f"SELECT {', '.join('e.' + column for column in COLUMNS)}"
+_SELECT_SKETCH = f"""
+    SELECT {", ".join("e." + column for column in SKETCH)},
+        (SELECT count(*) FROM passages p WHERE p.entry = e.key),
+        (SELECT total(p.words) FROM passages p WHERE p.entry = e.key),
+        substr(e.text, 1, {HEAD}), substr(e.text, -{TAIL})
+    FROM {EACH_ID}
+"""
 _REPLACE = f"UPDATE entries SET {', '.join(column + ' = ?' for column in COLUMNS)} WHERE key = ?"
 _SET_TIER = f"UPDATE entries SET {', '.join(column + ' = ?' for column in TIER)} WHERE key = ?"
 _INSERT_PASSAGE = 'INSERT INTO passages (entry, start, "end", words) VALUES (?, ?, ?, ?)'
@@ -68,6 +77,8 @@ class SQLiteStorage(LinkShelf, LogShelf, DocumentShelf):
     ``vector_cache_bytes`` bounds the vectors held in memory; larger scopes are scanned in the file.
     """
 
+    _connections: type[Connections] = Connections
+
     def __init__(
         self,
         path: str | PathLike[str],
@@ -78,7 +89,7 @@ class SQLiteStorage(LinkShelf, LogShelf, DocumentShelf):
         vector_cache_bytes: int = 256 * 1024 * 1024,
     ) -> None:
         synchronous = {"full": "FULL", "fast": "NORMAL"}[durability]
-        self._db = Connections(path, synchronous=synchronous, busy_timeout=busy_timeout)
+        self._db = self._connections(path, synchronous=synchronous, busy_timeout=busy_timeout)
         self.path = self._db.path
         self._scopes = Scopes()
         self._deadline = query_deadline
@@ -123,12 +134,28 @@ class SQLiteStorage(LinkShelf, LogShelf, DocumentShelf):
 
     def sketch(self, scope: Scope, ids: Collection[str], where: Where | None = None) -> dict[str, Sketch]:
         with self.snapshot():
-            columns = ", ".join("e." + column for column in SKETCH)
-            columns += ", (SELECT count(*) FROM passages p WHERE p.entry = e.key)"
             filter_ = condition(None, where or Where())
-            sql = f"SELECT {columns} FROM {EACH_ID} WHERE {filter_.sql}"
+            sql = f"{_SELECT_SKETCH} WHERE {filter_.sql}"
             rows = self._db.rows(sql, to_json(list(ids)), self._key(scope), *filter_.parameters)
             return {row[0]: sketch(row) for row in rows}
+
+    def beside(self, scope: Scope, ids: Collection[str], reach: int, where: Where) -> list[Beside]:
+        with self.snapshot():
+            key = self._key(scope)
+            filter_ = condition(key, where)
+            sides = ", ".join(_side(filter_.sql, *order) for order in (("<", "DESC"), (">", "ASC")))
+            sql = f"""
+                SELECT a.id, {sides} FROM json_each(?) j CROSS JOIN entries a ON a.scope = ? AND a.id = j.value
+                WHERE a.session IS NOT NULL
+            """
+            side = (*filter_.parameters, reach)
+            rows = self._db.rows(sql, *side, *side, to_json(list(ids)), key)
+        return [
+            Beside(id_, other, sign * place)
+            for id_, before, after in rows
+            for sign, others in ((-1, before), (1, after))
+            for place, other in enumerate(from_json(others), 1)
+        ]
 
     def find(
         self, scope: Scope, where: Where, *, limit: int | None = None, after: int = 0, newest_first: bool = False
@@ -207,10 +234,21 @@ class SQLiteStorage(LinkShelf, LogShelf, DocumentShelf):
         with self.snapshot():
             return self._neighbours.nearest(self._key(scope), unit, k, where)
 
+    def nearest_each(
+        self, scope: Scope, vectors: Sequence[NDArray[np.float32]], k: int, where: Where
+    ) -> list[list[Match]]:
+        units = [unit_vector(vector) for vector in vectors]
+        with self.snapshot():
+            return self._neighbours.nearest_each(self._key(scope), units, k, where)
+
     def cosines(self, scope: Scope, ids: Collection[str], vector: NDArray[np.float32]) -> dict[str, Match]:
         unit = unit_vector(vector)
         with self.snapshot():
             return self._neighbours.cosines(self._key(scope), ids, unit)
+
+    def vectors(self, scope: Scope, passages: Mapping[str, int]) -> dict[str, NDArray[np.float32]]:
+        with self.snapshot():
+            return self._neighbours.vectors(self._key(scope), passages)
 
     def matching(self, scope: Scope, terms: Sequence[str], k: int, where: Where) -> list[Match]:
         with self.snapshot(), self._db.deadline(self._deadline):
@@ -286,6 +324,17 @@ def _units(scope: Scope, record: Record) -> list[_Unit]:
     if record.entry.scope != scope:
         raise InvalidScope(f"entry {record.entry.id!r} is of scope {record.entry.scope}, not {scope}")
     return [None if passage.vector is None else unit_vector(passage.vector) for passage in record.passages]
+
+
+def _side(filter_: str, comparison: str, order: str) -> str:
+    """The ids next to an entry ``a`` in its session on one side, the nearest first, as a JSON array."""
+    return f"""(
+        SELECT json_group_array(id) FROM (
+            SELECT e.id AS id FROM entries e WHERE e.session = a.session AND e.kind = a.kind
+            AND (e.occurred_at, e.key) {comparison} (a.occurred_at, a.key) AND {filter_}
+            ORDER BY e.occurred_at {order}, e.key {order} LIMIT ?
+        )
+    )"""
 
 
 def _best(rows: Iterable[Any], k: int) -> list[Match]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
@@ -80,6 +80,29 @@ class Matrix:
     keys: NDArray[np.int64]
     kinds: NDArray[np.int16]
     vectors: NDArray[np.float32]
+    _asked: list[tuple[bytes, NDArray[np.float32]]] = field(default_factory=list)
+
+    def cosines(self, unit: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The cosine of each row. Those of the vector asked last are kept: one recall searches several times."""
+        import numpy as np
+
+        asked = unit.tobytes()
+        for known, kept in self._asked:
+            if known == asked:
+                return kept
+        # Row by row, not ``@``: a second BLAS thread gains half a millisecond and waits for many on a busy machine.
+        cosines: NDArray[np.float32] = np.vecdot(self.vectors, unit)
+        self._asked[:] = [(asked, cosines)]
+        return cosines
+
+    def rows(self, keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """The row of each passage, and whether there is one."""
+        import numpy as np
+
+        if not len(self.keys):
+            return np.zeros(len(keys), np.int64), np.zeros(len(keys), bool)
+        rows = np.searchsorted(self.keys, keys).clip(max=len(self.keys) - 1)
+        return rows, self.keys[rows] == keys
 
 
 class VectorCache:
@@ -140,6 +163,7 @@ class _Buffer:
     def __init__(self, erasures: int) -> None:
         self.erasures = erasures
         self._count = 0
+        self._held: Matrix | None = None
         self._allocate(0, 0)
 
     @property
@@ -152,7 +176,10 @@ class _Buffer:
         return self._vectors.nbytes + self._keys.nbytes + self._kinds.nbytes
 
     def matrix(self) -> Matrix:
-        return Matrix(self._keys[: self._count], self._kinds[: self._count], self._vectors[: self._count])
+        """What is held, the same object until more is."""
+        if self._held is None:
+            self._held = Matrix(self._keys[: self._count], self._kinds[: self._count], self._vectors[: self._count])
+        return self._held
 
     def reserve(self, rows: int, dimensions: int, budget: int) -> bool:
         """Make room for that many more rows; ``False`` when the budget does not allow it."""
@@ -179,13 +206,14 @@ class _Buffer:
         self._keys[self._count : end] = list(keys)
         self._kinds[self._count : end] = list(kinds)
         self._vectors[self._count : end] = rows
-        self._count = end
+        self._count, self._held = end, None
 
     def _allocate(self, rows: int, dimensions: int) -> None:
         import numpy as np
 
         self._keys, self._kinds = np.empty(rows, np.int64), np.empty(rows, np.int16)
         self._vectors = np.empty((rows, dimensions), np.float32)
+        self._held = None
 
 
 def _batches(rows: Iterable[tuple[int, str, bytes]]) -> Iterator[list[tuple[int, str, bytes]]]:

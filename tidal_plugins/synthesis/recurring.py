@@ -17,7 +17,7 @@ from tidal_plugins.model.dossier import Dossier
 from tidal_plugins.model.entry import Entry, Scope, derive_id
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.protocols import Purpose, Summariser
-from tidal_plugins.retrieval.recall import intact
+from tidal_plugins.retrieval.search import intact
 from tidal_plugins.retrieval.whisper import excerpt
 from tidal_plugins.scoring.recurrence import recurrence
 from tidal_plugins.scoring.text import sentences

@@ -11,8 +11,8 @@ from tidal_plugins.ingestion.episodes import from_entry
 from tidal_plugins.ingestion.repeats import NEAR
 from tidal_plugins.model.consolidation import Seed
 from tidal_plugins.model.entry import Entry, Scope, bare_id, derive_id
-from tidal_plugins.retrieval.recall import intact
 from tidal_plugins.retrieval.request import active
+from tidal_plugins.retrieval.search import intact
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.settings import Settings
 from tidal_plugins.storage.base import Line, Storage, WhereLinks

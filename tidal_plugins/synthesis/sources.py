@@ -6,12 +6,11 @@ import re
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import hours_between
 from tidal_plugins.model.entry import KINDS, SYNTHESIS, Entry, Scope
 from tidal_plugins.model.recall import Hit
 from tidal_plugins.retrieval.recall import Recaller
-from tidal_plugins.retrieval.request import MOST, active
+from tidal_plugins.retrieval.request import MOST, Request, active
 from tidal_plugins.scoring.dossier import salience
 from tidal_plugins.settings import DossierSettings, Settings
 from tidal_plugins.storage.base import Where
@@ -47,7 +46,7 @@ class Sources:
     def near(self, topic: str, where: Where, now: datetime, *, limit: int) -> list[Hit]:
         """What a recall finds that has all words of a topic or is near it, without what is only less far than the
         rest."""
-        found = self.recaller.recall(self.scope, topic, where, Affect(), now, limit=limit, profile="balanced")
+        found = self.recaller.recall(Request(self.scope, topic, where, now, limit))
         words = set(stems(topic))
         return [hit for hit in found if words.issubset(stems(hit.passage)) or self._is_near(hit)]
 

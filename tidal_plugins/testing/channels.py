@@ -84,6 +84,20 @@ class ChannelContract(Contract):
         assert ids(store.matching(HERE, ["words"], 9, ALL)) == ["words"]
         assert ids(store.find(HERE, ALL)) == ["bare", "words", "both"]
 
+    @pytest.mark.parametrize("count", [0, 1, 3, 70])
+    def test_the_nearest_of_many_vectors_are_those_of_each(self, store: Storage, count: int) -> None:
+        vectors = np.random.default_rng(5).standard_normal((200, 8)).astype(np.float32)
+        store.put(HERE, [record(str(i), vector=vector) for i, vector in enumerate(vectors)])
+        queries = list(np.random.default_rng(6).standard_normal((count, 8)).astype(np.float32))
+        where = Where(exclude=["3", "7"])
+        for found, query in zip(store.nearest_each(HERE, queries, 5, where), queries, strict=True):
+            alone = store.nearest(HERE, query, 5, where)
+            assert ids(found) == ids(alone)
+            assert [match.score for match in found] == pytest.approx([match.score for match in alone], abs=1e-5)
+        assert store.nearest_each(("nobody",), queries, 5, ALL) == [[] for _ in queries]
+        with pytest.raises(InvalidVector):
+            store.nearest_each(HERE, [np.ones(3, np.float32)], 5, ALL)
+
     def test_a_store_without_vectors_has_no_neighbours(self, store: Storage) -> None:
         query = np.ones(3, np.float32)
         assert store.nearest(HERE, query, 5, ALL) == []
@@ -99,6 +113,15 @@ class ChannelContract(Contract):
         assert {id_: match.score for id_, match in found.items()} == pytest.approx(
             {"3": expected[3], "7": expected[7]}, abs=1e-5
         )
+
+    def test_vectors_are_those_of_the_passages_asked_for_and_have_length_1(self, store: Storage) -> None:
+        passages = [Passage(0, 4, "long", np.array([3.0, 4.0])), Passage(4, 8, "text", np.array([0.0, 2.0]))]
+        store.put(HERE, [Record(entry("long", "longtext"), passages), record('odd "id"', vector=[1.0, 0.0])])
+        store.put(HERE, [record("words")])
+        found = store.vectors(HERE, {"long": 4, 'odd "id"': 0, "words": 0, "unknown": 0})
+        assert {id_: vector.tolist() for id_, vector in found.items()} == {"long": [0, 1], 'odd "id"': [1, 0]}
+        assert store.vectors(HERE, {"long": 0})["long"].tolist() == pytest.approx([0.6, 0.8])
+        assert store.vectors(HERE, {"long": 7}) == store.vectors(HERE, {}) == {}
 
     @pytest.mark.parametrize("k", [0, -1])
     def test_asking_for_none_gives_none(self, store: Storage, k: int) -> None:

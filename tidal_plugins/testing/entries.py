@@ -17,6 +17,8 @@ from tidal_plugins.testing.clock import NOON
 from tidal_plugins.testing.contract import Contract
 from tidal_plugins.testing.samples import ALL, FULL, HERE, HOSTILE, entry, ids, record
 
+HOUR = timedelta(hours=1)
+
 
 class EntryContract(Contract):
     """Entries come and go whole."""
@@ -130,11 +132,48 @@ class EntryContract(Contract):
         sketches = store.sketch(HERE, ["plain", "full", "unknown"])
         assert set(sketches) == {"full", "plain"}
         for id_, full in store.get(HERE, ["full", "plain"]).items():
-            for name in set(Sketch._fields) - {"passages"}:
+            for name in set(Sketch._fields) - {"passages", "words", "head", "tail"}:
                 assert getattr(sketches[id_], name) == getattr(full, name), name
         assert (sketches["full"].passages, sketches["plain"].passages) == (0, 1)
+        assert (sketches["full"].words, sketches["plain"].words) == (0, 1)
         assert set(store.sketch(HERE, ["plain", "full"], Where(ids=["full", "unknown"]))) == {"full"}
         assert store.sketch(HERE, ["plain", "full"], Where(exclude=["plain", "full"])) == {}
+
+    @pytest.mark.parametrize("text", ["short", "long " * 200 + "until the end?", "東京 🙂"])
+    def test_a_sketch_has_the_beginning_and_the_end_of_the_text(self, store: Storage, text: str) -> None:
+        store.put(HERE, [record("a", text)])
+        sketch = store.sketch(HERE, ["a"])["a"]
+        assert text.startswith(sketch.head)
+        assert text.endswith(sketch.tail)
+        assert len(sketch.head) == min(400, len(text))
+        assert len(sketch.tail) == min(8, len(text))
+
+    # entries: beside
+
+    def test_what_stands_beside_an_entry_goes_by_time_within_its_session(self, store: Storage) -> None:
+        places = {"c": 3, "a": 1, "e": 5, "b": 2, "d": 4}
+        store.put(HERE, [record(id_, session="s", occurred_at=NOON + n * HOUR) for id_, n in places.items()])
+        store.put(HERE, [record("other", session="t", occurred_at=NOON + 3 * HOUR)])
+        store.put(HERE, [record("note", session="s", kind="kb", occurred_at=NOON + 3 * HOUR)])
+        found = store.beside(HERE, ["c", "e", "other", "unknown"], 2, Where())
+        assert {item for item in found if item.id == "c"} == {
+            ("c", "a", -2), ("c", "b", -1), ("c", "d", 1), ("c", "e", 2)
+        }  # fmt: skip
+        assert {item for item in found if item.id == "e"} == {("e", "c", -2), ("e", "d", -1)}
+        assert {item.id for item in found} == {"c", "e"}
+
+    def test_at_one_time_the_order_of_storing_decides_what_stands_beside(self, store: Storage) -> None:
+        store.put(HERE, [record(id_, session="s") for id_ in "cab"])
+        assert set(store.beside(HERE, ["a"], 1, Where())) == {("a", "c", -1), ("a", "b", 1)}
+
+    def test_what_a_filter_leaves_out_stands_beside_nothing(self, store: Storage) -> None:
+        store.put(HERE, [record(id_, session="s", speaker=id_) for id_ in "abc"])
+        assert store.beside(HERE, ["a"], 1, Where(speakers=["a", "c"])) == [("a", "c", 1)]
+        assert store.beside(HERE, ["a"], 1, Where(exclude=["b", "c"])) == []
+
+    def test_outside_sessions_nothing_stands_beside_anything(self, store: Storage) -> None:
+        store.put(HERE, [record("a"), record("b")])
+        assert store.beside(HERE, ["a", "b"], 2, Where()) == []
 
     # entries: find, count, erase, speakers
 
@@ -163,6 +202,7 @@ class EntryContract(Contract):
             (Where(since=NOON + timedelta(hours=1)), "bcd"),
             (Where(until=NOON + timedelta(hours=1)), "a"),
             (Where(since=NOON + timedelta(hours=1), until=NOON + timedelta(hours=2)), "b"),
+            (Where(known_at=NOON), "abd"),
             (Where(active_at=NOON), "acd"),
             (Where(active_at=NOON + timedelta(hours=5)), "bd"),
             (Where(active_at=NOON + timedelta(hours=5), include_archived=True), "abd"),
@@ -210,6 +250,7 @@ class EntryContract(Contract):
                     source="x%",
                     tags=("jazz", "blues"),
                     occurred_at=NOON + 2 * hour,
+                    recorded_at=NOON + 2 * hour,
                     valid_until=NOON + 2 * hour,
                     **common,
                 ),

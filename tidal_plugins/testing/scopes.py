@@ -41,7 +41,10 @@ class ScopeContract(Contract):
         assert store.get(mine, ["same", "them"])["same"].scope == mine
         assert list(store.get(mine, ["them"])) == list(store.sketch(mine, ["them"])) == []
         assert store.cosines(mine, ["them"], query) == {}
+        assert list(store.vectors(mine, {"them": 0, "me": 0})) == ["me"]
+        assert store.beside(mine, ["them"], 2, ALL) == []
         assert ids(store.nearest(mine, query, 9, ALL)) == ["same", "me"]
+        assert [ids(found) for found in store.nearest_each(mine, [query] * 9, 9, ALL)] == [["same", "me"]] * 9
         assert sorted(ids(store.matching(mine, ["text"], 9, ALL))) == ["me", "same"]
         assert store.speakers(mine) == ["me"]
         assert store.count(mine, ALL) == 2

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from llama_index_tidal import TidalChatMemory, TidalRetriever
 from llama_index_tidal.filters import to_recall
-from tidal_plugins import InvalidInput, InvalidScope, Note
+from tidal_plugins import HashingEmbedder, InvalidInput, InvalidScope, Note, Peer, TidalMemory
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -87,6 +87,15 @@ def test_a_node_tells_what_is_known_of_it(library):
     assert "source: hall.md" in shown
     assert node.node_id not in shown
     assert node.get_content(MetadataMode.EMBED) == node.text
+
+
+def test_a_peers_node_says_whose_memory_it_is(library, tmp_path):
+    with TidalMemory(tmp_path / "me.db", embedder=HashingEmbedder(), peers=[Peer(library, name="the team")]) as memory:
+        memory.remember("I play jazz piano myself", metadata={"origin": "a diary"})
+        nodes = {node.text.split()[0]: node.node for node in TidalRetriever(memory).retrieve("jazz piano")}
+    assert nodes["Tune"].metadata["origin"] == "the team"
+    assert "origin: the team" in nodes["Tune"].get_content(MetadataMode.LLM)
+    assert "diary" not in nodes["I"].get_content(MetadataMode.LLM)
 
 
 def test_the_entrys_own_metadata_come_along_but_forge_nothing(memory):

@@ -1,0 +1,198 @@
+"""What says nearly the same: it is no rival, and the whisper has room for something else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tidal_plugins import Entry, Exchange, Explanation, Hit, Message, Note, Settings, TidalMemory
+from tidal_plugins.errors import Corrupt
+from tidal_plugins.model.entry import SYNTHESIS
+from tidal_plugins.retrieval.diversity import first_of_kind, rivals, said_again, varied
+from tidal_plugins.retrieval.rank import Candidate, Ranked
+from tidal_plugins.storage.base import Match, Sketch
+from tidal_plugins.testing import HERE, NOON
+
+TURN = "when is my jazz piano lesson"
+
+
+class Vectors:
+    """A store that knows the directions of passages, in degrees."""
+
+    def __init__(self, **degrees: float) -> None:
+        self._degrees = degrees
+
+    def vectors(self, scope: Any, passages: dict[str, int]) -> dict[str, Any]:
+        angles = {id_: np.radians(self._degrees[id_]) for id_ in passages if id_ in self._degrees}
+        return {id_: np.array([np.cos(angle), np.sin(angle)], np.float32) for id_, angle in angles.items()}
+
+
+def ranking(*ids: str) -> list[Ranked]:
+    sketches = [Sketch(id_, 5.0, None, None, None, None, 1) for id_ in ids]
+    return [
+        Ranked(Candidate(sketch, None, None, Match(sketch.id, 0.5, 0, 4, 1), 1), 1, 1, 1, 0, {}) for sketch in sketches
+    ]
+
+
+def kinds(store: Any, *ids: str) -> dict[str, str]:
+    return first_of_kind(store, HERE, ranking(*ids), 0.9)  # 0.9 is 25.8 degrees
+
+
+def names(found: list[Ranked]) -> list[str]:
+    return [item.id for item in found]
+
+
+def copies(count: int, text: str = "The jazz piano lesson is on friday at the music school, room {}.") -> list[Note]:
+    return [Note(text.format(number)) for number in range(count)]
+
+
+# kinds
+
+
+def test_what_is_alike_is_of_the_kind_of_the_first() -> None:
+    store = Vectors(a=0, b=60, c=10, d=70, e=20)
+    assert kinds(store, "a", "b", "c", "d", "e") == {"a": "a", "b": "b", "c": "a", "d": "b", "e": "a"}
+
+
+def test_a_kind_does_not_spread_from_one_to_the_next() -> None:
+    assert kinds(Vectors(a=0, b=20, c=40, d=60), "a", "b", "c", "d") == {"a": "a", "b": "a", "c": "c", "d": "c"}
+
+
+def test_what_has_no_vector_is_a_kind_of_its_own() -> None:
+    assert kinds(Vectors(a=0), "b", "a", "c") == {"a": "a", "b": "b", "c": "c"}
+    assert kinds(Vectors()) == {}
+
+
+def test_damaged_vectors_make_nothing_alike() -> None:
+    class Damaged(Vectors):
+        def vectors(self, *args: Any) -> Any:
+            raise Corrupt("damaged")
+
+    assert kinds(Damaged(), "a", "b") == {"a": "a", "b": "b"}
+
+
+def test_one_of_a_kind_is_a_rival_and_two_surface() -> None:
+    ranked, first = ranking("a", "b", "c", "d"), {"a": "a", "b": "a", "c": "c", "d": "a"}
+    assert names(rivals(ranked, first)) == ["a", "c"]
+    kept, more = varied(ranked, first)
+    assert names(kept) == ["a", "b", "c"]
+    assert more == {"d": "says nearly the same as a and b"}
+
+
+def test_what_has_no_words_and_what_memory_made_is_never_said_again() -> None:
+    def hit(id: str, text: str, channel: str = "user") -> Hit:
+        why = Explanation(None, 0.0, 1, 0.5, 0.0, 0.5, 1.0)
+        return Hit(Entry(id, "fact", text, HERE, NOON, NOON, channel=channel), 1.0, text, why)
+
+    assert said_again([hit("a", "…"), hit("b", "…")]) == {}
+    assert said_again([hit("a", "jazz"), hit("b", "jazz", SYNTHESIS)]) == {}
+    assert said_again([hit("a", "jazz"), hit("b", "Jazz!")]) == {"b": "says in the same words what a says"}
+
+
+# whispers
+
+
+def test_many_that_say_the_same_silence_nothing(open_memory: Any) -> None:
+    one, many = open_memory("one.db"), open_memory("many.db")
+    rivals = open_memory("rivals.db", settings=Settings(whisper={"alike": 1.1}))
+    one.remember(copies(1))
+    for memory in (many, rivals):
+        memory.remember(copies(30))
+    assurances = [memory.whisper(TURN).recall.assurance for memory in (one, many, rivals)]
+    assert assurances[1] == pytest.approx(assurances[0], abs=0.1)
+    assert assurances[2] < Settings().whisper.bar < assurances[1]
+    assert many.whisper(TURN)
+
+
+def test_many_that_say_the_same_leave_room_for_what_else_there_is(memory: TidalMemory) -> None:
+    memory.remember(copies(20))
+    other = memory.remember("When the jazz lesson ends, my piano is tuned by Ms Okafor.")
+    told = memory.whisper(TURN)
+    assert other.id in told.ids
+    assert len(told.ids) == 3
+    assert told.recall is not None
+    dropped = {item.id: item.reason for item in told.recall.dropped if item.stage == "diversity"}
+    first, second = [id_ for id_ in told.ids if id_ != other.id]
+    assert len(dropped) == 18
+    assert set(dropped.values()) == {f"says nearly the same as {first} and {second}"}
+
+
+def test_what_changed_is_shown_beside_what_it_was(memory: TidalMemory) -> None:
+    then = memory.remember("My jazz piano lesson is at 10:00 on the second floor.")
+    now = memory.remember("My jazz piano lesson is at 11:00 on the second floor.")
+    assert set(memory.whisper(TURN).ids) == {then.id, now.id}
+
+
+def test_what_is_denied_is_shown_beside_what_was_said(memory: TidalMemory) -> None:
+    said = memory.remember("My jazz piano lesson is on friday.")
+    denied = memory.remember("My jazz piano lesson is not on friday.")
+    assert set(memory.whisper(TURN).ids) == {said.id, denied.id}
+
+
+def test_the_same_words_are_shown_once(memory: TidalMemory) -> None:
+    kinds_ = ("kb", "skill", "fact")
+    notes = {memory.remember("My jazz piano lesson is on friday.", kind=kind).id for kind in kinds_}
+    told = memory.whisper(TURN)
+    [shown] = told.ids
+    assert told.recall is not None
+    reasons = {item.id: item.reason for item in told.recall.dropped if item.stage == "diversity"}
+    assert reasons.keys() == notes - {shown}
+    assert f"says in the same words what {shown} says" in reasons.values()
+
+
+def test_many_in_the_same_words_leave_room_for_what_else_there_is(open_memory: Any) -> None:
+    memory = open_memory(settings=Settings(whisper={"alike": 1.1, "bar": 0.0}))
+    memory.remember([Note("My jazz piano lesson is on friday" + "!" * number) for number in range(20)])
+    other = memory.remember("The jazz piano is old.")
+    told = memory.whisper(TURN)
+    assert len(told.ids) == 2
+    assert other.id in told.ids
+    assert [item.stage for item in told.recall.dropped] == ["diversity"] * 19
+
+
+def test_the_same_words_of_two_people_are_two_things(memory: TidalMemory) -> None:
+    said = [Exchange((Message("user", "My jazz piano lesson is on friday.", speaker=name),)) for name in ("Ann", "Bob")]
+    entries = {entry for episode in memory.record_many(said) for entry in episode.entries}
+    assert set(memory.whisper(TURN).ids) == entries
+    assert len(entries) == 2
+
+
+def test_who_searches_gets_all_of_them(memory: TidalMemory) -> None:
+    memory.remember(copies(10))
+    found = memory.recall(TURN, limit=10)
+    assert len(found) == 10
+    assert not found.dropped
+
+
+def test_nothing_is_alike_when_the_settings_say_so(open_memory: Any) -> None:
+    memory = open_memory(settings=Settings(whisper={"alike": 1.1, "bar": 0.1}))
+    memory.remember(copies(20))
+    told = memory.whisper(TURN)
+    assert len(told.ids) == 3
+    assert "diversity" not in {item.stage for item in told.recall.dropped}
+
+
+@pytest.mark.parametrize("profile", ["tidal", "attention"])
+def test_profiles_that_know_no_surroundings_have_a_lower_bar(open_memory: Any, profile: str) -> None:
+    texts = ["Jazz piano lesson on friday.", "My piano is old.", "The lesson was long.", "Jazz is my thing."]
+    plain = open_memory("plain.db", settings=Settings(recall={"profile": profile}, whisper={"bar": 0.9}))
+    plain.remember([Note(text) for text in texts])
+    recall = plain.whisper("jazz piano lesson").recall
+    assert recall is not None
+    assert recall.assurance is not None
+    assert 0.18 < recall.assurance < 0.9
+    assert {item.reason.split()[0] for item in recall.dropped} == {"nearness"}
+    plain = open_memory("none.db", settings=Settings(recall={"profile": profile}, whisper={"bar": 0.0}))
+    plain.remember("Nothing like it.")
+    assert plain.whisper("jazz piano lesson"), "a bar of nothing lets everything through"
+
+
+def test_a_question_that_is_asked_again_brings_up_nothing_that_has_nothing_to_do_with_it(memory: TidalMemory) -> None:
+    memory.record("The crate goes to Split on the ferry.", "I booked it.", session="monday")
+    asked = memory.record("Look everywhere.", session="monday")
+    told = memory.whisper("Look everywhere.")
+    assert not told
+    assert told.recall is not None
+    assert next(item for item in told.recall.dropped if item.id == asked.entries[0]).stage == "bar"

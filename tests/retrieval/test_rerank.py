@@ -1,0 +1,360 @@
+"""Route A: a reranker's order wins, in time; else the ranking stands."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import OpenMemory
+from tidal_plugins import CrossEncoderReranker, InvalidInput, Note, Reranker, RerankError, Settings, TidalMemory
+from tidal_plugins.embedding.threads import lock
+from tidal_plugins.retrieval.rerank import LEFT_BEHIND, RERANKER
+
+NOTES = ["jazz piano", "jazz piano lessons on Monday", "a piano for sale", "jazz in the park", "tomato soup"]
+
+
+class Longest:
+    """The longer the text, the better; remembers what it read."""
+
+    def __init__(self) -> None:
+        self.read: list[tuple[str, list[str]]] = []
+
+    def rerank(self, query: str, texts: Sequence[str]) -> list[float]:
+        self.read.append((query, list(texts)))
+        return [10.0 * len(text) - 300 for text in texts]
+
+
+class Answering:
+    def __init__(self, answer: Any, seconds: float = 0.0) -> None:
+        self.answer, self.seconds = answer, seconds
+
+    def rerank(self, query: str, texts: Sequence[str]) -> Any:
+        time.sleep(self.seconds)
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer(texts)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cross-encoder of two layers with random weights, as one would download it."""
+    import torch
+    from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
+
+    folder = tmp_path_factory.mktemp("cross-encoder")
+    words = sorted({word for note in NOTES for word in note.lower().split()})
+    (folder / "vocab.txt").write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]), "utf-8")
+    BertTokenizerFast(str(folder / "vocab.txt"), model_max_length=64).save_pretrained(folder)
+    torch.manual_seed(0)
+    size = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
+    config = BertConfig(vocab_size=5 + len(words), num_labels=1, max_position_embeddings=64, **size)
+    model = BertForSequenceClassification(config)
+    torch.nn.init.normal_(model.classifier.weight, std=2.0)
+    model.save_pretrained(folder, safe_serialization=True)
+    return folder
+
+
+def fill(memory: TidalMemory) -> TidalMemory:
+    memory.remember([Note(text) for text in NOTES])
+    return memory
+
+
+def test_its_order_wins_and_the_hits_say_so(open_memory: OpenMemory) -> None:
+    longest = Longest()
+    memory = fill(open_memory(reranker=longest))
+    found = memory.recall("jazz piano")
+    assert [hit.text for hit in found] == sorted((hit.text for hit in found), key=len, reverse=True)
+    [(query, texts)] = longest.read
+    assert (query, set(texts)) == ("jazz piano", {hit.text for hit in found})
+    assert [hit.why.factors for hit in found] == [{RERANKER: 10.0 * len(hit.text) - 300} for hit in found]
+    assert (found[0].score, found[-1].score) == (1.0, 0.0), "any scale becomes [0, 1]"
+    assert found[0].why.cosine > 0, "what the channels say stays told"
+    assert found.degraded == ()
+    assert "reranker" in found.explain()
+
+
+def test_it_reads_the_best_of_the_ranking_and_the_limit_cuts_after_it(open_memory: OpenMemory) -> None:
+    longest = Longest()
+    memory = fill(open_memory(reranker=longest, settings=Settings(rerank={"depth": 3})))
+    plain = fill(open_memory("plain.db")).recall("jazz piano")
+    found = memory.recall("jazz piano", limit=1)
+    assert set(longest.read[0][1]) == {hit.text for hit in plain[:3]}
+    assert found[0].text == max((hit.text for hit in plain[:3]), key=len)
+    assert {item.stage for item in found.dropped} == {"trim"}
+    assert len(found) + len(found.dropped) == len(plain)
+    memory.recall("jazz piano", limit=4)
+    assert len(longest.read[1][1]) == 4, "the limit, where that is more"
+
+
+def test_it_reads_the_passage_that_matches(open_memory: OpenMemory) -> None:
+    longest = Longest()
+    memory = open_memory(reranker=longest)
+    memory.remember(
+        "# Tools\n\n" + "A spade and a rake. " * 60 + "\n\n# Music\n\n" + "The xylophone sounds bright. " * 60
+    )
+    memory.recall("xylophone")
+    [text] = longest.read[0][1]
+    assert "xylophone" in text
+    assert "spade" not in text
+
+
+def test_it_reads_the_query_as_it_was_asked(open_memory: OpenMemory) -> None:
+    longest = Longest()
+    memory = open_memory(reranker=longest)
+    memory.remember([Note("I play jazz piano", kind="conversation", speaker="Ann")])
+    memory.recall("What does Ann play?")
+    assert [query for query, _ in longest.read] == ["What does Ann play?"]
+
+
+def test_equal_scores_leave_the_ranking_as_it_is(open_memory: OpenMemory) -> None:
+    memory = fill(open_memory(reranker=Answering(lambda texts: [7] * len(texts))))
+    found = memory.recall("jazz piano")
+    assert [hit.text for hit in found] == [hit.text for hit in fill(open_memory("plain.db")).recall("jazz piano")]
+    assert {hit.score for hit in found} == {1.0}
+
+
+def test_signals_still_count(open_memory: OpenMemory) -> None:
+    memory = fill(open_memory(reranker=Longest()))
+    last = memory.recall("jazz piano")[-1]
+    with memory.session(user="42") as session:
+        session.signal("reward", last.id)
+        hit = next(hit for hit in memory.recall("jazz piano", for_session=session) if hit.id == last.id)
+        assert hit.score == pytest.approx(0.1)  # 0.2 · 1 / (1 + 1)
+        assert set(hit.why.factors) == {RERANKER, "session reward"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (RuntimeError("no model"), "no model"),
+        (lambda texts: [1.0], "one finite score per text"),
+        (lambda texts: [math.nan] * len(texts), "one finite score per text"),
+        (lambda texts: ["good"] * len(texts), "could not convert"),
+        (lambda texts: None, "not iterable"),
+        (lambda texts: itertools.repeat(1.0), "one finite score per text"),
+        (lambda texts: [1e308, -1e308, *range(len(texts) - 2)], "one finite score per text"),
+        (lambda texts: texts.clear() or [], "one finite score per text"),
+    ],
+)
+def test_one_that_fails_leaves_the_ranking_and_is_reported(
+    open_memory: OpenMemory, answer: Any, said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    plain = fill(open_memory()).recall("jazz piano")
+    found = open_memory(reranker=Answering(answer)).recall("jazz piano")
+    assert found.hits == plain.hits
+    assert found.degraded == ("reranker",)
+    assert "degraded: reranker" in found.explain()
+    assert said in caplog.text
+
+
+def test_one_that_is_not_done_in_time_leaves_the_ranking(
+    open_memory: OpenMemory, caplog: pytest.LogCaptureFixture
+) -> None:
+    plain = fill(open_memory()).recall("jazz piano")
+    slow = Answering(lambda texts: [1.0] * len(texts), seconds=3)
+    memory = open_memory(reranker=slow, settings=Settings(rerank={"seconds": 0.05}))
+    start = time.monotonic()
+    found = memory.recall("jazz piano")
+    assert time.monotonic() - start < 2
+    assert (found.hits, found.degraded) == (plain.hits, ("reranker",))
+    assert "did not answer within 0.05 s" in caplog.text
+
+
+def test_scores_that_come_one_by_one_have_the_same_time(open_memory: OpenMemory) -> None:
+    def slowly(texts: Sequence[str]) -> Iterator[float]:
+        for _ in texts:
+            time.sleep(1)
+            yield 1.0
+
+    memory = fill(open_memory(reranker=Answering(slowly), settings=Settings(rerank={"seconds": 0.05})))
+    start = time.monotonic()
+    assert memory.recall("jazz piano").degraded == ("reranker",)
+    assert time.monotonic() - start < 2
+
+
+def test_one_that_hangs_is_not_called_for_ever(open_memory: OpenMemory, caplog: pytest.LogCaptureFixture) -> None:
+    answer, calls = threading.Event(), []
+
+    class Hanging:
+        def rerank(self, query: str, texts: Sequence[str]) -> list[float]:
+            calls.append(query)
+            answer.wait(30)
+            return [1.0] * len(texts)
+
+    memory = fill(open_memory(reranker=Hanging(), settings=Settings(rerank={"seconds": 0.02})))
+    assert {memory.recall("jazz piano").degraded for _ in range(3 * LEFT_BEHIND)} == {("reranker",)}
+    assert len(calls) == LEFT_BEHIND
+    assert "still under way" in caplog.text
+    answer.set()
+    deadline = time.monotonic() + 10
+    while memory.recall("jazz piano").degraded and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert memory.recall("jazz piano").degraded == (), "once it answers again"
+
+
+def test_nothing_is_reranked_where_there_is_nothing(open_memory: OpenMemory) -> None:
+    longest = Longest()
+    memory = open_memory(reranker=longest)
+    assert (len(memory.recall("jazz")), memory.recall("jazz").degraded, longest.read) == (0, (), [])
+
+
+def test_a_whisper_is_reranked_once_something_clears_the_bar(open_memory: OpenMemory) -> None:
+    longest = Longest()
+    memory = fill(open_memory(reranker=longest, settings=Settings(whisper={"bar": 5.0})))
+    assert not memory.whisper("how is the jazz piano?")
+    assert longest.read == [], "a silent whisper costs no model"
+    open_ = open_memory(reranker=longest, settings=Settings(whisper={"bar": 0.0}))
+    whisper = open_.whisper("how is the jazz piano?")
+    assert whisper.hits[0].text == max(NOTES, key=len)
+
+
+def test_the_store_can_be_written_while_it_reads(open_memory: OpenMemory) -> None:
+    class Writing:
+        def rerank(self, query: str, texts: Sequence[str]) -> list[float]:
+            memory.forget(memory.remember("something new").id)
+            return [1.0] * len(texts)
+
+    memory = fill(open_memory(reranker=Writing(), settings=Settings(rerank={"seconds": 20.0})))
+    assert memory.recall("jazz piano").degraded == ()
+
+
+def test_a_reranker_has_a_method_rerank(open_memory: OpenMemory) -> None:
+    with pytest.raises(InvalidInput, match="a method rerank, got str"):
+        open_memory(reranker="cross-encoder/ms-marco-MiniLM-L6-v2")
+    with pytest.raises(InvalidInput, match="got the class CrossEncoderReranker"):
+        open_memory(reranker=CrossEncoderReranker)
+
+
+# the cross-encoder
+
+
+def test_a_saved_cross_encoder_gives_the_order(folder: Path, open_memory: OpenMemory) -> None:
+    from sentence_transformers import CrossEncoder
+
+    reranker = CrossEncoderReranker(folder, batch_size=2)
+    assert isinstance(reranker, Reranker)
+    scores = reranker.rerank("jazz piano", NOTES)
+    expected = CrossEncoder(str(folder), device="cpu", local_files_only=True).predict(
+        [("jazz piano", n) for n in NOTES]
+    )
+    assert scores == pytest.approx([float(score) for score in expected], abs=1e-5)
+    assert len(set(scores)) == len(NOTES)
+    memory = fill(open_memory(reranker=reranker, settings=Settings(rerank={"seconds": 30.0})))
+    found = memory.recall("jazz piano")
+    by_score = sorted(zip(scores, NOTES, strict=True), reverse=True)
+    assert [hit.text for hit in found] == [note for _, note in by_score]
+    assert found[0].why.factors[RERANKER] == pytest.approx(by_score[0][0], abs=1e-5)
+    assert found.degraded == ()
+
+
+def test_no_texts_have_no_scores_and_the_same_text_always_the_same(folder: Path) -> None:
+    reranker = CrossEncoderReranker(folder, batch_size=3)
+    assert reranker.rerank("jazz", []) == []
+    assert CrossEncoderReranker(folder).rerank("jazz", NOTES) == pytest.approx(reranker.rerank("jazz", NOTES), abs=1e-5)
+    assert CrossEncoderReranker(folder, max_length=8).rerank("jazz", ["piano " * 500])
+
+
+def test_a_call_that_nobody_waits_for_ends_after_its_batch(folder: Path, open_memory: OpenMemory) -> None:
+    reranker = CrossEncoderReranker(folder, batch_size=1)
+    reranker.load()
+    batches, inner = [], reranker._score
+
+    def slow(query: str, texts: list[str]) -> list[float]:
+        batches.append(texts)
+        time.sleep(0.1)
+        return inner(query, texts)
+
+    reranker._score = slow  # type: ignore[method-assign]
+    memory = fill(open_memory(reranker=reranker, settings=Settings(rerank={"seconds": 0.05})))
+    assert memory.recall("jazz piano").degraded == ("reranker",)
+    deadline = time.monotonic() + 10
+    while any(thread.name == "tidal-model" for thread in threading.enumerate()) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert len(batches) == 1
+
+
+def test_the_time_of_a_recall_does_not_bind_later_calls(folder: Path, open_memory: OpenMemory) -> None:
+    reranker = CrossEncoderReranker(folder)
+    reranker.load()
+    fill(open_memory(reranker=reranker, settings=Settings(rerank={"seconds": 0.05}))).recall("jazz piano")
+    time.sleep(0.1)
+    assert len(reranker.rerank("jazz piano", NOTES)) == len(NOTES)
+
+
+def test_what_is_beyond_the_longest_is_not_read(folder: Path) -> None:
+    texts = ["jazz " * 20 + end for end in ("piano", "soup")]
+    short, whole = (CrossEncoderReranker(folder, max_length=n).rerank("jazz", texts) for n in (8, None))
+    assert short[0] == pytest.approx(short[1], abs=1e-6)
+    assert abs(whole[0] - whole[1]) > 1e-6
+
+
+def test_what_cannot_be_loaded_says_why(tmp_path: Path, open_memory: OpenMemory, monkeypatch: Any) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    (tmp_path / "empty").mkdir()
+    for model in (tmp_path / "nowhere", tmp_path / "empty", str(tmp_path / "empty")):
+        reranker = CrossEncoderReranker(model)
+        with pytest.raises(RerankError, match="cannot be loaded"):
+            reranker.load()
+    memory = fill(open_memory(reranker=reranker, settings=Settings(rerank={"seconds": 30.0})))
+    assert memory.recall("jazz piano").degraded == ("reranker",)
+
+
+def test_the_embedder_does_not_wait_for_the_hub(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, answer = threading.Event(), threading.Event()
+
+    def hub(name: str) -> Path:
+        asked.set()
+        answer.wait(30)
+        return folder
+
+    monkeypatch.setattr("tidal_plugins.retrieval.cross_encoder.hub_folder", hub)
+    reranker = CrossEncoderReranker("somebody/a-model")
+    thread = threading.Thread(target=reranker.load)
+    thread.start()
+    try:
+        assert asked.wait(10)
+        assert lock.acquire(timeout=1)
+        lock.release()
+    finally:
+        answer.set()
+        thread.join(60)
+    assert len(reranker.rerank("jazz", NOTES)) == len(NOTES)
+
+
+def test_a_model_of_several_labels_is_no_reranker(folder: Path, tmp_path: Path) -> None:
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    model = AutoModelForSequenceClassification.from_pretrained(folder, num_labels=3, ignore_mismatched_sizes=True)
+    model.save_pretrained(tmp_path)
+    AutoTokenizer.from_pretrained(folder).save_pretrained(tmp_path)
+    with pytest.raises(RerankError, match="one number per text"):
+        CrossEncoderReranker(tmp_path).rerank("jazz", NOTES)
+
+
+@pytest.mark.parametrize("options", [{"batch_size": 0}, {"threads": 0}, {"max_length": 0}])
+def test_numbers_are_checked(options: dict[str, int]) -> None:
+    with pytest.raises(InvalidInput, match="must be at least 1"):
+        CrossEncoderReranker("a/model", **options)
+
+
+@pytest.mark.parametrize("model", ["", None, 3, b"a/model"])
+def test_a_model_is_a_folder_or_a_name(model: Any) -> None:
+    with pytest.raises(InvalidInput, match="the path of a folder"):
+        CrossEncoderReranker(model)
+
+
+def test_nothing_is_imported_before_it_is_used() -> None:
+    code = (
+        "import sys; from tidal_plugins import CrossEncoderReranker; CrossEncoderReranker('a/b'); "
+        "sys.exit(bool({'torch', 'transformers', 'sentence_transformers'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

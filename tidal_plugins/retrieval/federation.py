@@ -1,0 +1,209 @@
+"""Recall over several stores: the own one, then each peer, which is read and never written to [Anamnesis G5]."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from os import PathLike
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+from tidal_plugins.embedding.identity import META, StoreEmbedder
+from tidal_plugins.errors import InvalidInput
+from tidal_plugins.model.entry import Scope, check_scope
+from tidal_plugins.model.recall import OWN, Recall
+from tidal_plugins.retrieval.bar import worth_a_word
+from tidal_plugins.retrieval.merging import Answer, Forgotten, Merger
+from tidal_plugins.retrieval.query import understand
+from tidal_plugins.retrieval.recall import Recaller
+from tidal_plugins.retrieval.request import Request
+from tidal_plugins.retrieval.rerank import RERANKER
+from tidal_plugins.retrieval.search import intact
+from tidal_plugins.sessions.boost import Boosts
+from tidal_plugins.settings import Settings
+from tidal_plugins.storage.base import Storage
+from tidal_plugins.storage.visits import VisitedStorage
+
+Ask = Callable[[Recaller, Scope], Recall]
+"""Asks one store in one scope."""
+
+logger = logging.getLogger(__name__)
+
+
+class _Rooms(Protocol):
+    @property
+    def recaller(self) -> Recaller: ...
+
+
+@runtime_checkable
+class OpenMemory(Protocol):
+    """A memory that is open in this process, as far as a peer needs to be one."""
+
+    @property
+    def scope(self) -> Scope: ...
+    @property
+    def rooms(self) -> _Rooms: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """Another memory that is asked beside the own one, and never written to.
+
+    ``memory`` is the path of its file, or an open ``TidalMemory``. ``trust`` in (0, 1] is what the scores of its hits
+    count, and how sure it is of them (default: ``Settings.peers.trust``). ``name`` is their ``origin`` (default: that
+    of the file, without its suffix). ``scope`` is whose memory there is read; by default that of an open memory, and of
+    a path the scope that asks. Raises ``InvalidInput`` and ``InvalidScope``.
+    """
+
+    memory: str | PathLike[str] | OpenMemory
+    trust: float | None = None
+    name: str = ""
+    scope: Scope | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.memory, str | PathLike | OpenMemory) or self.memory == "":
+            raise InvalidInput(f"a peer is the path of a memory or an open TidalMemory, got {self.memory!r}")
+        trust = self.trust
+        if trust is not None and (isinstance(trust, bool) or not isinstance(trust, int | float) or not 0 < trust <= 1):
+            raise InvalidInput(f"a peer's trust is a number above 0 and at most 1, got {trust!r}")
+        if not isinstance(self.name, str) or self.name == OWN:
+            raise InvalidInput(f"a peer's name is a string other than {OWN!r}, got {self.name!r}")
+        if self.scope is not None:
+            check_scope(self.scope)
+        if not self.name:
+            object.__setattr__(self, "name", Path(self.path).stem)
+
+    @property
+    def path(self) -> str:
+        """The path of its file."""
+        if isinstance(self.memory, OpenMemory):
+            return str(getattr(self.memory.rooms.recaller.storage, "path", "peer"))
+        return os.fspath(self.memory)
+
+
+def checked_peers(peers: Iterable[Peer | str | PathLike[str] | OpenMemory]) -> tuple[Peer, ...]:
+    """Return peers, each with a name of its own, or raise ``InvalidInput``."""
+    if isinstance(peers, str | PathLike | Peer | OpenMemory) or not isinstance(peers, Iterable):
+        raise InvalidInput(f"peers are a list of paths, memories or Peers, got {peers!r}")
+    given = tuple(peer if isinstance(peer, Peer) else Peer(peer) for peer in peers)
+    names = [peer.name for peer in given]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise InvalidInput(f"two peers are called {twice[0]!r}; give them names: Peer(memory, name=…)")
+    return given
+
+
+@dataclass(frozen=True, slots=True)
+class Federation:
+    """The own store and its peers, asked as one.
+
+    ``forgotten`` says what was forgotten here on request: a peer does not bring it back.
+    """
+
+    own: Recaller
+    peers: Sequence[_Asked]
+    forgotten: Forgotten
+
+    def recall(self, request: Request) -> Recall:
+        """Return what the own store and its peers bring up.
+
+        Sessions and associations are those of the own store. A peer that cannot be asked is reported in
+        ``Recall.peers``, whatever is wrong with it.
+        """
+        others = [peer for peer in self.peers if not peer.same(self.own.storage, request.scope)]
+        if not others:
+            return self.own.recall(request)
+        query = understand(request.text, self.own.storage.speakers(request.scope))
+        if request.unasked and not worth_a_word(query, self.own.settings.whisper):
+            return self.own.recall(request)
+        vector = self.own.embedder.embed([query.meaning])[0]
+        own = self.own.recall(replace(request, vector=vector))
+        same = replace(request, affect=own.affect, felt=None, associative=False, session=None)
+
+        def ask_peer(recaller: Recaller, there: Scope) -> Recall:
+            again = understand(request.text, recaller.storage.speakers(there))  # other people are known there
+            near = vector if again.meaning == query.meaning else self.own.embedder.embed([again.meaning])[0]
+            return recaller.recall(replace(same, scope=there, vector=near))
+
+        reader, answers = _patient(self.own, own), []
+        for peer in others:
+            answers.append(peer.answer(reader, request.scope, ask_peer))
+            reader = _patient(reader, answers[-1].recall)
+        return Merger(self.own.settings, request.limit, request.scope, self.forgotten, self._texts).merged(own, answers)
+
+    def _texts(self, scope: Scope, ids: Sequence[str]) -> dict[str, str]:
+        """The texts of own entries, of those that are not damaged."""
+        entries = intact(partial(self.own.storage.get, scope), ids, set())
+        return {id_: entry.text for id_, entry in entries.items()}
+
+
+def _patient(reader: Recaller, heard: Recall | None) -> Recaller:
+    """The same, without a reranker that did not answer in time: it has its time once, not once for each store."""
+    return replace(reader, reranker=None) if heard and RERANKER in heard.degraded else reader
+
+
+def federation(own: Recaller, peers: Iterable[Peer], forgotten: Forgotten) -> Federation:
+    return Federation(own, [_Asked(peer, own.settings) for peer in peers], forgotten)
+
+
+class _Asked:
+    """A peer, ready to be asked; its file is looked at when it is."""
+
+    def __init__(self, peer: Peer, settings: Settings) -> None:
+        self.peer = peer
+        self.trust = settings.peers.trust if peer.trust is None else peer.trust
+        self._settings = settings
+        self._visited: VisitedStorage | None = None
+        self._verified: Any = None
+        self._silent = ""
+
+    def same(self, storage: Storage, scope: Scope) -> bool:
+        """Whether it is the very memory that asks."""
+        own = getattr(storage, "path", None)
+        return own is not None and self._scope(scope) == scope and _real(own) == _real(self.peer.path)
+
+    def answer(self, own: Recaller, scope: Scope, ask: Ask) -> Answer:
+        """What it says to ``ask``, with the weights and the embedder of ``own``; or why it says nothing."""
+        try:
+            storage = self._storage()
+            read = partial(self._read, own, self._scope(scope), ask, storage)
+            found = storage.visit(read) if isinstance(storage, VisitedStorage) else read()
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+            if reason != self._silent:  # once, not at every turn
+                logger.warning("peer %s was not asked: %s", self.peer.name, reason)
+            self._silent = reason
+            return Answer(self.peer.name, self.trust, error=reason)
+        self._silent = ""
+        return Answer(self.peer.name, self.trust, found)
+
+    def _read(self, own: Recaller, there: Scope, ask: Ask, storage: Storage) -> Recall:
+        identity = storage.read_meta(META)
+        if identity != self._verified:
+            StoreEmbedder(own.embedder.embedder, storage).verify()
+            self._verified = identity
+        return ask(replace(own, storage=storage, boosts=Boosts(storage, own.settings.signals)), there)
+
+    def _storage(self) -> Storage:
+        if isinstance(self.peer.memory, OpenMemory):
+            return self.peer.memory.rooms.recaller.storage
+        if self._visited is None:
+            settings = self._settings
+            self._visited = VisitedStorage(
+                self.peer.memory,
+                patience=settings.peers.patience,
+                query_deadline=settings.storage.query_deadline,
+                vector_cache_bytes=settings.storage.vector_cache_mb * 1024 * 1024,
+            )
+        return self._visited
+
+    def _scope(self, scope: Scope) -> Scope:
+        if self.peer.scope is not None:
+            return self.peer.scope
+        return self.peer.memory.scope if isinstance(self.peer.memory, OpenMemory) else scope
+
+
+def _real(path: str) -> str:
+    return os.path.realpath(path)

@@ -1,0 +1,166 @@
+"""The answers of several stores as one recall [Anamnesis G5]."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from tidal_plugins.model.entry import Scope
+from tidal_plugins.model.recall import OWN, Dropped, Hit, PeerReport, Recall
+from tidal_plugins.retrieval.diversity import said_again
+from tidal_plugins.retrieval.rerank import RERANKER
+from tidal_plugins.scoring.fusion import sharp_relevance, stretched
+from tidal_plugins.scoring.text import normal
+from tidal_plugins.settings import Settings
+
+Forgotten = Callable[[Scope, Sequence[str]], set[str]]
+"""Which of some texts were forgotten in a scope on request."""
+
+Stored = Callable[[Scope, Sequence[str]], Mapping[str, str]]
+"""The texts of entries of a scope, by id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a peer said, or why it said nothing."""
+
+    name: str
+    trust: float
+    recall: Recall | None = None
+    error: str = ""
+
+
+@dataclass(slots=True)
+class Merger:
+    """Puts the answers of several stores into one: what is near anywhere, the own before a peer's where equal."""
+
+    settings: Settings
+    limit: int
+    scope: Scope
+    forgotten: Forgotten
+    stored: Stored
+    dropped: list[Dropped] = field(default_factory=list)
+
+    def merged(self, own: Recall, answers: Sequence[Answer]) -> Recall:
+        heard = [(answer, answer.recall) for answer in answers if answer.recall is not None]
+        trust = {answer.name: answer.trust for answer in answers}
+        theirs = [hit for answer, recall in heard for hit in self._hits(answer, recall)]
+        pool = self._once([*own, *theirs], own)
+        appended = [hit for hit in pool if hit.why.path]
+        ranked = _comparable([hit for hit in pool if not hit.why.path], self.settings)
+        ranked = sorted((_trusted(hit, trust) for hit in ranked), key=lambda hit: -hit.score)  # stable: the own first
+        ranked = self._news(ranked, own)
+        kept, rest = ranked[: self.limit], ranked[self.limit :]
+        sure = [own.assurance, *(_surely(answer, recall) for answer, recall in heard)]
+        return replace(
+            own,
+            hits=(*kept, *appended),
+            dropped=(*_trimmed(rest, self.limit), *own.dropped, *self.dropped),
+            degraded=(*own.degraded, *(f"peer {name}" for name in _silent(answers))),
+            assurance=max((value for value in sure if value is not None), default=None),
+            peers=tuple(_reported(answer, kept) for answer in answers),
+        )
+
+    def _hits(self, answer: Answer, recall: Recall) -> Iterator[Hit]:
+        """What a peer shows, tagged with where it comes from, if it is as sure as its trust asks for."""
+        self.dropped += (item._replace(origin=answer.name) for item in recall.dropped)
+        sure, bar = _surely(answer, recall), self.settings.whisper.least(recall.profile)
+        for hit in recall:
+            if sure is not None and sure < bar:
+                reason = f"assurance {sure:.3f}, at a trust of {answer.trust:.2f}, under the bar of {bar:.3f}"
+                self.dropped.append(Dropped(hit.id, "bar", reason, answer.name))
+            else:
+                yield replace(hit, origin=answer.name)
+
+    def _once(self, hits: Sequence[Hit], own: Recall) -> list[Hit]:
+        """Each text of several stores once, the own one where there is one; of what a peer brings, nothing that fell
+        out here or was forgotten here."""
+        left = self._left(hits, own)
+        forgotten = self.forgotten(self.scope, [hit.text for hit in hits if hit.origin != OWN])
+        first: dict[str, Hit] = {}
+        kept = []
+        for hit in hits:
+            before = first.setdefault(normal(hit.text), hit)
+            if hit.origin != before.origin:
+                self._drop(hit, f"the same as {before.id}, {before.origin}")
+            elif hit.origin != OWN and (stage := left.get((hit.id, normal(hit.text)))):
+                self._drop(hit, f"stands in the own store too, and fell out there at the stage {stage}")
+            elif hit.origin != OWN and hit.text in forgotten:
+                self._drop(hit, "was forgotten here on request")
+            else:
+                kept.append(hit)
+        return kept
+
+    def _left(self, hits: Sequence[Hit], own: Recall) -> dict[tuple[str, str], str]:
+        """Of what peers bring and fell out here: id and text, and at which stage. Ids alone say nothing, since turns
+        that are numbered alike in two stores have the same."""
+        stages = {item.id: item.stage for item in own.dropped}
+        ids = [hit.id for hit in hits if hit.origin != OWN and hit.id in stages]
+        texts = self.stored(self.scope, ids) if ids else {}
+        return {(id_, normal(text)): stages[id_] for id_, text in texts.items()}
+
+    def _news(self, hits: Sequence[Hit], own: Recall) -> list[Hit]:
+        """Of a whisper's hits those that do not say again what one before them says."""
+        again = {} if own.assurance is None else said_again(hits)
+        self.dropped += (Dropped(hit.id, "diversity", again[hit.id], hit.origin) for hit in hits if hit.id in again)
+        return [hit for hit in hits if hit.id not in again]
+
+    def _drop(self, hit: Hit, reason: str) -> None:
+        self.dropped.append(Dropped(hit.id, "federation", reason, hit.origin))
+
+
+def _trusted(hit: Hit, trust: Mapping[str, float]) -> Hit:
+    """A hit whose score counts as far as its store is trusted."""
+    share = trust.get(hit.origin, 1.0)
+    if share == 1:
+        return hit
+    why = replace(hit.why, factors={**hit.why.factors, "trust": share})
+    return replace(hit, score=hit.score - (1 - share) * abs(hit.score), why=why)
+
+
+def _trimmed(rest: Sequence[Hit], limit: int) -> list[Dropped]:
+    return [
+        Dropped(hit.id, "trim", f"score {hit.score:.3f} at place {place} of all stores", hit.origin)
+        for place, hit in enumerate(rest, limit + 1)
+    ]
+
+
+def _comparable(hits: Sequence[Hit], settings: Settings) -> list[Hit]:
+    """Hits of several stores with relevances that stand against the best of all, not of each."""
+    if hits and all(RERANKER in hit.why.factors for hit in hits):
+        shares = stretched([hit.why.factors[RERANKER] for hit in hits])
+        return [
+            _moved(hit, share, hit.score - hit.why.relevance + share) for hit, share in zip(hits, shares, strict=True)
+        ]
+    best = max((hit.why.fused for hit in hits if _sharp(hit)), default=0.0)
+    return [_against(hit, best, settings.recall.sharpness) if _sharp(hit) else hit for hit in hits]
+
+
+def _sharp(hit: Hit) -> bool:
+    """Whether its relevance is what the profile ``balanced`` makes of its fused score."""
+    return hit.why.profile == "balanced" and RERANKER not in hit.why.factors
+
+
+def _against(hit: Hit, best: float, sharpness: float) -> Hit:
+    """A hit of the profile ``balanced``, seen from the best of all stores: what was multiplied shrinks with it."""
+    relevance, factors = sharp_relevance(hit.why.fused, best, sharpness=sharpness), hit.why.factors
+    times = factors.get("importance", 1.0) * factors.get("strength", 1.0)
+    return _moved(hit, relevance, hit.score + (relevance - hit.why.relevance) * times)
+
+
+def _moved(hit: Hit, relevance: float, score: float) -> Hit:
+    return replace(hit, score=score, why=replace(hit.why, relevance=relevance))
+
+
+def _surely(answer: Answer, recall: Recall) -> float | None:
+    return None if recall.assurance is None else recall.assurance * answer.trust
+
+
+def _silent(answers: Sequence[Answer]) -> list[str]:
+    return [answer.name for answer in answers if answer.recall is None or answer.recall.degraded]
+
+
+def _reported(answer: Answer, kept: Sequence[Hit]) -> PeerReport:
+    degraded = answer.recall.degraded if answer.recall else ()
+    hits = sum(hit.origin == answer.name for hit in kept)
+    return PeerReport(answer.name, answer.trust, hits, answer.error, degraded)

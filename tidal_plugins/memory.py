@@ -266,8 +266,8 @@ class TidalMemory:
         are ids of entries or episodes; ``kinds`` may name ``episode``, to search their summaries. What the graph says
         comes up where ``kinds`` names ``fact``.
 
-        ``associative`` appends what comes up with the hits or shares labels, up to ``Settings.recall.associated`` over the
-        limit. ``hops`` beyond the first ask for what the hits leave open, and append what that brings up, up to
+        ``associative`` appends what comes up with the hits or shares labels, up to ``Settings.recall.associated`` of
+        it. ``hops`` beyond the first ask for what the hits leave open, and append what that brings up, up to
         ``Settings.hops.appended`` beyond the limit. ``window``: so many turns before and after each hit come with it,
         in ``Hit.window``. ``for_session``: what this session annotated and rewarded comes up first. ``affect`` stands
         in for the current state. Raises ``InvalidText`` for an empty query.

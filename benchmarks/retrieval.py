@@ -27,7 +27,7 @@ from datetime import datetime
 from pathlib import Path
 from statistics import fmean
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, get_args
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path, from a checkout
 
@@ -173,16 +173,21 @@ class Whispered(NamedTuple):
     silent: bool
 
 
-class Hopped(NamedTuple):
-    """The share of the evidence among the first ten hits and among all of a recall of two hops, and among as many of
-    one hop; milliseconds of the first and of one hop with a limit of ten, and how many queries were asked beside."""
+WAYS: Final[Mapping[str, Mapping[str, Any]]] = {"two hops": {"hops": 2}, "associations": {"associative": True}}
+"""Ways on from the hits of a question, and what a recall is asked for them."""
+
+
+class Beyond(NamedTuple):
+    """A way on: the share of the evidence among the first ten hits, among all with what is appended, and among as many
+    of a plain recall; how many hits and queries there were beside; milliseconds of it and of a plain recall of ten."""
 
     ten: float
-    hops: float
-    one: float
-    hops_ms: float
-    one_ms: float
+    all: float
+    plain: float
+    hits: int
     queries: int
+    ms: float
+    plain_ms: float
 
 
 @dataclass(slots=True)
@@ -195,7 +200,8 @@ class Asked:
     ranks: dict[str, list[int | None]] = field(default_factory=dict)
     whispered: dict[str, Whispered] = field(default_factory=dict)
     """By profile."""
-    hopped: Hopped | None = None
+    beyond: dict[str, Beyond] = field(default_factory=dict)
+    """By the way on."""
 
     def answerable(self, profile: str) -> bool:
         """Whether recall has evidence among its first three, so that a whisper could show it."""
@@ -268,24 +274,24 @@ def _measure_one(
                 report.times.setdefault(name, []).append(took)
             item.whispered = {profile: whispered(opened, item, entries) for profile, opened in whispering.items()}
             if report.steps:
-                item.hopped = hopped(memory, item, embedder)
+                item.beyond = {way: beyond(memory, item, embedder, asked) for way, asked in WAYS.items()}
             report.asked.append(item)
 
 
-def hopped(memory: TidalMemory, item: Asked, embedder: CachedEmbedder) -> Hopped:
-    """A recall of two hops beside one that shows as much."""
+def beyond(memory: TidalMemory, item: Asked, embedder: CachedEmbedder, asked: Mapping[str, Any]) -> Beyond:
+    """A recall that goes on from its hits, beside a plain one and one that shows as much."""
 
-    def found(limit: int = DEPTH, hops: int = 1) -> tuple[list[str], int]:
-        recall = memory.recall(item.question.text, limit=limit, hops=hops, affect=Affect())
-        return [hit.entry.metadata["message"] for hit in recall], len(recall.hops)
+    def found(limit: int = DEPTH, **asked: Any) -> tuple[list[str | None], int]:
+        recall = memory.recall(item.question.text, limit=limit, affect=Affect(), **asked)
+        return [hit.entry.metadata.get("message") for hit in recall], len(recall.hops)
 
-    def share(ids: Sequence[str]) -> float:
+    def share(ids: Sequence[str | None]) -> float:
         return len(set(item.evidence).intersection(ids)) / len(item.evidence)
 
-    (several, queries), hops_ms = _timed(lambda _: found(hops=2), "", embedder)
-    _, one_ms = _timed(lambda _: found(), "", embedder)
-    one, _ = found(limit=len(several) or 1)
-    return Hopped(share(several[:DEPTH]), share(several), share(one), hops_ms, one_ms, queries)
+    (several, queries), ms = _timed(lambda _: found(**asked), "", embedder)
+    (ten, _), plain_ms = _timed(lambda _: found(), "", embedder)
+    many, _ = found(limit=len(several) or 1)
+    return Beyond(share(several[:DEPTH]), share(several), share(many), len(several) - len(ten), queries, ms, plain_ms)
 
 
 def whispered(memory: TidalMemory, item: Asked, entries: Mapping[str, str]) -> Whispered:
@@ -464,7 +470,7 @@ def show(report: Report, console: Console) -> None:
     )
     console.print(_quality(report), _by_category(report), _against(report))
     if report.steps:
-        console.print(_ablation(report), *_by_conversation(report), _hops(report))
+        console.print(_ablation(report), *_by_conversation(report), *(_beyond(report, way) for way in WAYS))
     for profile in report.profiles:
         if abstention(report, profile):
             console.print(_silence(report, profile))
@@ -562,20 +568,21 @@ def _means(rows: Sequence[Sequence[float]], names: Sequence[str]) -> list[str]:
     return [f"{100 * fmean(row[METRICS.index(name)] for row in rows):.1f}" for name in names]
 
 
-def _hops(report: Report) -> Table:
+def _beyond(report: Report, way: str) -> Table:
     table = _table(
-        "Two hops: their first ten hits, all of them, and as many hits of one hop",
-        "category", "recall@10", "recall of all", "of one hop", "queries", "one hop p50 ms", "two hops p50 ms", "times",
+        f"Recall with {way}: its first ten hits, all of them, and as many of a plain recall",
+        "category", "recall@10", "of all", "of as many", "hits beside", "queries", "p50 ms", "plain p50 ms", "times",
     )  # fmt: skip
     for category in [*report.categories, None]:
-        rows = [item.hopped for item in report.asked if item.hopped and _counts(item.question.category, category)]
+        rows = [item.beyond[way] for item in report.asked if item.beyond and _counts(item.question.category, category)]
         if rows:
             shares = [f"{100 * fmean(values):.1f}" for values in zip(*(row[:3] for row in rows), strict=True)]
-            one, two = [row.one_ms for row in rows], [row.hops_ms for row in rows]
-            medians = [f"{quantiles(times)['p50_ms']:.2f}" for times in (one, two)]
-            queries, times = f"{fmean(row.queries for row in rows):.2f}", f"{fmean(two) / fmean(one):.2f}"
+            counts = [f"{fmean(values):.2f}" for values in zip(*(row[3:5] for row in rows), strict=True)]
+            took, plain = [row.ms for row in rows], [row.plain_ms for row in rows]
+            medians = [f"{quantiles(times)['p50_ms']:.2f}" for times in (took, plain)]
             label = category or "all but the adversarial"
-            table.add_row(f"{label} ({len(rows)})", *shares, queries, *medians, times)
+            times = f"{fmean(took) / fmean(plain):.2f}"
+            table.add_row(f"{label} ({len(rows)})", *shares, *counts, *medians, times)
     return table
 
 
@@ -661,7 +668,7 @@ def _figures(report: Report) -> dict[str, Any]:
                 "category": item.question.category,
                 "evidence": item.evidence,
                 "ranks": item.ranks,
-                "hopped": item.hopped and item.hopped._asdict(),
+                "beyond": {way: found._asdict() for way, found in item.beyond.items()},
             }
             for item in report.asked
         ],

@@ -89,8 +89,7 @@ class TidalMemory:
     with its ``extract_graph``; rules do what it has no method for. ``reranker`` reads the best candidates of every
     recall beside the query and gives them its order (default: none). ``assessor`` says what a recall of several hops
     asks next (default: rules). ``peers`` are other memories, each a path, an open memory or a :class:`Peer`, that
-    recall and whisper ask too and nothing writes to.
-    ``clock`` returns the time as an aware datetime.
+    recall and whisper ask too and nothing writes to. ``clock`` returns the time as an aware datetime.
 
     Every method may be called from any thread, and has an async twin whose name begins with ``a``. Raises
     ``StorageError`` where the path cannot hold a memory.
@@ -263,14 +262,15 @@ class TidalMemory:
 
         All filters apply inside both channels, before the cut. ``since`` and ``until`` are times of the event;
         ``as_of`` asks as if it were then: for what had been stored by then and was valid, without the mood of today and
-        the signals of the scope; what was changed since is not there as it was (``facts`` have a history).
-        ``exclude`` are ids of entries or episodes; ``kinds`` may name ``episode``, to search their summaries. What the
-        graph says comes up where ``kinds`` names ``fact``.
-        ``associative`` appends what comes up together with the hits, up to ``Settings.recall.associated`` beyond the
-        limit. ``hops`` beyond the first ask for what the hits leave open, and append what that brings up, up to
+        the signals of the scope; what was changed since is not there as it was (``facts`` have a history). ``exclude``
+        are ids of entries or episodes; ``kinds`` may name ``episode``, to search their summaries. What the graph says
+        comes up where ``kinds`` names ``fact``.
+
+        ``associative`` appends what comes up with the hits or shares labels, up to ``Settings.recall.associated`` of
+        it. ``hops`` beyond the first ask for what the hits leave open, and append what that brings up, up to
         ``Settings.hops.appended`` beyond the limit. ``window``: so many turns before and after each hit come with it,
-        in ``Hit.window``. ``for_session``: what this session annotated and rewarded comes up
-        first. ``affect`` stands in for the current state. Raises ``InvalidText`` for an empty query.
+        in ``Hit.window``. ``for_session``: what this session annotated and rewarded comes up first. ``affect`` stands
+        in for the current state. Raises ``InvalidText`` for an empty query.
         """
         rooms, now = self._rooms, self.now() if as_of is None else aware(as_of, "as_of")
         mood = rooms.affect.current(self.scope, now) if as_of is None else Affect()

@@ -264,7 +264,8 @@ def test_the_command_prints_tables_and_writes_every_rank(tmp_path: Path) -> None
     assert done.returncode == 0, done.stderr
     assert "3 questions and 1 adversarial ones" in done.stdout
     assert "2 evidence ids repaired, 2 skipped" in done.stdout
-    assert "Two hops" in done.stdout
+    assert "Recall with two hops" in done.stdout
+    assert "Recall with associations" in done.stdout
     assert "The whisper, balanced: area under the curve" in done.stdout
     (figures,) = json.loads(out.read_text("utf-8"))["files"]
     found = figures["arms"]["keywords only"]["overall"]["recall@10"]["mean"]

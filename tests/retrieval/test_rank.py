@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from datetime import timedelta
 from random import Random
+from statistics import median
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.entry import Tier
 from tidal_plugins.retrieval.query import Query, understand
-from tidal_plugins.retrieval.rank import Candidate, Context, Found, Ranked, rank, shortlist
+from tidal_plugins.retrieval.rank import Candidate, Context, Found, Ranked, ordinary, rank, shortlist
 from tidal_plugins.settings import Settings
 from tidal_plugins.storage.base import Corpus, Match, Sketch
 from tidal_plugins.testing import NOON
@@ -334,6 +335,15 @@ def test_ties_in_the_shortlist_go_by_id(profile: str) -> None:
     found = [Found(id, None, None, Match(id, 0.5, 0, 4, 10), 1) for id in "cab"]
     near, far = shortlist(found, context(), profile, 2)
     assert [[item.id for item in part] for part in (near, far)] == [["a", "b"], ["c"]]
+
+
+@pytest.mark.parametrize("count", range(6))
+def test_the_ordinary_candidate_is_the_median_of_all_that_were_found(count: int) -> None:
+    cosines = [0.5, -0.1, 0.3, 0.9, 0.2, 0.4][:count]
+    found = [Found(f"{cosine}", None, None, Match("", cosine, 0, 4, 10), 1) for cosine in cosines]
+    for size in range(count + 1):
+        near, far = shortlist(found, context(), "balanced", size)
+        assert ordinary(near, far, context()) == pytest.approx(median(cosines) if cosines else 0.0)
 
 
 def test_an_assistants_answer_raises_its_session_as_far_as_it_counts_itself() -> None:

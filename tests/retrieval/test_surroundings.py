@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tidal_plugins import Message, Settings, TidalMemory
-from tidal_plugins.retrieval.surroundings import Surroundings
+from tidal_plugins.retrieval.surroundings import Surroundings, echoes
 from tidal_plugins.settings import RecallSettings
 from tidal_plugins.storage.base import Beside, Sketch
 from tidal_plugins.testing import NOON
@@ -34,6 +34,24 @@ def test_the_best_of_a_session_raises_the_others() -> None:
     turns = [turn("a"), turn("b"), turn("c", "other"), turn("d", None), turn("e", None)]
     found = around(*turns, nearness=[0.5, 0.1, 0.3, 0.2, 0.4])
     assert [item[0] for item in found] == [0.0, 0.1, 0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("head", "said", "same"),
+    [
+        ("And  Where?", "and where?", True),
+        ("\n and where? ", "and where?", True),
+        ("ＡＮＤ where?", "and where?", True),
+        ("École?", "école?", True),
+        ("E\u0301cole?", "école?", True),
+        ("and where", "and where?", False),
+        ("but where?", "and where?", False),
+        ("", "and where?", False),
+        ("and where?", "", False),
+    ],
+)
+def test_what_says_the_same_in_another_form_echoes(head: str, said: str, same: bool) -> None:
+    assert echoes(turn("a", head=head).sketch, said) is same
 
 
 def test_what_says_what_the_turn_says_speaks_for_the_answer_after_it_and_not_for_its_session() -> None:

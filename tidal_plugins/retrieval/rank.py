@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from statistics import median
+from statistics import fmean
 from typing import NamedTuple
 
 from tidal_plugins.model.affect import Affect
@@ -117,9 +117,12 @@ def shortlist(found: Sequence[Found], context: Context, profile: str, size: int)
     return order[:size], order[size:]
 
 
-def ordinary(found: Sequence[Found], context: Context) -> float:
-    """The nearness of an ordinary candidate, the median of all that were found."""
-    return median(map(_near(context), found)) if found else 0.0
+def ordinary(near: Sequence[Found], far: Sequence[Found], context: Context) -> float:
+    """The nearness of an ordinary candidate: the median of all that were found, which :func:`shortlist` has put in
+    order."""
+    order = [*near, *far]
+    middle = order[(len(order) - 1) // 2 : len(order) // 2 + 1]
+    return fmean(map(_near(context), middle)) if middle else 0.0
 
 
 def rank(candidates: Sequence[Candidate], context: Context, profile: str) -> list[Ranked]:

@@ -128,8 +128,9 @@ class _Recalling:
         found = search.found(max(2 * request.limit, settings.pool))
         split = shortlist(found, context, request.profile, max(4 * request.limit, settings.shortlist))
         if request.profile == "balanced":
+            floor = ordinary(*split, context)
             split, beside = search.with_beside(split, settings.reach if settings.neighbours else 0)
-            surroundings = Surroundings(beside, ordinary(found, context), normal(search.query.text))
+            surroundings = Surroundings(beside, floor, normal(search.query.text))
             context = replace(context, surroundings=surroundings)
             split = search.with_times(split, self.times, settings.reach)
         return search.with_rewarded(split, lane.rewarded), context

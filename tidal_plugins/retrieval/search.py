@@ -68,10 +68,11 @@ class Search:
 
     def with_rewarded(self, split: Split, rewarded: Iterable[str]) -> Split:
         """Both again, those of ``rewarded`` that pass the filter now ranked in full: signals speak for them."""
+        if not (ids := set(rewarded)):
+            return split
         known = {item.id for item in (*split[0], *split[1])}
-        others = [id_ for id_ in rewarded if id_ not in known]
-        passed = intact(lambda ids: self.storage.sketch(self.scope, ids, self.where), others, self.damaged)
-        return self._with(split, {*passed, *known.intersection(rewarded)})
+        passed = intact(lambda ids: self.storage.sketch(self.scope, ids, self.where), list(ids - known), self.damaged)
+        return self._with(split, {*passed, *(known & ids)})
 
     def sketched(self, found: Sequence[Found]) -> list[Candidate]:
         """What was found, with what ranking needs to know of it."""
@@ -111,6 +112,8 @@ class Search:
         """Both again, ``ids`` now ranked in full; what no channel found has a cosine and no rank."""
         near, far = split
         wanted = ids - {item.id for item in near}
+        if not wanted:
+            return split
         known = [item for item in far if item.id in wanted]
         unknown = sorted(wanted - {item.id for item in known})
         cosines = self.cosines(unknown)

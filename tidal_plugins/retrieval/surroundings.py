@@ -84,7 +84,10 @@ NOWHERE = Surroundings()
 def echoes(sketch: Sketch, said: str) -> bool:
     """Whether an entry says word for word what was ``said``, in the form of :func:`normal`. Of a long entry only the
     beginning is known, which is never all of it."""
-    return bool(said) and normal(sketch.head) == said
+    head = sketch.head
+    if not said or (head.isascii() and head.lstrip()[:1].lower() != said[:1]):
+        return False  # as most do, at hardly any cost
+    return normal(head) == said
 
 
 def telling(sketch: Sketch, settings: RecallSettings) -> float:

@@ -230,6 +230,7 @@ def _plain(words: str) -> str:
     words = re.sub(r"\s+", " ", words.lower())
     words = re.sub(r"^(?:earlier today|this (?:morning|afternoon))$", "today", words)
     words = re.sub(r"^(?:the |early[ -]|mid[ -]|late[ -])+", "", words)
+    words = re.sub(r"(?<=day) (?:morning|afternoon|evening|night)$", "", words)
     words = re.sub(r"\bback$", "ago", words)
     words = re.sub(r"^this past ", "last ", words)
     words = re.sub(rf"^(?:last|past|previous|this) (?={_any(_MONTH, _WEEKDAY)}\b)", "", words)

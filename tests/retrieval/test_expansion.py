@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,11 @@ import pytest
 
 from tests.conftest import OpenMemory
 from tests.reading import Reader
-from tidal_plugins import Note, Recall, Settings, TidalMemory
+from tidal_plugins import Note, QueryTimeout, Recall, Settings, TidalMemory
 from tidal_plugins.graph.web import AssociationWeb
+from tidal_plugins.model.entry import Scope
 from tidal_plugins.retrieval.request import Request, active
+from tidal_plugins.storage.base import Match, Where
 from tidal_plugins.testing import FrozenClock
 
 
@@ -210,3 +213,19 @@ def test_words_of_a_label_in_a_text_are_no_label(memory: TidalMemory) -> None:
     piano = memory.remember(Note("I play jazz piano", tags=("music",)))
     memory.remember(Note("no music tonight", tags=("silence",), importance=9))
     assert recall(memory).ids == (piano.id,)
+
+
+def test_labels_that_took_too_long_to_look_up_are_reported(
+    memory: TidalMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.remember(Note("I play jazz piano", tags=("music",)))
+    matching = memory.rooms.storage.matching
+
+    def hurried(scope: Scope, terms: Sequence[str], k: int, where: Where) -> list[Match]:
+        if where.tags is not None:
+            raise QueryTimeout("a search ran past its deadline")
+        return matching(scope, terms, k, where)
+
+    monkeypatch.setattr(memory.rooms.storage, "matching", hurried)
+    assert memory.recall("jazz piano").degraded == ()
+    assert memory.recall("jazz piano", associative=True).degraded == ("keywords",)

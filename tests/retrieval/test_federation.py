@@ -164,6 +164,13 @@ def test_less_trust_is_less_score_below_zero_too() -> None:
     assert hit.score == pytest.approx(-0.6)
 
 
+@pytest.mark.parametrize(("bar", "shown"), [(0.0, ("b",)), (0.4, ())])
+def test_without_a_bar_no_peer_needs_to_be_sure(bar: float, shown: tuple[str, ...]) -> None:
+    merger = Merger(Settings(whisper={"bar": bar}), 5, ("default",), lambda scope, texts: set(), lambda scope, ids: {})
+    unsure = answered(*said("b"), assurance=-0.3)
+    assert merger.merged(answered(assurance=-0.3), [Answer("b", 1.0, unsure)]).ids == shown
+
+
 def test_associations_stay_beyond_the_limit() -> None:
     own = answered(*said("mine", "other"), *said("linked", path=("mine", "linked")))
     assert [hit.id for hit in merged(own, Answer("b", 1.0, answered()), limit=1)] == ["mine", "linked"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -67,12 +67,15 @@ class Writer:
         vectors = self.embedder.embed([text for _, _, text in drafts])
         if drafts:
             self.embedder.claim()  # only now that it has shown that it works
+        # An episode is found by meaning: its words are those of its entries, and would count twice.
+        spoken = [[] if entry.kind == EPISODE else terms(text) for entry, _, text in drafts]
+        said: dict[str, set[str]] = {entry.id: set() for entry in entries}
+        for (entry, _, _), words in zip(drafts, spoken, strict=True):
+            said[entry.id].update(words)
+        more = {entry.id: [] if entry.kind == EPISODE else _unsaid(entry, said[entry.id]) for entry in entries}
         passages: dict[str, list[Passage]] = {entry.id: [] for entry in entries}
-        more = {entry.id: [*_month(entry), *_labels(entry)] for entry in entries}
-        for (entry, span, text), vector in zip(drafts, vectors, strict=True):
-            # An episode is found by meaning: its words are those of its entries, and would count twice.
-            words = [] if entry.kind == EPISODE else [*terms(text), *more[entry.id]]
-            passages[entry.id].append(Passage(*span, terms=" ".join(words), vector=vector))
+        for (entry, span, _), words, vector in zip(drafts, spoken, vectors, strict=True):
+            passages[entry.id].append(Passage(*span, terms=" ".join([*words, *more[entry.id]]), vector=vector))
         return [Record(entry, passages[entry.id]) for entry in entries]
 
     @contextmanager
@@ -132,11 +135,11 @@ def _month(entry: Entry) -> list[str]:
     return [MONTHS[time.month - 1], str(time.year)] if entry.kind == "conversation" else []
 
 
-def _labels(entry: Entry) -> list[str]:
-    """The words of an entry's labels that its text has not: whoever labels a text «budget» asks for it so."""
-    words = dict.fromkeys(word for label in entry.tags for word in terms(label))
-    said = set(terms(entry.text)) if words else set()
-    return [word for word in words if word not in said]
+def _unsaid(entry: Entry, said: Collection[str]) -> list[str]:
+    """The words that an entry is found by although it has not ``said`` them: its month, and those of its labels, since
+    whoever labels a text «budget» asks for it so."""
+    labels = dict.fromkeys(word for label in entry.tags for word in terms(label))
+    return [*_month(entry), *(word for word in labels if word not in said)]
 
 
 def batches(items: Sequence[T], length: Callable[[T], int], limits: IngestionSettings) -> Iterator[Sequence[T]]:

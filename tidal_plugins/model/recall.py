@@ -27,8 +27,9 @@ class Explanation:
     is BM25, ``keyword_strength`` the same made comparable across queries, ``cosine`` that of the best passage,
     ``fused`` what both give together, ``relevance`` where that stands against the best of this recall, in [0, 1].
     ``factors`` are what relevance was multiplied by or what was added, ``feeling`` the strongest emotions of the
-    entry's text, in words; empty where it shows none. What associations brought up has a ``path``,
-    from a hit to the entry itself, and the ``activation`` in (0, 1) that arrived on it; no channel ranked it.
+    entry's text, in words; empty where it shows none. What associations brought up has a ``path``, from a hit to the
+    entry itself, shared labels between them behind a #, and the ``activation`` in (0, 1) that arrived on it; no channel
+    ranked it.
     What a later ``hop`` brought up has the query that was ``asked`` then; ranks and the rest are those of that query.
     """
 

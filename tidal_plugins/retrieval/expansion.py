@@ -36,12 +36,9 @@ LEAST = 0.05
 """Activation below which labels lead nowhere: at an ordinary importance a tenth of them must be the same."""
 
 
-def around(search: Search, recall: Recall, settings: Settings) -> Recall:
+def around(search: Search, recall: Recall, now: datetime, settings: Settings) -> Recall:
     """Return the recall with what its hits lead to, through the same filter, in the same scope."""
-    storage, scope, now = search.storage, search.scope, recall.at
-    if now is None:
-        return recall
-    most = settings.recall.associated
+    storage, scope, most = search.storage, search.scope, settings.recall.associated
     web, known = AssociationWeb(storage, settings.associations), recall.ids
     with storage.snapshot():
         named = seeds(storage, scope, recall.query, now, settings.graph)
@@ -52,20 +49,20 @@ def around(search: Search, recall: Recall, settings: Settings) -> Recall:
         nearness = search.cosines(list(entries))
     reached = [item for item in reached if item.id not in search.damaged]
     dropped = [item for item in recall.dropped if item.id not in search.damaged]
-    recall = replace(recall, dropped=(*dropped, *search.unreadable()))
+    recall = replace(recall, dropped=(*dropped, *search.unreadable()), degraded=tuple(search.degraded))
     return Neighbourhood(reached, entries, nearness).beside(recall, most)
 
 
 def labelled(search: Search, hits: Sequence[Hit], limit: int) -> list[Reached]:
-    """The entries that share labels with hits, at most so many, found by the words of these.
+    """The entries that share labels with hits, at most so many, found by the words of these, of the first hits first.
 
     What arrives on one is the share of the labels of both that are the same, times its importance as a share of 10
     [Anamnesis G2]. A path has the labels between the ids, each behind a #.
     """
-    labels = {label for hit in hits for label in hit.entry.tags}
-    words = tuple(dict.fromkeys(word for label in sorted(labels) for word in terms(label)))
+    labels = dict.fromkeys(label for hit in hits for label in hit.entry.tags)
+    words = [word for label in labels for word in terms(label)]
     exclude = [*search.where.exclude, *(hit.id for hit in hits)]
-    found = search.matching(words, limit, replace(search.where, tags=labels, exclude=exclude)) if words else []
+    found = search.matching(words, limit, replace(search.where, tags=list(labels), exclude=exclude)) if words else []
     entries = search.entries([match.id for match in found])
     reached = (max((_alike(hit, entry) for hit in hits), key=_activation) for entry in entries.values())
     return [item for item in reached if item.activation >= LEAST]

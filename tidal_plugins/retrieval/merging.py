@@ -66,7 +66,7 @@ class Merger:
         self.dropped += (item._replace(origin=answer.name) for item in recall.dropped)
         sure, bar = _surely(answer, recall), self.settings.whisper.least(recall.profile)
         for hit in recall:
-            if sure is not None and sure < bar:
+            if bar and sure is not None and sure < bar:
                 reason = f"assurance {sure:.3f}, at a trust of {answer.trust:.2f}, under the bar of {bar:.3f}"
                 self.dropped.append(Dropped(hit.id, "bar", reason, answer.name))
             else:

@@ -116,7 +116,7 @@ class _Recalling:
             assurance=self.sure,
             times=tuple(map(str, self.times)),
         )
-        recall = around(search, recall, recaller.settings) if request.associative else recall
+        recall = around(search, recall, request.now, recaller.settings) if request.associative else recall
         return with_window(search, recall, request.window) if request.window else recall
 
     def _candidates(self, lane: Lane) -> tuple[Split, Context]:

@@ -68,11 +68,12 @@ class Search:
 
     def with_rewarded(self, split: Split, rewarded: Iterable[str]) -> Split:
         """Both again, those of ``rewarded`` that pass the filter now ranked in full: signals speak for them."""
-        if not (ids := set(rewarded)):
+        if not (wanted := set(rewarded)):
             return split
         known = {item.id for item in (*split[0], *split[1])}
-        passed = intact(lambda ids: self.storage.sketch(self.scope, ids, self.where), list(ids - known), self.damaged)
-        return self._with(split, {*passed, *(known & ids)})
+        others = list(wanted - known)
+        passed = intact(lambda ids: self.storage.sketch(self.scope, ids, self.where), others, self.damaged)
+        return self._with(split, {*passed, *(known & wanted)})
 
     def sketched(self, found: Sequence[Found]) -> list[Candidate]:
         """What was found, with what ranking needs to know of it."""

@@ -262,7 +262,7 @@ def lived(
     ids = {}
     for number, side in order:
         clock.advance(hours=6)
-        episode = memory.record(user=told[number][side], agent=answer, session=f"{number} {side}")
+        episode = memory.record(user=told[number][side], agent=answer, thread=f"{number} {side}")
         ids[number, side] = episode.entries[0]
     clock.advance(days=2)
     return [(ids[number, "glad"], ids[number, "upset"]) for number in range(len(told))]

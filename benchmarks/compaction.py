@@ -337,7 +337,7 @@ def ours(memory: TidalMemory, limit: int, trigger: int) -> Arm:
     def arm(new: Sequence[Message]) -> Sequence[Message]:
         held.extend(new)
         force = "compact" if size(held).tokens > trigger else None
-        return compactor.compact(held, session=SESSION, force=force).messages  # type: ignore[arg-type]
+        return compactor.compact(held, thread=SESSION, force=force).messages  # type: ignore[arg-type]
 
     return arm
 

@@ -25,10 +25,10 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 
 from langchain_tidal.messages import to_message
 from tidal_plugins import Message
-from tidal_plugins.condensing.extractive import ExtractiveSummariser
-from tidal_plugins.condensing.sizes import ApproximateCounter, measure
 from tidal_plugins.model.compaction import Size
 from tidal_plugins.model.summary import Source, Statement
+from tidal_plugins.summarising.extractive import ExtractiveSummariser
+from tidal_plugins.summarising.sizes import ApproximateCounter, measure
 
 Arm = Callable[[Sequence[Message]], Sequence[Message]]
 """Takes the messages that are new, returns what the model is shown."""

@@ -28,8 +28,8 @@ from rich.table import Table
 
 from benchmarks.latency import timed
 from benchmarks.metrics import quantiles
-from tidal_plugins.graph.knowledge.graph import KnowledgeGraph
-from tidal_plugins.graph.knowledge.learning import apply
+from tidal_plugins.graph.graph import KnowledgeGraph
+from tidal_plugins.graph.learning import apply
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Message
 from tidal_plugins.model.graph import Assertion, Extraction, Mention, Reading

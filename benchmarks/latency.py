@@ -97,7 +97,7 @@ def measure(size: int, repeats: int) -> dict[str, Any]:
     """All figures of one size: quantiles by call, and what is stored."""
     words, embedder = Words(SEED), InstantEmbedder()
     quiet = Settings(graph={"background": False})  # a thread that reads what was filled in would be timed too
-    alone = quiet.model_copy(update={"recall": RecallSettings(session=0, neighbours=0, telling=0, time=0)})
+    alone = quiet.model_copy(update={"recall": RecallSettings(thread=0, neighbours=0, telling=0, time=0)})
     with TemporaryDirectory(prefix="tidal-benchmark-") as folder:
         path = Path(folder, "memory.db")
         with TidalMemory(path, embedder=embedder, settings=quiet) as memory:
@@ -144,7 +144,7 @@ def _reads(
 def plain_hybrid(memory: TidalMemory, embedder: InstantEmbedder) -> Callable[[str], object]:
     """The textbook on the same store and by the same filter: both channels' best hundred, reciprocal rank fusion, ten
     entries read. No public call does that, so this reaches inside."""
-    storage, scope = memory._rooms.storage, memory.scope
+    storage, scope = memory._services.storage, memory.scope
 
     def ask(query: str) -> object:
         where = Where(kinds=KINDS, not_channels=[CHANNEL], active_at=memory.now())
@@ -166,7 +166,7 @@ def _writes(memory: TidalMemory, words: Words, repeats: int, bare: Path) -> dict
     for number in range(repeats):
         user, agent, note = words.turn(), words.turn(), words.turn()
         times["bare commit"] += timed(commit, [user])
-        times["record"] += timed(lambda text: memory.record(text, agent, session=f"new-{number // SESSION}"), [user])  # noqa: B023
+        times["record"] += timed(lambda text: memory.record(text, agent, thread=f"new-{number // SESSION}"), [user])  # noqa: B023
         times["remember"] += timed(memory.remember, [note])
     return times
 

@@ -193,12 +193,12 @@ def live(life: Life, conversation: Conversation, path: Path, embedder: CachedEmb
                 _attend(memory, _with_agent(session, conversation), life, clock, timed, cost)
             if life.dossiers:
                 for topic in topics(memory):
-                    memory.dossier(topic)
+                    memory.dossiers.refresh(topic)
             if life.consolidated:
-                done = timed(cost.consolidations, memory.consolidate)
+                done = timed(cost.consolidations, memory.maintenance.run)
                 cost.facts += len(done.facts)
                 cost.errors += done.errors
-        admitted = memory.admitted()
+        admitted = memory.maintenance.admitted()
     cost.turns += len(conversation.turns)
     cost.size += path.stat().st_size
     cost.ephemeral[0] += admitted.ephemeral
@@ -230,7 +230,7 @@ def topics(memory: TidalMemory) -> list[str]:
     """What an agent might keep dossiers on: the speakers, and what was tagged most often up to now."""
     count: dict[str, int] = {}
     speakers: dict[str, None] = {}
-    for episode in memory.episodes():
+    for episode in memory.episodes.list():
         speakers.update({message.speaker: None for message in episode.messages if message.speaker})
         for id_ in episode.entries:
             for tag in memory.get(id_).tags:
@@ -309,7 +309,7 @@ def _ask(
     clock, timed = Clock(conversation.end + timedelta(minutes=1)), _Stopwatch(embedder)
     settings = Settings(**{**LIVES[arm.life].settings, "recall": arm.recall})
     with TidalMemory(path, embedder=embedder, settings=settings, clock=clock) as memory:
-        said = {id_: str(memory.get(id_).metadata["message"]) for e in memory.episodes() for id_ in e.entries}
+        said = {id_: str(memory.get(id_).metadata["message"]) for e in memory.episodes.list() for id_ in e.entries}
 
         def ask(question: str) -> Sequence[Hit]:
             return memory.recall(

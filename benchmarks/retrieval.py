@@ -78,15 +78,15 @@ STEPS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("no speaker match", {"speaker": 0.0}),
     ("assistant counts in full", {"assistant": 0.0}),
     ("no passage discount", {"passages": 0.0}),
-    ("no session", {"session": 0.0}),
+    ("no thread", {"thread": 0.0}),
     ("no neighbours", {"neighbours": 0.0}),
     ("long messages lean on others too", {"turn": 1e9}),
     ("who tells counts no more than who asks", {"telling": 0.0}),
-    ("no session, no neighbours, no telling", {"session": 0.0, "neighbours": 0.0, "telling": 0.0}),
+    ("no thread, no neighbours, no telling", {"thread": 0.0, "neighbours": 0.0, "telling": 0.0}),
     ("no times", {"time": 0.0}),
     ("no decay", {"decay": 0.0}),
-    ("session × 0.15", {"session": 0.15}),
-    ("session × 0.4", {"session": 0.4}),
+    ("thread × 0.15", {"thread": 0.15}),
+    ("thread × 0.4", {"thread": 0.4}),
     ("neighbours × 0.1", {"neighbours": 0.1}),
     ("neighbours × 0.2", {"neighbours": 0.2}),
     ("neighbours of the 10 best", {"reach": 10}),
@@ -325,14 +325,14 @@ def fill(memory: TidalMemory, conversation: Conversation) -> None:
         for turns in exchanges_in(session):
             exchanges.append(Exchange(tuple(map(to_message, turns)), session.id, occurred_at=turns[0].at))
     documents = [
-        Note(turn.text, session=session.id, occurred_at=turn.at, metadata={"message": turn.id})
+        Note(turn.text, thread=session.id, occurred_at=turn.at, metadata={"message": turn.id})
         for session in conversation.sessions
         for turn in session.turns
         if turn.role == "document"
     ]
     memory.record_many(exchanges)
     memory.remember(documents)
-    memory.extract_pending()  # what the graph says must not take the places of what was said
+    memory.graph.index_pending()  # what the graph says must not take the places of what was said
 
 
 def exchanges_in(session: Session) -> Iterator[list[Turn]]:
@@ -366,7 +366,7 @@ def recall_arm(memory: TidalMemory, profile: Profile) -> Arm:
 
 def channel_arms(memory: TidalMemory, embedder: CachedEmbedder) -> dict[str, Arm]:
     """Each channel of the store alone: the floor. No public call shows one, so this reaches inside."""
-    storage, scope, where = memory._rooms.storage, memory.scope, Where(kinds=KINDS, not_channels=[CHANNEL])
+    storage, scope, where = memory._services.storage, memory.scope, Where(kinds=KINDS, not_channels=[CHANNEL])
     turns = turns_of(memory)
 
     def keywords(question: str) -> list[str]:
@@ -380,7 +380,7 @@ def channel_arms(memory: TidalMemory, embedder: CachedEmbedder) -> dict[str, Arm
 
 def turns_of(memory: TidalMemory) -> dict[str, str]:
     """The turns of a conversation by the ids of their entries."""
-    found = memory._rooms.storage.find(memory.scope, Where(kinds=KINDS, not_channels=[CHANNEL]))
+    found = memory._services.storage.find(memory.scope, Where(kinds=KINDS, not_channels=[CHANNEL]))
     return {entry.id: str(entry.metadata["message"]) for entry in found}
 
 

@@ -57,7 +57,7 @@ def measure(signals: int, entries: int, repeats: int) -> dict[str, Any]:
         memory = TidalMemory(Path(folder, "memory.db"), embedder=InstantEmbedder(), emotion=None)
         notes = [Note(" ".join(random.choices(WORDS, k=15)), importance=5) for _ in range(entries)]
         ids = [entry.id for entry in memory.remember(notes)]
-        session, commit = memory.session(user="42", agent="planner"), bare_commit(Path(folder, "bare.db"))
+        session, commit = memory.sessions.open(user="42", agent="planner"), bare_commit(Path(folder, "bare.db"))
         times: dict[str, list[float]] = {"bare commit": [], "signal": [], "noted signal": []}
         for number in range(signals):
             noted = number % 100 == 99
@@ -82,8 +82,8 @@ def recalls(memory: TidalMemory, session: int, random: Random, repeats: int) -> 
         query = [" ".join(random.choices(WORDS, k=4))]
         timed(memory.recall, query)  # reads the pages that all need
         times["recall"] += timed(memory.recall, query)
-        times["recall for the session"] += timed(lambda q: memory.recall(q, for_session=session), query)
-        times["the same again"] += timed(lambda q: memory.recall(q, for_session=session), query)
+        times["recall for the session"] += timed(lambda q: memory.recall(q, session=session), query)
+        times["the same again"] += timed(lambda q: memory.recall(q, session=session), query)
     return times
 
 

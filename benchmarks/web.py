@@ -32,7 +32,7 @@ from rich.table import Table
 from benchmarks.latency import bare_commit, timed
 from benchmarks.metrics import quantiles
 from tidal_plugins import TidalError
-from tidal_plugins.graph.web import AssociationWeb
+from tidal_plugins.associations.web import AssociationWeb
 from tidal_plugins.model.entry import Entry
 from tidal_plugins.scoring.hebbian import transmission
 from tidal_plugins.storage.base import Record

@@ -21,7 +21,7 @@ from tidal_plugins import HashingEmbedder, Message, TidalMemory, ToolCall
 from tidal_plugins.model.compaction import Compaction
 
 LIMIT = 1_600
-SESSION = "ferry"
+THREAD = "ferry"
 WIDTH = 120
 SYSTEM = "You are a coding agent. Your tools are Read, Write and Bash."
 
@@ -118,7 +118,7 @@ def main() -> None:
         workshop = Path(folder, "ferry")
         workshop.mkdir()
         history = worked(workshop)
-        compaction = memory.compactor(max_tokens=LIMIT).compact(history, session=SESSION)
+        compaction = memory.compactor(max_tokens=LIMIT).compact(history, thread=THREAD)
         show(history, compaction)
         show_ledger(compaction)
         follow(memory, compaction.citations[0])
@@ -204,7 +204,7 @@ def show_ledger(compaction: Compaction) -> None:
 def follow(memory: TidalMemory, citation: str) -> None:
     """Resolve a citation to the turn, word for word."""
     console.print(f"\n[bold]{escape(f'[ep:{citation}]')} leads to the turn as it was:")
-    for message in memory.episode(citation).messages:
+    for message in memory.episodes[citation].messages:
         called = [f"{call.name}({', '.join(map(str, call.arguments.values()))})" for call in message.tool_calls]
         console.print(f"[dim]{message.role}[/]\n{escape(' '.join([message.text, *called]).strip())}")
 

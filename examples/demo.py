@@ -1,6 +1,6 @@
-"""An agent lives through several sessions, each a process of its own over one file, and shows what it remembers.
+"""An agent lives through several threads, each a process of its own over one file, and shows what it remembers.
 
-    python examples/demo.py                     Mara, her boat and her tide gauge: five sessions, offline
+    python examples/demo.py                     Mara, her boat and her tide gauge: five threads, offline
     python examples/demo.py --data FILE         the same on a conversation in LoCoMo's format
     python examples/demo.py --model NAME        with a model for init_chat_model instead of the scripted answers
 
@@ -55,9 +55,9 @@ class Clock:
 def main() -> int:
     options = parse()
     try:
-        if options.session is None:
+        if options.thread is None:
             return run_all(options)
-        run_session(options)
+        run_thread(options)
     except (BadFile, Failed, NoModel, TidalError) as error:
         print(f"demo: {error}", file=sys.stderr)
         return 1
@@ -71,20 +71,20 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--data", type=Path, help="a conversation in LoCoMo's format")
     parser.add_argument("--model", help="a model for init_chat_model, such as openai:gpt-5-mini")
     parser.add_argument("--keep", action="store_true", help="leave the memory's file on disk and say where")
-    parser.add_argument("--session", type=int, help=argparse.SUPPRESS)  # what the processes are started with
+    parser.add_argument("--thread", type=int, help=argparse.SUPPRESS)  # what the processes are started with
     parser.add_argument("--db", type=Path, help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
 def run_all(options: argparse.Namespace) -> int:
-    """Run the sessions one after the other, each in a new process over the same file."""
-    sessions = 2 if options.data and locomo(options.data) else len(mara()[0])
+    """Run the threads one after the other, each in a new process over the same file."""
+    threads = 2 if options.data and locomo(options.data) else len(mara()[0])
     with place(keep=options.keep) as db:
-        for number in range(1, sessions + 1):
-            command = [sys.executable, __file__, *sys.argv[1:], "--session", str(number), "--db", str(db)]
+        for number in range(1, threads + 1):
+            command = [sys.executable, __file__, *sys.argv[1:], "--thread", str(number), "--db", str(db)]
             if code := subprocess.run(command, check=False).returncode:
                 return code
-        screen.say(f"\n{sessions} processes, one file of {db.stat().st_size / 1024:.0f} KiB.")
+        screen.say(f"\n{threads} processes, one file of {db.stat().st_size / 1024:.0f} KiB.")
         if options.keep:
             screen.say(f"It is kept: {db}")
     return 0
@@ -100,10 +100,10 @@ def place(*, keep: bool) -> Iterator[Path]:
         yield Path(folder, "agent.db")
 
 
-def run_session(options: argparse.Namespace) -> None:
+def run_thread(options: argparse.Namespace) -> None:
     if options.data is None:
-        live(options.db, options.session, options.model)
-    elif options.session == 1:
+        live(options.db, options.thread, options.model)
+    elif options.thread == 1:
         ingest(options.db, locomo(options.data))
     else:
         question(options.db, locomo(options.data), options.model)
@@ -127,42 +127,42 @@ def date(clock: Clock) -> str:
 
 
 def live(db: Path, number: int, model_name: str | None) -> None:
-    """Live through one session of Mara's conversation; after the last one, put the three questions."""
-    sessions, ending = mara()
-    session, name, clock = sessions[number - 1], f"session-{number}", Clock(sessions[number - 1].date)
-    model, title = choose_model(model_name, session.turns)
-    screen.heading(f"Session {number} of {len(sessions)}: {session.title}", f"{date(clock)} · {title}")
+    """Live through one thread of Mara's conversation; after the last one, put the three questions."""
+    threads, ending = mara()
+    thread, name, clock = threads[number - 1], f"thread-{number}", Clock(threads[number - 1].date)
+    model, title = choose_model(model_name, thread.turns)
+    screen.heading(f"Thread {number} of {len(threads)}: {thread.title}", f"{date(clock)} · {title}")
     with opened(db, clock) as memory:
         agent = Agent(memory, model)
-        if session.notes:
-            with screen.bar(f"remembering {', '.join(note.source or '' for note in session.notes)}") as step:
-                memory.remember(session.notes, progress=step)
-        for words in session.turns:
+        if thread.notes:
+            with screen.bar(f"remembering {', '.join(note.source or '' for note in thread.notes)}") as step:
+                memory.remember(thread.notes, progress=step)
+        for words in thread.turns:
             converse(memory, agent, words, name, clock)
-        if number == len(sessions):
+        if number == len(threads):
             close(memory, agent, ending, name, clock)
 
 
-def converse(memory: TidalMemory, agent: Agent, words: str, session: str, clock: Clock, speaker: str = "Mara") -> Turn:
+def converse(memory: TidalMemory, agent: Agent, words: str, thread: str, clock: Clock, speaker: str = "Mara") -> Turn:
     clock.tick()
-    turn = agent.ask(words, session)
+    turn = agent.ask(words, thread)
     screen.turn(memory, turn, speaker)
     if len(turn.whisper) > memory.settings.whisper.max_chars:
         raise Failed(f"a whisper of {len(turn.whisper)} characters is over its budget: {turn.whisper}")
     return turn
 
 
-def close(memory: TidalMemory, agent: Agent, ending: Ending, session: str, clock: Clock) -> None:
+def close(memory: TidalMemory, agent: Agent, ending: Ending, thread: str, clock: Clock) -> None:
     if not moods(memory, ending.feeling):
         raise Failed("calm and agitated recall brought up the same")
-    if abstain(memory, agent, ending.unrelated, session, clock).whisper:
+    if abstain(memory, agent, ending.unrelated, thread, clock).whisper:
         raise Failed("something surfaced for a question that the memory knows nothing about")
-    screen.heading("A question that only session 1 can answer", "nothing of it was said since")
-    turn = converse(memory, agent, ending.last, session, clock)
-    first = [memory.get(id_) for id_ in turn.ids if memory.get(id_).session == "session-1"]
+    screen.heading("A question that only thread 1 can answer", "nothing of it was said since")
+    turn = converse(memory, agent, ending.last, thread, clock)
+    first = [memory.get(id_) for id_ in turn.ids if memory.get(id_).thread == "thread-1"]
     if not any(ending.expected in entry.text and entry.citation in turn.whisper for entry in first):
-        raise Failed("the memory of session 1 that answers the last question did not surface")
-    screen.say(f"It surfaced from session 1, {(memory.now() - first[0].occurred_at).days} days ago in another process.")
+        raise Failed("the memory of thread 1 that answers the last question did not surface")
+    screen.say(f"It surfaced from thread 1, {(memory.now() - first[0].occurred_at).days} days ago in another process.")
 
 
 # A conversation from a file
@@ -220,9 +220,9 @@ def moods(memory: TidalMemory, question: str) -> bool:
     return calm.ids != agitated.ids
 
 
-def abstain(memory: TidalMemory, agent: Agent, question: str, session: str, clock: Clock) -> Turn:
+def abstain(memory: TidalMemory, agent: Agent, question: str, thread: str, clock: Clock) -> Turn:
     screen.heading("A question that has nothing to do with anything", "what is not near enough stays unsaid")
-    return converse(memory, agent, question, session, clock, "question")
+    return converse(memory, agent, question, thread, clock, "question")
 
 
 if __name__ == "__main__":

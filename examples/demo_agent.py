@@ -52,11 +52,11 @@ class Agent:
         graph.add_edge(START, "recall").add_edge("recall", "model").add_edge("model", "record")
         self._app = graph.compile(checkpointer=InMemorySaver())
 
-    def ask(self, question: str, session: str) -> Turn:
-        """Run one turn of a session and return what happened, read off the graph's own streams."""
+    def ask(self, question: str, thread: str) -> Turn:
+        """Run one turn of a thread and return what happened, read off the graph's own streams."""
         stream: Iterator[Any] = self._app.stream(
             {"messages": [HumanMessage(question)]},
-            {"configurable": {"thread_id": session}},
+            {"configurable": {"thread_id": thread}},
             stream_mode=["custom", "updates"],
         )
         for mode, part in stream:

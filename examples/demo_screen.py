@@ -56,7 +56,7 @@ def turn(memory: TidalMemory, spoken: Turn, speaker: str) -> None:
     size = f"whisper {len(spoken.whisper)}/{budget} characters"
     if not spoken.whisper:
         size += ": nothing surfaces, the model call is unchanged"
-    console.print(f"[dim]{size} · afterwards the agent feels {feeling(memory.affect)}")
+    console.print(f"[dim]{size} · afterwards the agent feels {feeling(memory.affect.state())}")
     console.print(f"[bold green]agent[/]  {escape(spoken.answer)}")
 
 
@@ -71,10 +71,10 @@ def side_by_side(memory: TidalMemory, recalls: Sequence[Recall]) -> None:
 
 
 def source(entry: Entry, now: datetime) -> str:
-    """Where an entry comes from: document or session, speaker and age."""
+    """Where an entry comes from: document or thread, speaker and age."""
     days = (now - entry.occurred_at).days
     age = "today" if days < 1 else f"{days} day{'s' if days > 1 else ''} ago"
-    origin = entry.source or f"{entry.session}, {entry.speaker or entry.role}"
+    origin = entry.source or f"{entry.thread}, {entry.speaker or entry.role}"
     return f"{entry.kind} · {origin} · {age}"
 
 

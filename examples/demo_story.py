@@ -21,8 +21,8 @@ class BadFile(Exception):
 
 
 @dataclass(frozen=True)
-class Session:
-    """A session held in one process: its date, what it reads in, and the user's turns with scripted answers."""
+class Thread:
+    """A thread held in one process: its date, what it reads in, and the user's turns with scripted answers."""
 
     date: datetime
     title: str
@@ -40,14 +40,14 @@ class Ending:
     expected: str
 
 
-def mara() -> tuple[list[Session], Ending]:
+def mara() -> tuple[list[Thread], Ending]:
     content = tomllib.loads((MARA / "conversation.toml").read_text(encoding="utf-8"))
-    return [_session(raw) for raw in content["session"]], Ending(**content["ending"])
+    return [_thread(raw) for raw in content["thread"]], Ending(**content["ending"])
 
 
-def _session(raw: Mapping[str, Any]) -> Session:
+def _thread(raw: Mapping[str, Any]) -> Thread:
     notes = tuple(_note(name) for name in raw.get("remember", ()))
-    return Session(raw["date"], raw["title"], notes, {turn["user"]: turn["agent"].strip() for turn in raw["turn"]})
+    return Thread(raw["date"], raw["title"], notes, {turn["user"]: turn["agent"].strip() for turn in raw["turn"]})
 
 
 def _note(name: str) -> Note:
@@ -86,8 +86,8 @@ def locomo(path: Path) -> Talk:
         raise BadFile(f"{path} cannot be read: {error}") from error
     try:
         sample = content[0] if isinstance(content, list) else content
-        sessions = list(_sessions(sample["conversation"]))
-        exchanges = [exchange for name, _, said in sessions for exchange in _exchanges(name, said)]
+        threads = list(_threads(sample["conversation"]))
+        exchanges = [exchange for name, _, said in threads for exchange in _exchanges(name, said)]
         questions = [
             Question(qa["question"], str(qa["answer"]), frozenset(re.findall(r"D\d+:\d+", str(qa["evidence"]))))
             for qa in sample["qa"]
@@ -95,15 +95,15 @@ def locomo(path: Path) -> Talk:
         ]
         if not questions:
             raise ValueError("it has no question that the conversation answers")
-        end = max(date for _, date, _ in sessions) + timedelta(days=1)
+        end = max(date for _, date, _ in threads) + timedelta(days=1)
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise BadFile(f"{path} is no conversation in LoCoMo's format: {type(error).__name__}: {error}") from error
     return Talk(path.name, tuple(exchanges), tuple(questions), end)
 
 
-def _sessions(talk: Mapping[str, Any]) -> Iterator[tuple[str, datetime, list[Message]]]:
-    names = [name for name in talk if re.fullmatch(r"session_\d+", name)]
-    for name in sorted(names, key=lambda name: int(name.removeprefix("session_"))):
+def _threads(talk: Mapping[str, Any]) -> Iterator[tuple[str, datetime, list[Message]]]:
+    names = [name for name in talk if re.fullmatch(r"thread_\d+", name)]
+    for name in sorted(names, key=lambda name: int(name.removeprefix("thread_"))):
         date = datetime.strptime(talk[f"{name}_date_time"], "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
         yield name, date, [_message(turn, talk["speaker_a"], date, number) for number, turn in enumerate(talk[name])]
 
@@ -116,7 +116,7 @@ def _message(turn: Mapping[str, Any], user: str, date: datetime, number: int) ->
     return Message("user" if turn["speaker"] == user else "assistant", text, turn["dia_id"], turn["speaker"], at=at)
 
 
-def _exchanges(session: str, messages: list[Message]) -> list[Exchange]:
+def _exchanges(thread: str, messages: list[Message]) -> list[Exchange]:
     """What one says and the other answers, two turns at a time."""
     pairs = [tuple(messages[start : start + 2]) for start in range(0, len(messages), 2)]
-    return [Exchange(pair, session, occurred_at=pair[0].at) for pair in pairs]
+    return [Exchange(pair, thread, occurred_at=pair[0].at) for pair in pairs]

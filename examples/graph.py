@@ -1,4 +1,4 @@
-"""Forty turns of work on a shop's back end, in four sessions; then three questions to the graph that was learned from
+"""Forty turns of work on a shop's back end, in four threads; then three questions to the graph that was learned from
 them, each answered with the words that say so. No model is called, and the clock is turned by hand.
 """
 
@@ -39,20 +39,20 @@ def main() -> None:
 
 def work(memory: TidalMemory, clock: Clock) -> None:
     headline("Four days of work")
-    for number, (session, turns) in enumerate(DAYS):
+    for number, (thread, turns) in enumerate(DAYS):
         for turn, (said, answer) in enumerate(turns):
             clock.now = MONDAY + timedelta(days=number) + turn * TURN
-            memory.record(said, answer, session=session, id=f"{session}-{turn}")
-        memory.extract_pending()  # it runs in the background; here the clock stands still until it is done
+            memory.record(said, answer, thread=thread, id=f"{thread}-{turn}")
+        memory.graph.index_pending()  # it runs in the background; here the clock stands still until it is done
     graph = memory.graph
-    print(f"{len(memory.episodes())} turns, {len(graph.entities())} entities, {len(graph.relations())} relations")
+    print(f"{len(memory.episodes.list())} turns, {len(graph.entities())} entities, {len(graph.relations())} relations")
 
 
 def where(memory: TidalMemory) -> None:
     headline("Where is `calculate_tax_liability`, and what is it for?")
     graph = memory.graph
     entity = graph.entity("calculate_tax_liability")
-    print(f"{entity.name}: a {entity.type}, spoken of in {len(entity.episodes)} turns, {len(entity.sessions)} sessions")
+    print(f"{entity.name}: a {entity.type}, spoken of in {len(entity.episodes)} turns, {len(entity.threads)} threads")
     for predicate in ("defined_in", "is"):
         show(memory, graph.relations(subject=entity.id, predicate=predicate))
 

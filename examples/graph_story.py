@@ -1,5 +1,5 @@
 """The week that ``examples/graph.py`` lives through: a developer and an agent work on a shop's back end, 40 turns in
-four sessions. Each turn is what the developer says and what the agent answers.
+four threads. Each turn is what the developer says and what the agent answers.
 """
 
 from __future__ import annotations

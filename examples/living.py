@@ -51,19 +51,19 @@ def main() -> None:
 def first_day(memory: TidalMemory) -> None:
     headline("Day 0: the season begins")
     for number, (said, answer) in enumerate(FIRST_DAY):
-        memory.record(said, answer, session="march", id=f"first-{number}")
+        memory.record(said, answer, thread="march", id=f"first-{number}")
     memory.facts.set("Heron's berth", "pier 2", source="harbour office")
     memory.facts["Varn landing"] = "open"
-    print(f"{len(memory.episodes())} turns recorded; facts: {dict(memory.facts)}")
+    print(f"{len(memory.episodes.list())} turns recorded; facts: {dict(memory.facts)}")
 
 
 def facts(memory: TidalMemory, clock: Clock) -> None:
     headline("Day 4: somebody says otherwise")
     clock.turn_to(4)
-    memory.record("The Varn landing is closed: the storm took the fender.", "I see.", session="march")
-    [conflict] = memory.conflicts()
+    memory.record("The Varn landing is closed: the storm took the fender.", "I see.", thread="march")
+    [conflict] = memory.facts.conflicts()
     print(f"{conflict.key} was {conflict.fact!r}, and [{conflict.citation}] says: {conflict.quote}")
-    memory.resolve(conflict.id, keep="claim")
+    memory.facts.resolve(conflict.id, keep="claim")
     clock.turn_to(6)
     memory.facts["Varn landing"] = "open"
     for fact in memory.facts.history("Varn landing"):
@@ -76,34 +76,35 @@ def repetition(memory: TidalMemory, clock: Clock) -> None:
     headline("Day 7: what three turns use in one morning becomes a fact")
     for hour, question in enumerate(MORNING):
         clock.turn_to(7, hour)
-        memory.record(question, ANSWER, session="day 7", surfaced=[said(memory, 0)])
-    report = memory.consolidate()
+        memory.record(question, ANSWER, thread="day 7", surfaced=[said(memory, 0)])
+    report = memory.maintenance.run()
     for id_ in report.facts:
         print(f"made: {memory.get(id_).text}")
-    print(f"taken back: {memory.undo(str(report.run))}; made again of the same uses: {len(memory.consolidate().facts)}")
+    undone, again = memory.maintenance.undo(str(report.run)), memory.maintenance.run()
+    print(f"taken back: {undone}; made again of the same uses: {len(again.facts)}")
 
 
 def knowledge(memory: TidalMemory, clock: Clock) -> None:
     headline("Day 9: a dossier is brought up to date in place")
     clock.turn_to(8)
-    memory.record("The Heron's top speed is 9 knots.", "Good.", session="march")
-    print(f"{memory.dossier('Heron')}\n")
+    memory.record("The Heron's top speed is 9 knots.", "Good.", thread="march")
+    print(f"{memory.dossiers.refresh('Heron')}\n")
     clock.turn_to(9)
-    memory.record("The Heron's top speed is 8 knots.", "That is less.", session="march")
-    dossier = memory.dossier("Heron")
+    memory.record("The Heron's top speed is 8 knots.", "That is less.", thread="march")
+    dossier = memory.dossiers.refresh("Heron")
     print(f"version {dossier.version}, from {len(dossier.sources)} memories:\n{dossier}")
 
-    headline("Day 9: the capsule, to begin each session with")
-    memory.write_capsule(memory.capsule().edit(identity="I answer the passengers of the Varn ferry."))
-    print(str(memory.capsule(max_age=timedelta(hours=4))).strip())
+    headline("Day 9: the capsule, to begin each thread with")
+    memory.capsule.write(memory.capsule.read().edit(identity="I answer the passengers of the Varn ferry."))
+    print(str(memory.capsule.read(max_age=timedelta(hours=4))).strip())
 
 
 def weeks(memory: TidalMemory, clock: Clock) -> None:
     headline("Thirty-two weeks: one memory is used, another is not")
     for day in range(14, 7 * 33, 7):
         clock.turn_to(day)
-        memory.record(f"Day {day}: may we land at Varn?", ANSWER, session=f"day {day}", surfaced=[said(memory, 0)])
-        report = memory.consolidate()
+        memory.record(f"Day {day}: may we land at Varn?", ANSWER, thread=f"day {day}", surfaced=[said(memory, 0)])
+        report = memory.maintenance.run()
         if day % 28 == 0:
             told = (
                 f"day {day:3}: the slipway is {state(memory, said(memory, 0))}, coins {state(memory, said(memory, 1))}"
@@ -123,7 +124,7 @@ def archive(memory: TidalMemory) -> None:
 
 def said(memory: TidalMemory, number: int) -> str:
     """The id of what a turn of the first day began with."""
-    return memory.episode(memory.episode_id(f"first-{number}", session="march")).entries[0]
+    return memory.episodes[memory.episodes.id_of(f"first-{number}", thread="march")].entries[0]
 
 
 def state(memory: TidalMemory, id_: str) -> str:

@@ -11,7 +11,7 @@ from llama_index_tidal import TidalChatMemory
 from tidal_plugins import TidalMemory
 
 
-def talk(path: Path, session: str, words: str, answer: str) -> None:
+def talk(path: Path, thread: str, words: str, answer: str) -> None:
     def say(messages: Any, **kwargs: Any) -> ChatMessage:
         print(f"\nthe model is shown:\n{messages[-1].content}")
         return ChatMessage(answer, role="assistant")
@@ -19,7 +19,7 @@ def talk(path: Path, session: str, words: str, answer: str) -> None:
     model = MockFunctionCallingLLM(response_generator=say)  # put your model here
 
     with TidalMemory(path) as memory:  # opened anew, as another process would
-        engine = SimpleChatEngine.from_defaults(llm=model, memory=TidalChatMemory(memory, session=session))
+        engine = SimpleChatEngine.from_defaults(llm=model, memory=TidalChatMemory(memory, thread=thread))
         print(f"\nthe model answers:\n{engine.chat(words)}")
 
 

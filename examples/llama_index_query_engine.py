@@ -18,7 +18,7 @@ def say(messages: Any, **kwargs: Any) -> ChatMessage:
 model = MockFunctionCallingLLM(response_generator=say, is_chat_model=True)  # put your model here
 
 with tempfile.TemporaryDirectory() as folder, TidalMemory(Path(folder, "agent.db")) as memory:
-    memory.record(user="I pay Ilse for the mooring, in cash.", agent="Noted.", session="monday")
+    memory.record(user="I pay Ilse for the mooring, in cash.", agent="Noted.", thread="monday")
     memory.remember(
         [
             Note("The mooring fee is due on the first of March.", source="harbour.md"),

@@ -66,7 +66,7 @@ def talk(memory: TidalMemory, clock: Clock) -> None:
     for days, exchanges in sorted(TALKS.items(), reverse=True):
         for number, (said, answer) in enumerate(exchanges):
             clock.now = TODAY - timedelta(days=days) + timedelta(minutes=number)
-            memory.record(said, answer, session=f"{clock.now:%d %B}")
+            memory.record(said, answer, thread=f"{clock.now:%d %B}")
     clock.now = TODAY
 
 

@@ -22,12 +22,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, TidalMemory(Path(folder) / "ferry.db") as memory:
         for text in KNOWN:
             memory.remember(text, source="pilot book")
-        memory.declare_policy("planner", PLANNER)
+        memory.sessions.policies["planner"] = PLANNER
         show(memory, "Before", None)
         last = memory.recall(QUESTION)[-1]
         with (
-            memory.session(user="42", agent="planner", policy="planner", metadata={"task": "timetable"}) as planner,
-            memory.session(user="42", agent="reader", policy=READER) as reader,
+            memory.sessions.open(
+                user="42", agent="planner", policy="planner", metadata={"task": "timetable"}
+            ) as planner,
+            memory.sessions.open(user="42", agent="reader", policy=READER) as reader,
         ):
             print(f"\nthe planner rewards: {last.text}")
             planner.signal("reward", last.id, 20, note="north quay")
@@ -40,7 +42,7 @@ def main() -> None:
 
 
 def show(memory: TidalMemory, title: str, session: Session | None) -> None:
-    print(f"\n== {title}\n{memory.recall(QUESTION, for_session=session).explain()}")
+    print(f"\n== {title}\n{memory.recall(QUESTION, session=session).explain()}")
 
 
 def refused(session: Session, type_: str, entry: str) -> None:
@@ -58,9 +60,9 @@ def noted(session: Session) -> None:
 
 def account(memory: TidalMemory) -> None:
     print("\n== When all is closed")
-    for info in memory.sessions():
+    for info in memory.sessions.list():
         print(f"session {info.id}, {info.agent}: {info.accepted} accepted, {info.rejected} refused")
-        for decision in memory.session_audit(info.id):
+        for decision in memory.sessions.audit(info.id):
             print(f"  {decision.type} of {decision.entry}: {decision.reason or 'accepted'}")
 
 

@@ -47,7 +47,7 @@ def texts(hits: Any) -> list[str]:
 
 def stored(memory: TidalMemory) -> tuple[int, int]:
     """How many episodes and conversation entries the scope holds."""
-    episodes = memory.episodes()
+    episodes = memory.episodes.list()
     return len(episodes), sum(len(episode.entries) for episode in episodes)
 
 
@@ -56,9 +56,9 @@ def stored(memory: TidalMemory) -> tuple[int, int]:
 
 def test_a_turn_is_kept_verbatim(memory: TidalMemory) -> None:
     text = "  I play «jazz» piano.\n\n\tEvery day! 🎹 東京 \u202e "
-    episode = memory.record(text, "Noted.", session="s1", id="t1", metadata={"a": [1, None]}, surfaced=["m1"])
-    assert memory.episode(episode.id) == memory.episode(f"[{episode.citation}]") == episode
-    assert (episode.query, episode.answer, episode.session, episode.turn) == (text, "Noted.", "s1", 1)
+    episode = memory.record(text, "Noted.", thread="s1", id="t1", metadata={"a": [1, None]}, surfaced=["m1"])
+    assert memory.episodes[episode.id] == memory.episodes[f"[{episode.citation}]"] == episode
+    assert (episode.query, episode.answer, episode.thread, episode.turn) == (text, "Noted.", "s1", 1)
     assert (episode.metadata, episode.surfaced, episode.scope) == ({"a": [1, None]}, ("m1",), ("default",))
     assert episode.recorded_at == episode.occurred_at == NOON
     assert [memory.get(id_).text for id_ in episode.entries] == [text, "Noted."]
@@ -67,10 +67,10 @@ def test_a_turn_is_kept_verbatim(memory: TidalMemory) -> None:
 def test_tool_calls_keep_arguments_results_errors_and_order(memory: TidalMemory) -> None:
     unanswered = ToolCall("search", {})
     episode = memory.record("weather?", "Cold.", tools=[WEATHER, BROKEN, unanswered])
-    assert memory.episode(episode.id).tool_calls == (WEATHER, BROKEN, ToolCall("search", {}, id="call-3"))
+    assert memory.episodes[episode.id].tool_calls == (WEATHER, BROKEN, ToolCall("search", {}, id="call-3"))
     assert [m.role for m in episode.messages] == ["user", "assistant", "tool", "tool", "assistant"]
-    assert memory.episodes(tool="mail") == [episode]
-    assert memory.episodes(tool="mai") == []
+    assert memory.episodes.list(tool="mail") == [episode]
+    assert memory.episodes.list(tool="mai") == []
 
 
 def test_messages_between_question_and_answer_are_the_reasoning(memory: TidalMemory) -> None:
@@ -97,18 +97,18 @@ def test_a_tool_that_printed_nothing_and_a_model_that_only_called_are_no_error(m
         Message("assistant", "Done."),
     ]
     episode = memory.record(messages=messages)
-    assert [m.text for m in memory.episode(episode.id).messages] == ["run it", blank, blank, "Done."]
+    assert [m.text for m in memory.episodes[episode.id].messages] == ["run it", blank, blank, "Done."]
     assert len(episode.entries) == 2
     assert memory.record("x", "y", tools=[ToolCall("run", result=blank)]).tool_calls[0].result == blank
 
 
 def test_a_turn_recorded_again_under_its_id_is_one_episode(memory: TidalMemory) -> None:
-    first = memory.record("hello there", "hi", id="t1", session="s")
-    again = memory.record("hello there", "another answer", id="t1", session="s", metadata={"x": 1}, surfaced=["m"])
-    assert memory.episodes() == [first]
+    first = memory.record("hello there", "hi", id="t1", thread="s")
+    again = memory.record("hello there", "another answer", id="t1", thread="s", metadata={"x": 1}, surfaced=["m"])
+    assert memory.episodes.list() == [first]
     assert again.messages == first.messages
-    assert memory.record("hello there", "hi", id="t1", session="other").id != first.id
-    assert memory.episode_id("t1", session="s") == first.id
+    assert memory.record("hello there", "hi", id="t1", thread="other").id != first.id
+    assert memory.episodes.id_of("t1", thread="s") == first.id
 
 
 def test_a_turn_recorded_again_with_its_message_ids_is_one_episode(memory: TidalMemory) -> None:
@@ -127,12 +127,12 @@ def test_a_turn_that_goes_on_after_an_interrupt_stays_one_episode_and_gains_what
 ) -> None:
     call = ToolCall("pay", {"sum": 10}, id="c1")
     asked = [Message("user", "pay the bill", id="u"), Message("assistant", "May I?", id="a", tool_calls=(call,))]
-    before = memory.record(messages=asked, session="s")
+    before = memory.record(messages=asked, thread="s")
     old = [memory.get(id_) for id_ in before.entries]
     clock.advance(hours=2)
     rest = [Message("tool", "paid", id="t", tool_call_id="c1"), Message("assistant", "The bill is paid.", id="b")]
-    after = memory.record(messages=[*asked, *rest], session="s")
-    assert memory.episodes() == [after]
+    after = memory.record(messages=[*asked, *rest], thread="s")
+    assert memory.episodes.list() == [after]
     assert (after.id, after.turn, after.occurred_at) == (before.id, 1, NOON)
     assert after.recorded_at == NOON + timedelta(hours=2), "as it is now it was not known before"
     assert [m.id for m in after.messages] == ["u", "a", "t", "b"]
@@ -140,18 +140,18 @@ def test_a_turn_that_goes_on_after_an_interrupt_stays_one_episode_and_gains_what
     assert [memory.get(id_).text for id_ in after.entries] == ["pay the bill", "May I?", "The bill is paid."]
     assert after.tool_calls[0].result == "paid"
     assert "The bill is paid." in after.summary
-    assert memory.record(messages=rest[1:], id="u", session="s") == after
+    assert memory.record(messages=rest[1:], id="u", thread="s") == after
 
 
 def test_turns_count_within_their_session_in_the_order_recorded(memory: TidalMemory) -> None:
-    assert [memory.record(f"a{n}", session="a").turn for n in range(3)] == [1, 2, 3]
-    assert memory.record("b", session="b").turn == 1
+    assert [memory.record(f"a{n}", thread="a").turn for n in range(3)] == [1, 2, 3]
+    assert memory.record("b", thread="b").turn == 1
     assert memory.record("none").turn == 0
-    assert memory.record("long ago", session="a", occurred_at=NOON - timedelta(days=900)).turn == 4
-    assert memory.record("after", session="a").turn == 5
-    memory.forget(memory.episodes(session="a")[-1].id)
-    assert memory.record("and on", session="a").turn == 6
-    assert memory.scoped("other").record("x", session="a").turn == 1
+    assert memory.record("long ago", thread="a", occurred_at=NOON - timedelta(days=900)).turn == 4
+    assert memory.record("after", thread="a").turn == 5
+    memory.forget(memory.episodes.list(thread="a")[-1].id)
+    assert memory.record("and on", thread="a").turn == 6
+    assert memory.scoped("other").record("x", thread="a").turn == 1
 
 
 def test_recording_stays_quick_in_a_long_session(memory: TidalMemory) -> None:
@@ -161,13 +161,13 @@ def test_recording_stays_quick_in_a_long_session(memory: TidalMemory) -> None:
 
 def test_episodes_are_listed_by_time_session_and_limit(memory: TidalMemory) -> None:
     for hour in (3, 1, 2):
-        memory.record(f"at {hour}", session="odd" if hour % 2 else "even", occurred_at=NOON + timedelta(hours=hour))
-    assert [e.query for e in memory.episodes()] == ["at 1", "at 2", "at 3"]
-    assert [e.query for e in memory.episodes(newest_first=True, limit=2)] == ["at 3", "at 2"]
-    assert [e.query for e in memory.episodes(session="odd")] == ["at 1", "at 3"]
+        memory.record(f"at {hour}", thread="odd" if hour % 2 else "even", occurred_at=NOON + timedelta(hours=hour))
+    assert [e.query for e in memory.episodes.list()] == ["at 1", "at 2", "at 3"]
+    assert [e.query for e in memory.episodes.list(newest_first=True, limit=2)] == ["at 3", "at 2"]
+    assert [e.query for e in memory.episodes.list(thread="odd")] == ["at 1", "at 3"]
     since, until = NOON + timedelta(hours=2), NOON + timedelta(hours=3)
-    assert [e.query for e in memory.episodes(since=since, until=until)] == ["at 2"]
-    assert memory.episodes(session="nobody") == []
+    assert [e.query for e in memory.episodes.list(since=since, until=until)] == ["at 2"]
+    assert memory.episodes.list(thread="nobody") == []
 
 
 def test_an_episode_is_found_by_the_meaning_of_its_summary(memory: TidalMemory) -> None:
@@ -248,7 +248,7 @@ def test_a_bulk_that_was_interrupted_can_be_run_again(open_memory: Any) -> None:
     assert stored(memory) == (4, 8)
     memory.record_many(turns)
     assert stored(memory) == (10, 20)
-    assert [e.turn for e in memory.episodes(session="s")] == list(range(1, 11))
+    assert [e.turn for e in memory.episodes.list(thread="s")] == list(range(1, 11))
 
 
 def test_the_best_passage_speaks_for_a_long_document(memory: TidalMemory) -> None:
@@ -317,7 +317,7 @@ def test_filters_apply_inside_both_channels(library: TidalMemory, filters: dict[
 
 
 def test_entries_and_whole_episodes_can_be_excluded(library: TidalMemory) -> None:
-    first, skill = library.episodes(session="s1")[0], library.recall("jazz", kinds={"skill"})[0]
+    first, skill = library.episodes.list(thread="s1")[0], library.recall("jazz", kinds={"skill"})[0]
     left = set(texts(library.recall("jazz", exclude=[f"[{first.citation}]", skill.id])))
     assert left == {"jazz later", "jazz history"}
     assert first.id not in {hit.entry.episode for hit in library.whisper("jazz at noon", exclude=[first.id]).hits}
@@ -337,7 +337,7 @@ def test_what_is_no_longer_valid_is_not_recalled_but_can_be_fetched(memory: Tida
 def test_an_unused_conversation_is_archived_in_time_and_a_skill_never(memory: TidalMemory, clock: FrozenClock) -> None:
     memory.record("my sister lives in Oslo", id="t")
     memory.remember("to reach Oslo take the train", kind="skill")
-    entry = memory.get(memory.episodes()[0].entries[0])
+    entry = memory.get(memory.episodes.list()[0].entries[0])
     assert entry.tier
     assert entry.tier.cold_at
     assert entry.tier.archived_at
@@ -365,21 +365,21 @@ def test_what_stirred_stays_warm_longer(memory: TidalMemory) -> None:
 
 def test_nothing_crosses_scopes(memory: TidalMemory) -> None:
     mine, theirs = memory.scoped("user", "1"), memory.scoped("user", "2")
-    episode = mine.record("my pin is 4711", "ok", session="s", id="t", tools=[WEATHER])
+    episode = mine.record("my pin is 4711", "ok", thread="s", id="t", tools=[WEATHER])
     note = mine.remember("my pin is 4711 indeed", source="pin.md", kind="skill")
     for other in (theirs, memory, memory.scoped("user"), memory.scoped("user", "1", "x"), memory.scoped('user","1')):
         assert not other.recall("my pin is 4711", include_archived=True)
         assert not other.recall("my pin is 4711", kinds={"episode"})
         assert not other.whisper("what is my pin 4711")
-        assert other.episodes() == other.episodes(session="s") == other.episodes(tool="weather") == []
+        assert other.episodes.list() == other.episodes.list(thread="s") == other.episodes.list(tool="weather") == []
         for id_ in (episode.id, note.id, *episode.entries):
             with pytest.raises(NotFound):
                 other.get(id_)
             assert other.forget(id_) == 0
         with pytest.raises(NotFound):
-            other.episode(episode.citation)
-        assert other.forget(source="pin.md", session="s") == 0
-    assert mine.episode(episode.id) == episode
+            other.episodes[episode.citation]
+        assert other.forget(source="pin.md", thread="s") == 0
+    assert mine.episodes[episode.id] == episode
     assert mine.get(note.id) == note
 
 
@@ -387,7 +387,7 @@ def test_the_same_turn_in_two_scopes_is_two_episodes(memory: TidalMemory) -> Non
     here, there = memory.record("hi", id="t"), memory.scoped("b").record("hi", id="t")
     assert here.id != there.id
     assert memory.remember("x").id != memory.scoped("b").remember("x").id
-    assert memory.scoped("a", "b").episode_id("t") != memory.scoped("a").scoped("ab").episode_id("t")
+    assert memory.scoped("a", "b").episodes.id_of("t") != memory.scoped("a").scoped("ab").episodes.id_of("t")
 
 
 def test_each_scope_has_its_own_mood(memory: TidalMemory) -> None:
@@ -402,7 +402,7 @@ def test_each_scope_has_its_own_mood(memory: TidalMemory) -> None:
 def test_a_memory_outlives_the_object(open_memory: Any) -> None:
     with open_memory() as memory:
         episode = memory.record("I play jazz piano", "Noted.")
-    assert open_memory().episode(episode.id) == episode
+    assert open_memory().episodes[episode.id] == episode
 
 
 @pytest.mark.parametrize("of_a_view", [True, False])
@@ -418,9 +418,9 @@ def test_closing_one_view_closes_all(memory: TidalMemory, of_a_view: bool) -> No
             lambda m=closed: m.recall("x"),
             lambda m=closed: m.whisper("x y z"),
             lambda m=closed: m.get("x"),
-            lambda m=closed: m.episodes(),
+            lambda m=closed: m.episodes.list(),
             lambda m=closed: m.forget("x"),
-            lambda m=closed: m.affect,
+            lambda m=closed: m.affect.state(),
         ]
         for use in uses:
             with pytest.raises(Closed):
@@ -465,7 +465,7 @@ def test_an_estimator_that_fails_costs_the_mood_and_not_the_memory(
 ) -> None:
     memory = open_memory(emotion=emotion)
     episode = memory.record("a secret disaster", "I see.")
-    assert memory.get(episode.entries[0]).affect == memory.affect == Affect()
+    assert memory.get(episode.entries[0]).affect == memory.affect.state() == Affect()
     assert memory.whisper("what was the secret disaster?")
     assert "counts as neutral" in caplog.text
     assert "secret" not in caplog.text
@@ -481,7 +481,7 @@ def test_an_estimator_may_bring_numbers_of_its_own_kind(open_memory: Any) -> Non
 def test_without_an_estimator_nothing_is_felt(open_memory: Any) -> None:
     memory = open_memory(emotion=None)
     memory.record("I HATE this terrible disaster!!!", "ok")
-    assert memory.affect == Affect()
+    assert memory.affect.state() == Affect()
 
 
 # async, threads
@@ -489,21 +489,21 @@ def test_without_an_estimator_nothing_is_felt(open_memory: Any) -> None:
 
 async def test_every_method_has_an_async_twin(memory: TidalMemory) -> None:
     async with memory:
-        episode = await memory.arecord("I play jazz piano every day", "Noted.", session="s")
+        episode = await memory.arecord("I play jazz piano every day", "Noted.", thread="s")
         await memory.arecord_many([turn(1)])
         skill = await memory.aremember("to practise jazz, play scales", kind="skill")
         assert (await memory.arecall("jazz piano"))[0].entry.episode == episode.id
         assert await memory.awhisper("jazz piano every day")
         assert await memory.aget(skill.id) == skill
-        assert await memory.aepisode(episode.id) == episode
-        assert len(await memory.aepisodes()) == 2
+        assert await memory.episodes.aget(episode.id) == episode
+        assert len(await memory.episodes.alist()) == 2
         assert await memory.aforget(skill.id) == 1
     with pytest.raises(Closed):
         await memory.arecall("jazz")
 
 
 async def test_many_coroutines_record_and_recall_at_once(memory: TidalMemory) -> None:
-    written = asyncio.gather(*(memory.arecord(f"coroutine {n}", "ok", session="s", id=str(n)) for n in range(50)))
+    written = asyncio.gather(*(memory.arecord(f"coroutine {n}", "ok", thread="s", id=str(n)) for n in range(50)))
     read = asyncio.gather(*(memory.arecall(f"coroutine {n}") for n in range(50)))
     episodes, _ = await written, await read
     assert sorted(episode.turn for episode in episodes) == list(range(1, 51))
@@ -519,14 +519,14 @@ def test_sixteen_threads_record_and_recall_without_losing_a_turn(open_memory: An
     def work(thread: int) -> None:
         start.wait()
         for n in range(10):
-            episode = memory.record(f"thread {thread} says {n}", "ok", session=str(thread), id=str(n))
-            hit = memory.recall(f"thread {thread} says {n}", limit=1, kinds={"conversation"}, sessions=[str(thread)])[0]
+            episode = memory.record(f"thread {thread} says {n}", "ok", thread=str(thread), id=str(n))
+            hit = memory.recall(f"thread {thread} says {n}", limit=1, kinds={"conversation"}, threads=[str(thread)])[0]
             assert hit.entry.episode == episode.id
 
     with ThreadPoolExecutor(16) as pool:
         list(pool.map(work, range(16)))
     assert stored(memory) == (160, 320)
-    assert all([e.turn for e in memory.episodes(session=str(t))] == list(range(1, 11)) for t in range(16))
+    assert all([e.turn for e in memory.episodes.list(thread=str(t))] == list(range(1, 11)) for t in range(16))
 
 
 def test_two_threads_recording_one_turn_make_one_episode(open_memory: Any, tmp_path: Path) -> None:
@@ -541,7 +541,7 @@ def test_two_threads_recording_one_turn_make_one_episode(open_memory: Any, tmp_p
         with ThreadPoolExecutor(2) as pool:
             assert len(set(pool.map(work, memories))) == 1
     assert stored(memories[0]) == (10, 20)
-    assert sorted(e.turn for e in memories[0].episodes()) == list(range(1, 11))
+    assert sorted(e.turn for e in memories[0].episodes.list()) == list(range(1, 11))
 
 
 # meaning
@@ -587,7 +587,7 @@ def test_an_embedder_without_an_id_serves(open_memory: Any) -> None:
 def test_an_answer_of_the_wrong_type_is_refused(memory: TidalMemory) -> None:
     skill = memory.remember("to deploy, run make", kind="skill")
     with pytest.raises(NotFound, match="not an episode"):
-        memory.episode(skill.id)
+        memory.episodes[skill.id]
     with pytest.raises(InvalidInput, match="either messages"):
         memory.record("hi", messages=[Message("user", "hi")])
 
@@ -595,12 +595,12 @@ def test_an_answer_of_the_wrong_type_is_refused(memory: TidalMemory) -> None:
 async def test_a_cancelled_call_is_written_whole_or_not_at_all(memory: TidalMemory) -> None:
     tasks = []
     for number in range(10):
-        tasks.append(asyncio.create_task(memory.arecord(f"cancelled {number}", "ok", id=str(number), session="s")))
+        tasks.append(asyncio.create_task(memory.arecord(f"cancelled {number}", "ok", id=str(number), thread="s")))
         await asyncio.sleep(number / 2000)
         tasks[-1].cancel()
     results = await asyncio.gather(*tasks, return_exceptions=True)
     assert any(isinstance(result, asyncio.CancelledError) for result in results)
-    again = [await memory.arecord(f"cancelled {n}", "ok", id=str(n), session="s") for n in range(10)]
+    again = [await memory.arecord(f"cancelled {n}", "ok", id=str(n), thread="s") for n in range(10)]
     assert sorted(episode.turn for episode in again) == list(range(1, 11))
     assert stored(memory) == (10, 20)
 
@@ -623,4 +623,4 @@ def test_closing_while_others_work_ends_them_with_a_typed_error(open_memory: Any
         errors = [future.exception() for future in working]
     assert {type(error) for error in errors} == {Closed}
     reopened = open_memory()
-    assert all(len(episode.entries) == 1 for episode in reopened.episodes())
+    assert all(len(episode.entries) == 1 for episode in reopened.episodes.list())

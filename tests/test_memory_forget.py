@@ -28,20 +28,20 @@ def test_a_note_is_forgotten_by_id_or_citation(memory: TidalMemory, citation: st
 
 
 def test_an_episode_is_forgotten_with_its_entries(memory: TidalMemory) -> None:
-    gone, kept = memory.record(SECRET, "ok", session="s"), memory.record("hello there", "hi", session="s")
+    gone, kept = memory.record(SECRET, "ok", thread="s"), memory.record("hello there", "hi", thread="s")
     assert memory.forget(gone.citation) == 3
-    assert memory.episodes() == [kept]
+    assert memory.episodes.list() == [kept]
     for id_ in (gone.id, *gone.entries):
         with pytest.raises(Forgotten):
-            memory.episode(id_)
+            memory.episodes[id_]
     assert not memory.recall("xylophone gold", kinds={"episode"})[0].why.keyword_rank
 
 
 def test_one_message_is_blanked_in_its_episode_and_the_summary_made_anew(memory: TidalMemory) -> None:
     call = ToolCall("search", {"q": "attic"}, id="c", result="found")
-    episode = memory.record(SECRET, "I looked in the attic.", tools=[call], session="s", id="t")
+    episode = memory.record(SECRET, "I looked in the attic.", tools=[call], thread="s", id="t")
     assert memory.forget(episode.entries[0]) == 1
-    left = memory.episode(episode.id)
+    left = memory.episodes[episode.id]
     assert left.query == "[forgotten]"
     assert (left.answer, left.tool_calls, left.turn) == (episode.answer, episode.tool_calls, episode.turn)
     assert left.entries == episode.entries[1:]
@@ -56,8 +56,8 @@ def test_an_episode_of_which_nothing_is_left_goes_too(memory: TidalMemory) -> No
     episode = memory.record(SECRET, "ok then")
     assert memory.forget(*episode.entries) == 3
     with pytest.raises(Forgotten):
-        memory.episode(episode.id)
-    assert memory.episodes() == []
+        memory.episodes[episode.id]
+    assert memory.episodes.list() == []
 
 
 def test_a_source_is_forgotten_whole(memory: TidalMemory) -> None:
@@ -68,21 +68,21 @@ def test_a_source_is_forgotten_whole(memory: TidalMemory) -> None:
     assert [hit.text for hit in memory.recall("page")] == ["page three"]
 
 
-def test_a_session_is_forgotten_whole(memory: TidalMemory) -> None:
-    memory.record(SECRET, "ok", session="a")
-    memory.remember([Note("kept in session a", session="a")])
-    other = memory.record("hello there", "hi", session="b")
-    assert memory.forget(session="a") == 4
-    assert memory.episodes() == [other]
-    assert memory.forget(session="a") == 0
+def test_a_thread_is_forgotten_whole(memory: TidalMemory) -> None:
+    memory.record(SECRET, "ok", thread="a")
+    memory.remember([Note("kept in thread a", thread="a")])
+    other = memory.record("hello there", "hi", thread="b")
+    assert memory.forget(thread="a") == 4
+    assert memory.episodes.list() == [other]
+    assert memory.forget(thread="a") == 0
 
 
 def test_other_scopes_keep_the_same_text(memory: TidalMemory) -> None:
     other = memory.scoped("other")
-    kept = other.record(SECRET, "ok", session="s", id="t")
-    memory.record(SECRET, "ok", session="s", id="t")
-    assert memory.forget(session="s") == 3
-    assert other.episode(kept.id) == kept
+    kept = other.record(SECRET, "ok", thread="s", id="t")
+    memory.record(SECRET, "ok", thread="s", id="t")
+    assert memory.forget(thread="s") == 3
+    assert other.episodes[kept.id] == kept
     assert other.recall("xylophone")[0].why.keyword_rank == 1
     assert other.record(SECRET, "well").query == SECRET
 
@@ -115,15 +115,15 @@ def test_every_spelling_of_a_forgotten_text_in_one_batch_is_blanked(memory: Tida
 
 def test_a_forgotten_turn_that_is_replayed_stays_forgotten(memory: TidalMemory, clock: FrozenClock) -> None:
     call = ToolCall("search", {"q": "xylophone"}, id="c", result="gold!")
-    turn = {"id": "t", "session": "s", "tools": [call]}
+    turn = {"id": "t", "thread": "s", "tools": [call]}
     episode = memory.record(SECRET, "ok then", **turn)  # type: ignore[arg-type]
     memory.forget(episode.id)
     clock.advance(hours=1)
     again = memory.record(SECRET, "ok then", **turn)  # type: ignore[arg-type]
     assert (again.id, again.messages, again.entries) == (episode.id, (), ())
-    assert memory.episodes() == []
+    assert memory.episodes.list() == []
     with pytest.raises(Forgotten):
-        memory.episode(episode.id)
+        memory.episodes[episode.id]
 
 
 def test_a_turn_that_goes_on_keeps_its_forgotten_message_blank(memory: TidalMemory) -> None:
@@ -142,19 +142,19 @@ def test_a_citation_of_something_unknown_is_not_called_forgotten(memory: TidalMe
     assert not isinstance(caught.value, Forgotten)
 
 
-@pytest.mark.parametrize("how", ["episode", "message", "note", "session"])
+@pytest.mark.parametrize("how", ["episode", "message", "note", "thread"])
 def test_no_byte_of_a_forgotten_text_is_left_in_any_file(memory: TidalMemory, tmp_path: Path, how: str) -> None:
     for n in range(20):
         memory.record(f"filler {n}", "ok", id=str(n))
     if how == "note":
         gone = memory.remember(SECRET * 40).id
     else:
-        episode = memory.record(SECRET, "Then I looked in the attic.", session="quiet")
+        episode = memory.record(SECRET, "Then I looked in the attic.", thread="quiet")
         gone = episode.entries[0] if how == "message" else episode.id
     memory.recall("xylophone")
     assert any(_found(tmp_path))
-    if how == "session":
-        memory.forget(session="quiet")
+    if how == "thread":
+        memory.forget(thread="quiet")
     else:
         memory.forget(gone)
     assert not any(_found(tmp_path))
@@ -174,11 +174,11 @@ def test_bytes_that_a_failed_scrub_left_go_when_the_memory_is_opened_again(
         raise DiskFull("no space left")
 
     memory = open_memory()
-    memory.record(SECRET, "ok", session="s")
+    memory.record(SECRET, "ok", thread="s")
     with monkeypatch.context() as broken:
         broken.setattr(SQLiteStorage, "scrub", full)
-        assert memory.forget(session="s") == 3
-    assert memory.episodes() == []
+        assert memory.forget(thread="s") == 3
+    assert memory.episodes.list() == []
     memory.close()
     open_memory().close()
     on_disk = b"".join(path.read_bytes() for path in tmp_path.iterdir() if path.is_file()).lower()

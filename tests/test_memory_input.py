@@ -41,7 +41,7 @@ Use = Callable[[TidalMemory], object]
 def state(memory: TidalMemory) -> tuple[Any, ...]:
     """Everything that a failed write could have changed."""
     hits = memory.recall("good text", limit=1000, kinds={"conversation", "kb", "skill", "fact", "dossier", "episode"})
-    return sorted(hits.ids), memory.episodes(), memory.affect
+    return sorted(hits.ids), memory.episodes.list(), memory.affect.state()
 
 
 def refused(memory: TidalMemory, use: Use, error: type[TidalError] = InvalidInput) -> str:
@@ -98,7 +98,7 @@ def test_a_text_as_long_as_the_limit_is_stored_found_and_shown(memory: TidalMemo
     blob = memory.remember("x" * 999_999)
     assert memory.get(blob.id) == blob
     episode = memory.record("word " * 199_999, "ok")
-    assert memory.episode(episode.id) == episode
+    assert memory.episodes[episode.id] == episode
     assert len(episode.summary) <= memory.settings.ingestion.summary_chars
 
 
@@ -106,11 +106,11 @@ def test_a_text_as_long_as_the_limit_is_stored_found_and_shown(memory: TidalMemo
 def test_nul_and_lone_surrogates_are_replaced(memory: TidalMemory, text: str) -> None:
     clean = text.replace("\0", "\ufffd").replace("\ud800", "\ufffd").replace("\udfff", "\ufffd")
     episode = memory.record(
-        text, text, tools=[ToolCall("t", {"a": text, text: [text]}, result=text)], session=text,
+        text, text, tools=[ToolCall("t", {"a": text, text: [text]}, result=text)], thread=text,
         metadata={text: [text]}, id=text,
     )  # fmt: skip
-    assert memory.episode(episode.id) == episode
-    assert (episode.query, episode.answer, episode.session, episode.metadata) == (clean, clean, clean, {clean: [clean]})
+    assert memory.episodes[episode.id] == episode
+    assert (episode.query, episode.answer, episode.thread, episode.metadata) == (clean, clean, clean, {clean: [clean]})
     assert (episode.tool_calls[0].arguments, episode.tool_calls[0].result) == ({"a": clean, clean: [clean]}, clean)
     entry = memory.remember(text, source=text, tags=[text], metadata={"a": {"b": text}})
     assert memory.get(entry.id) == entry
@@ -135,11 +135,11 @@ def test_hostile_strings_are_only_words(memory: TidalMemory, text: str) -> None:
     memory.recall(text)
     memory.whisper(f"{text} {text}")
     entry = memory.remember(text, source=text, tags=[text])
-    episode = memory.record(text, text, session=text, id=text)
+    episode = memory.record(text, text, thread=text, id=text)
     assert memory.get(entry.id) == entry
-    assert memory.episodes(session=episode.session) == [episode]
+    assert memory.episodes.list(thread=episode.thread) == [episode]
     assert entry.id in memory.recall(text, limit=1000).ids
-    assert not memory.recall("innocent bystander", sources=[text], tags=[text], sessions=[text], speakers=[text])
+    assert not memory.recall("innocent bystander", sources=[text], tags=[text], threads=[text], speakers=[text])
     assert memory.forget(entry.id) == 1
     assert memory.recall("innocent bystander")[0].text == "an innocent bystander"
 
@@ -175,7 +175,7 @@ def test_thousands_of_words_are_a_query(memory: TidalMemory) -> None:
         lambda m: m.recall("x", since=""),
         lambda m: m.recall("x", until=0),
         lambda m: m.recall("x", kinds=[["skill"]]),
-        lambda m: m.recall("x", sessions="s1"),
+        lambda m: m.recall("x", threads="s1"),
         lambda m: m.recall("x", speakers="Ann"),
         lambda m: m.recall("x", sources=[None]),
         lambda m: m.recall("x", tags="jazz"),
@@ -188,9 +188,9 @@ def test_thousands_of_words_are_a_query(memory: TidalMemory) -> None:
         lambda m: m.get(None),
         lambda m: m.get("\ud800"),
         lambda m: m.forget(7),
-        lambda m: m.episodes(limit=-1),
-        lambda m: m.episodes(limit="x"),
-        lambda m: m.episodes(since=NAIVE),
+        lambda m: m.episodes.list(limit=-1),
+        lambda m: m.episodes.list(limit="x"),
+        lambda m: m.episodes.list(since=NAIVE),
         lambda m: m.remember("x", kind="poem"),
         lambda m: m.remember("x", kind="episode"),
         lambda m: m.remember("x", importance=0),
@@ -216,7 +216,7 @@ def test_thousands_of_words_are_a_query(memory: TidalMemory) -> None:
         lambda m: m.record(messages=[Message("system", "x")]),  # type: ignore[arg-type]
         lambda m: m.record("x", occurred_at=NAIVE),
         lambda m: m.record(messages=[Message("user", "x", at=NAIVE)]),
-        lambda m: m.record("x", session=7),
+        lambda m: m.record("x", thread=7),
         lambda m: m.record("x", tools=[ToolCall("")]),
         lambda m: m.record("x", tools=[ToolCall("t", result={"a": 1})]),  # type: ignore[arg-type]
         lambda m: m.record("x", tools=[ToolCall("t", "arguments")]),  # type: ignore[arg-type]
@@ -351,11 +351,11 @@ def test_a_bad_embedder_is_refused_and_leaves_the_file_to_a_good_one(
     for use in uses:
         with pytest.raises(error):
             use(memory)
-    assert memory.episodes() == []
+    assert memory.episodes.list() == []
     assert memory.affect.valence == 0
     good = open_memory()
     episode = good.record("hello")
-    assert good.episodes() == [episode]
+    assert good.episodes.list() == [episode]
 
 
 def test_extreme_but_finite_vectors_serve(open_memory: Any) -> None:
@@ -409,7 +409,7 @@ def test_another_embedders_file_is_neither_read_nor_written(open_memory: Any, wr
     for use in uses:
         with pytest.raises(EmbedderMismatch, match="was written with"):
             use(stranger)
-    assert stranger.episodes() == [episode]
+    assert stranger.episodes.list() == [episode]
     assert open_memory(embedder=writer).recall("hello")[0].entry.episode == episode.id
 
 

@@ -53,10 +53,11 @@ from tidal_plugins.model.note import Note
 from tidal_plugins.model.recall import Coverage, Dropped, Explanation, Hit, Hop, PeerReport, Recall, Whisper, Window
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.protocols import (
+    ClaimExtractor,
     CoverageAssessor,
     Embedder,
     EmotionEstimator,
-    Extractor,
+    GraphExtractor,
     Reranker,
     Summariser,
     TokenCounter,
@@ -67,7 +68,8 @@ if typing.TYPE_CHECKING:
     from tidal_plugins.affect.lexicon import LexiconEmotion
     from tidal_plugins.compaction.compactor import Compactor
     from tidal_plugins.embedding import HashingEmbedder, SentenceTransformerEmbedder
-    from tidal_plugins.graph.facts import PersistentFacts
+    from tidal_plugins.facts.facts import PersistentFacts
+    from tidal_plugins.maintenance.thread import Maintenance
     from tidal_plugins.memory import TidalMemory
     from tidal_plugins.model.session import (
         Annotation,
@@ -85,7 +87,6 @@ if typing.TYPE_CHECKING:
     from tidal_plugins.retrieval.federation import Peer
     from tidal_plugins.sessions.session import Session
     from tidal_plugins.settings import Settings
-    from tidal_plugins.synthesis.maintenance import Maintenance
 
 __all__ = [
     "Admission",
@@ -97,6 +98,7 @@ __all__ = [
     "Busy",
     "Capsule",
     "Claim",
+    "ClaimExtractor",
     "Closed",
     "Compaction",
     "CompactionError",
@@ -126,7 +128,7 @@ __all__ = [
     "Explanation",
     "Extracted",
     "ExtractionError",
-    "Extractor",
+    "GraphExtractor",
     "Fact",
     "FactConflict",
     "Finding",
@@ -203,9 +205,9 @@ _LOADED_WHEN_USED = {
     "EmbeddingEmotion": "affect.embedding",
     "HashingEmbedder": "embedding",
     "LexiconEmotion": "affect.lexicon",
-    "Maintenance": "synthesis.maintenance",
+    "Maintenance": "maintenance.thread",
     "Peer": "retrieval.federation",
-    "PersistentFacts": "graph.facts",
+    "PersistentFacts": "facts.facts",
     "Policy": "model.session",
     "SentenceTransformerEmbedder": "embedding",
     "Session": "sessions.session",

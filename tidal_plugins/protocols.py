@@ -87,7 +87,7 @@ class Summariser(Protocol):
 
 
 @runtime_checkable
-class Extractor(Protocol):
+class ClaimExtractor(Protocol):
     """Reads what texts say of known facts: for each text the claims it makes, with the words that make them.
 
     ``facts`` are the values by key. A claim that names none of them, or quotes what is not in its text, is left out.

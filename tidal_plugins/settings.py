@@ -54,7 +54,7 @@ class IngestionSettings(_Group):
 
 
 class ModelSettings(_Group):
-    """Of models that are plugged in to write or to read: a ``Summariser``, an ``Extractor``."""
+    """Of models that are plugged in to write or to read: a ``Summariser``, an ``ClaimExtractor``."""
 
     patience: float = Field(60.0, gt=0, le=threading.TIMEOUT_MAX)
     """Seconds to wait for an answer before extracts or rules stand in."""
@@ -212,9 +212,9 @@ class RecallSettings(_Group):
     """Taken off per nat of an entry's number of passages: many passages are many chances of a high maximum."""
     assistant: float = Field(0.05, ge=0)
     """Taken off an assistant's answer: users come back mostly to what they said themselves."""
-    session: float = Field(0.25, ge=0, lt=1)
-    """Share of the way that an entry is raised to the best of its session: a conversation is about something. The order
-    within it stays, and where there are no sessions nothing changes."""
+    thread: float = Field(0.25, ge=0, lt=1)
+    """Share of the way that an entry is raised to the best of its thread: a conversation is about something. The order
+    within it stays, and where there are no threads nothing changes."""
     neighbours: float = Field(0.15, ge=0)
     """Share of what a neighbour is nearer than an ordinary candidate that it lends; half of it at two places."""
     answer: float = Field(3.0, ge=0)

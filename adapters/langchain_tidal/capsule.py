@@ -43,5 +43,5 @@ class TidalCapsule(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT]):
         return await handler(await asyncio.to_thread(self._prefixed, request))
 
     def _prefixed(self, request: ModelRequest[ContextT]) -> ModelRequest[ContextT]:
-        capsule = self._turns.place().memory.capsule(max_age=self._max_age)
+        capsule = self._turns.place().memory.capsule.read(max_age=self._max_age)
         return request.override(system_message=appended(request.system_message, prefix(capsule)))

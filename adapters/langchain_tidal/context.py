@@ -66,7 +66,7 @@ class ContextMemory:
     """Decides before each model call what the model should see of a history.
 
     ``max_tokens`` and ``max_bytes`` limit everything that is sent (default: ``Settings.compaction``). ``summariser``
-    may be a chat model. ``scope`` defaults to the memory's own, the session is the run's thread.
+    may be a chat model. ``scope`` defaults to the memory's own, the thread is that of the run.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class ContextMemory:
         where others have edited ``messages`` for this one request: what is shown is edited, what is recorded is not.
         Raises what ``Compactor.compact`` raises.
         """
-        talk, history = _talk(place), _History.of(messages, place.session, said)
+        talk, history = _talk(place), _History.of(messages, place.thread, said)
         limit = self._limit(place, max_tokens).at_most(self._refused.get(talk) or Size(sys.maxsize, sys.maxsize))
         view = self._made(place, history, reserved, limit, self._gauge.ratio(talk, messages))
         exact = self._gauge.counted(talk, view.messages)
@@ -132,7 +132,7 @@ class ContextMemory:
         limit = refused * OVERFLOWN
         self._refused.put(_talk(place), limit)  # it would refuse as much again
         try:
-            return self._made(place, _History.of(messages, place.session, said), reserved, limit, 1.0, force="hard")
+            return self._made(place, _History.of(messages, place.thread, said), reserved, limit, 1.0, force="hard")
         except ContextOverflow:
             return None
 
@@ -156,7 +156,7 @@ class ContextMemory:
         )
         compaction = compactor.compact(
             history.exchanges,
-            session=place.session,
+            thread=place.thread,
             sizes=[size_of(message) for message in history.messages],
             reserved=reserved,
             force=force,
@@ -183,8 +183,8 @@ class _History:
     carried: str | None
 
     @classmethod
-    def of(cls, given: Sequence[BaseMessage], session: str | None, said: Sequence[BaseMessage] = ()) -> _History:
-        exchanges = [_exchange(span, session) for span in _parts(_as_said(given, said))]
+    def of(cls, given: Sequence[BaseMessage], thread: str | None, said: Sequence[BaseMessage] = ()) -> _History:
+        exchanges = [_exchange(span, thread) for span in _parts(_as_said(given, said))]
         carried = [message.additional_kwargs.get(COMPACTION) for message in given if by_compaction(message)]
         return cls(given, [m for m in given if not by_compaction(m)], exchanges, carried[-1] if carried else None)
 
@@ -242,10 +242,10 @@ def _parts(messages: Sequence[BaseMessage]) -> Iterator[list[BaseMessage]]:
     yield from (part for part in (head[:opening], head[opening:], *rest) if part)
 
 
-def _exchange(span: Sequence[BaseMessage], session: str | None) -> Exchange:
+def _exchange(span: Sequence[BaseMessage], thread: str | None) -> Exchange:
     messages = tuple(map(_said, span))
     key = next((message.id for message in messages if message.id and message.role != "system"), None)
-    return Exchange(messages, session, key)
+    return Exchange(messages, thread, key)
 
 
 def _said(message: BaseMessage) -> Message:
@@ -264,4 +264,4 @@ def _mark(id_: str) -> dict[str, Any]:
 
 
 def _talk(place: Place) -> tuple[Any, ...]:
-    return place.memory.scope, place.session
+    return place.memory.scope, place.thread

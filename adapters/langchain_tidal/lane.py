@@ -21,7 +21,7 @@ class Lane:
                 "policy= is for the session of a thread, and this run has none: give it one in its config, "
                 '{"configurable": {"thread_id": …}}, or do without policy='
             )
-        return memory.session(user=user, agent=self.agent, policy=self.policy, thread=thread)
+        return memory.sessions.open(user=user, agent=self.agent, policy=self.policy, thread=thread)
 
 
 def to_lane(memory: TidalMemory, policy: Policy | str | None, agent: str | None) -> Lane | None:
@@ -34,5 +34,5 @@ def to_lane(memory: TidalMemory, policy: Policy | str | None, agent: str | None)
         if agent is not None:
             raise InvalidInput("agent= says who writes in a session: give its policy=, too")
         return None
-    memory.session(agent=agent, policy=None if isinstance(policy, str) else policy)  # opens nothing: refuses
+    memory.sessions.open(agent=agent, policy=None if isinstance(policy, str) else policy)  # opens nothing: refuses
     return Lane(policy, agent)

@@ -34,8 +34,8 @@ class TidalConversationMemory(BaseMemory):
     """The last turns of this conversation, and what the input brings up from everything before it.
 
     ``ConversationChain(llm=model, memory=TidalConversationMemory(memory))``. The variable ``memory_key`` holds the
-    last ``recent`` turns of the session (0 for none) and, after them, the whisper: as text, or as messages with
-    ``return_messages``. ``session`` names a conversation to go on with; without one a new one begins. ``input_key``
+    last ``recent`` turns of the thread (0 for none) and, after them, the whisper: as text, or as messages with
+    ``return_messages``. ``thread`` names a conversation to go on with; without one a new one begins. ``input_key``
     and ``output_key`` are needed only where a chain has several inputs or outputs. An executor that returns its
     intermediate steps has its tool calls recorded too. With a ``policy`` and an ``agent`` recall feels the session of
     the conversation, as ``TidalMemoryMiddleware`` does.
@@ -45,7 +45,7 @@ class TidalConversationMemory(BaseMemory):
 
     memory: TidalMemory = Field(exclude=True, repr=False)
     scope: tuple[str, ...] | None = None
-    session: str | None = None
+    thread: str | None = None
     policy: Policy | str | None = Field(None, exclude=True)
     agent: str | None = None
     recent: int = Field(4, ge=0, le=100)
@@ -62,15 +62,15 @@ class TidalConversationMemory(BaseMemory):
     def __init__(self, memory: TidalMemory, **fields: Any) -> None:
         super().__init__(memory=memory, **fields)
         to_lane(memory, self.policy, self.agent)
-        self._current = self.session or _new_session("chain")
+        self._current = self.thread or _new_thread("chain")
 
     @property
     def memory_variables(self) -> list[str]:
         return [self.memory_key]
 
     @property
-    def current_session(self) -> str:
-        """The session that turns are recorded in now."""
+    def current_thread(self) -> str:
+        """The thread that turns are recorded in now."""
         return self._current
 
     def load_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
@@ -78,7 +78,7 @@ class TidalConversationMemory(BaseMemory):
         recent, asked = self._recent(), self._question(inputs) if inputs else ""
         memory, lane = self._here, to_lane(self.memory, self.policy, self.agent)
         session = lane.session(memory, user_of(memory.scope), self._current) if lane and asked else None
-        whisper = memory.whisper(asked, exclude=[episode.id for episode in recent], for_session=session)
+        whisper = memory.whisper(asked, exclude=[episode.id for episode in recent], session=session)
         self._surfaced.put((self._current, asked), whisper.ids)
         return {self.memory_key: self._shown(recent, whisper)}
 
@@ -101,8 +101,8 @@ class TidalConversationMemory(BaseMemory):
         ``forget=True`` removes the turns of the conversation that ends here from the memory, for good.
         """
         if forget:
-            self._here.forget(session=self._current)
-        self._current = _new_session(self.session or "chain")
+            self._here.forget(thread=self._current)
+        self._current = _new_thread(self.thread or "chain")
 
     async def aclear(self, *, forget: bool = False) -> None:
         await asyncio.to_thread(self.clear, forget=forget)
@@ -114,7 +114,7 @@ class TidalConversationMemory(BaseMemory):
     def _recent(self) -> list[Episode]:
         if not self.recent:
             return []
-        return self._here.episodes(session=self._current, limit=self.recent, newest_first=True)[::-1]
+        return self._here.episodes.list(thread=self._current, limit=self.recent, newest_first=True)[::-1]
 
     def _shown(self, recent: list[Episode], whisper: Whisper) -> str | list[BaseMessage]:
         said = [message for episode in recent for message in _messages(episode)]
@@ -166,5 +166,5 @@ def _steps(steps: Any) -> list[BaseMessage]:
     return found
 
 
-def _new_session(name: str) -> str:
+def _new_thread(name: str) -> str:
     return f"{name}-{secrets.token_hex(8)}"

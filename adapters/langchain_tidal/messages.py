@@ -91,12 +91,12 @@ def question(turn: Sequence[BaseMessage]) -> str:
     return "\n\n".join(text_of(message) for message in turn if isinstance(message, HumanMessage))
 
 
-def to_exchange(turn: Sequence[BaseMessage], session: str | None, surfaced: Sequence[str] = ()) -> Exchange | None:
+def to_exchange(turn: Sequence[BaseMessage], thread: str | None, surfaced: Sequence[str] = ()) -> Exchange | None:
     """Return a turn as an exchange to record, or ``None`` where it has no text."""
     messages = tuple(converted for message in turn if (converted := to_message(message)))
     if not any(message.text for message in messages):
         return None
-    return Exchange(messages, session, surfaced=tuple(surfaced))
+    return Exchange(messages, thread, surfaced=tuple(surfaced))
 
 
 def answered(output: Any) -> list[BaseMessage]:

@@ -37,7 +37,7 @@ class TidalMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Res
     The whisper stands at the head of the last human message, in the model's request only: state and checkpoints never
     hold it. The run's custom stream gets ``{"tidal_recall": {"turn", "ids", "why", "whisper", "valence",
     "arousal"}}``. Turns that an earlier run left behind (a crash, an interrupt that nobody resumed) are recorded when
-    the agent runs again. ``scope`` defaults to the memory's own, the session is the thread. In the list of
+    the agent runs again. ``scope`` defaults to the memory's own, the thread is that of the run. In the list of
     middleware it stands after what shortens or edits the history.
 
     With a ``policy`` (or the name of one) the thread has a session of ``agent`` and the run's user under it, and recall

@@ -14,11 +14,11 @@ from pydantic import BaseModel
 from langchain_tidal.messages import COMPACTION
 from tidal_plugins import TidalError
 from tidal_plugins.compaction import provider
-from tidal_plugins.condensing.prompt import Answer, parse, prompt, statements
-from tidal_plugins.graph.knowledge.prompt import Found, extracted
+from tidal_plugins.graph.prompt import Found, extracted
 from tidal_plugins.model.graph import Extraction
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.protocols import Purpose, Summariser
+from tidal_plugins.summarising.prompt import Answer, parse, prompt, statements
 
 QUIET: RunnableConfig = {"tags": ["nostream"], "metadata": {"lc_source": COMPACTION}}
 """Keeps the tokens of a summary out of the stream of the run that it is made in."""
@@ -44,7 +44,7 @@ class ChatModelSummariser:
 
 
 class ChatModelExtractor:
-    """Reads entities and relations with a chat model: ``TidalMemory(path, extractor=ChatModelExtractor(model))``.
+    """Reads entities and relations with a chat model: ``TidalMemory(path, graph_extractor=ChatModelExtractor(model))``.
 
     By structured output where the model has it, by JSON in plain text otherwise. It is asked in the background, after
     a turn was recorded. An answer that was cut off or cannot be read raises: the queue asks again, later.

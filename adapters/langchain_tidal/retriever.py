@@ -16,12 +16,12 @@ from pydantic import ConfigDict, Field
 from langchain_tidal.lane import to_lane
 from langchain_tidal.turn import Place, Scope, place_of
 from tidal_plugins import Hit, InvalidInput, Policy, TidalMemory
-from tidal_plugins.graph.knowledge.telling import evidence_of, quoted
+from tidal_plugins.graph.render import evidence_of, quoted
 from tidal_plugins.model.graph import CHANNEL
 
 FILTERS = {
     "kinds": "kinds",
-    "sessions": "sessions",
+    "threads": "threads",
     "speakers": "speakers",
     "sources": "sources",
     "since": "since",
@@ -39,7 +39,7 @@ class TidalRetriever(BaseRetriever):
 
     A document's ``page_content`` is the passage that matched best, which of a short text is all of it; its ``id``
     leads to the whole: ``memory.get(document.id).text``. ``metadata`` has ``relevance_score``, ``kind``, ``citation``,
-    ``occurred_at`` (ISO 8601), ``tags``, ``why``, what is known of ``source``, ``session``, ``speaker``, ``role`` and
+    ``occurred_at`` (ISO 8601), ``tags``, ``why``, what is known of ``source``, ``thread``, ``speaker``, ``role`` and
     ``episode``, and the entry's own metadata. What the graph knows (``kinds={"fact"}``) has ``evidence``, too: up
     to three quotations that say so, each with the citation of its episode, newest first.
 
@@ -55,7 +55,7 @@ class TidalRetriever(BaseRetriever):
     scope: Scope | None = Field(None, exclude=True)
     k: int | None = None
     kinds: frozenset[str] | None = None
-    sessions: frozenset[str] | None = None
+    threads: frozenset[str] | None = None
     speakers: frozenset[str] | None = None
     sources: frozenset[str] | None = None
     since: datetime | None = None
@@ -103,7 +103,7 @@ class TidalRetriever(BaseRetriever):
             raise InvalidInput(f"{', '.join(unknown)}: no such filter; known are k, scope, {', '.join(FILTERS)}")
         filters = {ours: given.get(name, getattr(self, name)) for name, ours in FILTERS.items()}
         if lane := to_lane(memory, self.policy, self.agent):
-            filters["for_session"] = lane.session(memory, place.user, place.session)
+            filters["session"] = lane.session(memory, place.user, place.thread)
         return memory, {"limit": self.k if k is None else k, **filters}
 
 
@@ -122,7 +122,7 @@ def to_document(hit: Hit) -> Document:
     entry = hit.entry
     known = {
         "source": entry.source,
-        "session": entry.session,
+        "thread": entry.thread,
         "speaker": entry.speaker,
         "role": entry.role,
         "episode": entry.episode,

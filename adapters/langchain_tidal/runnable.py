@@ -25,7 +25,7 @@ def with_memory(
     memory: TidalMemory,
     *,
     scope: Scope | None = None,
-    session: str | None = None,
+    thread: str | None = None,
     input_key: str | None = None,
     output_key: str | None = None,
     policy: Policy | str | None = None,
@@ -36,12 +36,12 @@ def with_memory(
     The input is a text, messages, or a dict that has one of these under ``input_key`` (not needed where it has one key
     only). The whisper stands at the head of it, or of its last human message. Of a dict that comes out, ``output_key``
     names the answer in the same way; what is neither text nor messages is recorded as JSON. A stream is recorded at
-    its end, or as far as it went when it is closed sooner; a call that fails is not recorded. ``session`` defaults to
+    its end, or as far as it went when it is closed sooner; a call that fails is not recorded. ``thread`` defaults to
     the config's ``thread_id`` or ``session_id``, ``scope`` to the memory's own. With a ``policy`` and an ``agent``
     recall feels the session of that thread, as ``TidalMemoryMiddleware`` does.
     """
     turns = TurnMemory(memory, scope, to_lane(memory, policy, agent))
-    return RunnableWithMemory(coerce_to_runnable(runnable), turns, session, input_key, output_key)
+    return RunnableWithMemory(coerce_to_runnable(runnable), turns, thread, input_key, output_key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +61,13 @@ class RunnableWithMemory(Runnable[Any, Any]):
         self,
         runnable: Runnable[Any, Any],
         turns: TurnMemory,
-        session: str | None,
+        thread: str | None,
         input_key: str | None,
         output_key: str | None,
     ) -> None:
         self._runnable = runnable
         self._turns = turns
-        self._session = session
+        self._thread = thread
         self._input_key = input_key
         self._output_key = output_key
 
@@ -135,8 +135,8 @@ class RunnableWithMemory(Runnable[Any, Any]):
     def _place(self, config: RunnableConfig | None) -> Place:
         config = ensure_config(config)
         place, settings = self._turns.place(config), config.get("configurable", {})
-        session = self._session or place.session or settings.get("session_id")
-        return replace(place, session=None if session is None else str(session))
+        thread = self._thread or place.thread or settings.get("session_id")
+        return replace(place, thread=None if thread is None else str(thread))
 
     def _key(self, input: Mapping[str, Any]) -> str:
         key = next(iter(input), "") if self._input_key is None and len(input) == 1 else self._input_key

@@ -45,8 +45,8 @@ class SignalTool(MemoryTool):
     def _opened(self, config: RunnableConfig, citation: str, state: Any) -> tuple[Session, Sequence[str]]:
         """The session of a run, and the entries that a citation means there."""
         place = place_of(self.memory, self.scope, config)
-        session = Lane(self.policy, self.agent).session(place.memory, place.user, place.session)
-        return session, meant(place.memory.cited(citation), _shown(state))
+        session = Lane(self.policy, self.agent).session(place.memory, place.user, place.thread)
+        return session, meant(place.memory.episodes.entry_ids(citation), _shown(state))
 
 
 class RewardMemory(SignalTool):

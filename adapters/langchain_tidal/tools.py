@@ -17,7 +17,7 @@ from langchain_tidal.lane import to_lane
 from langchain_tidal.retriever import to_document
 from langchain_tidal.turn import Scope, place_of, scoped
 from tidal_plugins import Policy, Recall, TidalMemory
-from tidal_plugins.graph.knowledge.telling import Aspect, tell
+from tidal_plugins.graph.render import Aspect, tell
 from tidal_plugins.retrieval.whisper import compose
 from tidal_plugins.sessions.requests import REFUSALS
 from tidal_plugins.settings import WhisperSettings
@@ -99,8 +99,8 @@ class SearchMemory(MemoryTool):
     def _run(self, query: str, *, config: RunnableConfig, **filters: Any) -> tuple[str, list[Document]]:
         place, lane = place_of(self.memory, self.scope, config), to_lane(self.memory, self.policy, self.agent)
         with refusals():
-            session = lane.session(place.memory, place.user, place.session) if lane else None
-            return _found(place.memory, place.memory.recall(query, for_session=session, **_filters(**filters)))
+            session = lane.session(place.memory, place.user, place.thread) if lane else None
+            return _found(place.memory, place.memory.recall(query, session=session, **_filters(**filters)))
 
     async def _arun(self, query: str, *, config: RunnableConfig, **filters: Any) -> tuple[str, list[Document]]:
         return await asyncio.to_thread(self._run, query, config=config, **filters)
@@ -194,7 +194,7 @@ def refusals() -> Iterator[None]:
 
 def _read(memory: TidalMemory, citation: str, number: int) -> str:
     with refusals():
-        return memory.read_episode(citation, number)
+        return memory.episodes.page(citation, number)
 
 
 def _told(

@@ -21,7 +21,7 @@ from tidal_plugins import (
     InvalidInput,
     InvalidScope,
     InvalidVector,
-    Session,
+    Thread,
     TidalMemory,
     Whisper,
 )
@@ -44,18 +44,18 @@ class Recalled(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a run remembers: the memory in the run's scope, and the run's session, which is its thread. ``user`` is
+    """Where a run remembers: the memory in the run's scope, and the run's thread. ``user`` is
     whom it serves, as far as its context, config or scope say it."""
 
     memory: TidalMemory
-    session: str | None
+    thread: str | None
     user: str | None = None
 
 
 class TurnMemory:
     """Recalls once per user turn, and records every turn once.
 
-    ``scope`` defaults to the memory's own; the session is the run's thread. With a ``lane``, recall feels what was
+    ``scope`` defaults to the memory's own; the thread is that of the run. With a ``lane``, recall feels what was
     signalled in the thread's session under its policy.
     """
 
@@ -75,17 +75,17 @@ class TurnMemory:
     ) -> tuple[Whisper, bool]:
         """The whisper of the last turn of a history, and whether it was worked out just now.
 
-        Steps of a tool loop and retries get the one that the turn began with, unless the session was written to
+        Steps of a tool loop and retries get the one that the turn began with, unless its session was written to
         meanwhile. ``seen`` are the turns that the model sees anyway, and which are left out of it (default: all).
         """
-        memory, session, asked, turn = place.memory, place.session, question(history[-1]), history[-1][0].id
-        lane = self._lane.session(memory, place.user, session) if self._lane else None
-        mark = (memory.scope, session, turn, asked, _written(lane))
+        memory, thread, asked, turn = place.memory, place.thread, question(history[-1]), history[-1][0].id
+        lane = self._lane.session(memory, place.user, thread) if self._lane else None
+        mark = (memory.scope, thread, turn, asked, _written(lane))
         known = self._whispers.get(mark) if turn else None
         if known is not None:
             return known, False
-        visible = [memory.episode_id(key, session=session) for key in map(turn_key, seen or history) if key]
-        whisper = memory.whisper(asked, exclude=visible, for_session=lane)
+        visible = [memory.episodes.id_of(key, thread=thread) for key in map(turn_key, seen or history) if key]
+        whisper = memory.whisper(asked, exclude=visible, session=lane)
         self._whispers.put(mark, whisper)
         return whisper, True
 
@@ -103,7 +103,7 @@ class TurnMemory:
         ids make it idempotent: retries and replays record nothing twice.
         """
         over = history if ended or (history and finished(history[-1])) else history[:-1]
-        talk = (place.memory.scope, place.session)
+        talk = (place.memory.scope, place.thread)
         known = self._recorded.get(talk) or set()
         marks, exchanges = [], []
         for turn in over:
@@ -111,7 +111,7 @@ class TurnMemory:
             if turn_key(turn) and mark in known:
                 continue
             surfaced = _surfaced(recalled, turn) if turn[0].id or turn is history[-1] else ()
-            if exchange := to_exchange(turn, place.session, surfaced):
+            if exchange := to_exchange(turn, place.thread, surfaced):
                 exchanges.append(exchange)
                 marks.append(mark)
         stored = record_all(place.memory, exchanges)
@@ -197,11 +197,11 @@ def record_all(memory: TidalMemory, exchanges: Sequence[Exchange]) -> list[bool]
         if len(exchanges) > 1:
             return [stored for exchange in exchanges for stored in record_all(memory, [exchange])]
         (exchange,) = exchanges
-        logger.error("turn %s of session %s was not recorded: %s", exchange.key, exchange.session, error)
+        logger.error("turn %s of thread %s was not recorded: %s", exchange.key, exchange.thread, error)
         return [False]
 
 
-def _written(lane: Session | None) -> Hashable:
+def _written(lane: Thread | None) -> Hashable:
     """Which session it is, and how far it was written."""
     return None if lane is None else (lane.id, lane.info.accepted)
 

@@ -21,9 +21,9 @@ class CapsuleNode(MemoryNode):
     those are no instructions. Where memory and people have nothing to say in it there is none.
 
     The node stands behind ``CompactionNode``, which does not see it: add its size to what that reserves,
-    ``reserved=langchain_tidal.reserved(f"{system_prompt}{memory.capsule()}", tools)``, with room to grow: what memory
-    says in it comes to about 4,000 tokens when conversations fill it, and at most to 5,000. A graph that resumes after
-    an interrupt shows the capsule again when it is led back here.
+    ``reserved=langchain_tidal.reserved(f"{system_prompt}{memory.capsule.read()}", tools)``, with room to grow: what
+    memory says in it comes to about 4,000 tokens when conversations fill it, and at most to 5,000. A graph that resumes
+    after an interrupt shows the capsule again when it is led back here.
     """
 
     def __init__(
@@ -38,5 +38,5 @@ class CapsuleNode(MemoryNode):
         self._max_age = max_age
 
     def _run(self, place: Place, state: Any) -> dict[str, Any]:
-        capsule = to_message(prefix(place.memory.capsule(max_age=self._max_age)))
+        capsule = to_message(prefix(place.memory.capsule.read(max_age=self._max_age)))
         return {PREPARED: unstreamed(with_capsule(model_input(state, self._key), capsule))}

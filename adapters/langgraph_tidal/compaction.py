@@ -81,7 +81,7 @@ class CompactionNode(MemoryNode):
 
     def _run(self, place: Place, state: Any) -> dict[str, Any]:
         messages = messages_of(state, self._key)
-        if self.rewrites and place.session is None:  # the next call could not tell what its messages stand for
+        if self.rewrites and place.thread is None:  # the next call could not tell what its messages stand for
             raise InvalidInput(
                 f"output_messages_key={self._key!r} rewrites the history of a thread, and this run has none: give it a "
                 'thread in its config, {"configurable": {"thread_id": …}}, or do without output_messages_key='

@@ -19,7 +19,7 @@ from tidal_plugins import Policy, TidalMemory
 
 
 class MemoryNode(Runnable[Any, dict[str, Any]]):
-    """A node over a memory, sync and async. ``scope`` defaults to the memory's own, the session is the thread."""
+    """A node over a memory, sync and async. ``scope`` defaults to the memory's own, the thread is that of the run."""
 
     def __init__(
         self,

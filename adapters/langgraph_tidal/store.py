@@ -29,17 +29,17 @@ from langgraph_tidal.expiry import expired, lasting, renewed
 from langgraph_tidal.filters import check, equalities, holds
 from langgraph_tidal.namespaces import ROOT, Namespace, from_scope, matches, to_label, to_scope
 from tidal_plugins import Entry, InvalidInput, TidalMemory, Tier
-from tidal_plugins.ingestion.clean import clean, mapping
 from tidal_plugins.model.entry import Scope, derive_id
 from tidal_plugins.retrieval.query import MAX_CHARS, understand
 from tidal_plugins.retrieval.request import Request
 from tidal_plugins.storage.base import Record, Where
+from tidal_plugins.validation import clean, mapping
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tidal_plugins.rooms import Rooms
+    from tidal_plugins.services import Services
 
 KIND = "kb"
 MAX_FILTER_BYTES = 64 * 1024
@@ -81,9 +81,9 @@ class TidalStore(BaseStore):
             _check(op)
         puts = {(op.namespace, op.key): op for op in ops if isinstance(op, PutOp)}
         writes = [self._write(op) for op in puts.values()]
-        run = _Batch(self._memory.rooms, self._root, self._memory.now())
+        run = _Batch(self._memory._services, self._root, self._memory.now())
         run.embed(op.query for op in ops if isinstance(op, SearchOp))
-        with run.rooms.storage.snapshot():
+        with run.services.storage.snapshot():
             results = [run.read(op) for op in ops]
         run.write(writes)
         if writes:
@@ -95,7 +95,7 @@ class TidalStore(BaseStore):
 
     def sweep_ttl(self) -> int:
         """Erase what has expired and return how many items that were."""
-        storage, now = self._memory.rooms.storage, self._memory.now()
+        storage, now = self._memory._services.storage, self._memory.now()
         gone = 0
         for scope in storage.scopes(self._root, Where()):
             with storage.transaction():
@@ -146,7 +146,7 @@ class _Write:
 class _Batch:
     """One batch on one store, at one time. ``read_on`` are the items whose time begins anew."""
 
-    rooms: Rooms
+    services: Services
     root: Scope
     now: datetime
     vectors: dict[str, NDArray[np.float32]] = field(default_factory=dict)
@@ -156,7 +156,7 @@ class _Batch:
         """Embed the batch's queries, before any snapshot is open."""
         texts = {query: understand(_cleaned(query), ()).meaning for query in queries if query and query.strip()}
         if texts:  # reads by key must not wait for, or fail with, an embedder
-            rows = self.rooms.recaller.embedder.embed(list(texts.values()))
+            rows = self.services.recaller.embedder.embed(list(texts.values()))
             self.vectors.update(zip(texts, rows, strict=True))
 
     # reading
@@ -170,7 +170,7 @@ class _Batch:
 
     def _get(self, op: GetOp) -> Item | None:
         scope = to_scope(self.root, op.namespace)
-        entry = self.rooms.storage.get(scope, [id_ := derive_id(scope, op.key)]).get(id_)
+        entry = self.services.storage.get(scope, [id_ := derive_id(scope, op.key)]).get(id_)
         if entry is None or expired(entry, self.now):
             return None
         self._touch([entry], op.refresh_ttl)
@@ -181,12 +181,12 @@ class _Batch:
         where = Where(kinds={KIND}, metadata=equalities(wanted), active_at=self.now)
         rest = {name: value for name, value in wanted.items() if name not in where.metadata}
         found: list[tuple[Entry, float | None]] = []
-        for scope in self.rooms.storage.scopes(to_scope(self.root, op.namespace_prefix), where):
+        for scope in self.services.storage.scopes(to_scope(self.root, op.namespace_prefix), where):
             here = self._narrowed(scope, where, rest) if rest else where
             ranked = self._ranked(scope, op.query, here, most) if op.query in self.vectors else {}
             found += ranked.values()
             if len(ranked) < most:  # what no search reads follows without a score
-                newest = self.rooms.storage.find(scope, here, limit=most, newest_first=True)
+                newest = self.services.storage.find(scope, here, limit=most, newest_first=True)
                 found += [(entry, None) for entry in newest if entry.id not in ranked]
         found.sort(key=_order)
         chosen = found[op.offset : most]
@@ -195,16 +195,16 @@ class _Batch:
 
     def _narrowed(self, scope: Scope, where: Where, rest: Mapping[str, Any]) -> Where:
         """Leave out what fails the part of a filter that the index cannot decide."""
-        entries = self.rooms.storage.find(scope, where)
+        entries = self.services.storage.find(scope, where)
         return replace(where, exclude=[entry.id for entry in entries if not holds(entry.metadata, rest)])
 
     def _ranked(self, scope: Scope, query: str, where: Where, most: int) -> dict[str, tuple[Entry, float | None]]:
         request = Request(scope, _cleaned(query), where, self.now, most, vector=self.vectors[query])
-        recall = self.rooms.recaller.recall(request)
+        recall = self.services.recaller.recall(request)
         return {hit.id: (hit.entry, hit.why.fused) for hit in recall}
 
     def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
-        scopes = self.rooms.storage.scopes(self.root, Where(active_at=self.now))
+        scopes = self.services.storage.scopes(self.root, Where(active_at=self.now))
         found = [from_scope(self.root, scope) for scope in scopes]
         for condition in op.match_conditions or ():
             found = [namespace for namespace in found if matches(namespace, condition)]
@@ -230,7 +230,7 @@ class _Batch:
         records = list(self._records(writes))
         if not writes and not self.read_on:
             return
-        storage = self.rooms.storage
+        storage = self.services.storage
         with storage.transaction():
             for scope, tiers in self.read_on.items():
                 there = storage.sketch(scope, list(tiers))  # another process may have deleted some since
@@ -242,7 +242,7 @@ class _Batch:
                 self._put(record)
 
     def _put(self, record: Record) -> None:
-        storage, entry = self.rooms.storage, record.entry
+        storage, entry = self.services.storage, record.entry
         before = storage.get(entry.scope, [entry.id]).get(entry.id)
         if before is None:
             storage.put(entry.scope, [record])
@@ -254,7 +254,7 @@ class _Batch:
         """Embed all the parts of all the entries in one go."""
         kept = [(write.entry, part) for write in writes if write.entry for part in write.parts]
         drafts = [replace(entry, text=part, source=None, id=str(n)) for n, (entry, part) in enumerate(kept)]
-        indexed = iter(self.rooms.writer.records(drafts) if drafts else ())
+        indexed = iter(self.services.writer.records(drafts) if drafts else ())
         for write in writes:
             start, passages = 0, []
             for part in write.parts:

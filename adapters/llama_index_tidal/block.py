@@ -28,8 +28,8 @@ from llama_index_tidal.turns import grown, record, to_exchange
 from llama_index_tidal.whispers import surface
 from tidal_plugins import InvalidInput, TidalMemory
 
-SESSIONS = 1024
-"""Sessions whose last whisper is kept, for the steps of a tool loop."""
+THREADS = 1024
+"""Threads whose last whisper is kept, for the steps of a tool loop."""
 
 Mark = tuple[int, str, tuple[int, int] | None]
 """Which turn, what was asked in it, and how far its session was written."""
@@ -44,7 +44,7 @@ class TidalMemoryBlock(BaseMemoryBlock[str]):
     (``CondensePlusContextChatEngine``, ``ContextChatEngine``), leave ``insert_method`` at ``SYSTEM``: at ``USER``
     a block lands in the previous turn.
 
-    ``scope`` defaults to the memory's own; the session is that of ``Memory``. With a ``policy`` and an ``agent`` what
+    ``scope`` defaults to the memory's own; the thread is that of ``Memory``. With a ``policy`` and an ``agent`` what
     surfaces feels the signals of that session, as in :class:`TidalChatMemory`.
     """
 
@@ -78,7 +78,7 @@ class TidalMemoryBlock(BaseMemoryBlock[str]):
     async def _aput(self, messages: list[ChatMessage]) -> None:
         await asyncio.to_thread(self._record, messages)
 
-    def _whisper(self, messages: Sequence[ChatMessage], session: str | None) -> str:
+    def _whisper(self, messages: Sequence[ChatMessage], thread: str | None) -> str:
         """What surfaces for the last message, once per user turn; nothing when it is answered.
 
         After its tools have run an agent's question comes twice: in the history, and once more behind it.
@@ -88,28 +88,26 @@ class TidalMemoryBlock(BaseMemoryBlock[str]):
             return ""
         asked = [message for message in turns[-1].messages if message.role == MessageRole.USER]
         memory, question = self._scoped(), text_of(asked[-1])
-        lane = session_of(memory, self.policy, self.agent, session)
+        lane = session_of(memory, self.policy, self.agent, thread)
         mark = (len(turns), question, written(lane))
-        known = self._shown.get(session)
+        known = self._shown.get(thread)
         if known is None or known[0] != mark:
             whisper = surface(memory, question, seen={text_of(message) for message in messages}, session=lane)
-            known = self._keep(session, (mark, inert(whisper.text)))
+            known = self._keep(thread, (mark, inert(whisper.text)))
         return known[1]
 
-    def _keep(self, session: str | None, shown: tuple[Mark, str]) -> tuple[Mark, str]:
+    def _keep(self, thread: str | None, shown: tuple[Mark, str]) -> tuple[Mark, str]:
         with self._lock:
-            self._shown[session] = shown
-            self._shown.move_to_end(session)
-            while len(self._shown) > SESSIONS:
+            self._shown[thread] = shown
+            self._shown.move_to_end(thread)
+            while len(self._shown) > THREADS:
                 self._shown.popitem(last=False)
         return shown
 
     def _record(self, messages: Sequence[ChatMessage]) -> None:
-        """Record messages that will not come again, in their turns; ``aput`` writes the session into them."""
-        session = next(
-            (kwargs["session_id"] for m in messages if "session_id" in (kwargs := m.additional_kwargs)), None
-        )
-        exchanges = [to_exchange(turn, session) for turn in grown([], messages)]
+        """Record messages that will not come again, in their turns; ``aput`` writes the thread into them."""
+        thread = next((kwargs["session_id"] for m in messages if "session_id" in (kwargs := m.additional_kwargs)), None)
+        exchanges = [to_exchange(turn, thread) for turn in grown([], messages)]
         record(self._scoped(), [exchange for exchange in exchanges if exchange])
 
     def _scoped(self) -> TidalMemory:

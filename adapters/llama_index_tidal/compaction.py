@@ -21,11 +21,11 @@ SCRATCHPAD = "scratchpad"
 """Under which key an agent keeps the messages of a turn that goes on (``FunctionAgent.scratchpad_key``)."""
 
 
-def to_history(turns: Sequence[Turn], session: str | None) -> list[Exchange]:
+def to_history(turns: Sequence[Turn], thread: str | None) -> list[Exchange]:
     """Return turns as the exchanges of a history, message for message.
 
     A turn that came from elsewhere goes without its key, which would be another one in the next process: it is known
-    by what it says, and where the session has an episode that says the same, that is its episode.
+    by what it says, and where the thread has an episode that says the same, that is its episode.
     """
     history: list[Exchange] = []
     for turn in turns:
@@ -35,10 +35,10 @@ def to_history(turns: Sequence[Turn], session: str | None) -> list[Exchange]:
             history[-1] = _longer(history[-1], messages)
             continue
         if not history and opening:
-            history.append(Exchange(tuple(messages[:opening]), session))
+            history.append(Exchange(tuple(messages[:opening]), thread))
             messages = messages[opening:]
         if messages:
-            history.append(Exchange(tuple(messages), session, None if turn.state == "given" else turn.key))
+            history.append(Exchange(tuple(messages), thread, None if turn.state == "given" else turn.key))
     return history
 
 
@@ -77,7 +77,7 @@ def one_of(name: str, value: Any, choices: Any) -> Any:
 
 
 def _longer(exchange: Exchange, messages: Sequence[Message]) -> Exchange:
-    return Exchange((*exchange.messages, *messages), exchange.session, exchange.id)
+    return Exchange((*exchange.messages, *messages), exchange.thread, exchange.id)
 
 
 def _restored(file: RestoredFile, restore_as: RestoreAs) -> Iterator[ChatMessage]:

@@ -12,7 +12,7 @@ from tidal_plugins import InvalidInput
 
 NAMED = {
     "kind": "kinds",
-    "session": "sessions",
+    "thread": "threads",
     "speaker": "speakers",
     "source": "sources",
     "tag": "tags",
@@ -31,7 +31,7 @@ _TAG_OF = (*_ONE_OF, FilterOperator.ANY, FilterOperator.CONTAINS)
 def to_recall(filters: MetadataFilters | None) -> dict[str, Any]:
     """Return the keywords of ``TidalMemory.recall`` that mean the same as ``filters``.
 
-    ``==`` and ``in`` on kind, session, speaker and source; on tags also ``any`` and ``contains``; ``>=`` and ``<`` on
+    ``==`` and ``in`` on kind, thread, speaker and source; on tags also ``any`` and ``contains``; ``>=`` and ``<`` on
     occurred_at (ISO 8601); ``==`` on the entry's own metadata. All of them must hold; ``or`` may join only values of
     one key. Raises ``InvalidInput`` for everything else: no filter is ever dropped.
     """

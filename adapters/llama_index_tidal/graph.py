@@ -13,8 +13,8 @@ from llama_index.core.schema import NodeRelationship, NodeWithScore, QueryBundle
 from llama_index_tidal.place import Scope, scope_of
 from tidal_plugins import TidalMemory
 from tidal_plugins.aio import in_thread
-from tidal_plugins.graph.knowledge.graph import KnowledgeGraph
-from tidal_plugins.graph.knowledge.telling import QUOTES, Told, quoted, related
+from tidal_plugins.graph.graph import KnowledgeGraph
+from tidal_plugins.graph.render import QUOTES, Told, quoted, related
 from tidal_plugins.model.graph import Relation
 
 SHOWN = ("evidence",)

@@ -43,10 +43,10 @@ from llama_index_tidal.sizes import Tokenizer, Tokens, size_of
 from llama_index_tidal.turns import Turn, dump, filled, grown, load, record, replaced, resumed, stored, to_exchange
 from llama_index_tidal.whispers import surface
 from tidal_plugins import InvalidInput, Policy, TidalMemory, Whisper
-from tidal_plugins.condensing.sizes import ApproximateCounter
 from tidal_plugins.errors import ContextOverflow
 from tidal_plugins.model.compaction import Compaction, Size
 from tidal_plugins.protocols import Summariser, TokenCounter
+from tidal_plugins.summarising.sizes import ApproximateCounter
 
 logger = logging.getLogger(__name__)
 
@@ -95,16 +95,16 @@ class TidalChatMemory(BaseMemory):
     is one such as ``("user", "42")``: what is signalled there is felt by what surfaces, from the next ``get`` on
     [tidalDB]. ``signal_tools`` of the same policy and agent let the model write in it.
 
-    ``session`` names the chat (default: a new name). ``chat_history`` is what was said before; like what ``set``
+    ``thread`` names the chat (default: a new name). ``chat_history`` is what was said before; like what ``set``
     gives, it is shown and, unless a compaction leaves it out, not recorded. ``scope`` defaults to the memory's own.
     Every method has its async twin, which runs on a worker thread. Serialised, it has the file's path, the scope, the
-    session, the limits and the turns' keys, and the messages only of turns that are not in the file; see
+    thread, the limits and the turns' keys, and the messages only of turns that are not in the file; see
     :func:`restore_with`.
     """
 
     path: str
     scope: tuple[str, ...]
-    session: str
+    thread: str
     token_limit: int | None = None
     byte_limit: int | None = None
     restore_as: RestoreAs = "tool"
@@ -130,7 +130,7 @@ class TidalChatMemory(BaseMemory):
         tokenizer_fn: Tokenizer | None = None,
         restore_as: RestoreAs = "tool",
         summary_as: SummaryAs = "assistant",
-        session: str | None = None,
+        thread: str | None = None,
         scope: Scope | None = None,
         policy: Policy | str | None = None,
         agent: str | None = None,
@@ -147,7 +147,7 @@ class TidalChatMemory(BaseMemory):
         super().__init__(
             path=path,
             scope=scope,
-            session=session or secrets.token_hex(8),
+            thread=thread or secrets.token_hex(8),
             token_limit=_positive("token_limit", token_limit),
             byte_limit=_positive("byte_limit", byte_limit),
             restore_as=one_of("restore_as", restore_as, RestoreAs),
@@ -239,7 +239,7 @@ class TidalChatMemory(BaseMemory):
         with self._lock:
             turns = self._loaded()
             if any(isinstance(message, WrittenMessage) for message in messages):
-                self._turns = resumed(turns or stored(self._scoped(), self.session), messages)
+                self._turns = resumed(turns or stored(self._scoped(), self.thread), messages)
             else:
                 self._turns = replaced(turns, messages)
 
@@ -286,8 +286,8 @@ class TidalChatMemory(BaseMemory):
         asking = [ChatMessage(asked)] if asked else []
         compact = partial(
             compactor.compact,
-            to_history(turns, self.session),
-            session=self.session,
+            to_history(turns, self.thread),
+            thread=self.thread,
             sizes=[size_of(message, self._counter) for message in messages],
         )
         sizes = [size_of(message, self._counter) for message in [*asking, *held_back]]
@@ -303,25 +303,25 @@ class TidalChatMemory(BaseMemory):
     def _tell_once(self, turn: str, error: ContextOverflow) -> None:
         """Log that what an agent holds back does not fit, at the first of a turn's many steps."""
         if self._overfull != turn:
-            logger.warning("session %s: what the agent holds back in this turn is too long: %s", self.session, error)
+            logger.warning("thread %s: what the agent holds back in this turn is too long: %s", self.thread, error)
             self._overfull = turn
 
     def _whisper(self, question: str, turn: str | None, turns: Sequence[Turn], view: Sequence[ChatMessage]) -> Whisper:
         """The whisper for a question; steps of a tool loop and retries get the one that the turn began with, unless the
-        session was written to meanwhile.
+        thread was written to meanwhile.
 
         What the model sees anyway does not come up; what a compaction left out may.
         """
         known, memory = self._surfaced, self._scoped()
         if known and (known.question, known.turn) != (question, turn):
             known = None
-        lane = session_of(memory, self.policy, self.agent, self.session)
+        lane = session_of(memory, self.policy, self.agent, self.thread)
         far = written(lane)
         if known is None or known.written != far:
             visible = set(map(id, view))
             seen = {text_of(message) for message in view}
             told = [
-                memory.episode_id(each.key, session=self.session)
+                memory.episodes.id_of(each.key, thread=self.thread)
                 for each in turns
                 if each.state == "stored" and any(id(message) in visible for message in each.messages)
             ]
@@ -336,14 +336,14 @@ class TidalChatMemory(BaseMemory):
         new = {turn.key: turn for turn in over if turn.state == "new" and turn.asked}
         shown = self._surfaced
         ids = {shown.turn: shown.ids} if shown else {}
-        exchanges = [to_exchange(turn, self.session, ids.get(key, ())) for key, turn in new.items()]
+        exchanges = [to_exchange(turn, self.thread, ids.get(key, ())) for key, turn in new.items()]
         done = record(self._scoped(), [exchange for exchange in exchanges if exchange])
         settled = {key: replace(turn, state="stored" if key in done else "given") for key, turn in new.items()}
         return [settled.get(turn.key, turn) for turn in turns]
 
     def _loaded(self) -> list[Turn]:
         if not all(turn.messages for turn in self._turns):  # restored, and not yet read
-            self._turns = filled(self._scoped(), self.session, self._turns)
+            self._turns = filled(self._scoped(), self.thread, self._turns)
         return self._turns
 
     def _scoped(self) -> TidalMemory:

@@ -12,12 +12,12 @@ from llama_index.core.tools import FunctionTool
 from pydantic import BaseModel
 
 from tidal_plugins.compaction.provider import cut_off
-from tidal_plugins.condensing.prompt import Answer, parse, prompt, statements
 from tidal_plugins.errors import CompactionError, ExtractionError, InvalidInput, TidalError
-from tidal_plugins.graph.knowledge.prompt import MAX_CHARS, Found, extracted
+from tidal_plugins.graph.prompt import MAX_CHARS, Found, extracted
 from tidal_plugins.model.graph import Extraction
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.protocols import Purpose, Summariser
+from tidal_plugins.summarising.prompt import Answer, parse, prompt, statements
 
 LEAST, MOST = 2_000, 60_000
 """Characters of episodes that a model is shown at once; between them its context window decides."""
@@ -56,7 +56,7 @@ class LLMSummariser:
 
 
 class LLMExtractor:
-    """Reads entities and relations with any LlamaIndex ``LLM``: ``TidalMemory(path, extractor=LLMExtractor(llm))``.
+    """Reads entities and relations with any LlamaIndex ``LLM``: ``TidalMemory(…, graph_extractor=LLMExtractor(llm))``.
 
     It is asked in the background, after a turn was recorded, and answers as :class:`LLMSummariser` does. Raises
     ``ExtractionError`` for an answer that was cut off or cannot be read, and whatever the model raises: the queue asks

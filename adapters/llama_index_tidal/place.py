@@ -64,14 +64,14 @@ def opened(memory: TidalMemory, policy: Policy | str, agent: str | None, chat: s
     """
     if chat is None:
         raise InvalidInput("policy= is for the session of a chat, and there is none here: do without policy=")
-    return memory.session(user=user_of(memory.scope), agent=agent, policy=policy, thread=chat)
+    return memory.sessions.open(user=user_of(memory.scope), agent=agent, policy=policy, thread=chat)
 
 
 def check_policy(memory: TidalMemory, policy: Policy | str | None, agent: str | None) -> None:
     """Raise ``InvalidInput`` for a policy that is unknown or names unknown signals, and for an agent without one."""
     if policy is None and agent is not None:
         raise InvalidInput("agent= says who writes in a session: give its policy=, too")
-    memory.session(agent=agent, policy=policy)  # opens nothing
+    memory.sessions.open(agent=agent, policy=policy)  # opens nothing
 
 
 def written(session: Session | None) -> tuple[int, int] | None:
@@ -96,6 +96,6 @@ def path_of(memory: TidalMemory) -> str:
 
 def _closed(memory: TidalMemory) -> bool:
     try:
-        return memory.affect is None
+        return memory.affect.state() is None
     except Closed:
         return True

@@ -21,7 +21,7 @@ from llama_index.core.vector_stores.utils import node_to_metadata_dict
 from llama_index_tidal.graph import facts
 from llama_index_tidal.place import Scope, scope_of
 from tidal_plugins import Episode, InvalidInput, NotFound, TidalMemory
-from tidal_plugins.graph.knowledge.queries import entities_of
+from tidal_plugins.graph.queries import entities_of
 from tidal_plugins.model.graph import Entity, Relation
 from tidal_plugins.model.transcript import transcript
 
@@ -120,7 +120,7 @@ class TidalPropertyGraphStore(PropertyGraphStore):
         if entity := self._known(id_):
             return _entity(entity)
         try:
-            return _chunk(self._memory.episode(id_))
+            return _chunk(self._memory.episodes[id_])
         except (InvalidInput, NotFound):
             return None
 
@@ -173,7 +173,7 @@ def _entity(entity: Entity, relation: Relation | None = None) -> EntityNode:
 
 
 def _chunk(episode: Episode) -> ChunkNode:
-    node = TextNode(id_=episode.id, metadata={"citation": episode.citation, "session": episode.session})
+    node = TextNode(id_=episode.id, metadata={"citation": episode.citation, "thread": episode.thread})
     return ChunkNode(id_=episode.id, text=transcript(episode.messages), properties=node_to_metadata_dict(node))
 
 

@@ -29,7 +29,7 @@ class TidalRetriever(BaseRetriever):
     ``filters`` are LlamaIndex's (see :func:`llama_index_tidal.filters.to_recall`); ``recall`` are filters
     of ``TidalMemory.recall`` itself, such as ``kinds=``, ``since=`` or ``metadata={"draft": True}``: a
     ``MetadataFilter`` refuses a bool. ``scope`` defaults to the memory's own. With a ``policy``, an ``agent`` and the
-    ``session`` of a chat, recall feels what was signalled there, as in ``TidalChatMemory``.
+    ``thread`` of a chat, recall feels what was signalled there, as in ``TidalChatMemory``.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class TidalRetriever(BaseRetriever):
         scope: Scope | None = None,
         policy: Policy | str | None = None,
         agent: str | None = None,
-        session: str | None = None,
+        thread: str | None = None,
         callback_manager: CallbackManager | None = None,
         verbose: bool = False,
         **recall: Any,
@@ -51,9 +51,9 @@ class TidalRetriever(BaseRetriever):
         self._limit = limit
         self._options = _joined(to_recall(filters), recall)
         check_policy(self._memory, policy, agent)
-        if (policy is None) != (session is None):
-            raise InvalidInput("policy= and session= go together: the session of a chat, under a policy")
-        self._session = partial(session_of, self._memory, policy, agent, session)
+        if (policy is None) != (thread is None):
+            raise InvalidInput("policy= and thread= go together: the session of a chat, under a policy")
+        self._session = partial(session_of, self._memory, policy, agent, thread)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         if not query_bundle.query_str.strip():
@@ -67,7 +67,7 @@ class TidalRetriever(BaseRetriever):
 
     def _found(self, query: str) -> list[NodeWithScore]:
         session = self._session()
-        lane: dict[str, Any] = {"for_session": session} if session else {}
+        lane: dict[str, Any] = {"session": session} if session else {}
         return _nodes(self._memory.recall(query, limit=self._limit, **lane, **self._options))
 
 
@@ -102,7 +102,7 @@ def _metadata(entry: Entry) -> dict[str, Any]:
         "kind": entry.kind,
         "citation": entry.citation,
         "occurred_at": entry.occurred_at.isoformat(),
-        "session": entry.session,
+        "thread": entry.thread,
         "source": entry.source,
         "speaker": entry.speaker,
         "role": entry.role,

@@ -82,4 +82,4 @@ class _Signals:
         session = opened(
             self._memory, self._policy, self._agent, getattr(chat, "session" if ours else "session_id", None)
         )
-        return act(session, meant(self._memory.cited(citation), chat.surfaced if ours else ()))
+        return act(session, meant(self._memory.episodes.entry_ids(citation), chat.surfaced if ours else ()))

@@ -10,9 +10,9 @@ from typing import Any
 from llama_index.core.base.llms.types import ChatMessage
 
 from llama_index_tidal.messages import to_shown
-from tidal_plugins.condensing.sizes import measure, serialized
 from tidal_plugins.model.compaction import Size
 from tidal_plugins.protocols import TokenCounter
+from tidal_plugins.summarising.sizes import measure, serialized
 
 Tokenizer = Callable[[str], Sequence[Any]]
 

@@ -11,8 +11,8 @@ from llama_index.core.tools.tool_spec.base import BaseToolSpec
 from llama_index_tidal.place import Scope, scope_of
 from tidal_plugins import InvalidInput, NotFound, TidalMemory
 from tidal_plugins.aio import in_thread
-from tidal_plugins.graph.knowledge.telling import MOST as MOST_LINES
-from tidal_plugins.graph.knowledge.telling import tell
+from tidal_plugins.graph.render import MOST as MOST_LINES
+from tidal_plugins.graph.render import tell
 from tidal_plugins.retrieval.whisper import compose
 from tidal_plugins.settings import WhisperSettings
 
@@ -107,7 +107,7 @@ class TidalToolSpec(BaseToolSpec):
             page (int): Which page to read, from 1; the first line says how many there are.
         """
         try:
-            return self._memory.read_episode(id, page)
+            return self._memory.episodes.page(id, page)
         except (InvalidInput, NotFound) as error:  # for the model to read; forgotten ones too
             return str(error)
 

@@ -92,12 +92,12 @@ def resumed(turns: Sequence[Turn], view: Sequence[ChatMessage]) -> list[Turn]:
     return [*turns[:place], *replaced(turns[place:], (message for turn in rest for message in turn.messages))]
 
 
-def to_exchange(turn: Turn, session: str | None, surfaced: Sequence[str] = ()) -> Exchange | None:
+def to_exchange(turn: Turn, thread: str | None, surfaced: Sequence[str] = ()) -> Exchange | None:
     """Return a turn as an exchange to record, or ``None`` where it has no text."""
     messages = tuple(converted for message in turn.messages if (converted := to_message(message)))
     if not any(message.text for message in messages):
         return None
-    return Exchange(messages, session, turn.key, surfaced=tuple(surfaced))
+    return Exchange(messages, thread, turn.key, surfaced=tuple(surfaced))
 
 
 def record(memory: TidalMemory, exchanges: Sequence[Exchange]) -> set[str]:
@@ -109,7 +109,7 @@ def record(memory: TidalMemory, exchanges: Sequence[Exchange]) -> set[str]:
     except InvalidInput as error:
         if len(exchanges) > 1:
             return {key for exchange in exchanges for key in record(memory, [exchange])}
-        logger.error("turn %s of session %s was not recorded: %s", exchanges[0].key, exchanges[0].session, error)
+        logger.error("turn %s of thread %s was not recorded: %s", exchanges[0].key, exchanges[0].thread, error)
         return set()
     return {exchange.key for exchange in exchanges if exchange.key}
 
@@ -128,23 +128,23 @@ def load(plain: Mapping[str, Any]) -> Turn:
     return Turn(messages, plain["key"], plain["state"])
 
 
-def filled(memory: TidalMemory, session: str, turns: Sequence[Turn]) -> list[Turn]:
+def filled(memory: TidalMemory, thread: str, turns: Sequence[Turn]) -> list[Turn]:
     """Return the turns with the messages that the store has of them; those that were forgotten are left out."""
     if all(turn.messages for turn in turns):
         return list(turns)
-    episodes = {episode.id: episode for episode in memory.episodes(session=session)}
+    episodes = {episode.id: episode for episode in memory.episodes.list(thread=thread)}
     found = []
     for turn in turns:
         if turn.messages:
             found.append(turn)
-        elif episode := episodes.get(memory.episode_id(turn.key, session=session)):
+        elif episode := episodes.get(memory.episodes.id_of(turn.key, thread=thread)):
             found.append(replace(turn, messages=tuple(map(to_chat_message, episode.messages))))
     return found
 
 
-def stored(memory: TidalMemory, session: str) -> list[Turn]:
-    """The turns of a session that the store has, for a history that was lost."""
-    episodes = memory.episodes(session=session)
+def stored(memory: TidalMemory, thread: str) -> list[Turn]:
+    """The turns of a thread that the store has, for a history that was lost."""
+    episodes = memory.episodes.list(thread=thread)
     return [Turn(tuple(map(to_chat_message, episode.messages)), state="given") for episode in episodes]
 
 

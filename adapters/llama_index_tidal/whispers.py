@@ -23,9 +23,9 @@ def surface(
 ) -> Whisper:
     """Return the whisper for a question, without the texts in ``seen`` and the ids in ``exclude``. It feels what was
     signalled in the ``session``."""
-    whisper = memory.whisper(question, exclude=exclude, for_session=session)
+    whisper = memory.whisper(question, exclude=exclude, session=session)
     if not any(hit.text in seen for hit in whisper.hits):
         return whisper
-    found = memory.recall(question.strip()[:CHARS], limit=WIDE, exclude=exclude, for_session=session)
+    found = memory.recall(question.strip()[:CHARS], limit=WIDE, exclude=exclude, session=session)
     echoes = [hit.id for hit in found if hit.text in seen]
-    return memory.whisper(question, exclude=[*exclude, *echoes], for_session=session)
+    return memory.whisper(question, exclude=[*exclude, *echoes], session=session)

@@ -329,7 +329,7 @@ def test_a_memory_reads_feelings_off_the_vectors_it_makes_anyway(open_memory: An
 def test_emotions_go_through_storage_state_and_recall(open_memory: Any, clock: Any, minilm: Embedder) -> None:
     memory = open_memory(embedder=minilm)
     id_ = memory.record("I am so angry about the printer, I hate it, I hate it!!!", PRINTER).entries[0]
-    entry, state = memory.get(id_), memory.affect
+    entry, state = memory.get(id_), memory.affect.state()
     assert max(entry.affect.emotions, key=entry.affect.emotions.get) == "anger"
     assert (entry.affect.valence, entry.affect.arousal) == (state.valence, state.arousal), "the mood after it"
     assert 0 < state.emotions["anger"] < entry.affect.emotions["anger"], "the state moved part of the way"

@@ -25,13 +25,13 @@ Check = Callable[..., Compaction]
 
 @pytest.fixture
 def check(memory: TidalMemory) -> Check:
-    """Compact in ``memory`` and check every rule: ``check(history, session=…, max_tokens=…)``."""
+    """Compact in ``memory`` and check every rule: ``check(history, thread=…, max_tokens=…)``."""
 
-    def check(history: Any, *, session: str = "s", memory: TidalMemory = memory, **options: Any) -> Compaction:
+    def check(history: Any, *, thread: str = "s", memory: TidalMemory = memory, **options: Any) -> Compaction:
         plugs = {name: options.pop(name) for name in ("max_tokens", "max_bytes", "summariser") if name in options}
         own = {name: options[name] for name in ("sizes", "reserved", "ongoing") if name in options}
         options.pop("ongoing", None)
-        compaction = memory.compactor(**plugs).compact(history, session=session, **options)
+        compaction = memory.compactor(**plugs).compact(history, thread=thread, **options)
         return checked(memory, history, compaction, **own)
 
     return check

@@ -18,8 +18,8 @@ from typing import Any
 
 from tests.compaction.histories import flat
 from tidal_plugins import Exchange, Forgotten, Message, TidalMemory, ToolCall
-from tidal_plugins.condensing.sizes import ApproximateCounter, measure
 from tidal_plugins.model.compaction import Compaction, Kept, RestoredFile, Size, Written
+from tidal_plugins.summarising.sizes import ApproximateCounter, measure
 
 WHISPER, WIDE_WHISPER = Size(125, 500), Size(500, 2_000)
 """What is kept free for the whisper, at least: 500 characters; and at most, in a script whose characters are words."""
@@ -61,7 +61,7 @@ def reached(memory: TidalMemory, text: str) -> set[str]:
     for first, last, count in RUN.findall(text):
         id_ = first
         for _ in range(int(count) - 1):
-            opening = memory.read_episode(id_).partition("\n")[0]
+            opening = memory.episodes.page(id_).partition("\n")[0]
             [id_] = re.findall(r' next="([^"]+)"', opening)
             ids.add(id_)
         assert id_ == last, f"the run of {count} turns from {first} leads to {id_}, not to {last}"
@@ -103,15 +103,15 @@ class Oracle:
     def every_citation_leads_somewhere(self) -> None:
         for text in self.written_texts:
             for id_ in CITED.findall(text):
-                self.resolve(id_)
+                self.facts.resolve(id_)
         assert set(self.compaction.citations) == {id_ for text in self.written_texts for id_ in CITED.findall(text)}
         for statement in self.compaction.statements:
             for id_ in statement.sources:
-                self.resolve(id_)
+                self.facts.resolve(id_)
 
     def resolve(self, id_: str) -> None:
         with contextlib.suppress(Forgotten):
-            assert self.memory.episode(id_).id == id_
+            assert self.memory.episodes[id_].id == id_
 
     def calls_and_results_go_together(self) -> None:
         """What is out of pair in the view was so in the history, at the same place, and stands there verbatim."""
@@ -171,7 +171,7 @@ class Oracle:
         episodes = {}
         for id_ in {loss.episode for loss in self.compaction.ledger}:
             with contextlib.suppress(Forgotten):
-                episodes[id_] = self.memory.episode(id_)
+                episodes[id_] = self.memory.episodes[id_]
         for loss in self.compaction.ledger:
             message, episode = self.history[loss.position], episodes.get(loss.episode)
             assert message.role != "system", "a system prompt is in no episode"

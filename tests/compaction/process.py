@@ -31,13 +31,13 @@ def compact(path: str, turns: int, at: float = 0.0) -> dict[str, Any]:
         compactor = memory.compactor(max_tokens=TOKENS)
         while time.time() < at:
             pass
-        compaction = checked(memory, asking(turns), compactor.compact(asking(turns), session="s"))
+        compaction = checked(memory, asking(turns), compactor.compact(asking(turns), thread="s"))
         return {"id": compaction.id, "stage": compaction.stage, "view": [repr(piece) for piece in compaction.view]}
 
 
 def record(path: str, text: str) -> str:
     with open_memory(path) as memory:
-        return memory.record(text, "noted", session="other").id
+        return memory.record(text, "noted", thread="other").id
 
 
 def killed(path: str, times: int) -> dict[str, int]:
@@ -53,10 +53,10 @@ def killed(path: str, times: int) -> dict[str, int]:
         os.waitpid(pid, 0)
         done["kills"] += 1
         with open_memory(path) as memory:
-            turns = len(memory.episodes(session="s"))
-            compaction = memory.compactor(max_tokens=TOKENS).compact(asking(turns), session="s")
+            turns = len(memory.episodes.list(thread="s"))
+            compaction = memory.compactor(max_tokens=TOKENS).compact(asking(turns), thread="s")
             checked(memory, asking(turns), compaction)
-            assert len(memory.episodes(session="s")) == turns
+            assert len(memory.episodes.list(thread="s")) == turns
             done["rebuilt"] += compaction.rebuilt
     done["turns"] = turns
     return done
@@ -65,11 +65,11 @@ def killed(path: str, times: int) -> dict[str, int]:
 def _compact_on(path: str, seed: int) -> None:
     try:
         with open_memory(path) as memory:
-            turns = len(memory.episodes(session="s"))
+            turns = len(memory.episodes.list(thread="s"))
             while True:
                 turns += 1
                 force = random.Random(seed + turns).choice([None, "compact", "hard"])
-                memory.compactor(max_tokens=TOKENS).compact(asking(turns), session="s", force=force)
+                memory.compactor(max_tokens=TOKENS).compact(asking(turns), thread="s", force=force)
     finally:
         os._exit(1)
 

@@ -17,10 +17,10 @@ import pytest
 from tests.compaction.histories import chat, chat_turn, flat, loop, mark, question, said, step
 from tests.compaction.oracle import WHISPER, checked, texts
 from tidal_plugins import Exchange, Message, NotFound, Settings, TidalMemory, ToolCall
-from tidal_plugins.condensing.sizes import ApproximateCounter, measure
 from tidal_plugins.errors import ContextOverflow, Forgotten, InvalidInput
 from tidal_plugins.model.compaction import Compaction, Kept, RestoredFile, Size, Written
 from tidal_plugins.model.summary import Source, Statement
+from tidal_plugins.summarising.sizes import ApproximateCounter, measure
 
 AMPLE = 10**9
 NOW = Message("user", "What is left to do?", "now")
@@ -95,8 +95,8 @@ def test_what_is_reserved_for_prompt_and_tools_counts(check: Any, of: str) -> No
     most = payload(history) * 2.5
     reserved = Size(int(most.tokens * 0.5), 0) if of == "tokens" else Size(0, int(most.bytes * 0.5))
     limits = {"max_tokens": most.tokens, "max_bytes": most.bytes}
-    assert check(history, session="without", **limits).stage == "none"
-    with_it = check(history, session="with", reserved=reserved, **limits)
+    assert check(history, thread="without", **limits).stage == "none"
+    with_it = check(history, thread="with", reserved=reserved, **limits)
     assert with_it.stage == "compact"
     assert with_it.before == payload(history) + reserved
 
@@ -122,12 +122,12 @@ def test_shares_are_settings(open_memory: Any) -> None:
     memory = open_memory(settings=settings)
     history = [*chat(0, 20), NOW]
     compactor = memory.compactor(max_tokens=limit(history, 0.25))
-    assert compactor.compact(history, session="s").stage == "compact"
+    assert compactor.compact(history, thread="s").stage == "compact"
 
 
 def test_limits_come_from_the_settings_where_none_is_given(open_memory: Any) -> None:
     memory = open_memory(settings=Settings(compaction={"max_tokens": 1_500}))
-    compaction = memory.compactor().compact([*chat(0, 40), NOW], session="s")
+    compaction = memory.compactor().compact([*chat(0, 40), NOW], thread="s")
     assert compaction.rebuilt
     assert compaction.limit == Size(1_500, Settings().compaction.max_bytes)
 
@@ -148,7 +148,7 @@ def test_another_counter_counts(memory: TidalMemory) -> None:
     history = [*chat(0, 20), NOW]
     tokens = sum(len(message.text) for message in history)
     compactor = memory.compactor(max_tokens=tokens, counter=Letters())
-    compaction = compactor.compact(history, session="s")
+    compaction = compactor.compact(history, thread="s")
     assert compaction.rebuilt
     assert compaction.before.tokens >= tokens
     assert sum(len(message.text) for message in compaction.messages) <= compaction.after.tokens <= tokens
@@ -157,7 +157,7 @@ def test_another_counter_counts(memory: TidalMemory) -> None:
 @pytest.mark.parametrize("options", [{"max_tokens": 0}, {"max_tokens": -5}, {"max_bytes": 0}])
 def test_limits_that_nothing_fits_are_refused(memory: TidalMemory, options: Any) -> None:
     with pytest.raises(InvalidInput, match="max_"):
-        memory.compactor(**options).compact([NOW], session="s")
+        memory.compactor(**options).compact([NOW], thread="s")
 
 
 @pytest.mark.parametrize(
@@ -165,17 +165,17 @@ def test_limits_that_nothing_fits_are_refused(memory: TidalMemory, options: Any)
 )
 def test_what_is_no_history_is_refused(memory: TidalMemory, history: Any) -> None:
     with pytest.raises(InvalidInput, match=r"Message|Exchange|history"):
-        memory.compactor(max_tokens=1_000).compact(history, session="s")
+        memory.compactor(max_tokens=1_000).compact(history, thread="s")
 
 
 def test_sizes_must_be_one_per_message(memory: TidalMemory) -> None:
     with pytest.raises(InvalidInput, match="size"):
-        memory.compactor(max_tokens=1_000).compact([NOW, NOW], session="s", sizes=[Size(1, 1)])
+        memory.compactor(max_tokens=1_000).compact([NOW, NOW], thread="s", sizes=[Size(1, 1)])
 
 
 def test_an_unknown_force_is_refused(memory: TidalMemory) -> None:
     with pytest.raises(InvalidInput, match="force"):
-        memory.compactor(max_tokens=1_000).compact([NOW], session="s", force="soft")  # type: ignore[arg-type]
+        memory.compactor(max_tokens=1_000).compact([NOW], thread="s", force="soft")  # type: ignore[arg-type]
 
 
 # what
@@ -215,13 +215,13 @@ def test_the_synthesis_says_what_ran_and_what_came_of_it(check: Any, memory: Tid
     assert "Fixed" in compaction.synthesis
     assert "Bash" in compaction.synthesis
     assert "1 failed" in compaction.synthesis
-    assert memory.episode_id("fix", session="s") in compaction.synthesis
+    assert memory.episodes.id_of("fix", thread="s") in compaction.synthesis
 
 
 def test_the_hard_stage_restores_no_files_and_says_less(check: Any) -> None:
     history = agent_run()
-    compacted = check(history, session="a", max_tokens=limit(history, 0.9))
-    hard = check(history, session="b", max_tokens=limit(history, 0.9), force="hard")
+    compacted = check(history, thread="a", max_tokens=limit(history, 0.9))
+    hard = check(history, thread="b", max_tokens=limit(history, 0.9), force="hard")
     assert compacted.files
     assert not hard.files
     assert len(hard.summary) < len(compacted.summary)
@@ -306,7 +306,7 @@ def test_a_system_message_made_anew_for_each_call_changes_nothing(memory: TidalM
         history = list(turns)
         for position in reversed(at):
             history.insert(position, clock)
-        compaction = compactor.compact(history, session="s")
+        compaction = compactor.compact(history, thread="s")
         compaction.verify()
         assert [m for m in compaction.messages if m.role == "system"] == [clock] * len(at)
         views.append(compaction)
@@ -315,7 +315,7 @@ def test_a_system_message_made_anew_for_each_call_changes_nothing(memory: TidalM
     assert len({view.id for view in views}) == 1
     assert len({view.summary + view.synthesis for view in views}) == 1
     assert len(set(calls)) == 1
-    assert len(memory.episodes(session="s")) == 20
+    assert len(memory.episodes.list(thread="s")) == 20
 
 
 @pytest.mark.parametrize("kept", ["the second", "the first"])
@@ -328,7 +328,7 @@ def test_an_answer_that_was_thrown_away_is_told_nowhere(memory: TidalMemory, kep
         Message("assistant", "Decision: we will use Postgres 16 for billing, in Bergen.", "a2"),
     ]
     for answer in answers:
-        memory.record(messages=[asked, answer], session="s")
+        memory.record(messages=[asked, answer], thread="s")
     (ours, lost) = (answers[1], "MongoDB") if kept == "the second" else (answers[0], "Postgres")
     history = [*chat(0, 6), asked, ours, *([] if last else chat(6, 12)), NOW]
     for call in range(3):
@@ -343,7 +343,7 @@ def test_an_answer_that_was_thrown_away_is_told_nowhere(memory: TidalMemory, kep
 
 
 def check_all(memory: TidalMemory, history: list[Message], **options: Any) -> Compaction:
-    return checked(memory, history, memory.compactor(max_tokens=1_500).compact(history, session="s", **options))
+    return checked(memory, history, memory.compactor(max_tokens=1_500).compact(history, thread="s", **options))
 
 
 def test_exchanges_are_turns_under_their_own_ids(check: Any, memory: TidalMemory) -> None:
@@ -351,47 +351,47 @@ def test_exchanges_are_turns_under_their_own_ids(check: Any, memory: TidalMemory
     history = [Exchange((Message("system", "You are an agent."),)), *turns, Exchange((NOW,), id="turn-now")]
     compaction = check(history, max_tokens=limit(flat(history), 0.9))
     assert compaction.rebuilt
-    assert {episode.id for episode in memory.episodes(session="s")} == {
-        memory.episode_id(f"turn-{number}", session="s") for number in range(20)
+    assert {episode.id for episode in memory.episodes.list(thread="s")} == {
+        memory.episodes.id_of(f"turn-{number}", thread="s") for number in range(20)
     }
 
 
 def test_turns_not_yet_recorded_are_recorded_as_the_adapters_would(check: Any, memory: TidalMemory) -> None:
     history = [*chat(0, 20), NOW]
-    known = memory.record(messages=history[:2], session="s")
+    known = memory.record(messages=history[:2], thread="s")
     compaction = check(history, max_tokens=limit(history, 0.9))
-    expected = {memory.episode_id(f"m{number}-user", session="s") for number in range(20)}
+    expected = {memory.episodes.id_of(f"m{number}-user", thread="s") for number in range(20)}
     assert known.id in expected
-    assert {episode.id for episode in memory.episodes(session="s")} == expected
+    assert {episode.id for episode in memory.episodes.list(thread="s")} == expected
     assert set(compaction.ledger.episodes) == expected
     for number in range(20):
-        memory.record(messages=chat_turn(number), session="s")
-    assert len(memory.episodes(session="s")) == 20
-    assert [episode.turn for episode in memory.episodes(session="s")] == list(range(1, 21))
+        memory.record(messages=chat_turn(number), thread="s")
+    assert len(memory.episodes.list(thread="s")) == 20
+    assert [episode.turn for episode in memory.episodes.list(thread="s")] == list(range(1, 21))
 
 
 def test_only_a_fold_records_an_ongoing_turn(check: Any, memory: TidalMemory) -> None:
     history = [*chat(0, 20), NOW, *loop(0, 2)]
     check(history, max_tokens=limit(history, 0.9))
     with pytest.raises(NotFound):
-        memory.episode(memory.episode_id("now", session="s"))
+        memory.episodes[memory.episodes.id_of("now", thread="s")]
 
 
-@pytest.mark.parametrize("session", [None, "s"])
-def test_messages_without_ids_are_recorded_once(memory: TidalMemory, session: str | None) -> None:
+@pytest.mark.parametrize("thread", [None, "s"])
+def test_messages_without_ids_are_recorded_once(memory: TidalMemory, thread: str | None) -> None:
     history = [replace(message, id=None) for message in [*chat(0, 20), *chat(0, 2), NOW]]
     for _ in range(3):
-        compaction = memory.compactor(max_tokens=limit(history, 0.9)).compact(history, session=session)
+        compaction = memory.compactor(max_tokens=limit(history, 0.9)).compact(history, thread=thread)
         checked(memory, history, compaction)
-    assert len(memory.episodes()) == 22
+    assert len(memory.episodes.list()) == 22
 
 
 def test_turns_recorded_without_ids_are_found_again(memory: TidalMemory) -> None:
     history = [replace(message, id=None) for message in [*chat(0, 20), NOW]]
     for number in range(20):
-        memory.record(question(number), said(number, 60), session="s")
-    checked(memory, history, memory.compactor(max_tokens=limit(history, 0.9)).compact(history, session="s"))
-    assert len(memory.episodes()) == 20
+        memory.record(question(number), said(number, 60), thread="s")
+    checked(memory, history, memory.compactor(max_tokens=limit(history, 0.9)).compact(history, thread="s"))
+    assert len(memory.episodes.list()) == 20
 
 
 def test_an_edited_history_is_kept_as_it_stands(check: Any) -> None:
@@ -445,7 +445,7 @@ def test_a_rewritten_history_goes_on_from_what_it_carries(check: Any, memory: Ti
 
 def test_a_rewritten_history_must_say_where_its_turns_begin(memory: TidalMemory) -> None:
     with pytest.raises(InvalidInput, match="Exchanges"):
-        memory.compactor(max_tokens=1_000).compact([NOW, NOW], session="s", carried="x")
+        memory.compactor(max_tokens=1_000).compact([NOW, NOW], thread="s", carried="x")
 
 
 def by_question(messages: Sequence[Message]) -> list[Exchange]:
@@ -454,8 +454,8 @@ def by_question(messages: Sequence[Message]) -> list[Exchange]:
 
 
 def covered_by_runs(compaction: Compaction, memory: TidalMemory) -> set[str]:
-    """The episodes of a session from the first cited one to the last: a run is cited by its ends."""
-    ids = [episode.id for episode in memory.episodes(session="s")]
+    """The episodes of a thread from the first cited one to the last: a run is cited by its ends."""
+    ids = [episode.id for episode in memory.episodes.list(thread="s")]
     cited = [ids.index(id_) for id_ in compaction.citations if id_ in ids]
     return set(ids[min(cited) : max(cited) + 1])
 
@@ -472,23 +472,23 @@ def test_the_view_of_a_history_led_back_is_its_own(check: Any) -> None:
     assert check(history, max_tokens=most).rebuilt
 
 
-def test_scopes_with_the_same_session_see_nothing_of_each_other(memory: TidalMemory) -> None:
+def test_scopes_with_the_same_thread_see_nothing_of_each_other(memory: TidalMemory) -> None:
     views = {}
     for name, first in (("ann", 0), ("bob", 100)):
         history = [*(replace(m, id=f"m{n}") for n, m in enumerate(chat(first, first + 20))), NOW]
         own = memory.scoped("user", name)
-        views[name] = checked(own, history, own.compactor(max_tokens=limit(history, 0.9)).compact(history, session="s"))
+        views[name] = checked(own, history, own.compactor(max_tokens=limit(history, 0.9)).compact(history, thread="s"))
     assert mark(3) not in texts(views["bob"])
     assert not set(views["ann"].citations) & set(views["bob"].citations)
     with pytest.raises(NotFound):
-        memory.scoped("user", "bob").episode(views["ann"].citations[0])
-    assert not memory.episodes()
+        memory.scoped("user", "bob").episodes[views["ann"].citations[0]]
+    assert not memory.episodes.list()
 
 
-def test_sessions_see_nothing_of_each_other(check: Any) -> None:
+def test_threads_see_nothing_of_each_other(check: Any) -> None:
     one, two = [*chat(0, 20), NOW], [*chat(100, 120), NOW]
-    check(one, session="one", max_tokens=limit(one, 0.9))
-    other = check(two, session="two", max_tokens=limit(two, 0.9))
+    check(one, thread="one", max_tokens=limit(one, 0.9))
+    other = check(two, thread="two", max_tokens=limit(two, 0.9))
     assert mark(3) not in texts(other)
 
 
@@ -506,14 +506,14 @@ def test_a_compaction_that_quoted_what_is_forgotten_goes_too(check: Any, memory:
     most = limit(history, 0.9)
     compaction = check(history, max_tokens=most)
     quoted = next(n for n in range(7) if mark(n) in compaction.summary)
-    doomed = memory.episode_id(f"m{quoted}-user", session="s")
+    doomed = memory.episodes.id_of(f"m{quoted}-user", thread="s")
     memory.forget(doomed)
     assert mark(quoted).encode() not in everywhere(memory)
     again = check(history, max_tokens=most, force="compact")
     assert again.id != compaction.id
     assert mark(quoted) not in texts(again)
     with pytest.raises(Forgotten):
-        memory.episode(doomed)
+        memory.episodes[doomed]
     assert mark(quoted).encode() not in everywhere(memory)
 
 
@@ -522,10 +522,10 @@ def test_one_message_that_was_forgotten_is_quoted_no_more(check: Any, memory: Ti
     most = limit(history, 0.9)
     compaction = check(history, max_tokens=most)
     quoted = next(n for n in range(7) if mark(n) in compaction.summary)
-    episode = memory.episode(memory.episode_id(f"m{quoted}-user", session="s"))
+    episode = memory.episodes[memory.episodes.id_of(f"m{quoted}-user", thread="s")]
     memory.forget(episode.entries[1])
     summariser = Scripted()
-    again = memory.compactor(max_tokens=most, summariser=summariser).compact(history, session="s", force="compact")
+    again = memory.compactor(max_tokens=most, summariser=summariser).compact(history, thread="s", force="compact")
     assert mark(quoted) not in texts(again)
     assert not any(mark(quoted) in text for text in summariser.seen)
     assert mark(quoted).encode() not in everywhere(memory)
@@ -533,7 +533,7 @@ def test_one_message_that_was_forgotten_is_quoted_no_more(check: Any, memory: Ti
 
 def test_what_is_forgotten_before_the_first_compaction_is_never_summarised(check: Any, memory: TidalMemory) -> None:
     history = [*chat(0, 20), NOW]
-    memory.forget(memory.record(messages=history[6:8], session="s").id)
+    memory.forget(memory.record(messages=history[6:8], thread="s").id)
     summariser = Scripted()
     compaction = check(history, max_tokens=limit(history, 0.9), summariser=summariser)
     assert mark(3) not in texts(compaction)
@@ -543,11 +543,11 @@ def test_what_is_forgotten_before_the_first_compaction_is_never_summarised(check
 
 def test_what_is_forgotten_while_it_is_summarised_is_not_kept(check: Any, memory: TidalMemory) -> None:
     history = [*chat(0, 20), NOW]
-    memory.record(messages=history[6:8], session="s")
+    memory.record(messages=history[6:8], thread="s")
 
     def forgetting(sources: Sequence[Source], previous: Sequence[Statement]) -> list[Statement]:
         told = [Statement(m.text, (s.id,)) for s in sources for m in s.messages if mark(3) in m.text]
-        memory.forget(memory.episode_id("m3-user", session="s"))
+        memory.forget(memory.episodes.id_of("m3-user", thread="s"))
         return told or tell(sources, previous)
 
     compaction = check(history, max_tokens=limit(history, 0.9), summariser=Scripted(forgetting))
@@ -555,18 +555,18 @@ def test_what_is_forgotten_while_it_is_summarised_is_not_kept(check: Any, memory
     assert mark(3).encode() not in everywhere(memory)
 
 
-def test_a_forgotten_session_is_compacted_as_forgotten(check: Any, memory: TidalMemory) -> None:
+def test_a_forgotten_thread_is_compacted_as_forgotten(check: Any, memory: TidalMemory) -> None:
     history = [*chat(0, 20), NOW]
     most = limit(history, 0.9)
     check(history, max_tokens=most)
-    memory.forget(session="s")
+    memory.forget(thread="s")
     compaction = check(history, max_tokens=most)
     for number in range(19):
         assert mark(number) not in texts(compaction)
-    assert not memory.episodes(session="s")
+    assert not memory.episodes.list(thread="s")
 
 
-@pytest.mark.parametrize("by", ["session", "id"])
+@pytest.mark.parametrize("by", ["thread", "id"])
 def test_turns_without_ids_that_were_forgotten_stay_forgotten(memory: TidalMemory, by: str) -> None:
     """Recorded one by one, they stand under ids that nothing in the history tells."""
     history: list[Message] = []
@@ -578,18 +578,18 @@ def test_turns_without_ids_that_were_forgotten_stay_forgotten(memory: TidalMemor
             Message("tool", f"zebra password {mark(number)}", tool_call_id=f"k{number}"),
             Message("assistant", f"It is configured on port {8000 + number} in hall {number}."),
         ]
-        memory.record(messages=turn, session="s")
+        memory.record(messages=turn, thread="s")
         history += turn
     history.append(Message("user", "And now?"))
     compactor = memory.compactor(max_tokens=900)
     assert mark(3) in everywhere(memory).decode(errors="replace")
-    assert compactor.compact(history, session="s").rebuilt
-    if by == "session":
-        assert memory.forget(session="s")
+    assert compactor.compact(history, thread="s").rebuilt
+    if by == "thread":
+        assert memory.forget(thread="s")
     else:
-        assert memory.forget(*[episode.id for episode in memory.episodes(session="s")])
+        assert memory.forget(*[episode.id for episode in memory.episodes.list(thread="s")])
     for _ in range(2):
-        compaction = compactor.compact(history, session="s")
+        compaction = compactor.compact(history, thread="s")
         compaction.verify()
         assert compaction.rebuilt
         assert mark(3) not in texts(compaction)
@@ -597,7 +597,7 @@ def test_turns_without_ids_that_were_forgotten_stay_forgotten(memory: TidalMemor
         assert mark(3).encode() not in everywhere(memory)
         assert not any(
             message.text
-            for episode in memory.episodes(session="s")
+            for episode in memory.episodes.list(thread="s")
             for message in episode.messages
             if message.text != "[forgotten]"
         )
@@ -613,7 +613,7 @@ def test_a_models_summary_is_shown_with_its_citations(check: Any, memory: TidalM
     assert compaction.summariser == "model"
     assert compaction.fallback is None
     for number in range(19):
-        id_ = memory.episode_id(f"m{number}-user", session="s")
+        id_ = memory.episodes.id_of(f"m{number}-user", thread="s")
         assert f"Told of {id_}. [ep:{id_}]" in compaction.summary
 
 
@@ -646,8 +646,8 @@ def test_an_interrupt_is_no_failure_of_the_summariser(memory: TidalMemory) -> No
     history = [*chat(0, 20), NOW]
     compactor = memory.compactor(max_tokens=limit(history, 0.9), summariser=Scripted(KeyboardInterrupt()))
     with pytest.raises(KeyboardInterrupt):
-        compactor.compact(history, session="s")
-    assert memory.compactor(max_tokens=limit(history, 0.9)).compact(history, session="s").rebuilt
+        compactor.compact(history, thread="s")
+    assert memory.compactor(max_tokens=limit(history, 0.9)).compact(history, thread="s").rebuilt
 
 
 def test_unknown_citations_are_removed_and_counted(check: Any) -> None:
@@ -710,7 +710,7 @@ def test_no_lock_is_held_while_a_summariser_runs(check: Any, memory: TidalMemory
             if where == "process":
                 ids.append(in_process("record", text="written meanwhile"))
             else:
-                ids.append(memory.record("written meanwhile", "noted", session="other").id)
+                ids.append(memory.record("written meanwhile", "noted", thread="other").id)
 
         if not ids:
             thread = threading.Thread(target=write)
@@ -722,13 +722,13 @@ def test_no_lock_is_held_while_a_summariser_runs(check: Any, memory: TidalMemory
     history = [*chat(0, 20), NOW]
     compaction = check(history, max_tokens=limit(history, 0.9), summariser=Scripted(writing))
     assert compaction.summariser == "model"
-    assert memory.episode(ids[0]).query == "written meanwhile"
+    assert memory.episodes[ids[0]].query == "written meanwhile"
 
 
 def test_a_summariser_may_compact_itself(check: Any, memory: TidalMemory) -> None:
     def nested(sources: Sequence[Source], previous: Sequence[Statement]) -> list[Statement]:
         inner = [*chat(50, 70, name="inner"), NOW]
-        assert memory.compactor(max_tokens=limit(inner, 0.9)).compact(inner, session="inner").rebuilt
+        assert memory.compactor(max_tokens=limit(inner, 0.9)).compact(inner, thread="inner").rebuilt
         return tell(sources, previous)
 
     history = [*chat(0, 20), NOW]
@@ -779,8 +779,8 @@ def test_preparing_keeps_nobody_waiting(memory: TidalMemory, gate: threading.Eve
     history = [*chat(0, 20), NOW]
     started = time.monotonic()
     compactor = memory.compactor(max_tokens=limit(history, 0.75), summariser=Scripted(slow))
-    assert compactor.compact(history, session="s").stage == "prepare"
-    assert compactor.compact(history, session="s").stage == "prepare"
+    assert compactor.compact(history, thread="s").stage == "prepare"
+    assert compactor.compact(history, thread="s").stage == "prepare"
     assert time.monotonic() - started < 5
 
 
@@ -810,10 +810,10 @@ def test_a_summariser_that_hangs_is_stood_in_for_in_time(
     most = limit(history, 0.75)
     compactor = memory.compactor(max_tokens=most, summariser=summariser)
     if prepared:
-        assert compactor.compact(history, session="s").stage == "prepare"
+        assert compactor.compact(history, thread="s").stage == "prepare"
         wait_for(lambda: bool(summariser.calls))
     started = time.monotonic()
-    compaction = checked(memory, history, compactor.compact(history, session="s", force="compact"))
+    compaction = checked(memory, history, compactor.compact(history, thread="s", force="compact"))
     assert time.monotonic() - started < 5
     assert compaction.summariser == "extractive"
     assert compaction.fallback
@@ -831,7 +831,7 @@ def test_a_memory_may_be_closed_while_something_is_prepared(open_memory: Any, ga
     memory = open_memory()
     history = [*chat(0, 20), NOW]
     summariser = Scripted(slow)
-    memory.compactor(max_tokens=limit(history, 0.75), summariser=summariser).compact(history, session="s")
+    memory.compactor(max_tokens=limit(history, 0.75), summariser=summariser).compact(history, thread="s")
     wait_for(lambda: bool(summariser.calls))
     closing = threading.Thread(target=memory.close)
     closing.start()
@@ -853,7 +853,7 @@ def test_what_is_forgotten_after_it_was_prepared_is_not_used(check: Any, memory:
     check(history, max_tokens=most, summariser=summariser)
     wait_for(lambda: bool(summariser.summarised))
     time.sleep(0.2)
-    memory.forget(memory.episode_id("m3-user", session="s"))
+    memory.forget(memory.episodes.id_of("m3-user", thread="s"))
     compaction = check(history, max_tokens=most, summariser=summariser, force="compact")
     assert mark(3) not in texts(compaction)
     assert mark(3).encode() not in everywhere(memory)
@@ -862,20 +862,20 @@ def test_what_is_forgotten_after_it_was_prepared_is_not_used(check: Any, memory:
 # at once
 
 
-def test_threads_that_compact_the_same_session_agree(memory: TidalMemory) -> None:
+def test_threads_that_compact_the_same_thread_agree(memory: TidalMemory) -> None:
     history = [*chat(0, 40), NOW]
     start = threading.Barrier(4)
 
     def work(_: int) -> Compaction:
         start.wait()
-        return memory.compactor(max_tokens=limit(history, 0.9)).compact(history, session="s")
+        return memory.compactor(max_tokens=limit(history, 0.9)).compact(history, thread="s")
 
     with ThreadPoolExecutor(4) as pool:
         compactions = list(pool.map(work, range(4)))
     for compaction in compactions:
         checked(memory, history, compaction)
     assert len({compaction.id for compaction in compactions}) == 1
-    assert len(memory.episodes(session="s")) == 40
+    assert len(memory.episodes.list(thread="s")) == 40
 
 
 @pytest.mark.parametrize("same", [True, False], ids=["the same history", "branches"])
@@ -893,16 +893,16 @@ def test_threads_that_force_each_other_all_get_a_context(memory: TidalMemory, sa
         for turns in (15, 18, 21):
             first = 0 if same else 30 * thread
             history = [*chat(first, first + turns), NOW]
-            made.append(checked(memory, history, compactor.compact(history, session="s", force="compact")))
+            made.append(checked(memory, history, compactor.compact(history, thread="s", force="compact")))
         return made
 
     with ThreadPoolExecutor(6) as pool:
         made = [compaction for each in pool.map(work, range(6)) for compaction in each]
     assert all(compaction.rebuilt for compaction in made)
-    assert len(memory.episodes(session="s")) == (21 if same else 6 * 21)
+    assert len(memory.episodes.list(thread="s")) == (21 if same else 6 * 21)
 
 
-def test_threads_in_different_sessions_do_not_wait_for_each_others_model(
+def test_threads_in_different_threads_do_not_wait_for_each_others_model(
     memory: TidalMemory, gate: threading.Event
 ) -> None:
     def slow(sources: Sequence[Source], previous: Sequence[Statement]) -> list[Statement]:
@@ -913,22 +913,22 @@ def test_threads_in_different_sessions_do_not_wait_for_each_others_model(
     waiting = Scripted(slow)
     with ThreadPoolExecutor(1) as pool:
         slow_one = memory.compactor(max_tokens=limit(history, 0.9), summariser=waiting)
-        future = pool.submit(slow_one.compact, history, session="slow")
+        future = pool.submit(slow_one.compact, history, thread="slow")
         wait_for(lambda: bool(waiting.calls))
-        quick = memory.compactor(max_tokens=limit(history, 0.9)).compact(history, session="quick")
+        quick = memory.compactor(max_tokens=limit(history, 0.9)).compact(history, thread="quick")
         assert quick.rebuilt
         gate.set()
         assert future.result(PATIENCE).summariser == "model"
 
 
 @pytest.mark.slow
-def test_processes_that_compact_the_same_session_agree(memory: TidalMemory, in_process: Any) -> None:
+def test_processes_that_compact_the_same_thread_agree(memory: TidalMemory, in_process: Any) -> None:
     at = time.time() + 4
     with ThreadPoolExecutor(2) as pool:
         one, two = pool.map(lambda _: in_process("compact", turns=40, at=at), range(2))
     assert (one["id"], one["view"]) == (two["id"], two["view"])
     assert one["id"]
-    assert len(memory.episodes(session="s")) == 40
+    assert len(memory.episodes.list(thread="s")) == 40
 
 
 @pytest.mark.slow
@@ -955,7 +955,7 @@ async def test_the_async_twin_leaves_the_loop_free(memory: TidalMemory) -> None:
 
     history = [*chat(0, 20), NOW]
     compactor = memory.compactor(max_tokens=limit(history, 0.9), summariser=Scripted(slow))
-    pending = asyncio.ensure_future(compactor.acompact(history, session="s"))
+    pending = asyncio.ensure_future(compactor.acompact(history, thread="s"))
     longest, before = 0.0, time.monotonic()
     while not pending.done():
         await asyncio.sleep(0.005)
@@ -968,6 +968,6 @@ async def test_the_async_twin_leaves_the_loop_free(memory: TidalMemory) -> None:
 def test_a_refusal_leaves_everything_as_it_was(memory: TidalMemory) -> None:
     history = [*chat(0, 5), Message("user", "word " * 20_000, "huge")]
     with pytest.raises(ContextOverflow, match=r"\d"):
-        memory.compactor(max_tokens=2_000).compact(history, session="s")
+        memory.compactor(max_tokens=2_000).compact(history, thread="s")
     shorter = [*history[:-1], NOW]
-    checked(memory, shorter, memory.compactor(max_tokens=10_000).compact(shorter, session="s"))
+    checked(memory, shorter, memory.compactor(max_tokens=10_000).compact(shorter, thread="s"))

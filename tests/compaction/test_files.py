@@ -14,9 +14,9 @@ import pytest
 from tests.compaction.histories import chat, step
 from tests.compaction.oracle import WHISPER, texts
 from tidal_plugins import Message, Settings
-from tidal_plugins.condensing.sizes import ApproximateCounter, measure
 from tidal_plugins.errors import NotFound
 from tidal_plugins.model.compaction import Compaction, RestoredFile, Size
+from tidal_plugins.summarising.sizes import ApproximateCounter, measure
 from tidal_plugins.testing import NOON
 
 ASKED = Message("user", "Work on it.", "work")
@@ -79,7 +79,7 @@ def test_the_content_is_what_the_agent_saw_not_what_is_on_disk(restored: Any, tm
     path.write_text("what is on disk now")
     [file] = restored(worked(read(1, str(path), "what was read then")))
     assert file.content == "what was read then"
-    [gone] = restored(worked(read(1, str(tmp_path / "gone.txt"), "it was there")), session="gone")
+    [gone] = restored(worked(read(1, str(tmp_path / "gone.txt"), "it was there")), thread="gone")
     assert gone.content == "it was there"
 
 
@@ -92,8 +92,8 @@ def test_the_path_may_have_several_names(restored: Any, argument: str) -> None:
 
 def test_its_episode_has_the_reading_verbatim(restored: Any, memory: Any) -> None:
     [file] = restored(worked(read(1, "src/app.py", "x = 1")))
-    assert file.episode == memory.episode_id("work", session="s")
-    assert "x = 1" in [message.text for message in memory.episode(file.episode).messages]
+    assert file.episode == memory.episodes.id_of("work", thread="s")
+    assert "x = 1" in [message.text for message in memory.episodes[file.episode].messages]
 
 
 @pytest.mark.parametrize("between", range(0, 12))
@@ -234,12 +234,12 @@ def test_what_was_written_later_does_not_come_back_stale(restored: Any, later: l
 
 
 def test_what_was_written_side_by_side_with_reading_it_does_not_come_back(restored: Any) -> None:
-    for session, order in (("one", (0, 1)), ("two", (1, 0))):
+    for thread, order in (("one", (0, 1)), ("two", (1, 0))):
         calls = [
             ("Read", {"file_path": "src/a.py"}, "as it was"),
             ("Write", {"file_path": "src/a.py", "content": "new"}, "ok"),
         ]
-        assert restored(worked(step(1, *(calls[n] for n in order))), session=session) == []
+        assert restored(worked(step(1, *(calls[n] for n in order))), thread=thread) == []
 
 
 def test_what_was_written_before_it_was_read_comes_back(restored: Any) -> None:
@@ -272,7 +272,7 @@ def test_failed_readings_do_not_come_back(restored: Any) -> None:
 def test_a_file_that_could_not_be_read_again_does_not_come_back(restored: Any) -> None:
     gone = read(2, "src/a.py", "No such file", failed=True)
     assert restored(worked(read(1, "src/a.py"), gone)) == []
-    assert restored(worked(read(1, "src/a.py"), ongoing=[gone]), session="ongoing") == []
+    assert restored(worked(read(1, "src/a.py"), ongoing=[gone]), thread="ongoing") == []
 
 
 def test_a_reading_without_a_result_does_not_come_back(restored: Any) -> None:
@@ -318,4 +318,4 @@ def test_a_forgotten_reading_does_not_come_back(check: Any, memory: Any) -> None
     assert "4711" not in texts(again)
     assert b"4711" not in Path(memory.path).read_bytes()
     with pytest.raises(NotFound):
-        memory.episode(compaction.files[0].episode)
+        memory.episodes[compaction.files[0].episode]

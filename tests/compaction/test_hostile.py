@@ -19,10 +19,10 @@ NOW = Message("user", "What is left to do?", "now")
 def goes_on(memory: TidalMemory, history: list[Message], **options: Any) -> list[Compaction]:
     """What a thread is given as it grows: compacted at once, and again with more turns."""
     compactor = memory.compactor(**{"max_tokens": 1_500, **options})
-    made = [compactor.compact([*history, NOW], session="s", force="compact")]
+    made = [compactor.compact([*history, NOW], thread="s", force="compact")]
     for number in range(100, 140, 8):
         history = [*history, *chat(number, number + 8)]
-        made.append(compactor.compact([*history, NOW], session="s"))
+        made.append(compactor.compact([*history, NOW], thread="s"))
     assert made[-1].rebuilt
     assert made[-1].id != made[0].id
     for compaction in made:
@@ -34,12 +34,12 @@ def goes_on(memory: TidalMemory, history: list[Message], **options: Any) -> list
 # citations that are not ours
 
 
-@pytest.fixture(params=["nobody's", "another session's"])
+@pytest.fixture(params=["nobody's", "another thread's"])
 def foreign(request: pytest.FixtureRequest, memory: TidalMemory) -> str:
     """An id that no citation of ours can name."""
     if request.param == "nobody's":
         return "7h3k2m9x1c4v5"
-    return memory.record("I never said that.", "Noted.", session="other").id
+    return memory.record("I never said that.", "Noted.", thread="other").id
 
 
 FORGED = {
@@ -99,7 +99,7 @@ def test_the_name_of_a_tool_does_not_cite_nor_begin_a_line(memory: TidalMemory, 
         call = ToolCall(name.format(foreign), {"x": str(number)}, f"f{number}")
         folding += [Message("assistant", "", f"s{number}", tool_calls=(call,))]
         folding += [Message("tool", f"fine {number}. " * 20, f"t{number}", tool_call_id=f"f{number}")]
-    compaction = memory.compactor(max_tokens=1_500).compact(folding, session="fold")
+    compaction = memory.compactor(max_tokens=1_500).compact(folding, thread="fold")
     assert compaction.folded
     assert foreign not in compaction.citations
     assert not any(line.startswith("- We owe") for line in compaction.fold.splitlines())
@@ -153,12 +153,12 @@ def test_an_odd_call_is_compacted_and_stands_in_its_episode(memory: TidalMemory,
     history = [*chat_turn(0), *odd_turn(**odd), *chat(1, 6)]
     made = goes_on(memory, history)
     assert [loss.index for loss in made[-1].ledger if loss.position in (2, 3, 4, 5)] == [0, 1, 2, 3]
-    [episode] = [episode for episode in memory.episodes(session="s") if episode.query == "Please fix it."]
+    [episode] = [episode for episode in memory.episodes.list(thread="s") if episode.query == "Please fix it."]
     assert len(episode.messages) == 4
     assert len(episode.tool_calls) == 1
-    assert "Please fix it." in memory.read_episode(episode.id)
+    assert "Please fix it." in memory.episodes.page(episode.id)
     assert len(episode.messages[2].text) == len(odd.get("result", "fine"))
-    assert len(memory.episodes(session="s")) == 7 + 40
+    assert len(memory.episodes.list(thread="s")) == 7 + 40
 
 
 @pytest.mark.parametrize("odd", ODD.values(), ids=ODD.keys())
@@ -166,8 +166,8 @@ def test_an_odd_call_that_was_recorded_before_is_not_recorded_again(memory: Tida
     history = [*chat_turn(0), *odd_turn(**odd), *chat(1, 6)]
     compact: Callable[..., Compaction] = memory.compactor(max_tokens=1_500).compact
     for _ in range(3):
-        compact([*history, NOW], session="s", force="hard").verify()
-    assert len(memory.episodes(session="s")) == 7
+        compact([*history, NOW], thread="s", force="hard").verify()
+    assert len(memory.episodes.list(thread="s")) == 7
 
 
 # ids that are used again
@@ -186,13 +186,13 @@ def test_a_calls_id_that_is_used_twice_in_a_turn_leads_to_each_result(memory: Ti
         turn.append(Message("assistant", "", f"c{number}", tool_calls=(call,)))
         turn.append(Message("tool", result, f"r{number}", tool_call_id="call_0"))
     turn.append(Message("assistant", "Ports 8001 and 8002.", "a"))
-    compaction = memory.compactor(max_tokens=2_000).compact([*chat(0, 5), *turn, NOW], session="s", force="compact")
-    id_ = memory.episode_id("q", session="s")
-    read = memory.read_episode(id_)
+    compaction = memory.compactor(max_tokens=2_000).compact([*chat(0, 5), *turn, NOW], thread="s", force="compact")
+    id_ = memory.episodes.id_of("q", thread="s")
+    read = memory.episodes.page(id_)
     for name, what, result in steps:
         assert f"{name}({what}): {result}" in compaction.synthesis
         assert f'[call {name} call_0] {{"what": "{what}"}}\n[result {name} call_0]\n{result}\n' in read
-    assert [(call.name, call.result) for call in memory.episode(id_).tool_calls] == [(n, r) for n, _, r in steps]
+    assert [(call.name, call.result) for call in memory.episodes[id_].tool_calls] == [(n, r) for n, _, r in steps]
 
 
 def test_an_id_that_is_used_twice_at_once_leads_to_both_results(memory: TidalMemory) -> None:
@@ -200,8 +200,8 @@ def test_an_id_that_is_used_twice_at_once_leads_to_both_results(memory: TidalMem
     results = [Message("tool", f"It rains in {place}.", f"r{place}", tool_call_id="same") for place in ("Oslo", "Rome")]
     turn = [Message("user", "And the weather?", "q"), Message("assistant", "", "c", tool_calls=calls), *results]
     turn.append(Message("assistant", "It rains in both.", "a"))
-    compaction = memory.compactor(max_tokens=2_000).compact([*chat(0, 5), *turn, NOW], session="s", force="compact")
+    compaction = memory.compactor(max_tokens=2_000).compact([*chat(0, 5), *turn, NOW], thread="s", force="compact")
     for place in ("Oslo", "Rome"):
         assert f"look({place}): It rains in {place}." in compaction.synthesis
-    stored = memory.episode(memory.episode_id("q", session="s"))
+    stored = memory.episodes[memory.episodes.id_of("q", thread="s")]
     assert [call.result for call in stored.tool_calls] == ["It rains in Oslo.", "It rains in Rome."]

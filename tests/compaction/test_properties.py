@@ -69,7 +69,7 @@ def compact(
     tokens, bytes_ = limit
     compactor = memory.compactor(max_tokens=tokens, max_bytes=bytes_)
     try:
-        compaction = compactor.compact(history, session="s", reserved=reserved, **options)
+        compaction = compactor.compact(history, thread="s", reserved=reserved, **options)
     except ContextOverflow as error:
         check_refusal(error, (least(history) + reserved).share(whole(limit)))
         return None
@@ -92,14 +92,14 @@ def test_every_rule_holds_for_any_history(
 ) -> None:
     memory = fresh()
     first = compact(memory, history, limit, force=force, reserved=reserved)
-    recorded = len(memory.episodes(session="s"))
+    recorded = len(memory.episodes.list(thread="s"))
     again = compact(memory, history, limit, reserved=reserved)
     if first is None:
         assert again is None or not again.rebuilt
     else:
         assert again
         assert again.view == first.view
-        assert len(memory.episodes(session="s")) == recorded
+        assert len(memory.episodes.list(thread="s")) == recorded
 
 
 @any_example
@@ -114,7 +114,7 @@ def test_every_rule_holds_with_sizes_that_the_caller_knows(
     memory = fresh()
     compactor = memory.compactor(max_tokens=limit[0], max_bytes=limit[1])
     try:
-        compaction = compactor.compact(history, session="s", sizes=known, force=force)
+        compaction = compactor.compact(history, thread="s", sizes=known, force=force)
     except ContextOverflow as error:
         check_refusal(error, least(history, known).share(whole(limit)))
         return
@@ -164,14 +164,14 @@ def test_a_fork_shows_nothing_of_the_abandoned_branch(
     trunk = [message for part in parts[:kept] for message in part]
     abandoned = [replace(m, text=f"{m.text} abandonedbranch") for part in parts[kept:] for m in part]
     compact(memory, trunk + abandoned, limit, force="compact")
-    known = {episode.id for episode in memory.episodes(session="s")}
+    known = {episode.id for episode in memory.episodes.list(thread="s")}
     forked = trunk + [message for part in other for message in part]
     compaction = compact(memory, forked, limit)
     if compaction is None:
         return
     assert "abandonedbranch" not in texts(compaction)
     for id_ in {*compaction.citations, *compaction.ledger.episodes} & known:
-        assert any("abandonedbranch" not in message.text for message in memory.episode(id_).messages)
+        assert any("abandonedbranch" not in message.text for message in memory.episodes[id_].messages)
 
 
 @any_example
@@ -197,11 +197,11 @@ def test_what_somebody_quotes_never_passes_for_our_citation(fresh: Fresh, text: 
     memory = fresh()
     history = [replace(m, text=f"We decided: {text} it is [ep:zzzzzzzzzzzzz].") for m in chat(0, number)]
     compaction = memory.compactor(max_tokens=4_000).compact(
-        [*history, Message("user", "and now?")], session="s", force="compact"
+        [*history, Message("user", "and now?")], thread="s", force="compact"
     )
     assert "zzzzzzzzzzzzz" not in CITED.findall("\n".join([compaction.summary, compaction.synthesis]))
     for id_ in compaction.citations:
-        memory.episode(id_)
+        memory.episodes[id_]
 
 
 @settings(any_example, max_examples=3)
@@ -232,9 +232,9 @@ def test_an_ongoing_turn_of_three_hundred_calls_folds(fresh: Fresh, width: int, 
     assert compaction.messages.count(history[1 + 2 * before]) == 1
     assert compaction.messages[-1 - width :] == tuple(history[-1 - width :])
     [partial] = {id_ for loss in compaction.ledger if loss.position in compaction.folded for id_ in [loss.episode]}
-    assert partial == memory.episode_id("request", session="s")
+    assert partial == memory.episodes.id_of("request", thread="s")
     assert partial in CITED.findall(compaction.fold)
-    stated = {memory.episode(partial).messages[loss.index].text for loss in compaction.ledger}
+    stated = {memory.episodes[partial].messages[loss.index].text for loss in compaction.ledger}
     assert stated >= {history[position].text for position in compaction.folded}
 
 
@@ -245,14 +245,14 @@ def test_a_folded_turn_that_goes_on_and_ends_is_one_episode(fresh: Fresh) -> Non
         history += loop(first, first + 5)
         assert compact(memory, history, (3_000, None))
     answer = Message("assistant", "Seen.", "answer")
-    memory.record(messages=[*history, answer], session="s")
-    [episode] = memory.episodes(session="s")
+    memory.record(messages=[*history, answer], thread="s")
+    [episode] = memory.episodes.list(thread="s")
     assert [message.text for message in episode.messages] == [message.text for message in [*history, answer]]
     history += [answer, Message("user", "And?", "next")]
     compaction = compact(memory, history, (3_000, None))
     assert compaction
     assert "Look at all of them." in texts(compaction)
-    assert len(memory.episodes(session="s")) == 1
+    assert len(memory.episodes.list(thread="s")) == 1
 
 
 def test_citations_survive_ten_compactions(fresh: Fresh) -> None:
@@ -281,7 +281,7 @@ def test_citations_survive_ten_compactions(fresh: Fresh) -> None:
         assert set(compaction.citations) <= told
     assert len(rebuilt[0].citations) > 1
     asked = {message.text for message in history if message.role == "user"}
-    found = {m.text for id_ in told for m in memory.episode(id_).messages} | {m.text for m in last.messages}
+    found = {m.text for id_ in told for m in memory.episodes[id_].messages} | {m.text for m in last.messages}
     assert asked <= found
 
 
@@ -291,7 +291,7 @@ def test_a_summary_goes_on_citing_what_mattered_most_at_first(fresh: Fresh) -> N
         Message("user", "Remember: I require that the database is always PostgreSQL 16.", "first"),
         Message("assistant", "We decided on PostgreSQL 16.", "first-agent"),
     ]
-    origin = memory.episode_id("first", session="s")
+    origin = memory.episodes.id_of("first", thread="s")
     ids = set()
     for number in range(60):
         history += [Message("user", f"thanks {number}", f"u{number}"), Message("assistant", "ok " * 60, f"a{number}")]
@@ -315,11 +315,11 @@ def test_refusals_say_what_does_not_fit(fresh: Fresh) -> None:
     ]
     for history in cases:
         with pytest.raises(ContextOverflow, match=r"\d") as refused:
-            memory.compactor(max_tokens=2_000).compact(history, session="s")
+            memory.compactor(max_tokens=2_000).compact(history, thread="s")
         assert len(str(refused.value)) > 30
-    assert all(len(episode.messages) for episode in memory.episodes())
+    assert all(len(episode.messages) for episode in memory.episodes.list())
     with pytest.raises(NotFound):
-        memory.episode("0000000000000")
+        memory.episodes["0000000000000"]
 
 
 @pytest.mark.parametrize("exchanges", [False, True])

@@ -56,7 +56,7 @@ def capsules(messages):
 
 def stored(memory):
     """All that is on record."""
-    said = [message.text for episode in memory.episodes() for message in episode.messages]
+    said = [message.text for episode in memory.episodes.list() for message in episode.messages]
     return "\n".join([*said, *(hit.text for hit in memory.recall("harbour clerk capsule identity", limit=100))])
 
 
@@ -68,7 +68,7 @@ def clock():
 @pytest.fixture
 def memory(path, embedder, clock):
     with TidalMemory(path, embedder=embedder, clock=clock, settings=Settings(whisper={"bar": 0.2})) as memory:
-        memory.write_capsule(memory.capsule().edit(identity=IDENTITY))
+        memory.capsule.write(memory.capsule.read().edit(identity=IDENTITY))
         yield memory
 
 
@@ -151,7 +151,7 @@ async def test_state_checkpoints_and_recordings_do_not_know_it(memory, graph, st
     for snapshot in app.get_state_history(thread("one")):
         assert OPEN not in str(snapshot.values)
     assert OPEN not in str(app.checkpointer.storage)
-    assert len(memory.episodes()) == 2
+    assert len(memory.episodes.list()) == 2
     assert OPEN not in stored(memory)
     assert IDENTITY not in stored(memory)
 
@@ -176,8 +176,8 @@ async def test_the_capsule_is_the_same_to_the_byte_while_it_is_young_and_new_aft
 
 
 async def test_compaction_capsule_and_whisper_stand_together(memory, graph, strict, run):
-    memory.record("The north pier of the harbour is closed for repairs.", "Noted.", session="before")
-    beside = reserved(str(memory.capsule()))
+    memory.record("The north pier of the harbour is closed for repairs.", "Noted.", thread="before")
+    beside = reserved(str(memory.capsule.read()))
     model = strict(lambda messages: "It was decided that the pier stays open for the boats. " * 6, max_tokens=LIMIT)
     app = graph(model, max_tokens=LIMIT, reserved=beside)
     for number in range(25):
@@ -188,7 +188,7 @@ async def test_compaction_capsule_and_whisper_stand_together(memory, graph, stri
     assert len(capsules(shown)) == 1
     assert len(result["messages"]) == 50
     assert not any(by_capsule(m) or by_compaction(m) for m in result["messages"])
-    assert len(memory.episodes(session="one")) == 25
+    assert len(memory.episodes.list(thread="one")) == 25
     assert OPEN not in stored(memory)
 
 
@@ -214,7 +214,7 @@ async def test_a_tool_loop_shows_one_capsule_in_each_call(graph, strict, run, ba
 
 
 async def test_the_node_alone_keeps_a_whisper_that_is_there(memory, strict, run):
-    memory.record("The north pier is closed for repairs.", "Noted.", session="before")
+    memory.record("The north pier is closed for repairs.", "Noted.", thread="before")
     model = strict("Closed.")
     graph = StateGraph(TidalState).add_sequence(
         [
@@ -239,8 +239,8 @@ async def test_it_is_the_hook_of_a_prebuilt_agent(memory, strict, run):
 
 @pytest.mark.filterwarnings("ignore:create_react_agent has been moved")
 async def test_a_hook_may_have_it_between_compaction_and_recall(memory, strict, run):
-    memory.record("The north pier of the harbour is closed for repairs.", "Noted.", session="before")
-    beside = reserved(f"{PROMPT}{memory.capsule()}")
+    memory.record("The north pier of the harbour is closed for repairs.", "Noted.", thread="before")
+    beside = reserved(f"{PROMPT}{memory.capsule.read()}")
     compact = CompactionNode(memory, max_tokens=LIMIT, reserved=beside)
     model = strict(lambda messages: "It was decided that the pier stays open for the boats. " * 6, max_tokens=LIMIT)
     hook = tidal_pre_model_hook(memory, compact=compact, capsule=CapsuleNode(memory))
@@ -260,7 +260,7 @@ async def test_a_hook_may_have_it_between_compaction_and_recall(memory, strict, 
 
 @pytest.mark.filterwarnings("ignore:create_react_agent has been moved")
 async def test_a_hook_may_have_the_capsule_alone(memory, strict, run):
-    memory.record("The north pier is closed for repairs.", "Noted.", session="before")
+    memory.record("The north pier is closed for repairs.", "Noted.", thread="before")
     model = strict("Closed.")
     app = create_react_agent(model, [], pre_model_hook=tidal_pre_model_hook(memory, capsule=CapsuleNode(memory)))
     await run(app, user("Is the north pier closed?"), thread("one"))
@@ -294,7 +294,7 @@ async def test_a_stream_of_messages_does_not_tell_the_capsule(graph, strict):
 
 async def test_each_run_sees_the_capsule_of_its_scope(memory, graph, strict, run):
     anna = memory.scoped("user", "anna")
-    anna.write_capsule(anna.capsule().edit(identity="I serve Anna."))
+    anna.capsule.write(anna.capsule.read().edit(identity="I serve Anna."))
     model = strict("Hello.")
     app = graph(model, scope=lambda context, config: ("user", config["configurable"]["user"]))
     await run(app, user("Hello"), thread("one", user="anna"))
@@ -358,12 +358,14 @@ async def test_all_middleware_together(memory, agent, metronome_tool, strict, ru
     assert any(map(by_compaction, shown))
     assert len({message.text for shown in model.shown for message in shown[:1]}) == 1
     assert len(result["messages"]) == 50
-    assert len(memory.episodes(session="one")) == 25
+    assert len(memory.episodes.list(thread="one")) == 25
     assert OPEN not in stored(memory)
 
 
 async def test_compaction_counts_the_capsule_that_stands_before_it(memory, agent, strict, run):
-    memory.write_capsule(memory.capsule().edit(tools="\n".join(f"- tool {n}: {'it lifts ' * 80}" for n in range(10))))
+    memory.capsule.write(
+        memory.capsule.read().edit(tools="\n".join(f"- tool {n}: {'it lifts ' * 80}" for n in range(10)))
+    )
     everything = [TidalCapsule(memory), TidalCompaction(memory, max_tokens=LIMIT)]
     model = strict(lambda messages: "It stays open. " * 20, max_tokens=LIMIT)
     app = agent(model, middleware=everything)

@@ -132,7 +132,7 @@ def test_a_history_that_fits_is_shown_as_it_is(memory, agent, strict):
     model = strict("Hello.")
     agent(model, recall=False, checkpointer=False).invoke({"messages": [HumanMessage("Hi.", id="h1")]})
     assert model.shown == [[HumanMessage("Hi.", id="h1")]]
-    assert memory.episodes() == []
+    assert memory.episodes.list() == []
 
 
 async def test_a_long_conversation_stays_within_the_limit_and_loses_nothing(memory, agent, strict, run):
@@ -141,7 +141,7 @@ async def test_a_long_conversation_stays_within_the_limit_and_loses_nothing(memo
     result = await talk(run, app, range(40))
     assert any(map(by_compaction, model.shown[-1]))
     assert texts(result["messages"]) == [text for n in range(40) for text in (question(n), answer(n))]
-    episodes = memory.episodes(session="one")
+    episodes = memory.episodes.list(thread="one")
     assert [episode.query for episode in episodes] == [question(n) for n in range(40)]
     assert [episode.answer for episode in episodes] == [answer(n) for n in range(40)]
 
@@ -186,11 +186,11 @@ def test_every_citation_leads_to_its_turn(memory, agent, strict):
     talked(agent(model), range(30))
     cited = CITED.findall(summary_of(model.shown[-1]))
     assert cited
-    assert {memory.episode(id_).session for id_ in cited} == {"one"}
+    assert {memory.episodes[id_].thread for id_ in cited} == {"one"}
 
 
 def test_the_whisper_stands_in_the_compacted_view(memory, agent, strict):
-    memory.record(user="I practise the jazz piano suite on Sundays.", agent="Noted.", session="old")
+    memory.record(user="I practise the jazz piano suite on Sundays.", agent="Noted.", thread="old")
     model = strict(answered, max_tokens=LIMIT)
     talked(agent(model), range(20))
     shown = model.shown[-1]
@@ -208,7 +208,7 @@ async def test_a_long_tool_loop_keeps_the_request_and_valid_pairs(memory, agent,
     assert all(request in "".join(texts(m for m in shown if m.type == "human")) for shown in model.shown)
     assert [m.tool_call_id for m in model.shown[-1][-2:]] == ["call-39-Evans", "call-39-Monk"]
     assert len(result["messages"]) == 2 + 40 * 3
-    (episode,) = memory.episodes(session="loop")
+    (episode,) = memory.episodes.list(thread="loop")
     assert episode.query == request
     assert len(episode.tool_calls) == 80
 
@@ -224,7 +224,7 @@ def test_the_summary_speaks_for_whom_it_is_told_to(memory, agent, strict, summar
     talked(agent(model, summary_as=summary_as), range(25))
     written = [message for message in model.shown[-1] if by_compaction(message)]
     assert {message.type for message in written} == {"ai" if summary_as == "assistant" else "human"}
-    assert [episode.query for episode in memory.episodes(session="one")] == [question(n) for n in range(25)]
+    assert [episode.query for episode in memory.episodes.list(thread="one")] == [question(n) for n in range(25)]
 
 
 @pytest.mark.parametrize("restore_as", ["tool", "human"])
@@ -344,7 +344,7 @@ def test_an_interrupt_in_mid_turn_is_resumed_on_the_same_context(memory, agent, 
     decisions = [{"type": "approve"}, {"type": "reject", "message": "Not Monk."}]
     result = app.invoke(Command(resume={"decisions": decisions}), thread("one"))
     assert result["messages"][-1].text == "They swing."
-    assert len(memory.episodes(session="one")) == 13
+    assert len(memory.episodes.list(thread="one")) == 13
     assert any(map(by_compaction, model.shown[-1]))
 
 
@@ -358,7 +358,7 @@ def test_messages_that_others_remove_leave_a_valid_context(memory, agent, strict
     model = strict(answered, max_tokens=most)
     talked(agent(model, before=[Forgetful()], max_tokens=most, read_tool=False), range(40))
     assert sum(any(map(by_compaction, shown)) for shown in model.shown) > 20
-    assert [episode.query for episode in memory.episodes(session="one")] == [question(n) for n in range(40)]
+    assert [episode.query for episode in memory.episodes.list(thread="one")] == [question(n) for n in range(40)]
 
 
 def looks_up_first(messages):
@@ -373,7 +373,7 @@ def test_outputs_that_others_cleared_stay_in_the_memory_and_make_no_other_turn(m
     editing = ContextEditingMiddleware(edits=[ClearToolUsesEdit(trigger=600, keep=1, clear_tool_inputs=True)])
     model = strict(looks_up_first, max_tokens=LIMIT)
     talked(agent(model, **{place: [editing]}), range(25))
-    episodes = memory.episodes(session="one")
+    episodes = memory.episodes.list(thread="one")
     assert [episode.query for episode in episodes] == [question(n) for n in range(25)]
     assert {call.result for episode in episodes for call in episode.tool_calls} == {look_up.invoke({"what": "Evans"})}
     ids = [summary.id for shown in model.shown for summary in shown[:1] if by_compaction(summary)]
@@ -394,7 +394,7 @@ def test_what_others_edit_is_shown_and_sized_as_they_leave_it(memory):
     assert all(shown is given for shown, given in zip(view.messages, edited, strict=True))
     assert view.compaction.before.tokens < LIMIT
     assert contexts.view(place, said, Size(), said=said).compaction.rebuilt
-    assert [call.result for call in memory.episodes(session="one")[0].tool_calls] == [huge]
+    assert [call.result for call in memory.episodes.list(thread="one")[0].tool_calls] == [huge]
     assert contexts.view(place, edited, Size()).compaction.history != view.compaction.history
 
 
@@ -409,7 +409,7 @@ def test_notices_of_others_stay_and_are_not_recorded(memory, agent, strict):
     talked(agent(model, before=[Notes()]), range(20))
     assert any(map(by_compaction, model.shown[-1]))
     assert all(notice in shown for shown in model.shown)
-    assert "it rained" not in str(memory.episodes())
+    assert "it rained" not in str(memory.episodes.list())
 
 
 def test_system_messages_all_stand_at_the_front(agent, strict):
@@ -490,9 +490,9 @@ def fixed(history):
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(histories(), st.sampled_from([900, 1_500, 100_000]), st.sampled_from(["tool", "human"]), st.uuids())
-def test_every_view_of_any_history_is_whole(memory, history, limit, restore_as, session):
+def test_every_view_of_any_history_is_whole(memory, history, limit, restore_as, thread):
     contexts = ContextMemory(memory, max_tokens=limit, restore_as=restore_as)
-    place, before = Place(memory, str(session)), copy.deepcopy(history)
+    place, before = Place(memory, str(thread)), copy.deepcopy(history)
     try:
         view = contexts.view(place, history, Size())
     except ContextOverflow:

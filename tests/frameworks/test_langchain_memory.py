@@ -27,7 +27,7 @@ def said(episode):
 
 
 def only(memory, **where):
-    (episode,) = memory.episodes(**where)
+    (episode,) = memory.episodes.list(**where)
     return episode
 
 
@@ -38,7 +38,7 @@ def prompted(model):
 
 @pytest.fixture
 def reminded(memory, embedder):
-    memory.record(user=FACT, agent="Noted.", session="old")
+    memory.record(user=FACT, agent="Noted.", thread="old")
     embedder.calls.clear()
     return memory
 
@@ -61,25 +61,25 @@ def test_it_is_a_base_memory_and_warns_of_nothing(memory):
 
 async def test_a_conversation_is_reminded_of_another_and_recorded(memory, says, run):
     model = says("Noted.", "A standard.")
-    await run(ConversationChain(llm=model, memory=TidalConversationMemory(memory, session="monday")), FACT)
-    friday = ConversationChain(llm=model, memory=TidalConversationMemory(memory, session="friday"))
+    await run(ConversationChain(llm=model, memory=TidalConversationMemory(memory, thread="monday")), FACT)
+    friday = ConversationChain(llm=model, memory=TidalConversationMemory(memory, thread="friday"))
     result = await run(friday, ASK)
     shown = prompted(model)[1]
     assert MARK in shown
     assert FACT in shown
     assert shown.index(MARK) < shown.index(f"Human: {ASK}")
     assert result["response"] == "A standard."
-    assert said(only(memory, session="friday")) == [ASK, "A standard."]
-    assert only(memory, session="friday").surfaced
+    assert said(only(memory, thread="friday")) == [ASK, "A standard."]
+    assert only(memory, thread="friday").surfaced
 
 
 async def test_our_own_whisper_is_not_recorded_as_what_the_user_said(reminded, says, run):
-    chain = ConversationChain(llm=says("A standard."), memory=TidalConversationMemory(reminded, session="friday"))
+    chain = ConversationChain(llm=says("A standard."), memory=TidalConversationMemory(reminded, thread="friday"))
     result = await run(chain, ASK)
     assert MARK in result["history"]  # the chain hands it to save_context
-    assert "tidal-memory" not in str(only(reminded, session="friday"))
-    assert said(only(reminded, session="friday")) == [ASK, "A standard."]
-    assert FACT not in only(reminded, session="friday").query
+    assert "tidal-memory" not in str(only(reminded, thread="friday"))
+    assert said(only(reminded, thread="friday")) == [ASK, "A standard."]
+    assert FACT not in only(reminded, thread="friday").query
 
 
 async def test_the_last_turns_stand_verbatim_and_are_not_whispered_again(memory, says, run):
@@ -107,7 +107,7 @@ def test_what_is_shown_does_not_grow_with_the_conversation(memory, says):
         chain.invoke(f"On day {number:02} I practised jazz piano piece number {number:02}.")
     sizes = [len(text) for text in prompted(model)]
     assert max(sizes[10:]) <= max(sizes[:10]) + 500
-    assert len(memory.episodes()) == 60
+    assert len(memory.episodes.list()) == 60
 
 
 async def test_a_chain_with_a_chat_prompt_gets_messages(reminded, says, run):
@@ -120,7 +120,7 @@ async def test_a_chain_with_a_chat_prompt_gets_messages(reminded, says, run):
     assert result["text"] == "A standard."
     assert [message.type for message in model.shown[1]] == ["system", "human", "ai", "human", "human"]
     assert [MARK in message.text for message in model.shown[1]] == [False, False, False, True, False]
-    assert said(reminded.episodes()[-1]) == [ASK, "A standard."]
+    assert said(reminded.episodes.list()[-1]) == [ASK, "A standard."]
 
 
 def react(model, **options):
@@ -136,12 +136,12 @@ STEPS = ("Thought: tick\nAction: metronome\nAction Input: 60", "Thought: done\nF
 
 async def test_an_executor_recalls_once_and_records_the_turn(reminded, says, embedder, run):
     model = says(*STEPS)
-    executor = react(model, memory=TidalConversationMemory(reminded, session="friday"))
+    executor = react(model, memory=TidalConversationMemory(reminded, thread="friday"))
     result = await run(executor, {"input": ASK})
     assert result["output"] == "Swing it."
     assert [FACT in shown for shown in prompted(model)] == [True, True]
     assert embedder.recalls == [ASK]
-    assert said(only(reminded, session="friday")) == [ASK, "Swing it."]
+    assert said(only(reminded, thread="friday")) == [ASK, "Swing it."]
 
 
 async def test_an_executor_that_returns_its_steps_has_its_tool_calls_recorded(memory, says, run):
@@ -154,12 +154,12 @@ async def test_an_executor_that_returns_its_steps_has_its_tool_calls_recorded(me
 
 def test_a_chain_that_fails_records_nothing_and_can_be_run_again(reminded, says):
     chain = ConversationChain(
-        llm=says(ConnectionError("away"), "A standard."), memory=TidalConversationMemory(reminded, session="friday")
+        llm=says(ConnectionError("away"), "A standard."), memory=TidalConversationMemory(reminded, thread="friday")
     )
     with pytest.raises(ConnectionError):
         chain.invoke(ASK)
     chain.invoke(ASK)
-    assert said(only(reminded, session="friday")) == [ASK, "A standard."]
+    assert said(only(reminded, thread="friday")) == [ASK, "A standard."]
 
 
 def test_beside_other_memories_the_input_has_to_be_named(reminded, says):
@@ -170,7 +170,7 @@ def test_beside_other_memories_the_input_has_to_be_named(reminded, says):
         return LLMChain(llm=says("A standard."), prompt=prompt, memory=CombinedMemory(memories=memories))
 
     chain(input_key="input").invoke({"input": ASK})
-    assert said(reminded.episodes()[-1]) == [ASK, "A standard."]
+    assert said(reminded.episodes.list()[-1]) == [ASK, "A standard."]
     with pytest.raises(InvalidInput, match=r"input_key=.*mood"):
         chain().invoke({"input": ASK})
 
@@ -196,10 +196,10 @@ def test_messages_may_be_returned(reminded):
 
 
 async def test_async_twins_do_the_same(reminded):
-    memory = TidalConversationMemory(reminded, session="friday")
+    memory = TidalConversationMemory(reminded, thread="friday")
     assert await memory.aload_memory_variables({"input": ASK}) == memory.load_memory_variables({"input": ASK})
     await memory.asave_context({"input": ASK}, {"output": "A standard."})
-    assert said(only(reminded, session="friday")) == [ASK, "A standard."]
+    assert said(only(reminded, thread="friday")) == [ASK, "A standard."]
     await memory.aclear()
     assert memory.load_memory_variables({}) == {"history": ""}
 
@@ -232,7 +232,7 @@ def test_the_turn_is_what_went_in_and_what_came_out(memory, inputs, outputs, opt
 def test_what_could_be_anything_is_refused_and_not_guessed(memory, inputs, outputs, named):
     with pytest.raises(InvalidInput, match=named):
         TidalConversationMemory(memory).save_context(inputs, outputs)
-    assert memory.episodes() == []
+    assert memory.episodes.list() == []
 
 
 def test_steps_with_arguments_keep_them(memory):
@@ -252,48 +252,48 @@ def test_printing_it_shows_no_memory(memory):
     assert "memory" not in TidalConversationMemory(memory).model_dump()
 
 
-# sessions, clear
+# threads, clear
 
 
 def test_each_object_is_a_conversation_of_its_own_unless_it_is_named(memory):
     one, other = TidalConversationMemory(memory), TidalConversationMemory(memory)
     one.save_context({"input": FACT}, {"output": "Noted."})
-    assert one.current_session != other.current_session
+    assert one.current_thread != other.current_thread
     assert other.load_memory_variables({}) == {"history": ""}
 
 
 def test_a_named_conversation_goes_on(memory):
-    TidalConversationMemory(memory, session="42").save_context({"input": FACT}, {"output": "Noted."})
-    assert FACT in TidalConversationMemory(memory, session="42").load_memory_variables({})["history"]
+    TidalConversationMemory(memory, thread="42").save_context({"input": FACT}, {"output": "Noted."})
+    assert FACT in TidalConversationMemory(memory, thread="42").load_memory_variables({})["history"]
 
 
 def test_clearing_begins_a_new_conversation_and_forgets_nothing(memory):
-    chat = TidalConversationMemory(memory, session="42")
+    chat = TidalConversationMemory(memory, thread="42")
     chat.save_context({"input": FACT}, {"output": "Noted."})
     chat.clear()
     assert chat.load_memory_variables({}) == {"history": ""}
     assert FACT in chat.load_memory_variables({"input": ASK})["history"].split(MARK)[1]
     chat.save_context({"input": "Hello again."}, {"output": "Hello!"})
     assert chat.load_memory_variables({}) == {"history": "Human: Hello again.\nAI: Hello!"}
-    assert said(only(memory, session="42")) == [FACT, "Noted."]
-    assert only(memory, session=chat.current_session).query == "Hello again."
+    assert said(only(memory, thread="42")) == [FACT, "Noted."]
+    assert only(memory, thread=chat.current_thread).query == "Hello again."
 
 
 async def test_clearing_can_forget_this_conversation_and_no_other(reminded):
-    chat = TidalConversationMemory(reminded, session="42")
+    chat = TidalConversationMemory(reminded, thread="42")
     for clear in (lambda: chat.clear(forget=True), lambda: chat.aclear(forget=True)):
         chat.save_context({"input": "My umbrella is green."}, {"output": "Noted."})
         done = clear()
         if done is not None:
             await done
-        assert [episode.query for episode in reminded.episodes()] == [FACT]
+        assert [episode.query for episode in reminded.episodes.list()] == [FACT]
 
 
 def test_a_scope_may_be_given(memory):
     chat = TidalConversationMemory(memory, scope=("user", "anna"))
     chat.save_context({"input": FACT}, {"output": "Noted."})
     chat.clear()
-    assert memory.episodes() == []
+    assert memory.episodes.list() == []
     assert FACT in chat.load_memory_variables({"input": ASK})["history"]
     assert TidalConversationMemory(memory, scope=("user", "ben")).load_memory_variables({"input": ASK}) == {
         "history": ""

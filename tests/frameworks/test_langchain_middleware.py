@@ -50,7 +50,7 @@ def said(episode):
 
 
 def only(memory, **where):
-    (episode,) = memory.episodes(**where)
+    (episode,) = memory.episodes.list(**where)
     return episode
 
 
@@ -65,7 +65,7 @@ def checkpointed(saver):
 @pytest.fixture
 def reminded(memory, embedder):
     """A memory that has something to say to ASK."""
-    memory.record(user=FACT, agent="Noted.", session="old")
+    memory.record(user=FACT, agent="Noted.", thread="old")
     embedder.calls.clear()
     return memory
 
@@ -104,8 +104,8 @@ async def test_another_thread_is_reminded_of_what_was_said(memory, agent, says, 
     assert asked.text.endswith(ASK)
     assert FACT in asked.text
     assert texts(result["messages"]) == [ASK, "A standard."]
-    assert said(only(memory, session="friday")) == [ASK, "A standard."]
-    assert only(memory, session="friday").surfaced
+    assert said(only(memory, thread="friday")) == [ASK, "A standard."]
+    assert only(memory, thread="friday").surfaced
 
 
 def test_an_agent_without_tools_or_checkpointer_remembers_too(memory, agent, says):
@@ -114,7 +114,7 @@ def test_an_agent_without_tools_or_checkpointer_remembers_too(memory, agent, say
     app.invoke(user(FACT))
     app.invoke(user(ASK))
     assert FACT in model.shown[1][0].text
-    assert [episode.query for episode in memory.episodes()] == [FACT, ASK]
+    assert [episode.query for episode in memory.episodes.list()] == [FACT, ASK]
 
 
 def test_the_model_of_an_empty_memory_sees_the_messages_as_they_are(agent, says):
@@ -136,13 +136,13 @@ def test_the_system_prompt_stays_first_and_as_it_is(reminded, agent, says):
     agent(model, system_prompt="Be kind.").invoke(user(ASK))
     assert [message.type for message in model.shown[0]] == ["system", "human"]
     assert model.shown[0][0] == SystemMessage("Be kind.")
-    assert said(reminded.episodes()[-1]) == [ASK, "A standard."]
+    assert said(reminded.episodes.list()[-1]) == [ASK, "A standard."]
 
 
 def test_without_a_human_message_nothing_is_recalled_or_recorded(memory, agent, says, embedder):
     model = says("Welcome!")
     agent(model).invoke({"messages": [SystemMessage("Greet.")]})
-    assert memory.episodes() == []
+    assert memory.episodes.list() == []
     assert embedder.calls == []
 
 
@@ -173,14 +173,14 @@ def test_what_surfaced_is_private_and_plain(reminded, agent, says):
     app = agent(says("A standard."), checkpointer=InMemorySaver())
     app.invoke({**user(ASK, id="h1"), "recalled": {"turn": "h1", "ids": ["forged"]}}, thread("friday"))
     kept = app.get_state(thread("friday")).values["recalled"]
-    assert kept == {"turn": "h1", "ids": list(only(reminded, session="friday").surfaced), "asked": ASK}
+    assert kept == {"turn": "h1", "ids": list(only(reminded, thread="friday").surfaced), "asked": ASK}
     assert "forged" not in kept["ids"]
     assert "recalled" not in app.get_input_jsonschema()["properties"]
 
 
 def test_an_answer_that_repeats_the_whisper_is_recorded_without_it(reminded, agent, says):
     agent(says(lambda shown: f"{shown[0].text}\nSo I say: a standard.")).invoke(user(ASK), thread("friday"))
-    episode = only(reminded, session="friday")
+    episode = only(reminded, thread="friday")
     assert MARK not in str(episode)
     assert FACT not in episode.answer
     assert episode.answer.endswith("So I say: a standard.")
@@ -197,7 +197,7 @@ async def test_a_tool_loop_with_parallel_calls_recalls_once_and_is_one_episode(r
     assert second == [first[0], "", "The metronome ticks at 60.", "The metronome ticks at 90."]
     assert third == [*second, "Faster.", "The metronome ticks at 120."]
     assert embedder.recalls == [ASK]
-    episode = only(reminded, session="friday")
+    episode = only(reminded, thread="friday")
     assert [call.result for call in episode.tool_calls] == [f"The metronome ticks at {n}." for n in (60, 90, 120)]
     assert episode.answer == "Swing it."
     assert episode.surfaced
@@ -217,8 +217,8 @@ async def test_a_model_that_is_retried_is_reminded_each_time_by_one_recall(remin
     await run(agent(model, **{place: [retry]}), user(ASK), thread("friday"))
     assert [FACT in shown[0].text for shown in model.shown] == [True, True, True]
     assert embedder.recalls == [ASK]
-    assert said(only(reminded, session="friday")) == [ASK, "A standard."]
-    assert only(reminded, session="friday").surfaced
+    assert said(only(reminded, thread="friday")) == [ASK, "A standard."]
+    assert only(reminded, thread="friday").surfaced
 
 
 def test_the_model_that_another_falls_back_on_is_reminded_as_well(reminded, agent, says, embedder):
@@ -246,7 +246,7 @@ def test_a_message_that_other_middleware_adds_for_one_call_is_no_turn(reminded, 
     agent(model, before=[Hint()]).invoke(user(ASK), thread("friday"))
     assert embedder.recalls == [ASK]
     assert all(FACT in str(shown) for shown in model.shown)
-    assert said(only(reminded, session="friday")) == [ASK, "", "The metronome ticks at 60.", "Swing it."]
+    assert said(only(reminded, thread="friday")) == [ASK, "", "The metronome ticks at 60.", "Swing it."]
 
 
 def test_history_that_other_middleware_hides_comes_back_as_a_whisper(memory, agent, says):
@@ -269,10 +269,10 @@ async def test_the_custom_stream_says_once_what_surfaced_and_why(reminded, agent
     app = agent(says(calls(60), "A standard."))
     sync = list(app.stream(user(ASK, id="h1"), thread("friday"), stream_mode="custom"))
     later = [part async for part in app.astream(user(ASK, id="h2"), thread("sunday"), stream_mode="custom")]
-    for parts, turn, session in ((sync, "h1", "friday"), (later, "h2", "sunday")):
+    for parts, turn, name in ((sync, "h1", "friday"), (later, "h2", "sunday")):
         (event,) = (part["tidal_recall"] for part in parts)
         assert event["turn"] == turn
-        assert event["ids"] == list(only(reminded, session=session).surfaced) != []
+        assert event["ids"] == list(only(reminded, thread=name).surfaced) != []
         assert len(event["why"]) == len(event["ids"])
         assert event["whisper"].startswith(MARK)
         assert event.keys() == {"turn", "ids", "why", "whisper", "valence", "arousal"}
@@ -297,7 +297,7 @@ def test_hooks_work_outside_a_graph(reminded, says):
     middleware.wrap_model_call(ModelRequest(model=says(""), messages=state["messages"], state=state), seen.append)
     assert FACT in seen[0].messages[0].text
     middleware.after_agent({"messages": [*state["messages"], AIMessage("A standard.")]}, None)
-    assert said(reminded.episodes()[-1]) == [ASK, "A standard."]
+    assert said(reminded.episodes.list()[-1]) == [ASK, "A standard."]
 
 
 async def test_the_whisper_is_streamed_neither_as_a_message_nor_as_an_update(reminded, agent, says):
@@ -316,8 +316,8 @@ async def test_a_crash_in_the_model_is_made_good_by_running_on(reminded, agent, 
     with pytest.raises(ConnectionError):
         await run(app, user(ASK), thread("friday"))
     await run(app, None, thread("friday"))
-    assert said(only(reminded, session="friday")) == [ASK, "A standard."]
-    assert only(reminded, session="friday").surfaced
+    assert said(only(reminded, thread="friday")) == [ASK, "A standard."]
+    assert only(reminded, thread="friday").surfaced
 
 
 async def test_a_crash_between_answer_and_record_is_caught_up_on(memory, agent, says, embedder, run):
@@ -328,9 +328,9 @@ async def test_a_crash_between_answer_and_record_is_caught_up_on(memory, agent, 
     saver = InMemorySaver()
     with pytest.raises(EmbeddingError):
         await run(agent(says(answer), checkpointer=saver), user(FACT), thread("t"))
-    assert memory.episodes() == []
+    assert memory.episodes.list() == []
     await run(agent(says("A standard."), checkpointer=saver), user(ASK), thread("t"))
-    assert [said(episode) for episode in memory.episodes(session="t")] == [[FACT, "Noted."], [ASK, "A standard."]]
+    assert [said(episode) for episode in memory.episodes.list(thread="t")] == [[FACT, "Noted."], [ASK, "A standard."]]
 
 
 def test_a_turn_that_was_missed_is_recorded_before_the_model_runs(memory, agent, says, metronome_tool):
@@ -338,12 +338,12 @@ def test_a_turn_that_was_missed_is_recorded_before_the_model_runs(memory, agent,
     create_agent(says("Noted."), [metronome_tool], checkpointer=saver).invoke(user(FACT), thread("t"))
 
     def answer(shown):
-        seen.extend(memory.episodes())
+        seen.extend(memory.episodes.list())
         return "A standard."
 
     agent(says(answer), checkpointer=saver).invoke(user(ASK), thread("t"))
     assert [said(episode) for episode in seen] == [[FACT, "Noted."]]
-    assert [episode.query for episode in memory.episodes()] == [FACT, ASK]
+    assert [episode.query for episode in memory.episodes.list()] == [FACT, ASK]
 
 
 def test_a_replay_is_the_same_episode(memory, agent, says):
@@ -366,11 +366,11 @@ async def test_a_turn_goes_on_after_an_interrupt(reminded, agent, says, embedder
     model, saver = says(calls(60), "Swing it."), InMemorySaver()
     app = agent(model, before=[approving()], checkpointer=saver)
     assert "__interrupt__" in await run(app, user(ASK), thread("friday"))
-    assert reminded.episodes(session="friday") == []
+    assert reminded.episodes.list(thread="friday") == []
     await run(app, Command(resume={"decisions": [{"type": "approve"}]}), thread("friday"))
     assert model.shown[1][0].text == model.shown[0][0].text
     assert embedder.recalls == [ASK]
-    episode = only(reminded, session="friday")
+    episode = only(reminded, thread="friday")
     assert said(episode) == [ASK, "", "The metronome ticks at 60.", "Swing it."]
     assert episode.surfaced
     assert "tidal-memory" not in checkpointed(saver)
@@ -383,7 +383,7 @@ def test_a_turn_goes_on_in_another_process(reminded, agent, says):
     resumed = agent(model, after=[approving()], checkpointer=saver)  # new objects know of no recall
     resumed.invoke(Command(resume={"decisions": [{"type": "approve"}]}), thread("friday"))
     assert model.shown[0][0].text.startswith(MARK)
-    assert only(reminded, session="friday").surfaced
+    assert only(reminded, thread="friday").surfaced
 
 
 @pytest.mark.parametrize(
@@ -410,7 +410,7 @@ def test_a_turn_that_was_interrupted_and_left_is_recorded_with_the_next(memory, 
     app = agent(model, before=[approving()], checkpointer=InMemorySaver())
     app.invoke(user("Tick."), thread("t"))
     app.invoke(user("Never mind."), thread("t"))
-    first, second = memory.episodes()
+    first, second = memory.episodes.list()
     assert said(first)[:2] == ["Tick.", "May I?"]
     assert said(second) == ["Never mind.", "Fine."]
 
@@ -451,8 +451,8 @@ def test_a_summary_is_recorded_as_nobody_s_words(memory, agent, says):
     for text in (FACT, "And I am well.", ASK):
         app.invoke(user(text), thread("t"))
     assert any("THE SUMMARY" in shown[0].text for shown in model.shown)
-    assert "THE SUMMARY" not in str(memory.episodes())
-    assert [said(episode) for episode in memory.episodes()] == [
+    assert "THE SUMMARY" not in str(memory.episodes.list())
+    assert [said(episode) for episode in memory.episodes.list()] == [
         [FACT, "Noted."],
         ["And I am well.", "Fine."],
         [ASK, "A standard."],
@@ -473,7 +473,7 @@ def test_a_question_that_a_summary_cuts_off_in_a_tool_loop_is_recorded_with_its_
     assert "THE SUMMARY" in model.shown[2][0].text
     assert embedder.recalls[0] == ASK
     app.invoke(user("Thank you!"), thread("friday"))
-    first, second = reminded.episodes(session="friday")
+    first, second = reminded.episodes.list(thread="friday")
     assert said(first) == [ASK, "", "The metronome ticks at 90.", "Swing it."]
     assert first.surfaced
     assert said(second) == ["Thank you!", "You are welcome."]
@@ -503,8 +503,8 @@ async def test_a_scope_may_come_from_the_context(memory, agent, says, run):
     await run(app, user(ASK), thread("two"), context=Context("anna"))
     await run(app, user(ASK), thread("two"), context=Context("ben"))
     assert [FACT in shown[-1].text for shown in model.shown] == [True, True, False]
-    assert [len(memory.scoped("user", name).episodes()) for name in ("anna", "ben")] == [2, 1]
-    assert memory.episodes() == []
+    assert [len(memory.scoped("user", name).episodes.list()) for name in ("anna", "ben")] == [2, 1]
+    assert memory.episodes.list() == []
 
 
 async def test_a_scope_may_come_from_the_config(memory, agent, says, run):
@@ -531,7 +531,7 @@ async def test_users_that_talk_at_once_never_see_each_other(memory, agent, says)
 
     await asyncio.gather(*map(talk, names))
     for name in names:
-        first, second = memory.scoped("user", name).episodes()
+        first, second = memory.scoped("user", name).episodes.list()
         assert [first.answer, second.answer] == [name, name]
         assert second.surfaced
 
@@ -561,7 +561,7 @@ async def test_the_event_loop_runs_on_with_fifty_runs_while_another_process_hold
     print(f"longest pause {longest * 1000:.0f} ms")
     assert waited > 0.7
     assert longest < 0.5  # the loop itself builds and runs fifty graphs meanwhile
-    assert len(memory.episodes()) == 51
+    assert len(memory.episodes.list()) == 51
 
 
 @contextlib.contextmanager
@@ -589,7 +589,7 @@ async def test_an_agent_may_be_a_node_of_a_graph(reminded, agent, says, run):
     await run(outer.compile(checkpointer=saver), user(ASK), thread("friday"))
     assert FACT in model.shown[0][0].text
     assert "tidal-memory" not in checkpointed(saver)
-    assert said(only(reminded, session="friday")) == [ASK, "A standard."]
+    assert said(only(reminded, thread="friday")) == [ASK, "A standard."]
 
 
 def test_one_middleware_may_serve_many_agents(memory, says):

@@ -15,11 +15,11 @@ from langchain_tidal import ChatModelExtractor, ChatModelSummariser, reserved
 from langchain_tidal.models import overflowed, summariser_of
 from langchain_tidal.sizes import IMAGE_TOKENS, Gauge, size_of
 from tidal_plugins import ExtractionError, Message
-from tidal_plugins.condensing.sizes import ApproximateCounter
 from tidal_plugins.errors import ContextOverflow
 from tidal_plugins.model.compaction import Size
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.protocols import GraphExtractor, Summariser
+from tidal_plugins.summarising.sizes import ApproximateCounter
 
 SOURCES = [Source("e1", (Message("user", "Which tempo?"), Message("assistant", "We decided on 96.")))]
 EARLIER = [Statement("The key is F.", ("e0",))]

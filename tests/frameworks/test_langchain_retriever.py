@@ -27,7 +27,7 @@ def ids(documents):
 
 @pytest.fixture
 def stocked(memory):
-    memory.record(user="I practise jazz piano every evening.", agent="Noted.", session="monday", occurred_at=JANUARY)
+    memory.record(user="I practise jazz piano every evening.", agent="Noted.", thread="monday", occurred_at=JANUARY)
     memory.remember(
         [
             Note("Practise jazz piano scales slowly.", kind="skill", source="scales.md", tags=("music",)),
@@ -80,7 +80,7 @@ def test_a_document_says_what_it_is_and_why_it_came_up(retriever, stocked):
         >= {
             "kind": "conversation",
             "citation": entry.citation,
-            "session": "monday",
+            "thread": "monday",
             "role": "user",
             "episode": entry.episode,
             "occurred_at": "2026-01-10T00:00:00+00:00",
@@ -133,7 +133,7 @@ async def test_async_takes_the_same_arguments(stocked):
     ("filters", "start"),
     [
         ({"kinds": {"skill"}}, "Practise"),
-        ({"kinds": ["conversation"], "sessions": ["monday"], "k": 1}, "I practise"),
+        ({"kinds": ["conversation"], "threads": ["monday"], "k": 1}, "I practise"),
         ({"sources": {"ferry.md"}}, "The ferry"),
         ({"entry_tags": ["music"]}, "Practise"),
         ({"entry_metadata": {"page": 3}}, "A jazz"),

@@ -28,13 +28,13 @@ def said(episode):
 
 
 def only(memory, **where):
-    (episode,) = memory.episodes(**where)
+    (episode,) = memory.episodes.list(**where)
     return episode
 
 
 @pytest.fixture
 def reminded(memory, embedder):
-    memory.record(user=FACT, agent="Noted.", session="old")
+    memory.record(user=FACT, agent="Noted.", thread="old")
     embedder.calls.clear()
     return memory
 
@@ -85,7 +85,7 @@ async def test_a_model_is_reminded_and_the_turn_is_recorded(reminded, says, run,
     assert shown.text.startswith(MARK)
     assert FACT in shown.text
     assert shown.text.endswith(ASK)
-    episode = only(reminded, session="friday")
+    episode = only(reminded, thread="friday")
     assert said(episode) == [ASK, "A standard."]
     assert reminded.get(episode.surfaced[0]).text == FACT
 
@@ -114,7 +114,7 @@ async def test_a_chain_with_a_prompt_is_reminded_in_the_input_that_the_user_said
     system, human = model.shown[0]
     assert system.text == "Be kind to {braces}."
     assert FACT in human.text
-    assert said(only(reminded, session="friday")) == [ASK, "A standard."]
+    assert said(only(reminded, thread="friday")) == [ASK, "A standard."]
 
 
 def test_of_one_key_no_name_is_needed(reminded, says):
@@ -146,7 +146,7 @@ def test_messages_under_a_key_are_whispered_to_and_not_changed(reminded, says):
     with_memory(prompt | model, reminded).invoke(given, thread("friday"))
     assert [MARK in message.text for message in model.shown[0]] == [False, False, False, True]
     assert given["chat"][-1].text == ASK
-    assert said(only(reminded, session="friday")) == [ASK, "A standard."]
+    assert said(only(reminded, thread="friday")) == [ASK, "A standard."]
 
 
 def test_of_a_history_the_last_turn_is_recorded_and_what_stands_in_it_is_not_whispered(memory, says):
@@ -156,7 +156,7 @@ def test_of_a_history_the_last_turn_is_recorded_and_what_stands_in_it_is_not_whi
     history.append(app.invoke(history, thread("one")))
     app.invoke([*history, HumanMessage(ASK)], thread("one"))
     assert [message.text for message in model.shown[1]] == [FACT, "Noted.", ASK]
-    assert [said(episode) for episode in memory.episodes()] == [[FACT, "Noted."], [ASK, "A standard."]]
+    assert [said(episode) for episode in memory.episodes.list()] == [[FACT, "Noted."], [ASK, "A standard."]]
 
 
 def test_a_turn_that_goes_on_after_its_tools_is_one_episode(memory, says):
@@ -172,7 +172,7 @@ def test_without_a_human_message_the_input_passes_as_it_is(memory, says):
     model = says("Welcome!")
     with_memory(model, memory).invoke([SystemMessage("Greet.")])
     assert model.shown == [[SystemMessage("Greet.")]]
-    assert memory.episodes() == []
+    assert memory.episodes.list() == []
 
 
 def test_where_nothing_comes_up_the_input_passes_as_it_is(memory):
@@ -186,13 +186,13 @@ def test_the_same_words_said_again_are_another_turn(memory, says):
     app = with_memory(says("Hello."), memory)
     for _ in range(3):
         app.invoke("Hello there, my friend.", thread("t"))
-    assert [said(episode) for episode in memory.episodes()] == [["Hello there, my friend.", "Hello."]] * 3
+    assert [said(episode) for episode in memory.episodes.list()] == [["Hello there, my friend.", "Hello."]] * 3
 
 
 def test_an_answer_that_repeats_the_whisper_is_recorded_without_it(reminded):
     with_memory(RunnableLambda(lambda text: f"{text}\nSo I say: a standard."), reminded).invoke(ASK, thread("friday"))
-    assert MARK not in str(only(reminded, session="friday"))
-    assert FACT not in only(reminded, session="friday").answer
+    assert MARK not in str(only(reminded, thread="friday"))
+    assert FACT not in only(reminded, thread="friday").answer
 
 
 # outputs
@@ -233,18 +233,18 @@ async def test_a_stream_comes_in_parts_and_is_recorded_whole(memory):
     later = [part.text async for part in with_memory(talker("One fine standard."), memory).astream(ASK)]
     assert len([part for part in parts if part.strip()]) == 3
     assert later == parts
-    assert [said(episode) for episode in memory.episodes()] == [[ASK, "One fine standard."]] * 2
+    assert [said(episode) for episode in memory.episodes.list()] == [[ASK, "One fine standard."]] * 2
 
 
 async def test_a_stream_that_is_closed_early_is_recorded_as_far_as_it_went(memory):
     stream = with_memory(talker("One fine standard."), memory).stream(ASK)
     assert next(stream).text == "One"
-    assert memory.episodes() == []
+    assert memory.episodes.list() == []
     stream.close()
     astream = with_memory(talker("One fine standard."), memory).astream(ASK)
     assert (await anext(astream)).text == "One"
     await astream.aclose()
-    assert [said(episode) for episode in memory.episodes()] == [[ASK, "One"]] * 2
+    assert [said(episode) for episode in memory.episodes.list()] == [[ASK, "One"]] * 2
 
 
 def test_a_stream_of_whole_states_is_recorded_by_the_last(memory):
@@ -280,9 +280,9 @@ async def test_a_call_that_fails_is_not_recorded_and_can_be_retried(reminded, sa
     app = with_memory(model, reminded)
     with pytest.raises(ConnectionError):
         await run(app, ASK, thread("friday"))
-    assert reminded.episodes(session="friday") == []
+    assert reminded.episodes.list(thread="friday") == []
     await run(app, ASK, thread("friday"))
-    assert said(only(reminded, session="friday")) == [ASK, "A standard."]
+    assert said(only(reminded, thread="friday")) == [ASK, "A standard."]
 
 
 def test_retries_within_get_the_same_whisper_and_no_further_recall(reminded, says, embedder):
@@ -298,32 +298,32 @@ def test_retries_outside_recall_once_where_the_message_has_an_id(reminded, says,
     app = with_memory(model, reminded).with_retry(wait_exponential_jitter=False)
     app.invoke([HumanMessage(ASK, id="h1")], thread("friday"))
     assert embedder.recalls == [ASK]
-    assert said(only(reminded, session="friday")) == [ASK, "A standard."]
+    assert said(only(reminded, thread="friday")) == [ASK, "A standard."]
 
 
-# sessions and scopes
+# threads and scopes
 
 
 @pytest.mark.parametrize(
-    ("options", "config", "session"),
+    ("options", "config", "thread"),
     [
         ({}, None, None),
         ({}, thread("one"), "one"),
         ({}, {"configurable": {"session_id": "two"}}, "two"),
         ({}, {"configurable": {"thread_id": 7}}, "7"),
-        ({"session": "three"}, thread("one"), "three"),
+        ({"thread": "three"}, thread("one"), "three"),
     ],
 )
-async def test_the_session_is_the_given_one_or_that_of_the_run(memory, says, run, options, config, session):
+async def test_the_thread_is_the_given_one_or_that_of_the_run(memory, says, run, options, config, thread):
     await run(with_memory(says("Noted."), memory, **options), FACT, config)
-    assert only(memory).session == session
+    assert only(memory).thread == thread
 
 
 async def test_a_scope_may_come_from_the_config(memory, says, run):
     app = with_memory(says("Noted."), memory, scope=lambda context, config: ("user", config["configurable"]["user_id"]))
     await run(app, FACT, thread("one", user_id="anna"))
     assert said(only(memory.scoped("user", "anna"))) == [FACT, "Noted."]
-    assert memory.episodes() == []
+    assert memory.episodes.list() == []
 
 
 def test_a_scope_that_is_none_is_refused_before_the_model_runs(memory, says):
@@ -337,7 +337,7 @@ def test_a_batch_keeps_its_conversations_apart(memory):
     app = with_memory(lambda text: f"You said: {text}", memory)
     given = [f"Number {n} likes {n} sugars in the tea." for n in range(8)]
     app.batch(given, [thread(f"t{n}") for n in range(8)])
-    assert {e.session: said(e) for e in memory.episodes()} == {
+    assert {e.thread: said(e) for e in memory.episodes.list()} == {
         f"t{n}": [text, f"You said: {text}"] for n, text in enumerate(given)
     }
 

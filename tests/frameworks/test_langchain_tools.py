@@ -99,7 +99,7 @@ class TestSaveIntegration(_Save, ToolsIntegrationTests):
 
 
 def test_search_returns_a_fenced_line_for_each_memory_and_documents_beside_it(memory, search):
-    memory.record(user=FACT, session="monday")
+    memory.record(user=FACT, thread="monday")
     message = call(search, query=ASK)
     (document,) = message.artifact
     first, _, line, last = message.text.split("\n")
@@ -271,10 +271,10 @@ async def test_an_agent_searches_and_saves_in_the_scope_of_its_run(memory, says,
     assert FACT in found.text
     assert saved.text.startswith("Saved as")
     assert refused.text.startswith("Not done.")
-    (episode,) = memory.scoped("user", "anna").episodes()
+    (episode,) = memory.scoped("user", "anna").episodes.list()
     assert [call.error for call in episode.tool_calls] == [False, False, True]
     assert FACT not in str(episode)  # found again, it is no new memory
-    assert memory.episodes() == []
+    assert memory.episodes.list() == []
 
 
 def test_tools_show_no_memory_when_printed(memory):

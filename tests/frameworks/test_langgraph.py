@@ -52,7 +52,7 @@ def said(episode):
 
 
 def only(memory, **where):
-    (episode,) = memory.episodes(**where)
+    (episode,) = memory.episodes.list(**where)
     return episode
 
 
@@ -62,7 +62,7 @@ def only(memory, **where):
 @pytest.fixture
 def reminded(memory):
     """A memory that has something to say to ASK."""
-    memory.record(user=FACT, agent="Noted.", session="old")
+    memory.record(user=FACT, agent="Noted.", thread="old")
     return memory
 
 
@@ -76,7 +76,7 @@ def test_another_thread_is_reminded_of_what_was_said(memory, chat, says):
     assert asked.text.endswith(ASK)
     assert FACT in asked.text
     assert [message.text for message in result["messages"]] == [ASK, "A standard."]
-    assert said(only(memory, session="friday")) == [ASK, "A standard."]
+    assert said(only(memory, thread="friday")) == [ASK, "A standard."]
 
 
 async def test_async_does_the_same(memory, chat, says):
@@ -86,7 +86,7 @@ async def test_async_does_the_same(memory, chat, says):
     result = await app.ainvoke(user(ASK), thread("friday"))
     assert FACT in model.shown[1][-1].text
     assert [message.text for message in result["messages"]] == [ASK, "A standard."]
-    assert said(only(memory, session="friday")) == [ASK, "A standard."]
+    assert said(only(memory, thread="friday")) == [ASK, "A standard."]
 
 
 def test_the_model_of_an_empty_memory_sees_the_messages_as_they_are(chat, says):
@@ -105,7 +105,7 @@ def test_what_the_model_sees_anyway_is_not_whispered(chat, says):
 
 def test_the_whisper_keeps_its_budget(memory, chat, says):
     for number in range(30):
-        memory.record(user=f"{FACT} {'Jazz piano, every evening I practise. ' * 20}{number}", session=str(number))
+        memory.record(user=f"{FACT} {'Jazz piano, every evening I practise. ' * 20}{number}", thread=str(number))
     model = says("A standard.")
     chat(model).compile().invoke(user(ASK))
     whisper = model.shown[0][0].text.removesuffix(f"\n\n{ASK}")
@@ -116,7 +116,7 @@ def test_the_whisper_keeps_its_budget(memory, chat, says):
 def test_the_episode_says_what_had_surfaced(reminded, chat, says):
     app = chat(says("A standard.")).compile()
     result = app.invoke(user(ASK), thread("friday"))
-    surfaced = only(reminded, session="friday").surfaced
+    surfaced = only(reminded, thread="friday").surfaced
     assert list(surfaced) == result["recalled"]["ids"] != []
     assert reminded.get(surfaced[0]).text == FACT
 
@@ -129,7 +129,9 @@ def test_a_batch_runs_every_conversation_on_its_own(memory, chat):
     app = chat(echo).compile(checkpointer=InMemorySaver())
     results = app.batch([user(text) for text in texts], [thread(f"t{n}") for n in range(8)])
     assert [result["messages"][-1].text for result in results] == [f"You said: {text}" for text in texts]
-    assert {episode.session: episode.query for episode in memory.episodes()} == {f"t{n}": texts[n] for n in range(8)}
+    assert {episode.thread: episode.query for episode in memory.episodes.list()} == {
+        f"t{n}": texts[n] for n in range(8)
+    }
 
 
 # streams
@@ -162,7 +164,7 @@ def test_the_custom_stream_says_what_surfaced_and_why(reminded, chat, says):
     (part,) = app.stream(user(ASK, id="h1"), thread("friday"), stream_mode="custom")
     event = part["tidal_recall"]
     assert event["turn"] == "h1"
-    assert event["ids"] == list(only(reminded, session="friday").surfaced)
+    assert event["ids"] == list(only(reminded, thread="friday").surfaced)
     assert len(event["why"]) == len(event["ids"])
     assert "meaning" in event["why"][0]
 
@@ -173,7 +175,7 @@ async def test_async_streams_do_the_same(reminded, chat, says):
     parts = [part async for part in app.astream(user(ASK), thread("friday"), stream_mode=modes)]
     assert [name for mode, part in parts if mode == "updates" for name in part] == ["recall", "model", "record"]
     assert [part["tidal_recall"]["ids"] for mode, part in parts if mode == "custom"] == [
-        list(only(reminded, session="friday").surfaced)
+        list(only(reminded, thread="friday").surfaced)
     ]
     assert [part[0].text for mode, part in parts if mode == "messages"] == ["A standard."]
     for mode, part in parts:
@@ -222,7 +224,7 @@ async def test_no_checkpoint_of_an_async_saver_contains_the_whisper(reminded, tm
     async with AsyncSqliteSaver.from_conn_string(str(file)) as saver:
         app = chat(model).compile(checkpointer=saver)
         await app.ainvoke(user(ASK), thread("friday"))
-        assert said(only(reminded, session="friday")) == [ASK, "A standard."]
+        assert said(only(reminded, thread="friday")) == [ASK, "A standard."]
     stored = b"".join(part.read_bytes() for part in tmp_path.glob("checkpoints.db*"))
     assert MARK in model.shown[0][0].text
     assert b"tidal-memory" not in stored
@@ -230,7 +232,7 @@ async def test_no_checkpoint_of_an_async_saver_contains_the_whisper(reminded, tm
 
 def test_an_answer_that_repeats_the_whisper_is_recorded_without_it(reminded, chat, says):
     chat(says(lambda shown: f"{shown[0].text}\nSo I say: a standard.")).compile().invoke(user(ASK), thread("friday"))
-    episode = only(reminded, session="friday")
+    episode = only(reminded, thread="friday")
     assert MARK not in str(episode)
     assert episode.answer.endswith("So I say: a standard.")
     assert FACT not in episode.answer
@@ -267,7 +269,7 @@ def test_a_state_without_the_key_runs_on_the_plain_messages(reminded, chat, says
     model = says("A standard.")
     chat(model, state=MessagesState).compile().invoke(user(ASK), thread("friday"))
     assert [message.text for message in model.shown[0]] == [ASK]
-    assert said(only(reminded, session="friday")) == [ASK, "A standard."]
+    assert said(only(reminded, thread="friday")) == [ASK, "A standard."]
 
 
 # tool loops
@@ -284,7 +286,7 @@ def test_a_tool_loop_recalls_once_and_shows_the_model_every_result(reminded, rea
     assert second == [first[0], "", "The metronome ticks at 60.", "The metronome ticks at 90."]
     assert third == [*second, "Faster.", "The metronome ticks at 120."]
     assert embedder.recalls == [ASK]
-    episode = only(reminded, session="friday")
+    episode = only(reminded, thread="friday")
     assert [(call.arguments["tempo"], call.result) for call in episode.tool_calls] == [
         (tempo, f"The metronome ticks at {tempo}.") for tempo in (60, 90, 120)
     ]
@@ -303,7 +305,7 @@ async def test_an_async_tool_loop_does_the_same(reminded, react, says, embedder)
         "The metronome ticks at 90.",
     ]
     assert embedder.recalls == [ASK]
-    assert len(only(reminded, session="friday").tool_calls) == 2
+    assert len(only(reminded, thread="friday").tool_calls) == 2
 
 
 def test_the_whisper_stands_between_no_call_and_its_result(reminded, react, says):
@@ -315,7 +317,7 @@ def test_the_whisper_stands_between_no_call_and_its_result(reminded, react, says
 
 def test_a_tool_that_fails_is_recorded_as_failed(memory, react, says):
     react(says(calls(-1), "That tempo does not exist.")).compile().invoke(user("Tick backwards."), thread("t"))
-    (call,) = only(memory, session="t").tool_calls
+    (call,) = only(memory, thread="t").tool_calls
     assert call.error
     assert "no tempo -1" in call.result
 
@@ -325,7 +327,7 @@ def test_a_turn_in_a_tool_loop_is_recorded_when_it_is_over(memory, says):
     turn = [HumanMessage("Tick.", id="h1"), calls(60)]
     record.invoke({"messages": turn})
     record.invoke({"messages": [*turn, ToolMessage("tick", tool_call_id="call-60", id="t1")]})
-    assert memory.episodes() == []
+    assert memory.episodes.list() == []
     record.invoke({"messages": [*turn, ToolMessage("tick", tool_call_id="call-60", id="t1"), AIMessage("Ticks.")]})
     assert said(only(memory)) == ["Tick.", "", "tick", "Ticks."]
 
@@ -339,7 +341,7 @@ def test_a_recall_that_fails_twice_is_retried(reminded, chat, says, embedder):
     embedder.failures = 2
     app.invoke(user(ASK), thread("friday"))
     assert FACT in model.shown[0][0].text
-    assert said(only(reminded, session="friday")) == [ASK, "A standard."]
+    assert said(only(reminded, thread="friday")) == [ASK, "A standard."]
 
 
 def test_a_record_that_fails_twice_is_retried(memory, chat, embedder):
@@ -348,7 +350,7 @@ def test_a_record_that_fails_twice_is_retried(memory, chat, embedder):
         return {"messages": [AIMessage("A standard.")]}
 
     chat(answer, retry=RETRY).compile().invoke(user(ASK), thread("friday"))
-    assert said(only(memory, session="friday")) == [ASK, "A standard."]
+    assert said(only(memory, thread="friday")) == [ASK, "A standard."]
 
 
 def test_a_model_that_fails_twice_is_reminded_each_time(reminded, chat, says, embedder):
@@ -357,7 +359,7 @@ def test_a_model_that_fails_twice_is_reminded_each_time(reminded, chat, says, em
     chat(model, retry=RETRY).compile().invoke(user(ASK), thread("friday"))
     assert [FACT in shown[0].text for shown in model.shown] == [True, True, True]
     assert embedder.recalls == [ASK]
-    assert said(only(reminded, session="friday")) == [ASK, "A standard."]
+    assert said(only(reminded, thread="friday")) == [ASK, "A standard."]
 
 
 def test_a_crash_in_the_model_is_made_good_by_running_on(reminded, chat, says):
@@ -365,9 +367,9 @@ def test_a_crash_in_the_model_is_made_good_by_running_on(reminded, chat, says):
     app = chat(model).compile(checkpointer=InMemorySaver())
     with pytest.raises(ConnectionError):
         app.invoke(user(ASK), thread("friday"))
-    assert reminded.episodes(session="friday") == []
+    assert reminded.episodes.list(thread="friday") == []
     app.invoke(None, thread("friday"))
-    episode = only(reminded, session="friday")
+    episode = only(reminded, thread="friday")
     assert said(episode) == [ASK, "A standard."]
     assert episode.surfaced
 
@@ -378,7 +380,7 @@ def test_a_question_that_no_model_answered_is_not_lost(memory, chat, says):
     with pytest.raises(ConnectionError):
         app.invoke(user(ASK), thread("friday"))
     app.invoke(user("Are you there?"), thread("friday"))
-    assert said(only(memory, session="friday")) == [ASK, "Are you there?", "A standard."]
+    assert said(only(memory, thread="friday")) == [ASK, "Are you there?", "A standard."]
 
 
 def test_a_crash_between_answer_and_record_is_caught_up_on(memory, chat, says, embedder):
@@ -389,10 +391,10 @@ def test_a_crash_between_answer_and_record_is_caught_up_on(memory, chat, says, e
     saver = InMemorySaver()
     with pytest.raises(EmbeddingError):
         chat(answer).compile(checkpointer=saver).invoke(user(FACT), thread("t"))
-    assert memory.episodes() == []
+    assert memory.episodes.list() == []
     chat(says("A standard.")).compile(checkpointer=saver).invoke(user(ASK), thread("t"))
-    assert [said(episode) for episode in memory.episodes(session="t")] == [[FACT, "Noted."], [ASK, "A standard."]]
-    assert [episode.turn for episode in memory.episodes(session="t")] == [1, 2]
+    assert [said(episode) for episode in memory.episodes.list(thread="t")] == [[FACT, "Noted."], [ASK, "A standard."]]
+    assert [episode.turn for episode in memory.episodes.list(thread="t")] == [1, 2]
 
 
 def test_a_thread_that_began_without_memory_is_caught_up_on(memory, chat, says):
@@ -402,7 +404,7 @@ def test_a_thread_that_began_without_memory_is_caught_up_on(memory, chat, says):
     before.invoke(user(FACT), thread("t"))
     before.invoke(user("And I am well."), thread("t"))
     chat(model).compile(checkpointer=saver).invoke(user(ASK), thread("t"))
-    assert [episode.query for episode in memory.episodes(session="t")] == [FACT, "And I am well.", ASK]
+    assert [episode.query for episode in memory.episodes.list(thread="t")] == [FACT, "And I am well.", ASK]
 
 
 def test_nothing_is_embedded_again_for_turns_that_are_recorded(chat, says, embedder):
@@ -426,12 +428,12 @@ def test_a_turn_goes_on_after_an_interrupt(reminded, react, says, embedder):
     app = react(model, before_tools=approving).compile(checkpointer=saver)
     embedder.calls.clear()
     assert "__interrupt__" in app.invoke(user(ASK), thread("friday"))
-    assert reminded.episodes(session="friday") == []
+    assert reminded.episodes.list(thread="friday") == []
     app.invoke(Command(resume=True), thread("friday"))
     assert [message.text for message in model.shown[1]][1:] == ["", "The metronome ticks at 60."]
     assert model.shown[1][0].text.endswith(ASK)
     assert embedder.recalls == [ASK]
-    episode = only(reminded, session="friday")
+    episode = only(reminded, thread="friday")
     assert said(episode) == [ASK, "", "The metronome ticks at 60.", "Swing it."]
     assert episode.surfaced
     assert "tidal-memory" not in checkpointed(saver)
@@ -449,7 +451,7 @@ def test_an_interrupt_inside_the_model_node_records_the_turn_once(reminded, chat
     app.invoke(Command(resume="A standard."), thread("friday"))
     assert shown[0][0].startswith(MARK)
     assert shown[1] == [ASK]
-    assert said(only(reminded, session="friday")) == [ASK, "A standard."]
+    assert said(only(reminded, thread="friday")) == [ASK, "A standard."]
 
 
 def test_a_turn_that_was_interrupted_and_left_is_recorded_with_the_next(memory, react, says):
@@ -457,7 +459,7 @@ def test_a_turn_that_was_interrupted_and_left_is_recorded_with_the_next(memory, 
     app = react(model, before_tools=approving).compile(checkpointer=InMemorySaver())
     app.invoke(user("Tick."), thread("t"))
     app.invoke(user("Never mind."), thread("t"))
-    assert [said(episode) for episode in memory.episodes()] == [["Tick.", "May I?"], ["Never mind.", "Fine."]]
+    assert [said(episode) for episode in memory.episodes.list()] == [["Tick.", "May I?"], ["Never mind.", "Fine."]]
 
 
 @pytest.mark.slow
@@ -467,17 +469,17 @@ def test_memory_and_a_turn_outlive_their_processes(memory, in_process):
     asked = in_process(thread="friday", say=ASK, replies=[metronome_call], ask_before_tools=True)
     assert asked["interrupted"]
     assert FACT in asked["shown"][0][0]
-    assert memory.episodes(session="friday") == []
+    assert memory.episodes.list(thread="friday") == []
     resumed = in_process(thread="friday", resume=True, replies=["Swing it."], ask_before_tools=True)
     whole = [ASK, "", "The metronome ticks at 60.", "Swing it."]
     assert resumed["messages"] == whole
     assert resumed["shown"] == [whole[:-1]]
-    episode = only(memory, session="friday")
+    episode = only(memory, thread="friday")
     assert said(episode) == whole
     assert list(episode.surfaced) == asked["recalled"]["ids"] != []
     again = in_process(thread="friday", say="Thank you for the swing.", replies=["You are welcome."])
     assert again["messages"] == [*whole, "Thank you for the swing.", "You are welcome."]
-    assert [len(said(episode)) for episode in memory.episodes(session="friday")] == [4, 2]
+    assert [len(said(episode)) for episode in memory.episodes.list(thread="friday")] == [4, 2]
 
 
 # time travel
@@ -508,7 +510,7 @@ def test_a_fork_with_another_question_loses_neither(memory, chat, says):
     fork = app.get_state(thread("t")).config
     app.invoke(user(ASK), thread("t"))
     app.invoke(user("How is the weather?"), fork)
-    assert [said(episode) for episode in memory.episodes()] == [
+    assert [said(episode) for episode in memory.episodes.list()] == [
         [FACT, "Noted."],
         [ASK, "A standard."],
         ["How is the weather?", "It rains."],
@@ -522,8 +524,8 @@ def test_the_same_words_said_again_are_another_turn(memory, chat, says):
     app = chat(says("Hello.")).compile(checkpointer=InMemorySaver())
     for _ in range(3):
         app.invoke(user("Hello there, my friend."), thread("t"))
-    assert [said(episode) for episode in memory.episodes()] == [["Hello there, my friend.", "Hello."]] * 3
-    assert [episode.turn for episode in memory.episodes()] == [1, 2, 3]
+    assert [said(episode) for episode in memory.episodes.list()] == [["Hello there, my friend.", "Hello."]] * 3
+    assert [episode.turn for episode in memory.episodes.list()] == [1, 2, 3]
 
 
 def test_human_messages_in_a_row_are_one_turn_with_one_whisper(reminded, chat, says):
@@ -533,7 +535,7 @@ def test_human_messages_in_a_row_are_one_turn_with_one_whisper(reminded, chat, s
     first, second = model.shown[0]
     assert first.text == "I sit at the jazz piano."
     assert second.text.startswith(MARK)
-    assert said(only(reminded, session="friday")) == ["I sit at the jazz piano.", ASK, "A standard."]
+    assert said(only(reminded, thread="friday")) == ["I sit at the jazz piano.", ASK, "A standard."]
 
 
 @pytest.mark.parametrize("text", ["", "  \n"])
@@ -541,12 +543,12 @@ def test_an_empty_question_reminds_of_nothing_and_its_answer_is_recorded(reminde
     model = says("You said nothing.")
     chat(model).compile().invoke(user(text), thread("friday"))
     assert [message.text for message in model.shown[0]] == [text]
-    assert only(reminded, session="friday").answer == "You said nothing."
+    assert only(reminded, thread="friday").answer == "You said nothing."
 
 
 def test_an_empty_question_with_an_empty_answer_is_no_episode(memory, chat, says):
     chat(says("")).compile().invoke(user(""), thread("friday"))
-    assert memory.episodes() == []
+    assert memory.episodes.list() == []
 
 
 def test_white_space_around_tool_calls_does_no_harm(memory, react, says):
@@ -562,7 +564,7 @@ def test_an_image_reaches_the_model_and_not_the_memory(reminded, chat, says, pat
     whisper, *content = model.shown[0][0].content
     assert FACT in whisper["text"]
     assert content == [{"type": "text", "text": ASK}, image]
-    assert said(only(reminded, session="friday")) == [f"{ASK}\n[image_url]", "A keyboard."]
+    assert said(only(reminded, thread="friday")) == [f"{ASK}\n[image_url]", "A keyboard."]
 
 
 def test_system_messages_are_shown_and_not_recorded(reminded, chat, says):
@@ -571,7 +573,7 @@ def test_system_messages_are_shown_and_not_recorded(reminded, chat, says):
     chat(model).compile().invoke({"messages": messages}, thread("friday"))
     assert [message.type for message in model.shown[0]] == ["system", "human"]
     assert model.shown[0][0].text == "Be kind."
-    assert said(only(reminded, session="friday")) == [ASK, "A standard."]
+    assert said(only(reminded, thread="friday")) == [ASK, "A standard."]
 
 
 @pytest.mark.parametrize("messages", [[], [SystemMessage("Be kind.")]])
@@ -580,7 +582,7 @@ def test_without_a_human_message_nothing_is_recalled_or_recorded(memory, chat, s
     result = chat(model).compile().invoke({"messages": messages}, thread("t"))
     assert result["messages"][-1].text == "Welcome!"
     assert [message.text for message in model.shown[0]] == [message.text for message in messages]
-    assert memory.episodes() == []
+    assert memory.episodes.list() == []
     assert embedder.calls == []
 
 
@@ -609,7 +611,7 @@ def test_what_another_node_removes_is_neither_shown_nor_lost(memory, says):
     for text in (FACT, "And I am well.", ASK):
         app.invoke(user(text), thread("t"))
     assert [len(shown) for shown in model.shown] == [1, 1, 1]
-    assert [episode.query for episode in memory.episodes(session="t")] == [FACT, "And I am well.", ASK]
+    assert [episode.query for episode in memory.episodes.list(thread="t")] == [FACT, "And I am well.", ASK]
 
 
 def test_a_history_that_is_cut_off_comes_back_as_a_whisper(memory, says):
@@ -626,7 +628,7 @@ def test_a_history_that_is_cut_off_comes_back_as_a_whisper(memory, says):
     app.invoke(user(FACT), thread("t"))
     app.invoke(user(ASK), thread("t"))
     assert FACT in model.shown[1][0].text
-    assert [episode.query for episode in memory.episodes(session="t")] == [FACT, ASK]
+    assert [episode.query for episode in memory.episodes.list(thread="t")] == [FACT, ASK]
 
 
 def test_a_human_message_that_another_node_adds_leaves_the_whisper_where_it_was(reminded, says):
@@ -695,7 +697,7 @@ def test_any_kind_of_state_will_do(reminded, chat, says, state):
     app.invoke(user("Thank you!"), thread("friday"))
     assert FACT in model.shown[0][0].text
     assert [message.text for message in model.shown[1]] == [ASK, "A standard.", "Thank you!"]
-    first, second = reminded.episodes(session="friday")
+    first, second = reminded.episodes.list(thread="friday")
     assert said(first) == [ASK, "A standard."]
     assert said(second) == ["Thank you!", "You are welcome."]
     assert first.surfaced
@@ -738,7 +740,7 @@ def test_messages_may_stand_under_another_key(reminded, says):
     app = graph.add_edge(START, "recall").add_edge("recall", "model").add_edge("model", "record").compile()
     app.invoke({"talk": [("user", ASK)]}, thread("friday"))
     assert FACT in model.shown[0][0].text
-    assert said(only(reminded, session="friday")) == [ASK, "A standard."]
+    assert said(only(reminded, thread="friday")) == [ASK, "A standard."]
 
 
 # create_react_agent
@@ -772,8 +774,8 @@ def test_a_prebuilt_agent_is_reminded_and_recorded(reminded, says, embedder, met
     agent.invoke(user("How is the weather in Lisbon?"), thread("friday"))
     assert model.shown[2][0].text == ASK
     assert model.shown[2][-1].text == "How is the weather in Lisbon?"
-    assert [episode.answer for episode in reminded.episodes(session="friday")] == ["Swing it.", "It rains."]
-    assert [len(episode.tool_calls) for episode in reminded.episodes(session="friday")] == [2, 0]
+    assert [episode.answer for episode in reminded.episodes.list(thread="friday")] == ["Swing it.", "It rains."]
+    assert [len(episode.tool_calls) for episode in reminded.episodes.list(thread="friday")] == [2, 0]
 
 
 @prebuilt
@@ -782,7 +784,7 @@ async def test_a_prebuilt_agent_does_so_in_async(reminded, says, metronome_tool)
     agent = react_agent(reminded, model, metronome_tool, checkpointer=InMemorySaver())
     await agent.ainvoke(user(ASK), thread("friday"))
     assert FACT in model.shown[1][0].text
-    assert said(only(reminded, session="friday")) == [ASK, "", "The metronome ticks at 60.", "Swing it."]
+    assert said(only(reminded, thread="friday")) == [ASK, "", "The metronome ticks at 60.", "Swing it."]
 
 
 @prebuilt
@@ -791,7 +793,7 @@ def test_a_prebuilt_agent_with_our_state_knows_what_surfaced_and_checkpoints_no_
     agent = react_agent(reminded, model, metronome_tool, checkpointer=saver, state_schema=AgentState)
     agent.invoke(user(ASK), thread("friday"))
     assert FACT in model.shown[0][0].text
-    assert only(reminded, session="friday").surfaced
+    assert only(reminded, thread="friday").surfaced
     assert ASK in checkpointed(saver)
     assert "tidal-memory" not in checkpointed(saver)
 
@@ -819,7 +821,7 @@ def test_the_memory_gives_the_scope_unless_told_otherwise(memory, chat, says):
 
 def test_a_scope_may_be_given(memory, chat, says):
     chat(says("Noted."), scope=("team", "blue")).compile().invoke(user(FACT))
-    assert memory.episodes() == []
+    assert memory.episodes.list() == []
     assert said(only(memory.scoped("team", "blue"))) == [FACT, "Noted."]
 
 
@@ -830,8 +832,8 @@ def test_a_scope_may_come_from_the_context(memory, chat, says):
     app.invoke(user(ASK), thread("two"), context=Context("anna"))
     app.invoke(user(ASK), thread("two"), context=Context("ben"))
     assert [FACT in shown[-1].text for shown in model.shown] == [True, True, False]
-    assert [len(memory.scoped("user", name).episodes()) for name in ("anna", "ben")] == [2, 1]
-    assert memory.episodes() == []
+    assert [len(memory.scoped("user", name).episodes.list()) for name in ("anna", "ben")] == [2, 1]
+    assert memory.episodes.list() == []
 
 
 async def test_a_scope_may_come_from_the_context_in_async(memory, chat, says):
@@ -876,8 +878,8 @@ async def test_users_that_talk_at_once_never_see_each_other(memory, chat):
 
     await asyncio.gather(*map(talk, names))
     for name in names:
-        episodes = memory.scoped("user", name).episodes()
-        assert [episode.session for episode in episodes] == [f"monday-{name}", f"friday-{name}"]
+        episodes = memory.scoped("user", name).episodes.list()
+        assert [episode.thread for episode in episodes] == [f"monday-{name}", f"friday-{name}"]
         assert all(episode.answer == f"Noted, {name}." for episode in episodes)
         assert episodes[1].surfaced
 
@@ -929,7 +931,7 @@ async def test_the_event_loop_runs_on_while_another_process_holds_the_lock(memor
     await beat
     assert waited > 0.7
     assert longest < 0.25
-    assert len(memory.episodes()) == 9
+    assert len(memory.episodes.list()) == 9
 
 
 # graphs of all shapes
@@ -941,14 +943,14 @@ def test_nodes_work_outside_a_graph(reminded):
     turn = [HumanMessage(ASK, id="h1"), AIMessage("A standard.")]
     state = {"messages": turn, "recalled": {"turn": "h1", "ids": shown["recalled"]["ids"]}}
     assert RecordNode(reminded).invoke(state, thread("friday")) == {"llm_input_messages": []}
-    assert list(only(reminded, session="friday").surfaced) == shown["recalled"]["ids"]
+    assert list(only(reminded, thread="friday").surfaced) == shown["recalled"]["ids"]
 
 
 async def test_nodes_work_outside_a_graph_in_async(reminded):
     shown = await RecallNode(reminded).ainvoke({"messages": [HumanMessage(ASK)]}, thread("friday"))
     assert FACT in shown["llm_input_messages"][0].text
     await RecordNode(reminded).ainvoke({"messages": [HumanMessage(ASK), AIMessage("A standard.")]}, thread("friday"))
-    assert said(only(reminded, session="friday")) == [ASK, "A standard."]
+    assert said(only(reminded, thread="friday")) == [ASK, "A standard."]
 
 
 def test_nodes_work_in_a_chain(reminded, says):
@@ -962,7 +964,7 @@ def test_a_node_can_be_bound_to_a_config_of_its_own(memory):
     record = RecordNode(memory, scope=by_config).with_config({"configurable": {"user_id": "anna"}})
     state = {"messages": [HumanMessage(FACT), AIMessage("Noted.")]}
     StateGraph(TidalState).add_node("record", record).add_edge(START, "record").compile().invoke(state, thread("run"))
-    assert only(memory.scoped("user", "anna")).session == "run"
+    assert only(memory.scoped("user", "anna")).thread == "run"
 
 
 def test_nodes_run_in_a_subgraph(reminded, chat, says):
@@ -973,7 +975,7 @@ def test_nodes_run_in_a_subgraph(reminded, chat, says):
     assert [message.text for message in result["messages"]] == [ASK, "A standard."]
     assert FACT in model.shown[0][0].text
     assert "tidal-memory" not in checkpointed(saver)
-    assert said(only(reminded, session="friday")) == [ASK, "A standard."]
+    assert said(only(reminded, thread="friday")) == [ASK, "A standard."]
 
 
 def test_nodes_run_where_send_and_command_lead(reminded, says):
@@ -992,7 +994,7 @@ def test_nodes_run_where_send_and_command_lead(reminded, says):
     app = graph.add_edge("recall", "model").add_edge("record", END).compile(checkpointer=saver)
     app.invoke(user(ASK), thread("friday"))
     assert FACT in model.shown[0][0].text
-    assert said(only(reminded, session="friday")) == [ASK, "A standard."]
+    assert said(only(reminded, thread="friday")) == [ASK, "A standard."]
     assert "tidal-memory" not in checkpointed(saver)
 
 

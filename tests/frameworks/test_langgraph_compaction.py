@@ -119,7 +119,7 @@ def test_a_react_loop_stays_within_the_limit_and_its_history_whole(memory, graph
     assert kept == result["messages"]
     assert len(kept) == 40 * 5
     assert not any(map(by_compaction, kept))
-    episodes = memory.episodes(session="one")
+    episodes = memory.episodes.list(thread="one")
     assert [episode.query for episode in episodes] == [question(number) for number in range(40)]
     assert [len(episode.tool_calls) for episode in episodes] == [2] * 40
 
@@ -131,7 +131,7 @@ async def test_async_does_the_same(memory, graph, strict):
         await app.ainvoke(user(question(number), id=f"h{number}"), thread("one"))
     assert any(map(by_compaction, model.shown[-1]))
     assert len(app.get_state(thread("one")).values["messages"]) == 100
-    assert [episode.query for episode in memory.episodes(session="one")] == [question(n) for n in range(20)]
+    assert [episode.query for episode in memory.episodes.list(thread="one")] == [question(n) for n in range(20)]
 
 
 def test_a_short_history_is_the_view_and_the_view_is_never_empty(memory):
@@ -157,7 +157,7 @@ def test_the_ongoing_request_survives_a_long_tool_loop(memory, graph, strict):
     result = graph(model).invoke(user(request, id="h1"), thread("loop"))
     assert result["messages"][-1].text == "All of it is told."
     assert all(any(m.text.endswith(request) for m in shown if m.type == "human") for shown in model.shown)
-    (episode,) = memory.episodes(session="loop")
+    (episode,) = memory.episodes.list(thread="loop")
     assert len(episode.tool_calls) == 60
 
 
@@ -235,8 +235,8 @@ def test_a_scope_by_user_keeps_users_apart(memory, strict):
     for number in range(15):
         app.invoke(user(question(number)), thread("one", user="ada"))
     assert any(map(by_compaction, model.shown[-1]))
-    assert memory.episodes() == []
-    assert len(memory.scoped("user", "ada").episodes()) == 15
+    assert memory.episodes.list() == []
+    assert len(memory.scoped("user", "ada").episodes.list()) == 15
 
 
 # other states
@@ -261,7 +261,7 @@ def test_other_kinds_of_state_do_too(memory, graph, strict, state):
     app = graph(model, state=state)
     talked(app, range(20))
     assert any(map(by_compaction, model.shown[-1]))
-    assert [episode.query for episode in memory.episodes(session="one")] == [question(n) for n in range(20)]
+    assert [episode.query for episode in memory.episodes.list(thread="one")] == [question(n) for n in range(20)]
 
 
 def test_the_messages_may_stand_elsewhere(memory):
@@ -281,7 +281,7 @@ def test_a_state_without_messages_and_an_unknown_output_are_refused(memory):
 
 
 def test_recall_builds_on_the_compacted_view(memory, graph, strict):
-    memory.record(user="I practise the jazz piano suite on Sundays.", agent="Noted.", session="old")
+    memory.record(user="I practise the jazz piano suite on Sundays.", agent="Noted.", thread="old")
     model = strict(looks_up, max_tokens=LIMIT)
     talked(graph(model), range(20))
     for shown in model.shown[-2:]:
@@ -338,7 +338,7 @@ def test_another_history_takes_the_place_of_the_compacted_one(memory):
 
 
 def test_whispers_of_earlier_turns_do_not_survive(memory):
-    memory.record(user="I practise the jazz piano suite on Sundays.", agent="Noted.", session="old")
+    memory.record(user="I practise the jazz piano suite on Sundays.", agent="Noted.", thread="old")
     state = view_of(memory)
     assert MARK in state["llm_input_messages"][-1].text
     state["messages"] += [AIMessage(answer(20), id="a20"), HumanMessage("Question 21: thanks?", id="then")]
@@ -353,7 +353,7 @@ def test_tools_may_lead_back_anywhere(memory, graph, strict, back_to):
     talked(graph(model, back_to=back_to), range(20))
     assert any(map(by_compaction, model.shown[-1]))
     assert len(model.shown[-1]) == len(model.shown[-2]) + 3
-    assert [len(episode.tool_calls) for episode in memory.episodes(session="one")] == [2] * 20
+    assert [len(episode.tool_calls) for episode in memory.episodes.list(thread="one")] == [2] * 20
 
 
 def test_after_an_interrupt_the_tools_lead_back_to_the_same_context(memory, graph, strict):
@@ -405,7 +405,7 @@ def test_rewriting_messages_is_opt_in_and_happens_when_a_context_was_rebuilt(mem
     lengths = [len(talked(app, [number])["messages"]) for number in range(40)]
     assert max(lengths) < 40
     assert any(map(by_compaction, app.get_state(thread("one")).values["messages"]))
-    episodes = memory.episodes(session="one")
+    episodes = memory.episodes.list(thread="one")
     assert [episode.query for episode in episodes] == [question(number) for number in range(40)]
     assert [len(episode.tool_calls) for episode in episodes] == [2] * 40
 
@@ -428,9 +428,9 @@ def test_the_citations_of_a_rewritten_history_survive_the_next_compactions(memor
     talked(app, range(60))
     messages = app.get_state(thread("one")).values["messages"]
     told = reached(memory, "\n".join(m.text for m in messages if by_compaction(m)))
-    shown = {memory.episode_id(m.id, session="one") for m in messages if m.type == "human" and m.id.startswith("h")}
+    shown = {memory.episodes.id_of(m.id, thread="one") for m in messages if m.type == "human" and m.id.startswith("h")}
     assert len(shown) < 20
-    assert told | shown == {episode.id for episode in memory.episodes(session="one")}
+    assert told | shown == {episode.id for episode in memory.episodes.list(thread="one")}
 
 
 def test_rewriting_needs_a_thread(memory):
@@ -438,7 +438,7 @@ def test_rewriting_needs_a_thread(memory):
     for given in (history(1), [*history(20), HumanMessage(question(20))]):
         with pytest.raises(InvalidInput, match="thread_id"):
             node.invoke({"messages": given})
-    assert memory.episodes() == []
+    assert memory.episodes.list() == []
     assert CompactionNode(memory, max_tokens=LIMIT).invoke({"messages": history(20)})["llm_input_messages"]
 
 
@@ -475,16 +475,16 @@ def test_the_folds_of_a_rewritten_turn_add_up(memory, graph, strict):
     assert first & last
     assert max(last) > counts[-2]
     assert "All of it is told." in texts(result["messages"])
-    (episode,) = memory.episodes(session="one")
+    (episode,) = memory.episodes.list(thread="one")
     assert [call.arguments["what"] for call in episode.tool_calls] == [f"record {n}x" for n in range(60)]
 
 
 def test_a_rewritten_turn_whose_state_is_lost_keeps_its_request_and_goes_on(memory, graph, strict):
-    """Forgetting one message of the session takes the state, which may quote it, with it."""
+    """Forgetting one message of the thread takes the state, which may quote it, with it."""
 
     def forget(state):
         if len(model.shown) == 30:
-            [episode] = memory.episodes(session="one")
+            [episode] = memory.episodes.list(thread="one")
             assert memory.forget(episode.entries[2]) == 1
         return {}
 
@@ -495,7 +495,7 @@ def test_a_rewritten_turn_whose_state_is_lost_keeps_its_request_and_goes_on(memo
     for number, shown in enumerate(model.shown):
         assert any(m.type == "human" and m.text.endswith(REQUEST) for m in shown), number
         assert number == 0 or f"record {number - 1}x" in shown[-1].text
-    (episode,) = memory.episodes(session="one")
+    (episode,) = memory.episodes.list(thread="one")
     assert len(episode.tool_calls) == 60
 
 
@@ -568,7 +568,7 @@ def test_a_guarded_model_in_a_graph_recovers_from_what_compaction_had_not_seen(m
     assert any(map(by_compaction, smaller))
     assert count_tokens_approximately(smaller) < count_tokens_approximately(refused)
     assert smaller[-1].text.endswith(question(20))
-    assert [episode.query for episode in memory.episodes(session="one")] == [question(n) for n in range(21)]
+    assert [episode.query for episode in memory.episodes.list(thread="one")] == [question(n) for n in range(21)]
 
 
 # create_react_agent
@@ -591,4 +591,4 @@ def test_a_prebuilt_agent_compacts_in_its_hook(memory, strict, state):
     result = talked(app, range(20))
     assert any(map(by_compaction, model.shown[-1]))
     assert len(result["messages"]) == 100
-    assert [episode.query for episode in memory.episodes(session="one")] == [question(n) for n in range(20)]
+    assert [episode.query for episode in memory.episodes.list(thread="one")] == [question(n) for n in range(20)]

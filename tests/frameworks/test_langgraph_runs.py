@@ -53,13 +53,13 @@ def sequence(memory, *nodes, scope=None, state=TidalState, **schema):
 
 
 def queries(memory, **where):
-    return [episode.query for episode in memory.episodes(**where)]
+    return [episode.query for episode in memory.episodes.list(**where)]
 
 
 @pytest.fixture
 def reminded(memory):
     """A memory that has something to say to ASK."""
-    memory.record(user=FACT, agent="Noted.", session="old")
+    memory.record(user=FACT, agent="Noted.", thread="old")
     return memory
 
 
@@ -68,7 +68,7 @@ def test_a_sequence_is_a_graph(reminded, says):
     app = sequence(reminded, ("model", lambda state: {"messages": [model.invoke(model_input(state))]})).compile()
     assert app.invoke(user(ASK), thread("new"))["messages"][-1].text == "A standard."
     assert FACT in model.shown[0][-1].text
-    assert queries(reminded, session="new") == [ASK]
+    assert queries(reminded, thread="new") == [ASK]
 
 
 # branches
@@ -101,7 +101,7 @@ def test_branches_sent_out_recall_and_record_each_its_own(reminded):
     result = graph.compile().invoke({"topics": topics, "shown": []}, thread("fan"))
     assert len(result["shown"]) == 8
     assert [FACT in text for text in result["shown"]] == [True] + [False] * 7
-    assert sorted(queries(reminded, session="fan")) == sorted(topics)
+    assert sorted(queries(reminded, thread="fan")) == sorted(topics)
 
 
 def test_nodes_sent_out_side_by_side_raise_no_invalid_update(reminded):
@@ -115,7 +115,7 @@ def test_nodes_sent_out_side_by_side_raise_no_invalid_update(reminded):
 
     graph.add_conditional_edges("plan", fan, ["recall", "record"])
     graph.compile().invoke(user(ASK, id="h1"), thread("fan"))
-    assert queries(reminded, session="fan") == [ASK]
+    assert queries(reminded, thread="fan") == [ASK]
 
 
 def test_two_nodes_of_one_step_may_record(memory):
@@ -137,7 +137,7 @@ def test_a_subgraph_recalls_and_records_for_its_parent(reminded, says, checkpoin
     result = outer.invoke(user(ASK), thread("new"))
     assert FACT in model.shown[0][-1].text
     assert [message.text for message in result["messages"]] == [ASK, "A standard."]
-    assert queries(reminded, session="new") == [ASK]
+    assert queries(reminded, thread="new") == [ASK]
 
 
 def test_a_parents_memory_nodes_stand_around_a_subgraph(reminded, says):
@@ -146,7 +146,7 @@ def test_a_parents_memory_nodes_stand_around_a_subgraph(reminded, says):
     app = sequence(reminded, ("agent", inner.add_edge(START, "model").compile())).compile()
     app.invoke(user(ASK), thread("new"))
     assert FACT in model.shown[0][-1].text
-    assert queries(reminded, session="new") == [ASK]
+    assert queries(reminded, thread="new") == [ASK]
 
 
 # commands
@@ -160,7 +160,7 @@ def test_a_command_goes_to_record_and_updates(memory):
     graph.add_node("model", model, destinations=("record",))
     graph.add_edge(START, "recall").add_edge("recall", "model")
     graph.compile().invoke(user(FACT), thread("one"))
-    (episode,) = memory.episodes()
+    (episode,) = memory.episodes.list()
     assert (episode.query, episode.answer) == (FACT, "Noted.")
 
 
@@ -172,10 +172,10 @@ def test_a_run_that_resumes_after_an_interrupt_is_one_turn(reminded, says):
 
     app = sequence(reminded, ("model", ask)).compile(InMemorySaver())
     app.invoke(user(ASK), thread("new"))
-    assert queries(reminded, session="new") == []
+    assert queries(reminded, thread="new") == []
     app.invoke(Command(resume=True), thread("new"))
     assert model.shown[0][-1].text.endswith(ASK)
-    assert queries(reminded, session="new") == [ASK]
+    assert queries(reminded, thread="new") == [ASK]
 
 
 def test_a_command_may_carry_an_update_into_a_resumed_run(memory):
@@ -199,7 +199,7 @@ def test_every_durability_remembers_and_keeps_no_whisper(reminded, says, durabil
     for text in (ASK, "And a second jazz piano piece for the evening practice?"):
         app.invoke(user(text), thread("new"), durability=durability)
     assert FACT in model.shown[0][-1].text
-    assert len(queries(reminded, session="new")) == 2
+    assert len(queries(reminded, thread="new")) == 2
     assert all("tidal-memory" not in repr(step) for step in saver.list(thread("new")))
 
 
@@ -237,8 +237,8 @@ def test_user_and_thread_come_from_context_and_config(memory):
     app.invoke(user(FACT), thread("t1"), context=Context("mara"))
     other = sequence(memory, ("model", answer("Noted.")), scope=by_config).compile()
     other.invoke(user("I bake rye bread."), thread("t2", user_id="42"))
-    assert queries(memory.scoped("user", "mara"), session="t1") == [FACT]
-    assert queries(memory.scoped("user", "42"), session="t2") == ["I bake rye bread."]
+    assert queries(memory.scoped("user", "mara"), thread="t1") == [FACT]
+    assert queries(memory.scoped("user", "42"), thread="t2") == ["I bake rye bread."]
     assert queries(memory) == []
 
 
@@ -313,7 +313,7 @@ async def test_the_loop_never_stalls_while_another_process_holds_the_write_lock(
     record_property("longest_stall_ms", round(max(gaps) * 1000, 1))
     print(f"longest stall {max(gaps) * 1000:.1f} ms in {took:.1f} s, {len(gaps)} beats")
     assert took > 1.5  # the lock was in the way
-    assert len(memory.episodes()) == 52
+    assert len(memory.episodes.list()) == 52
     assert len(store.search(("notes",), limit=100)) == 51
     assert max(gaps) < STALL
 

@@ -533,7 +533,7 @@ class TestTidalStore(StoreConformance):
             yield memory
 
     def wait(self, store, minutes):
-        store._memory.rooms.clock.advance(minutes=minutes)
+        store._memory._services.clock.advance(minutes=minutes)
 
     def test_a_store_is_seen_by_no_recall_and_by_no_other_scopes_store(self, memory, store):
         store.put(("a",), "key", {"text": "jazz piano"})
@@ -624,7 +624,7 @@ class TestTidalStore(StoreConformance):
             TidalStore(memory, index={"dims": 3, "embed": embed})
 
     def test_one_batch_is_one_transaction(self, memory, store, monkeypatch):
-        storage, calls = memory.rooms.storage, []
+        storage, calls = memory._services.storage, []
 
         def fails(scope, records):
             calls.append(scope)

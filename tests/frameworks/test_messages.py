@@ -192,11 +192,11 @@ def test_parts_without_a_type_or_a_text_do_no_harm():
     )
 
 
-def test_an_exchange_has_the_turn_in_order_with_session_and_what_surfaced():
+def test_an_exchange_has_the_turn_in_order_with_thread_and_what_surfaced():
     turn = [human("Look it up", id="h1"), calling(), result("found"), AIMessage("There.", id="a1")]
     exchange = to_exchange(turn, "thread", ["m1"])
     assert [message.role for message in exchange.messages] == ["user", "assistant", "tool", "assistant"]
-    assert (exchange.key, exchange.session, exchange.surfaced) == ("h1", "thread", ("m1",))
+    assert (exchange.key, exchange.thread, exchange.surfaced) == ("h1", "thread", ("m1",))
 
 
 @pytest.mark.parametrize("turn", [[human("")], [human(" "), AIMessage("")], [human(""), SystemMessage("Be kind.")]])

@@ -97,7 +97,7 @@ def graph(memory: TidalMemory, model: Any, *, policy: Any = PLANNER, agent: Any 
 def pieces(memory: TidalMemory) -> TidalMemory:
     """A memory in which three turns of an earlier session answer to ASK."""
     for number, piece in enumerate(PIECES):
-        memory.record(piece, "Noted.", session="old", id=f"piece-{number}")
+        memory.record(piece, "Noted.", thread="old", id=f"piece-{number}")
     return memory
 
 
@@ -128,11 +128,11 @@ async def test_what_is_rewarded_stands_first_in_the_very_next_model_call(
     assert result["messages"][2].text == (
         "Rewarded: it ranks higher in this conversation from now on. Signals left in this session: 2."
     )
-    [info] = pieces.sessions()
+    [info] = pieces.sessions.list()
     assert (info.agent, info.accepted, info.policy) == ("planner", 1, PLANNER)
-    assert len(pieces.session_snapshot(info.id).entries) == 1, "of the episode, the entry that was shown"
-    [episode] = pieces.episodes(session="t")
-    assert sorted(episode.surfaced) == sorted(pieces.recall(ASK, limit=3, sessions={"old"}).ids)
+    assert len(pieces.sessions.snapshot(info.id).entries) == 1, "of the episode, the entry that was shown"
+    [episode] = pieces.episodes.list(thread="t")
+    assert sorted(episode.surfaced) == sorted(pieces.recall(ASK, limit=3, threads={"old"}).ids)
 
 
 @AGENTS
@@ -145,13 +145,13 @@ def test_another_threads_lane_and_a_recall_without_one_stay_as_they_were(
     app.invoke(user(ASK), thread("two"))
     assert whispers(model)[2][0] == whispers(model)[0][0]
     assert (
-        lines(pieces.whisper(ASK, exclude=pieces.cited(pieces.episodes(session="one")[0].id)).text)[0]
+        lines(pieces.whisper(ASK, exclude=pieces.episodes.entry_ids(pieces.episodes.list(thread="one")[0].id)).text)[0]
         == (whispers(model)[0][0])
     )
     app.invoke(user(ASK), thread("one"))
     assert whispers(model)[3][0] == whispers(model)[0][1], "the lane goes on in its thread"
-    assert [info.accepted for info in pieces.sessions()] == [1, 0]
-    assert pieces.signals().scores == {}, "nothing is said to everyone"
+    assert [info.accepted for info in pieces.sessions.list()] == [1, 0]
+    assert pieces.signals.tally().scores == {}, "nothing is said to everyone"
 
 
 @AGENTS
@@ -166,7 +166,7 @@ def test_what_the_policy_refuses_comes_back_as_text_and_shapes_nothing(
         "Not done. signal 'reward' was refused by policy 'of the session': the session has its 3 signals already"
     )
     assert result["messages"][-1].text == "Enough."
-    [info] = pieces.sessions()
+    [info] = pieces.sessions.list()
     assert (info.accepted, info.rejected) == (3, 1)
 
 
@@ -194,7 +194,7 @@ def test_every_refusal_is_text_that_the_model_can_read(
     gone = pieces.remember("An old jazz piano piece.").citation
     pieces.forget(gone)
     known = {
-        "{piece}": pieces.episodes()[0].citation,
+        "{piece}": pieces.episodes.list()[0].citation,
         "{foreign}": pieces.scoped("another").remember("Not yours.").citation,
         "{forgotten}": gone,
     }
@@ -207,26 +207,28 @@ def test_every_refusal_is_text_that_the_model_can_read(
     assert told.text.startswith("Not done. ")
     assert reason in told.text
     assert len(told.text) < 500
-    assert [info.accepted for info in pieces.sessions()] in ([0], [])
+    assert [info.accepted for info in pieces.sessions.list()] in ([0], [])
 
 
 def test_notes_lift_what_speaks_of_the_same(pieces: TidalMemory, says: Any) -> None:
-    model = says(calling("annotate_memory", citation=pieces.episodes()[0].citation, note="Blue Bossa"), "Blue Bossa.")
+    model = says(
+        calling("annotate_memory", citation=pieces.episodes.list()[0].citation, note="Blue Bossa"), "Blue Bossa."
+    )
     by_nodes(pieces, model).invoke(user(ASK), thread("t"))
     first, second = whispers(model)
     assert "Blue Bossa" not in first[0]
     assert "Blue Bossa" in second[0]
-    [note] = pieces.session_snapshot(1).annotations
+    [note] = pieces.sessions.snapshot(1).annotations
     assert note.text == "Blue Bossa"
 
 
 def test_outside_a_graph_an_episode_means_all_its_entries(pieces: TidalMemory) -> None:
     reward, _ = signal_tools(pieces, Policy(), agent="planner")
-    [episode] = [each for each in pieces.episodes() if "Misty" in each.query]
+    [episode] = [each for each in pieces.episodes.list() if "Misty" in each.query]
     for citation in (episode.id, episode.citation, f"[{episode.citation}]"):
         assert reward.invoke({"citation": citation}, thread("t")).startswith("Rewarded: ")
-    [info] = pieces.sessions()
-    assert pieces.session_snapshot(info.id).entries == set(pieces.cited(episode.citation))
+    [info] = pieces.sessions.list()
+    assert pieces.sessions.snapshot(info.id).entries == set(pieces.episodes.entry_ids(episode.citation))
     few, _ = signal_tools(pieces, Policy(max_signals=1))
     told = few.invoke({"citation": pieces.record("A jazz piano piece.", "Which one?").citation}, thread("t"))
     assert told.startswith("Rewarded in part, 1 of 2 entries. signal 'reward' was refused")
@@ -234,14 +236,14 @@ def test_outside_a_graph_an_episode_means_all_its_entries(pieces: TidalMemory) -
 
 def test_a_run_without_a_thread_has_no_session(pieces: TidalMemory, says: Any) -> None:
     reward, _ = signal_tools(pieces, PLANNER)
-    assert "thread_id" in reward.invoke({"citation": pieces.episodes()[0].citation})
+    assert "thread_id" in reward.invoke({"citation": pieces.episodes.list()[0].citation})
     with pytest.raises(InvalidInput, match="thread_id"):
         by_nodes(pieces, says("Hello.")).invoke(user(ASK))
-    assert pieces.sessions() == []
+    assert pieces.sessions.list() == []
 
 
 def test_a_fault_of_the_store_is_an_error_and_no_text_for_the_model(pieces: TidalMemory) -> None:
-    tools, id_ = signal_tools(pieces, PLANNER), pieces.episodes()[0].id
+    tools, id_ = signal_tools(pieces, PLANNER), pieces.episodes.list()[0].id
     pieces.close()
     for tool in tools:
         with pytest.raises(Closed):
@@ -268,7 +270,7 @@ async def test_the_session_is_that_of_the_runs_user_in_the_scope_of_the_run(
 ) -> None:
     place = ("people", "anna") if scope is by_config else ("user", "anna")
     for piece in PIECES:
-        memory.scoped(*place).record(piece, "Noted.", session="old")
+        memory.scoped(*place).record(piece, "Noted.", thread="old")
     model, options = says(rewarding(weight=100), "Misty."), {}
     made = graph(memory, model, scope=scope)
     if scope is by_user:
@@ -281,19 +283,19 @@ async def test_the_session_is_that_of_the_runs_user_in_the_scope_of_the_run(
         await app.ainvoke(user(ASK), config, **options)
     first, second = whispers(model)
     assert second[0] == first[1]
-    [info] = memory.scoped(*place).sessions()
+    [info] = memory.scoped(*place).sessions.list()
     assert (info.user, info.agent, info.accepted) == ("anna", "planner", 1)
-    assert memory.sessions() == []
+    assert memory.sessions.list() == []
 
 
 def test_policies_may_be_named_and_are_checked_when_a_face_is_made(pieces: TidalMemory, says: Any) -> None:
-    pieces.declare_policy("planner", PLANNER)
+    pieces.sessions.policies["planner"] = PLANNER
     model = says(rewarding(weight=100), "Misty.")
     tools = signal_tools(pieces, "planner")
     agent = create_agent(model, tools, middleware=[TidalMemoryMiddleware(pieces, policy="planner")])
     agent.invoke(user(ASK), thread("t"))
     assert whispers(model)[1][0] == whispers(model)[0][1]
-    assert pieces.sessions()[0].policy_name == "planner"
+    assert pieces.sessions.list()[0].policy_name == "planner"
     wrong = Policy(allow={"clap"})
     for make in (RecallNode, TidalMemoryMiddleware, tidal_pre_model_hook, TidalRetriever, TidalConversationMemory):
         with pytest.raises(InvalidInput, match="clap"):
@@ -319,11 +321,11 @@ def test_search_retriever_chain_and_wrapper_feel_the_threads_session_too(pieces:
     asked: dict[str, Any] = {"policy": PLANNER, "agent": "planner"}
     search, _ = memory_tools(pieces, **asked)
     retriever, model = TidalRetriever(pieces, k=3, **asked), says("Misty.")
-    chain = with_memory(model, pieces, session="t", **asked)
-    classic = TidalConversationMemory(pieces, session="t", recent=0, **asked)
+    chain = with_memory(model, pieces, thread="t", **asked)
+    classic = TidalConversationMemory(pieces, thread="t", recent=0, **asked)
     misty = next(hit.id for hit in pieces.recall(ASK) if "Misty" in hit.text)
     assert "Misty" not in lines(search.invoke({"query": ASK}, thread("t")))[0]
-    pieces.session(agent="planner", policy=PLANNER, thread="t").signal("reward", misty, 100)
+    pieces.sessions.open(agent="planner", policy=PLANNER, thread="t").signal("reward", misty, 100)
     assert "Misty" in lines(search.invoke({"query": ASK}, thread("t")))[0]
     assert "Misty" not in lines(search.invoke({"query": ASK}, thread("other")))[0]
     assert retriever.invoke(ASK, thread("t"))[0].id == misty
@@ -335,7 +337,7 @@ def test_search_retriever_chain_and_wrapper_feel_the_threads_session_too(pieces:
 
 async def test_the_retriever_feels_it_in_async_code(pieces: TidalMemory) -> None:
     misty = next(hit.id for hit in pieces.recall(ASK) if "Misty" in hit.text)
-    pieces.session(policy=PLANNER, thread="t").signal("reward", misty, 100)
+    pieces.sessions.open(policy=PLANNER, thread="t").signal("reward", misty, 100)
     documents = await TidalRetriever(pieces, policy=PLANNER).ainvoke(ASK, thread("t"))
     assert documents[0].id == misty
 
@@ -343,18 +345,18 @@ async def test_the_retriever_feels_it_in_async_code(pieces: TidalMemory) -> None
 def test_without_a_policy_nothing_is_opened_or_felt(pieces: TidalMemory, says: Any) -> None:
     model = says("Any.")
     graph(pieces, model, policy=None, agent=None).compile().invoke(user(ASK), thread("t"))
-    assert whispers(model) == [lines(pieces.whisper(ASK, exclude=[pieces.episodes(session="t")[0].id]).text)]
-    assert pieces.sessions() == []
+    assert whispers(model) == [lines(pieces.whisper(ASK, exclude=[pieces.episodes.list(thread="t")[0].id]).text)]
+    assert pieces.sessions.list() == []
 
 
 def test_a_session_that_was_closed_is_followed_by_a_new_one(pieces: TidalMemory, says: Any) -> None:
     model = says(rewarding(weight=100), "Misty.", "Any.")
     app = by_nodes(pieces, model, checkpointer=InMemorySaver())
     app.invoke(user(ASK), thread("t"))
-    pieces.resume_session(1).close()
+    pieces.sessions.resume(1).close()
     app.invoke(user("Which jazz piano piece is next?"), thread("t"))
     assert "Misty" not in whispers(model)[2][0]
-    assert [info.is_open for info in pieces.sessions()] == [False, True]
+    assert [info.is_open for info in pieces.sessions.list()] == [False, True]
 
 
 @pytest.mark.slow

@@ -7,9 +7,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from tidal_plugins.graph.knowledge.graph import KnowledgeGraph
-from tidal_plugins.graph.knowledge.learning import apply
-from tidal_plugins.graph.knowledge.unlearning import forget_knowledge
+from tidal_plugins.graph.graph import KnowledgeGraph
+from tidal_plugins.graph.learning import apply
+from tidal_plugins.graph.unlearning import forget_knowledge
 from tidal_plugins.ingestion.episodes import from_entry, to_entry
 from tidal_plugins.model.entry import EPISODE
 from tidal_plugins.model.episode import Episode
@@ -57,25 +57,25 @@ class World:
         return {id_: from_entry(found) for id_, found in self.storage.get(HERE, ids).items()}
 
     def say(
-        self, text: str, id: str | None = None, *, session: str | None = None, at: datetime | None = None, **fields: Any
+        self, text: str, id: str | None = None, *, thread: str | None = None, at: datetime | None = None, **fields: Any
     ) -> Applied:
         """Store a turn of one message and learn what it says."""
         speaker = fields.pop("speaker", None)
         extraction = fields.pop("extraction", None) or read(text, **fields)
-        return self.learn(self.turn(text, id=id, session=session, at=at, speaker=speaker), extraction)
+        return self.learn(self.turn(text, id=id, thread=thread, at=at, speaker=speaker), extraction)
 
     def turn(
         self,
         *texts: str,
         id: str | None = None,
-        session: str | None = None,
+        thread: str | None = None,
         at: datetime | None = None,
         speaker: str | None = None,
     ) -> Episode:
         when = at or self.clock()
         messages = tuple(Message("user", text, id=f"m{n}", speaker=speaker, at=when) for n, text in enumerate(texts))
         id = id or f"e{self.storage.count(HERE, EPISODES) + 1}"
-        episode = Episode(id, HERE, messages, texts[0], when, self.clock(), session)
+        episode = Episode(id, HERE, messages, texts[0], when, self.clock(), thread)
         self.storage.put(HERE, [Record(to_entry(episode))])
         return episode
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.graph.knowing import World, read
 from tidal_plugins.errors import InvalidInput, NotFound
-from tidal_plugins.graph.knowledge.graph import KnowledgeGraph
+from tidal_plugins.graph.graph import KnowledgeGraph
 from tidal_plugins.model.graph import Assertion, Extraction, Mention, Reading
 from tidal_plugins.testing import HERE, NOON
 
@@ -25,24 +25,24 @@ def world(tmp_path: Path) -> Iterator[World]:
 # entities
 
 
-def test_an_entity_knows_every_episode_and_session_that_names_it_the_newest_first(world: World) -> None:
-    world.say("checkout depends_on billing", session="monday")
+def test_an_entity_knows_every_episode_and_thread_that_names_it_the_newest_first(world: World) -> None:
+    world.say("checkout depends_on billing", thread="monday")
     world.clock.advance(days=1)
-    world.say("billing depends_on storage", session="tuesday")
+    world.say("billing depends_on storage", thread="tuesday")
     world.say("billing calls ledger")
     billing = world.graph.entity("billing")
     assert (billing.type, billing.category) == ("module", "technical")
     assert billing.episodes == ("e3", "e2", "e1")
-    assert billing.sessions == ("tuesday", "monday")
+    assert billing.threads == ("tuesday", "monday")
     assert (billing.first_seen, billing.last_seen) == (NOON, NOON + DAY)
 
 
-def test_an_episode_and_a_session_know_their_entities(world: World) -> None:
-    world.say("checkout depends_on billing", session="monday")
-    world.say("billing depends_on storage", session="tuesday")
+def test_an_episode_and_a_thread_know_their_entities(world: World) -> None:
+    world.say("checkout depends_on billing", thread="monday")
+    world.say("billing depends_on storage", thread="tuesday")
     assert {one.name for one in world.graph.entities(episode="e1")} == {"checkout", "billing"}
-    assert {one.name for one in world.graph.entities(session="tuesday")} == {"billing", "storage"}
-    assert {one.name for one in world.graph.entities(session="nobody")} == set()
+    assert {one.name for one in world.graph.entities(thread="tuesday")} == {"billing", "storage"}
+    assert {one.name for one in world.graph.entities(thread="nobody")} == set()
 
 
 @pytest.mark.parametrize(("one", "other"), [("Order", "order"), ("tax.py", "taxes.py"), ("v1.2", "v1.20")])
@@ -110,10 +110,10 @@ def test_named_finds_the_entities_whose_whole_name_stands_in_a_text(world: World
 
 
 def test_a_relation_leads_to_the_words_that_say_it(world: World) -> None:
-    world.say("checkout depends_on billing\nbilling calls ledger", session="monday", confidence=0.7)
+    world.say("checkout depends_on billing\nbilling calls ledger", thread="monday", confidence=0.7)
     relation = world.only(subject="billing")
     [evidence] = world.graph.evidence(relation)
-    assert (evidence.quote, evidence.episode, evidence.session) == ("billing calls ledger", "e1", "monday")
+    assert (evidence.quote, evidence.episode, evidence.thread) == ("billing calls ledger", "e1", "monday")
     assert (evidence.entry, evidence.at, evidence.confidence) == ("e1-0", NOON, 0.7)
     assert evidence.citation == "[ep:e1]"
     assert world.graph.evidence(relation.id) == [evidence]
@@ -149,15 +149,15 @@ def test_confidence_fades_while_nothing_confirms_it_and_not_below_the_floor(worl
     assert world.only().confidence == pytest.approx(0.3)
 
 
-def test_relations_are_listed_by_subject_object_predicate_episode_and_session(world: World) -> None:
-    world.say("a calls b\nb calls c", session="one")
-    world.say("a imports c", session="two")
+def test_relations_are_listed_by_subject_object_predicate_episode_and_thread(world: World) -> None:
+    world.say("a calls b\nb calls c", thread="one")
+    world.say("a imports c", thread="two")
     assert world.known(subject="a") == ["a calls b", "a imports c"]
     assert world.known(object="c") == ["a imports c", "b calls c"]
     assert world.known(about="b", predicate="calls") == ["a calls b", "b calls c"]
-    assert world.known(session="one") == ["a calls b", "b calls c"]
+    assert world.known(thread="one") == ["a calls b", "b calls c"]
     assert world.known(episode="e2") == ["a imports c"]
-    assert world.known(episode="e2", session="one") == []
+    assert world.known(episode="e2", thread="one") == []
 
 
 def test_what_is_denied_is_known_as_denied(world: World) -> None:
@@ -207,7 +207,7 @@ def test_what_is_no_extraction_is_refused_and_nothing_is_stored(world: World, an
 
 
 def test_a_reading_of_a_message_that_is_not_there_is_refused(world: World) -> None:
-    from tidal_plugins.graph.knowledge.learning import apply
+    from tidal_plugins.graph.learning import apply
 
     with pytest.raises(InvalidInput, match="names a message"):
         apply(world.storage, HERE, world.turn("a"), [Reading(1, None, Extraction())], NOON, world.settings)

@@ -10,8 +10,8 @@ from tests.conftest import OpenMemory
 from tests.graph.knowing import World, read
 from tidal_plugins import Settings
 from tidal_plugins.errors import NotFound
-from tidal_plugins.graph.knowledge.relations import EVIDENCE, KINDS
-from tidal_plugins.graph.knowledge.unlearning import fact_id
+from tidal_plugins.graph.relations import EVIDENCE, KINDS
+from tidal_plugins.graph.unlearning import fact_id
 from tidal_plugins.storage.base import WhereLinks
 from tidal_plugins.testing import HERE, NOON, FrozenClock
 
@@ -114,14 +114,14 @@ def test_forget_leaves_no_bytes_of_what_was_learned(open_memory: OpenMemory, tmp
     memory = open_memory(settings=Settings(graph={"background": False}))
     episode = memory.record("`zanzibar_module` depends on `quokka_module`.", "Noted.")
     memory.record("`other_module` depends on `quokka_module`.", "Noted.")
-    memory.extract_pending()
+    memory.graph.index_pending()
     graph = memory.graph
     relation = graph.relations(subject="zanzibar_module")[0]
     memory.forget(episode.id)
-    memory.extract_pending()
+    memory.graph.index_pending()
     assert [one.name for one in graph.search("zanzibar")] == []
     assert graph.entity("quokka_module").episodes != ()
-    assert fact_id(memory.scope, relation.id) not in memory.rooms.storage.get(
+    assert fact_id(memory.scope, relation.id) not in memory._services.storage.get(
         memory.scope, [fact_id(memory.scope, relation.id)]
     )
     memory.close()
@@ -132,7 +132,7 @@ def test_forget_leaves_no_bytes_of_what_was_learned(open_memory: OpenMemory, tmp
 def test_forgetting_what_recall_found_of_a_relation_takes_the_relation(open_memory: OpenMemory) -> None:
     memory = open_memory(settings=Settings(graph={"background": False}))
     memory.record("`alpha` depends on `beta`.", "Noted.")
-    memory.extract_pending()
+    memory.graph.index_pending()
     relation = memory.graph.relations(subject="alpha")[0]
     assert memory.forget(fact_id(memory.scope, relation.id)) == 1
     assert memory.graph.relations() == []
@@ -142,14 +142,14 @@ def test_forgetting_what_recall_found_of_a_relation_takes_the_relation(open_memo
 def test_a_time_that_only_a_forgotten_text_stated_goes_with_it(open_memory: OpenMemory, clock: FrozenClock) -> None:
     memory = open_memory(settings=Settings(graph={"background": False}))
     since = memory.record("I have lived in Kyoto since 2019.", "Noted.")
-    memory.extract_pending()
+    memory.graph.index_pending()
     clock.advance(days=1)
     memory.record("I live in Kyoto.", "Noted.")
-    memory.extract_pending()
+    memory.graph.index_pending()
     [before] = memory.graph.relations(predicate="lives_in")
     assert before.valid_from == datetime(2019, 1, 1, tzinfo=UTC)
     memory.forget(since.id)
-    memory.extract_pending()
+    memory.graph.index_pending()
     [after] = memory.graph.timeline(before.subject)
     assert (after.id, after.valid_from, after.valid_until) == (before.id, clock(), None)
     [entry] = [hit.entry for hit in memory.recall("Kyoto", kinds={"fact"}) if "relation" in hit.entry.metadata]

@@ -8,7 +8,7 @@ import pytest
 
 from tests.graph.knowing import World
 from tidal_plugins.errors import InvalidInput, NotFound
-from tidal_plugins.graph.knowledge.graph import KnowledgeGraph
+from tidal_plugins.graph.graph import KnowledgeGraph
 from tidal_plugins.settings import GraphSettings
 from tidal_plugins.testing import HERE
 
@@ -25,8 +25,8 @@ def pairs(graph: KnowledgeGraph) -> list[set[str]]:
 
 
 def test_merged_entities_are_one_in_every_answer(world: World) -> None:
-    world.say("Ada lives_in Rome", session="one")
-    world.say("Countess works_at Mill", session="two")
+    world.say("Ada lives_in Rome", thread="one")
+    world.say("Countess works_at Mill", thread="two")
     merge = world.graph.merge("Ada", "Countess")
     ada = world.graph.entity("countess")
     assert (ada.name, ada.aliases, ada.episodes) == ("Ada", ("Countess",), ("e2", "e1"))

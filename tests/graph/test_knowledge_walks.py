@@ -8,7 +8,7 @@ import pytest
 
 from tests.graph.knowing import World
 from tidal_plugins.errors import InvalidInput, NotFound
-from tidal_plugins.graph.knowledge.stored import StoredGraph
+from tidal_plugins.graph.stored import StoredGraph
 from tidal_plugins.model.graph import Neighbour
 from tidal_plugins.protocols import GraphStore
 from tidal_plugins.testing import HERE, NOON

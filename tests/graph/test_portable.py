@@ -23,9 +23,9 @@ NASTY = ['"quoted", (n0)-[:X {a: 1}]->(n1)', "back\\slash\\", "<&>]]>", "東京 
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[World]:
     world = World(tmp_path)
-    world.say("Ada lives_in Rome\nAda works_at Mill\nnot checkout calls billing", session="one")
+    world.say("Ada lives_in Rome\nAda works_at Mill\nnot checkout calls billing", thread="one")
     world.clock.advance(days=3)
-    world.say("Ada lives_in Oslo\ncheckout depends_on billing", session="two")
+    world.say("Ada lives_in Oslo\ncheckout depends_on billing", thread="two")
     world.say("Countess lives_in Oslo")
     world.graph.merge("Ada", "Countess")
     yield world

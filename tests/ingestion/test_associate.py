@@ -10,13 +10,13 @@ import apsw
 import pytest
 
 from tidal_plugins import Message, Settings, TidalMemory
-from tidal_plugins.graph.web import AssociationWeb
+from tidal_plugins.associations.web import AssociationWeb
 
 ASKED, ANSWERED = "What should I practise?", "Practise jazz piano scales slowly."
 
 
 def edges(memory: TidalMemory) -> dict[frozenset[str], float]:
-    found = AssociationWeb(memory.rooms.storage).strongest(memory.scope, memory.now(), 1000)
+    found = AssociationWeb(memory._services.storage).strongest(memory.scope, memory.now(), 1000)
     return {frozenset((item.source, item.target)): round(item.weight, 6) for item in found}
 
 
@@ -111,7 +111,7 @@ def test_a_damaged_link_does_not_keep_an_exchange_from_being_stored(
     connection.execute("UPDATE links SET metadata = '{' WHERE kind = 'association'")
     connection.close()
     turn = memory.record(ASKED, ANSWERED, surfaced=[shown])
-    assert memory.episode(turn.id).answer == ANSWERED
+    assert memory.episodes[turn.id].answer == ANSWERED
     assert "is not linked" in caplog.text
 
 

@@ -37,7 +37,7 @@ def test_a_turn_that_grows_meanwhile_is_blanked_as_it_then_is(open_memory: Any) 
     episode = other.record(messages=[asked, Message("assistant", "One moment.", id="a")])
     embedder.act = lambda: other.record(messages=[asked, Message("assistant", "There.", id="b")], id="u")
     assert memory.forget(episode.entries[0]) == 1
-    assert [m.text for m in memory.episode(episode.id).messages] == ["[forgotten]", "One moment.", "There."]
+    assert [m.text for m in memory.episodes[episode.id].messages] == ["[forgotten]", "One moment.", "There."]
 
 
 def test_an_episode_that_grows_meanwhile_goes_whole(open_memory: Any) -> None:
@@ -50,7 +50,7 @@ def test_an_episode_that_grows_meanwhile_goes_whole(open_memory: Any) -> None:
     )
     embedder.act = lambda: other.record(messages=[asked, Message("assistant", "There.", id="b")])
     assert memory.forget(episode.id, note.entries[0]) == 4
-    assert [kept.id for kept in memory.episodes()] == [note.id]
+    assert [kept.id for kept in memory.episodes.list()] == [note.id]
     assert not [hit for hit in memory.recall("There. pin 4711") if hit.entry.episode == episode.id]
 
 
@@ -62,8 +62,8 @@ def test_a_turn_forgotten_while_it_is_recorded_again_stays_forgotten(open_memory
     embedder.act = lambda: other.forget(episode.id)
     memory.record(messages=[asked, Message("assistant", "There.", id="b")])
     with pytest.raises(NotFound):
-        memory.episode(episode.id)
-    assert memory.episodes() == []
+        memory.episodes[episode.id]
+    assert memory.episodes.list() == []
 
 
 def test_forgetting_and_recording_at_once_leaves_no_entry_without_its_episode(memory: TidalMemory) -> None:
@@ -72,17 +72,17 @@ def test_forgetting_and_recording_at_once_leaves_no_entry_without_its_episode(me
     def write() -> None:
         start.wait()
         for n in range(40):
-            memory.record(f"turn {n}", "ok", session="s", id=str(n))
+            memory.record(f"turn {n}", "ok", thread="s", id=str(n))
 
     def wipe() -> None:
         start.wait()
         for _ in range(8):
-            memory.forget(session="s")
+            memory.forget(thread="s")
 
     with ThreadPoolExecutor(2) as pool:
         for done in [pool.submit(write), pool.submit(wipe)]:
             done.result()
-    kept = {episode.id: set(episode.entries) for episode in memory.episodes()}
+    kept = {episode.id: set(episode.entries) for episode in memory.episodes.list()}
     for hit in memory.recall("turn ok", limit=200):
         assert hit.entry.episode
         assert hit.id in kept[hit.entry.episode]
@@ -125,13 +125,13 @@ def test_what_a_model_carries_on_from_text_to_text_goes_with_its_source(
 
     memory = open_memory(summariser=CarryingOn(), settings=Settings(dossier={"versions": versions}))
     first = memory.remember("The harbour pin is xylophone.", valid_until=NOON + timedelta(hours=1))
-    memory.dossier("harbour")
+    memory.dossiers.refresh("harbour")
     for n in range(3):
         clock.advance(hours=1)
         memory.remember(f"The harbour has news {n}.")
-        assert "xylophone" in str(memory.dossier("harbour", force=True))
+        assert "xylophone" in str(memory.dossiers.refresh("harbour", force=True))
     memory.forget(first.id)
-    assert "xylophone" not in str(memory.dossiers())
+    assert "xylophone" not in str(memory.dossiers.list())
 
 
 def test_a_fact_s_citation_is_no_speaker(open_memory: Any) -> None:
@@ -144,7 +144,7 @@ def test_a_fact_s_citation_is_no_speaker(open_memory: Any) -> None:
     memory = open_memory(summariser=Listening())
     memory.facts["bridge"] = "up"
     memory.record("The bridge is down.")
-    memory.resolve(memory.conflicts()[0].id, "claim")
+    memory.facts.resolve(memory.facts.conflicts()[0].id, "claim")
     memory.facts.set("bridge toll", "none", source="handbook.md")
-    memory.dossier("bridge")
+    memory.dossiers.refresh("bridge")
     assert (heard["bridge: down"], heard["bridge toll: none"]) == (None, "handbook.md")

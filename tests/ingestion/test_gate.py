@@ -24,7 +24,7 @@ def gated(open_memory: Any) -> TidalMemory:
 def test_without_the_gate_nothing_is_decided(memory: TidalMemory) -> None:
     assert memory.remember("ok", importance=1).admission is None
     assert memory.record("ok thanks").admissions == {}
-    assert admitted(memory.rooms.storage, memory.scope) == (0, 0)
+    assert admitted(memory._services.storage, memory.scope) == (0, 0)
 
 
 def test_what_is_trivial_and_known_expires(gated: TidalMemory, clock: FrozenClock) -> None:
@@ -60,9 +60,9 @@ def test_a_turn_tells_what_became_of_each_entry(gated: TidalMemory, clock: Froze
     assert user.ephemeral
     assert not agent.ephemeral
     assert agent.importance > user.importance
-    assert gated.episode(turn.id) == turn
+    assert gated.episodes[turn.id] == turn
     clock.set(EXPIRY)
-    assert gated.episode(turn.id).query == FILLER
+    assert gated.episodes[turn.id].query == FILLER
     assert turn.entries[0] not in gated.recall(FILLER).ids
 
 
@@ -102,7 +102,7 @@ def test_the_ephemeral_share_is_counted_once_per_entry(gated: TidalMemory) -> No
     for _ in range(2):
         gated.remember(f"{FILLER} again", importance=2)
         gated.record(FILLER, id="t")
-    counts = admitted(gated.rooms.storage, gated.scope)
+    counts = admitted(gated._services.storage, gated.scope)
     assert counts == (1, 2)
     assert counts.share == pytest.approx(2 / 3)
-    assert admitted(gated.rooms.storage, ("elsewhere",)).share == 0
+    assert admitted(gated._services.storage, ("elsewhere",)).share == 0

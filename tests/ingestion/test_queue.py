@@ -15,7 +15,7 @@ from tests.conftest import OpenMemory
 from tests.reading import Answers, Hangs, Reader, depends, module
 from tidal_plugins import Closed, Forgotten, InvalidInput, NotFound, Settings, TidalMemory, ToolCall
 from tidal_plugins.errors import StorageError
-from tidal_plugins.graph.knowledge import learning
+from tidal_plugins.graph import learning
 from tidal_plugins.ingestion import learn
 from tidal_plugins.ingestion.background import Background
 from tidal_plugins.ingestion.queue import ExtractionQueue
@@ -33,13 +33,13 @@ def opened(open_memory: OpenMemory) -> Callable[..., TidalMemory]:
 
     def open_(extractor: Any = None, name: str = "agent.db", patience: float = 60.0, **graph: Any) -> TidalMemory:
         settings = Settings(graph={"background": False, **graph}, models={"patience": patience})
-        return open_memory(name, extractor=extractor or Reader(), settings=settings)
+        return open_memory(name, graph_extractor=extractor or Reader(), settings=settings)
 
     return open_
 
 
 def queue(memory: TidalMemory, **settings: Any) -> ExtractionQueue:
-    return ExtractionQueue(memory.rooms.storage, memory.scope, GraphSettings(**settings))
+    return ExtractionQueue(memory._services.storage, memory.scope, GraphSettings(**settings))
 
 
 def dependencies(memory: TidalMemory) -> list[tuple[str, str]]:
@@ -65,12 +65,12 @@ def threads(name: str = "tidal-background") -> list[threading.Thread]:
 def test_what_is_recorded_waits_until_it_is_read(opened: Callable[..., TidalMemory]) -> None:
     memory = opened()
     episode = memory.record(SAID, "Noted.")
-    [pending] = memory.pending_extractions()
+    [pending] = memory.graph.pending()
     assert (pending.episode, pending.since, pending.attempts, pending.error) == (episode.id, NOON, 0, None)
     assert dependencies(memory) == []
-    done = memory.extract_pending()
+    done = memory.graph.index_pending()
     assert (done.episodes, done.failed, done.mentions, done.assertions, done.dropped) == (1, 0, 2, 1, 0)
-    assert memory.pending_extractions() == []
+    assert memory.graph.pending() == []
     assert dependencies(memory) == [("billing", "storage")]
     [relation] = memory.graph.relations()
     [evidence] = memory.graph.evidence(relation)
@@ -79,21 +79,21 @@ def test_what_is_recorded_waits_until_it_is_read(opened: Callable[..., TidalMemo
 
 def test_a_turn_that_was_rolled_back_is_not_queued(opened: Callable[..., TidalMemory]) -> None:
     memory = opened()
-    with pytest.raises(ZeroDivisionError), memory.rooms.storage.transaction():
+    with pytest.raises(ZeroDivisionError), memory._services.storage.transaction():
         memory.record(SAID)
-        assert len(memory.pending_extractions()) == 1
+        assert len(memory.graph.pending()) == 1
         raise ZeroDivisionError
-    assert memory.pending_extractions() == memory.episodes() == []
+    assert memory.graph.pending() == memory.episodes.list() == []
 
 
 def test_what_is_read_survives_reopening_and_so_does_what_is_not(opened: Callable[..., TidalMemory]) -> None:
     with opened() as memory:
         memory.record(SAID)
-        memory.extract_pending()
+        memory.graph.index_pending()
         memory.record("storage depends on disks")
     with opened() as memory:
-        assert len(memory.pending_extractions()) == 1
-        memory.extract_pending()
+        assert len(memory.graph.pending()) == 1
+        memory.graph.index_pending()
         assert dependencies(memory) == [("billing", "storage"), ("storage", "disks")]
 
 
@@ -104,11 +104,11 @@ def test_a_turn_recorded_again_is_read_once_and_one_that_grows_is_read_again(
     memory = opened(reader)
     memory.record(SAID, id="t")
     memory.record(SAID, id="t")
-    memory.extract_pending()
+    memory.graph.index_pending()
     memory.record(SAID, id="t")
-    assert memory.extract_pending().episodes == 0
+    assert memory.graph.index_pending().episodes == 0
     memory.record(SAID, "and storage depends on disks", id="t")
-    assert memory.extract_pending().episodes == 1
+    assert memory.graph.index_pending().episodes == 1
     assert reader.texts == [SAID, SAID, "and storage depends on disks"]
     assert dependencies(memory) == [("billing", "storage"), ("storage", "disks")]
     [relation] = memory.graph.relations(subject="billing")
@@ -118,44 +118,44 @@ def test_a_turn_recorded_again_is_read_once_and_one_that_grows_is_read_again(
 def test_a_limit_leaves_the_rest_in_order(opened: Callable[..., TidalMemory]) -> None:
     memory = opened()
     ids = [memory.record(f"m{n} depends on n{n}").id for n in range(5)]
-    assert memory.extract_pending(2).episodes == 2
-    assert [pending.episode for pending in memory.pending_extractions()] == ids[2:]
+    assert memory.graph.index_pending(2).episodes == 2
+    assert [pending.episode for pending in memory.graph.pending()] == ids[2:]
     with pytest.raises(InvalidInput, match="limit"):
-        memory.extract_pending(0)
+        memory.graph.index_pending(0)
 
 
 def test_a_thousand_turns_are_read_through_pages_of_the_queue(opened: Callable[..., TidalMemory]) -> None:
     memory = opened()
-    with memory.rooms.storage.transaction():
+    with memory._services.storage.transaction():
         for number in range(1_000):
             queue(memory).add(f"gone{number}", NOON)
-    assert len(memory.pending_extractions()) == 1_000
-    assert memory.extract_pending().episodes == 0, "there are no such episodes: they are taken out"
-    assert memory.pending_extractions() == []
+    assert len(memory.graph.pending()) == 1_000
+    assert memory.graph.index_pending().episodes == 0, "there are no such episodes: they are taken out"
+    assert memory.graph.pending() == []
 
 
 def test_scopes_have_queues_of_their_own(opened: Callable[..., TidalMemory]) -> None:
     memory = opened()
     other = memory.scoped("user", "42")
     memory.record(SAID)
-    assert other.pending_extractions() == []
-    assert other.extract_pending().episodes == 0
-    assert memory.extract_pending().episodes == 1
+    assert other.graph.pending() == []
+    assert other.graph.index_pending().episodes == 0
+    assert memory.graph.index_pending().episodes == 1
     assert dependencies(other) == []
 
 
 def test_a_memory_without_a_graph_queues_nothing(open_memory: OpenMemory) -> None:
     memory = open_memory(settings=Settings(graph={"enabled": False}))
     memory.record(SAID)
-    assert memory.pending_extractions() == memory.graph.entities() == []
-    assert memory.extract_pending().episodes == 0
+    assert memory.graph.pending() == memory.graph.entities() == []
+    assert memory.graph.index_pending().episodes == 0
     assert not threads()
 
 
 def test_consolidation_reads_what_is_pending(opened: Callable[..., TidalMemory]) -> None:
     memory = opened()
     memory.record(SAID)
-    report = memory.consolidate()
+    report = memory.maintenance.run()
     assert (report.learned, report.errors) == (1, ())
     assert dependencies(memory) == [("billing", "storage")]
 
@@ -164,7 +164,7 @@ def test_what_tools_print_says_how_things_are_and_nothing_of_anybody(open_memory
     memory = open_memory(settings=Settings(graph={"background": False}))
     page = "I prefer tabs over spaces. We decided to use Kafka.\n\n```python\nimport requests\n```\n"
     memory.record("read it", "Done.", tools=[ToolCall("Read", {"path": "notes.md"}, result=page)])
-    memory.extract_pending()
+    memory.graph.index_pending()
     assert not [entity for entity in memory.graph.entities() if entity.category != "technical"]
 
 
@@ -175,10 +175,10 @@ def test_of_two_that_read_the_same_turn_one_writes(opened: Callable[..., TidalMe
     memory = opened()
     memory.record(SAID)
     late: list[Any] = []
-    reader = Reader(lambda texts: late or late.append(1) or counts.append(other.extract_pending().episodes))
+    reader = Reader(lambda texts: late or late.append(1) or counts.append(other.graph.index_pending().episodes))
     counts: list[int] = []
     slow, other = opened(reader), opened()
-    assert slow.extract_pending().episodes == 0
+    assert slow.graph.index_pending().episodes == 0
     assert counts == [1]
     [relation] = memory.graph.relations()
     assert len(memory.graph.evidence(relation)) == 1
@@ -189,16 +189,16 @@ def test_a_turn_that_grows_while_it_is_read_is_read_anew(opened: Callable[..., T
     reader = Reader(lambda texts: len(texts) == 1 and memory.record(SAID, more, id="t"))
     memory = opened(reader)
     memory.record(SAID, id="t")
-    assert memory.extract_pending().episodes == 0
-    assert memory.extract_pending().episodes == 1
+    assert memory.graph.index_pending().episodes == 0
+    assert memory.graph.index_pending().episodes == 1
     assert dependencies(memory) == [("billing", "storage"), ("storage", "disks")]
 
 
 def test_a_message_that_is_forgotten_while_it_is_read_leaves_nothing(opened: Callable[..., TidalMemory]) -> None:
     memory = opened(Reader(lambda texts: len(texts) == 2 and memory.forget(episode.entries[0])))
     episode = memory.record("secretive depends on hidden", SAID)
-    assert memory.extract_pending().episodes == 0
-    assert memory.extract_pending().episodes == 1
+    assert memory.graph.index_pending().episodes == 0
+    assert memory.graph.index_pending().episodes == 1
     assert dependencies(memory) == [("billing", "storage")]
     with pytest.raises(NotFound):
         memory.graph.entity("secretive")
@@ -208,8 +208,8 @@ def test_a_forgotten_turn_leaves_the_queue(opened: Callable[..., TidalMemory]) -
     reader = Reader()
     memory = opened(reader)
     memory.forget(memory.record(SAID).id)
-    assert memory.pending_extractions() == []
-    memory.extract_pending()
+    assert memory.graph.pending() == []
+    memory.graph.index_pending()
     assert reader.texts == []
 
 
@@ -227,10 +227,10 @@ def test_a_turn_that_cannot_be_read_is_tried_again_later_and_later(
     episode = memory.record(SAID, "Noted.")
     waits = []
     for attempt in (1, 2, 3):
-        done = memory.extract_pending()
+        done = memory.graph.index_pending()
         assert (done.episodes, done.failed) == (0, 1)
-        assert memory.extract_pending().failed == 0, "it is not due"
-        [pending] = memory.pending_extractions()
+        assert memory.graph.index_pending().failed == 0, "it is not due"
+        [pending] = memory.graph.pending()
         assert (pending.attempts, pending.since) == (attempt, NOON)
         assert pending.error
         assert pending.error.startswith("RuntimeError: no answer for")
@@ -239,12 +239,12 @@ def test_a_turn_that_cannot_be_read_is_tried_again_later_and_later(
         waits.append((pending.next_at - clock()).total_seconds())
         clock.advance(seconds=waits[-1])
     assert waits == [60, 100, 100]
-    assert memory.extract_pending().failed == 1
-    assert memory.pending_extractions()[0].next_at is None, "it waits to be asked for"
+    assert memory.graph.index_pending().failed == 1
+    assert memory.graph.pending()[0].next_at is None, "it waits to be asked for"
     clock.advance(days=400)
-    assert memory.extract_pending().failed == 0
-    assert memory.extract_pending(failed=True).failed == 1
-    assert memory.episode(episode.id) == episode
+    assert memory.graph.index_pending().failed == 0
+    assert memory.graph.index_pending(failed=True).failed == 1
+    assert memory.episodes[episode.id] == episode
 
 
 def test_a_turn_that_could_not_be_read_leaves_the_queue_when_it_is(
@@ -254,10 +254,10 @@ def test_a_turn_that_could_not_be_read_leaves_the_queue_when_it_is(
     memory = opened(reader)
     memory.record(SAID)
     memory.record("storage depends on disks")
-    assert memory.extract_pending().failed == 2
+    assert memory.graph.index_pending().failed == 2
     reader.before = None
-    assert memory.extract_pending(failed=True).episodes == 2
-    assert memory.pending_extractions() == []
+    assert memory.graph.index_pending(failed=True).episodes == 2
+    assert memory.graph.pending() == []
     assert dependencies(memory) == [("billing", "storage"), ("storage", "disks")]
 
 
@@ -269,17 +269,17 @@ def test_one_turn_that_cannot_be_read_does_not_keep_the_others(opened: Callable[
     memory = opened(Reader(picky))
     poison = memory.record("poison depends on hatred")
     memory.record(SAID)
-    done = memory.extract_pending()
+    done = memory.graph.index_pending()
     assert (done.episodes, done.failed) == (1, 1)
-    assert [pending.episode for pending in memory.pending_extractions()] == [poison.id]
+    assert [pending.episode for pending in memory.graph.pending()] == [poison.id]
 
 
 def test_an_extractor_that_hangs_is_given_up(opened: Callable[..., TidalMemory]) -> None:
     reader = Hangs()
     memory = opened(reader, patience=0.05)
     memory.record(SAID)
-    assert memory.extract_pending().failed == 1
-    assert memory.pending_extractions()[0].error == "TimeoutError: no answer within 0.05 s"
+    assert memory.graph.index_pending().failed == 1
+    assert memory.graph.pending()[0].error == "TimeoutError: no answer within 0.05 s"
     reader.go.set()
 
 
@@ -304,12 +304,12 @@ def test_an_answer_that_is_none_is_an_error_in_the_queue(
 ) -> None:
     memory = opened(Answers(answer))
     episode = memory.record(SAID)
-    assert memory.extract_pending().failed == 1
-    [pending] = memory.pending_extractions()
+    assert memory.graph.index_pending().failed == 1
+    [pending] = memory.graph.pending()
     assert pending.error
     assert pending.error.startswith("ExtractionError: ")
     assert error in pending.error
-    assert memory.episode(episode.id) == episode
+    assert memory.episodes[episode.id] == episode
     assert memory.graph.entities() == []
 
 
@@ -317,21 +317,21 @@ def test_what_a_text_does_not_say_is_dropped_and_counted(opened: Callable[..., T
     elsewhere = depends(module("billing", 700), module("storage", 800), 700, 810)
     memory = opened(Answers([elsewhere]))
     memory.record(SAID)
-    done = memory.extract_pending()
+    done = memory.graph.index_pending()
     assert (done.episodes, done.mentions, done.assertions, done.dropped) == (1, 2, 1, 3)
-    assert memory.graph.entities() == memory.pending_extractions() == []
+    assert memory.graph.entities() == memory.graph.pending() == []
 
 
 def test_relations_may_run_in_circles(opened: Callable[..., TidalMemory]) -> None:
     memory = opened()
     memory.record("one depends on two and two depends on one and one depends on one")
-    assert memory.extract_pending().episodes == 1
+    assert memory.graph.index_pending().episodes == 1
     assert {near.entity.name for near in memory.graph.impact("one")} <= {"one", "two"}
 
 
 def test_something_that_reads_nothing_is_no_extractor(open_memory: OpenMemory) -> None:
     with pytest.raises(InvalidInput, match="extract_graph"):
-        open_memory(extractor=object())
+        open_memory(graph_extractor=object())
 
 
 def test_an_error_says_nothing_of_the_text_in_the_log(
@@ -339,7 +339,7 @@ def test_an_error_says_nothing_of_the_text_in_the_log(
 ) -> None:
     memory = opened(Reader(failing))
     memory.record("my password depends on swordfish")
-    memory.extract_pending()
+    memory.graph.index_pending()
     assert "RuntimeError" in caplog.text
     assert "swordfish" not in caplog.text
 
@@ -355,7 +355,7 @@ def test_recall_finds_what_the_graph_says_where_facts_are_asked_for(
     for number in range(5):
         episodes.append(memory.record(f"{SAID}, as said in talk {number}").id)
         clock.advance(hours=1)
-    memory.extract_pending()
+    memory.graph.index_pending()
     hits = memory.recall("what does billing depend on?", kinds={"fact"})
     cited = " ".join(f"[ep:{id_}]" for id_ in episodes[:3])
     assert f"billing depends on storage {cited}" in [hit.text for hit in hits]
@@ -374,11 +374,11 @@ def test_an_entry_is_left_as_it_is_where_it_would_say_the_same(
 ) -> None:
     memory = opened()
     first = memory.record(SAID)
-    assert memory.extract_pending().facts == 3
+    assert memory.graph.index_pending().facts == 3
     before = memory.recall(SAID, kinds={"fact"})
     clock.advance(hours=1)
     memory.record(SAID)
-    assert memory.extract_pending().facts == 0
+    assert memory.graph.index_pending().facts == 0
     after = memory.recall(SAID, kinds={"fact"})
     assert [hit.entry for hit in after] == [hit.entry for hit in before]
     assert all(hit.entry.metadata["episodes"] == [first.id] for hit in after)
@@ -387,10 +387,10 @@ def test_an_entry_is_left_as_it_is_where_it_would_say_the_same(
 def test_what_a_new_turn_contradicts_is_found_no_more(open_memory: OpenMemory, clock: FrozenClock) -> None:
     memory = open_memory(settings=Settings(graph={"background": False}))
     memory.record("I live in Berlin.")
-    memory.extract_pending()
+    memory.graph.index_pending()
     clock.advance(days=30)
     memory.record("I live in Lisbon.")
-    memory.extract_pending()
+    memory.graph.index_pending()
     found = [hit.text for hit in memory.recall("where does the user live?", kinds={"fact"})]
     relations = [text for text in found if "live" in text]
     assert len(relations) == 1
@@ -400,15 +400,15 @@ def test_what_a_new_turn_contradicts_is_found_no_more(open_memory: OpenMemory, c
 def test_forgetting_takes_what_the_graph_says_along(opened: Callable[..., TidalMemory]) -> None:
     memory = opened()
     first, second = memory.record(SAID), memory.record(f"yes, {SAID}")
-    memory.extract_pending()
+    memory.graph.index_pending()
     [hit] = [h for h in memory.recall(SAID, kinds={"fact"}) if "relation" in h.entry.metadata]
     memory.forget(first.id)
-    memory.extract_pending()
+    memory.graph.index_pending()
     [again] = [h for h in memory.recall(SAID, kinds={"fact"}) if "relation" in h.entry.metadata]
     assert again.id == hit.id
     assert again.text == f"{SAID} [ep:{second.id}]"
     memory.forget(second.id)
-    memory.extract_pending()
+    memory.graph.index_pending()
     assert not memory.recall(SAID, kinds={"fact"})
     assert memory.graph.entities() == []
 
@@ -416,12 +416,12 @@ def test_forgetting_takes_what_the_graph_says_along(opened: Callable[..., TidalM
 def test_a_fact_that_was_forgotten_is_not_written_again(opened: Callable[..., TidalMemory]) -> None:
     memory = opened()
     memory.record(SAID)
-    memory.extract_pending()
+    memory.graph.index_pending()
     [hit] = [h for h in memory.recall(SAID, kinds={"fact"}) if "relation" in h.entry.metadata]
     memory.forget(hit.id)
     with pytest.raises(Forgotten):
         memory.get(hit.id)
-    memory.extract_pending()
+    memory.graph.index_pending()
     assert not [h for h in memory.recall(SAID, kinds={"fact"}) if "relation" in h.entry.metadata]
 
 
@@ -429,14 +429,14 @@ def test_a_merge_renames_what_recall_finds(opened: Callable[..., TidalMemory]) -
     memory = opened()
     memory.record("invoices depends on storage")
     memory.record(SAID)
-    memory.extract_pending()
+    memory.graph.index_pending()
     merge = memory.graph.merge("billing", "invoices")
-    memory.extract_pending()
+    memory.graph.index_pending()
     found = {hit.text.split(" [")[0] for hit in memory.recall("what depends on storage", kinds={"fact"})}
     assert SAID in found
     assert "invoices depends on storage" not in found
     memory.graph.undo(merge)
-    memory.extract_pending()
+    memory.graph.index_pending()
     found = {hit.text.split(" [")[0] for hit in memory.recall("what depends on storage", kinds={"fact"})}
     assert {SAID, "invoices depends on storage"} <= found
 
@@ -447,9 +447,9 @@ def test_what_the_graph_says_is_no_near_duplicate_of_what_was_said(opened: Calla
 
     memory = opened()
     memory.record(SAID)
-    memory.extract_pending()
+    memory.graph.index_pending()
     memory.record(f"{SAID}!")
-    links = memory.rooms.storage.links(memory.scope, WhereLinks(kinds=[NEAR]))
+    links = memory._services.storage.links(memory.scope, WhereLinks(kinds=[NEAR]))
     assert {memory.get(link.target).kind for link in links} == {"conversation"}
 
 
@@ -457,11 +457,11 @@ def test_what_the_graph_says_is_no_near_duplicate_of_what_was_said(opened: Calla
 
 
 def test_what_is_recorded_is_read_in_the_background(open_memory: OpenMemory) -> None:
-    memory = open_memory(extractor=Reader(), settings=Settings(graph={"quiet": 0.01}))
+    memory = open_memory(graph_extractor=Reader(), settings=Settings(graph={"quiet": 0.01}))
     other = memory.scoped("user", "42")
     memory.record(SAID)
     other.record("storage depends on disks")
-    assert eventually(lambda: not memory.pending_extractions() and not other.pending_extractions())
+    assert eventually(lambda: not memory.graph.pending() and not other.graph.pending())
     assert eventually(lambda: bool(memory.recall(SAID, kinds={"fact"})))
     assert dependencies(memory) == [("billing", "storage")]
     assert dependencies(other) == [("storage", "disks")]
@@ -470,7 +470,7 @@ def test_what_is_recorded_is_read_in_the_background(open_memory: OpenMemory) -> 
 def test_nothing_is_read_while_something_is_recorded(open_memory: OpenMemory) -> None:
     """Not for a while, that is."""
     reader = Reader()
-    memory = open_memory(extractor=reader, settings=Settings(graph={"quiet": 0.3}))
+    memory = open_memory(graph_extractor=reader, settings=Settings(graph={"quiet": 0.3}))
     for number in range(20):
         memory.record(f"m{number} depends on n{number}")
         time.sleep(0.01)
@@ -480,7 +480,7 @@ def test_nothing_is_read_while_something_is_recorded(open_memory: OpenMemory) ->
 
 def test_recording_does_not_wait_for_an_extractor_that_hangs(open_memory: OpenMemory) -> None:
     reader = Hangs()
-    memory = open_memory(extractor=reader, settings=Settings(graph={"quiet": 0.0}))
+    memory = open_memory(graph_extractor=reader, settings=Settings(graph={"quiet": 0.0}))
     memory.record(SAID)
     assert reader.asked.wait(10)
     before = time.monotonic()
@@ -495,25 +495,25 @@ def test_recording_does_not_wait_for_an_extractor_that_hangs(open_memory: OpenMe
 
 def test_closing_ends_the_thread_and_leaves_the_rest_for_the_next_time(open_memory: OpenMemory) -> None:
     for _ in range(5):
-        memory = open_memory(extractor=Reader(), settings=Settings(graph={"quiet": 0.0}))
+        memory = open_memory(graph_extractor=Reader(), settings=Settings(graph={"quiet": 0.0}))
         for number in range(20):
             memory.record(f"m{number} depends on n{number}", id=f"t{number}")
         memory.close()
         assert not threads()
         with pytest.raises(Closed):
-            memory.extract_pending()
-    memory = open_memory(extractor=Reader(), settings=Settings(graph={"background": False}))
-    memory.extract_pending()
+            memory.graph.index_pending()
+    memory = open_memory(graph_extractor=Reader(), settings=Settings(graph={"background": False}))
+    memory.graph.index_pending()
     assert len(dependencies(memory)) == 20
 
 
 def test_a_thread_without_work_ends(open_memory: OpenMemory) -> None:
-    memory = open_memory(extractor=Reader(), settings=Settings(graph={"quiet": 0.0}))
+    memory = open_memory(graph_extractor=Reader(), settings=Settings(graph={"quiet": 0.0}))
     memory.record(SAID)
-    assert eventually(lambda: not memory.pending_extractions())
+    assert eventually(lambda: not memory.graph.pending())
     assert eventually(lambda: not threads())
     memory.record("storage depends on disks")
-    assert eventually(lambda: not memory.pending_extractions())
+    assert eventually(lambda: not memory.graph.pending())
 
 
 def test_a_turn_that_failed_is_tried_again_in_the_background(open_memory: OpenMemory) -> None:
@@ -525,10 +525,10 @@ def test_a_turn_that_failed_is_tried_again_in_the_background(open_memory: OpenMe
     graph = {"quiet": 0.0, "retry": 0.05}
     from tidal_plugins.model.clock import utc_now
 
-    memory = open_memory(extractor=reader, settings=Settings(graph=graph), clock=utc_now)
+    memory = open_memory(graph_extractor=reader, settings=Settings(graph=graph), clock=utc_now)
     memory.record(SAID)
     assert eventually(lambda: len(reader.texts) == 1)
-    assert eventually(lambda: not memory.pending_extractions())
+    assert eventually(lambda: not memory.graph.pending())
 
 
 def test_what_another_process_left_unread_is_taken_over_in_time(
@@ -537,30 +537,30 @@ def test_what_another_process_left_unread_is_taken_over_in_time(
     with opened() as memory:
         memory.record(SAID)
     reader = Reader()
-    memory = open_memory(extractor=reader, settings=Settings(graph={"quiet": 0.0, "orphaned": 60.0}))
+    memory = open_memory(graph_extractor=reader, settings=Settings(graph={"quiet": 0.0, "orphaned": 60.0}))
     memory.record("storage depends on disks")
-    assert eventually(lambda: len(memory.pending_extractions()) == 1)
+    assert eventually(lambda: len(memory.graph.pending()) == 1)
     assert reader.texts == ["storage depends on disks"], "the other may be at it"
     clock.advance(seconds=61)
     assert memory.graph
-    assert eventually(lambda: not memory.pending_extractions())
+    assert eventually(lambda: not memory.graph.pending())
     assert reader.texts == ["storage depends on disks", SAID]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork.*:DeprecationWarning")
 def test_a_child_process_reads_what_it_records(open_memory: OpenMemory) -> None:
-    memory = open_memory(extractor=Reader(), settings=Settings(graph={"quiet": 0.0}))
+    memory = open_memory(graph_extractor=Reader(), settings=Settings(graph={"quiet": 0.0}))
     memory.record(SAID)
     child = os.fork()
     if not child:
         memory.record("storage depends on disks", id="child")
-        id_ = memory.episode_id("child")
-        done = eventually(lambda: id_ not in {pending.episode for pending in memory.pending_extractions()})
+        id_ = memory.episodes.id_of("child")
+        done = eventually(lambda: id_ not in {pending.episode for pending in memory.graph.pending()})
         memory.close()
         os._exit(0 if done else 1)
     assert os.waitpid(child, 0)[1] == 0
-    assert eventually(lambda: not memory.pending_extractions())
+    assert eventually(lambda: not memory.graph.pending())
     assert dependencies(memory) == [("billing", "storage"), ("storage", "disks")]
 
 
@@ -595,10 +595,10 @@ class Quotes:
 def test_an_error_that_quotes_a_message_goes_when_that_is_forgotten(opened: Callable[..., TidalMemory]) -> None:
     memory = opened(Quotes())
     episode = memory.record("my token is zanzibar77", "Noted, thanks.")
-    memory.extract_pending()
-    assert "zanzibar77" in str(memory.pending_extractions()[0].error)
+    memory.graph.index_pending()
+    assert "zanzibar77" in str(memory.graph.pending()[0].error)
     memory.forget(episode.entries[0])
-    [pending] = memory.pending_extractions()
+    [pending] = memory.graph.pending()
     assert (pending.episode, pending.attempts, pending.error) == (episode.id, 0, None)
 
 
@@ -606,14 +606,14 @@ def test_a_clock_that_goes_back_holds_nothing_up(opened: Callable[..., TidalMemo
     memory = opened()
     memory.record(SAID)
     clock.advance(days=-400)
-    assert memory.extract_pending().episodes == 1
+    assert memory.graph.index_pending().episodes == 1
 
 
 def test_what_another_process_is_about_to_read_keeps_nobody_busy(open_memory: OpenMemory) -> None:
     first = open_memory(settings=Settings(graph={"background": False}))
     first.record(SAID)
     second = open_memory(settings=Settings(graph={"background": False, "orphaned": 120.0}))
-    later = second.rooms.learner(second.scope).later()
+    later = second._services.learner(second.scope).later()
     assert later is not None
     assert later > timedelta(seconds=119)
 
@@ -623,9 +623,9 @@ def test_an_extractor_that_interrupts_does_not_end_the_background(open_memory: O
         def extract_graph(self, texts: Any) -> Any:
             raise KeyboardInterrupt
 
-    memory = open_memory(extractor=Interrupts(), settings=Settings(graph={"quiet": 0.0}))
+    memory = open_memory(graph_extractor=Interrupts(), settings=Settings(graph={"quiet": 0.0}))
     memory.record(SAID)
-    assert eventually(lambda: memory.pending_extractions()[0].attempts == 1)
+    assert eventually(lambda: memory.graph.pending()[0].attempts == 1)
 
 
 # much at once
@@ -661,14 +661,14 @@ def test_a_turn_that_says_much_is_written_in_short_transactions(
     one, other = opened(name="one.db", slice=1_000), opened(name="other.db", slice=10)
     for memory in (one, other):
         memory.record(CHAIN, "m7 depends on m8 and " + CHAIN)
-    one.extract_pending()
+    one.graph.index_pending()
     sizes = parts(monkeypatch, lambda number: None)
-    done = other.extract_pending()
+    done = other.graph.index_pending()
     assert (done.episodes, done.assertions) == (1, 121)
     assert max(sizes) == 10
     assert len(sizes) > 20
     assert whole(other) == whole(one)
-    assert other.pending_extractions() == []
+    assert other.graph.pending() == []
 
 
 def test_another_process_records_between_two_parts(
@@ -680,7 +680,7 @@ def test_another_process_records_between_two_parts(
     thread = threading.Thread(target=lambda: recorded.append(len(other.record("hello there").id)))
     sizes = parts(monkeypatch, lambda number: number == 2 and thread.start())
     monkeypatch.setattr(Background, "rest", lambda self, seconds: thread.ident is None or not thread.join(10))
-    memory.extract_pending(1)
+    memory.graph.index_pending(1)
     assert recorded
     assert len(sizes) > 10
 
@@ -694,7 +694,7 @@ def test_a_turn_whose_writing_ends_half_way_is_written_whole_the_next_time(
     reference.record(CHAIN, SAID)
     with monkeypatch.context() as patched:
         every = parts(patched, lambda number: None)
-        reference.extract_pending()
+        reference.graph.index_pending()
 
     def stop(number: int) -> None:
         if number == (len(every) if last else 5):
@@ -703,11 +703,11 @@ def test_a_turn_whose_writing_ends_half_way_is_written_whole_the_next_time(
     with monkeypatch.context() as patched:
         parts(patched, stop)
         with pytest.raises(StorageError):
-            memory.extract_pending()
-    assert [pending.attempts for pending in memory.pending_extractions()] == [0]
+            memory.graph.index_pending()
+    assert [pending.attempts for pending in memory.graph.pending()] == [0]
     assert memory.graph.entities()
-    assert memory.extract_pending().episodes == 1
-    assert memory.pending_extractions() == []
+    assert memory.graph.index_pending().episodes == 1
+    assert memory.graph.pending() == []
     assert whole(memory) == whole(reference)
 
 
@@ -717,8 +717,8 @@ def test_a_turn_that_is_forgotten_while_it_is_written_leaves_nothing(
     memory, other = opened(slice=10), opened()
     episode = memory.record(CHAIN)
     monkeypatch.setattr(Background, "rest", lambda self, seconds: other.forget(episode.id) >= 0)
-    assert memory.extract_pending().episodes == 0
-    assert memory.graph.entities() == memory.graph.relations() == memory.pending_extractions() == []
+    assert memory.graph.index_pending().episodes == 0
+    assert memory.graph.entities() == memory.graph.relations() == memory.graph.pending() == []
 
 
 def test_closing_ends_the_writing_between_two_parts(
@@ -728,5 +728,5 @@ def test_closing_ends_the_writing_between_two_parts(
     memory.record(CHAIN)
     monkeypatch.setattr(Background, "rest", lambda self, seconds: False)
     with pytest.raises(Closed, match="stays queued"):
-        memory.extract_pending()
-    assert len(memory.pending_extractions()) == 1
+        memory.graph.index_pending()
+    assert len(memory.graph.pending()) == 1

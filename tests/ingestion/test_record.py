@@ -21,7 +21,7 @@ def episode(**fields: Any) -> Episode:
 
 def test_an_episode_survives_its_row() -> None:
     full = episode(
-        session="s", turn=3, entries=("x",), surfaced=("y",), metadata={"a": [1]},
+        thread="s", turn=3, entries=("x",), surfaced=("y",), metadata={"a": [1]},
     )  # fmt: skip
     call = ToolCall("t", {"a": [1, {"b": None}]}, "c", "result", True)
     messages = (
@@ -91,8 +91,8 @@ def test_ids_depend_on_every_part_and_nothing_else() -> None:
     assert derive_id(("a",), "\ud800") != derive_id(("a",), "\ufffd")
 
 
-def test_a_session_called_none_is_not_no_session(memory: TidalMemory) -> None:
-    assert memory.record("x", id="1", session="None").id != memory.record("x", id="1").id
+def test_a_thread_called_none_is_not_no_thread(memory: TidalMemory) -> None:
+    assert memory.record("x", id="1", thread="None").id != memory.record("x", id="1").id
 
 
 def test_entries_know_who_said_them_where_and_when(memory: TidalMemory) -> None:
@@ -112,7 +112,7 @@ def test_entries_know_who_said_them_where_and_when(memory: TidalMemory) -> None:
 def test_an_entry_holds_the_mood_after_its_exchange(memory: TidalMemory) -> None:
     kept = memory.record("I love this wonderful, great day!!!", "So do I, it is lovely! " * 20)
     assert memory.affect.valence > 0.1
-    assert {memory.get(id_).affect for id_ in kept.entries} == {memory.affect}
+    assert {memory.get(id_).affect for id_ in kept.entries} == {memory.affect.state()}
 
 
 def test_a_turn_from_the_future_does_not_stop_the_mood(memory: TidalMemory) -> None:
@@ -143,7 +143,7 @@ def test_many_exchanges_of_one_turn_are_one_episode(memory: TidalMemory) -> None
     parts = [Exchange((Message(role, f"part {n}", f"m{n}"),), "s", "t") for n, role in enumerate(("user", "assistant"))]  # type: ignore[arg-type]
     first, second = memory.record_many(parts)
     assert first == second
-    assert memory.episodes() == [first]
+    assert memory.episodes.list() == [first]
     assert [m.text for m in first.messages] == ["part 0", "part 1"]
 
 
@@ -162,7 +162,7 @@ def test_a_bulk_import_walks_through_the_moods(memory: TidalMemory, clock: Froze
     assert moods[0].valence > 0.2
     assert moods[1].valence < -0.2
     assert memory.affect.intensity < 1e-6
-    assert memory.affect != Affect(1.0)
+    assert memory.affect.state() != Affect(1.0)
 
 
 def test_framed_text_alone_is_nothing_to_record(memory: TidalMemory) -> None:
@@ -178,7 +178,7 @@ def test_a_turn_without_anything_new_comes_back_as_it_is_stored(memory: Any) -> 
     stored = memory.record("My cat is Mia", id="t")
     again = memory.record("My cat is Mia", id="t", surfaced=["elsewhere"], metadata={"k": 1})
     assert (again.surfaced, again.metadata) == (stored.surfaced, stored.metadata)
-    assert again == memory.episode(stored.id)
+    assert again == memory.episodes[stored.id]
 
 
 def test_half_lives_beyond_any_calendar_are_as_good_as_for_ever(open_memory: Any) -> None:

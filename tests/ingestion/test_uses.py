@@ -30,13 +30,13 @@ def tier(memory: TidalMemory, id_: str) -> Tier:
 
 
 def uses(memory: TidalMemory, *ids: str) -> list[dict[str, Any]]:
-    return [line.value for line in memory.rooms.storage.read_log(memory.scope, USES, keys=ids or None)]
+    return [line.value for line in memory._services.storage.read_log(memory.scope, USES, keys=ids or None)]
 
 
 def test_what_an_answer_echoes_is_used(memory: TidalMemory, clock: FrozenClock) -> None:
     id_ = told(memory)
     clock.advance(hours=72)
-    turn = memory.record(ASKED, ANSWERED, session="s", surfaced=[id_])
+    turn = memory.record(ASKED, ANSWERED, thread="s", surfaced=[id_])
     after = tier(memory, id_)
     assert after.weight == pytest.approx(1.5)  # 2^(−72/72) + 1
     assert (after.half_life, after.anchored_at) == (ACCESSED, clock())
@@ -186,17 +186,17 @@ def test_a_clock_that_goes_back_ages_nothing(memory: TidalMemory, clock: FrozenC
 
 
 def links(memory: TidalMemory, kind: str) -> list[tuple[str, str]]:
-    found = memory.rooms.storage.links(memory.scope, WhereLinks(kinds=[kind]))
+    found = memory._services.storage.links(memory.scope, WhereLinks(kinds=[kind]))
     return [(link.source, link.target) for link in found]
 
 
 def test_an_exact_repetition_strengthens_the_first_and_is_found_once(memory: TidalMemory, clock: FrozenClock) -> None:
-    first = memory.record("I play jazz piano", session="a")
+    first = memory.record("I play jazz piano", thread="a")
     clock.advance(hours=72)
-    again = memory.record("i  play JAZZ piano", session="b")
+    again = memory.record("i  play JAZZ piano", thread="b")
     assert tier(memory, first.entries[0]).weight == pytest.approx(1.5)
     assert memory.recall("jazz piano").ids == first.entries
-    assert memory.episode(again.id).query == "i  play JAZZ piano"
+    assert memory.episodes[again.id].query == "i  play JAZZ piano"
     assert memory.get(again.entries[0]).text == "i  play JAZZ piano"
     assert links(memory, REPEAT) == [(again.entries[0], first.entries[0])]
     assert links(memory, NEAR) == []
@@ -240,11 +240,11 @@ def test_an_archived_entry_comes_back_when_it_is_said_again(memory: TidalMemory,
 
 
 def test_when_the_first_is_forgotten_the_next_is_found_and_the_others_repeat_it(memory: TidalMemory) -> None:
-    first, second, third = (memory.record("I play jazz piano", session=name) for name in "abc")
+    first, second, third = (memory.record("I play jazz piano", thread=name) for name in "abc")
     memory.forget(first.id)
     assert memory.recall("jazz piano").ids == second.entries
     assert links(memory, REPEAT) == [(third.entries[0], second.entries[0])]
-    memory.forget(session="b")
+    memory.forget(thread="b")
     assert memory.recall("jazz piano").ids == third.entries
     memory.forget(third.id)
     assert not memory.recall("jazz piano")
@@ -264,7 +264,7 @@ def test_near_duplicates_are_linked_and_nothing_is_merged(open_memory: Any) -> N
     texts = [f"the weekly planning meeting with the design team takes place at {n}:00" for n in (10, 11)]
     first, second = memory.remember(texts[0]), memory.remember(texts[1])
     assert links(memory, NEAR) == [(second.id, first.id)]
-    [link] = memory.rooms.storage.links(memory.scope, WhereLinks(kinds=[NEAR]))
+    [link] = memory._services.storage.links(memory.scope, WhereLinks(kinds=[NEAR]))
     assert 0.8 <= link.weight < 1
     assert set(memory.recall("planning meeting").ids) == {first.id, second.id}
 

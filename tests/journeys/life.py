@@ -6,10 +6,10 @@ from datetime import timedelta
 from typing import Any, Self
 
 from tidal_plugins import Episode, Exchange, HashingEmbedder, Message, Settings, TidalMemory
-from tidal_plugins.condensing.extractive import ExtractiveSummariser
+from tidal_plugins.dossiers.dossier import Dossiers
+from tidal_plugins.maintenance.consolidator import Consolidator
 from tidal_plugins.model.consolidation import Consolidation
-from tidal_plugins.synthesis.consolidator import Consolidator
-from tidal_plugins.synthesis.dossier import Dossiers
+from tidal_plugins.summarising.extractive import ExtractiveSummariser
 from tidal_plugins.testing import NOON, FrozenClock
 
 TOPICS = ("folder1", "folder2")
@@ -33,7 +33,7 @@ class Life:
         self.turns, self.regulars = turns, regulars
         self.clock = FrozenClock()
         self.memory = TidalMemory(path, embedder=HashingEmbedder(), clock=self.clock, settings=settings)
-        rooms, scope = self.memory.rooms, self.memory.scope
+        rooms, scope = self.memory._services, self.memory.scope
         self.dossiers = Dossiers(rooms.writer, rooms.recaller, scope, ExtractiveSummariser())
         self.consolidator = Consolidator(rooms.writer, scope, refresh=self.dossiers.refresh_due)
 
@@ -61,14 +61,14 @@ class Life:
         """A turn whose answer uses the entries of a turn of the first day."""
         first = self.first(number)
         asked, told = f"Day {when}: which folder has number{number}?", f"Day {when}: folder{number} [{first.citation}]."
-        return self.memory.record(asked, told, id=f"{number} on {when}", session=SESSION, surfaced=first.entries)
+        return self.memory.record(asked, told, id=f"{number} on {when}", thread=SESSION, surfaced=first.entries)
 
     def first(self, number: int) -> Episode:
-        return self.memory.episode(self.memory.episode_id(f"first {number}", session=f"s{number}"))
+        return self.memory.episodes[self.memory.episodes.id_of(f"first {number}", thread=f"s{number}")]
 
     def last_day(self) -> int:
         """The last day that left a trace."""
-        last = self.memory.episodes(session=SESSION, newest_first=True, limit=1)
+        last = self.memory.episodes.list(thread=SESSION, newest_first=True, limit=1)
         return (last[0].occurred_at - NOON).days if last else 0
 
 

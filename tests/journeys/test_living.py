@@ -16,7 +16,7 @@ import pytest
 
 from tests.journeys.conftest import Order
 from tests.journeys.life import TOPICS, Life
-from tidal_plugins.graph.web import ASSOCIATION
+from tidal_plugins.associations.web import ASSOCIATION
 from tidal_plugins.model.entry import Entry
 from tidal_plugins.storage.base import Where, WhereLinks
 
@@ -39,14 +39,14 @@ class Watcher:
         self.all = {entry.id for entry in self.entries(Where(kinds=["conversation"]))}
 
     def entries(self, where: Where) -> list[Entry]:
-        return self.life.memory.rooms.storage.find(self.life.memory.scope, where)
+        return self.life.memory._services.storage.find(self.life.memory.scope, where)
 
     def states(self, ids: Iterable[str]) -> Counter[str]:
-        found = self.life.memory.rooms.storage.get(self.life.memory.scope, list(ids))
+        found = self.life.memory._services.storage.get(self.life.memory.scope, list(ids))
         return Counter(state(entry, self.life.clock()) for entry in found.values())
 
     def ends(self) -> set[str]:
-        links = self.life.memory.rooms.storage.links(self.life.memory.scope, WhereLinks(kinds=[ASSOCIATION]))
+        links = self.life.memory._services.storage.links(self.life.memory.scope, WhereLinks(kinds=[ASSOCIATION]))
         return {end for link in links for end in (link.source, link.target)}
 
 

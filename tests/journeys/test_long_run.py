@@ -108,12 +108,12 @@ def test_every_question_is_found_verbatim_by_what_the_model_sees(
     assert last["turn"] >= TURNS - 10
     shown = "\n".join(last["texts"])
     with TidalMemory(folder / "agent.db", embedder=HashingEmbedder()) as memory:
-        episodes = memory.episodes(session="workshop")
+        episodes = memory.episodes.list(thread="workshop")
         assert [episode.query for episode in episodes] == [query(turn) for turn in range(TURNS)]
         ids = [episode.id for episode in episodes]
         cited = {ids.index(id_) for id_ in re.findall(r"\[ep:([0-9a-z]+)\]", shown) if id_ in ids}
         for first, end in re.findall(r"\[ep:([0-9a-z]+)\] to \[ep:([0-9a-z]+)\]", shown):
             cited |= set(range(ids.index(first), ids.index(end) + 1))
-        found = {memory.episode(ids[number]).query for number in cited}
+        found = {memory.episodes[ids[number]].query for number in cited}
     missing = [turn for turn in range(last["turn"] + 1) if query(turn) not in found and query(turn) not in shown]
     assert not missing

@@ -65,13 +65,13 @@ def test_a_killed_process_loses_nothing_that_it_acknowledged_and_leaves_nothing_
             assert time.monotonic() - started < 2
             for id_, word in fresh.items():
                 check_whole(memory, id_, word)
-            assert acknowledged.keys() <= {episode.id for episode in memory.episodes()}
+            assert acknowledged.keys() <= {episode.id for episode in memory.episodes.list()}
         check_store(path)
     assert len(acknowledged) > 10
 
 
 def check_whole(memory: TidalMemory, id_: str, word: str) -> None:
-    episode = memory.episode(id_)
+    episode = memory.episodes[id_]
     assert (episode.query, episode.answer) == (f"seek {word}", f"seek it here: {word}")
     assert episode.tool_calls[0].result == f"found {word}"
     assert [memory.get(entry).text for entry in episode.entries] == [episode.query, episode.answer]
@@ -103,7 +103,7 @@ def test_two_processes_write_at_once(tmp_path: Path, order: Order) -> None:
     assert len(one) == len(two) == 50
     assert set(one[::2]) == set(two[::2])
     with open_memory(path) as memory:
-        episodes = memory.episodes(session="s")
+        episodes = memory.episodes.list(thread="s")
         assert {episode.id for episode in episodes} == {*one, *two}
         assert sorted(episode.turn for episode in episodes) == list(range(1, 76))
 
@@ -117,5 +117,5 @@ def test_a_bulk_that_was_killed_can_be_run_again_without_duplicates(tmp_path: Pa
         [said] = order(("import_all", str(path), ""))
         assert said[-1] == "turns 60"
         with open_memory(path) as memory:
-            assert [e.turn for e in memory.episodes(session="bulk")] == list(range(1, 61))
+            assert [e.turn for e in memory.episodes.list(thread="bulk")] == list(range(1, 61))
             assert memory.forget(source="bulk") == 60

@@ -25,11 +25,11 @@ KILLS = 20
 
 def open_memory(path: Path) -> TidalMemory:
     settings = Settings(graph={"background": False})
-    return TidalMemory(path, embedder=HashingEmbedder(), extractor=Reader(), settings=settings)
+    return TidalMemory(path, embedder=HashingEmbedder(), graph_extractor=Reader(), settings=settings)
 
 
 def learned(memory: TidalMemory) -> Counter[str]:
-    lines = memory.rooms.storage.read_log(memory.scope, LEARNED)
+    lines = memory._services.storage.read_log(memory.scope, LEARNED)
     return Counter(line.key.removeprefix("learned ") for line in lines)
 
 
@@ -42,9 +42,9 @@ def test_of_what_two_processes_record_none_is_lost_and_none_is_done_twice(tmp_pa
         for ids in order(*tasks, after=chance.uniform(0.02, 0.3), opened=True):
             acknowledged.update(ids)
         with open_memory(path) as memory:
-            pending = {item.episode for item in memory.pending_extractions()}
+            pending = {item.episode for item in memory.graph.pending()}
             done = learned(memory)
-            there = {episode.id for episode in memory.episodes()}
+            there = {episode.id for episode in memory.episodes.list()}
             assert acknowledged <= there
             assert pending | done.keys() == there, "none is lost"
             assert not pending & done.keys()
@@ -53,8 +53,8 @@ def test_of_what_two_processes_record_none_is_lost_and_none_is_done_twice(tmp_pa
     assert len(states) > KILLS / 2, "else it was killed at the same places"
     assert len(acknowledged) > 10
     with open_memory(path) as memory:
-        memory.extract_pending(failed=True)
-        assert memory.pending_extractions() == []
+        memory.graph.index_pending(failed=True)
+        assert memory.graph.pending() == []
         check_graph(memory)
 
 
@@ -67,7 +67,8 @@ class Hangs:
         print("asked", flush=True)
         time.sleep(1_000)
 
-memory = TidalMemory(sys.argv[1], embedder=HashingEmbedder(), extractor=Hangs(), settings=Settings(graph={"quiet": 0}))
+quick = Settings(graph={"quiet": 0})
+memory = TidalMemory(sys.argv[1], embedder=HashingEmbedder(), graph_extractor=Hangs(), settings=quick)
 memory.record("billing depends on storage")
 time.sleep(0.3)
 """
@@ -81,12 +82,12 @@ def test_reading_does_not_keep_a_process_alive(tmp_path: Path) -> None:
     assert time.monotonic() - started < 20
     assert (done.stdout, done.stderr) == ("asked\n", "")
     with open_memory(path) as memory:
-        assert memory.extract_pending().episodes == 1
+        assert memory.graph.index_pending().episodes == 1
 
 
 def check_graph(memory: TidalMemory) -> None:
     """Each turn made one relation, with one piece of evidence, and recall finds it."""
-    episodes = {episode.id: episode.query for episode in memory.episodes()}
+    episodes = {episode.id: episode.query for episode in memory.episodes.list()}
     graph = memory.graph
     relations = graph.relations()
     said = graph.sentences(relations)
@@ -95,6 +96,6 @@ def check_graph(memory: TidalMemory) -> None:
         [evidence] = graph.evidence(relation)
         assert evidence.quote == episodes[evidence.episode] == said[relation.id]
         assert relation.episodes == (evidence.episode,)
-    facts = memory.rooms.storage.find(memory.scope, Where(kinds=["fact"]))
+    facts = memory._services.storage.find(memory.scope, Where(kinds=["fact"]))
     stated = Counter(str(entry.metadata.get("relation")) for entry in facts if "relation" in entry.metadata)
     assert stated == dict.fromkeys([relation.id for relation in relations], 1)

@@ -25,7 +25,9 @@ def opened(path: Path, cap: int | None) -> Path:
     with open_memory(path) as memory:
         for number in range(8):
             memory.remember(f"entry {number}")
-        assert memory.session(user="42", agent="planner", policy=Policy(max_signals=cap), metadata={"a": 1}).id == 1
+        assert (
+            memory.sessions.open(user="42", agent="planner", policy=Policy(max_signals=cap), metadata={"a": 1}).id == 1
+        )
     return path
 
 
@@ -44,7 +46,7 @@ def check_whole(path: Path, acknowledged: set[str]) -> None:
     """What is stored is what was acknowledged, and at most one more signal of each process: it was cut off between
     the commit and the word."""
     with open_memory(path) as memory:
-        session = memory.resume_session(1)
+        session = memory.sessions.resume(1)
         snapshot, audit = session.snapshot(), session.audit()
     noted = [note.text for note in snapshot.annotations if note.type == "reward"]
     assert acknowledged <= set(noted)
@@ -60,7 +62,7 @@ def test_a_cap_is_exact_over_processes(tmp_path: Path, order: Order) -> None:
         line for lines in order(*(("signal_forever", str(path), f"p{n}") for n in range(PROCESSES))) for line in lines
     ]
     with open_memory(path) as memory:
-        info, audit = memory.resume_session(1).info, memory.session_audit(1)
+        info, audit = memory.sessions.resume(1).info, memory.sessions.audit(1)
     accepted = [line for line in said if line.startswith("accepted")]
     assert (len(accepted), info.accepted) == (300, 300)
     assert info.rejected == len(said) - 300

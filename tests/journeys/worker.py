@@ -44,14 +44,14 @@ def record_forever(memory: TidalMemory, name: str, acknowledge: Acknowledge) -> 
     while True:
         word, number = f"{name}q{number}", number + 1
         call = ToolCall("look", {"for": word}, id="c", result=f"found {word}")
-        memory.record(f"seek {word}", session="s", id=word)
-        acknowledge(memory.record(f"seek {word}", f"seek it here: {word}", tools=[call], session="s", id=word).id)
+        memory.record(f"seek {word}", thread="s", id=word)
+        acknowledge(memory.record(f"seek {word}", f"seek it here: {word}", tools=[call], thread="s", id=word).id)
 
 
 def record_some(memory: TidalMemory, name: str, acknowledge: Acknowledge) -> None:
     for number in range(25):
         shared = memory.record_many([Exchange((Message("user", f"both say {number}", id=f"both{number}"),), "s")])
-        own = memory.record(f"{name} says {number}", "ok", session="s")
+        own = memory.record(f"{name} says {number}", "ok", thread="s")
         acknowledge(shared[0].id)
         acknowledge(own.id)
 
@@ -83,20 +83,22 @@ def learn_forever(memory: TidalMemory, name: str, acknowledge: Acknowledge) -> N
 
     ExtractionQueue.take_out = log  # type: ignore[method-assign]
     settings = Settings(graph={"quiet": 0.0, "orphaned": 0.0, "slice": 1 if name.endswith("a") else 50})
-    with TidalMemory(memory.path, embedder=HashingEmbedder(), extractor=Reader(), settings=settings) as learning_one:
+    with TidalMemory(
+        memory.path, embedder=HashingEmbedder(), graph_extractor=Reader(), settings=settings
+    ) as learning_one:
         number = 0
         while True:
-            episode = learning_one.record(f"{name}n{number} depends on {name}n{number + 1}", session="s")
+            episode = learning_one.record(f"{name}n{number} depends on {name}n{number + 1}", thread="s")
             acknowledge(episode.id)
             number += 1
             if number % 7 == 0:
-                learning_one.extract_pending(3)
+                learning_one.graph.index_pending(3)
 
 
 def signal_forever(memory: TidalMemory, name: str, acknowledge: Acknowledge) -> None:
     """Signals in the first session, until its cap is reached; each is said with its number, each refusal too."""
     entries = memory.recall("entry", limit=8).ids
-    session = memory.resume_session(1)
+    session = memory.sessions.resume(1)
     for number in itertools.count():
         try:
             session.signal("reward", entries[number % len(entries)], note=f"{name} {number}")

@@ -104,9 +104,9 @@ def test_every_entry_that_a_channel_found_is_a_hit_or_has_a_stage_and_a_reason(
 ) -> None:
     memory = open_memory(settings=Settings(whisper={"bar": 0.2}))
     for n in range(30):
-        memory.record(f"the {TOPICS[n % 4]} number {n}, what of it?", f"number {n} is fine", session=f"s{n // 10}")
+        memory.record(f"the {TOPICS[n % 4]} number {n}, what of it?", f"number {n} is fine", thread=f"s{n // 10}")
         clock.advance(minutes=5)
-    storage = memory.rooms.storage
+    storage = memory._services.storage
     found: set[str] = set()
     for channel in ("nearest", "matching"):
         original = getattr(type(storage), channel)

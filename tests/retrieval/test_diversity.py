@@ -190,8 +190,8 @@ def test_profiles_that_know_no_surroundings_have_a_lower_bar(open_memory: Any, p
 
 
 def test_a_question_that_is_asked_again_brings_up_nothing_that_has_nothing_to_do_with_it(memory: TidalMemory) -> None:
-    memory.record("The crate goes to Split on the ferry.", "I booked it.", session="monday")
-    asked = memory.record("Look everywhere.", session="monday")
+    memory.record("The crate goes to Split on the ferry.", "I booked it.", thread="monday")
+    asked = memory.record("Look everywhere.", thread="monday")
     told = memory.whisper("Look everywhere.")
     assert not told
     assert told.recall is not None

@@ -13,7 +13,7 @@ import pytest
 from tests.conftest import OpenMemory
 from tests.reading import Reader
 from tidal_plugins import Note, QueryTimeout, Recall, Settings, TidalMemory
-from tidal_plugins.graph.web import AssociationWeb
+from tidal_plugins.associations.web import AssociationWeb
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.retrieval.request import Request, active
 from tidal_plugins.storage.base import Match, Where
@@ -23,11 +23,11 @@ from tidal_plugins.testing import FrozenClock
 def recall(memory: TidalMemory, query: str = "jazz piano", limit: int = 1, **filters: Any) -> Recall:
     now, profile = memory.now(), memory.settings.recall.profile
     request = Request(memory.scope, query, active(now, **filters), now, limit, profile=profile, associative=True)
-    return memory.rooms.recaller.recall(request)
+    return memory._services.recaller.recall(request)
 
 
 def together(memory: TidalMemory, *ids: str, times: int = 1) -> None:
-    web = AssociationWeb(memory.rooms.storage)
+    web = AssociationWeb(memory._services.storage)
     for _ in range(times):
         web.commit_context(memory.scope, web.activate(ids), memory.now())
 
@@ -55,11 +55,14 @@ def test_neighbours_follow_the_hits_with_their_provenance(memory: TidalMemory, c
 
 
 def test_it_is_off_unless_asked_for_and_writes_nothing(memory: TidalMemory, chain: list[str]) -> None:
-    before = memory.rooms.storage.get(memory.scope, chain)
+    before = memory._services.storage.get(memory.scope, chain)
     assert memory.recall("jazz piano", limit=1).ids == (chain[0],)
     recall(memory)
-    assert memory.rooms.storage.get(memory.scope, chain) == before
-    assert [a.weight for a in AssociationWeb(memory.rooms.storage).strongest(memory.scope, memory.now(), 9)] == [1, 1]
+    assert memory._services.storage.get(memory.scope, chain) == before
+    assert [a.weight for a in AssociationWeb(memory._services.storage).strongest(memory.scope, memory.now(), 9)] == [
+        1,
+        1,
+    ]
 
 
 def test_ranked_hits_stay_as_they_are_and_come_once(memory: TidalMemory, chain: list[str]) -> None:
@@ -151,10 +154,10 @@ def test_several_hits_reach_out_and_the_best_way_counts(memory: TidalMemory) -> 
 
 
 def test_what_the_query_names_brings_up_what_the_graph_says_of_it(open_memory: OpenMemory) -> None:
-    memory = open_memory(extractor=Reader(), settings=Settings(graph={"background": False}))
+    memory = open_memory(graph_extractor=Reader(), settings=Settings(graph={"background": False}))
     episode = memory.record("a long talk about cheese, in which checkout depends on billing")
     memory.remember([Note(f"what is the matter with checkout, number {n}?") for n in range(3)])
-    memory.extract_pending()
+    memory.graph.index_pending()
     query = "what is the matter with checkout?"
     plain, found = memory.recall(query, limit=1), memory.recall(query, limit=1, associative=True)
     assert found[:1] == plain[:1]
@@ -169,10 +172,10 @@ def test_what_the_query_names_brings_up_what_the_graph_says_of_it(open_memory: O
 
 
 def test_what_no_query_names_is_not_brought_up(open_memory: OpenMemory) -> None:
-    memory = open_memory(extractor=Reader(), settings=Settings(graph={"background": False}))
+    memory = open_memory(graph_extractor=Reader(), settings=Settings(graph={"background": False}))
     memory.record("checkout depends on billing")
     memory.remember("the weather is fine")
-    memory.extract_pending()
+    memory.graph.index_pending()
     assert {hit.entry.kind for hit in memory.recall("the weather", limit=1, associative=True)} == {"kb"}
 
 
@@ -219,13 +222,13 @@ def test_labels_that_took_too_long_to_look_up_are_reported(
     memory: TidalMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory.remember(Note("I play jazz piano", tags=("music",)))
-    matching = memory.rooms.storage.matching
+    matching = memory._services.storage.matching
 
     def hurried(scope: Scope, terms: Sequence[str], k: int, where: Where) -> list[Match]:
         if where.tags is not None:
             raise QueryTimeout("a search ran past its deadline")
         return matching(scope, terms, k, where)
 
-    monkeypatch.setattr(memory.rooms.storage, "matching", hurried)
+    monkeypatch.setattr(memory._services.storage, "matching", hurried)
     assert memory.recall("jazz piano").degraded == ()
     assert memory.recall("jazz piano", associative=True).degraded == ("keywords",)

@@ -255,9 +255,9 @@ def test_what_was_forgotten_here_no_peer_brings_back(open_memory: Any, peer_file
 
 def test_a_peers_turn_is_another_one_than_the_own_of_the_same_number(open_memory: Any) -> None:
     with open_memory("planner.db") as planner:
-        theirs = planner.record("Where is the jazz piano?", "The jazz piano stands in the attic", session="s", id="1")
+        theirs = planner.record("Where is the jazz piano?", "The jazz piano stands in the attic", thread="s", id="1")
     memory = open_memory(peers=[planner.path])
-    own = memory.record("Is the jazz concert tomorrow?", "Tomato soup is on the menu", session="s", id="1")
+    own = memory.record("Is the jazz concert tomorrow?", "Tomato soup is on the menu", thread="s", id="1")
     assert own.entries == theirs.entries
     memory.remember([Note(f"jazz piano lesson {n}") for n in range(12)])
     query, wanted = "where stands the jazz piano in the attic", ("The jazz piano stands in the attic", "planner")
@@ -534,7 +534,7 @@ def test_what_a_peer_surfaced_can_be_recorded(open_memory: Any, peer_file: Path)
     surfaced = memory.whisper(TURN).ids
     memory.record(TURN, "It stands in the attic", surfaced=surfaced)
     memory.record("thanks", "you are welcome")
-    assert memory.episodes()[0].surfaced == surfaced
+    assert memory.episodes.list()[0].surfaced == surfaced
     assert traces(peer_file) == before
 
 
@@ -565,9 +565,9 @@ def test_two_peers_of_one_name_need_names(open_memory: Any) -> None:
 
 def test_the_turns_around_a_peers_hit_come_from_the_peer(open_memory: Any, clock: FrozenClock) -> None:
     with open_memory("talk.db") as talk:
-        talk.record("did you sell the harp?", "No", session="s", id="1")
+        talk.record("did you sell the harp?", "No", thread="s", id="1")
         clock.advance(minutes=1)
-        talk.record("where is the jazz piano?", "In the attic", session="s", id="2")
+        talk.record("where is the jazz piano?", "In the attic", thread="s", id="2")
     memory = open_memory(peers=[talk.path])
     [hit] = memory.recall("jazz piano", limit=1, window=1)
     assert [entry.text for entry in hit.window.before] == ["No"]

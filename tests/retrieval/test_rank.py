@@ -346,10 +346,10 @@ def test_the_ordinary_candidate_is_the_median_of_all_that_were_found(count: int)
         assert ordinary(near, far, context()) == pytest.approx(median(cosines) if cosines else 0.0)
 
 
-def test_an_assistants_answer_raises_its_session_as_far_as_it_counts_itself() -> None:
+def test_an_assistants_answer_raises_its_thread_as_far_as_it_counts_itself() -> None:
     found = ranked(
-        candidate("best", 0.6, session="s", role="assistant"), candidate("other", 0.35, session="s"), profile="balanced"
+        candidate("best", 0.6, thread="s", role="assistant"), candidate("other", 0.35, thread="s"), profile="balanced"
     )
-    assert {item.id: item.parts.get("session", 0.0) for item in found} == pytest.approx(
+    assert {item.id: item.parts.get("thread", 0.0) for item in found} == pytest.approx(
         {"best": 0.0, "other": 0.25 * (0.6 - 0.05 - 0.35)}
     )

@@ -170,14 +170,14 @@ def test_a_keyword_search_past_its_deadline_leaves_recall_by_meaning(
 
 def test_recall_and_whisper_write_nothing(memory: TidalMemory, path: Path, clock: FrozenClock) -> None:
     fill(memory, 20)
-    memory.record("I am SO angry about the piano!!!", "I see. " * 90, session="s")
+    memory.record("I am SO angry about the piano!!!", "I see. " * 90, thread="s")
     watcher = apsw.Connection(str(path))
     before = watcher.pragma("data_version")
     clock.advance(hours=5)
     assert memory.recall("jazz piano", include_archived=True)
     assert memory.whisper("where did the jazz piano number 7 go?")
     assert memory.affect.intensity > 0
-    assert memory.episodes()
+    assert memory.episodes.list()
     assert watcher.pragma("data_version") == before
     memory.record("hello", "hi")
     assert watcher.pragma("data_version") != before
@@ -187,7 +187,7 @@ def test_recall_and_whisper_write_nothing(memory: TidalMemory, path: Path, clock
 def test_what_the_affect_was_is_told(memory: TidalMemory) -> None:
     memory.record("I am SO angry about the piano!!!", "I see. " * 90)
     recall = memory.recall("piano")
-    assert recall.affect == memory.affect
+    assert recall.affect == memory.affect.state()
     assert recall.affect.valence < 0
     assert recall.at == memory.now()
 

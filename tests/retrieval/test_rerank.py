@@ -125,9 +125,9 @@ def test_equal_scores_leave_the_ranking_as_it_is(open_memory: OpenMemory) -> Non
 def test_signals_still_count(open_memory: OpenMemory) -> None:
     memory = fill(open_memory(reranker=Longest()))
     last = memory.recall("jazz piano")[-1]
-    with memory.session(user="42") as session:
+    with memory.sessions.open(user="42") as session:
         session.signal("reward", last.id)
-        hit = next(hit for hit in memory.recall("jazz piano", for_session=session) if hit.id == last.id)
+        hit = next(hit for hit in memory.recall("jazz piano", session=session) if hit.id == last.id)
         assert hit.score == pytest.approx(0.1)  # 0.2 · 1 / (1 + 1)
         assert set(hit.why.factors) == {RERANKER, "session reward"}
 

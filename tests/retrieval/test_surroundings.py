@@ -1,4 +1,4 @@
-"""What sessions and neighbours add to a candidate, by hand-computed values and on a real store."""
+"""What threads and neighbours add to a candidate, by hand-computed values and on a real store."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Stub(NamedTuple):
     sketch: Sketch
 
 
-def turn(id: str, session: str | None = "s", words: int = 5, head: str = "text", tail: str = "text") -> Stub:
-    return Stub(Sketch(id, 5.0, None, None, None, None, 1, session, words, head, tail))
+def turn(id: str, thread: str | None = "s", words: int = 5, head: str = "text", tail: str = "text") -> Stub:
+    return Stub(Sketch(id, 5.0, None, None, None, None, 1, thread, words, head, tail))
 
 
 def around(
@@ -30,7 +30,7 @@ def around(
     return [tuple(round(value, 4) for value in item) for item in found]
 
 
-def test_the_best_of_a_session_raises_the_others() -> None:
+def test_the_best_of_a_thread_raises_the_others() -> None:
     turns = [turn("a"), turn("b"), turn("c", "other"), turn("d", None), turn("e", None)]
     found = around(*turns, nearness=[0.5, 0.1, 0.3, 0.2, 0.4])
     assert [item[0] for item in found] == [0.0, 0.1, 0.0, 0.0, 0.0]
@@ -54,13 +54,13 @@ def test_what_says_the_same_in_another_form_echoes(head: str, said: str, same: b
     assert echoes(turn("a", head=head).sketch, said) is same
 
 
-def test_what_says_what_the_turn_says_speaks_for_the_answer_after_it_and_not_for_its_session() -> None:
+def test_what_says_what_the_turn_says_speaks_for_the_answer_after_it_and_not_for_its_thread() -> None:
     turns = [turn("again", head="And  where?", tail="where?"), turn("after"), turn("far")]
     said = Surroundings([Beside("again", "after", 1)], 0.1, "and where?")
     lifts = said.around(turns, [1.0, 0.1, 0.1], RecallSettings())
-    assert [item.session for item in lifts] == [0.0, 0.0, 0.0]
+    assert [item.thread for item in lifts] == [0.0, 0.0, 0.0]
     assert lifts[1].neighbours == pytest.approx(3 * 0.15 * 0.9)
-    assert Surroundings().around(turns, [1.0, 0.1, 0.1], RecallSettings())[2].session == pytest.approx(0.25 * 0.9)
+    assert Surroundings().around(turns, [1.0, 0.1, 0.1], RecallSettings())[2].thread == pytest.approx(0.25 * 0.9)
 
 
 @pytest.mark.parametrize("known", [("a", "b", 1), ("b", "a", -1)])
@@ -98,26 +98,26 @@ def test_a_turn_that_tells_counts_more_than_one_that_asks() -> None:
 # on a store
 
 
-def talk(memory: TidalMemory, *texts: str, session: str = "s") -> dict[str, str]:
-    """Record turns of one session, a minute apart; return their texts' ids."""
+def talk(memory: TidalMemory, *texts: str, thread: str = "s") -> dict[str, str]:
+    """Record turns of one thread, a minute apart; return their texts' ids."""
     for number, text in enumerate(texts):
-        message = Message("user", text, id=f"{session}{number}")
-        memory.record(messages=[message], session=session, occurred_at=NOON + timedelta(minutes=number))
+        message = Message("user", text, id=f"{thread}{number}")
+        memory.record(messages=[message], thread=thread, occurred_at=NOON + timedelta(minutes=number))
     return {hit.text: hit.id for hit in memory.recall(" ".join(texts), limit=100)}
 
 
 def test_the_answer_comes_up_though_no_word_of_it_was_asked(open_memory: Any) -> None:
     memory = open_memory(settings=Settings(recall={"pool": 3, "shortlist": 3}))
     talk(memory, "hello again", "where did the zebra sleep?", "under an old oak", "fine")
-    talk(memory, *(f"nothing number {n}" for n in range(9)), session="t")
+    talk(memory, *(f"nothing number {n}" for n in range(9)), thread="t")
     found = memory.recall("zebra sleep", limit=3)
     assert found[0].text == "where did the zebra sleep?"
     answer = next(hit for hit in found if hit.text == "under an old oak")
     assert answer.why.factors["neighbours"] > 0
-    assert answer.why.factors["session"] > 0
+    assert answer.why.factors["thread"] > 0
     without = open_memory("plain.db", settings=Settings(recall={"pool": 3, "shortlist": 3, "neighbours": 0.0}))
     talk(without, "hello again", "where did the zebra sleep?", "under an old oak", "fine")
-    talk(without, *(f"nothing number {n}" for n in range(9)), session="t")
+    talk(without, *(f"nothing number {n}" for n in range(9)), thread="t")
     assert all("neighbours" not in hit.why.factors for hit in without.recall("zebra sleep", limit=3))
 
 
@@ -125,7 +125,7 @@ def test_the_answer_comes_up_though_no_word_of_it_was_asked(open_memory: Any) ->
 def test_what_no_channel_found_joins_from_beside_the_best(open_memory: Any, recall: Any, joins: bool) -> None:
     memory = open_memory(settings=Settings(recall={"pool": 1, "shortlist": 1, **recall}))
     ids = talk(memory, "where did the zebra sleep?", "under an old oak")
-    talk(memory, *(f"zebra sleep {n}" for n in range(9)), session="t")
+    talk(memory, *(f"zebra sleep {n}" for n in range(9)), thread="t")
     found = memory.recall("where did the zebra sleep?", limit=1)
     assert found[0].text == "where did the zebra sleep?"
     assert (ids["under an old oak"] in {item.id for item in found.dropped}) is joins
@@ -141,4 +141,4 @@ def test_neighbours_pass_the_same_filter(memory: TidalMemory) -> None:
 def test_other_profiles_know_no_surroundings(memory: TidalMemory, profile: str) -> None:
     talk(memory, "where did the zebra sleep?", "under an old oak")
     for hit in memory.recall("zebra", profile=profile):
-        assert not {"session", "neighbours", "telling"} & hit.why.factors.keys()
+        assert not {"thread", "neighbours", "telling"} & hit.why.factors.keys()

@@ -290,8 +290,8 @@ def test_as_of_does_not_know_what_the_graph_learned_later(open_memory: Any, cloc
     clock.set(FRIDAY)
     memory: TidalMemory = open_memory(settings=Settings(graph={"background": False}))
     told = FRIDAY - timedelta(days=100)
-    memory.record(user="Maria works at Acme Corp since 2020.", agent="Noted.", session="s", occurred_at=told)
-    memory.extract_pending()
+    memory.record(user="Maria works at Acme Corp since 2020.", agent="Noted.", thread="s", occurred_at=told)
+    memory.graph.index_pending()
     known = memory.recall("Maria works at Acme", kinds=["fact"], as_of=FRIDAY)
     assert known[0].entry.occurred_at == datetime(2020, 1, 1, tzinfo=UTC)
     for before in (FRIDAY - timedelta(days=900), FRIDAY - timedelta(hours=1)):
@@ -317,11 +317,11 @@ def test_as_of_needs_a_time_zone(memory: TidalMemory) -> None:
         memory.recall("a", as_of=utc_now().replace(tzinfo=None))
 
 
-def test_a_turn_in_a_session_is_found_by_its_day(memory: TidalMemory, open_memory: Any, clock: FrozenClock) -> None:
+def test_a_turn_in_a_thread_is_found_by_its_day(memory: TidalMemory, open_memory: Any, clock: FrozenClock) -> None:
     clock.set(FRIDAY)
     for day in range(30):
         at = FRIDAY - timedelta(days=day)
-        memory.record(messages=[Message("user", f"lunch was soup {day}")], session=f"day {day}", occurred_at=at)
+        memory.record(messages=[Message("user", f"lunch was soup {day}")], thread=f"day {day}", occurred_at=at)
     assert memory.recall("what was lunch last Tuesday?")[0].text == "lunch was soup 3"
     off = open_memory(settings=Settings(recall={"time": 0.0}))
     sure, unsure = (store.whisper("what was lunch last Tuesday?").recall for store in (memory, off))
@@ -356,6 +356,6 @@ def test_as_of_does_not_know_what_was_added_to_a_turn_later(memory: TidalMemory,
 def test_as_of_does_not_feel_the_signals_of_today(memory: TidalMemory, clock: FrozenClock) -> None:
     clock.set(FRIDAY)
     entry = memory.remember("violin lesson")
-    memory.signal("reward", entry.id)
+    memory.signals.add("reward", entry.id)
     assert "signals" in memory.recall("violin")[0].why.factors
     assert "signals" not in memory.recall("violin", as_of=FRIDAY)[0].why.factors

@@ -187,7 +187,7 @@ def test_recall_shows_a_fact_beside_what_it_was_made_from_and_a_whisper_does_not
     for n in range(3):
         memory.record(f"What should I practise? {n}", "Practise jazz piano scales slowly.", surfaced=[source])
         clock.advance(hours=1)
-    [fact] = memory.consolidate().facts
+    [fact] = memory.maintenance.run().facts
     found, told = memory.recall("jazz piano", limit=3), memory.whisper("jazz piano")
     assert {source, fact} <= set(found.ids)
     assert source in told.ids
@@ -429,7 +429,7 @@ def test_a_whisper_knows_what_it_showed(memory: TidalMemory) -> None:
     whispered = memory.whisper("jazz piano lessons")
     assert whispered.ids == (entry.id,)
     episode = memory.record("jazz piano lessons?", "On friday.", surfaced=whispered.ids)
-    assert memory.episode(episode.id).surfaced == (entry.id,)
+    assert memory.episodes[episode.id].surfaced == (entry.id,)
 
 
 def test_a_fact_that_somebody_told_stays_beside_what_he_names_as_its_source() -> None:

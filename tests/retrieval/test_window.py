@@ -17,8 +17,8 @@ TURNS = ("hello there", "what is for lunch", "soup with leek", "and bread", "tha
 def talk(memory: TidalMemory) -> TidalMemory:
     for number, text in enumerate(TURNS):
         message = Message("user", text, speaker="Ann" if number % 2 else "Ben")
-        memory.record(messages=[message], session="s", occurred_at=NOON - timedelta(minutes=9 - number))
-    memory.record(messages=[Message("user", "a leek elsewhere")], session="t", occurred_at=NOON - timedelta(minutes=5))
+        memory.record(messages=[message], thread="s", occurred_at=NOON - timedelta(minutes=9 - number))
+    memory.record(messages=[Message("user", "a leek elsewhere")], thread="t", occurred_at=NOON - timedelta(minutes=5))
     return memory
 
 
@@ -35,7 +35,7 @@ def test_without_being_asked_for_there_is_none(talk: TidalMemory) -> None:
     assert around(talk.recall("soup leek")[0]) == ([], [])
 
 
-def test_a_hit_without_a_session_has_none(memory: TidalMemory) -> None:
+def test_a_hit_without_a_thread_has_none(memory: TidalMemory) -> None:
     memory.remember("soup with leek")
     memory.remember("soup with beans")
     assert around(memory.recall("soup", window=3)[0]) == ([], [])
@@ -53,7 +53,7 @@ def test_what_is_excluded_archived_or_forgotten_stays_out(talk: TidalMemory, clo
     talk.forget(ids["what is for lunch"])
     assert around(talk.recall("soup leek", window=1)[0])[0] == ["hello there"]
     clock.advance(days=9_000)
-    talk.consolidate()
+    talk.maintenance.run()
     assert not talk.recall("soup leek", window=1)
     [hit] = talk.recall("soup leek", limit=1, window=1, include_archived=True)
     assert around(hit) == (["hello there"], ["and bread"])
@@ -62,7 +62,7 @@ def test_what_is_excluded_archived_or_forgotten_stays_out(talk: TidalMemory, clo
 def test_what_was_not_known_then_stays_out(talk: TidalMemory, clock: FrozenClock) -> None:
     clock.advance(hours=1)
     later = NOON - timedelta(minutes=6, seconds=30)
-    talk.record(messages=[Message("user", "it was late to say so")], session="s", occurred_at=later)
+    talk.record(messages=[Message("user", "it was late to say so")], thread="s", occurred_at=later)
     [hit] = talk.recall("soup leek", limit=1, window=1, as_of=NOON)
     assert around(hit)[1] == ["and bread"]
     [hit] = talk.recall("soup leek", limit=1, window=1)

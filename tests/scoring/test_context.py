@@ -22,7 +22,7 @@ def test_a_short_turn_leans_on_a_long_one_by_the_root_and_a_long_one_hardly_on_a
 
 
 @pytest.mark.parametrize(("own", "best", "expected"), [(0.2, 0.6, 0.1), (0.6, 0.6, 0.0), (-0.2, 0.2, 0.1)])
-def test_a_session_raises_its_entries_part_of_the_way(own: float, best: float, expected: float) -> None:
+def test_a_thread_raises_its_entries_part_of_the_way(own: float, best: float, expected: float) -> None:
     assert raised(own, best, 0.25) == pytest.approx(expected)
 
 

@@ -41,7 +41,7 @@ def entry(memory: TidalMemory) -> str:
 
 
 def test_a_session_counts_scores_and_ends_with_a_summary(memory: TidalMemory, entry: str, clock: FrozenClock) -> None:
-    with memory.session(user="42", agent="planner", policy=PLANNER, metadata={"feed": "music"}) as session:
+    with memory.sessions.open(user="42", agent="planner", policy=PLANNER, metadata={"feed": "music"}) as session:
         session.signal("reward", entry, 2.0, note="jazz  piano")
         clock.advance(hours=0.5)
         signal = session.signal("reward", f"[mem:{entry}]")
@@ -73,7 +73,7 @@ def test_a_session_counts_scores_and_ends_with_a_summary(memory: TidalMemory, en
 def test_the_four_checks_come_in_order(
     memory: TidalMemory, entry: str, clock: FrozenClock, policy: Policy, type_: str, error: type[PolicyViolation]
 ) -> None:
-    session = memory.session(policy=policy)
+    session = memory.sessions.open(policy=policy)
     assert session.id
     clock.advance(hours=1)
     with pytest.raises(PolicyViolation) as caught:
@@ -90,7 +90,7 @@ def test_the_four_checks_come_in_order(
 
 
 def test_refusals_do_not_use_up_the_cap(memory: TidalMemory, entry: str) -> None:
-    session = memory.session(policy=PLANNER)
+    session = memory.sessions.open(policy=PLANNER)
     for _ in range(5):
         with pytest.raises(SignalDenied):
             session.signal("skip", entry)
@@ -104,7 +104,7 @@ def test_refusals_do_not_use_up_the_cap(memory: TidalMemory, entry: str) -> None
 def test_late_signals_add_what_is_left_of_them_and_the_future_counts_as_now(
     memory: TidalMemory, entry: str, clock: FrozenClock
 ) -> None:
-    session = memory.session()
+    session = memory.sessions.open()
     session.signal("reward", entry)
     assert session.signal("reward", entry, at=clock() - timedelta(hours=24)).score == pytest.approx(1.5)
     future = session.signal("reward", entry, at=clock() + timedelta(days=9_000))
@@ -134,7 +134,7 @@ def test_late_signals_add_what_is_left_of_them_and_the_future_counts_as_now(
     ],
 )
 def test_bad_input_is_refused_and_leaves_no_trace(memory: TidalMemory, entry: str, arguments: dict[str, Any]) -> None:
-    session = memory.session()
+    session = memory.sessions.open()
     before = session.snapshot()
     with pytest.raises(InvalidInput):
         session.signal(**{"entry_id": entry, **arguments})
@@ -143,7 +143,7 @@ def test_bad_input_is_refused_and_leaves_no_trace(memory: TidalMemory, entry: st
 
 
 def test_unknown_and_forgotten_entries_are_named(memory: TidalMemory, entry: str) -> None:
-    session = memory.session()
+    session = memory.sessions.open()
     with pytest.raises(NotFound, match="nowhere"):
         session.signal("reward", "nowhere")
     session.signal("reward", entry, note="jazz")
@@ -165,55 +165,55 @@ def test_a_policy_that_allows_and_denies_a_type_cannot_be_built() -> None:
 
 def test_policies_have_names(open_memory: Callable[..., TidalMemory]) -> None:
     memory = open_memory(settings=Settings(policies={"planner": PLANNER}))
-    assert memory.session(policy="planner").info.policy == PLANNER
-    memory.declare_policy("reader", Policy(allow={"view"}))
-    assert memory.session(policy="reader").info.policy_name == "reader"
-    memory.declare_policy("reader", Policy(max_signals=1))
-    assert memory.session(policy="reader").info.policy.max_signals == 1
+    assert memory.sessions.open(policy="planner").info.policy == PLANNER
+    memory.sessions.policies["reader"] = Policy(allow={"view"})
+    assert memory.sessions.open(policy="reader").info.policy_name == "reader"
+    memory.sessions.policies["reader"] = Policy(max_signals=1)
+    assert memory.sessions.open(policy="reader").info.policy.max_signals == 1
     with pytest.raises(InvalidInput, match="known: planner, reader"):
-        memory.session(policy="writer")
+        memory.sessions.open(policy="writer")
     with pytest.raises(InvalidInput, match="another name"):
-        memory.declare_policy("planner", Policy())
+        memory.sessions.policies["planner"] = Policy()
     for policy in (Policy(allow={"clap"}), {"allow": ["view"]}, 3):
         with pytest.raises(InvalidInput):
-            memory.session(policy=policy)  # type: ignore[arg-type]  that is the point
+            memory.sessions.open(policy=policy)  # type: ignore[arg-type]  that is the point
 
 
 def test_ids_rise_and_never_come_again(open_memory: Callable[..., TidalMemory]) -> None:
     memory = open_memory()
-    ids = [memory.session().id, memory.scoped("user", "7").session().id]
+    ids = [memory.sessions.open().id, memory.scoped("user", "7").sessions.open().id]
     memory.close()
-    ids.append(open_memory().session().id)
+    ids.append(open_memory().sessions.open().id)
     assert ids == sorted(set(ids))
 
 
 def test_a_closed_session_can_be_read_and_refuses_use(memory: TidalMemory, entry: str, clock: FrozenClock) -> None:
-    with memory.session(agent="planner") as session:
+    with memory.sessions.open(agent="planner") as session:
         session.signal("reward", entry, note="jazz")
     clock.advance(days=30)
     for use in (lambda: session.signal("reward", entry), session.snapshot, session.audit, lambda: session.id):
         with pytest.raises(SessionClosed, match="was closed"):
             use()
-    [info] = memory.sessions(agent="planner", open=False)
+    [info] = memory.sessions.list(agent="planner", open=False)
     with pytest.raises(SessionClosed):
-        memory.resume_session(info.id)
+        memory.sessions.resume(info.id)
     with pytest.raises(SessionClosed):
-        memory.recall("jazz", for_session=info.id)
-    frozen = memory.session_snapshot(info.id)
+        memory.recall("jazz", session=info.id)
+    frozen = memory.sessions.snapshot(info.id)
     assert frozen.scores == {"reward": {entry: 1.0}}, "as it was when it was closed"
-    assert [decision.type for decision in memory.session_audit(info.id)] == ["reward"]
-    assert memory.sessions(open=True) == []
+    assert [decision.type for decision in memory.sessions.audit(info.id)] == ["reward"]
+    assert memory.sessions.list(open=True) == []
 
 
 def test_another_handle_goes_on_where_the_first_was(open_memory: Callable[..., TidalMemory]) -> None:
     memory = open_memory()
     entry = memory.remember("Jazz piano is practised at noon.").id
-    session = memory.session(user="42", policy=PLANNER, metadata={"a": [1]})
+    session = memory.sessions.open(user="42", policy=PLANNER, metadata={"a": [1]})
     session.signal("reward", entry, note="jazz")
     before = session.snapshot()
     memory.close()
     memory = open_memory()
-    resumed = memory.resume_session(session._info.id)
+    resumed = memory.sessions.resume(session._info.id)
     assert resumed.snapshot() == before
     resumed.signal("view", entry)
     resumed.signal("view", entry)
@@ -230,24 +230,24 @@ def test_unknown_sessions_are_named(memory: TidalMemory, id_: int) -> None:
 
 @pytest.mark.parametrize("id_", ["1", True, None, 1.0])
 def test_what_is_no_id_is_refused(memory: TidalMemory, id_: Any) -> None:
-    assert memory.session().id
+    assert memory.sessions.open().id
     with pytest.raises(InvalidInput):
-        memory.session_snapshot(id_)
+        memory.sessions.snapshot(id_)
     if id_ is not None:
         with pytest.raises(InvalidInput):
-            memory.recall("jazz", for_session=id_)
+            memory.recall("jazz", session=id_)
 
 
 def test_one_thread_goes_on_in_one_session_until_it_closes(memory: TidalMemory) -> None:
     ask: dict[str, Any] = {"user": "42", "agent": "planner", "policy": PLANNER, "thread": "t1"}
-    first = memory.session(**ask)
-    assert memory.session(**ask).id == first.id
+    first = memory.sessions.open(**ask)
+    assert memory.sessions.open(**ask).id == first.id
     for other in ({"thread": "t2"}, {"user": "7"}, {"agent": "writer"}, {"policy": None}):
-        assert memory.session(**{**ask, **other}).id != first.id
-    assert memory.scoped("elsewhere").session(**ask).id != first.id
+        assert memory.sessions.open(**{**ask, **other}).id != first.id
+    assert memory.scoped("elsewhere").sessions.open(**ask).id != first.id
     opened = first.id
     first.close()
-    assert memory.session(**ask).id > opened
+    assert memory.sessions.open(**ask).id > opened
 
 
 def test_a_policy_is_written_down_in_one_way_whatever_the_order_of_its_types() -> None:
@@ -257,21 +257,21 @@ def test_a_policy_is_written_down_in_one_way_whatever_the_order_of_its_types() -
 
 
 def test_scopes_do_not_see_each_others_sessions(memory: TidalMemory, entry: str) -> None:
-    session = memory.session()
+    session = memory.sessions.open()
     session.signal("reward", entry)
     other = memory.scoped("user", "7")
-    assert other.sessions() == []
+    assert other.sessions.list() == []
     for use in (other.resume_session, other.session_snapshot, other.session_audit):
         with pytest.raises(NotFound):
             use(session.id)
     with pytest.raises(NotFound):
-        other.recall("jazz", for_session=session.id)
+        other.recall("jazz", session=session.id)
     with pytest.raises(NotFound):
-        other.signal("like", entry)
+        other.signals.add("like", entry)
 
 
 def test_a_handle_is_neither_copied_nor_pickled(memory: TidalMemory) -> None:
-    session = memory.session()
+    session = memory.sessions.open()
     for copy_ in (copy.copy, copy.deepcopy, pickle.dumps):
         with pytest.raises(InvalidInput, match="resume_session"):
             copy_(session)
@@ -281,7 +281,7 @@ def test_a_handle_is_neither_copied_nor_pickled(memory: TidalMemory) -> None:
 def test_a_handle_refuses_use_in_a_forked_process(
     memory: TidalMemory, entry: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    session = memory.session()
+    session = memory.sessions.open()
     assert session.id
     monkeypatch.setattr(os, "getpid", lambda: -1)
     for use in (lambda: session.signal("reward", entry), session.snapshot, session.close):
@@ -292,18 +292,18 @@ def test_a_handle_refuses_use_in_a_forked_process(
 def test_the_audit_and_the_annotations_are_bounded(open_memory: Callable[..., TidalMemory]) -> None:
     memory = open_memory(settings=Settings(signals={"audit": 250, "annotations": 5}))
     entry = memory.remember("Jazz piano is practised at noon.").id
-    session = memory.session()
+    session = memory.sessions.open()
     for number in range(400):
         session.annotate(entry, f"note {number}")
     assert [note.text for note in session.snapshot().annotations] == [f"note {n}" for n in range(395, 400)]
     assert len(session.audit()) == 250
-    stored = memory.rooms.storage.read_log(memory.scope, f"audit:{session.id}")
+    stored = memory._services.storage.read_log(memory.scope, f"audit:{session.id}")
     assert len(stored) <= 350
     assert session.info.accepted == 400
 
 
 def test_caps_are_exact_under_threads(memory: TidalMemory, entry: str) -> None:
-    session, start = memory.session(policy=Policy(max_signals=50)), Barrier(16)
+    session, start = memory.sessions.open(policy=Policy(max_signals=50)), Barrier(16)
     accepted: list[int] = []
     refused: list[PolicyViolation] = []
 
@@ -329,12 +329,12 @@ def test_caps_are_exact_under_threads(memory: TidalMemory, entry: str) -> None:
 
 def test_sessions_work_in_async_code(memory: TidalMemory, entry: str) -> None:
     async def run() -> Session:
-        async with memory.session(agent="planner") as session:
+        async with memory.sessions.open(agent="planner") as session:
             await asyncio.gather(*(session.asignal("reward", entry) for _ in range(8)))
             await session.aannotate(entry, "jazz")
             assert (await session.asnapshot()).scores["reward"][entry] == pytest.approx(8)
             assert len(await session.aaudit()) == 9
-            assert (await memory.arecall("jazz", for_session=session))[0].id == entry
+            assert (await memory.arecall("jazz", session=session))[0].id == entry
         return session
 
     session = asyncio.run(run())
@@ -343,28 +343,28 @@ def test_sessions_work_in_async_code(memory: TidalMemory, entry: str) -> None:
 
 
 def test_a_session_that_is_never_used_leaves_nothing(memory: TidalMemory) -> None:
-    memory.session(agent="planner")
-    assert memory.sessions() == []
+    memory.sessions.open(agent="planner")
+    assert memory.sessions.list() == []
 
 
 def test_an_error_inside_closes_the_session(memory: TidalMemory) -> None:
-    with pytest.raises(RuntimeError), memory.session():
+    with pytest.raises(RuntimeError), memory.sessions.open():
         raise RuntimeError
-    assert [info.is_open for info in memory.sessions()] == [False]
+    assert [info.is_open for info in memory.sessions.list()] == [False]
 
 
 def test_going_on_in_a_threads_session_waits_for_no_writer(memory: TidalMemory) -> None:
-    opened, begun, done = memory.session(thread="t1").id, Barrier(2), Barrier(2)
+    opened, begun, done = memory.sessions.open(thread="t1").id, Barrier(2), Barrier(2)
 
     def write() -> None:
-        with memory.rooms.storage.transaction():
+        with memory._services.storage.transaction():
             begun.wait()
             done.wait(timeout=20)
 
     writer = Thread(target=write)
     writer.start()
     begun.wait()
-    assert memory.session(thread="t1").id == opened
+    assert memory.sessions.open(thread="t1").id == opened
     done.wait()
     writer.join()
 
@@ -374,13 +374,13 @@ def test_going_on_in_a_threads_session_waits_for_no_writer(memory: TidalMemory) 
     ["می\u200cخواهم قهوه", "हिन्\u200dदी", "👨\u200d👩\u200d👧 at noon", "\u200fقهوة", "soft\u00adhyphen", "\U0001fae9"],
 )
 def test_notes_may_be_in_any_script(memory: TidalMemory, entry: str, note: str) -> None:
-    session = memory.session()
+    session = memory.sessions.open()
     session.annotate(entry, note)
     assert [annotation.text for annotation in session.snapshot().annotations] == [note]
 
 
 def test_its_time_runs_from_when_it_is_opened(memory: TidalMemory, entry: str, clock: FrozenClock) -> None:
-    session = memory.session(policy=PLANNER)
+    session = memory.sessions.open(policy=PLANNER)
     clock.advance(hours=5)
     with session:
         assert session.info.opened_at == clock()
@@ -389,7 +389,7 @@ def test_its_time_runs_from_when_it_is_opened(memory: TidalMemory, entry: str, c
 
 def test_no_duration_at_all_admits_nothing(memory: TidalMemory, entry: str) -> None:
     with pytest.raises(SessionExpired):
-        memory.session(policy=Policy(max_duration=timedelta(0))).signal("reward", entry)
+        memory.sessions.open(policy=Policy(max_duration=timedelta(0))).signal("reward", entry)
 
 
 @pytest.mark.parametrize("half_life", [1e9, 1e300])
@@ -398,22 +398,22 @@ def test_a_signal_may_fade_later_than_the_calendar_ends(
 ) -> None:
     types = {"reward": SignalType(half_life=half_life), "annotate": SignalType()}
     memory = open_memory(settings=Settings(signals={"types": types}))
-    session, id_ = memory.session(), memory.remember("Jazz piano is practised at noon.").id
+    session, id_ = memory.sessions.open(), memory.remember("Jazz piano is practised at noon.").id
     assert session.signal("reward", id_).score == 1.0
-    assert memory.recall("jazz", for_session=session)[0].why.factors["session reward"] == pytest.approx(0.1)
+    assert memory.recall("jazz", session=session)[0].why.factors["session reward"] == pytest.approx(0.1)
 
 
 def test_an_episode_is_refused_with_the_way_to_its_entries(memory: TidalMemory) -> None:
-    episode, session = memory.record("Which key?", "In F."), memory.session()
+    episode, session = memory.record("Which key?", "In F."), memory.sessions.open()
     for signal in (session.signal, memory.signal):
         with pytest.raises(InvalidInput, match=r"memory\.cited"):
             signal("view", f"[{episode.citation}]")
-    assert (session.audit(), session.snapshot().scores, memory.signals().scores) == ([], {}, {})
-    assert session.signal("view", memory.cited(episode.citation)[0])
+    assert (session.audit(), session.snapshot().scores, memory.signals.tally().scores) == ([], {}, {})
+    assert session.signal("view", memory.episodes.entry_ids(episode.citation)[0])
 
 
 def test_a_copied_policy_is_validated_before_it_is_stored(memory: TidalMemory) -> None:
     both = Policy(allow={"view"}).model_copy(update={"deny": frozenset({"view"})})
     with pytest.raises(InvalidInput, match="both allows and denies view"):
-        memory.session(policy=both)
-    assert memory.sessions() == []
+        memory.sessions.open(policy=both)
+    assert memory.sessions.list() == []

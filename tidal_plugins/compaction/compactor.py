@@ -19,7 +19,6 @@ from tidal_plugins.compaction.recorded import Recorder
 from tidal_plugins.compaction.state import Covered, State, States
 from tidal_plugins.compaction.turns import history as split
 from tidal_plugins.compaction.view import Context, folded, ledger, pieces, size
-from tidal_plugins.condensing.sizes import measure
 from tidal_plugins.errors import CompactionError, Conflict, ContextOverflow, InvalidInput
 from tidal_plugins.ingestion.episodes import from_entry
 from tidal_plugins.ingestion.record import episode_id
@@ -28,6 +27,7 @@ from tidal_plugins.model.entry import EPISODE
 from tidal_plugins.model.exchange import Exchange, Message
 from tidal_plugins.protocols import Summariser, TokenCounter
 from tidal_plugins.storage.base import Storage, Where
+from tidal_plugins.summarising.sizes import measure
 
 logger = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ class Compactor:
         self,
         history: Sequence[Message] | Sequence[Exchange],
         *,
-        session: str | None = None,
+        thread: str | None = None,
         sizes: Sequence[Size] | None = None,
         reserved: Size = Size(),  # noqa: B008  it is frozen
         force: Literal["compact", "hard"] | None = None,
@@ -63,7 +63,7 @@ class Compactor:
     ) -> Compaction:
         """Return what the model should see of a history; to be called before each call of it.
 
-        ``history`` are all messages in order, or exchanges with one turn each. ``session`` is where the turns are
+        ``history`` are all messages in order, or exchanges with one turn each. ``thread`` is where the turns are
         recorded, and where the rebuilt context is kept. ``sizes`` are those of the messages where the caller knows
         better than their texts tell (images); ``reserved`` is what else is sent (a system prompt, tool schemas).
         ``force`` rebuilds whatever the size, as after a provider's complaint. ``carried`` is the id of the compaction
@@ -75,7 +75,7 @@ class Compactor:
         """
         if force not in (None, "compact", "hard"):
             raise InvalidInput(f"force must be 'compact', 'hard' or None, got {force!r}")
-        context = self._context(history, session, sizes, reserved, carried)
+        context = self._context(history, thread, sizes, reserved, carried)
         prepared: list[Prepared] = []
         for _ in range(ATTEMPTS):
             try:
@@ -96,7 +96,7 @@ class Compactor:
     ) -> Compaction:
         settings = self.recorder.writer.settings.compaction
         patience = self.recorder.writer.settings.models.patience
-        states = States(self._storage, self.recorder.scope, context.session, context.history)
+        states = States(self._storage, self.recorder.scope, context.thread, context.history)
         known, version = states.load()
         state, covered = self._current(known, context)
         lost = context.carried is not None and state.id != context.carried
@@ -141,12 +141,12 @@ class Compactor:
         return (State(), 0) if context.carried is None else self._recovered(context)
 
     def _recovered(self, context: Context) -> tuple[State, int]:
-        """What a rewritten history stands on when the state that it was rewritten with is gone: the session's episodes
+        """What a rewritten history stands on when the state that it was rewritten with is gone: the thread's episodes
         before the turns that it holds, of which nothing is told yet. Its first turn may be the question of the last of
         them."""
         scope, turns = self.recorder.scope, context.history.turns
-        held = [episode_id(scope, Exchange((), context.session, turn.key)) for turn in turns]
-        entries = self._storage.find(scope, Where(kinds={EPISODE}, sessions={str(context.session)}))
+        held = [episode_id(scope, Exchange((), context.thread, turn.key)) for turn in turns]
+        entries = self._storage.find(scope, Where(kinds={EPISODE}, threads={str(context.thread)}))
         episodes = sorted(map(from_entry, entries), key=lambda episode: episode.turn)
         asked = len(turns) > 1 and all(message.role == "user" for message in turns[0].said)
         first = next((episode for episode in episodes if asked and episode.id == held[0]), None)
@@ -215,7 +215,7 @@ class Compactor:
     def _context(
         self,
         given: Sequence[Message] | Sequence[Exchange],
-        session: str | None,
+        thread: str | None,
         sizes: Sequence[Size] | None,
         reserved: Size,
         carried: str | None,
@@ -225,19 +225,19 @@ class Compactor:
                 "give a history that was rewritten as Exchanges: its messages alone do not say whose turn a question "
                 "belongs to"
             )
-        if carried is not None and session is None:
-            raise InvalidInput("a history that was rewritten can be known again by its session only: give one")
+        if carried is not None and thread is None:
+            raise InvalidInput("a history that was rewritten can be known again by its thread only: give one")
         history = split(given)
         if sizes is not None and len(sizes) != len(history.messages):
             raise InvalidInput(f"give one size per message: {len(history.messages)}, got {len(sizes)}")
         each = [measure(message, self.counter) for message in history.messages] if sizes is None else sizes
         whisper = self._whisper(history.messages)
-        return Context(history, tuple(each), reserved + whisper, self.limit, session, carried)
+        return Context(history, tuple(each), reserved + whisper, self.limit, thread, carried)
 
     def _conversation(self, context: Context) -> tuple[object, ...]:
-        """What a preparation is made for: a session, or a history without one, known by its first turn."""
+        """What a preparation is made for: a thread, or a history without one, known by its first turn."""
         first = context.history.turns[0].key if context.history.turns else None
-        return (self.recorder.scope, context.session, None if context.session else first)
+        return (self.recorder.scope, context.thread, None if context.thread else first)
 
     def _whisper(self, messages: Sequence[Message]) -> Size:
         """What a whisper may take: as much as its characters take in this conversation's script, or in English."""

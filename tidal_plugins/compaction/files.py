@@ -11,11 +11,11 @@ from hashlib import blake2b
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from tidal_plugins.condensing.sizes import measure
 from tidal_plugins.model.compaction import RestoredFile, Size
 from tidal_plugins.model.exchange import Message, ToolCall
 from tidal_plugins.protocols import TokenCounter
 from tidal_plugins.settings import CompactionSettings
+from tidal_plugins.summarising.sizes import measure
 
 CUT = "\n[… the rest of this reading is left out; read the file again for it]"
 

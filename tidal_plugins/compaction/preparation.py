@@ -9,10 +9,10 @@ from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
-from tidal_plugins.condensing.summary import Condensed
 from tidal_plugins.model.summary import Source
+from tidal_plugins.summarising.summary import Condensed
 
-SESSIONS = 64
+THREADS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,30 +32,30 @@ class _Job:
 
 
 class Preparations:
-    """At most one preparation per session is under way; the next one builds on it. The last ``SESSIONS`` are kept."""
+    """At most one preparation per thread is under way; the next one builds on it. The last ``THREADS`` are kept."""
 
     def __init__(self) -> None:
         self._jobs: OrderedDict[Hashable, _Job] = OrderedDict()
         self._lock = threading.Lock()
 
-    def start(self, session: Hashable, what: Hashable, work: Callable[[Prepared | None], Prepared | None]) -> None:
-        """Run ``work`` on a thread of its own, unless the session's last one is still running or was for the same
+    def start(self, thread: Hashable, what: Hashable, work: Callable[[Prepared | None], Prepared | None]) -> None:
+        """Run ``work`` on a thread of its own, unless the thread's last one is still running or was for the same
         ``what``. It gets what was prepared before."""
         with self._lock:
-            before = self._jobs.get(session)
+            before = self._jobs.get(thread)
             if before and before.process == os.getpid() and (before.what == what or not before.done.done()):
                 return
-            job = self._jobs[session] = _Job(what)
-            self._jobs.move_to_end(session)
-            while len(self._jobs) > SESSIONS:
+            job = self._jobs[thread] = _Job(what)
+            self._jobs.move_to_end(thread)
+            while len(self._jobs) > THREADS:
                 self._jobs.popitem(last=False)
         threading.Thread(target=_run, args=(job, before, work), daemon=True, name="tidal-prepare").start()
 
-    def take(self, session: Hashable, patience: float) -> Prepared | None:
+    def take(self, thread: Hashable, patience: float) -> Prepared | None:
         """Wait for what is under way, ``patience`` seconds at most, and return it; ``None`` where there is nothing, or
         it failed."""
         with self._lock:
-            job = self._jobs.pop(session, None)
+            job = self._jobs.pop(thread, None)
         return _result(job, patience)
 
 

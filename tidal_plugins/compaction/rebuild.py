@@ -13,13 +13,13 @@ from tidal_plugins.compaction.recorded import Recorded, Recorder, forgotten, hol
 from tidal_plugins.compaction.state import Covered, Fold, State
 from tidal_plugins.compaction.turns import Turn, marked
 from tidal_plugins.compaction.view import HEADER, Context, fold_text, pieces, size, summary, synthesis_text
-from tidal_plugins.condensing.summary import Condensed, condense
 from tidal_plugins.errors import BrokenInvariant, ContextOverflow
 from tidal_plugins.model.compaction import Kept, LossLedger, RestoredFile, Size
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.summary import Source
 from tidal_plugins.protocols import Summariser, TokenCounter
 from tidal_plugins.settings import CompactionSettings
+from tidal_plugins.summarising.summary import Condensed, condense
 
 TEXT_BYTES_PER_TOKEN = 5
 """Of what is condensed, so that counting its tokens respects a limit in bytes."""
@@ -108,7 +108,7 @@ class Rebuild:
     def _turns(self, state: State) -> tuple[Covered, ...]:
         """Every turn that the next state covers, those recorded that were not."""
         turns = self.context.history.turns[self.covered : self.completed]
-        recorded = self.recorder.recorded(turns, self.context.session, self.now)
+        recorded = self.recorder.recorded(turns, self.context.thread, self.now)
         self.used |= {each.episode.id: each.episode for each in recorded}
         return (*state.covered, *map(_covered, recorded))
 
@@ -215,7 +215,7 @@ class Rebuild:
         return self._refolded(new, turn, indexes) if set(indexes) > known else new
 
     def _refolded(self, new: State, turn: Turn, indexes: tuple[int, ...]) -> State:
-        (recorded,) = self.recorder.recorded([turn], self.context.session, self.now)
+        (recorded,) = self.recorder.recorded([turn], self.context.thread, self.now)
         self.used[recorded.episode.id] = recorded.episode
         end = max(indexes) + 1
         covered = replace(_covered(recorded), mark=marked(turn.said[:end]))

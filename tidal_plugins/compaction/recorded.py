@@ -11,7 +11,6 @@ from hashlib import blake2b
 from tidal_plugins.affect.state import AffectLoop
 from tidal_plugins.compaction.turns import Turn
 from tidal_plugins.errors import CompactionError, InvalidInput
-from tidal_plugins.ingestion.clean import mapping, storable
 from tidal_plugins.ingestion.episodes import FORGOTTEN_TEXT, from_entry
 from tidal_plugins.ingestion.record import episode_id, known_episodes, record
 from tidal_plugins.ingestion.writer import FORGOTTEN, Writer
@@ -21,6 +20,7 @@ from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Exchange, Message, ToolCall
 from tidal_plugins.model.fence import unframed
 from tidal_plugins.storage.base import Where
+from tidal_plugins.validation import mapping, storable
 
 MAX_CHARS = 100_000_000
 """Characters of a message that a compaction records: one that may not be stored could never leave the context."""
@@ -46,22 +46,22 @@ class Recorder:
     affect: AffectLoop
     scope: Scope
 
-    def recorded(self, turns: Sequence[Turn], session: str | None, now: datetime) -> list[Recorded]:
+    def recorded(self, turns: Sequence[Turn], thread: str | None, now: datetime) -> list[Recorded]:
         """Return each turn with the episode that holds all of it. Raises ``CompactionError`` for one that cannot be
         stored, and so may not be dropped."""
         said = {turn.key: self._said(turn) for turn in turns}
-        exchanges = {turn.key: Exchange(_distinct(said[turn.key]), session, _label(turn.key)) for turn in turns}
+        exchanges = {turn.key: Exchange(_distinct(said[turn.key]), thread, _label(turn.key)) for turn in turns}
         ids = {key: episode_id(self.scope, exchange) for key, exchange in exchanges.items()}
         known = self.episodes(ids.values())
         unknown = {key: said[key] for key, id_ in ids.items() if id_ not in known}
-        found = {key: known.get(id_) for key, id_ in ids.items()} | self._twins(unknown, known, session)
-        found |= {key: self._buried(ids[key], session, now) for key in unknown if not said[key]}
+        found = {key: known.get(id_) for key, id_ in ids.items()} | self._twins(unknown, known, thread)
+        found |= {key: self._buried(ids[key], thread, now) for key in unknown if not said[key]}
         missing = [key for key, episode in found.items() if _places(said[key], episode) is None]
         found |= self._record({key: exchanges[key] for key in missing}, now)
         # Where the episode under this key says something else, it stays as it is, and the turn gets a key of its own.
         marks = {turn.key: turn.mark for turn in turns}
         edited = [key for key in missing if _places(said[key], found[key]) is None]
-        apart = {key: Exchange(_unnamed(said[key]), session, f"{_label(key)}#{marks[key]}") for key in edited}
+        apart = {key: Exchange(_unnamed(said[key]), thread, f"{_label(key)}#{marks[key]}") for key in edited}
         found |= self._record(apart, now)
         return [_recorded(turn, said[turn.key], found[turn.key]) for turn in turns]
 
@@ -92,19 +92,19 @@ class Recorder:
         texts = {message.text for message in said if message.text}
         return () if not turn.named and self.writer.forgotten(self.scope, texts) else said
 
-    def _buried(self, id_: str, session: str | None, now: datetime) -> Episode:
+    def _buried(self, id_: str, thread: str | None, now: datetime) -> Episode:
         """The mark of a forgotten turn under another key."""
         self.writer.storage.write_document(self.scope, FORGOTTEN, f"id:{id_}", {"at": to_micros(now)})
-        return Episode(id_, self.scope, (), FORGOTTEN_TEXT, now, now, session)
+        return Episode(id_, self.scope, (), FORGOTTEN_TEXT, now, now, thread)
 
     def _twins(
-        self, turns: Mapping[str, Sequence[Message]], known: Collection[str], session: str | None
+        self, turns: Mapping[str, Sequence[Message]], known: Collection[str], thread: str | None
     ) -> dict[str, Episode]:
-        """Episodes of the session that say what turns with unknown keys say, each for one turn: without ids, or with
+        """Episodes of the thread that say what turns with unknown keys say, each for one turn: without ids, or with
         new ones each time, a turn is known by its words."""
-        if not turns or session is None:
+        if not turns or thread is None:
             return {}
-        entries = self.writer.storage.find(self.scope, Where(kinds={EPISODE}, sessions={session}))
+        entries = self.writer.storage.find(self.scope, Where(kinds={EPISODE}, threads={thread}))
         unclaimed: dict[object, list[Episode]] = {}
         for episode in map(from_entry, entries):
             if episode.id not in known:

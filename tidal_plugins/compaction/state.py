@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 KEPT = 4
-"""States of a session that are kept: a history that was led back to an earlier point may find its own."""
+"""States of a thread that are kept: a history that was led back to an earlier point may find its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,11 +120,11 @@ class State:
 
 
 class States:
-    """The states of one session, newest first."""
+    """The states of one thread, newest first."""
 
-    def __init__(self, storage: Storage, scope: Scope, session: str | None, history: History) -> None:
+    def __init__(self, storage: Storage, scope: Scope, thread: str | None, history: History) -> None:
         self._storage, self._scope = storage, scope
-        self._key = derive_id(scope, COMPACTIONS, session or [history.turns[0].key if history.turns else None])
+        self._key = derive_id(scope, COMPACTIONS, thread or [history.turns[0].key if history.turns else None])
 
     def load(self) -> tuple[list[State], int]:
         """Return the states and the version that :meth:`save` must name."""

@@ -1,1 +1,1 @@
-"""What is known: facts under keys, and how memories are joined."""
+"""The knowledge graph: entities and relations learned from episodes, with their evidence [SIYA §3.3]."""

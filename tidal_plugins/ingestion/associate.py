@@ -6,8 +6,8 @@ import logging
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
+from tidal_plugins.associations.web import AssociationWeb
 from tidal_plugins.errors import Corrupt
-from tidal_plugins.graph.web import AssociationWeb
 from tidal_plugins.ingestion.repeats import firsts
 from tidal_plugins.ingestion.uses import How, shown_as
 from tidal_plugins.ingestion.writer import Writer

@@ -12,8 +12,8 @@ from dataclasses import replace
 from datetime import datetime
 
 from tidal_plugins.errors import StorageError
-from tidal_plugins.graph.knowledge.unlearning import fact_id, forget_knowledge
-from tidal_plugins.graph.versions import forget_facts
+from tidal_plugins.facts.versions import forget_facts
+from tidal_plugins.graph.unlearning import fact_id, forget_knowledge
 from tidal_plugins.ingestion.episodes import FORGOTTEN_TEXT, from_entry, summary, to_entry
 from tidal_plugins.ingestion.queue import ExtractionQueue
 from tidal_plugins.ingestion.repeats import heirs, succeed

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from tidal_plugins.graph.formats.loading import IMPORT
-from tidal_plugins.graph.knowledge.graph import KnowledgeGraph
-from tidal_plugins.graph.knowledge.relations import KINDS
-from tidal_plugins.graph.knowledge.stale import settle, stale
-from tidal_plugins.graph.knowledge.stored import StoredGraph
-from tidal_plugins.graph.knowledge.unlearning import fact_id
+from tidal_plugins.graph.graph import KnowledgeGraph
+from tidal_plugins.graph.relations import KINDS
+from tidal_plugins.graph.stale import settle, stale
+from tidal_plugins.graph.stored import StoredGraph
+from tidal_plugins.graph.unlearning import fact_id
 from tidal_plugins.ingestion.extract import tags
 from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.model.entry import Entry, Scope

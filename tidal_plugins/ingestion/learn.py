@@ -18,9 +18,9 @@ from itertools import islice
 
 from tidal_plugins.aio import in_time
 from tidal_plugins.errors import Closed, ExtractionError, StorageError
-from tidal_plugins.graph.knowledge.graph import KnowledgeGraph
-from tidal_plugins.graph.knowledge.learning import Lesson, lessons, take_in
-from tidal_plugins.graph.knowledge.stale import mark_stale
+from tidal_plugins.graph.graph import KnowledgeGraph
+from tidal_plugins.graph.learning import Lesson, lessons, take_in
+from tidal_plugins.graph.stale import mark_stale
 from tidal_plugins.ingestion.background import Background
 from tidal_plugins.ingestion.episodes import FORGOTTEN_TEXT, from_entry
 from tidal_plugins.ingestion.knowledge import KnowledgeIndex

@@ -6,16 +6,16 @@ number and writes episodes, entries and state together.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from tidal_plugins.affect.state import AffectLoop
 from tidal_plugins.errors import InvalidInput
-from tidal_plugins.graph.conflicts import Said
-from tidal_plugins.graph.versions import flag_claims
+from tidal_plugins.facts.conflicts import Said
+from tidal_plugins.facts.versions import flag_claims
 from tidal_plugins.ingestion.associate import associate
-from tidal_plugins.ingestion.clean import clean, label, labels, mapping
 from tidal_plugins.ingestion.episodes import FORGOTTEN_TEXT, from_entry, summary, to_entry
 from tidal_plugins.ingestion.extract import importance, tags
 from tidal_plugins.ingestion.feeling import Feelings, feelings
@@ -30,11 +30,12 @@ from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Exchange, Message, ToolCall
 from tidal_plugins.model.fence import unframed
 from tidal_plugins.storage.base import Record
+from tidal_plugins.validation import clean, label, labels, mapping
 
 SPOKEN = ("user", "assistant")
 ROLES = (*SPOKEN, "tool")
 TURNS = "turns"
-"""Collection of counters: the number of the last turn of each session."""
+"""Collection of counters: the number of the last turn of each thread."""
 
 
 @dataclass(slots=True)
@@ -141,7 +142,7 @@ def check(writer: Writer, exchange: Exchange, *, blank: bool = False) -> Exchang
     return replace(
         exchange,
         messages=messages,
-        session=label(exchange.session, "session"),
+        thread=label(exchange.thread, "thread"),
         id=key,
         surfaced=labels(exchange.surfaced, "surfaced"),
         occurred_at=aware(exchange.occurred_at, "occurred_at") if exchange.occurred_at else None,
@@ -178,8 +179,15 @@ def _verbatim(text: str, max_chars: int) -> str:
     return text[:max_chars] if isinstance(text, str) and not text.strip() else clean(text, max_chars=max_chars)
 
 
+def identified(exchange: Exchange) -> Exchange:
+    """Return an exchange with an id: its own, or a new one. What is no exchange is refused by :func:`check`."""
+    if not isinstance(exchange, Exchange) or exchange.id or any(getattr(m, "id", None) for m in exchange.messages):
+        return exchange
+    return replace(exchange, id=secrets.token_hex(8))
+
+
 def episode_id(scope: Scope, exchange: Exchange) -> str:
-    return derive_id(scope, EPISODE, exchange.session, exchange.key)
+    return derive_id(scope, EPISODE, exchange.thread, exchange.key)
 
 
 def known_episodes(writer: Writer, scope: Scope, ids: Mapping[str, object]) -> dict[str, Episode]:
@@ -206,7 +214,7 @@ def plan(writer: Writer, scope: Scope, exchanges: Sequence[Exchange], now: datet
 
 
 def _new_episode(scope: Scope, id_: str, first: Exchange, now: datetime) -> Episode:
-    return Episode(id_, scope, (), "", first.occurred_at or now, now, first.session)
+    return Episode(id_, scope, (), "", first.occurred_at or now, now, first.thread)
 
 
 def _plan(
@@ -250,7 +258,7 @@ def _entry(episode: Episode, number: int, message: Message, now: datetime) -> En
         scope=episode.scope,
         occurred_at=message.at or episode.occurred_at + timedelta(microseconds=number),
         recorded_at=now,
-        session=episode.session,
+        thread=episode.thread,
         episode=episode.id,
         position=number,
         speaker=message.speaker,
@@ -278,7 +286,7 @@ def _prepare(writer: Writer, affect: AffectLoop, scope: Scope, plans: Collection
 def _store(writer: Writer, affect: AffectLoop, scope: Scope, item: Plan, now: datetime) -> Episode:
     settings, episode = writer.settings, item.episode
     if item.known is None:
-        episode = replace(episode, turn=_next_turn(writer, scope, episode.session))
+        episode = replace(episode, turn=_next_turn(writer, scope, episode.thread))
     lengths = (len(item.fresh.query), len(item.fresh.answer))
     query, answer, own = item.feelings
     felt = affect.advance(scope, query, answer, lengths, min(episode.occurred_at, now), now)
@@ -305,11 +313,11 @@ def _store(writer: Writer, affect: AffectLoop, scope: Scope, item: Plan, now: da
     return replace(episode, admissions={entry.id: entry.admission for entry in new if entry.admission})
 
 
-def _next_turn(writer: Writer, scope: Scope, session: str | None) -> int:
-    """Turns count from 1 in the order in which a session's were recorded; outside a session they have no number."""
-    if session is None:
+def _next_turn(writer: Writer, scope: Scope, thread: str | None) -> int:
+    """Turns count from 1 in the order in which a thread's were recorded; outside a thread they have no number."""
+    if thread is None:
         return 0
-    key = derive_id(scope, TURNS, session)  # a hash: the session's name may have to be forgotten
+    key = derive_id(scope, TURNS, thread)  # a hash: the thread's name may have to be forgotten
     last = writer.storage.read_document(scope, TURNS, key)
     turn = 1 + (last.value if last else 0)
     writer.storage.write_document(scope, TURNS, key, turn)

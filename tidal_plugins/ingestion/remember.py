@@ -8,8 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from tidal_plugins.errors import Forgotten, InvalidInput
-from tidal_plugins.graph.versions import flag_claims
-from tidal_plugins.ingestion.clean import bounded, clean, label, labels, mapping
+from tidal_plugins.facts.versions import flag_claims
 from tidal_plugins.ingestion.extract import importance, tags
 from tidal_plugins.ingestion.gate import admit, tally
 from tidal_plugins.ingestion.repeats import Neighbours, add, neighbours
@@ -19,6 +18,7 @@ from tidal_plugins.model.entry import KINDS, Entry, Scope, derive_id
 from tidal_plugins.model.fence import strip_frames
 from tidal_plugins.model.note import Note
 from tidal_plugins.storage.base import Record
+from tidal_plugins.validation import bounded, clean, label, labels, mapping
 
 CHANNEL = "import"
 
@@ -28,7 +28,7 @@ def remember(
 ) -> list[Entry]:
     """Store notes in batches, each in one transaction, and return their entries in order.
 
-    A note remembered before (same kind, source, session, time and text) is returned as it stands, so a bulk that was
+    A note remembered before (same kind, source, thread, time and text) is returned as it stands, so a bulk that was
     cut off can simply be run again; what repeats another note word for word strengthens that one and is got by its id.
     Nothing is written when any note is invalid or was forgotten.
     """
@@ -85,18 +85,18 @@ def to_entry(writer: Writer, scope: Scope, note: Note, now: datetime) -> Entry:
     text = strip_frames(note.text) if isinstance(note.text, str) else note.text
     text = clean(text, max_chars=settings.ingestion.max_chars)
     occurred_at = aware(note.occurred_at, "occurred_at") if note.occurred_at else now
-    source, session = label(note.source, "source"), label(note.session, "session")
+    source, thread = label(note.source, "source"), label(note.thread, "thread")
     speaker, role = label(note.speaker, "speaker"), label(note.role, "role")
     metadata = mapping(note.metadata, "metadata", settings.ingestion.max_metadata_bytes)
     return Entry(
-        id=derive_id(scope, note.kind, source, session, speaker, note.occurred_at and occurred_at, text),
+        id=derive_id(scope, note.kind, source, thread, speaker, note.occurred_at and occurred_at, text),
         kind=note.kind,
         text=text,
         scope=scope,
         occurred_at=occurred_at,
         recorded_at=now,
         tier=new_tier(None, now, settings.decay, settings.affect.threshold) if note.kind == DECAYING else None,
-        session=session,
+        thread=thread,
         speaker=speaker,
         role=role,
         source=source,

@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeVar
 
-from tidal_plugins.graph.conflicts import Said
-from tidal_plugins.graph.versions import read_claims
+from tidal_plugins.facts.conflicts import Said
+from tidal_plugins.facts.versions import read_claims
 from tidal_plugins.ingestion.background import Background
 from tidal_plugins.ingestion.queue import ExtractionQueue
 from tidal_plugins.ingestion.split import split
@@ -18,7 +18,7 @@ from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.entry import EPISODE, Entry, Scope, Tier, derive_id
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Message
-from tidal_plugins.protocols import Extractor
+from tidal_plugins.protocols import ClaimExtractor
 from tidal_plugins.scoring.decay import half_life, hours_until, reinforce, remaining
 from tidal_plugins.scoring.text import normal, terms
 from tidal_plugins.settings import DecaySettings, IngestionSettings, Settings
@@ -56,7 +56,7 @@ class Writer:
     settings: Settings
     key: bytes
     """The store's own secret for hashes of forgotten texts."""
-    extractor: Extractor | None = None
+    extractor: ClaimExtractor | None = None
     """Reads what texts say of facts; rules where there is none."""
     background: Background | None = None
     """Reads what is recorded for the graph; nothing does where there is none."""

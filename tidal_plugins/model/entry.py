@@ -64,7 +64,7 @@ class Entry:
 
     ``occurred_at`` is when it happened, ``recorded_at`` when it was stored: questions about time use the first, decay
     the second. ``channel`` says who wrote it (``user``, ``agent``, ``import`` …) and sets ``trust`` in [0, 1].
-    ``importance`` is in [1, 10]. ``position`` orders entries within their session or episode. ``admission`` is what
+    ``importance`` is in [1, 10]. ``position`` orders entries within their thread or episode. ``admission`` is what
     the write gate made of it, on what a write returns; it is not stored.
     """
 
@@ -75,7 +75,7 @@ class Entry:
     occurred_at: datetime
     recorded_at: datetime
     tier: Tier | None = None
-    session: str | None = None
+    thread: str | None = None
     episode: str | None = None
     position: int | None = None
     speaker: str | None = None

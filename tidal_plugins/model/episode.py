@@ -14,7 +14,7 @@ from tidal_plugins.model.exchange import Message, ToolCall, answers
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """One interaction turn: every message in order, with a summary and its place in the session.
+    """One interaction turn: every message in order, with a summary and its place in the thread.
 
     ``recorded_at`` is when it was last added to. ``entries`` are the ids of the entries that make the turn's texts
     findable; ``surfaced`` the ids of what recall had shown before the turn. ``admissions`` are what the write gate made
@@ -27,7 +27,7 @@ class Episode:
     summary: str
     occurred_at: datetime
     recorded_at: datetime
-    session: str | None = None
+    thread: str | None = None
     turn: int = 0
     entries: tuple[str, ...] = ()
     surfaced: tuple[str, ...] = ()

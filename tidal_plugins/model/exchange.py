@@ -77,12 +77,12 @@ def answers(messages: Sequence[Message]) -> list[list[Message | None]]:
 class Exchange:
     """The messages of one turn, in order, with where and when it happened.
 
-    ``id`` identifies the turn within its session: recording it again adds only the messages that are new. Without
+    ``id`` identifies the turn within its thread: recording it again adds only the messages that are new. Without
     one, the id of the first message that has one serves. ``surfaced`` are the ids of the memories shown before it.
     """
 
     messages: tuple[Message, ...]
-    session: str | None = None
+    thread: str | None = None
     id: str | None = None
     occurred_at: datetime | None = None
     surfaced: Sequence[str] = ()

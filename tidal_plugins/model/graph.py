@@ -108,7 +108,7 @@ class Evidence:
     """
 
     episode: str
-    session: str | None
+    thread: str | None
     entry: str | None
     start: int
     end: int
@@ -124,7 +124,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """Something that exists, the names it goes by, and the episodes and sessions that speak of it, newest first."""
+    """Something that exists, the names it goes by, and the episodes and threads that speak of it, newest first."""
 
     id: str
     name: str
@@ -132,7 +132,7 @@ class Entity:
     category: Category
     aliases: tuple[str, ...]
     episodes: tuple[str, ...]
-    sessions: tuple[str, ...]
+    threads: tuple[str, ...]
     first_seen: datetime
     last_seen: datetime
 
@@ -141,7 +141,7 @@ class Entity:
 class Relation:
     """How two entities are related, how sure that is now, when it was true and when it was believed [SIYA §3.3].
 
-    ``subject`` and ``object`` are ids of entities; ``episodes`` and ``sessions`` are where it was said, newest first.
+    ``subject`` and ``object`` are ids of entities; ``episodes`` and ``threads`` are where it was said, newest first.
     """
 
     id: str
@@ -154,7 +154,7 @@ class Relation:
     recorded_at: datetime
     superseded_at: datetime | None
     episodes: tuple[str, ...]
-    sessions: tuple[str, ...]
+    threads: tuple[str, ...]
     negated: bool = False
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, TypedDict
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +23,24 @@ class Note:
     importance: float | None = None
     speaker: str | None = None
     role: str | None = None
-    session: str | None = None
+    thread: str | None = None
     occurred_at: datetime | None = None
     valid_until: datetime | None = None
     trust: float = 1.0
     metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+class NoteFields(TypedDict, total=False):
+    """The fields of a :class:`Note` beside its text, as keyword arguments."""
+
+    kind: str
+    source: str | None
+    tags: Sequence[str] | None
+    importance: float | None
+    speaker: str | None
+    role: str | None
+    thread: str | None
+    occurred_at: datetime | None
+    valid_until: datetime | None
+    trust: float
+    metadata: Mapping[str, Any] | None

@@ -62,7 +62,7 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What was said ``before`` a hit and ``after`` it in its session, each in order."""
+    """What was said ``before`` a hit and ``after`` it in its thread, each in order."""
 
     before: tuple[Entry, ...] = ()
     after: tuple[Entry, ...] = ()

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
-from tidal_plugins.graph.knowledge.entities import MENTIONED, newest
-from tidal_plugins.graph.knowledge.graph import KnowledgeGraph
-from tidal_plugins.graph.knowledge.unlearning import fact_id
-from tidal_plugins.graph.web import AssociationWeb, Reached
+from tidal_plugins.associations.web import AssociationWeb, Reached
+from tidal_plugins.graph.entities import MENTIONED, newest
+from tidal_plugins.graph.graph import KnowledgeGraph
+from tidal_plugins.graph.unlearning import fact_id
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.model.recall import Dropped, Explanation, Hit, Recall
 from tidal_plugins.retrieval.search import Search, intact

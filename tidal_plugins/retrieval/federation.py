@@ -33,7 +33,7 @@ Ask = Callable[[Recaller, Scope], Recall]
 logger = logging.getLogger(__name__)
 
 
-class _Rooms(Protocol):
+class _Services(Protocol):
     @property
     def recaller(self) -> Recaller: ...
 
@@ -45,7 +45,7 @@ class OpenMemory(Protocol):
     @property
     def scope(self) -> Scope: ...
     @property
-    def rooms(self) -> _Rooms: ...
+    def _services(self) -> _Services: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Peer:
     def path(self) -> str:
         """The path of its file."""
         if isinstance(self.memory, OpenMemory):
-            return str(getattr(self.memory.rooms.recaller.storage, "path", "peer"))
+            return str(getattr(self.memory._services.recaller.storage, "path", "peer"))
         return os.fspath(self.memory)
 
 
@@ -188,7 +188,7 @@ class _Asked:
 
     def _storage(self) -> Storage:
         if isinstance(self.peer.memory, OpenMemory):
-            return self.peer.memory.rooms.recaller.storage
+            return self.peer.memory._services.recaller.storage
         if self._visited is None:
             settings = self._settings
             self._visited = VisitedStorage(

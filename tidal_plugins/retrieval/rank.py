@@ -137,9 +137,9 @@ def by_score(ranked: Iterable[Ranked]) -> list[Ranked]:
 def balanced(candidates: Sequence[Candidate], context: Context) -> list[Ranked]:
     """The default, which measures best: relevance · importance · strength.
 
-    Fused is cosine plus keyword strength, corrected where roles are known, plus what session and neighbours say, plus
+    Fused is cosine plus keyword strength, corrected where roles are known, plus what thread and neighbours say, plus
     who speaks and feels what; all in units of cosine: MiniLM was trained at a scale of 20, so that .05 is about one nat
-    of log-odds. Neighbours and sessions hear nothing of speakers and feelings, which are about the entry alone.
+    of log-odds. Neighbours and threads hear nothing of speakers and feelings, which are about the entry alone.
     """
     settings = context.settings.recall
     share, felt = feeling_share(context, gradual=True), presence(context, gradual=True)

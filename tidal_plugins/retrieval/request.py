@@ -56,7 +56,7 @@ def active(
     now: datetime,
     *,
     kinds: Collection[str] | None = None,
-    sessions: Collection[str] | None = None,
+    threads: Collection[str] | None = None,
     speakers: Collection[str] | None = None,
     sources: Collection[str] | None = None,
     tags: Collection[str] | None = None,
@@ -76,7 +76,7 @@ def active(
     """
     return Where(
         kinds=_kinds(kinds),
-        sessions=_names(sessions, "sessions"),
+        threads=_names(threads, "threads"),
         speakers=_names(speakers, "speakers"),
         sources=_names(sources, "sources"),
         tags=_names(tags, "tags"),

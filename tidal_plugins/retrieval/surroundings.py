@@ -13,7 +13,7 @@ from tidal_plugins.settings import RecallSettings
 from tidal_plugins.storage.base import Beside, Sketch
 
 WINDOW = 2
-"""Places before and after an entry in its session that count as its neighbours."""
+"""Places before and after an entry in its thread that count as its neighbours."""
 
 
 class Sketched(Protocol):
@@ -24,7 +24,7 @@ class Sketched(Protocol):
 class Around(NamedTuple):
     """What surroundings add to an entry's nearness."""
 
-    session: float
+    thread: float
     neighbours: float
     telling: float
 
@@ -34,7 +34,7 @@ class Surroundings:
     """Who stands next to whom among the candidates; ``floor`` is the nearness of an ordinary candidate.
 
     What says word for word what was ``said``, in the form of :func:`normal`, says nothing about the rest of its
-    session: a question that is asked again is as near as can be wherever it was asked.
+    thread: a question that is asked again is as near as can be wherever it was asked.
     """
 
     beside: Sequence[Beside] = ()
@@ -52,7 +52,7 @@ class Surroundings:
         best, borrowed = _best(others, near), self._borrowed(known, near, settings)
         return [
             Around(
-                raised(near[sketch.id], best.get(sketch.session, near[sketch.id]), settings.session),
+                raised(near[sketch.id], best.get(sketch.thread, near[sketch.id]), settings.thread),
                 borrowed[sketch.id],
                 telling(sketch, settings),
             )
@@ -97,9 +97,9 @@ def telling(sketch: Sketch, settings: RecallSettings) -> float:
 
 
 def _best(known: Mapping[str, Sketch], near: Mapping[str, float]) -> dict[str | None, float]:
-    """The highest nearness in each session."""
+    """The highest nearness in each thread."""
     best: dict[str | None, float] = {}
     for id_, sketch in known.items():
-        if sketch.session is not None:
-            best[sketch.session] = max(near[id_], best.get(sketch.session, near[id_]))
+        if sketch.thread is not None:
+            best[sketch.thread] = max(near[id_], best.get(sketch.thread, near[id_]))
     return best

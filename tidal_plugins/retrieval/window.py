@@ -12,7 +12,7 @@ from tidal_plugins.retrieval.search import Search
 
 
 def with_window(search: Search, recall: Recall, turns: int) -> Recall:
-    """Return the recall, each hit with up to so many entries before it and after it in its session.
+    """Return the recall, each hit with up to so many entries before it and after it in its thread.
 
     They are what the filter lets be seen at all; what else it asks for is asked of hits alone, so that «what did Ann
     say» shows the question that Ann answered.

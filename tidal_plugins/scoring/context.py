@@ -1,4 +1,4 @@
-"""What stands around a turn: how much its session and its neighbours say about it, and whether it tells or asks."""
+"""What stands around a turn: how much its thread and its neighbours say about it, and whether it tells or asks."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def leaning(own: int, other: int, turn: float) -> float:
 
 
 def raised(own: float, best: float, share: float) -> float:
-    """What a session gives its entries: ``share`` of the way from their own nearness to that of its best one.
+    """What a thread gives its entries: ``share`` of the way from their own nearness to that of its best one.
 
     Where one turn is about what was asked, the others of that conversation are more likely to be than those of any
-    other; the best keeps its lead, and an entry without a session what it has.
+    other; the best keeps its lead, and an entry without a thread what it has.
     """
     return share * max(0.0, best - own)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from tidal_plugins.errors import InvalidInput
+from tidal_plugins.errors import InvalidInput, NotFound
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.session import Policy
 from tidal_plugins.settings import Settings
@@ -30,7 +30,10 @@ class Policies:
         if policy is None:
             return None, Policy()
         if isinstance(policy, str):
-            return policy, self._named(policy)
+            try:
+                return policy, self.named(policy)
+            except NotFound as error:
+                raise InvalidInput(str(error)) from None
         return None, self._checked(policy)
 
     def declare(self, name: str, policy: Policy) -> None:
@@ -44,17 +47,30 @@ class Policies:
         with self.storage.transaction():
             self.storage.write_document(self.scope, POLICIES, name, value)
 
-    def _named(self, name: str) -> Policy:
+    def named(self, name: str) -> Policy:
+        """Return a policy by name. Raises ``NotFound``."""
         if name in self.settings.policies:
             return self._checked(self.settings.policies[name])
         stored = self.storage.read_document(self.scope, POLICIES, name)
         if stored:
             return Policy.model_validate(stored.value)
-        declared = [document.key for document in self.storage.documents(self.scope, POLICIES)]
-        known = ", ".join(sorted({*self.settings.policies, *declared})) or "none"
-        raise InvalidInput(
-            f"no policy is called {name!r} (known: {known}): declare it in Settings.policies or with declare_policy"
+        known = ", ".join(self.names()) or "none"
+        raise NotFound(
+            f"no policy is called {name!r} (known: {known}): put it into Settings.policies or memory.sessions.policies"
         )
+
+    def names(self) -> list[str]:
+        """List the names of all policies, sorted."""
+        declared = [document.key for document in self.storage.documents(self.scope, POLICIES)]
+        return sorted({*self.settings.policies, *declared})
+
+    def remove(self, name: str) -> None:
+        """Remove a stored policy. Raises ``NotFound``, and ``InvalidInput`` for one of ``Settings.policies``."""
+        if name in self.settings.policies:
+            raise InvalidInput(f"the policy {name!r} stands in Settings.policies: take it out there")
+        with self.storage.transaction():
+            self.named(name)
+            self.storage.erase_documents(self.scope, POLICIES, [name])
 
     def _checked(self, policy: Policy) -> Policy:
         if not isinstance(policy, Policy):

@@ -27,7 +27,7 @@ words: Persian and Hindi join letters with them, and emoji families."""
 class Session:
     """A lane of memory that one agent writes for one user, as far as its policy lets it.
 
-    Opened when it is entered or first used. What it signals shapes ``recall(…, for_session=session)`` from the next
+    Opened when it is entered or first used. What it signals shapes ``recall(…, session=session)`` from the next
     query on, and nothing else. Closed, or in a process forked since, it refuses use with ``SessionClosed``; it cannot
     be copied or pickled: ``memory.resume_session(session.id)`` gives another handle. Safe to share between threads.
     """

@@ -66,7 +66,7 @@ class Where:
 
     ids: Collection[str] | None = None
     kinds: Collection[str] | None = None
-    sessions: Collection[str] | None = None
+    threads: Collection[str] | None = None
     episodes: Collection[str] | None = None
     positions: Collection[int] | None = None
     speakers: Collection[str] | None = None
@@ -110,7 +110,7 @@ class Sketch(NamedTuple):
     affect: Affect | None
     tier: Tier | None
     passages: int
-    session: str | None = None
+    thread: str | None = None
     words: int = 0
     head: str = ""
     tail: str = ""
@@ -118,7 +118,7 @@ class Sketch(NamedTuple):
 
 
 class Beside(NamedTuple):
-    """An entry that stands near another one in its session: ``places`` after it, or before it where negative."""
+    """An entry that stands near another one in its thread: ``places`` after it, or before it where negative."""
 
     id: str
     other: str
@@ -227,8 +227,8 @@ class Storage(ABC):
 
     @abstractmethod
     def beside(self, scope: Scope, ids: Collection[str], reach: int, where: Where) -> list[Beside]:
-        """Return what stands at most ``reach`` places before and after each entry of a session, among the entries of
-        its session and kind that a filter lets through, in the order of :meth:`find`."""
+        """Return what stands at most ``reach`` places before and after each entry of a thread, among the entries of
+        its thread and kind that a filter lets through, in the order of :meth:`find`."""
 
     @abstractmethod
     def find(

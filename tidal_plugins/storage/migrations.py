@@ -28,7 +28,7 @@ CREATE TABLE entries (
     id TEXT NOT NULL,
     kind TEXT NOT NULL,
     text TEXT NOT NULL,
-    session TEXT, episode TEXT, position INTEGER, speaker TEXT, role TEXT, source TEXT,
+    thread TEXT, episode TEXT, position INTEGER, speaker TEXT, role TEXT, source TEXT,
     channel TEXT NOT NULL, trust REAL NOT NULL, importance REAL NOT NULL,
     occurred_at INTEGER NOT NULL, recorded_at INTEGER NOT NULL, valid_from INTEGER, valid_until INTEGER,
     valence REAL, arousal REAL, emotions TEXT,
@@ -38,7 +38,7 @@ CREATE TABLE entries (
     UNIQUE (scope, id)
 ) STRICT;
 CREATE INDEX entries_by_time ON entries (scope, kind, occurred_at);
-CREATE INDEX entries_by_session ON entries (scope, session, occurred_at) WHERE session IS NOT NULL;
+CREATE INDEX entries_by_thread ON entries (scope, thread, occurred_at) WHERE thread IS NOT NULL;
 CREATE INDEX entries_by_episode ON entries (scope, episode) WHERE episode IS NOT NULL;
 CREATE INDEX entries_by_source ON entries (scope, source) WHERE source IS NOT NULL;
 CREATE INDEX entries_by_speaker ON entries (scope, speaker) WHERE speaker IS NOT NULL;

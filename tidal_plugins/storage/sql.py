@@ -19,7 +19,7 @@ from tidal_plugins.model.link import Link
 from tidal_plugins.storage.base import Sketch, Where, WhereLinks
 
 FIXED = (
-    "id", "kind", "text", "session", "episode", "position", "speaker", "role", "source", "channel", "trust",
+    "id", "kind", "text", "thread", "episode", "position", "speaker", "role", "source", "channel", "trust",
     "importance", "occurred_at", "recorded_at", "valid_from", "valid_until", "valence", "arousal", "emotions", "tags",
     "metadata",
 )  # fmt: skip
@@ -29,7 +29,7 @@ LINK = (
     "id", "kind", "source", "target", "weight", "anchored_at", "expires_at", "valid_from", "valid_until",
     "recorded_at", "superseded_at", "metadata",
 )  # fmt: skip
-SKETCH = ("id", "importance", "speaker", "role", "session", "occurred_at", "valence", "arousal", "emotions", *TIER)
+SKETCH = ("id", "importance", "speaker", "role", "thread", "occurred_at", "valence", "arousal", "emotions", *TIER)
 HEAD, TAIL = 400, 8
 """Characters of a text's beginning and end that a sketch has."""
 
@@ -71,7 +71,7 @@ def to_row(entry: Entry) -> tuple[Any, ...]:
         entry.id,
         entry.kind,
         entry.text,
-        entry.session,
+        entry.thread,
         entry.episode,
         entry.position,
         entry.speaker,
@@ -106,7 +106,7 @@ def from_row(row: Row, scope: Scope) -> Entry:
     fixed, stored, tier = row[: len(FIXED)], row[len(FIXED)], row[len(FIXED) + 1 :]
     if checksum(fixed, scope) != stored:
         raise _corrupt(row[0])
-    (id_, kind, text, session, episode, position, speaker, role, source, channel, trust, importance) = fixed[:12]
+    (id_, kind, text, thread, episode, position, speaker, role, source, channel, trust, importance) = fixed[:12]
     (occurred, recorded, valid_from, valid_until, valence, arousal, emotions, tags, metadata) = fixed[12:]
     return Entry(
         id=id_,
@@ -116,7 +116,7 @@ def from_row(row: Row, scope: Scope) -> Entry:
         occurred_at=_moment(occurred),
         recorded_at=_moment(recorded),
         tier=_tier(id_, tier),
-        session=session,
+        thread=thread,
         episode=episode,
         position=position,
         speaker=speaker,
@@ -135,14 +135,14 @@ def from_row(row: Row, scope: Scope) -> Entry:
 
 def sketch(row: Row) -> Sketch:
     """What ``SKETCH`` selects, how many passages and words there are, and the text's beginning and end."""
-    id_, importance, speaker, role, session, occurred = row[:6]
+    id_, importance, speaker, role, thread, occurred = row[:6]
     passages, words, head, tail = row[-4:]
     try:
         affect, occurred_at = _affect(*row[6:9]), _moment(occurred)
     except (TypeError, ValueError, OverflowError) as error:
         raise _corrupt(id_) from error
     tier = _tier(id_, row[9:-4])
-    return Sketch(id_, importance, speaker, role, affect, tier, passages, session, int(words), head, tail, occurred_at)
+    return Sketch(id_, importance, speaker, role, affect, tier, passages, thread, int(words), head, tail, occurred_at)
 
 
 def _affect(valence: float | None, arousal: float | None, emotions: str | None) -> Affect | None:
@@ -292,7 +292,7 @@ def _members(where: Where) -> Iterable[tuple[str, str]]:
     columns: dict[str, Collection[str] | Collection[int] | None] = {
         "id": where.ids,
         "kind": where.kinds,
-        "session": where.sessions,
+        "thread": where.threads,
         "episode": where.episodes,
         "position": where.positions,
         "speaker": where.speakers,

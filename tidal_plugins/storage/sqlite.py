@@ -146,7 +146,7 @@ class SQLiteStorage(LinkShelf, LogShelf, DocumentShelf):
             sides = ", ".join(_side(filter_.sql, *order) for order in (("<", "DESC"), (">", "ASC")))
             sql = f"""
                 SELECT a.id, {sides} FROM json_each(?) j CROSS JOIN entries a ON a.scope = ? AND a.id = j.value
-                WHERE a.session IS NOT NULL
+                WHERE a.thread IS NOT NULL
             """
             side = (*filter_.parameters, reach)
             rows = self._db.rows(sql, *side, *side, to_json(list(ids)), key)
@@ -327,10 +327,10 @@ def _units(scope: Scope, record: Record) -> list[_Unit]:
 
 
 def _side(filter_: str, comparison: str, order: str) -> str:
-    """The ids next to an entry ``a`` in its session on one side, the nearest first, as a JSON array."""
+    """The ids next to an entry ``a`` in its thread on one side, the nearest first, as a JSON array."""
     return f"""(
         SELECT json_group_array(id) FROM (
-            SELECT e.id AS id FROM entries e WHERE e.session = a.session AND e.kind = a.kind
+            SELECT e.id AS id FROM entries e WHERE e.thread = a.thread AND e.kind = a.kind
             AND (e.occurred_at, e.key) {comparison} (a.occurred_at, a.key) AND {filter_}
             ORDER BY e.occurred_at {order}, e.key {order} LIMIT ?
         )

@@ -35,11 +35,11 @@ class ChannelContract(Contract):
         vectors = random.standard_normal((5000, 4)).astype(np.float32)
         query = np.ones(4, np.float32)
         worst = int(np.argmin(cosines(vectors, query)))
-        needle: dict[str, Any] = {"kind": "kb", "session": "needle", "tags": ("needle",), "metadata": {"needle": True}}
+        needle: dict[str, Any] = {"kind": "kb", "thread": "needle", "tags": ("needle",), "metadata": {"needle": True}}
         store.put(HERE, [record(str(i), "hay", v, **(needle if i == worst else {})) for i, v in enumerate(vectors)])
         for where in (
             Where(kinds=["kb"]),
-            Where(sessions=["needle"]),
+            Where(threads=["needle"]),
             Where(tags=["needle"]),
             Where(metadata={"needle": True}),
         ):

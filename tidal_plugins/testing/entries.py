@@ -41,7 +41,7 @@ class EntryContract(Contract):
             {"affect": Affect(0.1 + 0.2, 1, {})},
             {"importance": 5, "trust": 1},
             {"tier": Tier(0.0, NOON, float(10**6))},
-            {"position": 0, "session": "", "tags": ("", "a", "a")},
+            {"position": 0, "thread": "", "tags": ("", "a", "a")},
             {"metadata": {"deep": [[[[{"x": "\u2028"}]]]]}},
         ],
     )
@@ -150,11 +150,11 @@ class EntryContract(Contract):
 
     # entries: beside
 
-    def test_what_stands_beside_an_entry_goes_by_time_within_its_session(self, store: Storage) -> None:
+    def test_what_stands_beside_an_entry_goes_by_time_within_its_thread(self, store: Storage) -> None:
         places = {"c": 3, "a": 1, "e": 5, "b": 2, "d": 4}
-        store.put(HERE, [record(id_, session="s", occurred_at=NOON + n * HOUR) for id_, n in places.items()])
-        store.put(HERE, [record("other", session="t", occurred_at=NOON + 3 * HOUR)])
-        store.put(HERE, [record("note", session="s", kind="kb", occurred_at=NOON + 3 * HOUR)])
+        store.put(HERE, [record(id_, thread="s", occurred_at=NOON + n * HOUR) for id_, n in places.items()])
+        store.put(HERE, [record("other", thread="t", occurred_at=NOON + 3 * HOUR)])
+        store.put(HERE, [record("note", thread="s", kind="kb", occurred_at=NOON + 3 * HOUR)])
         found = store.beside(HERE, ["c", "e", "other", "unknown"], 2, Where())
         assert {item for item in found if item.id == "c"} == {
             ("c", "a", -2), ("c", "b", -1), ("c", "d", 1), ("c", "e", 2)
@@ -163,15 +163,15 @@ class EntryContract(Contract):
         assert {item.id for item in found} == {"c", "e"}
 
     def test_at_one_time_the_order_of_storing_decides_what_stands_beside(self, store: Storage) -> None:
-        store.put(HERE, [record(id_, session="s") for id_ in "cab"])
+        store.put(HERE, [record(id_, thread="s") for id_ in "cab"])
         assert set(store.beside(HERE, ["a"], 1, Where())) == {("a", "c", -1), ("a", "b", 1)}
 
     def test_what_a_filter_leaves_out_stands_beside_nothing(self, store: Storage) -> None:
-        store.put(HERE, [record(id_, session="s", speaker=id_) for id_ in "abc"])
+        store.put(HERE, [record(id_, thread="s", speaker=id_) for id_ in "abc"])
         assert store.beside(HERE, ["a"], 1, Where(speakers=["a", "c"])) == [("a", "c", 1)]
         assert store.beside(HERE, ["a"], 1, Where(exclude=["b", "c"])) == []
 
-    def test_outside_sessions_nothing_stands_beside_anything(self, store: Storage) -> None:
+    def test_outside_threads_nothing_stands_beside_anything(self, store: Storage) -> None:
         store.put(HERE, [record("a"), record("b")])
         assert store.beside(HERE, ["a", "b"], 2, Where()) == []
 
@@ -193,7 +193,7 @@ class EntryContract(Contract):
         [
             (Where(), "abcd"),
             (Where(kinds=["kb", "skill"]), "ac"),
-            (Where(sessions=["s1"]), "ab"),
+            (Where(threads=["s1"]), "ab"),
             (Where(episodes={"e1", "none"}), "a"),
             (Where(speakers=("Ann", "O'Neil")), "abc"),
             (Where(sources=["x%"]), "c"),
@@ -214,10 +214,10 @@ class EntryContract(Contract):
             (Where(not_channels=["import", "none"]), "abc"),
             (Where(not_channels=["user", "import"]), ""),
             (Where(kinds=["conversation"], not_channels=["import"]), "b"),
-            (Where(kinds=["conversation"], sessions=["s1"], tags=["blues"], metadata={"n": 1}), "b"),
-            (Where(kinds=["conversation"], sessions=["s1"], tags=["blues"], metadata={"n": 2}), ""),
+            (Where(kinds=["conversation"], threads=["s1"], tags=["blues"], metadata={"n": 1}), "b"),
+            (Where(kinds=["conversation"], threads=["s1"], tags=["blues"], metadata={"n": 2}), ""),
             (Where(kinds=[]), ""),
-            (Where(sessions=()), ""),
+            (Where(threads=()), ""),
             (Where(episodes=set()), ""),
             (Where(speakers=[]), ""),
             (Where(sources=frozenset()), ""),
@@ -232,10 +232,10 @@ class EntryContract(Contract):
         store.put(
             HERE,
             [
-                record("a", kind="kb", session="s1", episode="e1", speaker="Ann", tags=("jazz",), tier=tier, **common),
+                record("a", kind="kb", thread="s1", episode="e1", speaker="Ann", tags=("jazz",), tier=tier, **common),
                 record(
                     "b",
-                    session="s1",
+                    thread="s1",
                     speaker="O'Neil",
                     tags=("blues", "x"),
                     occurred_at=NOON + hour,

@@ -61,7 +61,7 @@ FULL = Entry(
     occurred_at=datetime(1969, 7, 20, 20, 17, 40, 123457, tzinfo=UTC),
     recorded_at=datetime(2026, 3, 1, 12, 0, 0, 1, tzinfo=UTC),
     tier=Tier(1.25, NOON, 72.0, NOON + timedelta(days=20), NOON + timedelta(days=219), NOON + timedelta(days=14)),
-    session="s/1",
+    thread="s/1",
     episode="e1",
     position=7,
     speaker="Zoë",

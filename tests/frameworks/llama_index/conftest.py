@@ -153,8 +153,8 @@ def memory(path, embedder):
 
 @pytest.fixture
 def reminded(memory, embedder):
-    """A memory in which an earlier session said ``FACT``."""
-    memory.record(user=FACT, agent="Noted.", session="monday")
+    """A memory in which an earlier thread said ``FACT``."""
+    memory.record(user=FACT, agent="Noted.", thread="monday")
     embedder.calls.clear()
     return memory
 

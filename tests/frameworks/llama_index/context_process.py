@@ -1,7 +1,7 @@
 """A process that takes one step with an agent, whose context comes as JSON and goes as JSON, and is gone.
 
 Argument: the memory's path. Standard input: ``say``, or ``answer`` to a tool that waits for a human; ``replies`` of the
-model; ``context`` of the step before; ``session`` and ``workflow`` (as an ``AgentWorkflow``). Prints what came of it.
+model; ``context`` of the step before; ``thread`` and ``workflow`` (as an ``AgentWorkflow``). Prints what came of it.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ async def step(path: str, command: dict[str, Any]) -> dict[str, Any]:
         restore_with(memory)
         saved = command.get("context")
         ctx = Context.from_dict(agent, saved) if saved else Context(agent)
-        chat = None if saved else TidalChatMemory(memory, session=command["session"])
+        chat = None if saved else TidalChatMemory(memory, thread=command["thread"])
         if "answer" in command:
             handler = agent.run(ctx=ctx)
             ctx.send_event(HumanResponseEvent(response=command["answer"]))

@@ -29,7 +29,7 @@ def roles(messages):
 
 @pytest.fixture
 def chat(reminded):
-    return TidalChatMemory(reminded, session="friday")
+    return TidalChatMemory(reminded, thread="friday")
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ async def test_a_turn_with_tools_is_one_episode(reminded, chat, says, step, tool
     model = says(step, "In the evening.")
     agent = FunctionAgent(llm=model, tools=[tool], streaming=streaming)
     assert str(await agent.run(ask, memory=chat)) == "In the evening."
-    (episode,) = reminded.episodes(session="friday")
+    (episode,) = reminded.episodes.list(thread="friday")
     (call,) = episode.tool_calls
     assert (episode.query, episode.answer) == (ask, "In the evening.")
     assert (call.name, call.arguments, call.result) == ("metronome", {"tempo": 90}, "The metronome ticks at 90.")
@@ -64,7 +64,7 @@ async def test_each_step_shows_the_whisper_with_the_question_and_recalls_once(
 async def test_parallel_calls_are_all_recorded(reminded, chat, says, calls, tool):
     model = says(calls(("metronome", {"tempo": 90}), ("metronome", {"tempo": 120}), text="Two."), "Done.")
     await FunctionAgent(llm=model, tools=[tool]).run("Set 90 and 120.", memory=chat)
-    (episode,) = reminded.episodes(session="friday")
+    (episode,) = reminded.episodes.list(thread="friday")
     assert sorted(call.result for call in episode.tool_calls) == [
         "The metronome ticks at 120.",
         "The metronome ticks at 90.",
@@ -74,7 +74,7 @@ async def test_parallel_calls_are_all_recorded(reminded, chat, says, calls, tool
 async def test_a_failing_tool_is_part_of_the_episode(reminded, chat, says, calls, tool):
     model = says(calls(("metronome", {"tempo": -1})), "It cannot.")
     await FunctionAgent(llm=model, tools=[tool]).run("Set −1.", memory=chat)
-    (episode,) = reminded.episodes(session="friday")
+    (episode,) = reminded.episodes.list(thread="friday")
     assert "no tempo -1" in episode.tool_calls[0].result
 
 
@@ -84,7 +84,7 @@ async def test_the_agents_state_is_not_written_into_the_memory(reminded, chat, s
     await agent.run("Hello.", memory=chat)
     assert "mood" in model.shown[0][-1].content
     assert texts(chat.get_all()) == ["Hello.", "Noted."]
-    assert reminded.episodes(session="friday")[0].query == "Hello."
+    assert reminded.episodes.list(thread="friday")[0].query == "Hello."
 
 
 async def test_a_question_at_the_end_of_a_history_is_recorded_and_the_history_is_not(reminded, chat, says, ask, fact):
@@ -92,7 +92,7 @@ async def test_a_question_at_the_end_of_a_history_is_recorded_and_the_history_is
     history = [ChatMessage("Old."), ChatMessage("Old too.", role="assistant"), ChatMessage(ask)]
     await FunctionAgent(llm=model, tools=[]).run(chat_history=history, memory=chat)
     assert fact in model.shown[0][-1].content
-    assert [(e.query, e.answer) for e in reminded.episodes(session="friday")] == [(ask, "In the evening.")]
+    assert [(e.query, e.answer) for e in reminded.episodes.list(thread="friday")] == [(ask, "In the evening.")]
 
 
 async def test_a_structured_answer_is_made_from_the_history(chat, says, ask):
@@ -116,7 +116,7 @@ async def test_a_react_agent_is_recorded_too(reminded, chat, says, tool, ask, fa
     model = says("Thought: I know.\nAnswer: In the evening.")
     await ReActAgent(llm=model, tools=[tool], streaming=False).run(ask, memory=chat)
     assert fact in str(model.shown[0])
-    (episode,) = reminded.episodes(session="friday")
+    (episode,) = reminded.episodes.list(thread="friday")
     assert (episode.query, "In the evening." in episode.answer) == (ask, True)
 
 
@@ -130,7 +130,7 @@ async def test_a_turn_handed_from_agent_to_agent_is_one_episode(reminded, chat, 
         root_agent="one",
     )
     await workflow.run(ask, memory=chat)
-    (episode,) = reminded.episodes(session="friday")
+    (episode,) = reminded.episodes.list(thread="friday")
     assert (episode.query, episode.answer) == (ask, "In the evening.")
     assert [call.name for call in episode.tool_calls] == ["handoff"]
     assert fact in str(second.shown[0])
@@ -154,7 +154,10 @@ async def test_a_context_that_was_serialised_and_restored_goes_on(reminded, chat
     await agent.run(ask, ctx=Context.from_dict(agent, saved, serializer=JsonSerializer()))
     assert roles(model.shown[0]) == ["user", "assistant", "tool", "assistant", "user"]
     assert model.shown[0][0].content == "I play standards, too."
-    assert [(e.turn, e.query) for e in reminded.episodes(session="friday")] == [(1, "I play standards, too."), (2, ask)]
+    assert [(e.turn, e.query) for e in reminded.episodes.list(thread="friday")] == [
+        (1, "I play standards, too."),
+        (2, ask),
+    ]
 
 
 async def test_a_tool_that_edits_the_state_leaves_the_chat_whole(reminded, chat, says, calls):
@@ -170,17 +173,17 @@ async def test_a_tool_that_edits_the_state_leaves_the_chat_whole(reminded, chat,
     ctx = Context(agent)
     await agent.run("Note jazz.", memory=chat, ctx=ctx)
     assert await ctx.store.get("memory") is chat
-    assert [e.answer for e in reminded.episodes(session="friday")] == ["Done."]
+    assert [e.answer for e in reminded.episodes.list(thread="friday")] == ["Done."]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("workflow", [False, True], ids=["FunctionAgent", "AgentWorkflow"])
 def test_a_context_goes_on_in_another_process(reminded, in_process, ask, fact, workflow):
-    first = in_process(session="friday", say="I play standards, too.", replies=["Noted."], workflow=workflow)
+    first = in_process(thread="friday", say="I play standards, too.", replies=["Noted."], workflow=workflow)
     second = in_process(say=ask, replies=["In the evening."], context=first["context"], workflow=workflow)
     assert second["shown"][0][:2] == ["I play standards, too.", "Noted."]
     assert fact in second["shown"][0][2]
-    episodes = reminded.episodes(session="friday")
+    episodes = reminded.episodes.list(thread="friday")
     assert [(e.turn, e.query, e.answer) for e in episodes] == [
         (1, "I play standards, too.", "Noted."),
         (2, ask, "In the evening."),
@@ -190,12 +193,12 @@ def test_a_context_goes_on_in_another_process(reminded, in_process, ask, fact, w
 @pytest.mark.slow
 def test_a_turn_that_waits_for_a_human_is_finished_in_another_process(reminded, in_process, ask, fact):
     confirm = [["confirm", {"question": "May I?"}]]
-    first = in_process(session="friday", say=ask, replies=[confirm, "unused"])
+    first = in_process(thread="friday", say=ask, replies=[confirm, "unused"])
     assert first["result"] is None
-    assert reminded.episodes(session="friday") == []
+    assert reminded.episodes.list(thread="friday") == []
     second = in_process(answer="yes", replies=["In the evening."], context=first["context"])
     assert fact in second["shown"][0][0]
-    (episode,) = reminded.episodes(session="friday")
+    (episode,) = reminded.episodes.list(thread="friday")
     assert (episode.query, episode.answer) == (ask, "In the evening.")
     assert [call.result for call in episode.tool_calls] == ["The human says yes."]
 
@@ -219,5 +222,5 @@ async def test_fifty_agents_run_at_once(memory, says, step, tool):
     names = [f"user{n:02}" for n in range(50)]
     await asyncio.gather(*map(run, names))
     for name in names:
-        (episode,) = memory.scoped("user", name).episodes()
+        (episode,) = memory.scoped("user", name).episodes.list()
         assert (episode.query, episode.answer, len(episode.tool_calls)) == (f"I am {name}.", f"Noted, {name}.", 1)

@@ -95,7 +95,7 @@ async def test_short_chats_never_reach_a_block(memory, memory_of, says):
     engine = SimpleChatEngine.from_defaults(llm=says("Noted."), memory=memory_of(TidalMemoryBlock(memory)))
     for number in range(4):
         await engine.achat(f"Question {number}.")
-    assert memory.episodes() == []
+    assert memory.episodes.list() == []
 
 
 async def test_what_no_longer_fits_is_recorded_turn_by_turn(memory, memory_of, says):
@@ -103,7 +103,7 @@ async def test_what_no_longer_fits_is_recorded_turn_by_turn(memory, memory_of, s
     engine = SimpleChatEngine.from_defaults(llm=says("Noted, and thank you for telling me."), memory=chat)
     for number in range(8):
         await engine.achat(f"This is the question with the number {number}.")
-    episodes = memory.episodes(session="friday")
+    episodes = memory.episodes.list(thread="friday")
     assert 3 <= len(episodes) < 8
     assert [e.query for e in episodes] == [f"This is the question with the number {n}." for n in range(len(episodes))]
     assert {e.answer for e in episodes} == {"Noted, and thank you for telling me."}
@@ -113,11 +113,11 @@ async def test_put_by_hand_it_records_tool_calls(memory, calls):
     result = ChatMessage("90 it is.", role="tool", additional_kwargs={"tool_call_id": "call-1"})
     turn = [user("Set 90."), calls(("metronome", {"tempo": 90})), result, answer("Done.")]
     await TidalMemoryBlock(memory).aput(turn, session_id="friday")
-    (episode,) = memory.episodes(session="friday")
+    (episode,) = memory.episodes.list(thread="friday")
     assert [call.result for call in episode.tool_calls] == ["90 it is."]
     await TidalMemoryBlock(memory).aput([])
     await TidalMemoryBlock(memory, accept_short_term_memory=False).aput(turn, from_short_term_memory=True)
-    assert len(memory.episodes()) == 1
+    assert len(memory.episodes.list()) == 1
 
 
 async def test_each_scope_sees_its_own(reminded, ask, fact):

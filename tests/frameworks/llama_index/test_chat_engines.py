@@ -23,7 +23,7 @@ def texts(messages):
 
 @pytest.fixture
 def chat(reminded):
-    return TidalChatMemory(reminded, session="friday")
+    return TidalChatMemory(reminded, thread="friday")
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ async def test_every_turn_is_recorded_sync_and_async(reminded, engines, says, as
     engine = engines[name](says("In the evening."))
     engine.chat(ask)
     await engine.achat("And on Sundays?")
-    episodes = reminded.episodes(session="friday")
+    episodes = reminded.episodes.list(thread="friday")
     assert [(e.query, e.answer) for e in episodes] == [
         (ask, "In the evening."),
         ("And on Sundays?", "In the evening."),
@@ -69,14 +69,14 @@ async def test_every_turn_is_recorded_sync_and_async(reminded, engines, says, as
 def test_a_streamed_answer_is_recorded_from_the_thread_that_streams(reminded, engines, says, ask, name):
     answer = engines[name](says("In the evening, every evening.")).stream_chat(ask)
     assert "".join(answer.response_gen) == "In the evening, every evening."
-    assert [e.answer for e in reminded.episodes(session="friday")] == ["In the evening, every evening."]
+    assert [e.answer for e in reminded.episodes.list(thread="friday")] == ["In the evening, every evening."]
 
 
 @pytest.mark.parametrize("name", ["simple", "context", "condense_plus"])
 async def test_a_streamed_answer_is_recorded_in_async(reminded, engines, says, ask, name):
     answer = await engines[name](says("In the evening, every evening.")).astream_chat(ask)
     assert "".join([part async for part in answer.async_response_gen()]) == "In the evening, every evening."
-    assert [e.answer for e in reminded.episodes(session="friday")] == ["In the evening, every evening."]
+    assert [e.answer for e in reminded.episodes.list(thread="friday")] == ["In the evening, every evening."]
 
 
 @pytest.mark.parametrize("name", ["simple", "context", "condense_plus", "condense"])
@@ -96,7 +96,7 @@ def test_a_history_that_comes_with_each_call_is_recorded_once(reminded, engines,
         engine.chat(f"Question {number}.", chat_history=history)
         history = list(engine.chat_history)
         assert len(history) == 2 * number + 2
-    assert len(reminded.episodes(session="friday")) == 3
+    assert len(reminded.episodes.list(thread="friday")) == 3
 
 
 @pytest.mark.parametrize("name", ["simple", "context", "condense_plus"])
@@ -105,7 +105,7 @@ def test_after_a_failing_model_the_same_question_is_one_turn(reminded, engines, 
     with pytest.raises(RuntimeError):
         engine.chat("Are you there?")
     engine.chat("Are you there?")
-    (episode,) = reminded.episodes(session="friday")
+    (episode,) = reminded.episodes.list(thread="friday")
     assert episode.answer == "Here I am."
 
 
@@ -115,7 +115,7 @@ def test_reset_begins_anew(reminded, engines, says):
     engine.reset()
     assert engine.chat_history == []
     engine.chat("Hello again.")
-    assert len(reminded.episodes(session="friday")) == 2
+    assert len(reminded.episodes.list(thread="friday")) == 2
 
 
 # one engine each
@@ -159,7 +159,7 @@ def test_engines_that_ask_before_they_put_show_it_right_before_the_question(engi
 
 @pytest.mark.parametrize("name", ["context", "condense_plus"])
 def test_memories_and_history_fill_no_template(reminded, engines, says, ask, name):
-    reminded.record(user="I practise jazz piano with {context_str} and {query_str}.", agent="Odd.", session="monday")
+    reminded.record(user="I practise jazz piano with {context_str} and {query_str}.", agent="Odd.", thread="monday")
     model = says("Odd indeed.")
     engine = engines[name](model)
     engine.chat("What is {context_str}?")
@@ -186,7 +186,7 @@ async def test_fifty_users_who_talk_at_once_never_see_each_other(memory, says):
     async def talk(name):
         model = says("Noted.")
         for day in ("monday", "friday"):
-            chat = TidalChatMemory(memory, scope=("user", name), session=day)
+            chat = TidalChatMemory(memory, scope=("user", name), thread=day)
             engine = SimpleChatEngine.from_defaults(llm=model, memory=chat)
             await engine.achat(f"I am {name}, and I practise jazz piano at the {name} club.")
             await engine.achat("Where do I practise jazz piano?")
@@ -195,9 +195,9 @@ async def test_fifty_users_who_talk_at_once_never_see_each_other(memory, says):
     shown = await asyncio.gather(*map(talk, names))
     for name, seen in zip(names, shown, strict=True):
         assert {other for other in names if other in seen} == {name}
-        episodes = memory.scoped("user", name).episodes()
-        assert [episode.session for episode in episodes] == ["monday"] * 2 + ["friday"] * 2
-    assert memory.episodes() == []
+        episodes = memory.scoped("user", name).episodes.list()
+        assert [episode.thread for episode in episodes] == ["monday"] * 2 + ["friday"] * 2
+    assert memory.episodes.list() == []
 
 
 async def test_nothing_of_it_runs_on_the_event_loop(reminded, chat, embedder, says, ask, library):
@@ -213,8 +213,8 @@ async def test_nothing_of_it_runs_on_the_event_loop(reminded, chat, embedder, sa
 async def test_the_event_loop_runs_on_while_another_process_holds_the_lock(memory, says, locked):
     import time
 
-    async def one(session):
-        chat = TidalChatMemory(memory, session=session)
+    async def one(thread):
+        chat = TidalChatMemory(memory, thread=thread)
         await SimpleChatEngine.from_defaults(llm=says("Noted."), memory=chat).achat("I practise jazz piano.")
 
     longest, done = 0.0, False
@@ -236,4 +236,4 @@ async def test_the_event_loop_runs_on_while_another_process_holds_the_lock(memor
     await beat
     assert waited > 0.7
     assert longest < 0.25
-    assert len(memory.episodes()) == 9
+    assert len(memory.episodes.list()) == 9

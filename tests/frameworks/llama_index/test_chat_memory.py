@@ -37,12 +37,12 @@ def talk(chat, *texts):
 
 @pytest.fixture
 def chat(memory):
-    return TidalChatMemory(memory, session="friday")
+    return TidalChatMemory(memory, thread="friday")
 
 
 @pytest.fixture
 def reminded_chat(reminded):
-    return TidalChatMemory(reminded, session="friday")
+    return TidalChatMemory(reminded, thread="friday")
 
 
 # recording
@@ -50,10 +50,10 @@ def reminded_chat(reminded):
 
 def test_every_turn_is_recorded_when_its_answer_is_there(memory, chat):
     chat.put(user("Hello."))
-    assert memory.episodes() == []
+    assert memory.episodes.list() == []
     chat.put(answer("Hello to you."))
     talk(chat, "And now?", "Now we go on.")
-    episodes = memory.episodes(session="friday")
+    episodes = memory.episodes.list(thread="friday")
     assert [(e.turn, e.query, e.answer) for e in episodes] == [
         (1, "Hello.", "Hello to you."),
         (2, "And now?", "Now we go on."),
@@ -64,7 +64,7 @@ def test_tool_calls_and_their_results_are_part_of_the_episode(memory, chat, call
     chat.put(user("Set 90 and 120."))
     step = calls(("metronome", {"tempo": 90}), ("metronome", {"tempo": 120}), text="Let me see.")
     chat.put_messages([step, result("90 it is."), result("120 it is.", "call-2"), answer("Done.")])
-    (episode,) = memory.episodes()
+    (episode,) = memory.episodes.list()
     assert [(c.name, c.arguments, c.result) for c in episode.tool_calls] == [
         ("metronome", {"tempo": 90}, "90 it is."),
         ("metronome", {"tempo": 120}, "120 it is."),
@@ -75,38 +75,38 @@ def test_tool_calls_and_their_results_are_part_of_the_episode(memory, chat, call
 
 def test_a_turn_in_a_tool_loop_waits(memory, chat, calls):
     chat.put_messages([user("Set 90."), calls(("metronome", {"tempo": 90})), result("90 it is.")])
-    assert memory.episodes() == []
+    assert memory.episodes.list() == []
     chat.put(answer("Done."))
-    assert len(memory.episodes()) == 1
+    assert len(memory.episodes.list()) == 1
 
 
 def test_a_turn_that_was_broken_off_is_recorded_with_the_next(memory, chat, calls):
     chat.put_messages([user("Set 90."), calls(("metronome", {"tempo": 90})), result("90 it is.")])
     chat.put(user("Never mind."))
-    assert [episode.query for episode in memory.episodes()] == ["Set 90."]
+    assert [episode.query for episode in memory.episodes.list()] == ["Set 90."]
 
 
 def test_questions_in_a_row_are_one_turn(memory, chat):
     chat.put_messages([user("Hello?"), user("Are you there?"), answer("Yes.")])
-    assert [episode.query for episode in memory.episodes()] == ["Hello?\n\nAre you there?"]
+    assert [episode.query for episode in memory.episodes.list()] == ["Hello?\n\nAre you there?"]
 
 
 def test_what_is_added_to_an_answered_turn_joins_its_episode(memory, chat):
     talk(chat, "Hello.", "Hello to you.")
     chat.put(answer("By the way, it rains."))
-    (episode,) = memory.episodes()
+    (episode,) = memory.episodes.list()
     assert [message.text for message in episode.messages] == ["Hello.", "Hello to you.", "By the way, it rains."]
 
 
 def test_the_same_words_said_twice_are_two_turns(memory, chat):
     talk(chat, "Go on.", "I did.", "Go on.", "I did.")
-    assert len(memory.episodes()) == 2
+    assert len(memory.episodes.list()) == 2
 
 
 def test_system_messages_and_greetings_are_shown_and_not_recorded(memory, chat):
     chat.put_messages([ChatMessage("Be kind.", role="system"), answer("Welcome!"), user("Hi."), answer("Hello.")])
     assert said(chat.get()) == ["Be kind.", "Welcome!", "Hi.", "Hello."]
-    assert [message.text for e in memory.episodes() for message in e.messages] == ["Hi.", "Hello."]
+    assert [message.text for e in memory.episodes.list() for message in e.messages] == ["Hi.", "Hello."]
 
 
 def test_what_is_no_text_is_named_and_kept_in_the_history(memory, chat):
@@ -115,7 +115,7 @@ def test_what_is_no_text_is_named_and_kept_in_the_history(memory, chat):
     chat.put_messages(
         [question, ChatMessage(role="assistant", blocks=[ThinkingBlock(content="Hm."), *answer("A cat.").blocks])]
     )
-    (episode,) = memory.episodes()
+    (episode,) = memory.episodes.list()
     assert (episode.query, episode.answer) == ("[image]\nWhat is this?", "A cat.")
     assert chat.get()[0] == question
 
@@ -124,9 +124,9 @@ def test_set_replaces_the_history_and_records_nothing(memory, chat):
     talk(chat, "One.", "First.")
     chat.set([user("Old question."), answer("Old answer.")])
     assert said(chat.get_all()) == ["Old question.", "Old answer."]
-    assert [episode.query for episode in memory.episodes()] == ["One."]
+    assert [episode.query for episode in memory.episodes.list()] == ["One."]
     talk(chat, "Two.", "Second.")
-    assert [episode.query for episode in memory.episodes()] == ["One.", "Two."]
+    assert [episode.query for episode in memory.episodes.list()] == ["One.", "Two."]
 
 
 def test_a_history_that_comes_with_every_call_is_recorded_once(memory, chat):
@@ -135,35 +135,35 @@ def test_a_history_that_comes_with_every_call_is_recorded_once(memory, chat):
         chat.set(history)
         talk(chat, f"Question {number}.", f"Answer {number}.")
         history = chat.get_all()
-    assert [episode.query for episode in memory.episodes()] == [f"Question {number}." for number in range(4)]
+    assert [episode.query for episode in memory.episodes.list()] == [f"Question {number}." for number in range(4)]
 
 
 def test_the_same_words_said_twice_stay_two_turns_in_a_history_that_comes_back(memory, chat):
     talk(chat, "Go on.", "I did.", "Go on.", "I did.")
     chat.set(chat.get_all())
     chat.put(answer("And again."))
-    assert [len(episode.messages) for episode in memory.episodes()] == [2, 3]
+    assert [len(episode.messages) for episode in memory.episodes.list()] == [2, 3]
     assert len(chat.get_all()) == 5
 
 
 def test_a_question_that_was_set_and_then_answered_is_recorded(memory, chat):
     chat.set([user("Old."), answer("Old too."), user("New.")])
     chat.put(answer("New too."))
-    assert [(episode.query, episode.answer) for episode in memory.episodes()] == [("New.", "New too.")]
+    assert [(episode.query, episode.answer) for episode in memory.episodes.list()] == [("New.", "New too.")]
 
 
 def test_reset_empties_the_history_and_leaves_the_memory(memory, chat):
     talk(chat, "One.", "First.")
     chat.reset()
     assert chat.get() == chat.get_all() == []
-    assert len(memory.episodes()) == 1
+    assert len(memory.episodes.list()) == 1
 
 
 async def test_every_method_has_an_async_twin(memory, chat):
     await chat.aput(user("One."))
     await chat.aput_messages([answer("First."), user("Two."), answer("Second.")])
     assert said(await chat.aget()) == said(await chat.aget_all()) == ["One.", "First.", "Two.", "Second."]
-    assert len(memory.episodes()) == 2
+    assert len(memory.episodes.list()) == 2
     await chat.aset([user("x")])
     await chat.areset()
     assert await chat.aget_all() == []
@@ -171,7 +171,7 @@ async def test_every_method_has_an_async_twin(memory, chat):
 
 def test_a_turn_that_cannot_be_stored_is_logged_and_stops_nothing(memory, chat, caplog):
     talk(chat, "x" * 2_000_000, "Too long.", "Short.", "Better.")
-    assert [episode.query for episode in memory.episodes()] == ["Short."]
+    assert [episode.query for episode in memory.episodes.list()] == ["Short."]
     assert len(chat.get_all()) == 4
     (logged,) = caplog.records
     assert "was not recorded" in logged.message
@@ -186,17 +186,17 @@ def test_when_the_store_fails_nothing_was_added_and_a_retry_is_whole(memory, cha
             chat.put(answer("Hello to you."))
     assert said(chat.get_all()) == ["Hello."]
     chat.put(answer("Hello to you."))
-    assert [e.answer for e in memory.episodes()] == ["Hello to you."]
+    assert [e.answer for e in memory.episodes.list()] == ["Hello to you."]
 
 
 def test_threads_may_put_at_once(memory, open_):
-    chats = [TidalChatMemory(memory, session=f"s{n}") for n in range(8)]
-    threads = [threading.Thread(target=talk, args=(chat, "Hello.", f"I am {chat.session}.")) for chat in chats]
+    chats = [TidalChatMemory(memory, thread=f"s{n}") for n in range(8)]
+    threads = [threading.Thread(target=talk, args=(chat, "Hello.", f"I am {chat.thread}.")) for chat in chats]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(e.answer for e in memory.episodes()) == sorted(f"I am s{n}." for n in range(8))
+    assert sorted(e.answer for e in memory.episodes.list()) == sorted(f"I am s{n}." for n in range(8))
 
 
 # the whisper
@@ -216,7 +216,7 @@ def test_the_whisper_is_never_kept_and_never_recorded(reminded, reminded_chat, a
     reminded_chat.put(user(ask))
     assert FENCE in str(reminded_chat.get())
     reminded_chat.put(answer("In the evening."))
-    for kept in (reminded_chat.get(), reminded_chat.get_all(), reminded_chat.to_json(), reminded.episodes()):
+    for kept in (reminded_chat.get(), reminded_chat.get_all(), reminded_chat.to_json(), reminded.episodes.list()):
         assert FENCE not in str(kept)
 
 
@@ -224,7 +224,7 @@ def test_what_surfaced_stands_with_the_episode(reminded, reminded_chat, fact, as
     reminded_chat.put(user(ask))
     reminded_chat.get()
     reminded_chat.put(answer("In the evening."))
-    (episode,) = reminded.episodes(session="friday")
+    (episode,) = reminded.episodes.list(thread="friday")
     assert fact in [reminded.get(id_).text for id_ in episode.surfaced]
 
 
@@ -262,14 +262,14 @@ def test_an_engine_that_asks_before_it_puts_gets_the_whisper_at_the_end(reminded
     assert reminded_chat.get(input=ask) == shown
     talk(reminded_chat, ask, "In the evening.")
     assert embedder.recalls == [ask]
-    assert reminded.episodes(session="friday")[-1].surfaced
+    assert reminded.episodes.list(thread="friday")[-1].surfaced
 
 
 def test_nothing_comes_up_that_the_history_says_anyway(memory, chat, ask, fact):
     talk(chat, fact, "Noted.")
     chat.put(user(ask))
     assert said(chat.get()) == [fact, "Noted.", ask]
-    other = TidalChatMemory(memory, session="other", chat_history=[user(fact), answer("Noted.")])
+    other = TidalChatMemory(memory, thread="other", chat_history=[user(fact), answer("Noted.")])
     other.put(user(ask))
     assert said(other.get()) == [fact, "Noted.", ask]
 
@@ -319,23 +319,23 @@ def test_no_template_puts_anything_into_recalled_text_or_the_history(memory):
     assert said(chat.get_all())[0] == "What does {context_str} do, or {name} and {'a': 1}?"
 
 
-# scope and sessions
+# scope and threads
 
 
 def test_two_users_never_see_each_other(memory, ask):
-    anna, ben = (TidalChatMemory(memory, scope=("user", name), session="1") for name in ("anna", "ben"))
+    anna, ben = (TidalChatMemory(memory, scope=("user", name), thread="1") for name in ("anna", "ben"))
     talk(anna, "I, Anna, practise jazz piano in secret.", "I tell nobody.")
     ben.put(user(ask))
     assert said(ben.get()) == [ask]
-    assert memory.episodes() == []
-    assert len(memory.scoped("user", "anna").episodes(session="1")) == 1
+    assert memory.episodes.list() == []
+    assert len(memory.scoped("user", "anna").episodes.list(thread="1")) == 1
 
 
-def test_each_chat_has_a_session_of_its_own(memory):
+def test_each_chat_has_a_thread_of_its_own(memory):
     one, other = TidalChatMemory(memory), TidalChatMemory(memory)
-    assert one.session != other.session
+    assert one.thread != other.thread
     talk(one, "Hello.", "Hi.")
-    assert [episode.session for episode in memory.episodes()] == [one.session]
+    assert [episode.thread for episode in memory.episodes.list()] == [one.thread]
 
 
 @pytest.mark.parametrize("scope", ["anna", (), ("",)])
@@ -360,8 +360,8 @@ def test_it_takes_the_memory_by_position_and_is_true(memory):
 
 
 def test_from_defaults_is_the_same(memory):
-    chat = TidalChatMemory.from_defaults(memory, session="s", chat_history=[user("Hi."), answer("Hello.")])
-    assert (chat.session, said(chat.get_all())) == ("s", ["Hi.", "Hello."])
+    chat = TidalChatMemory.from_defaults(memory, thread="s", chat_history=[user("Hi."), answer("Hello.")])
+    assert (chat.thread, said(chat.get_all())) == ("s", ["Hi.", "Hello."])
 
 
 def test_what_it_cannot_work_with_is_refused(memory):
@@ -383,7 +383,7 @@ def test_serialised_it_has_path_and_ids_and_no_text(memory, chat, path):
     assert json.loads(json.dumps(data)) == {
         "path": str(path),
         "scope": ["default"],
-        "session": "friday",
+        "thread": "friday",
         "token_limit": None,
         "byte_limit": None,
         "restore_as": "tool",
@@ -413,16 +413,16 @@ RESTORE = {
 
 @pytest.mark.parametrize("restore", RESTORE.values(), ids=RESTORE)
 def test_restored_it_goes_on_where_it_was(reminded, calls, ask, restore):
-    chat = TidalChatMemory(reminded, session="friday", scope=("default",))
+    chat = TidalChatMemory(reminded, thread="friday", scope=("default",))
     chat.put_messages([user("Set 90."), calls(("metronome", {"tempo": 90})), result("90 it is."), answer("Done.")])
     picture = ImageBlock(image=b"iVBORw0KGgo", image_mimetype="image/png")
     chat.put_messages([ChatMessage(role="user", blocks=[picture]), answer("A cat.")])
     chat.put(user(ask))
     restored = restore(chat)
     assert restored.get() == chat.get()
-    assert (restored.session, restored.scope) == (chat.session, chat.scope)
+    assert (restored.thread, restored.scope) == (chat.thread, chat.scope)
     restored.put(answer("In the evening."))
-    episodes = reminded.episodes(session="friday")
+    episodes = reminded.episodes.list(thread="friday")
     assert [(episode.turn, episode.query) for episode in episodes] == [(1, "Set 90."), (2, "[image]"), (3, ask)]
     assert chat.get_all() == restored.get_all()[:-1]
 
@@ -430,14 +430,14 @@ def test_restored_it_goes_on_where_it_was(reminded, calls, ask, restore):
 def test_a_restored_turn_that_goes_on_stays_one_episode(memory, chat):
     talk(chat, "Hello.", "Hello to you.")
     TidalChatMemory.from_dict(chat.to_dict()).put(answer("By the way, it rains."))
-    (episode,) = memory.episodes()
+    (episode,) = memory.episodes.list()
     assert len(episode.messages) == 3
 
 
 def test_what_was_forgotten_meanwhile_is_not_restored(memory, chat):
     talk(chat, "My secret.", "I keep it.", "Hello.", "Hi.")
     data = chat.to_dict()
-    memory.forget(memory.episodes()[0].id)
+    memory.forget(memory.episodes.list()[0].id)
     assert said(TidalChatMemory.from_dict(data).get_all()) == ["Hello.", "Hi."]
 
 
@@ -469,7 +469,7 @@ def test_restored_after_closing_it_opens_the_file_anew_or_uses_the_one_it_is_tol
 
 
 def test_a_path_that_somebody_wrote_down_makes_no_file(tmp_path):
-    data = {"path": str(tmp_path / "elsewhere.db"), "scope": ["default"], "session": "s"}
+    data = {"path": str(tmp_path / "elsewhere.db"), "scope": ["default"], "thread": "s"}
     with pytest.raises(InvalidInput, match="restore_with"):
         TidalChatMemory.from_dict(data).put_messages([user("a"), answer("b")])
     assert list(tmp_path.iterdir()) == []
@@ -481,11 +481,11 @@ def test_a_copy_of_a_workflows_state_goes_on_with_the_same_chat(chat):
 
 def test_a_chat_over_a_view_finds_the_memory_that_is_open(tmp_path):
     with TidalMemory(tmp_path / "views.db", embedder=HashingEmbedder()) as memory:
-        written = TidalChatMemory(memory.scoped("user", "anna"), session="friday").to_dict()
+        written = TidalChatMemory(memory.scoped("user", "anna"), thread="friday").to_dict()
         TidalChatMemory(memory.scoped("user", "ben"))
         gc.collect()
         chat = TidalChatMemory.from_dict(written)
         assert said(chat.get("Is anybody there?")) == []
         chat.put(user("Hello."))
         chat.put(answer("Hello, Anna."))
-        assert [episode.query for episode in memory.scoped("user", "anna").episodes()] == ["Hello."]
+        assert [episode.query for episode in memory.scoped("user", "anna").episodes.list()] == ["Hello."]

@@ -24,10 +24,10 @@ from llama_index_tidal import TidalChatMemory, TidalRetriever, TidalToolSpec, re
 from llama_index_tidal.messages import WrittenMessage, calls_of
 from llama_index_tidal.sizes import size_of
 from tidal_plugins import InvalidInput
-from tidal_plugins.condensing.sizes import ApproximateCounter
 from tidal_plugins.errors import ContextOverflow
 from tidal_plugins.model.compaction import Size
 from tidal_plugins.model.summary import Statement
+from tidal_plugins.summarising.sizes import ApproximateCounter
 
 pytestmark = [  # llama-index-workflows looks at every attribute of an agent, which is a pydantic model
     pytest.mark.filterwarnings("ignore:The `__fields__` attribute is deprecated:DeprecationWarning"),
@@ -94,7 +94,7 @@ def talk(chat, numbers):
 
 @pytest.fixture
 def chat(memory):
-    return TidalChatMemory(memory, session="friday", token_limit=LIMIT)
+    return TidalChatMemory(memory, thread="friday", token_limit=LIMIT)
 
 
 @pytest.fixture
@@ -126,7 +126,7 @@ def test_what_does_not_fit_is_told_in_a_summary_that_cites(memory, long):
     assert view[0].role == "assistant"
     assert view[-1] == user("And now?")
     assert cited(view)
-    assert set(cited(view)) <= {episode.id for episode in memory.episodes(session="friday")}
+    assert set(cited(view)) <= {episode.id for episode in memory.episodes.list(thread="friday")}
 
 
 def test_nothing_of_it_is_kept_in_the_history_or_recorded(memory, long):
@@ -136,8 +136,8 @@ def test_nothing_of_it_is_kept_in_the_history_or_recorded(memory, long):
     assert written(view)
     assert not written(long.get_all())
     assert [m.content for m in long.get_all()[:-2:2]] == [question(number) for number in range(30)]
-    assert [e.query for e in memory.episodes(session="friday")] == [m.content for m in long.get_all()[::2]]
-    assert "ep:" not in str(memory.episodes(session="friday"))
+    assert [e.query for e in memory.episodes.list(thread="friday")] == [m.content for m in long.get_all()[::2]]
+    assert "ep:" not in str(memory.episodes.list(thread="friday"))
 
 
 def test_between_two_compactions_the_head_of_the_view_stays_as_it_is(long):
@@ -157,7 +157,7 @@ def test_every_step_of_a_long_chat_is_within_the_limit(memory, chat):
         assert size(view).tokens <= LIMIT
         assert view[-1].content.endswith(question(number))
         chat.put(answer(reply(number)))
-    assert [e.query for e in memory.episodes(session="friday")] == [question(number) for number in range(120)]
+    assert [e.query for e in memory.episodes.list(thread="friday")] == [question(number) for number in range(120)]
     assert len(chat.get_all()) == 240
 
 
@@ -201,7 +201,7 @@ def test_the_oldest_calls_of_a_long_turn_fold_and_the_question_stays(memory, loo
     assert view[-2:] == history[-2:]
     assert [message.part for message in written(view)][-1] == "fold"
     looping.put(answer("I looked everywhere."))
-    (episode,) = memory.episodes(session="friday", tool="look")
+    (episode,) = memory.episodes.list(thread="friday", tool="look")
     assert len(episode.tool_calls) == 100
     assert episode.answer == "I looked everywhere."
     assert len(looping.get_all()) == len(history) + 1
@@ -265,14 +265,14 @@ def test_a_tokenizer_counts_where_one_is_given(memory):
 
 
 def test_what_was_left_out_may_surface_and_what_is_shown_does_not(memory):
-    chat = TidalChatMemory(memory, session="friday", token_limit=LIMIT)
+    chat = TidalChatMemory(memory, thread="friday", token_limit=LIMIT)
     chat.put_messages([user("I practise jazz piano every evening."), answer("Noted.")])
     talk(chat, range(40))
     chat.put(user("When do I practise jazz piano?"))
     view = chat.get()
     assert "I practise jazz piano every evening." in view[-1].content
     assert size(view).tokens <= LIMIT
-    other = TidalChatMemory(memory.scoped("other"), session="friday", token_limit=LIMIT)
+    other = TidalChatMemory(memory.scoped("other"), thread="friday", token_limit=LIMIT)
     other.put_messages([user("I practise jazz piano every evening."), answer("Noted.")])
     other.put(user("When do I practise jazz piano?"))
     assert other.get()[-1].content == "When do I practise jazz piano?"
@@ -283,12 +283,12 @@ def test_what_was_left_out_may_surface_and_what_is_shown_does_not(memory):
 
 def test_turns_from_elsewhere_are_recorded_before_they_are_left_out(memory):
     history = [message for n in range(30) for message in (user(question(n)), answer(reply(n)))]
-    chat = TidalChatMemory(memory, session="friday", token_limit=LIMIT, chat_history=history)
-    assert memory.episodes() == []
+    chat = TidalChatMemory(memory, thread="friday", token_limit=LIMIT, chat_history=history)
+    assert memory.episodes.list() == []
     chat.put(user("And now?"))
     view = chat.get()
     assert size(view).tokens <= LIMIT
-    assert [e.query for e in memory.episodes(session="friday")] == [question(number) for number in range(30)]
+    assert [e.query for e in memory.episodes.list(thread="friday")] == [question(number) for number in range(30)]
     assert chat.get_all()[:-1] == history
 
 
@@ -296,18 +296,18 @@ def test_a_history_that_comes_with_every_call_is_recorded_once_and_shown_the_sam
     history = [message for n in range(30) for message in (user(question(n)), answer(reply(n)))]
     views = []
     for _ in range(3):
-        chat = TidalChatMemory(memory, session="friday", token_limit=LIMIT, chat_history=history)
+        chat = TidalChatMemory(memory, thread="friday", token_limit=LIMIT, chat_history=history)
         chat.put(user("And now?"))
         views.append(chat.get())
     assert views[0] == views[1] == views[2]
-    assert len(memory.episodes(session="friday")) == 30
+    assert len(memory.episodes.list(thread="friday")) == 30
 
 
 def test_turns_that_were_recorded_as_they_were_said_are_not_recorded_again(memory, long):
-    chat = TidalChatMemory(memory, session="friday", token_limit=LIMIT, chat_history=long.get_all())
+    chat = TidalChatMemory(memory, thread="friday", token_limit=LIMIT, chat_history=long.get_all())
     chat.put(user("And now?"))
     chat.get()
-    assert len(memory.episodes(session="friday")) == 30
+    assert len(memory.episodes.list(thread="friday")) == 30
 
 
 def test_a_view_that_is_fed_back_changes_nothing(memory, long):
@@ -319,7 +319,7 @@ def test_a_view_that_is_fed_back_changes_nothing(memory, long):
     long.put_messages(written(view))
     assert long.get_all() == history
     long.put(answer("That is all."))
-    assert [e.query for e in memory.episodes(session="friday")] == [*map(question, range(30)), "And now?"]
+    assert [e.query for e in memory.episodes.list(thread="friday")] == [*map(question, range(30)), "And now?"]
 
 
 @pytest.mark.parametrize("same", [True, False], ids=["the same words", "other words"])
@@ -336,17 +336,17 @@ def test_a_view_with_new_messages_goes_on_with_the_history(memory, chat, same):
     chat.set([*view, answer("That is all."), user("Really?")])
     assert chat.get_all() == [*history, answer("That is all."), user("Really?")]
     chat.put(answer("Yes."))
-    assert [e.answer for e in memory.episodes(session="friday")][-1:] == ["Yes."]
+    assert [e.answer for e in memory.episodes.list(thread="friday")][-1:] == ["Yes."]
 
 
 def test_a_view_that_another_object_is_fed_with_finds_its_history_again(memory, long):
     long.put(user("And now?"))
     view = long.get()
-    chat = TidalChatMemory(memory, session="friday", token_limit=LIMIT, chat_history=view)
+    chat = TidalChatMemory(memory, thread="friday", token_limit=LIMIT, chat_history=view)
     assert [m.content for m in chat.get_all()] == [m.content for m in long.get_all()]
     assert size(chat.get()).tokens <= LIMIT
     chat.put(answer("That is all."))
-    assert len(memory.episodes(session="friday")) == 31
+    assert len(memory.episodes.list(thread="friday")) == 31
 
 
 # files, images
@@ -432,7 +432,7 @@ RESTORE = {
 @pytest.mark.parametrize("restore", RESTORE.values(), ids=RESTORE)
 def test_restored_it_has_the_same_limits_and_the_same_view(path, open_, restore):
     with open_(path) as memory:
-        chat = TidalChatMemory(memory, session="friday", token_limit=LIMIT, byte_limit=50_000, restore_as="human")
+        chat = TidalChatMemory(memory, thread="friday", token_limit=LIMIT, byte_limit=50_000, restore_as="human")
         chat.put(ChatMessage("Be kind.", role="system"))
         talk(chat, range(30))
         chat.put(user("And now?"))
@@ -446,11 +446,11 @@ def test_restored_it_has_the_same_limits_and_the_same_view(path, open_, restore)
         talk(restored, range(30, 60))
         restored.put(user("And now?"))
         assert size(restored.get()).tokens <= LIMIT
-        assert len(memory.episodes(session="friday")) == 61
+        assert len(memory.episodes.list(thread="friday")) == 61
 
 
 def test_what_was_written_before_there_were_limits_is_restored_without(memory, chat):
-    old = {k: v for k, v in chat.to_dict().items() if k in ("path", "scope", "session", "turns")}
+    old = {k: v for k, v in chat.to_dict().items() if k in ("path", "scope", "thread", "turns")}
     assert TidalChatMemory.from_dict(old).token_limit is None
 
 
@@ -480,7 +480,7 @@ class Telling:
 
 def test_a_summariser_writes_the_summary(memory):
     telling = Telling()
-    chat = TidalChatMemory(memory, session="friday", token_limit=4_000, summariser=telling)
+    chat = TidalChatMemory(memory, thread="friday", token_limit=4_000, summariser=telling)
     talk(chat, range(60))
     chat.put(user("And now?"))
     view = chat.get()
@@ -497,7 +497,7 @@ def test_while_a_model_writes_others_may_use_the_chat(memory):
         thread.start()
         thread.join(5)
 
-    chat = TidalChatMemory(memory, session="friday", token_limit=LIMIT, summariser=Telling(use))
+    chat = TidalChatMemory(memory, thread="friday", token_limit=LIMIT, summariser=Telling(use))
     talk(chat, range(30))
     chat.put(user("And now?"))
     assert written(chat.get())
@@ -505,7 +505,7 @@ def test_while_a_model_writes_others_may_use_the_chat(memory):
 
 
 def test_restored_it_goes_on_without_the_summariser(memory):
-    chat = TidalChatMemory(memory, session="friday", token_limit=LIMIT, summariser=Telling())
+    chat = TidalChatMemory(memory, thread="friday", token_limit=LIMIT, summariser=Telling())
     talk(chat, range(30))
     restored = TidalChatMemory.from_dict(json.loads(json.dumps(chat.to_dict())))
     restored.put(user("And now?"))
@@ -546,7 +546,7 @@ async def test_engines_never_show_more_than_the_limit(memory, chat, engines, say
         assert size(message for message in shown if message.role != "system").tokens <= LIMIT
     assert any(cited(shown) for shown in model.shown) or name != "simple"
     assert "[ep:" in str(model.shown[-1])
-    assert [e.query for e in memory.episodes(session="friday")] == [question(number) for number in range(40)]
+    assert [e.query for e in memory.episodes.list(thread="friday")] == [question(number) for number in range(40)]
     assert len(chat.get_all()) == 80
 
 
@@ -590,7 +590,7 @@ async def test_an_agent_with_tools_stays_within_the_limit(memory, chat, says, ca
         asked = [message.content for message in shown if message.role == "user" and not written([message])]
         assert question(number // 2) in asked[-1]
     assert "[ep:" in str(model.shown[-1])
-    episodes = memory.episodes(session="friday")
+    episodes = memory.episodes.list(thread="friday")
     assert [episode.query for episode in episodes] == [question(number) for number in range(25)]
     assert all(len(episode.tool_calls) == 2 for episode in episodes)
     assert len(chat.get_all()) == 25 * 5
@@ -626,7 +626,7 @@ async def test_a_tool_loop_that_no_room_can_be_made_for_goes_on(memory, chat, sa
     assert warning.levelname == "WARNING"
     assert "what the agent holds back in this turn is too long" in warning.message
     assert written(model.shown[-1])
-    assert memory.episodes(session="friday")[-1].answer == "That was long."
+    assert memory.episodes.list(thread="friday")[-1].answer == "That was long."
     chat.put(user("And now?"))
     assert size(chat.get()).tokens <= LIMIT
 
@@ -642,7 +642,7 @@ async def test_an_agents_context_that_was_serialised_goes_on_with_the_same_view(
     await agent.run("And then?", ctx=Context.from_dict(agent, saved, serializer=JsonSerializer()))
     before, after = model.shown[0], again.shown[0]
     assert [m.content for m in after[: len(before)]] == [m.content for m in before]
-    assert len(memory.episodes(session="friday")) == 32
+    assert len(memory.episodes.list(thread="friday")) == 32
 
 
 async def test_an_agent_follows_a_citation(memory, long, says, calls):
@@ -659,7 +659,7 @@ async def test_an_agent_follows_a_citation(memory, long, says, calls):
 
 async def test_fifty_chats_at_once_never_see_each_other(memory):
     async def one(name):
-        chat = TidalChatMemory(memory, scope=("user", name), session="s", token_limit=LIMIT)
+        chat = TidalChatMemory(memory, scope=("user", name), thread="s", token_limit=LIMIT)
         for number in range(12):
             await chat.aput(user(f"I am {name}. {question(number)}"))
             await chat.aput(answer(f"{reply(number)} {name}"))

@@ -29,14 +29,14 @@ def clock():
 def shop(path, clock):
     """A memory that has read four turns on Monday and one on Thursday."""
     with TidalMemory(path, embedder=HashingEmbedder(), clock=clock) as memory:
-        memory.record("Where is it?", "`calculate_tax_liability` is defined in `billing/tax.py`.", session="monday")
-        memory.record("Who calls it?", CALLS, session="monday")
-        memory.record("And who calls that?", "`checkout` calls `create_invoice`.", session="monday")
-        memory.record("How is it?", "The deployment is blocked.", session="monday")
-        memory.extract_pending()
+        memory.record("Where is it?", "`calculate_tax_liability` is defined in `billing/tax.py`.", thread="monday")
+        memory.record("Who calls it?", CALLS, thread="monday")
+        memory.record("And who calls that?", "`checkout` calls `create_invoice`.", thread="monday")
+        memory.record("How is it?", "The deployment is blocked.", thread="monday")
+        memory.graph.index_pending()
         clock.advance(days=3)
-        memory.record("And now?", "The deployment is running.", session="thursday")
-        memory.extract_pending()
+        memory.record("And now?", "The deployment is running.", thread="thursday")
+        memory.graph.index_pending()
         yield memory
 
 
@@ -50,7 +50,7 @@ def texts(nodes):
 def test_relations_around_what_a_query_names_come_with_the_words_that_say_so(shop):
     nodes = TidalGraphRetriever(shop).retrieve("What calls calculate_tax_liability?")
     best = nodes[0].node
-    episode = shop.episodes(session="monday")[1]
+    episode = shop.episodes.list(thread="monday")[1]
     assert best.text == "create_invoice calls calculate_tax_liability"
     assert best.metadata["evidence"] == [f"[{episode.citation}] «{QUOTE}»"]
     assert best.metadata["episodes"] == [episode.id]
@@ -109,7 +109,7 @@ def store(shop):
 
 
 def test_an_entity_is_a_node_under_its_name_and_an_episode_a_chunk(shop, store):
-    episode = shop.episodes(session="monday")[1]
+    episode = shop.episodes.list(thread="monday")[1]
     entity, chunk = store.get(ids=["create_invoice", episode.id, "nobody"])
     assert isinstance(entity, EntityNode)
     assert entity.name == "create_invoice"
@@ -196,7 +196,7 @@ def test_queries_that_it_cannot_answer_are_refused_as_llama_index_s_own_stores_d
 
 def test_the_store_keeps_to_its_scope(shop):
     store = TidalPropertyGraphStore(shop, scope=("user", "anna"))
-    episode = shop.episodes()[0]
+    episode = shop.episodes.list()[0]
     assert store.get() == store.get(ids=["create_invoice", episode.id]) == []
     assert store.get_triplets(entity_names=["create_invoice"]) == []
 
@@ -214,10 +214,10 @@ def test_an_llm_teaches_the_graph_and_what_it_invents_is_left_out(path, says, ca
         ],
     }
     with TidalMemory(
-        path, embedder=HashingEmbedder(), extractor=LLMExtractor(says(calls(("answer", found))))
+        path, embedder=HashingEmbedder(), graph_extractor=LLMExtractor(says(calls(("answer", found))))
     ) as memory:
         memory.record("The Heron lies at pier 2.", "Noted.")
-        memory.extract_pending()
+        memory.graph.index_pending()
         (relation,) = memory.graph.relations(subject="Heron")
         assert memory.graph.evidence(relation)[0].quote == "The Heron lies at pier 2."
         with pytest.raises(KeyError):

@@ -130,7 +130,7 @@ def test_arguments_that_do_not_fit_raise(says, calls):
 
 
 def grown(memory, llm):
-    chat = TidalChatMemory(memory, session="friday", token_limit=2_000, summariser=llm)
+    chat = TidalChatMemory(memory, thread="friday", token_limit=2_000, summariser=llm)
     for number in range(20):
         text = f"We decided to ship crate {number} on day {number}. " + "Please note it. " * 20
         chat.put_messages([ChatMessage(text), ChatMessage("I noted it. " * 20, role="assistant")])

@@ -27,9 +27,7 @@ def library(memory):
             Note(
                 "Tune the jazz piano twice a year.", "skill", source="care.md", metadata={"draft": True, "year": 2026}
             ),
-            Note(
-                "Jazz piano lessons are on Friday.", "fact", session="monday", speaker="Nora", metadata={"year": 2025}
-            ),
+            Note("Jazz piano lessons are on Friday.", "fact", thread="monday", speaker="Nora", metadata={"year": 2025}),
         ]
     )
     return memory
@@ -209,7 +207,7 @@ def test_a_similarity_cutoff_keeps_what_is_above_it(library):
         (where(), ["Jazz", "The", "Tune"]),
         (where(is_("kind", "kb")), ["The"]),
         (where(is_("kind", ["kb", "skill"], FilterOperator.IN)), ["The", "Tune"]),
-        (where(is_("session", "monday")), ["Jazz"]),
+        (where(is_("thread", "monday")), ["Jazz"]),
         (where(is_("speaker", "Nora")), ["Jazz"]),
         (where(is_("source", ["hall.md", "care.md"], FilterOperator.IN)), ["The", "Tune"]),
         (where(is_("tags", "hall")), ["The"]),

@@ -53,7 +53,7 @@ def results(model: Any) -> list[str]:
 def pieces(memory: TidalMemory) -> TidalMemory:
     """A memory in which three turns of an earlier session answer to ASK."""
     for number, piece in enumerate(PIECES):
-        memory.record(piece, "Noted.", session="old", id=f"piece-{number}")
+        memory.record(piece, "Noted.", thread="old", id=f"piece-{number}")
     return memory
 
 
@@ -81,7 +81,7 @@ async def test_what_is_rewarded_stands_first_in_the_very_next_model_call(
 ) -> None:
     model = says(rewarding, "Misty.")
     runs = AgentWorkflow(agents=[agent(model)], root_agent="agent") if workflow else agent(model)
-    chat = TidalChatMemory(pieces, session="friday", **ASKED)
+    chat = TidalChatMemory(pieces, thread="friday", **ASKED)
     assert str(await runs.run(ASK, memory=chat)) == "Misty."
     first, second = whispers(model)
     assert len(first) == 3
@@ -89,22 +89,22 @@ async def test_what_is_rewarded_stands_first_in_the_very_next_model_call(
     assert results(model) == [
         "Rewarded: it ranks higher in this conversation from now on. Signals left in this session: 2."
     ]
-    [info] = pieces.sessions()
+    [info] = pieces.sessions.list()
     assert (info.agent, info.policy, info.accepted) == ("planner", PLANNER, 1)
-    assert len(pieces.session_snapshot(info.id).entries) == 1, "of the episode, the entry that was shown"
-    [episode] = pieces.episodes(session="friday")
-    assert sorted(episode.surfaced) == sorted(pieces.recall(ASK, limit=3, sessions={"old"}).ids)
+    assert len(pieces.sessions.snapshot(info.id).entries) == 1, "of the episode, the entry that was shown"
+    [episode] = pieces.episodes.list(thread="friday")
+    assert sorted(episode.surfaced) == sorted(pieces.recall(ASK, limit=3, threads={"old"}).ids)
 
 
 async def test_another_chats_lane_stays_as_it_was(pieces: TidalMemory, says: Any, rewarding: Any, agent: Any) -> None:
     model = says(rewarding, "Misty.", "Any.")
-    await agent(model).run(ASK, memory=TidalChatMemory(pieces, session="one", **ASKED))
-    await agent(model).run(ASK, memory=TidalChatMemory(pieces, session="two", **ASKED))
+    await agent(model).run(ASK, memory=TidalChatMemory(pieces, thread="one", **ASKED))
+    await agent(model).run(ASK, memory=TidalChatMemory(pieces, thread="two", **ASKED))
     first, second, other = whispers(model)
     assert second[0] == first[1]
     assert other[0] == first[0]
-    assert [info.accepted for info in pieces.sessions()] == [1, 0]
-    assert pieces.signals().scores == {}, "nothing is said to everyone"
+    assert [info.accepted for info in pieces.sessions.list()] == [1, 0]
+    assert pieces.signals.tally().scores == {}, "nothing is said to everyone"
 
 
 async def test_what_is_refused_comes_back_as_text(
@@ -113,11 +113,11 @@ async def test_what_is_refused_comes_back_as_text(
     wrong = [
         ("reward_memory", {"citation": "[mem:nowhere]"}),
         ("reward_memory", {"citation": pieces.scoped("another").remember("Not yours.").citation}),
-        ("reward_memory", {"citation": pieces.episodes()[0].citation, "weight": -1}),
-        ("annotate_memory", {"citation": pieces.episodes()[0].citation, "note": "x" * 10_000}),
+        ("reward_memory", {"citation": pieces.episodes.list()[0].citation, "weight": -1}),
+        ("annotate_memory", {"citation": pieces.episodes.list()[0].citation, "note": "x" * 10_000}),
     ]
     model = says(calls(*wrong), *[rewarding] * 4, "Enough.")
-    answer = await agent(model).run(ASK, memory=TidalChatMemory(pieces, session="friday", **ASKED))
+    answer = await agent(model).run(ASK, memory=TidalChatMemory(pieces, thread="friday", **ASKED))
     assert str(answer) == "Enough."
     told = results(model)
     reasons = ("nowhere", "no entry or episode", "weight is a number", "a note is", "has its 3 signals already")
@@ -125,7 +125,7 @@ async def test_what_is_refused_comes_back_as_text(
     assert len(refused) == len(reasons)
     assert all(any(reason in text for text in refused) for reason in reasons)
     assert max(map(len, refused)) < 300
-    [info] = pieces.sessions()
+    [info] = pieces.sessions.list()
     assert (info.accepted, info.rejected) == (3, 1)
 
 
@@ -134,7 +134,7 @@ async def test_a_context_that_was_restored_on_another_memory_goes_on_in_the_sess
 ) -> None:
     first = agent(says(rewarding, "Misty."))
     ctx = Context(first)
-    await first.run(ASK, memory=TidalChatMemory(pieces, session="friday", **ASKED), ctx=ctx)
+    await first.run(ASK, memory=TidalChatMemory(pieces, thread="friday", **ASKED), ctx=ctx)
     before = whispers(first.llm)
     saved = json.loads(json.dumps(ctx.to_dict(serializer=JsonSerializer())))
     pieces.close()
@@ -144,13 +144,13 @@ async def test_a_context_that_was_restored_on_another_memory_goes_on_in_the_sess
         second = FunctionAgent(name="agent", description="it", llm=model, tools=signal_tools(memory, **ASKED))
         await second.run(ASK, ctx=Context.from_dict(second, saved, serializer=JsonSerializer()))
         assert whispers(model)[0][0] == before[0][1]
-        assert [info.accepted for info in memory.sessions()] == [1]
+        assert [info.accepted for info in memory.sessions.list()] == [1]
 
 
 def test_a_policy_goes_through_every_way_of_writing_a_chat_down(pieces: TidalMemory) -> None:
-    pieces.declare_policy("planner", PLANNER)
+    pieces.sessions.policies["planner"] = PLANNER
     for policy in (PLANNER, "planner", None):
-        chat = TidalChatMemory(pieces, session="friday", policy=policy)
+        chat = TidalChatMemory(pieces, thread="friday", policy=policy)
         plain = json.loads(json.dumps(chat.to_dict()))
         for restored in (TidalChatMemory.from_dict(plain), pickle.loads(pickle.dumps(chat))):
             assert restored.policy == policy
@@ -161,14 +161,14 @@ def test_a_policy_goes_through_every_way_of_writing_a_chat_down(pieces: TidalMem
 async def test_the_session_is_that_of_the_user_in_the_scope(memory: TidalMemory, says: Any, rewarding: Any) -> None:
     anna = ("user", "anna")
     for piece in PIECES:
-        memory.scoped(*anna).record(piece, "Noted.", session="old")
+        memory.scoped(*anna).record(piece, "Noted.", thread="old")
     model = says(rewarding, "Misty.")
     agent = FunctionAgent(llm=model, tools=signal_tools(memory, scope=anna, **ASKED))
-    await agent.run(ASK, memory=TidalChatMemory(memory, scope=anna, session="friday", **ASKED))
+    await agent.run(ASK, memory=TidalChatMemory(memory, scope=anna, thread="friday", **ASKED))
     first, second = whispers(model)
     assert second[0] == first[1]
-    assert [info.user for info in memory.scoped(*anna).sessions()] == ["anna"]
-    assert memory.sessions() == []
+    assert [info.user for info in memory.scoped(*anna).sessions.list()] == ["anna"]
+    assert memory.sessions.list() == []
 
 
 async def test_a_block_feels_the_session_of_its_memory(
@@ -180,18 +180,18 @@ async def test_a_block_feels_the_session_of_its_memory(
     await memory.sql_store._async_engine.dispose()
     first, second = whispers(model)
     assert second[0] == first[1]
-    [info] = pieces.sessions()
+    [info] = pieces.sessions.list()
     assert info.accepted == 2, "an episode means all its entries where it is not known which were shown"
 
 
 async def test_the_retriever_feels_the_session_of_a_chat(pieces: TidalMemory) -> None:
     misty = next(hit.id for hit in pieces.recall(ASK) if "Misty" in hit.text)
-    pieces.session(agent="planner", policy=PLANNER, thread="friday").signal("reward", misty, 100)
-    retriever = TidalRetriever(pieces, session="friday", **ASKED)
+    pieces.sessions.open(agent="planner", policy=PLANNER, thread="friday").signal("reward", misty, 100)
+    retriever = TidalRetriever(pieces, thread="friday", **ASKED)
     assert retriever.retrieve(ASK)[0].node.node_id == misty
     assert (await retriever.aretrieve(ASK))[0].node.node_id == misty
-    assert TidalRetriever(pieces, session="monday", **ASKED).retrieve(ASK)[0].node.node_id != misty
-    with pytest.raises(InvalidInput, match="session="):
+    assert TidalRetriever(pieces, thread="monday", **ASKED).retrieve(ASK)[0].node.node_id != misty
+    with pytest.raises(InvalidInput, match="thread="):
         TidalRetriever(pieces, **ASKED)
 
 
@@ -205,7 +205,7 @@ async def test_the_tools_work_in_a_workflow_of_ones_own(pieces: TidalMemory) -> 
             told.append(await annotate.acall(ctx=ctx, citation=begin.get("citation"), note="Naima"))
             return StopEvent(result=[output.content for output in told])
 
-    chat, citation = TidalChatMemory(pieces, session="friday", **ASKED), pieces.episodes()[0].citation
+    chat, citation = TidalChatMemory(pieces, thread="friday", **ASKED), pieces.episodes.list()[0].citation
     chat.put(ChatMessage(ASK))
     told = await Curation().run(chat=chat, citation=citation)
     assert [text.partition(":")[0] for text in told] == ["Rewarded", "Noted"]
@@ -223,7 +223,7 @@ async def test_a_fault_of_the_store_is_no_text_for_the_model(pieces: TidalMemory
                 await signal_tools_made[0].acall(ctx=ctx, citation="x")
             return StopEvent(result="done")
 
-    chat, signal_tools_made = TidalChatMemory(pieces, session="friday", **ASKED), signal_tools(pieces, **ASKED)
+    chat, signal_tools_made = TidalChatMemory(pieces, thread="friday", **ASKED), signal_tools(pieces, **ASKED)
     pieces.close()
     assert await Broken().run(chat=chat) == "done"
 

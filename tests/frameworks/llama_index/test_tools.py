@@ -77,7 +77,7 @@ def test_a_scope_is_kept_to(reminded):
 
 
 async def test_an_episode_is_read_by_its_citation_verbatim_and_by_the_page(reminded, tools, fact):
-    (episode,) = reminded.episodes()
+    (episode,) = reminded.episodes.list()
     for id_ in (episode.id, episode.citation, f"[{episode.citation}]"):
         read = tools["read_episode"].call(id=id_).content
         assert fact in read
@@ -91,7 +91,7 @@ async def test_an_episode_is_read_by_its_citation_verbatim_and_by_the_page(remin
 
 
 def test_an_episode_that_is_not_there_is_told_in_a_sentence(reminded, tools):
-    (episode,) = reminded.episodes()
+    (episode,) = reminded.episodes.list()
     reminded.forget(episode.id)
     for id_ in (episode.id, "ep:0123456789abcdef", ""):
         output = tools["read_episode"].call(id=id_)
@@ -101,8 +101,8 @@ def test_an_episode_that_is_not_there_is_told_in_a_sentence(reminded, tools):
 
 
 def test_an_episode_of_another_scope_is_not_read(reminded):
-    (episode,) = reminded.episodes()
-    assert "every evening" not in TidalToolSpec(reminded, scope=("user", "anna")).read_episode(episode.id)
+    (episode,) = reminded.episodes.list()
+    assert "every evening" not in TidalToolSpec(reminded, scope=("user", "anna")).episodes.page(episode.id)
 
 
 # the graph
@@ -110,8 +110,8 @@ def test_an_episode_of_another_scope_is_not_read(reminded):
 
 @pytest.fixture
 def known(reminded):
-    reminded.record("Who calls it?", "`create_invoice` calls `calculate_tax_liability`.", session="monday")
-    reminded.extract_pending()
+    reminded.record("Who calls it?", "`create_invoice` calls `calculate_tax_liability`.", thread="monday")
+    reminded.graph.index_pending()
     return reminded
 
 
@@ -120,7 +120,10 @@ async def test_what_is_known_is_looked_up_by_name_with_its_citation_sync_and_asy
     found = tool.call(entity="calculate_tax_liability", aspect="dependents").content
     assert found == (await tool.acall(entity="calculate_tax_liability", aspect="dependents")).content
     assert found.startswith("<tidal-memory>")
-    assert f"- [{known.episodes()[-1].citation}] create_invoice: create_invoice calls calculate_tax_liability" in found
+    assert (
+        f"- [{known.episodes.list()[-1].citation}] create_invoice: create_invoice calls calculate_tax_liability"
+        in found
+    )
     parameters = tool.metadata.to_openai_tool()["function"]["parameters"]
     assert sorted(parameters["properties"]) == ["aspect", "at", "entity", "limit"]
     assert parameters["required"] == ["entity"]

@@ -8,7 +8,7 @@ from typing import Any
 from xml.etree import ElementTree as Xml
 
 NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
-LISTS = ("aliases", "episodes", "sessions")
+LISTS = ("aliases", "episodes", "threads")
 """The properties that are lists."""
 
 _TYPES = {"confidence": "double", "negated": "boolean"}

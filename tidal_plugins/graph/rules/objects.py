@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from tidal_plugins.graph.doubt import TRAIL
+from tidal_plugins.english.hedges import TRAIL
 from tidal_plugins.graph.rules.clauses import HUSH, MASK
 from tidal_plugins.graph.rules.vocabulary import CUE, STATES
 

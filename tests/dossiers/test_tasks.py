@@ -1,0 +1,84 @@
+"""Tasks that are open, and those that are not, or never were."""
+
+import pytest
+
+from tidal_plugins.dossiers.tasks import pending
+
+
+def texts(found):
+    return [phrase.text for phrase in found]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Remind me to send the contract to Bob by Friday.",
+        "Don't forget to renew the certificate.",
+        "I need to call Anna tomorrow.",
+        "I'll book the flight.",
+        "We still have to fix the login bug.",
+        "TODO: rotate the API keys",
+        "- [ ] write docs for the parser",
+    ],
+)
+def test_what_somebody_means_to_do_is_pending(entries, text):
+    assert texts(pending(entries(text))) == [text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'll be happy to help.",
+        "I'll let you know.",
+        "Will I need to call Anna?",
+        "If it rains, I'll book the flight.",
+        "Maybe I'll book the flight.",
+        "I won't book the flight.",
+        "I'll check it out!",
+        "I'll give these recipes a try.",
+        "I need to sleep.",
+        "I booked the flight.",
+        "- [x] write docs for the parser",
+        "The payload must be JSON.",
+    ],
+)
+def test_what_nobody_means_to_do_is_not(entries, text):
+    assert pending(entries(text)) == []
+
+
+@pytest.mark.parametrize(
+    ("task", "later"),
+    [
+        ("I need to call Anna tomorrow.", "I called Anna."),
+        ("I'll send the report to Bob.", "The report is done."),
+        ("We have to fix the login bug.", "Fixed the login bug in v2."),
+        ("I will pay the invoice 4711 next week.", "Invoice paid."),
+        ("TODO: rotate the API keys", "- [x] rotate the API keys"),
+        ("I need to buy the tickets.", "Good news: I bought the tickets!"),
+        ("I'll book the flight.", "The flight is no longer needed."),
+    ],
+)
+def test_what_was_done_since_is_not_pending(entries, task, later):
+    assert pending(entries(task, later)) == []
+
+
+@pytest.mark.parametrize(
+    "later",
+    ["I haven't booked the flight yet.", "Is the flight booked?", "I booked a table.", "I'll be booked all day."],
+)
+def test_what_only_sounds_done_stays_pending(entries, later):
+    assert texts(pending(entries("I'll book the flight.", later))) == ["I'll book the flight."]
+
+
+def test_an_agent_that_says_done_in_the_same_turn_has_done_it(entries):
+    assert pending(entries("I need to book the flight.", "Done.", roles=["user", "assistant"])) == []
+
+
+def test_an_agent_does_at_once_what_it_says_it_will(entries):
+    assert pending(entries("I'll check the logs of the server.", roles=["assistant"])) == []
+    assert pending(entries("Still open: check the logs of the server.", roles=["assistant"]))
+
+
+def test_a_task_set_again_stands_there_once_and_the_newest_first(entries):
+    said = entries("I need to renew my passport.", "I need to call the bank.", "I need to renew the passport soon!")
+    assert texts(pending(said)) == ["I need to renew the passport soon!", "I need to call the bank."]

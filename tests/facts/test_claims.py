@@ -1,0 +1,228 @@
+"""What a sentence claims of a fact, and what it does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidal_plugins.facts.claims import claims, contradicts
+from tidal_plugins.model.fact import Claim
+
+FACTS: dict[str, Any] = {
+    "bridge": "up",
+    "port": 8080,
+    "dark_mode": True,
+    "meeting time": "10:00",
+    "capital": "Paris",
+    "door": "open",
+    "Ann's phone": "0171 55",
+    "project deadline": "Friday",
+    "status": "active",
+    "build": "passed",
+    "team": ["Ann", "Bob"],
+    "it": "up",
+}
+
+
+def contradicted(text: str) -> list[str]:
+    return [claim.key for claim in claims(text, FACTS) if contradicts(FACTS[claim.key], claim)]
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("the bridge is down", "bridge"),
+        ("The bridge is down!", "bridge"),
+        ("Note: the bridge is down.", "bridge"),
+        ("I checked and the bridge is down", "bridge"),
+        ("The bridge is down and we are stuck", "bridge"),
+        ("The bridge is down, so we can't cross.", "bridge"),
+        ("The bridge is down and will stay so", "bridge"),
+        ("The bridge is down, what a mess", "bridge"),
+        ("The bridge's down again.", "bridge"),
+        ("The bridge is now down, sorry.", "bridge"),
+        ("The bridge is, well, old. The bridge is down.", "bridge"),
+        ("Our bridge is currently down for maintenance.", "bridge"),
+        ("The bridge has been down since Monday.", "bridge"),
+        ("The bridge went down.", "bridge"),
+        ("The bridge is not up.", "bridge"),
+        ("The bridge isn't up anymore.", "bridge"),
+        ("The bridge is no longer up", "bridge"),
+        ("bridge: down", "bridge"),
+        ("- bridge = down", "bridge"),
+        ("bridge -> down", "bridge"),
+        ("The port is 9090.", "port"),
+        ("The port is now 9,090", "port"),
+        ("port=9090", "port"),
+        ("Dark mode is off.", "dark_mode"),
+        ("darkMode: false", "dark_mode"),
+        ("dark mode is disabled now", "dark_mode"),
+        ("dark_mode is not on", "dark_mode"),
+        ("The meeting time is 11:00.", "meeting time"),
+        ("The meeting time changed to half past ten.", "meeting time"),
+        ("The capital is Lyon.", "capital"),
+        ("The door is closed until May.", "door"),
+        ("Ann's phone is 0172 66", "Ann's phone"),
+        ("The project deadline is Monday.", "project deadline"),
+        ("The deadline of the project is Monday.", "project deadline"),
+        ("The project's deadline moved to Thursday", "project deadline"),
+        ("status: blocked", "status"),
+        ("The build is failed", "build"),
+    ],
+)
+def test_a_plain_statement_contradicts(text: str, key: str) -> None:
+    assert contradicted(text) == [key]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # it agrees
+        "The bridge is up.", "The bridge is up and running", "The bridge is not down.", "The port is 8,080.",
+        "port: 8080.0", "Dark mode is on.", "The project deadline is Friday at noon", "status: active",
+        # questions, conditions, guesses, wishes, plans
+        "Is the bridge down?", "The bridge is down?", "If the bridge is down, take the ferry.",
+        "What if the bridge is down", "When the bridge is down we wait.", "Let me know when the bridge is down",
+        "I think the bridge is down.", "Maybe the bridge is down", "The bridge could be down.",
+        "The bridge will be down tomorrow.", "I wish the bridge was down", "Suppose the bridge is down.",
+        "The bridge is either up or down", "I hope the bridge is down by now",
+        # the past
+        "The bridge was down yesterday.", "The bridge used to be down.", "The bridge has been down twice.",
+        # other people's words, and words that are not meant
+        "She said the bridge is down.", "According to Bob, the bridge is down", '"The bridge is down" is a song.',
+        "Say 'the bridge is down' aloud", "“The bridge is down.”", "> the bridge is down",
+        "```\nbridge = down\n```", "`bridge = down`", "In the story the bridge is down.",
+        # other things
+        "The road to the bridge is down.", "The old bridge is down.", "London Bridge is down",
+        "The drawbridge is down", "The bridges are down", "bridge:8080", "https://bridge:down/",
+        "It is down.", "The bridge, which is down", "port authority is 9090",
+        # other properties
+        "The bridge is beautiful.", "The bridge is up to date", "The bridge is down the road.",
+        "The bridge is 200 m long", "The port is open.", "Dark mode is great", "The capital is beautiful.",
+        "The capital is French", "The team is tired", "The team is Carl", "the bridge is neither up nor down",
+        # code and logs
+        "bridge = int(bridge)", "port = self.port", "status = re.match(x).group", "bridge = cross[0]",
+        "status: the file was not found at all", "Their bridge is down", "No bridge is down.", "That bridge is down.",
+        "The bridge is almost down.", "Her status: blocked",
+        "", "   ", "bridge", "bridge:", "bridge is", "bridge = ", "the bridge is is is is",
+    ],
+)  # fmt: skip
+def test_anything_less_than_a_plain_statement_does_not(text: str) -> None:
+    assert contradicted(text) == []
+
+
+def test_a_claim_quotes_its_sentence() -> None:
+    [claim] = claims("Hello there. The bridge is down for repairs. Bye.", ["bridge"])
+    assert claim == Claim("bridge", "down for repairs", "The bridge is down for repairs.")
+
+
+def test_a_key_of_stop_words_only_is_never_claimed_about() -> None:
+    assert claims("It is down. The who is down.", ["it", "the who", "-", "is"]) == []
+
+
+def test_a_sentence_may_claim_of_several_facts() -> None:
+    assert contradicted("The bridge is down and the door is closed.") == ["bridge", "door"]
+
+
+@pytest.mark.parametrize(
+    ("value", "claim", "expected"),
+    [
+        ("up", Claim("k", "down", ""), True),
+        ("up", Claim("k", "up", "", negated=True), True),
+        ("up", Claim("k", "down", "", negated=True), False),
+        (True, Claim("k", "off", ""), True),
+        (False, Claim("k", "enabled", ""), True),
+        (True, Claim("k", "true", ""), False),
+        (10, Claim("k", "10.0", ""), False),
+        (10, Claim("k", "11", ""), True),
+        ("3.11.2", Claim("k", "3.12.0", ""), True),
+        ("10 km", Claim("k", "12 km", ""), True),
+        ("10 km", Claim("k", "12 miles", ""), False),
+        ("March", Claim("k", "April", ""), True),
+        ("Ann", Claim("k", "Ann Smith", ""), False),
+        ("Ann Smith", Claim("k", "Bob", ""), True),
+        ("anything", Claim("k", "else", ""), False),
+        ("anything", Claim("k", "else", "", explicit=True), True),
+        ("the red car", Claim("k", "red car", "", explicit=True), False),
+        (None, Claim("k", "5", ""), False),
+        ({"a": 1}, Claim("k", "5", ""), False),
+    ],
+)
+def test_what_cannot_be_true_together_contradicts(value: Any, claim: Claim, expected: bool) -> None:
+    assert contradicts(value, claim) is expected
+
+
+@given(st.text(max_size=200), st.text(max_size=30))
+def test_no_text_and_no_key_breaks_the_rules(text: str, key: str) -> None:
+    said = f"{text} {key} is {text}. {key}: {text}"
+    for claim in claims(said, [key]):
+        assert claim.key == key
+        assert claim.quote in said
+        assert contradicts("up", claim) in (True, False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the bridge is " * 20_000,
+        "bridge " * 50_000,
+        "bridge = " + "x" * 200_000,
+        "and bridge is now " * 20_000,
+        "bridge" + "\n" * 50_000 + "end",
+        "bridge ```\n\n```x" + "\n \n" * 30_000 + "x",
+    ],
+)
+@pytest.mark.timeout(20)
+def test_hostile_texts_take_no_more_than_their_length(text: str) -> None:
+    assert contradicted(text) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("online", "The server is down in the basement."),
+        ("up", "The bridge is down from my hotel."),
+        ("open", "The bridge is closed at night."),
+        ("open", "The bridge is closed in August."),
+        ("open", "On Sundays, the bridge is closed."),
+        ("open", "Tomorrow, the bridge is closed."),
+        ("up", "Sometimes, the bridge is down."),
+        ("up", "Once the storm begins, the bridge is down."),
+        ("up", "After the upgrade, the bridge is down for an hour."),
+        ("up", "Translate to French: the bridge is down."),
+        (True, "bridge: staging only"),
+    ],
+)
+def test_what_is_so_elsewhere_or_at_times_or_in_an_example_contradicts_nothing(value: Any, text: str) -> None:
+    key = "server" if "server" in text else "bridge"
+    assert not [claim for claim in claims(text, [key]) if contradicts(value, claim)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "In Minecraft, the server is down.",
+        "At my last job, the server is down every week.",
+        "Bob: the server is down.",
+        "Error message: server is down",
+    ],
+)
+def test_other_worlds_and_other_voices_claim_nothing(text: str) -> None:
+    assert claims(text, ["server"]) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["In fact, the server is down.", "At the moment, the server is down.", "FYI: the server is down."]
+)
+def test_what_only_leads_in_is_read_over(text: str) -> None:
+    assert [claim.value for claim in claims(text, ["server"])] == ["down"]
+
+
+def test_a_fact_is_the_users_whoever_speaks() -> None:
+    assert claims("My name is Claude.", ["name"], "assistant") == []
+    assert claims("Your name is Claude.", ["name"], "user") == []
+    assert [claim.value for claim in claims("My name is Anna.", ["name"], "user")] == ["Anna"]
+    assert [claim.value for claim in claims("Your name is Anna.", ["name"], "assistant")] == ["Anna"]

@@ -1,0 +1,657 @@
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from tidal_plugins import (
+    Exchange,
+    Forgotten,
+    HashingEmbedder,
+    InvalidInput,
+    Message,
+    Note,
+    NotFound,
+    Settings,
+    TidalMemory,
+)
+from tidal_plugins.facts.facts import PersistentFacts
+from tidal_plugins.model.fact import Claim
+from tidal_plugins.protocols import Extractor
+from tidal_plugins.storage.base import Where
+from tidal_plugins.testing import NOON, FrozenClock
+
+HOUR = timedelta(hours=1)
+
+
+def facts_of(memory: TidalMemory) -> PersistentFacts:
+    return memory.facts
+
+
+@pytest.fixture
+def facts(memory: TidalMemory) -> PersistentFacts:
+    return facts_of(memory)
+
+
+# the mapping
+
+
+def test_facts_are_a_mapping(facts: PersistentFacts) -> None:
+    facts["bridge"] = "up"
+    facts["Dark Mode"] = {"on": True, "hours": [20, 6.5, None]}
+    assert facts == {"bridge": "up", "Dark Mode": {"on": True, "hours": [20, 6.5, None]}}
+    assert (len(facts), list(facts), "bridge" in facts, 5 in facts) == (2, ["bridge", "Dark Mode"], True, False)
+    assert facts.get("nothing", "else") == "else"
+    assert facts.pop("bridge") == "up"
+    assert "bridge" not in facts
+    facts.clear()
+    assert not facts
+
+
+def test_keys_are_found_whatever_their_case_and_spaces_and_shown_as_last_given(facts: PersistentFacts) -> None:
+    facts["User  Name"] = "Ann"
+    facts["user name"] = "Bob"
+    assert dict(facts) == {"user name": "Bob"}
+    assert facts["USER NAME"] == "Bob"
+    assert "user_name" not in facts
+
+
+def test_a_fact_that_is_not_there_says_so(facts: PersistentFacts) -> None:
+    with pytest.raises(NotFound, match="bridge"):
+        facts["bridge"]
+    with pytest.raises(KeyError):
+        del facts["bridge"]
+    assert facts.history("bridge") == []
+
+
+@pytest.mark.parametrize("value", [float("nan"), b"x", object(), {1, 2}, "\ud800", "x" * 20_000])
+def test_what_cannot_be_a_value_is_refused_and_changes_nothing(facts: PersistentFacts, value: Any) -> None:
+    facts["bridge"] = "up"
+    with pytest.raises(InvalidInput):
+        facts["bridge"] = value
+    assert dict(facts) == {"bridge": "up"}
+    assert len(facts.history("bridge")) == 1
+
+
+@pytest.mark.parametrize("key", ["", "  ", "a\0b", "a\nb", "\ud800", "x" * 201, 5, None])
+def test_what_cannot_be_a_key_is_refused(facts: PersistentFacts, key: Any) -> None:
+    with pytest.raises(InvalidInput):
+        facts[key] = "up"
+    assert not facts
+
+
+# history
+
+
+def test_history_says_what_was_true_since_when_and_why(facts: PersistentFacts, clock: FrozenClock) -> None:
+    facts.set("bridge", "up", source="inspection")
+    clock.advance(hours=2)
+    facts.set("bridge", "down", at=NOON + HOUR)
+    clock.advance(hours=2)
+    del facts["bridge"]
+    clock.advance(hours=2)
+    facts["bridge"] = "up"
+    told = [(f.value, f.since, f.until, f.recorded_at, f.source) for f in facts.history("BRIDGE")]
+    assert told == [
+        ("up", NOON, NOON + HOUR, NOON, "inspection"),
+        ("down", NOON + HOUR, NOON + 4 * HOUR, NOON + 2 * HOUR, None),
+        ("up", NOON + 6 * HOUR, None, NOON + 6 * HOUR, None),
+    ]
+    times = {-1: {}, 0: {"bridge": "up"}, 1: {"bridge": "down"}, 3: {"bridge": "down"}, 4: {}, 6: {"bridge": "up"}}
+    for hours, expected in times.items():
+        assert facts.as_of(NOON + hours * HOUR) == expected, hours
+
+
+def test_the_same_value_again_is_no_change(facts: PersistentFacts, clock: FrozenClock) -> None:
+    first = facts.set("bridge", "up", source="inspection")
+    clock.advance(hours=1)
+    assert facts.set("bridge", "up") == first
+    facts["n"] = 1
+    facts["n"] = True
+    assert [fact.value for fact in facts.history("n")] == [1, True]
+
+
+def test_the_same_value_from_another_source_holds_since_when_it_did(
+    memory: TidalMemory, facts: PersistentFacts, clock: FrozenClock
+) -> None:
+    facts.set("bridge", "up", source="inspection")
+    clock.advance(hours=1)
+    again = facts.set("bridge", "up", source="survey")
+    assert (again.since, again.recorded_at, again.source) == (NOON, NOON + HOUR, "survey")
+    assert facts.history("bridge") == [again]
+    assert facts.as_of(NOON) == {"bridge": "up"}
+    [hit] = memory.recall("bridge", kinds={"fact"})
+    assert hit.entry.source == "survey"
+
+
+def test_history_is_not_rewritten_and_does_not_begin_in_the_future(facts: PersistentFacts, clock: FrozenClock) -> None:
+    facts["bridge"] = "up"
+    for at in (NOON - HOUR, NOON + HOUR, datetime(2026, 3, 1, 12)):
+        with pytest.raises(InvalidInput):
+            facts.set("bridge", "down", at=at)
+    assert facts["bridge"] == "up"
+
+
+def test_a_clock_that_goes_back_leaves_history_in_order(facts: PersistentFacts, clock: FrozenClock) -> None:
+    facts["bridge"] = "up"
+    clock.advance(days=-3)
+    facts["bridge"] = "down"
+    assert [(fact.value, fact.since) for fact in facts.history("bridge")] == [("up", NOON), ("down", NOON)]
+    del facts["bridge"]
+    assert not facts
+
+
+def test_facts_survive_the_process_and_stay_in_their_scope(open_memory: Any) -> None:
+    facts_of(open_memory())["bridge"] = "up"
+    memory = open_memory()
+    assert facts_of(memory) == {"bridge": "up"}
+    assert facts_of(memory.scoped("other")) == {}
+
+
+def test_setting_from_many_threads_loses_no_version(facts: PersistentFacts) -> None:
+    start = threading.Barrier(4)
+
+    def write(thread: int) -> None:
+        start.wait()
+        for n in range(10):
+            facts["n"] = [thread, n]
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(write, range(4)))
+    assert len(facts.history("n")) == 40
+
+
+# recall
+
+
+def test_recall_finds_a_fact_as_it_is_now(memory: TidalMemory, facts: PersistentFacts) -> None:
+    facts.set("bridge", "up", source="inspection")
+    [hit] = memory.recall("bridge", kinds={"fact"})
+    assert (hit.text, hit.entry.source, hit.entry.kind) == ("bridge: up", "inspection", "fact")
+    facts["bridge"] = {"state": "down"}
+    [hit] = memory.recall("bridge", kinds={"fact"})
+    assert hit.text == 'bridge: {"state":"down"}'
+    del facts["bridge"]
+    assert not memory.recall("bridge")
+
+
+# conflicts
+
+
+def test_recording_the_opposite_flags_a_conflict_at_once(memory: TidalMemory, facts: PersistentFacts) -> None:
+    facts["bridge"] = "up"
+    turn = memory.record("Hello. The bridge is down.", "Oh no.")
+    [conflict] = facts.conflicts()
+    assert (conflict.key, conflict.fact, conflict.claim, conflict.negated) == ("bridge", "up", "down", False)
+    assert (conflict.quote, conflict.entry, conflict.citation) == (
+        "The bridge is down.",
+        turn.entries[0],
+        turn.citation,
+    )
+    assert conflict.at == NOON
+    assert facts["bridge"] == "up"
+
+
+def test_remembering_the_opposite_flags_a_conflict(memory: TidalMemory, facts: PersistentFacts) -> None:
+    facts["bridge"] = "up"
+    notes = memory.remember(
+        [Note("The bridge is down."), Note("The bridge is not up.", source="x"), Note("All is well.")]
+    )
+    assert {conflict.entry for conflict in facts.conflicts()} == {note.id for note in notes[:2]}
+    assert {conflict.citation for conflict in facts.conflicts()} == {note.citation for note in notes[:2]}
+
+
+def test_a_retried_record_flags_once_also_after_it_was_resolved(memory: TidalMemory, facts: PersistentFacts) -> None:
+    facts["bridge"] = "up"
+    for _ in range(2):
+        memory.record("The bridge is down.", id="t")
+        memory.remember("The bridge is down.")
+    assert len(facts.conflicts()) == 2
+    facts.resolve(facts.conflicts()[0].id, "fact")
+    memory.record("The bridge is down.", "Is it?", id="t")
+    memory.remember("The bridge is down.")
+    assert facts.conflicts() == []
+
+
+def test_what_agrees_or_asks_flags_nothing(memory: TidalMemory, facts: PersistentFacts) -> None:
+    facts["bridge"] = "up"
+    memory.record("Is the bridge down?", "The bridge is up.")
+    memory.record("If the bridge is down, call me.")
+    assert facts.conflicts() == []
+
+
+def test_what_was_said_before_the_fact_held_flags_nothing(memory: TidalMemory, facts: PersistentFacts) -> None:
+    facts["bridge"] = "up"
+    old = Exchange((Message("user", "The bridge is down."),), occurred_at=NOON - HOUR)
+    memory.record_many([old])
+    assert facts.conflicts() == []
+
+
+def test_conflicts_stay_in_their_scope(memory: TidalMemory, facts: PersistentFacts) -> None:
+    facts["bridge"] = "up"
+    memory.scoped("b").record("The bridge is down.")
+    assert facts.conflicts() == []
+    memory.record("The bridge is down.")
+    assert facts_of(memory.scoped("b")).facts.conflicts() == []
+    with pytest.raises(NotFound):
+        facts_of(memory.scoped("b")).facts.resolve(facts.conflicts()[0].id, "fact")
+
+
+def test_keeping_the_fact_closes_all_that_claim_the_same(memory: TidalMemory, facts: PersistentFacts) -> None:
+    facts["bridge"] = "up"
+    for text in ("The bridge is down.", "the bridge is Down!", "bridge: closed"):
+        memory.record(text)
+    down = next(conflict for conflict in facts.conflicts() if conflict.claim == "down")
+    assert facts.resolve(down.id, "fact") == "up"
+    assert [conflict.claim for conflict in facts.conflicts()] == ["closed"]
+    assert len(facts.history("bridge")) == 1
+
+
+def test_keeping_the_claim_updates_the_fact_with_its_source(
+    memory: TidalMemory, facts: PersistentFacts, clock: FrozenClock
+) -> None:
+    facts["bridge"] = "up"
+    clock.advance(hours=1)
+    turn = memory.record("The bridge is down.")
+    clock.advance(hours=1)
+    memory.record("The bridge is not up.")
+    assert facts.resolve(facts.conflicts()[0].id, "claim") == "down"
+    assert facts.conflicts() == []
+    assert [(f.value, f.source) for f in facts.history("bridge")] == [("up", None), ("down", turn.citation)]
+
+
+def test_another_value_resolves_too(memory: TidalMemory, facts: PersistentFacts) -> None:
+    facts["bridge"] = "up"
+    memory.record("The bridge is not up.")
+    [conflict] = facts.conflicts()
+    with pytest.raises(InvalidInput, match="value="):
+        facts.resolve(conflict.id, "claim")
+    assert facts.resolve(conflict.id, value="half open") == "half open"
+    assert facts.conflicts() == []
+    with pytest.raises(NotFound):
+        facts.resolve(conflict.id, "fact")
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "expected"),
+    [(8080, "The port is 9,090.", 9090), (True, "The port is off.", False), (1.5, "port: 2.5", 2.5)],
+)
+def test_a_claim_becomes_a_value_of_the_fact_s_kind(
+    memory: TidalMemory, facts: PersistentFacts, value: Any, text: str, expected: Any
+) -> None:
+    facts["port"] = value
+    memory.record(text)
+    found = facts.resolve(facts.conflicts()[0].id, "claim")
+    assert (found, type(found)) == (expected, type(expected))
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("nan", "nan"),
+        ("inf", "inf"),
+        ("1e400", "1e400"),
+        ("1_0", "1_0"),
+        ("12345678901234567891", 12345678901234567891),
+    ],
+)
+def test_what_is_no_number_stays_a_text(memory: TidalMemory, facts: PersistentFacts, said: str, expected: Any) -> None:
+    facts["port"] = 7
+    memory.record(f"port = {said}")
+    assert facts.resolve(facts.conflicts()[0].id, "claim") == expected
+
+
+def test_a_fact_is_trusted_as_much_as_the_claim_it_was_taken_from(memory: TidalMemory, facts: PersistentFacts) -> None:
+    facts["bridge"] = "up"
+    memory.remember("The bridge is down.", trust=0.3)
+    facts.resolve(facts.conflicts()[0].id, "claim")
+    assert [hit.entry.trust for hit in memory.recall("bridge", kinds={"fact"})] == [0.3]
+    facts["bridge"] = "down"
+    assert [hit.entry.trust for hit in memory.recall("bridge", kinds={"fact"})] == [1.0]
+
+
+def test_only_the_facts_that_a_text_mentions_are_read(
+    memory: TidalMemory, facts: PersistentFacts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for n in range(20):
+        facts[f"server {n} port"] = n
+    facts["userName"] = "Ann"
+    del facts["server 9 port"]
+    read: list[str] = []
+    storage, documents = type(memory._services.storage), type(memory._services.storage).documents
+
+    def spy(self: Any, scope: Any, collection: str, keys: Any = None) -> Any:
+        found = documents(self, scope, collection, keys)
+        read.extend(document.key for document in found if collection == "facts")
+        return found
+
+    monkeypatch.setattr(storage, "documents", spy)
+    memory.record("Server 7 port is 8080. The user name is Bob. Server 9 port is 4000.")
+    assert set(read) == {"server 7 port", "username"}
+    assert {conflict.key for conflict in facts.conflicts()} == {"server 7 port", "userName"}
+
+
+@pytest.mark.parametrize("arguments", [{}, {"keep": "both"}, {"keep": "fact", "value": 1}])
+def test_an_unclear_resolution_is_refused(
+    memory: TidalMemory, facts: PersistentFacts, arguments: dict[str, Any]
+) -> None:
+    facts["bridge"] = "up"
+    memory.record("The bridge is down.")
+    with pytest.raises(InvalidInput):
+        facts.resolve(facts.conflicts()[0].id, **arguments)
+    assert len(facts.conflicts()) == 1
+
+
+def test_an_explicit_update_or_end_closes_what_was_open(memory: TidalMemory, facts: PersistentFacts) -> None:
+    for update in (lambda: facts.set("bridge", "up"), lambda: facts.pop("bridge")):
+        facts["bridge"] = "up"
+        memory.record("The bridge is down.")
+        assert len(facts.conflicts()) == 1
+        update()
+        assert facts.conflicts() == []
+
+
+def test_a_conflict_is_of_the_transaction_that_stores_the_text(
+    memory: TidalMemory, facts: PersistentFacts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    facts["bridge"] = "up"
+    storage = memory._services.storage
+
+    def fail(*args: Any, **kwargs: Any) -> None:
+        raise ValueError("stop")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(storage), "write_document", fail)
+        with pytest.raises(ValueError, match="stop"):
+            memory.record("The bridge is down.")
+    assert memory.episodes.list() == []
+    assert facts.conflicts() == []
+
+
+# forgetting
+
+
+def test_forgetting_the_source_removes_the_conflict_and_its_bytes(
+    memory: TidalMemory, facts: PersistentFacts, tmp_path: Any
+) -> None:
+    facts["bridge"] = "open"
+    turn = memory.record("The bridge is closed because of xylophone.")
+    memory.record("bridge: closed")
+    assert len(facts.conflicts()) == 2
+    memory.forget(turn.id)
+    assert [conflict.quote for conflict in facts.conflicts()] == ["bridge: closed"]
+    memory.close()
+    assert not [file for file in tmp_path.iterdir() if b"xylophone" in file.read_bytes()]
+
+
+def test_forgetting_a_fact_s_entry_forgets_the_fact_and_its_history(
+    memory: TidalMemory, facts: PersistentFacts, tmp_path: Any
+) -> None:
+    facts["pin"] = "xylophone 1"
+    facts["pin"] = "xylophone 2"
+    facts.set("bridge", "up", source="notes.md")
+    [hit] = memory.recall("pin", kinds={"fact"}, limit=1)
+    memory.forget(hit.id)
+    assert dict(facts) == {"bridge": "up"}
+    assert facts.history("pin") == []
+    memory.forget(source="notes.md")
+    assert dict(facts) == {}
+    with pytest.raises(Forgotten):
+        memory.get(hit.id)
+    memory.close()
+    assert not [file for file in tmp_path.iterdir() if b"xylophone" in file.read_bytes()]
+
+
+def test_forgetting_takes_back_a_value_that_was_taken_from_a_claim(
+    memory: TidalMemory, facts: PersistentFacts, tmp_path: Any, clock: FrozenClock
+) -> None:
+    facts["owner"] = "Ann"
+    clock.advance(hours=1)
+    turn = memory.record("owner: Xylophone")
+    facts.resolve(facts.conflicts()[0].id, "claim")
+    memory.forget(turn.id)
+    assert "owner" not in facts
+    assert [(f.value, f.since, f.until) for f in facts.history("owner")] == [("Ann", NOON, NOON + HOUR)]
+    assert not memory.recall("owner")
+    memory.close()
+    assert not [file for file in tmp_path.iterdir() if b"Xylophone" in file.read_bytes()]
+
+
+def test_a_note_that_only_says_it_is_a_fact_takes_none_along(memory: TidalMemory, facts: PersistentFacts) -> None:
+    facts["bridge"] = "up"
+    note = memory.remember("bridge of sighs", kind="fact", metadata={"fact": "bridge"})
+    memory.forget(note.id)
+    assert dict(facts) == {"bridge": "up"}
+
+
+def test_forgetting_a_fact_by_key_leaves_nothing_of_it(
+    memory: TidalMemory, facts: PersistentFacts, tmp_path: Any
+) -> None:
+    facts["pin"] = "the word xylophone, in small letters"
+    facts["pin"] = "the word xylophone, as it is written on the door"
+    assert "xylophone" in str(memory.dossiers.refresh("pin"))
+    memory.record("pin = 3")
+    assert facts.forget("PIN")
+    assert not facts.forget("pin")
+    assert (facts.history("pin"), facts.conflicts(), memory.recall("xylophone", kinds={"fact"}).hits) == ([], [], ())
+    assert "xylophone" not in str(memory.dossiers.list())
+    memory.close()
+    assert not [file for file in tmp_path.iterdir() if b"xylophone" in file.read_bytes()]
+
+
+@pytest.mark.parametrize("by_key", [True, False])
+def test_a_fact_that_was_ended_can_be_forgotten(
+    memory: TidalMemory, facts: PersistentFacts, tmp_path: Any, by_key: bool
+) -> None:
+    facts["pin"] = "the word xylophone, as it is written on the door"
+    [hit] = memory.recall("pin", kinds={"fact"})
+    assert "xylophone" in str(memory.dossiers.refresh("pin"))
+    del facts["pin"]
+    assert (facts.forget("pin") if by_key else memory.forget(hit.id)) == 1
+    assert facts.history("pin") == []
+    assert "xylophone" not in str(memory.dossiers.list())
+    memory.close()
+    assert not [file for file in tmp_path.iterdir() if b"xylophone" in file.read_bytes()]
+
+
+@pytest.mark.parametrize("by_key", [True, False])
+def test_a_fact_that_was_ended_and_then_forgotten_says_so(
+    memory: TidalMemory, facts: PersistentFacts, by_key: bool
+) -> None:
+    facts["pin"] = "the word xylophone, as it is written on the door"
+    id_ = memory.recall("pin", kinds={"fact"})[0].id
+    del facts["pin"]
+    with pytest.raises(NotFound) as missing:
+        memory.get(id_)
+    assert not isinstance(missing.value, Forgotten), "it has its history"
+    assert (facts.forget("pin") if by_key else memory.forget(id_)) == 1
+    with pytest.raises(Forgotten):
+        memory.get(id_)
+    facts["pin"] = "another"
+    assert memory.get(id_).text == "pin: another"
+
+
+def test_a_fact_that_lost_its_value_with_its_claim_says_so(memory: TidalMemory, facts: PersistentFacts) -> None:
+    facts["bridge"] = "up"
+    memory.record("The bridge is down.")
+    [conflict] = memory.facts.conflicts()
+    memory.facts.resolve(conflict.id, "claim")
+    id_ = memory.recall("bridge", kinds={"fact"})[0].id
+    memory.forget(conflict.entry)
+    with pytest.raises(Forgotten):
+        memory.get(id_)
+
+
+def test_forgetting_a_source_takes_its_values_out_of_history(
+    memory: TidalMemory, facts: PersistentFacts, tmp_path: Any, clock: FrozenClock
+) -> None:
+    for value, source in (("a", None), ("xylophone", "hr.pdf"), ("b", None)):
+        facts.set("pin", value, source=source)
+        clock.advance(hours=1)
+    assert memory.forget(source="hr.pdf") == 1
+    assert facts["pin"] == "b"
+    assert [(fact.value, fact.since, fact.until) for fact in facts.history("pin")] == [
+        ("a", NOON, NOON + HOUR),
+        ("b", NOON + 2 * HOUR, None),
+    ]
+    assert memory.forget(source="hr.pdf") == 0
+    memory.close()
+    assert not [file for file in tmp_path.iterdir() if b"xylophone" in file.read_bytes()]
+
+
+def test_a_value_that_somebody_confirmed_outlives_the_claim(memory: TidalMemory, facts: PersistentFacts) -> None:
+    facts["owner"] = "Ann"
+    turn = memory.record("owner: Bob")
+    facts.resolve(facts.conflicts()[0].id, "claim")
+    facts.set("owner", "Bob", source="register")
+    memory.forget(turn.id)
+    assert (facts["owner"], facts.fact("owner").source) == ("Bob", "register")
+
+
+def test_a_claim_that_is_forgotten_while_it_is_kept_stays_forgotten(open_memory: Any) -> None:
+    class Pausing(HashingEmbedder):
+        act: Any = None
+
+        def embed(self, texts: Any) -> Any:
+            act, self.act = self.act, None
+            if act:
+                act()
+            return super().embed(texts)
+
+    embedder = Pausing()
+    memory, other = open_memory(embedder=embedder), open_memory()
+    memory.facts["owner"] = "Ann"
+    turn = memory.record("owner: Xylophone")
+    [conflict] = memory.facts.conflicts()
+    embedder.act = lambda: other.forget(turn.id)
+    with pytest.raises(NotFound):
+        memory.facts.resolve(conflict.id, "claim")
+    assert [fact.value for fact in memory.facts.history("owner")] == ["Ann"]
+
+
+# async
+
+
+async def test_facts_have_an_async_door(memory: TidalMemory, facts: PersistentFacts, clock: FrozenClock) -> None:
+    await facts.aset("bridge", "up", source="harbour office")
+    assert (await facts.afact("bridge")).source == "harbour office"
+    await memory.arecord("The bridge is down.")
+    [conflict] = await facts.aconflicts()
+    clock.advance(hours=1)
+    assert await facts.aresolve(conflict.id, value="half open") == "half open"
+    assert [fact.value for fact in await facts.ahistory("bridge")] == ["up", "half open"]
+    assert await facts.aas_of(NOON) == {"bridge": "up"}
+    await facts.aend("bridge")
+    assert dict(facts) == {}
+    assert await facts.aforget("bridge")
+    assert await facts.ahistory("bridge") == []
+
+
+# an extractor
+
+
+class Scripted:
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+        self.asked: list[tuple[Sequence[str], Mapping[str, Any]]] = []
+
+    def extract(self, texts: Sequence[str], facts: Mapping[str, Any]) -> Any:
+        self.asked.append((list(texts), dict(facts)))
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+def with_extractor(memory: TidalMemory, answer: Any) -> Scripted:
+    extractor = Scripted(answer)
+    assert isinstance(extractor, Extractor)
+    object.__setattr__(memory._services.writer, "extractor", extractor)
+    return extractor
+
+
+def test_an_extractor_reads_instead_of_the_rules(memory: TidalMemory, facts: PersistentFacts) -> None:
+    facts["bridge"] = "up"
+    claim = Claim("bridge", "down", "collapsed last night", explicit=True)
+    extractor = with_extractor(memory, [[claim]])
+    memory.record("It collapsed last night, sadly.")
+    assert [conflict.claim for conflict in facts.conflicts()] == ["down"]
+    assert extractor.asked == [(["It collapsed last night, sadly."], {"bridge": "up"})]
+
+
+def test_without_facts_no_extractor_is_asked(memory: TidalMemory) -> None:
+    extractor = with_extractor(memory, [])
+    memory.record("The bridge is down.")
+    assert extractor.asked == []
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [ValueError("bridge"), [], [[], []], [["down"]], None, [[Claim("bridge", float("nan"), "The bridge is down.")]], 5],
+)
+def test_an_extractor_that_fails_is_stood_in_for_by_the_rules(
+    memory: TidalMemory, facts: PersistentFacts, answer: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    facts["bridge"] = "up"
+    with_extractor(memory, answer)
+    with caplog.at_level(logging.INFO):
+        memory.record("The bridge is down.")
+    assert [conflict.claim for conflict in facts.conflicts()] == ["down"]
+    assert "Scripted failed" in caplog.text
+    assert "bridge" not in caplog.text
+
+
+@pytest.mark.parametrize("hangs", ["at once", "on the way"])
+def test_an_extractor_that_hangs_is_stood_in_for_in_time(open_memory: Any, hangs: str) -> None:
+    gate = threading.Event()
+
+    class Hanging:
+        def extract(self, texts: Sequence[str], facts: Mapping[str, Any]) -> Any:
+            found = (gate.wait(30) and [] for _ in texts)
+            return list(found) if hangs == "at once" else found
+
+    memory = open_memory(claim_extractor=Hanging(), settings=Settings(models={"patience": 0.1}))
+    memory.facts["bridge"] = "up"
+    started = time.monotonic()
+    memory.record("The bridge is down.")
+    memory.remember("Nobody may use the tunnel.")
+    assert time.monotonic() - started < 5
+    gate.set()
+    assert [conflict.claim for conflict in memory.facts.conflicts()] == ["down"]
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [Claim("tunnel", "down", "The bridge is down."), Claim("bridge", "down", "invented"), Claim("bridge", "down", "")],
+)
+def test_what_an_extractor_invents_is_left_out(memory: TidalMemory, facts: PersistentFacts, claim: Claim) -> None:
+    facts["bridge"] = "up"
+    with_extractor(memory, [[claim]])
+    memory.record("The bridge is down.")
+    assert facts.conflicts() == []
+
+
+def test_a_fact_s_document_is_no_entry(memory: TidalMemory, facts: PersistentFacts) -> None:
+    facts["bridge"] = "up"
+    facts["bridge"] = "down"
+    assert memory._services.storage.count(memory.scope, Where()) == 1
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [Claim("bridge", "\ud800", "the bridge is down"), Claim("bridge", "up", "the bridge is down", negated=object())],
+)  # type: ignore[arg-type]
+def test_what_an_extractor_says_that_cannot_be_stored_costs_no_turn(open_memory: Any, claim: Claim) -> None:
+    class Extractor:
+        def extract(self, texts: Any, facts: Any) -> Any:
+            return [[claim] for _ in texts]
+
+    memory = open_memory(claim_extractor=Extractor())
+    memory.facts["bridge"] = "up"
+    memory.record("the bridge is down")
+    assert [conflict.claim for conflict in memory.facts.conflicts()] == ["down"]  # the rules stood in

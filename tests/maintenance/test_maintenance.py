@@ -1,0 +1,186 @@
+"""Consolidation in the background: it goes on, it ends, and it does not cross a fork."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tidal_plugins import Closed, InvalidInput, TidalMemory
+from tidal_plugins.maintenance.consolidator import Consolidator
+from tidal_plugins.maintenance.thread import Maintenance
+
+SOON = timedelta(milliseconds=1)
+LATER = timedelta(hours=1)
+PATIENCE = 10.0
+
+
+class Rounds:
+    """Counts rounds; ``then`` is what each does."""
+
+    def __init__(self, then: Callable[[], object] | None = None) -> None:
+        self.then, self.count, self.enough = then, 0, threading.Semaphore(0)
+
+    def __call__(self) -> None:
+        self.count += 1
+        self.enough.release()
+        if self.then:
+            self.then()
+
+    def wait(self, count: int) -> None:
+        for _ in range(count):
+            assert self.enough.acquire(timeout=PATIENCE)
+
+
+@pytest.fixture
+def maintain() -> Iterator[Callable[..., Maintenance]]:
+    made: list[Maintenance] = []
+
+    def make(work: Callable[[], object], interval: timedelta = SOON) -> Maintenance:
+        made.append(Maintenance(work, interval))
+        return made[-1]
+
+    yield make
+    for maintenance in made:
+        assert maintenance.stop(PATIENCE)
+
+
+def ended(maintenance: Maintenance) -> bool:
+    for thread in threading.enumerate():
+        if thread.name == "tidal-maintenance":
+            thread.join(PATIENCE)
+    return not maintenance.running
+
+
+def test_it_works_at_once_and_then_every_so_often(maintain: Any) -> None:
+    rounds = Rounds()
+    maintenance = maintain(rounds)
+    assert not maintenance.running
+    maintenance.start()
+    rounds.wait(3)
+    assert maintenance.running
+    assert maintenance.stop(PATIENCE)
+    assert not maintenance.running
+    count = rounds.count
+    time.sleep(0.02)
+    assert rounds.count == count
+
+
+def test_between_rounds_it_can_be_stopped_at_once(maintain: Any) -> None:
+    rounds = Rounds()
+    maintenance = maintain(rounds, LATER)
+    maintenance.start()
+    rounds.wait(1)
+    assert maintenance.stop(PATIENCE)
+    assert rounds.count == 1
+
+
+def test_it_can_be_started_again_and_only_once_at_a_time(maintain: Any) -> None:
+    rounds = Rounds()
+    maintenance = maintain(rounds, LATER)
+    for _ in range(2):
+        maintenance.start()
+        maintenance.start()
+        rounds.wait(1)
+        assert maintenance.stop(PATIENCE)
+    assert rounds.count == 2
+
+
+def test_an_error_is_logged_without_its_text_and_the_next_round_comes(
+    maintain: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail() -> None:
+        raise ValueError("a secret of the user")
+
+    rounds = Rounds(fail)
+    with caplog.at_level(logging.INFO):
+        maintenance = maintain(rounds)
+        maintenance.start()
+        rounds.wait(3)
+        assert maintenance.stop(PATIENCE)
+    assert "ValueError" in caplog.text
+    assert "secret" not in caplog.text
+
+
+def test_it_ends_when_the_memory_is_closed(maintain: Any, memory: TidalMemory) -> None:
+    rounds = Rounds(lambda: Consolidator(memory._services.writer, memory.scope).run(memory.now()))
+    maintenance = maintain(rounds)
+    maintenance.start()
+    rounds.wait(2)
+    memory.close()
+    assert ended(maintenance)
+
+
+def test_work_that_takes_long_is_not_waited_for_longer_than_asked(maintain: Any) -> None:
+    done = threading.Event()
+    rounds = Rounds(lambda: done.wait(PATIENCE))
+    maintenance = maintain(rounds)
+    maintenance.start()
+    rounds.wait(1)
+    assert not maintenance.stop(0.01)
+    done.set()
+    assert maintenance.stop(PATIENCE)
+
+
+def test_the_work_itself_may_stop_it(maintain: Any) -> None:
+    rounds = Rounds(lambda: maintenance.stop())
+    maintenance = maintain(rounds)
+    maintenance.start()
+    assert ended(maintenance)
+    assert rounds.count == 1
+
+
+def test_its_thread_does_not_keep_the_process_alive(maintain: Any) -> None:
+    maintenance = maintain(Rounds(), LATER)
+    maintenance.start()
+    [thread] = [thread for thread in threading.enumerate() if thread.name == "tidal-maintenance"]
+    assert thread.daemon
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:This process.*multi-threaded:DeprecationWarning")
+def test_a_child_process_has_none_until_it_starts_one(maintain: Any) -> None:
+    rounds = Rounds()
+    maintenance = maintain(rounds)
+    maintenance.start()
+    rounds.wait(1)
+    maintenance._lock.acquire()  # as if another thread had just been starting it
+    pid = os.fork()
+    if not pid:
+        try:
+            assert not maintenance.running
+            assert maintenance.stop()
+            own = Rounds()
+            maintenance._consolidate = own
+            maintenance.start()
+            own.wait(2)
+            assert maintenance.stop(PATIENCE)
+            os._exit(0)
+        except BaseException:
+            os._exit(1)
+    maintenance._lock.release()
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    assert maintenance.running
+
+
+@pytest.mark.parametrize("interval", [timedelta(0), timedelta(seconds=-1), timedelta(days=1000), 60, None])
+def test_an_interval_is_a_span_of_time(interval: Any) -> None:
+    with pytest.raises(InvalidInput, match="interval"):
+        Maintenance(lambda: None, interval)
+
+
+def test_it_does_not_start_on_a_closed_memory_and_those_that_ended_are_dropped(memory: TidalMemory) -> None:
+    first = memory.maintenance.start(LATER)
+    assert first.stop(PATIENCE)
+    second = memory.maintenance.start(LATER)
+    assert memory._services.upkeep == [second]
+    memory.close()
+    with pytest.raises(Closed):
+        memory.maintenance.start(LATER)
+    assert second.stop(PATIENCE)

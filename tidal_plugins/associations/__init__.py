@@ -1,0 +1,1 @@
+"""Associations: weighted links between memories that come up together."""

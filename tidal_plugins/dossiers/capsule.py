@@ -1,0 +1,235 @@
+"""The capsule: sections that people wrote, as they wrote them, and sections made from what is in memory [Capsule]."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from tidal_plugins.dossiers.recent import Line, Newest
+from tidal_plugins.dossiers.sources import PRIMARY
+from tidal_plugins.dossiers.suggestions import suggestions
+from tidal_plugins.errors import Conflict, InvalidCapsule, InvalidInput
+from tidal_plugins.ingestion.episodes import TOOL_TAG
+from tidal_plugins.ingestion.forget import CAPSULES
+from tidal_plugins.model.capsule import BUDGETS, GENERATED, WRITTEN, Capsule, Section, Suggestion, title
+from tidal_plugins.model.clock import from_micros, hours_between, to_micros
+from tidal_plugins.model.entry import EPISODE, Entry, Scope, bare_id
+from tidal_plugins.model.fence import CAPSULE_TITLE, inert
+from tidal_plugins.model.graph import CHANNEL
+from tidal_plugins.settings import CapsuleSettings, Settings
+from tidal_plugins.storage.base import Document, Storage, Where
+from tidal_plugins.validation import storable
+
+LAYOUT = "capsule-layout"
+"""Collection of what people wrote: every section in order, of the generated ones only the headings. No earlier
+versions are kept: what was taken out of it stands in earlier capsules only, which go with what they cite."""
+KEY = "current"
+
+FRAME = 12
+"""Lines of the header, and of the headings of the other generated sections, each with the empty lines around it."""
+
+_TRIES = 5
+_TOOL_EPISODES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Capsules:
+    """The capsule of one scope."""
+
+    storage: Storage
+    settings: Settings
+    scope: Scope
+
+    def current(self, now: datetime, *, max_age: timedelta = timedelta(0)) -> Capsule:
+        """Return the capsule with its generated sections made anew; what people wrote is as they wrote it.
+
+        One made less than ``max_age`` ago is returned as it stands: a prefix that stays the same. Where nothing has
+        changed but the time the text stays the same in any case.
+        """
+        if not isinstance(max_age, timedelta):
+            raise InvalidInput(f"max_age is a timedelta, got {max_age!r}")
+        for _ in range(_TRIES):
+            with self.storage.snapshot():
+                layout, made = self._document(LAYOUT), self._document(CAPSULES)
+                standing = made if made and made.value else None
+                if standing and _fresh(standing, layout, now, max_age):
+                    return _read(standing)
+                draft = self._draft(layout, now)
+            if standing and _body(draft.capsule) == _body(_read(standing)):
+                return replace(_read(standing), suggestions=draft.capsule.suggestions, written=_version(layout))
+            try:
+                return _read(self._stored(draft, layout, made, now))
+            except Conflict:
+                continue  # somebody else was quicker, or something it cites was forgotten
+        raise Conflict(f"the capsule changed {_TRIES} times while it was made; try again")
+
+    def write(self, capsule: Capsule | str, now: datetime) -> Capsule:
+        """Take over the sections that people write, byte for byte, and sections of their own, in their order.
+
+        What stands in a generated section is made anew. Changing nothing, it raises ``InvalidCapsule`` for a text that
+        is not a capsule within its budgets, and ``Conflict`` for a ``Capsule`` that was edited from what somebody else
+        has rewritten since. A text does not tell what it was edited from: the last one counts.
+        """
+        base = capsule.written if isinstance(capsule, Capsule) else None
+        checked = self._checked(storable(str(capsule)) if isinstance(capsule, Capsule | str) else capsule)
+        sections = [[s.name, s.heading if s.name in GENERATED else s.text] for s in checked.sections]
+        with self.storage.transaction():
+            layout = self._document(LAYOUT)
+            if layout is None or layout.value["sections"] != sections:
+                if base is not None and base != _version(layout):
+                    raise Conflict(
+                        "somebody else wrote the capsule since you read this one, and nothing was stored: read it "
+                        "again with capsule(), and make your edit there"
+                    )
+                self.storage.write_document(self.scope, LAYOUT, KEY, {"sections": sections})
+        return self.current(now)
+
+    def versions(self) -> list[Capsule]:
+        """List the versions that are kept, the newest first. Forgetting something that they cite ends them."""
+        found = self.storage.versions(self.scope, CAPSULES, KEY)
+        return [_read(document) for document in found if document.value]
+
+    def _document(self, collection: str) -> Document | None:
+        return self.storage.read_document(self.scope, collection, KEY)
+
+    def _checked(self, text: str) -> Capsule:
+        limits = self.settings.capsule
+        capsule = Capsule.parse(
+            text, budgets={name: getattr(limits, name) for name in BUDGETS}, max_lines=limits.max_lines
+        )
+        fixed = _fixed(capsule.sections)
+        if fixed + _least(limits) > limits.max_lines:
+            raise InvalidCapsule(
+                f"what people wrote has {fixed} lines, and the generated sections need {_least(limits)} of "
+                f"{limits.max_lines}: shorten the sections of your own, or their empty lines"
+            )
+        return capsule
+
+    def _draft(self, layout: Document | None, now: datetime) -> _Draft:
+        sections = [Section(*pair) for pair in layout.value["sections"]] if layout else _blank()
+        newest = Newest(self.storage, self.scope, self.settings, now)
+        lines = self._lines(sections, newest)
+        made = [_filled(section, lines[section.name]) if section.name in lines else section for section in sections]
+        if made[-1].name in lines:
+            made[-1] = replace(made[-1], text=made[-1].text.rstrip() + "\n")
+        cited = dict.fromkeys(id_ for found in lines.values() for line in found for id_ in line.sources)
+        offered = tuple(self._suggestions([s.name for s in made if s.name in WRITTEN and not s.body], newest.entries))
+        archive = self.storage.volume(self.scope, Where(kinds=PRIMARY, not_channels=[CHANNEL]))
+        return _Draft(Capsule(tuple(made), offered, tuple(cited)), archive)
+
+    def _lines(self, sections: Sequence[Section], newest: Newest) -> dict[str, list[Line]]:
+        """What the generated sections say. Where room is short, the longest goes short."""
+        limits = self.settings.capsule
+        found = {
+            "header": self._header(newest.now),
+            "current_priorities": newest.priorities(),
+            "pending_tasks": newest.pending(),
+        }
+        taken = _fixed(sections) + FRAME + len(found["current_priorities"]) + len(found["pending_tasks"])
+        return found | {"recent_work": newest.work()[: max(0, limits.max_lines - taken)]}
+
+    def _header(self, now: datetime) -> list[Line]:
+        turns = self.storage.count(self.scope, Where(kinds={EPISODE}))
+        time = now.replace(microsecond=0).isoformat().replace("+00:00", "Z")
+        memory = inert("/".join(self.scope))
+        return [Line(f"{CAPSULE_TITLE}{time}"), Line(f"Turn {turns:,}. Memory of {memory}.")]
+
+    def _stored(self, draft: _Draft, layout: Document | None, made: Document | None, now: datetime) -> Document:
+        capsule, keep = draft.capsule, self.settings.capsule.versions
+        cited = list(dict.fromkeys([*capsule.sources, *(bare_id(item.citation) for item in capsule.suggestions)]))
+        with self.storage.transaction():
+            current = self._document(LAYOUT)
+            if _version(current) != _version(layout):
+                raise Conflict("somebody wrote the capsule meanwhile")
+            if len(self.storage.sketch(self.scope, cited)) != len(cited):
+                raise Conflict("something that the capsule cites is gone")
+            earlier = self.storage.versions(self.scope, CAPSULES, KEY)[:keep]
+            quoted = {id_ for document in earlier if document.value for id_ in document.value["cited"]}
+            value: dict[str, Any] = {
+                "sections": [[section.name, section.text] for section in capsule.sections],
+                "suggestions": [list(item) for item in capsule.suggestions],
+                "at": to_micros(now),
+                "layout": _version(layout),
+                "archive": draft.archive,
+                "cited": cited,
+                "sources": sorted({*cited, *quoted}),
+            }
+            expected = made.version if made else 0
+            version = self.storage.write_document(self.scope, CAPSULES, KEY, value, expected=expected, keep=keep)
+        return Document(KEY, value, version)
+
+    def _suggestions(self, empty: Sequence[str], entries: Sequence[Entry]) -> Iterable[Suggestion]:
+        each = self.settings.capsule.suggestions
+        yield from suggestions(entries, empty, each=each)
+        if "tools" in empty:
+            yield from self._tools(each)
+
+    def _tools(self, each: int) -> list[Suggestion]:
+        """The tools that ran in the newest episodes."""
+        where = Where(kinds={EPISODE})
+        found: dict[str, Suggestion] = {}
+        for episode in self.storage.find(self.scope, where, limit=_TOOL_EPISODES, newest_first=True):
+            for tag in episode.tags:
+                name = tag.removeprefix(TOOL_TAG)
+                if name != tag:
+                    found.setdefault(name, Suggestion("tools", inert(name), episode.citation))
+        return list(found.values())[:each]
+
+
+def _read(document: Document) -> Capsule:
+    value = document.value
+    capsule = Capsule(tuple(Section(*pair) for pair in value["sections"]))
+    return replace(
+        capsule,
+        suggestions=tuple(Suggestion(*item) for item in value["suggestions"]),
+        sources=tuple(value["cited"]),
+        ratio=value["archive"] / max(1, len(str(capsule))),
+        version=document.version,
+        updated_at=from_micros(value["at"]),
+        written=value["layout"],
+    )
+
+
+def _version(document: Document | None) -> int:
+    return document.version if document else 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    capsule: Capsule
+    archive: int
+    """Characters of everything that was said and remembered in the scope."""
+
+
+def _fresh(made: Document, layout: Document | None, now: datetime, max_age: timedelta) -> bool:
+    if made.value["layout"] != _version(layout):
+        return False
+    return abs(hours_between(from_micros(made.value["at"]), now)) < max_age.total_seconds() / 3600
+
+
+def _blank() -> list[Section]:
+    """The nine sections with nothing in them."""
+    return [Section(name, "" if name == "header" else f"## {title(name)}\n\n") for name in BUDGETS]
+
+
+def _filled(section: Section, lines: Sequence[Line]) -> Section:
+    heading = f"{section.heading.rstrip()}\n\n" if section.heading else ""
+    body = "".join(f"{line}\n" for line in lines)
+    return replace(section, text=f"{heading}{body}\n" if body else heading)
+
+
+def _body(capsule: Capsule) -> list[Section]:
+    """All but the time of making."""
+    return [section for section in capsule.sections if section.name != "header"]
+
+
+def _fixed(sections: Iterable[Section]) -> int:
+    """The lines that people wrote."""
+    return sum(len(section.text.splitlines()) for section in sections if section.name not in GENERATED)
+
+
+def _least(limits: CapsuleSettings) -> int:
+    """Lines that the generated sections need: recent work can go short, down to one line."""
+    return FRAME + limits.current_priorities + limits.pending_tasks + 1

@@ -1,0 +1,166 @@
+"""What sources say against each other, by rules that would rather miss a contradiction than make one up [Capsule]."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from tidal_plugins.dossiers.phrases import Phrase, phrases, stems
+from tidal_plugins.model.dossier import Contradiction
+from tidal_plugins.model.entry import Entry
+from tidal_plugins.scoring.opposites import STATES, are_opposed
+from tidal_plugins.scoring.text import terms
+
+MOST = 10
+"""Contradictions that are listed."""
+
+Kind = Literal["value", "number", "negation"]
+
+_SINGLE = frozenset(
+    "name birthday deadline address password port email phone capital owner version colour color timezone title "
+    "default username host branch status state mode codename nickname surname hometown manager boss maintainer "
+    "currency language database provider".split()
+)
+"""What a thing has one of."""
+
+_STATE = re.compile(
+    r"(?:the |a |an )?(?P<subject>\S+(?: \S+){0,5}?)(?: is| are|'s|'re|'m| am| =| equals)"
+    r"(?P<still> (?:now|currently|still|again|back|already|finally))?(?P<not> not|n't| no longer)? (?P<value>.+)"
+)
+_TAIL = re.compile(
+    r"(?: (?:since|until|till|because|for now|for the|again|now|today|currently|at the moment|right now|as of|"
+    r"this|after|due|so|but|and|thanks)\b|[,;:(–—]).*"
+)
+_ARTICLE = re.compile(r"^(?:the|a|an|completely|fully|totally|really|very|back|still) ")
+_DENIED = re.compile(r"\b(?:not|never|no longer|cannot|\w+n't|hardly|no)\b")
+_PAST = re.compile(r"\b(?:did|didn't|was|wasn't|were|weren't|had|hadn't|used to|yesterday|ago|last)\b")
+_NOW = re.compile(
+    r"\b(?:is|are|am|costs?|has|have|starts?|begins?|ends?|opens?|closes?|takes?|needs?|weighs?|lives?|runs?|listens?|"
+    r"expires?|leaves?|arrives?|lasts?|requires?|will be|due)\b|'s\b|="
+)
+_FIGURE = re.compile(
+    r"\d+(?:[:.,/-]\d+)*|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b"
+    r"|\b(?:january|february|march|april|june|july|august|september|october|november|december)\b"
+)
+_UNNAMED = re.compile(r"(?:it|this|that|these|those|they|there|he|she|here|what|which)(?:'|\b)")
+_PERSON = re.compile(r"\b(i|me|my|mine|we|us|our|you|your|he|she|his|her|they|their|it|its|this|that|these|those)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    """Claims of one kind with equal ``about`` speak of the same thing; they disagree where ``says`` differs."""
+
+    kind: Kind
+    about: Hashable
+    says: str
+    phrase: Phrase
+
+
+def contradictions(entries: Sequence[Entry]) -> list[Contradiction]:
+    """Return what contradicts the newest word on each thing, the newest first.
+
+    The same subject with opposite or exclusive values, the same sentence with other figures, or denied. What one
+    speaker says of «me» or «you» is never held against another's; past events and one entry's own words are let be.
+    """
+    claims = defaultdict[Hashable, list[_Claim]](list)
+    for entry in sorted(entries, key=lambda entry: (entry.occurred_at, entry.position or 0, entry.id)):
+        for phrase in phrases(entry):
+            for claim in _claims(phrase):
+                claims[claim.kind, claim.about].append(claim)
+    found = [pair for group in claims.values() if (pair := _newest(group))]
+    return _distinct(sorted(found, key=lambda c: (c.newer.occurred_at, c.newer.id), reverse=True))
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    kind: Kind
+    newer: Entry
+    older: Entry
+    contradiction: Contradiction
+
+
+def _distinct(pairs: Sequence[_Pair]) -> list[Contradiction]:
+    """One for each two entries: several rules may see the same."""
+    found: dict[tuple[str, str], Contradiction] = {}
+    for pair in pairs:
+        found.setdefault((pair.newer.id, pair.older.id), pair.contradiction)
+    return list(found.values())[:MOST]
+
+
+def _newest(group: Sequence[_Claim]) -> _Pair | None:
+    last = group[-1]
+    for claim in reversed(group[:-1]):
+        if claim.phrase.entry.id != last.phrase.entry.id and _disagree(last, claim):
+            pair = Contradiction(last.kind, last.phrase.finding, claim.phrase.finding)
+            return _Pair(last.kind, last.phrase.entry, claim.phrase.entry, pair)
+    return None
+
+
+def _disagree(a: _Claim, b: _Claim) -> bool:
+    if a.kind == "value" and {a.says, b.says} <= STATES:
+        return are_opposed(a.says, b.says)
+    return a.says != b.says
+
+
+def _claims(phrase: Phrase) -> Iterator[_Claim]:
+    if not phrase.sure or _PAST.search(phrase.plain) or _UNNAMED.match(phrase.plain):
+        return
+    yield from _state(phrase)
+    yield from _figures(phrase)
+    yield from _denial(phrase)
+
+
+def _state(phrase: Phrase) -> Iterator[_Claim]:
+    """«The bridge is down», «the owner is Anna»."""
+    match = _STATE.fullmatch(phrase.plain)
+    if match is None or match["not"] or _DENIED.search(match["subject"]):
+        return
+    subject, value = stems(match["subject"]), _ARTICLE.sub("", _TAIL.sub("", match["value"])).strip()
+    if not subject or len(subject) > 4 or _FIGURE.search(value):
+        return
+    about = (_owner(phrase, match["subject"]), *subject)
+    single = terms(match["subject"])[-1] in _SINGLE and len(value.split()) <= 2
+    if value in STATES or (single and _is_name(phrase, value)):
+        yield _Claim("value", (*about, value in STATES), value, phrase)
+
+
+def _is_name(phrase: Phrase, value: str) -> bool:
+    """Whether a value is one: a name or a single word, not a description such as «important to us»."""
+    words = value.split()
+    return bool(terms(value)) and (len(words) == 1 or value.title() in phrase.text) and not value.endswith("ing")
+
+
+def _figures(phrase: Phrase) -> Iterator[_Claim]:
+    """«The meeting is at 10:00», «the licence costs 30 euros»: the same words with other figures."""
+    figures = list(_FIGURE.finditer(phrase.plain))
+    if not 1 <= len(figures) <= 2 or not _NOW.search(phrase.plain, 0, figures[0].start()):
+        return
+    masked = _FIGURE.sub("#", phrase.plain)
+    if terms(masked):
+        shape = " ".join(word for word in masked.split() if word not in ("the", "a", "an", "now", "still"))
+        yield _Claim("number", (_owner(phrase, phrase.plain), shape), " ".join(found[0] for found in figures), phrase)
+
+
+def _denial(phrase: Phrase) -> Iterator[_Claim]:
+    """«I am allergic to nuts», «I am not allergic to nuts»: the same words, denied once."""
+    words = tuple(stems(phrase.plain.replace("no longer", "not")))
+    if len(words) >= 2:
+        denials = len(_DENIED.findall(phrase.plain))
+        yield _Claim("negation", (_owner(phrase, phrase.plain), words), "no" if denials % 2 else "yes", phrase)
+
+
+def _owner(phrase: Phrase, text: str) -> tuple[str, ...]:
+    """Whom «I», «you» and «it» mean: they are the same only in the mouth of the same speaker."""
+    persons = sorted(set(_PERSON.findall(text)))
+    if not persons:
+        return ()
+    entry = phrase.entry
+    speaker = entry.speaker or entry.role or entry.source or ""
+    return (speaker.casefold(), *_merged(persons))
+
+
+def _merged(persons: Sequence[str]) -> list[str]:
+    return sorted({"i" if person in ("i", "me", "my", "mine") else person for person in persons})

@@ -1,0 +1,73 @@
+"""What a dossier is made from: the entries about its topic, the most salient ones [Capsule]."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from tidal_plugins.dossiers.phrases import stems
+from tidal_plugins.model.clock import hours_between
+from tidal_plugins.model.entry import KINDS, SYNTHESIS, Entry, Scope
+from tidal_plugins.model.recall import Hit
+from tidal_plugins.retrieval.recall import Recaller
+from tidal_plugins.retrieval.request import MOST, Request, active
+from tidal_plugins.scoring.dossier import salience
+from tidal_plugins.settings import DossierSettings, Settings
+from tidal_plugins.storage.base import Where
+
+CHANNEL = SYNTHESIS
+
+DOSSIER = "dossier"
+FACT = "fact"
+PRIMARY = tuple(kind for kind in KINDS if kind != DOSSIER)
+"""Kinds of entries that texts are made from: none is made from one that was itself so made."""
+
+_CITATIONS = re.compile(r"(?:\s*\[(?:ep|mem):\w+\])+$")
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Looks in one scope for what is about a topic."""
+
+    recaller: Recaller
+    settings: Settings
+    scope: Scope
+
+    def of(self, topic: str, now: datetime) -> list[Entry]:
+        """The most salient entries about a topic, oldest first, each with the passage that is about it."""
+        most = self.settings.dossier.sources
+        near = self.near(topic, active(now, kinds=PRIMARY), now, limit=min(MOST, 2 * most))
+        worth = {hit.id: worth_of(hit.entry, hit.why.relevance, now, self.settings.dossier) for hit in near}
+        best = sorted(near, key=lambda hit: (-worth[hit.id], hit.id))[:most]
+        entries = [replace(hit.entry, text=hit.passage) for hit in best]
+        return sorted(entries, key=lambda entry: (entry.occurred_at, entry.position or 0, entry.id))
+
+    def near(self, topic: str, where: Where, now: datetime, *, limit: int) -> list[Hit]:
+        """What a recall finds that has all words of a topic or is near it, without what is only less far than the
+        rest."""
+        found = self.recaller.recall(Request(self.scope, topic, where, now, limit))
+        words = set(stems(topic))
+        return [hit for hit in found if words.issubset(stems(hit.passage)) or self._is_near(hit)]
+
+    def _is_near(self, hit: Hit) -> bool:
+        keywords = self.settings.whisper.keywords * hit.why.keyword_strength
+        return hit.why.cosine + keywords >= self.settings.dossier.bar
+
+
+def without_citations(entry: Entry) -> Entry:
+    """A fact that memory made without the citations at its end: a line that cites the fact cites those, and a cut one
+    would show half of them."""
+    return replace(entry, text=_CITATIONS.sub("", entry.text)) if entry.channel == CHANNEL else entry
+
+
+def worth_of(entry: Entry, relevance: float, now: datetime, settings: DossierSettings) -> float:
+    """The salience of an entry now."""
+    return salience(
+        hours_between(entry.recorded_at, now) / 24,
+        entry.importance,
+        relevance,
+        half_life=settings.half_life,
+        floor=settings.floor,
+        base=settings.base,
+    )

@@ -1,0 +1,1 @@
+"""Every English word list and pattern of the library."""

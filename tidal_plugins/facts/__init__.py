@@ -1,0 +1,1 @@
+"""Named facts with their history, and the conflicts between them and what is said."""

@@ -1,0 +1,236 @@
+"""What a sentence says of a fact, read by rules: precision before recall [Capsule].
+
+A claim is a plain statement about the fact's key as the subject of its clause. Questions, conditions, wishes, guesses,
+hearsay, quotations and the past claim nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from math import isfinite
+from typing import Any
+
+from tidal_plugins.english.hedges import ADVERB, BEFORE, DOUBT, FENCED, MODAL, QUOTED, TRAIL
+from tidal_plugins.model.fact import Claim
+from tidal_plugins.scoring.opposites import STATES, are_opposed
+from tidal_plugins.scoring.text import normal, sentences, terms
+
+MAX_WORDS = 6
+"""Words that a claimed value has at most."""
+LONGEST = 400
+"""Characters of a sentence that is read; a longer one is a list, a log or code."""
+MAX_ASSIGNED = 3
+"""The same after a colon or an equals sign: «Error: the file was not found» says nothing of a fact called error."""
+
+_TRUE = frozenset("true yes on enabled active".split())
+_FALSE = frozenset("false no off disabled inactive".split())
+_EXCLUSIVE = tuple(
+    frozenset(words.split())
+    for words in (
+        "monday tuesday wednesday thursday friday saturday sunday",
+        "january february march april may june july august september october november december",
+        "red orange yellow green blue purple violet pink brown black white grey gray",
+        "low medium high critical",
+    )
+)
+_AFTER_STATE = "for since until till due because today tonight again this all right"
+
+_OWN = {"assistant": "our|your", "user": "our|my"}  # facts are the user's, whoever speaks
+_ANYONE = "our|my|your"
+_COPULA = (
+    rf"(?:\s+(?:is|are|was\s+now|were\s+now)(?P<n1>n['’]t|\s+not|\s+no\s+longer|\s+never)?"
+    rf"|['’](?:s|re)(?P<n2>\s+not|\s+no\s+longer)?"
+    rf"|\s+{ADVERB}\s+(?:is|are)(?P<n3>n['’]t|\s+not)?"
+    rf"|\s+(?P<since>has\s+been|have\s+been)"
+    rf"|\s+(?:has\s+|have\s+)?(?:just\s+)?(?P<went>went|gone|goes))(?:\s+{ADVERB}){{0,2}}(?P<n4>\s+(?:not|no\s+longer))?\s+"
+)
+_CHANGE = (
+    r"\s+(?P<change>(?:(?:has|have|is|are|was|were)\s+)?(?:been\s+)?(?:now\s+)?"
+    r"(?:changed|switched|moved|set|updated|postponed|raised|lowered|renamed)\s+(?:from\s+\S+\s+)?to)\s+"
+)
+_ASSIGN = r"\s*(?P<assign>={1,2}(?!=)|:(?=\s)|->|→)\s*"
+_STOP = (
+    r"(?=\s*(?:[;!?()\n–—]|,(?!\d)|[.:](?!\w)|\Z|\s(?:and|but|because|since|so|until|till|while|which|although|though|"
+    r"if|when|as|by|after|before|or|than|instead|effective|starting|according|with|per|says?|said)\b))"
+)
+_VALUE = rf"(?P<value>[^\s;!?\n][^;!?\n]{{0,80}}?){_STOP}"
+_ARTICLE = re.compile(r"^(?:the|a|an)\s+(?=\S)", re.IGNORECASE)
+
+_ELSEWHERE = re.compile(  # what tells, before a claim has been made, of other times and places, and of exercises
+    r"\b(?:once|after|as soon as|sometimes|often|usually|every|each|tomorrow|next (?:week|month|year|time)|on \w+days?|"
+    r"at night|(?:in|by) \d{4}|translate|repeat|grammar|example|scenario|story|opposite|not the case)\b|"
+    r"\A\W*(?:in|on|at)\s+(?!(?:fact|the moment|short|present|summary)\b)[^,]{1,40},",
+    re.IGNORECASE,
+)
+_CODE = re.compile(r"[A-Za-z_][\w.]*\s*[(\[{]|[a-z_]\w*\.[a-z_]|self\b|lambda\b")
+_NUMBER = re.compile(r"[-+]?\d+(?:[.,:/\-]\d+)*")
+_PLAIN_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?", re.ASCII | re.IGNORECASE)
+_PROPER = re.compile(r"[A-ZÀ-ÖØ-Þ][\w'’.-]*(?: [A-ZÀ-ÖØ-Þ][\w'’.-]*){0,2}")
+
+
+def claims(text: str, keys: Iterable[str], role: str | None = None) -> list[Claim]:
+    """Return what a text claims of the facts with these keys, in the order of the keys.
+
+    ``role`` is that of who says it, ``user`` or ``assistant``: «my name» is not the same for both.
+    """
+    present = set(terms(text))
+    wanted = [key for key in keys if plain_words(key) and present >= plain_words(key)]
+    if not wanted:
+        return []
+    plain = FENCED.sub(lambda match: "\n" * match[0].count("\n"), text)
+    found: dict[tuple[str, str, bool], Claim] = {}
+    for start, end in sentences(plain):
+        if end - start > LONGEST:
+            continue
+        sentence = plain[start:end]
+        folded = sentence.casefold()
+        named = [key for key in wanted if all(word.casefold() in folded for word in _words(key))]
+        if named and not sentence.endswith("?") and not DOUBT.search(sentence):
+            for claim in _claims(sentence, named, _OWN.get(role or "", _ANYONE)):
+                found.setdefault((claim.key, normal(claim.value), claim.negated), claim)
+    return list(found.values())
+
+
+def contradicts(value: Any, claim: Claim) -> bool:
+    """Whether a claim cannot be true while the fact has ``value``.
+
+    Compared are booleans, numbers and texts; lists and objects contradict nothing unless the claim is explicit.
+    """
+    fact, said = _spoken(value), _spoken(claim.value)
+    if claim.negated:
+        return fact == said or (_polarity(value) is not None and _polarity(value) == _polarity(claim.value))
+    if fact == said or _alike(fact, said):
+        return False
+    if _polarity(value) is not None and _polarity(claim.value) is not None:
+        return _polarity(value) != _polarity(claim.value)
+    if isinstance(value, bool):
+        return False  # «beta: staging only» says neither yes nor no
+    if claim.explicit:
+        return not _within(fact, said)
+    return (
+        _opposed(fact, said) or _exclusive(fact, said) or _other_number(fact, said) or _other_name(value, claim.value)
+    )
+
+
+@lru_cache(maxsize=4096)
+def plain_words(key: str) -> frozenset[str]:
+    """The words that a text has which speaks of the fact with this key."""
+    return frozenset(term for word in _words(key) for term in terms(word))
+
+
+def number(said: str) -> int | float | None:
+    """The number that a text is, such as «9,090»; none where it is too large for one, or no more than a name."""
+    plain = said.strip().replace(",", "")
+    if not _PLAIN_NUMBER.fullmatch(plain) or not isfinite(float(plain)):
+        return None
+    if plain.lstrip("+-").isdigit():
+        return int(plain)
+    value = float(plain)
+    return int(value) if value.is_integer() else value
+
+
+def _claims(sentence: str, keys: Iterable[str], own: str) -> Iterator[Claim]:
+    bare = QUOTED.sub(lambda match: " ~ " * (len(match[0]) // 3) + "~" * (len(match[0]) % 3), sentence)
+    for key in keys:
+        for match in _pattern(key, own).finditer(bare):
+            claim = _claim(key, match, sentence, bare)
+            if claim:
+                yield claim
+
+
+def _claim(key: str, match: re.Match[str], sentence: str, bare: str) -> Claim | None:
+    if any(doubt.search(bare, 0, match.end("value")) for doubt in (MODAL, _ELSEWHERE)):
+        return None
+    groups = match.groupdict()
+    value = TRAIL.sub("", match["value"].strip().rstrip(".")).strip()
+    if groups["went"] and value.split(" ")[0].casefold() not in STATES:
+        return None
+    if groups["since"] and not re.search(r"\bsince\b", sentence, re.IGNORECASE):
+        return None
+    if "~" in value or not value or len(value.split()) > MAX_WORDS:
+        return None
+    negated = any(groups[name] for name in ("n1", "n2", "n3", "n4"))
+    for word in ("not ", "no longer "):
+        if value.casefold().startswith(word):
+            value, negated = value[len(word) :], not negated
+    if groups["assign"] and (len(value.split()) > MAX_ASSIGNED or _CODE.match(bare, match.start("value"))):
+        return None
+    explicit = bool(groups["change"] or groups["assign"])
+    return Claim(key, _ARTICLE.sub("", value), sentence, negated, explicit)
+
+
+@lru_cache(maxsize=1024)
+def _pattern(key: str, own: str) -> re.Pattern[str]:
+    words = [re.escape(word) for word in _words(key)]
+    mine = rf"(?:(?:the|this|{own})\s+)?"  # «her name» may be anybody's, «that bridge» another
+    subject = r"(?:['’]s?)?[\s_\-]*".join(words)
+    if len(words) == 2:
+        subject = rf"(?:{subject}|{words[1]}\s+of\s+{mine}{words[0]})"
+    tail = rf"(?:{_CHANGE}|{_COPULA}|{_ASSIGN}){_VALUE}"
+    return re.compile(rf"{BEFORE}{mine}\b{subject}{tail}", re.IGNORECASE)
+
+
+@lru_cache(maxsize=4096)
+def _words(key: str) -> tuple[str, ...]:
+    """The words of a key: «userName», «user_name» and «user's name» have the same two."""
+    return tuple(re.findall(r"[^\W_]+", re.sub(r"['’]s?\b", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", key))))
+
+
+def _spoken(value: Any) -> str:
+    """A value as one would say it: case and articles folded."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return _ARTICLE.sub("", normal(str(value)))
+
+
+def _polarity(value: Any) -> bool | None:
+    word = _state(_spoken(value))
+    return True if word in _TRUE else False if word in _FALSE else None
+
+
+def _state(said: str) -> str:
+    """The state that a value says: «down» of «down for maintenance», nothing of «up to date»."""
+    first, _, rest = said.partition(" ")
+    return first if not rest or rest.split(" ")[0] in _AFTER_STATE.split() else said
+
+
+def _opposed(fact: str, said: str) -> bool:
+    return are_opposed(_state(fact), _state(said))
+
+
+def _exclusive(fact: str, said: str) -> bool:
+    a, b = _state(fact), _state(said)
+    return a != b and any(a in words and b in words for words in _EXCLUSIVE)
+
+
+def _alike(fact: str, said: str) -> bool:
+    """Whether two ways of writing a number are one number."""
+    one = number(fact)
+    return one is not None and one == number(said)
+
+
+def _other_number(fact: str, said: str) -> bool:
+    """Whether two values differ in their numbers only."""
+    if _NUMBER.sub("#", fact) != _NUMBER.sub("#", said) or not _NUMBER.search(fact):
+        return False
+    pairs = zip(_NUMBER.findall(fact), _NUMBER.findall(said), strict=True)
+    return any(a != b and not _alike(a, b) for a, b in pairs)
+
+
+def _other_name(value: Any, said: Any) -> bool:
+    """Whether both are proper names, and neither is part of the other."""
+    if not isinstance(value, str) or not _PROPER.fullmatch(value) or not _PROPER.fullmatch(str(said)):
+        return False
+    return not _within(normal(value), normal(str(said))) and not _NATIONAL.search(str(said))
+
+
+_NATIONAL = re.compile(r"(?:[a-z](?:ish|ese|ian|ean|can|ench)|German|Dutch|Greek|Swiss|Czech|Thai|Welsh)$")
+
+
+def _within(fact: str, said: str) -> bool:
+    a, b = set(terms(fact, stop=frozenset())), set(terms(said, stop=frozenset()))
+    return bool(a and b) and (a <= b or b <= a)

@@ -1,0 +1,169 @@
+"""Entities as they are stored: a document each, and a link to every message that names it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from tidal_plugins.graph.names import find_by, find_no_more
+from tidal_plugins.model.clock import EPOCH, to_micros
+from tidal_plugins.model.entry import Scope, derive_id
+from tidal_plugins.model.graph import Category
+from tidal_plugins.model.link import Link
+from tidal_plugins.storage.base import Storage, WhereLinks
+
+ENTITIES = "entities"
+"""Collection of entities, by id."""
+
+MENTIONED = "mentioned"
+"""Kind of the link from an entity to an episode in which a message names it. Its weight is the time, in seconds, so
+that the strongest are the newest."""
+
+VAGUE = frozenset({"concept", "symbol", "variable"})
+"""Types that say little: one that says more takes their place."""
+
+SPANS = 20
+"""Places that are kept of one entity in one message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A message and what is known of it: where something was said, by whom and when."""
+
+    episode: str
+    position: int | None
+    entry: str | None
+    thread: str | None
+    speaker: str
+    at: datetime
+    source: str | None = None
+    """The other graph that it came from, where it did."""
+
+    def metadata(self) -> dict[str, Any]:
+        known = {"position": self.position, "entry": self.entry, "thread": self.thread, "speaker": self.speaker}
+        return known | ({"source": self.source} if self.source else {})
+
+
+@dataclass(slots=True)
+class Named:
+    """An entity as one message names it."""
+
+    id: str
+    name: str
+    type: str
+    category: Category
+    spans: list[tuple[int, int]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """What a document of ``ENTITIES`` holds: the time in microseconds. When it was seen last, its mentions say."""
+
+    name: str
+    type: str
+    category: Category
+    first: int
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("name", "type", "category", "first")}
+
+
+def nodes(storage: Storage, scope: Scope, ids: Collection[str] | None = None) -> dict[str, Node]:
+    return {document.key: Node(**document.value) for document in storage.documents(scope, ENTITIES, ids)}
+
+
+def learn(storage: Storage, scope: Scope, named: Mapping[str, Named], place: Place, now: datetime) -> list[str]:
+    """Store the entities that one message names; return the ids of those that are new or have another type."""
+    known = nodes(storage, scope, named)
+    fresh, changed = [], []
+    for id_, item in named.items():
+        node = known.get(id_)
+        told = _told(node, item, to_micros(place.at))
+        if told != node:
+            storage.write_document(scope, ENTITIES, id_, told.to_json())
+        if node is None:
+            fresh.append((id_, item.name))
+        if node is None or node.type != told.type:
+            changed.append(id_)
+    find_by(storage, scope, fresh, now)
+    storage.put_links(scope, [_mention(scope, item, place, now) for item in named.values()])
+    return changed
+
+
+def recount(storage: Storage, scope: Scope, ids: Collection[str]) -> tuple[set[str], set[str]]:
+    """Make entities anew from what still names them; return the ids of those that nothing does, which are gone, and of
+    those that have another name now."""
+    left: dict[str, list[Link]] = {}
+    for link in mentions(storage, scope, ids):
+        left.setdefault(link.source, []).append(link)
+    before = nodes(storage, scope, left)
+    remade = {id_: _remade(node, left[id_]) for id_, node in before.items()}
+    for id_, node in remade.items():
+        storage.write_document(scope, ENTITIES, id_, node.to_json())
+    gone = set(ids) - left.keys()
+    storage.erase_documents(scope, ENTITIES, gone)
+    find_no_more(storage, scope, gone)
+    return gone, {id_ for id_, node in remade.items() if node.name != before[id_].name}
+
+
+def mentions(storage: Storage, scope: Scope, ids: Collection[str]) -> list[Link]:
+    """Return every link from these entities to where they are named."""
+    return storage.links(scope, WhereLinks(sources=ids, kinds=[MENTIONED]))
+
+
+def newest(storage: Storage, scope: Scope, ids: Collection[str], kind: str, each: int | None) -> list[Link]:
+    """Return the links of a kind from every node: all, or for each the ``each`` strongest."""
+    where = WhereLinks(sources=ids, kinds=[kind])
+    if each is not None:
+        steps = storage.frontier(scope, ids, [kind], each=each)
+        where = WhereLinks(ids=[step.link for step in steps])
+    return storage.links(scope, where)
+
+
+def last_seen_first(storage: Storage, scope: Scope, ids: Iterable[str]) -> list[str]:
+    """Sort entities by their newest mention."""
+    steps = storage.frontier(scope, list(ids), [MENTIONED], each=1)
+    return [step.node for step in sorted(steps, key=lambda step: (-step.weight, step.node))]
+
+
+def said_at(link: Link) -> datetime:
+    """When the message was said that a mention or a piece of evidence links to."""
+    return link.valid_from or link.recorded_at
+
+
+def cited(links: Iterable[Link]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The episodes and the threads that links lead to, each once, newest first."""
+    newest_first = sorted(links, key=lambda link: (said_at(link), link.target), reverse=True)
+    threads = dict.fromkeys(str(link.metadata["thread"]) for link in newest_first if link.metadata["thread"])
+    return tuple(dict.fromkeys(link.target for link in newest_first)), tuple(threads)
+
+
+def _told(node: Node | None, item: Named, at: int) -> Node:
+    """An entity after a message that names it."""
+    if node is None:
+        return Node(item.name, item.type, item.category, at)
+    type_ = item.type if node.type in VAGUE else node.type
+    return Node(node.name, type_, node.category, min(node.first, at))
+
+
+def _remade(node: Node, links: Sequence[Link]) -> Node:
+    """An entity as these mentions leave it: what it was called in others is forgotten."""
+    ordered = sorted(links, key=lambda link: (said_at(link), link.id))
+    names = [str(link.metadata["name"]) for link in ordered]
+    name = node.name if node.name in names else names[0]
+    return Node(name, node.type, node.category, to_micros(said_at(ordered[0])))
+
+
+def _mention(scope: Scope, item: Named, place: Place, now: datetime) -> Link:
+    return Link(
+        id=derive_id(scope, MENTIONED, item.id, place.episode, place.position, place.source),
+        kind=MENTIONED,
+        source=item.id,
+        target=place.episode,
+        recorded_at=now,
+        weight=(place.at - EPOCH).total_seconds(),
+        valid_from=place.at,
+        metadata=place.metadata() | {"name": item.name, "spans": item.spans[:SPANS]},
+    )

@@ -1,0 +1,123 @@
+"""The semantic graph of one scope: ``memory.graph`` [SIYA §3.3]."""
+
+from __future__ import annotations
+
+from tidal_plugins.aio import in_thread
+from tidal_plugins.errors import InvalidInput
+from tidal_plugins.graph import proposals
+from tidal_plugins.graph.entities import last_seen_first, nodes
+from tidal_plugins.graph.formats import portable
+from tidal_plugins.graph.formats.loading import load, loaded_from
+from tidal_plugins.graph.formats.portable import Format
+from tidal_plugins.graph.merging import join, merged, merges, part
+from tidal_plugins.graph.queries import GraphQueries, least
+from tidal_plugins.graph.relations import KINDS
+from tidal_plugins.graph.stale import mark_around, mark_stale
+from tidal_plugins.graph.unlearning import unlearn
+from tidal_plugins.graph.validity import Validity
+from tidal_plugins.model.graph import Applied, Merge, Proposal
+from tidal_plugins.storage.base import WhereLinks
+
+
+class KnowledgeGraph(GraphQueries):
+    """What the memory of one scope knows, as entities and relations.
+
+    It learns by itself from what is recorded. What it cannot know is asked of whoever uses it: which entities are one.
+    """
+
+    # merging
+
+    def proposals(self, limit: int = 20) -> list[Proposal]:
+        """Return entities that may be one, the likeliest first. Nothing is merged, and what was told apart stays so."""
+        most = least(limit, "limit")
+        with self._storage.snapshot():
+            graph = self._graph()
+            known = nodes(self._storage, self._scope)
+            roots = [id_ for id_ in known if graph.merged.root(id_) == id_]
+            newest = last_seen_first(self._storage, self._scope, roots)[: self._settings.compared]
+            apart = {frozenset((m.kept, m.absorbed)) for m in merges(self._storage, self._scope)}
+        compared = {id_: known[id_] for id_ in newest}
+        found = proposals.likely(compared, apart, self._settings.similarity, self._embed)[:most]
+        with self._storage.snapshot():
+            shown = self._graph().entities({id_ for *_, pair in found for id_ in pair})
+        return [
+            Proposal(shown[a], shown[b], likeness, reason)
+            for likeness, reason, (a, b) in found
+            if a in shown and b in shown
+        ]
+
+    def merge(self, keep: str, absorb: str) -> Merge:
+        """Take two entities for one, which goes by ``keep``; what they contradict each other in is settled by time.
+
+        Raises ``InvalidInput`` for an entity and itself. ``undo`` takes it back.
+        """
+        with self._storage.transaction():
+            graph = self._graph()
+            made = join(
+                self._storage, self._scope, self._find.root(graph, keep), self._find.root(graph, absorb), self._clock()
+            )
+            self._refit(made)
+            mark_around(self._storage, self._scope, self._clock(), [made.kept, made.absorbed])
+            return made
+
+    def merges(self) -> list[Merge]:
+        """Return every merge in the order in which they were made, those that were undone too."""
+        return merges(self._storage, self._scope)
+
+    def undo(self, merge: Merge | str) -> Merge:
+        """Take a merge back: both are as if it had never been, with what was learned of either since."""
+        with self._storage.transaction():
+            undone = part(self._storage, self._scope, merge.id if isinstance(merge, Merge) else merge, self._clock())
+            self._refit(undone)
+            mark_around(self._storage, self._scope, self._clock(), [undone.kept, undone.absorbed])
+            return undone
+
+    # other graphs
+
+    def export(self, format: Format = "graphml") -> str:
+        """Return the whole graph, its history too, as text for other graphs: GraphML, JSON-LD or Cypher."""
+        with self._storage.snapshot():
+            graph = self._graph(each=None)
+            ids = [id_ for id_ in nodes(self._storage, self._scope) if graph.merged.root(id_) == id_]
+            rows = self._storage.links(self._scope, WhereLinks(kinds=KINDS))
+            entities, relations = graph.entities(ids).values(), graph.shown(rows)
+        return portable.write(portable.Portable(tuple(entities), tuple(relations)), format)
+
+    def load(self, text: str, format: Format = "graphml", *, source: str) -> Applied:
+        """Take in a graph that ``export`` wrote, or one with the same properties, as evidence from ``source``.
+
+        Loaded again it changes nothing; ``forget_source`` takes it back. Raises ``InvalidInput`` for a text that cannot
+        be read, and then nothing is stored.
+        """
+        name = _source(source)
+        found = portable.read(text, format)
+        return load(self._storage, self._scope, found, name, self._settings, self._clock())
+
+    def forget_source(self, source: str) -> int:
+        """Remove what came from another graph and nothing else says; return how many entities and relations went."""
+        with self._storage.transaction():
+            links = loaded_from(self._storage, self._scope, _source(source))
+            now = self._clock()
+            gone = unlearn(self._storage, self._scope, links, self._settings.functional, now)
+            mark_stale(self._storage, self._scope, now, entities=gone.entities, relations=gone.relations)
+            return len(gone.entities) + len(gone.relations)
+
+    aproposals = in_thread(proposals)
+    amerge = in_thread(merge)
+    amerges = in_thread(merges)
+    aundo = in_thread(undo)
+    aexport = in_thread(export)
+    aload = in_thread(load)
+    aforget_source = in_thread(forget_source)
+
+    def _refit(self, merge: Merge) -> None:
+        """Settle anew when what is believed of two entities holds, after they became one or two."""
+        known = merged(self._storage, self._scope)
+        validity = Validity(self._storage, self._scope, self._settings.functional, known, self._clock())
+        validity.refit(validity.touching(known.all_members([merge.kept, merge.absorbed])))
+
+
+def _source(source: str) -> str:
+    if not isinstance(source, str) or not source.strip() or not source.isprintable():
+        raise InvalidInput(f"source must name where the graph comes from, got {source!r}")
+    return source.strip()

@@ -1,0 +1,96 @@
+"""Names so alike that they may be of one entity: proposed, never merged [SIYA §3.3].
+
+«Jon Smith» and «John Smith» may be one or two; only whoever uses the memory knows.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from tidal_plugins.graph.entities import Node
+from tidal_plugins.scoring.text import normal
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Embed = Callable[[Sequence[str]], "NDArray[np.float32]"]
+
+SHARED = 0.3
+"""Share of the telling groups of letters that two names must have in common to be compared at all."""
+COMMON = 100
+"""Names that have a group of letters, above which it tells nothing."""
+
+Pair = tuple[str, str]
+
+
+def likely(
+    known: Mapping[str, Node], apart: Collection[frozenset[str]], least: float, embed: Embed | None
+) -> list[tuple[float, str, Pair]]:
+    """Return the pairs of entities that may be one, most alike first: how alike, why, and their ids.
+
+    Entities of the same name and another type or category always may; technical ones never for being alike only, since
+    one letter makes another file. ``apart`` are pairs that are not to be proposed. Names are compared by meaning where
+    ``embed`` is given, else by their letters.
+    """
+    pairs = [pair for pair in _same_names(known) if frozenset(pair) not in apart]
+    found = [(1.0, "the same name", pair) for pair in pairs]
+    people = {id_: normal(node.name) for id_, node in known.items() if node.category != "technical"}
+    close = [p for p in _close(people, known) if frozenset(p) not in apart and people[p[0]] != people[p[1]]]
+    similar = _similarities(close, people, embed)
+    found += [(s, "similar names", pair) for pair, s in zip(close, similar, strict=True) if s >= least]
+    return sorted(found, key=lambda item: (-item[0], item[2]))
+
+
+def _same_names(known: Mapping[str, Node]) -> Iterator[Pair]:
+    groups: dict[str, list[str]] = {}
+    for id_, node in known.items():
+        groups.setdefault(normal(node.name), []).append(id_)
+    for ids in groups.values():
+        yield from (pair for pair in combinations(ids, 2) if not _two_by_rule(known, pair))
+
+
+def _two_by_rule(known: Mapping[str, Node], pair: Pair) -> bool:
+    """Whether two technical names differ in their case, which makes them two."""
+    return all(known[id_].category == "technical" for id_ in pair)
+
+
+def _close(names: Mapping[str, str], known: Mapping[str, Node]) -> list[Pair]:
+    """Pairs of one type whose names share letters enough, found by the groups of three that few others have."""
+    having: dict[tuple[str, str], list[str]] = {}
+    for id_, name in names.items():
+        for three in _letters(name):
+            having.setdefault((known[id_].type, three), []).append(id_)
+    telling = [ids for ids in having.values() if len(ids) <= COMMON]
+    sizes = Counter(id_ for ids in telling for id_ in ids)
+    shared = Counter(pair for ids in telling for pair in combinations(sorted(ids), 2))
+    return [pair for pair, count in shared.items() if count >= SHARED * min(sizes[id_] for id_ in pair)]
+
+
+def _similarities(pairs: Sequence[Pair], names: Mapping[str, str], embed: Embed | None) -> list[float]:
+    if not pairs:
+        return []
+    if embed is None:
+        return [_alike(names[a], names[b]) for a, b in pairs]
+    import numpy as np
+
+    ids = list(dict.fromkeys(id_ for pair in pairs for id_ in pair))
+    vectors = np.asarray(embed([names[id_] for id_ in ids]), dtype=np.float32)
+    vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+    rows = dict(zip(ids, vectors, strict=True))
+    return [float(rows[a] @ rows[b]) for a, b in pairs]
+
+
+def _alike(a: str, b: str) -> float:
+    """How alike two names are by their letters, in [0, 1]: those that stand in both in the same order."""
+    from difflib import SequenceMatcher
+
+    return SequenceMatcher(None, a, b, autojunk=False).ratio()
+
+
+def _letters(name: str) -> frozenset[str]:
+    padded = f" {name} "
+    return frozenset(padded[start : start + 3] for start in range(len(padded) - 2))

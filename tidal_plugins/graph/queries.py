@@ -1,0 +1,344 @@
+"""Questions to the graph: what exists, how it is related, since when, and who said so [SIYA §3.3]."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from tidal_plugins.aio import in_thread
+from tidal_plugins.errors import InvalidInput, NotFound
+from tidal_plugins.graph.entities import MENTIONED, last_seen_first, mentions, nodes
+from tidal_plugins.graph.lookup import Episodes, Lookup, Span, quoted
+from tidal_plugins.graph.names import sharing, stands_in
+from tidal_plugins.graph.phrases import sentence
+from tidal_plugins.graph.relations import KINDS, evidence_of
+from tidal_plugins.graph.stored import StoredGraph
+from tidal_plugins.graph.walks import View, connect, reach
+from tidal_plugins.model.clock import aware
+from tidal_plugins.model.entry import Scope
+from tidal_plugins.model.graph import (
+    DEPENDENCIES,
+    Category,
+    Entity,
+    Evidence,
+    Neighbour,
+    Relation,
+)
+from tidal_plugins.settings import GraphSettings
+from tidal_plugins.storage.base import Storage, WhereLinks
+
+if TYPE_CHECKING:
+    from tidal_plugins.graph.proposals import Embed
+
+MAX_DEPTH = 10
+"""Relations that a path or a neighbourhood may be asked to span."""
+
+
+class GraphQueries:
+    """What the memory of one scope knows, as entities and relations: ``memory.graph``.
+
+    An entity is given by its name, in whatever case, by an alias, or by its id. Times are aware datetimes; where none
+    is given, what is true and believed now is meant. Entities that were merged are one. Lists name the
+    ``Settings.graph.cited`` newest episodes of each entity, and those of its surest evidence of each relation;
+    ``entity`` and ``relation`` name all.
+
+    Every method has an async twin whose name begins with ``a``. Unknown names and ids raise ``NotFound``.
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        scope: Scope,
+        clock: Callable[[], datetime],
+        settings: GraphSettings,
+        episodes: Episodes,
+        embed: Embed | None = None,
+    ) -> None:
+        """``embed`` turns names into vectors, one row each, to find those of one meaning; without it letters count."""
+        self._storage = storage
+        self._scope = scope
+        self._clock = clock
+        self._settings = settings
+        self._find = Lookup(storage, scope)
+        self._episodes = episodes
+        self._embed = embed
+
+    # entities
+
+    def entity(self, name: str, *, type: str | None = None) -> Entity:
+        """Return an entity by its name or id, with all its episodes and threads.
+
+        Of several with one name the technical one comes first, then the one with the most episodes; ``type`` picks.
+        """
+        with self._storage.snapshot():
+            return self._find.entity(self._graph(each=None), name, type)
+
+    def entities(
+        self,
+        *,
+        type: str | None = None,
+        category: Category | None = None,
+        episode: str | None = None,
+        thread: str | None = None,
+        limit: int | None = None,
+    ) -> list[Entity]:
+        """List entities, the last seen first: all, or those of a type or category, or named in an episode or a
+        thread."""
+        most = _most(limit)
+        with self._storage.snapshot():
+            graph, among = self._graph(), None
+            if episode is not None or thread is not None:
+                among = graph.merged.all_members(self._find.said_in(episode, thread, MENTIONED))
+            known = nodes(self._storage, self._scope, among)
+            chosen = [
+                id_
+                for id_, node in known.items()
+                if type in (None, node.type) and category in (None, node.category) and graph.merged.root(id_) == id_
+            ]
+            newest = last_seen_first(self._storage, self._scope, chosen)
+            return list(graph.entities(newest[:most]).values())
+
+    def search(self, text: str, limit: int = 10) -> list[Entity]:
+        """Return the entities whose names share most words with ``text``, best first. No model is asked."""
+        with self._storage.snapshot():
+            found = {id_: shared.likeness for id_, shared in sharing(self._storage, self._scope, _text(text)).items()}
+            return self._best(found, limit)
+
+    def named(self, text: str, limit: int = 10) -> list[Entity]:
+        """Return the entities whose whole names stand in ``text``, the longest names first."""
+        with self._storage.snapshot():
+            covered = sharing(self._storage, self._scope, _text(text))
+            likely = [id_ for id_, shared in covered.items() if shared.coverage > 0.5]
+            known = nodes(self._storage, self._scope, likely)
+            found = {id_: float(len(node.name)) for id_, node in known.items() if stands_in(node.name, text)}
+            return self._best(found, limit)
+
+    def mentions(self, entity: str) -> list[Evidence]:
+        """Return where an entity is named, newest first, verbatim."""
+        with self._storage.snapshot():
+            graph = self._graph()
+            links = mentions(self._storage, self._scope, graph.merged.members(self._find.root(graph, entity)))
+        spans = [Span(link, start, end, 1.0) for link in links for start, end in link.metadata["spans"]]
+        return quoted(spans, self._episodes)
+
+    # relations
+
+    def relation(self, id: str) -> Relation:
+        """Return a relation by its id, as it is believed now, with all its episodes and threads."""
+        with self._storage.snapshot():
+            return self._graph(each=None).shown([self._find.row(id)])[0]
+
+    def relations(
+        self,
+        *,
+        about: str | None = None,
+        subject: str | None = None,
+        object: str | None = None,
+        predicate: str | None = None,
+        episode: str | None = None,
+        thread: str | None = None,
+        valid_at: datetime | None = None,
+        believed_at: datetime | None = None,
+        limit: int | None = None,
+    ) -> list[Relation]:
+        """List relations, the surest first, negated ones too: all, or those of an entity (``about``: at either end),
+        with a predicate, or said in an episode or a thread."""
+        most = _most(limit)
+        with self._storage.snapshot():
+            graph = self._graph()
+            ends = [
+                None if name is None else graph.merged.members(self._find.root(graph, name))
+                for name in (about, subject, object)
+            ]
+            where = WhereLinks(
+                ids=None if episode is None and thread is None else self._find.said_in(episode, thread),
+                kinds=KINDS,
+                ends=ends[0],
+                sources=ends[1],
+                targets=ends[2],
+                metadata={} if predicate is None else {"predicate": predicate},
+                valid_at=self._time(valid_at, "valid_at"),
+                known_at=self._time(believed_at, "believed_at"),
+            )
+            rows = self._storage.links(self._scope, where, limit=most, strongest_first=True)
+            return sorted(graph.shown(rows), key=lambda relation: -relation.confidence)
+
+    def timeline(self, entity: str) -> list[Relation]:
+        """Return all that was ever believed of an entity, by when it began to be true, then by when it was learned.
+
+        A relation whose time or truth was seen otherwise later comes once for each version; those that are no longer
+        believed have a ``superseded_at``.
+        """
+        with self._storage.snapshot():
+            graph = self._graph()
+            where = WhereLinks(ends=graph.merged.members(self._find.root(graph, entity)), kinds=KINDS)
+            shown = graph.shown(self._storage.links(self._scope, where))
+            return sorted(shown, key=lambda one: (one.valid_from or one.recorded_at, one.recorded_at, one.id))
+
+    def evidence(self, relation: Relation | str) -> list[Evidence]:
+        """Return where a relation was said, newest first, in the words of the episode."""
+        with self._storage.snapshot():
+            row = self._find.row(relation.id if isinstance(relation, Relation) else relation)
+            links = evidence_of(self._storage, self._scope, row.id)
+        spans = [Span(link, link.metadata["start"], link.metadata["end"], link.weight) for link in links]
+        return quoted(spans, self._episodes)
+
+    def sentence(self, relation: Relation | str) -> str:
+        """Return a relation in words: «checkout depends on billing»."""
+        found = relation if isinstance(relation, Relation) else self.relation(_given(relation))
+        said = self.sentences([found])
+        if found.id not in said:
+            raise NotFound(f"what the relation {found.id!r} is between is gone from scope {self._scope}")
+        return said[found.id]
+
+    def sentences(self, relations: Iterable[Relation]) -> dict[str, str]:
+        """Return relations in words, by id."""
+        given = list(relations)
+        known = nodes(self._storage, self._scope, {end for one in given for end in (one.subject, one.object)})
+        return {
+            one.id: sentence(known[one.subject].name, one.predicate, known[one.object].name, negated=one.negated)
+            for one in given
+            if one.subject in known and one.object in known
+        }
+
+    # walks
+
+    def neighbours(
+        self,
+        id: str,
+        depth: int = 1,
+        predicate: str | None = None,
+        *,
+        valid_at: datetime | None = None,
+        believed_at: datetime | None = None,
+        limit: int = 50,
+    ) -> list[Neighbour]:
+        """Return what is related to an entity, over at most ``depth`` relations, the nearest first, then the surest.
+
+        Of a very busy entity the ``Settings.graph.each`` surest relations are followed. What is negated is no relation.
+        """
+        predicates = None if predicate is None else [predicate]
+        with self._view(valid_at, believed_at, self._settings.each, predicates) as (view, graph):
+            return reach(view, self._find.root(graph, id), least(depth, "depth", MAX_DEPTH), least(limit, "limit"))
+
+    def impact(
+        self,
+        id: str,
+        *,
+        predicates: Collection[str] = DEPENDENCIES,
+        depth: int | None = None,
+        valid_at: datetime | None = None,
+        believed_at: datetime | None = None,
+        limit: int = 1_000,
+    ) -> list[Neighbour]:
+        """Return what a change of an entity would affect: all that depends on it, directly or through others.
+
+        Each comes with the path of its dependence, from what changes on, the nearest first.
+        """
+        each = least(limit, "limit")
+        with self._view(valid_at, believed_at, each, _words(predicates), inward=True) as (view, graph):
+            depth = None if depth is None else least(depth, "depth")
+            return reach(view, self._find.root(graph, id), depth, each)
+
+    def path(
+        self,
+        a: str,
+        b: str,
+        *,
+        depth: int = 6,
+        valid_at: datetime | None = None,
+        believed_at: datetime | None = None,
+    ) -> list[Relation] | None:
+        """Return the relations on a shortest path between two entities, either way round; ``None`` where there is none.
+
+        From an entity to itself it is empty. Of a very busy entity the ``Settings.graph.each`` surest are followed.
+        """
+        with self._view(valid_at, believed_at, self._settings.each) as (view, graph):
+            ends = self._find.root(graph, a), self._find.root(graph, b)
+            return connect(view, *ends, least(depth, "depth", MAX_DEPTH))
+
+    aentity = in_thread(entity)
+    aentities = in_thread(entities)
+    asearch = in_thread(search)
+    anamed = in_thread(named)
+    amentions = in_thread(mentions)
+    arelation = in_thread(relation)
+    arelations = in_thread(relations)
+    atimeline = in_thread(timeline)
+    aevidence = in_thread(evidence)
+    asentence = in_thread(sentence)
+    asentences = in_thread(sentences)
+    aneighbours = in_thread(neighbours)
+    aimpact = in_thread(impact)
+    apath = in_thread(path)
+
+    # names and ids
+
+    def _graph(self, *, each: int | None = -1) -> StoredGraph:
+        each = self._settings.cited if each == -1 else each
+        return StoredGraph(self._storage, self._scope, self._settings, self._clock(), each=each)
+
+    @contextmanager
+    def _view(
+        self,
+        valid_at: datetime | None,
+        believed_at: datetime | None,
+        each: int,
+        predicates: Collection[str] | None = None,
+        *,
+        inward: bool = False,
+    ) -> Iterator[tuple[View, StoredGraph]]:
+        with self._storage.snapshot():
+            graph = self._graph()
+            times = self._time(valid_at, "valid_at"), self._time(believed_at, "believed_at")
+            yield View(graph, *times, each, predicates, inward), graph
+
+    def _best(self, found: Mapping[str, float], limit: int) -> list[Entity]:
+        graph, scores = self._graph(), dict[str, float]()
+        for id_, score in found.items():
+            root = graph.merged.root(id_)
+            scores[root] = max(score, scores.get(root, 0.0))
+        best = sorted(scores, key=lambda id_: (-scores[id_], id_))[: least(limit, "limit")]
+        return list(graph.entities(best).values())
+
+    def _time(self, given: datetime | None, name: str) -> datetime:
+        return self._clock() if given is None else aware(given, name)
+
+
+def entities_of(graph: GraphQueries, relations: Iterable[Relation]) -> dict[str, Entity]:
+    """Return the entities that relations are between, by id, in one batch; those that are gone are left out."""
+    ids = {end for one in relations for end in (one.subject, one.object)}
+    with graph._storage.snapshot():
+        return graph._graph().entities(ids)
+
+
+def least(number: int, name: str, most: int | None = None) -> int:
+    if type(number) is not int or number < 0 or (most is not None and number > most):
+        upper = "" if most is None else f" to {most}"
+        raise InvalidInput(f"{name} must be a whole number from 0{upper}, got {number!r}")
+    return number
+
+
+def _most(limit: int | None) -> int | None:
+    return None if limit is None else min(least(limit, "limit"), sys.maxsize)
+
+
+def _given(id_: object) -> str:
+    if not isinstance(id_, str):
+        raise InvalidInput(f"a relation is given itself or by its id, got {id_!r:.200}")
+    return id_
+
+
+def _text(text: str) -> str:
+    if not isinstance(text, str):
+        raise InvalidInput(f"give a text to look for, got {text!r}")
+    return text
+
+
+def _words(predicates: Collection[str]) -> list[str]:
+    if isinstance(predicates, str):
+        raise InvalidInput(f"predicates must be a collection of texts, got {predicates!r}")
+    return list(predicates)

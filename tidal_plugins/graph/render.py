@@ -1,0 +1,170 @@
+"""Telling: what the graph knows on a question, as relations in order, and as lines for a model, each with its evidence.
+
+The adapters' retrievers and tools use it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, TypedDict
+
+from tidal_plugins.errors import NotFound
+from tidal_plugins.graph.formats.loading import IMPORT
+from tidal_plugins.graph.graph import KnowledgeGraph
+from tidal_plugins.model.entry import Entry
+from tidal_plugins.model.fence import frame, inert
+from tidal_plugins.model.graph import Entity, Evidence, Relation
+from tidal_plugins.scoring.text import terms
+
+Aspect = Literal["relations", "dependents", "history"]
+"""``relations``: how something is related. ``dependents``: what a change of it would affect. ``history``: what was
+believed of it, and when."""
+
+MOST = 20
+"""Lines that are told at once."""
+
+SEEDS = 3
+"""Entities that a question is taken to speak of, at most."""
+
+QUOTES = 3
+"""Quotations that are given of what is known: the newest ones."""
+
+LINE = 300
+"""Characters of a line beside its citation."""
+
+MANY = 10
+"""Relations that are looked at for each one that is told."""
+
+
+class Times(TypedDict):
+    """As of when: what was true, and what was believed."""
+
+    valid_at: datetime | None
+    believed_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A relation on a question: how far it is from what was named, its sentence, and how well it fits, in (0, 1]."""
+
+    relation: Relation
+    distance: int
+    sentence: str
+    score: float
+
+
+def seeds(graph: KnowledgeGraph, question: str) -> list[Entity]:
+    """Return the entities that a question speaks of: those that it names, else those whose names are most like it."""
+    return graph.named(question, SEEDS) or graph.search(question, SEEDS)
+
+
+def related(
+    graph: KnowledgeGraph,
+    question: str,
+    *,
+    limit: int = 10,
+    depth: int = 1,
+    predicate: str | None = None,
+    valid_at: datetime | None = None,
+    believed_at: datetime | None = None,
+) -> list[Told]:
+    """Return the relations around what a question names, best first: the confidence, shared by distance, and more of
+    it where the relation says what was asked in more of its words."""
+    near: dict[str, tuple[Relation, int]] = {}
+    times: Times = {"valid_at": valid_at, "believed_at": believed_at}
+    for entity in seeds(graph, question):
+        for distance, relation in _around(graph, entity, depth, predicate, MANY * limit, times):
+            if relation.id not in near or distance < near[relation.id][1]:
+                near[relation.id] = relation, distance
+    sentences, asked = graph.sentences([relation for relation, _ in near.values()]), set(terms(question))
+    told = [
+        Told(*near[id_], sentence=said, score=near[id_][0].confidence * _fit(asked, said) / near[id_][1])
+        for id_, said in sentences.items()
+    ]
+    return sorted(told, key=lambda each: (-each.score, each.distance, each.relation.id))[:limit]
+
+
+def tell(
+    graph: KnowledgeGraph, question: str, aspect: Aspect = "relations", *, at: datetime | None = None, limit: int = 10
+) -> str:
+    """Return what the graph knows as lines, fenced like a whisper, each with the episode that says so; or nothing.
+
+    ``at`` asks for what was believed then, and true then.
+    """
+    limit = min(limit, MOST)
+    if aspect == "relations":
+        found = related(graph, question, limit=limit, valid_at=at, believed_at=at)
+        return frame([_line(graph, each.relation, each.sentence) for each in found])
+    told = _history if aspect == "history" else _dependents
+    return frame([line for entity in seeds(graph, question)[:1] for line in told(graph, entity, at, limit)])
+
+
+def evidence_of(graph: KnowledgeGraph, entry: Entry) -> list[Evidence]:
+    """Return up to three evidences, the newest ones, for an entry by which recall found a relation or an entity."""
+    try:
+        if relation := entry.metadata.get("relation"):
+            return graph.evidence(relation)[:QUOTES]
+        return graph.mentions(entry.metadata["entity"])[:QUOTES]
+    except NotFound:  # forgotten meanwhile
+        return []
+
+
+def quoted(evidence: Evidence) -> str:
+    """The words of an evidence with their citation; of what came from another graph, which graph that is."""
+    return f"{evidence.citation} «{evidence.quote}»" if evidence.quote else _imported(evidence)
+
+
+def _around(
+    graph: KnowledgeGraph, entity: Entity, depth: int, predicate: str | None, limit: int, times: Times
+) -> Iterator[tuple[int, Relation]]:
+    """The relations of an entity, negated ones too, and those on the ways to what is further away."""
+    for relation in graph.relations(about=entity.id, predicate=predicate, limit=limit, **times):
+        yield 1, relation
+    if depth != 1:
+        for neighbour in graph.neighbours(entity.id, depth, predicate, limit=limit, **times):
+            yield from enumerate(neighbour.path, 1)
+
+
+def _fit(asked: set[str], sentence: str) -> float:
+    return (1 + len(asked.intersection(terms(sentence)))) / (1 + len(asked))
+
+
+def _history(graph: KnowledgeGraph, entity: Entity, at: datetime | None, limit: int) -> Iterator[str]:
+    known = [each for each in graph.timeline(entity.id) if at is None or each.recorded_at <= at]
+    last = {
+        each.id: each for each in sorted(known, key=lambda each: each.recorded_at)
+    }  # not what it says of itself before
+    versions = [each for each in known if each is last[each.id]][-limit:]
+    sentences = graph.sentences(versions)
+    for relation in versions:
+        yield _line(graph, relation, f"{_span(relation, at)}: {sentences[relation.id]}")
+
+
+def _dependents(graph: KnowledgeGraph, entity: Entity, at: datetime | None, limit: int) -> Iterator[str]:
+    affected = graph.impact(entity.id, valid_at=at, believed_at=at, limit=limit)
+    sentences = graph.sentences(relation for each in affected for relation in each.path)
+    for each in affected:
+        way = ", and ".join(sentences[relation.id] for relation in reversed(each.path))
+        yield _line(graph, each.path[-1], f"{each.entity.name}: {way}")
+
+
+def _span(relation: Relation, at: datetime | None) -> str:
+    """When it was true, as far as was known at that time."""
+    since, until = relation.valid_from or relation.recorded_at, relation.valid_until
+    if until is None and relation.superseded_at and (at is None or relation.superseded_at <= at):
+        until = relation.superseded_at
+    return f"{since:%Y-%m-%d %H:%M} to {f'{until:%Y-%m-%d %H:%M}' if until else 'now'}"
+
+
+def _line(graph: KnowledgeGraph, relation: Relation, sentence: str) -> str:
+    said = f"{sentence} ({relation.confidence:.2f})"
+    newest = next(iter(graph.evidence(relation)), None)
+    if newest is None or not newest.quote:
+        return f"- {inert(f'{said} {_imported(newest)}' if newest else said)[:LINE]}"
+    return f"- {newest.citation} {inert(f'{said} «{newest.quote}»')[:LINE]}"
+
+
+def _imported(evidence: Evidence) -> str:
+    return f"from {evidence.episode.removeprefix(IMPORT)}"

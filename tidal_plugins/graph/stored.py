@@ -1,0 +1,146 @@
+"""The graph of one scope in this store: entities with what goes by them, relations with where they were said."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
+
+from tidal_plugins.graph.entities import MENTIONED, Node, cited, newest, nodes, said_at
+from tidal_plugins.graph.merging import merged
+from tidal_plugins.graph.relations import DENIAL, EVIDENCE, STANDING, predicate, relation_id
+from tidal_plugins.model.clock import from_micros, hours_between
+from tidal_plugins.model.entry import Scope
+from tidal_plugins.model.graph import Edge, Entity, Relation
+from tidal_plugins.model.link import Link
+from tidal_plugins.scoring.confidence import faded
+from tidal_plugins.scoring.text import normal
+from tidal_plugins.settings import GraphSettings
+from tidal_plugins.storage.base import Storage, WhereLinks
+
+
+class StoredGraph:
+    """A :class:`~tidal_plugins.protocols.GraphStore` on documents and links, as it is at ``now``.
+
+    Entities that were merged are one in all that it returns, under the id of the one that they go by. Each names the
+    episodes of its ``each`` newest mentions or surest pieces of evidence (``None``: all). Make one inside a snapshot,
+    and use it there.
+    """
+
+    def __init__(
+        self, storage: Storage, scope: Scope, settings: GraphSettings, now: datetime, *, each: int | None
+    ) -> None:
+        self.merged = merged(storage, scope)
+        self._storage = storage
+        self._scope = scope
+        self._settings = settings
+        self._now = now
+        self._each = each
+
+    def edges(
+        self,
+        nodes: Collection[str],
+        *,
+        predicates: Collection[str] | None,
+        inward: bool,
+        valid_at: datetime,
+        believed_at: datetime,
+        each: int,
+    ) -> list[Edge]:
+        members = self.merged.all_members(nodes)
+        found: list[Edge] = []
+        for one in [None] if predicates is None else dict.fromkeys(predicates):
+            said = {} if one is None else {"predicate": one}
+            where = WhereLinks(metadata=said, valid_at=valid_at, known_at=believed_at)
+            found += self._inward(members, where, each) if inward else self._around(members, where, each)
+        return [edge for edge in found if edge.node != edge.other]
+
+    def entities(self, ids: Collection[str]) -> dict[str, Entity]:
+        groups = {id_: self.merged.members(id_) for id_ in ids}
+        everyone = dict.fromkeys(member for group in groups.values() for member in group)
+        known, links = nodes(self._storage, self._scope, everyone), self._cited(everyone, MENTIONED)
+        return {
+            id_: _entity(group[0], [known[m] for m in group], [link for m in group for link in links.get(m, ())])
+            for id_, group in groups.items()
+            if group[0] in known
+        }
+
+    def relations(self, ids: Collection[str], believed_at: datetime) -> dict[str, Relation]:
+        rows = self._storage.links(self._scope, WhereLinks(ids=ids, known_at=believed_at))
+        rows_by_id = {row.id: row for row in rows}
+        for row in self._storage.links(self._scope, WhereLinks(ids=set(ids) - rows_by_id.keys())):
+            where = WhereLinks(
+                sources=[row.source], targets=[row.target], metadata={"of": row.id}, known_at=believed_at
+            )
+            for version in self._storage.links(self._scope, where):
+                rows_by_id[row.id] = version
+        return dict(zip(rows_by_id, self.shown(list(rows_by_id.values())), strict=True))
+
+    def shown(self, rows: Sequence[Link]) -> list[Relation]:
+        """Return the relations that rows, which may be earlier versions, tell of."""
+        evidence = self._cited({relation_id(row) for row in rows}, EVIDENCE)
+        return [self._relation(row, evidence.get(relation_id(row), ())) for row in rows]
+
+    def _relation(self, row: Link, evidence: Iterable[Link]) -> Relation:
+        episodes, threads = cited(evidence)
+        return Relation(
+            id=relation_id(row),
+            subject=self.merged.root(row.source),
+            predicate=predicate(row),
+            object=self.merged.root(row.target),
+            confidence=self._faded(row.weight, row.anchored_at or row.recorded_at),
+            valid_from=row.valid_from,
+            valid_until=row.valid_until,
+            recorded_at=row.recorded_at,
+            superseded_at=row.superseded_at,
+            episodes=episodes,
+            threads=threads,
+            negated=row.kind == DENIAL,
+        )
+
+    def _faded(self, confidence: float, since: datetime | None) -> float:
+        days = hours_between(since or self._now, self._now) / 24
+        return faded(confidence, days, half_life=self._settings.half_life, floor=self._settings.floor)
+
+    def _around(self, members: Collection[str], where: WhereLinks, each: int) -> list[Edge]:
+        steps = self._storage.frontier(self._scope, members, STANDING, each=each, where=where)
+        root = self.merged.root
+        return [
+            Edge(root(s.node), root(s.other), s.forward, s.link, self._faded(s.weight, s.anchored_at)) for s in steps
+        ]
+
+    def _inward(self, members: Collection[str], where: WhereLinks, each: int) -> list[Edge]:
+        where = WhereLinks(
+            targets=members,
+            kinds=STANDING,
+            metadata=where.metadata,
+            valid_at=where.valid_at,
+            known_at=where.known_at,
+        )
+        rows = self._storage.links(self._scope, where, limit=each * len(members), strongest_first=True)
+        root = self.merged.root
+        return [Edge(root(r.target), root(r.source), False, r.id, self._faded(r.weight, r.anchored_at)) for r in rows]
+
+    def _cited(self, ids: Collection[str], kind: str) -> dict[str, list[Link]]:
+        found: dict[str, list[Link]] = {}
+        for link in newest(self._storage, self._scope, ids, kind, self._each):
+            found.setdefault(link.source, []).append(link)
+        return found
+
+
+def _entity(id_: str, group: Sequence[Node], mentions: Collection[Link]) -> Entity:
+    """What goes by one name; the others of the group give it their names."""
+    name = group[0].name
+    aliases = {normal(node.name): node.name for node in group}
+    aliases.pop(normal(name))
+    episodes, threads = cited(mentions)
+    return Entity(
+        id=id_,
+        name=name,
+        type=group[0].type,
+        category=group[0].category,
+        aliases=tuple(aliases.values()),
+        episodes=episodes,
+        threads=threads,
+        first_seen=from_micros(min(node.first for node in group)),
+        last_seen=max(map(said_at, mentions)),
+    )

@@ -1,0 +1,52 @@
+"""Associations: what comes up together with a memory [Capsule]."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tidal_plugins.aio import in_thread
+from tidal_plugins.associations.web import Association, AssociationWeb, Reached
+from tidal_plugins.model.entry import Scope, bare_id
+from tidal_plugins.services import Services
+
+
+@dataclass(frozen=True, slots=True)
+class Associations:
+    """The associations of one scope. Every method has an async twin."""
+
+    _services: Services
+    _scope: Scope
+
+    def links(self, id: str, *, limit: int | None = None) -> list[Association]:
+        """List the associations of an entry, the heaviest first, with their weights as they have faded to now.
+
+        ``id`` may be a citation. An entry without associations has none; so has an unknown id.
+        """
+        return self._web.edges(self._scope, bare_id(id), self._services.now(), limit=limit)
+
+    def spread(
+        self,
+        ids: str | Iterable[str],
+        *,
+        threshold: float | None = None,
+        depth: int | None = None,
+        limit: int | None = None,
+    ) -> list[Reached]:
+        """Return the entries that activation spreads to from ``ids``, the most activated first.
+
+        An edge of weight w passes w / (w + 1); a path passes the product, and the best path counts. ``threshold`` is
+        the activation in [0, 1] below which spreading stops, ``depth`` the number of hops, ``limit`` the number of
+        entries returned. Raises ``InvalidInput``.
+        """
+        origins = [bare_id(ids)] if isinstance(ids, str) else [bare_id(id_) for id_ in ids]
+        return self._web.spread(
+            self._scope, origins, self._services.now(), threshold=threshold, depth=depth, limit=limit
+        )
+
+    alinks = in_thread(links)
+    aspread = in_thread(spread)
+
+    @property
+    def _web(self) -> AssociationWeb:
+        return AssociationWeb(self._services.storage, self._services.settings.associations)

@@ -1,0 +1,78 @@
+"""Dossiers and briefs: one current, cited document for each topic [Capsule]."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tidal_plugins.aio import in_thread
+from tidal_plugins.associations.web import AssociationWeb
+from tidal_plugins.dossiers import dossier as engine
+from tidal_plugins.dossiers.brief import Briefs
+from tidal_plugins.errors import NotFound
+from tidal_plugins.model.dossier import Brief, Dossier
+from tidal_plugins.model.entry import Scope
+from tidal_plugins.services import Services
+
+
+@dataclass(frozen=True, slots=True)
+class Dossiers:
+    """The dossiers of one scope: ``memory.dossiers["bridge"]``. Every method has an async twin."""
+
+    _services: Services
+    _scope: Scope
+
+    def __getitem__(self, topic: str) -> Dossier:
+        """Return the dossier on a topic as it stands. Raises ``NotFound`` for a topic that has none."""
+        return self._engine.standing(topic)
+
+    def get(self, topic: str, default: Dossier | None = None) -> Dossier | None:
+        """Return the dossier on a topic as it stands, or ``default`` where there is none."""
+        try:
+            return self[topic]
+        except NotFound:
+            return default
+
+    def refresh(self, topic: str, *, force: bool = False) -> Dossier:
+        """Return the dossier on a topic, made if there is none and updated if it is due.
+
+        A dossier is due ``Settings.dossier.refresh`` hours after its last refresh; ``force`` does not wait for that.
+        Maintenance keeps every topic that was asked for once up to date. Raises ``InvalidInput`` for a topic that
+        consists of stop words.
+        """
+        return self._engine.current(topic, self._services.now(), force=force)
+
+    def list(self) -> builtins.list[Dossier]:
+        """List all dossiers as they stand, by topic."""
+        return self._engine.all()
+
+    def drop(self, topic: str) -> bool:
+        """Remove the dossier on a topic with its earlier versions; return whether there was one.
+
+        The memories that it was made from stay.
+        """
+        return self._engine.drop(topic, self._services.now())
+
+    def brief(self, topic: str) -> Brief:
+        """Answer «what is happening with this topic?» from its dossier, recent entries and associations.
+
+        The answer is bounded and cited. A topic without a dossier gets none by this call, and nothing is stored.
+        """
+        services, now = self._services, self._services.now()
+        web = AssociationWeb(services.storage, services.settings.associations)
+
+        def spread(ids: Sequence[str]) -> builtins.list[tuple[str, float]]:
+            return [(reached.id, reached.activation) for reached in web.spread(self._scope, ids, now)]
+
+        return Briefs(self._engine, spread).brief(topic, now)
+
+    aget = in_thread(get)
+    arefresh = in_thread(refresh)
+    alist = in_thread(list)
+    adrop = in_thread(drop)
+    abrief = in_thread(brief)
+
+    @property
+    def _engine(self) -> engine.Dossiers:
+        return self._services.dossiers(self._scope)

@@ -1,0 +1,113 @@
+"""Episodes: every recorded turn, verbatim, by id, by thread and by time [SIYA §3.1]."""
+
+from __future__ import annotations
+
+import builtins
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from tidal_plugins.aio import in_thread
+from tidal_plugins.errors import NotFound
+from tidal_plugins.ingestion.episodes import TOOL_TAG, from_entry
+from tidal_plugins.ingestion.record import episode_id
+from tidal_plugins.model import transcript
+from tidal_plugins.model.clock import aware
+from tidal_plugins.model.entry import EPISODE, Scope
+from tidal_plugins.model.episode import Episode
+from tidal_plugins.model.exchange import Exchange
+from tidal_plugins.retrieval.request import checked_limit
+from tidal_plugins.services import Services
+from tidal_plugins.storage.base import Where
+from tidal_plugins.validation import label
+
+
+@dataclass(frozen=True, slots=True)
+class Episodes:
+    """The episodes of one scope: ``memory.episodes["ep:…"]``. Every method has an async twin."""
+
+    _services: Services
+    _scope: Scope
+
+    def __getitem__(self, id: str) -> Episode:
+        """Return an episode by its id or citation. Raises ``NotFound``, or ``Forgotten`` if it was forgotten."""
+        entry = self._services.entry(self._scope, id)
+        if entry.kind != EPISODE:
+            raise NotFound(f"{id!r} is an entry of kind {entry.kind}, not an episode: use memory.get")
+        return from_entry(entry)
+
+    def get(self, id: str, default: Episode | None = None) -> Episode | None:
+        """Return an episode by its id or citation, or ``default`` where there is none."""
+        try:
+            return self[id]
+        except NotFound:
+            return default
+
+    def list(
+        self,
+        *,
+        thread: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        tool: str | None = None,
+        limit: int | None = None,
+        newest_first: bool = False,
+    ) -> builtins.list[Episode]:
+        """List episodes in order of time.
+
+        ``thread`` keeps those of one conversation, ``since`` (inclusive) and ``until`` (exclusive) those of a span of
+        time, ``tool`` those in which a tool of this name ran. To search by meaning, use
+        ``memory.recall(query, kinds={"episode"})``. Raises ``InvalidInput``.
+        """
+        where = Where(
+            kinds={EPISODE},
+            threads=None if thread is None else {str(label(thread, "thread"))},
+            since=aware(since, "since") if since else None,
+            until=aware(until, "until") if until else None,
+            tags=None if tool is None else {f"{TOOL_TAG}{tool}"},
+        )
+        most = None if limit is None else checked_limit(limit)
+        found = self._services.storage.find(self._scope, where, limit=most, newest_first=newest_first)
+        return [from_entry(entry) for entry in found]
+
+    def page(self, id: str, page: int = 1, *, max_chars: int = 4_000) -> str:
+        """Return a page of an episode as text for a model, between marks that name the turns around it.
+
+        ``id`` may be a citation. Pages count from 1 and have at most ``max_chars`` characters of the episode. Raises
+        ``NotFound``, ``Forgotten``, and ``InvalidInput`` for a page that does not exist.
+        """
+        episode = self[id]
+        before, after = self._neighbours(episode)
+        return transcript.page(episode, page, max_chars, previous=before, following=after)
+
+    def entry_ids(self, citation: str) -> tuple[str, ...]:
+        """Return the ids of the entries that a citation means: of an episode, those of what was said in it.
+
+        Raises ``NotFound``, or ``Forgotten`` if it was forgotten.
+        """
+        entry = self._services.entry(self._scope, citation)
+        if entry.kind != EPISODE:
+            return (entry.id,)
+        there = self._services.storage.sketch(self._scope, said := from_entry(entry).entries)
+        return tuple(id_ for id_ in said if id_ in there) or (entry.id,)
+
+    def id_of(self, key: str, *, thread: str | None = None) -> str:
+        """Return the id that a turn recorded under ``key`` has, or will have.
+
+        ``key`` is the turn's own id, or the id of its first message.
+        """
+        return episode_id(self._scope, Exchange((), label(thread, "thread"), label(key, "id")))
+
+    aget = in_thread(get)
+    alist = in_thread(list)
+    apage = in_thread(page)
+    aentry_ids = in_thread(entry_ids)
+
+    def _neighbours(self, episode: Episode) -> tuple[str | None, str | None]:
+        """Return the ids of the turns before and after one in its thread."""
+        if episode.thread is None:
+            return None, None
+        where, near = Where(kinds={EPISODE}, threads={episode.thread}), {}
+        for step in (-1, 1):
+            side = replace(where, positions={episode.turn + step})
+            near[step] = next((e.id for e in self._services.storage.find(self._scope, side, limit=1)), None)
+        return near[-1], near[1]

@@ -1,0 +1,37 @@
+"""The knowledge graph with the queue of episodes that are still to be read into it [SIYA §3.3]."""
+
+from __future__ import annotations
+
+from tidal_plugins.aio import in_thread
+from tidal_plugins.graph.graph import KnowledgeGraph
+from tidal_plugins.model.entry import Scope
+from tidal_plugins.model.extraction import Extracted, Pending
+from tidal_plugins.retrieval.request import checked_limit
+from tidal_plugins.services import Services
+
+
+class Graph(KnowledgeGraph):
+    """The entities and relations of one scope, learned from every episode, with the evidence for each.
+
+    Episodes are read in the background after ``record``; ``index_pending`` reads them now.
+    """
+
+    def __init__(self, services: Services, scope: Scope) -> None:
+        super().__init__(*services.graph_parts(scope))
+        self._services = services
+
+    def index_pending(self, limit: int | None = None, *, failed: bool = False) -> Extracted:
+        """Read the episodes that wait to be read, at most ``limit``, and return what was found in them.
+
+        When it returns, everything recorded before is in the graph, except episodes that could not be read; ``failed``
+        tries those again at once.
+        """
+        most = None if limit is None else checked_limit(limit)
+        return self._services.learner(self._scope).learn(limit=most, failed=failed)
+
+    def pending(self) -> list[Pending]:
+        """List the episodes that are still to be read, with the last error of each."""
+        return self._services.learner(self._scope).queue.pending()
+
+    aindex_pending = in_thread(index_pending)
+    apending = in_thread(pending)

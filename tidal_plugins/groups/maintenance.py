@@ -1,0 +1,49 @@
+"""Maintenance: consolidation on request or on a thread, and its undo."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from tidal_plugins.aio import in_thread
+from tidal_plugins.ingestion.gate import Admitted, admitted
+from tidal_plugins.maintenance.thread import Maintenance
+from tidal_plugins.model.clock import aware
+from tidal_plugins.model.consolidation import Consolidation
+from tidal_plugins.model.entry import Scope
+from tidal_plugins.services import Services
+
+
+@dataclass(frozen=True, slots=True)
+class MaintenanceGroup:
+    """The maintenance of one scope. Every method has an async twin."""
+
+    _services: Services
+    _scope: Scope
+
+    def run(self, now: datetime | None = None) -> Consolidation:
+        """Settle tiers, prune associations, make facts of what recurs, refresh due dossiers and yield thought seeds.
+
+        Runs in small transactions. It is safe to interrupt and to run concurrently.
+        """
+        at = self._services.now() if now is None else aware(now, "now")
+        return self._services.consolidator(self._scope).run(at)
+
+    def undo(self, run: str) -> int:
+        """Put back what a run changed, and return how many changes that were. Raises ``NotFound``."""
+        return self._services.consolidator(self._scope).undo(run, self._services.now())
+
+    def start(self, interval: timedelta = timedelta(hours=1)) -> Maintenance:
+        """Run in the background: now, and ``interval`` after the end of each run, until the memory is closed.
+
+        Raises ``Closed`` if the memory was closed already.
+        """
+        return self._services.maintain(Maintenance(self.run, interval))
+
+    def admitted(self) -> Admitted:
+        """Return how many entries the write gate kept for good, and how many for a while."""
+        return admitted(self._services.storage, self._scope)
+
+    arun = in_thread(run)
+    aundo = in_thread(undo)
+    aadmitted = in_thread(admitted)

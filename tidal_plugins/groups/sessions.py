@@ -1,0 +1,124 @@
+"""Sessions: what an agent opens to write signals under a policy, with an audit [tidalDB]."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterator, Mapping, MutableMapping
+from dataclasses import dataclass
+from typing import Any
+
+from tidal_plugins.aio import in_thread
+from tidal_plugins.errors import SessionClosed
+from tidal_plugins.model.entry import Scope
+from tidal_plugins.model.session import AuditEntry, Policy, SessionInfo, SessionSnapshot
+from tidal_plugins.services import Services
+from tidal_plugins.sessions import policies as engine
+from tidal_plugins.sessions.ledger import Ledger
+from tidal_plugins.sessions.session import Session
+from tidal_plugins.validation import label, mapping
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyGroup(MutableMapping[str, Policy]):
+    """The policies of one scope by name: those of ``Settings.policies``, and those that are stored here."""
+
+    _policies: engine.Policies
+
+    def __getitem__(self, name: str) -> Policy:
+        """Return a policy by name. Raises ``NotFound``."""
+        return self._policies.named(name)
+
+    def __setitem__(self, name: str, policy: Policy) -> None:
+        """Store a policy under a name, in place of an earlier one. Sessions that are open keep theirs."""
+        self._policies.declare(name, policy)
+
+    def __delitem__(self, name: str) -> None:
+        """Remove a stored policy. Sessions that are open keep it. Raises ``NotFound``."""
+        self._policies.remove(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._policies.names())
+
+    def __len__(self) -> int:
+        return len(self._policies.names())
+
+    def set(self, name: str, policy: Policy) -> None:
+        """Store a policy under a name, as ``policies[name] = policy`` does."""
+        self[name] = policy
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return a policy by name, or ``default`` where there is none."""
+        return self[name] if name in self._policies.names() else default
+
+    aget = in_thread(get)
+    aset = in_thread(set)
+
+
+@dataclass(frozen=True, slots=True)
+class Sessions:
+    """The sessions of one scope. Every method has an async twin."""
+
+    _services: Services
+    _scope: Scope
+
+    @property
+    def policies(self) -> PolicyGroup:
+        """The policies that sessions may name: ``memory.sessions.policies["planner"] = Policy(…)``."""
+        services = self._services
+        return PolicyGroup(engine.Policies(services.storage, self._scope, services.settings))
+
+    def open(
+        self,
+        *,
+        user: str | None = None,
+        agent: str | None = None,
+        policy: Policy | str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        thread: str | None = None,
+    ) -> Session:
+        """Return a session for an agent that writes for a user under a policy: ``with sessions.open(…) as session``.
+
+        ``policy`` is a :class:`Policy` or the name of one in ``policies``; ``None`` admits everything. With ``thread``
+        the session that is open for the same thread, user, agent and policy goes on. Nothing is stored before the
+        first signal. Raises ``InvalidInput``.
+        """
+        services, now = self._services, self._services.now()
+        name, rules = engine.Policies(services.storage, self._scope, services.settings).find(policy)
+        meta = mapping({} if metadata is None else metadata, "metadata", services.settings.ingestion.max_metadata_bytes)
+        info = SessionInfo(0, label(user, "user"), label(agent, "agent"), rules, name, meta, now)
+        return Session(self._ledger, services.now, info, label(thread, "thread"))
+
+    def resume(self, id: int) -> Session:
+        """Return another handle of an open session, also after a crash. Raises ``NotFound``, ``SessionClosed``."""
+        info = self._ledger.info(id)
+        if not info.is_open:
+            raise SessionClosed(f"session {id} was closed: read it with memory.sessions.snapshot({id})")
+        return Session(self._ledger, self._services.now, info)
+
+    def list(
+        self, *, user: str | None = None, agent: str | None = None, open: bool | None = None
+    ) -> builtins.list[SessionInfo]:
+        """List sessions in the order in which they were opened: all, or those of a user or an agent, open or closed."""
+        return [
+            info
+            for info in self._ledger.all()
+            if user in (None, info.user) and agent in (None, info.agent) and open in (None, info.is_open)
+        ]
+
+    def snapshot(self, id: int) -> SessionSnapshot:
+        """Return everything that a session holds, or held when it was closed. Raises ``NotFound``."""
+        return self._ledger.snapshot(id, self._services.now())
+
+    def audit(self, id: int) -> builtins.list[AuditEntry]:
+        """List the decisions on a session's signals, open or closed. Raises ``NotFound``."""
+        return self._ledger.audit(id)
+
+    aopen = in_thread(open)
+    aresume = in_thread(resume)
+    alist = in_thread(list)
+    asnapshot = in_thread(snapshot)
+    aaudit = in_thread(audit)
+
+    @property
+    def _ledger(self) -> Ledger:
+        return self._services.ledger(self._scope)

@@ -1,0 +1,207 @@
+"""The consolidator: what decays settles, what recurs becomes knowledge, what belongs together is pointed out.
+
+A run is a row of small transactions, and holds no lock while a model writes. It can be cut off anywhere: the next one
+goes on. To run again at the same time changes nothing more [Tidal §2.4], [Capsule].
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar
+
+from tidal_plugins.associations.web import ASSOCIATION
+from tidal_plugins.errors import Closed, Corrupt, NotFound
+from tidal_plugins.ingestion.gate import admitted
+from tidal_plugins.ingestion.uses import USES
+from tidal_plugins.ingestion.writer import Writer
+from tidal_plugins.maintenance.recurring import Recurring
+from tidal_plugins.maintenance.runs import RUNS, Run, UnderWay
+from tidal_plugins.maintenance.seeds import Seeds
+from tidal_plugins.maintenance.undo import FACT, PRUNED, SETTLED, edge_value, restore, settled, tier_value
+from tidal_plugins.model.clock import aware
+from tidal_plugins.model.consolidation import Consolidation, Seed
+from tidal_plugins.model.dossier import Dossier
+from tidal_plugins.model.entry import Entry, Scope
+from tidal_plugins.protocols import Summariser
+from tidal_plugins.settings import ConsolidationSettings
+from tidal_plugins.storage.base import Storage, Where, WhereLinks
+
+logger = logging.getLogger(__name__)
+
+Refresh = Callable[[datetime], Sequence[Dossier]]
+"""Refreshes the dossiers that are due, and returns them."""
+
+Learn = Callable[[], int]
+"""Reads the episodes that wait to be read for the graph, and returns how many there were."""
+
+_READ = "uses"
+"""Key of the document that says how far the log of uses was read."""
+
+UNDER_WAY = "another consolidation is under way"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Consolidator:
+    """Consolidates one scope. ``summariser`` writes the facts (default: key sentences); ``refresh`` and ``learn`` are
+    left out where they are ``None``."""
+
+    writer: Writer
+    scope: Scope
+    summariser: Summariser | None = None
+    refresh: Refresh | None = None
+    learn: Learn | None = None
+
+    def run(self, now: datetime) -> Consolidation:
+        """Do what is due at ``now``, and say what was done. A step that fails is named and leaves the others alone.
+
+        Where another run of the scope is under way it is left to that, and the report says so. Raises ``Closed`` where
+        the memory was closed.
+        """
+        now = aware(now, "now")
+        run = Run(self.storage, self.scope, now, self.settings.runs)
+        try:
+            run.resume()
+            return self._run(run, now)
+        except UnderWay:
+            return Consolidation(run.id, now, errors=(UNDER_WAY,))
+        finally:
+            run.leave()
+
+    def _run(self, run: Run, now: datetime) -> Consolidation:
+        errors: list[str] = []
+
+        def step(name: str, work: Callable[[], Iterator[T]]) -> list[T]:
+            """What a step did, up to where it failed."""
+            done: list[T] = []
+            try:
+                done.extend(work())
+            except (Closed, UnderWay):
+                raise
+            except Exception as error:
+                logger.warning("consolidation: %s: %s", name, type(error).__name__)  # no text of a memory
+                errors.append(f"{name}: {type(error).__name__}: {error}")
+            return done
+
+        learned = step("graph", self._learn)
+        cold = step("tiers", lambda: self._settle(run))
+        faded = step("associations", lambda: self._prune(run))
+        facts = step("facts", lambda: self._recur(run))
+        dossiers = step("dossiers", lambda: self._refresh(now))
+        seeds = step("seeds", lambda: self._seeds(now))
+        return Consolidation(
+            run=run.close(),
+            at=now,
+            learned=sum(learned),
+            settled=sum(cold),
+            pruned=sum(faded),
+            facts=tuple(facts),
+            dossiers=tuple(dossiers),
+            seeds=tuple(seeds),
+            ephemeral=admitted(self.storage, self.scope).share,
+            errors=tuple(errors),
+        )
+
+    def undo(self, run: str, now: datetime) -> int:
+        """Put back what a run changed and nothing has changed since: tiers and associations. Remove the facts that it
+        made, for good, with what was made of those. Return how many of all these there were.
+
+        The next run settles and prunes anew what is due then. Raises ``NotFound`` for a run that is unknown, undone
+        already, or longer ago than ``Settings.consolidation.runs``.
+        """
+        lines = self.storage.read_log(self.scope, RUNS, keys=[run])
+        if not lines:
+            raise NotFound(f"no consolidation {run!r} to undo in scope {self.scope}: it was undone, or is too long ago")
+        restored = 0
+        for line in reversed(lines):
+            with self.storage.transaction():
+                restored += restore(self.storage, self.scope, line.value, self._recurring, now)
+        with self.storage.transaction():
+            self.storage.erase_log(self.scope, RUNS, [run])
+        return restored
+
+    @property
+    def storage(self) -> Storage:
+        return self.writer.storage
+
+    @property
+    def settings(self) -> ConsolidationSettings:
+        return self.writer.settings.consolidation
+
+    @property
+    def _recurring(self) -> Recurring:
+        return Recurring(self.writer, self.scope, self.summariser)
+
+    def _settle(self, run: Run) -> Iterator[int]:
+        """Write down that entries have turned cold, as of the moment when they did. The rest of their tier stands."""
+        half_life = self.writer.settings.decay.cold
+        damaged: set[str] = set()
+        while True:
+            with self.storage.transaction():
+                cold = self._cold(run.now, damaged)
+                tiers = {entry.id: entry.tier for entry in cold if entry.tier}
+                if tiers:
+                    run.note({SETTLED: {id_: tier_value(tier) for id_, tier in tiers.items()}})
+                    self.storage.retier(self.scope, {id_: settled(tier, half_life) for id_, tier in tiers.items()})
+            if not tiers:
+                return
+            yield len(tiers)
+
+    def _cold(self, now: datetime, damaged: set[str]) -> list[Entry]:
+        while True:
+            where = Where(cooled_by=now, exclude=damaged)
+            try:
+                return self.storage.find(self.scope, where, limit=self.settings.batch)
+            except Corrupt as error:
+                if error.entry is None or error.entry in damaged:
+                    raise
+                logger.error("entry %s is damaged and its tier was left as it is", error.entry)
+                damaged.add(error.entry)
+
+    def _prune(self, run: Run) -> Iterator[int]:
+        where = WhereLinks(kinds=[ASSOCIATION], expired_at=run.now)
+        while True:
+            with self.storage.transaction():
+                faded = self.storage.links(self.scope, where, limit=self.settings.batch)
+                if faded:
+                    run.note({PRUNED: [edge_value(edge) for edge in faded]})
+                    self.storage.erase_links(self.scope, WhereLinks(ids=[edge.id for edge in faded]))
+            if not faded:
+                return
+            yield len(faded)
+
+    def _recur(self, run: Run) -> Iterator[str]:
+        """Read the uses since the last run, and make facts of what recurs."""
+        recurring = self._recurring
+        while lines := self.storage.read_log(self.scope, USES, after=self._read(), limit=self.settings.batch):
+            while entries := recurring.due(lines, run.now):
+                made = recurring.make(entries, run.now)
+                with self.storage.transaction():
+                    written = recurring.write(made)
+                    if written and made.id:
+                        run.note({FACT: made.id})
+                if written and made.id:
+                    yield made.id
+            with self.storage.transaction():
+                last = max(self._read(), lines[-1].seq)
+                self.storage.write_document(self.scope, RUNS, _READ, last)
+        recurring.thin(run.now)
+
+    def _read(self) -> int:
+        document = self.storage.read_document(self.scope, RUNS, _READ)
+        return int(document.value) if document else 0
+
+    def _refresh(self, now: datetime) -> Iterator[str]:
+        if self.refresh:
+            yield from (dossier.topic for dossier in self.refresh(now))
+
+    def _learn(self) -> Iterator[int]:
+        if self.learn:
+            yield self.learn()
+
+    def _seeds(self, now: datetime) -> Iterator[Seed]:
+        yield from Seeds(self.storage, self.writer.settings, self.scope).take(now)

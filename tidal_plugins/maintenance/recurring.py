@@ -1,0 +1,170 @@
+"""What recurs becomes knowledge: entries that several turns of a day use are compressed to a fact that cites them.
+
+[Tidal §2.4]. Each entry becomes a fact once; what it says goes when an entry that it was made from is forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from tidal_plugins.dossiers.drafting import Draft, Drafter, InPlace
+from tidal_plugins.dossiers.phrases import LONGEST
+from tidal_plugins.dossiers.sources import CHANNEL, FACT
+from tidal_plugins.ingestion.extract import importance, tags
+from tidal_plugins.ingestion.forget import RECURRING, purge
+from tidal_plugins.ingestion.uses import USES
+from tidal_plugins.ingestion.writer import DECAYING, Writer
+from tidal_plugins.model.dossier import Dossier
+from tidal_plugins.model.entry import Entry, Scope, derive_id
+from tidal_plugins.model.summary import Source, Statement
+from tidal_plugins.protocols import Purpose, Summariser
+from tidal_plugins.retrieval.search import intact
+from tidal_plugins.retrieval.whisper import excerpt
+from tidal_plugins.scoring.recurrence import recurrence
+from tidal_plugins.scoring.text import sentences
+from tidal_plugins.settings import ConsolidationSettings
+from tidal_plugins.storage.base import Line, Record, Storage, Where
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A fact of a cluster of entries, or ``None`` where they say nothing that could be one."""
+
+    covers: tuple[str, ...]
+    record: Record | None = None
+
+    @property
+    def id(self) -> str | None:
+        return self.record.entry.id if self.record else None
+
+
+@dataclass(frozen=True, slots=True)
+class Recurring:
+    """Makes facts of what recurs in one scope; without a summariser, of what each entry says most plainly."""
+
+    writer: Writer
+    scope: Scope
+    summariser: Summariser | None = None
+
+    def due(self, lines: Sequence[Line], now: datetime) -> list[Entry]:
+        """Of the entries that these uses are of, some that the same turns used again and again, and that no fact
+        covers yet; nothing where none is left."""
+        keys = dict.fromkeys(line.key for line in lines)
+        for id_ in self._covered(keys):
+            del keys[id_]
+        since = min(line.at for line in lines) - timedelta(hours=self.settings.hours)
+        history = self.storage.read_log(self.scope, USES, keys=keys, since=since) if keys else []
+        turns = {key: self._turns(line for line in history if line.key == key) for key in keys}
+        entries = self._entries([key for key in turns if turns[key]], now)
+        first = next((key for key in turns if key in entries), None)
+        return [entries[key] for key in entries if first and len(turns[key] & turns[first]) >= self.settings.turns]
+
+    def make(self, entries: Sequence[Entry], now: datetime) -> Made:
+        """Compress a cluster. It takes no lock, and may take its time."""
+        limits = self.writer.settings.dossier.model_copy(update={"max_tokens": self.settings.fact_tokens})
+        drafter = Drafter(KeySentences(), self.summariser, limits, self.writer.settings.models.patience)
+        draft = drafter.draft(entries, InPlace(Dossier(""), {}))
+        if not draft.findings:
+            return Made(tuple(entry.id for entry in entries))
+        cited = {id_ for finding in draft.findings for id_ in finding.sources}
+        covers = draft.fed or tuple(entry.id for entry in entries if entry.id in cited)
+        return Made(covers, self._record(draft, [entry for entry in entries if entry.id in covers], now))
+
+    def write(self, made: Made) -> bool:
+        """Store a fact; ``False`` where one of its entries is gone or covered meanwhile. Call it inside a
+        transaction."""
+        if self._covered(made.covers) or len(self.storage.sketch(self.scope, made.covers)) < len(made.covers):
+            return False
+        if made.record and not self._forgotten(made.record.entry):
+            self.storage.put(self.scope, [made.record])
+        sources = [*made.covers, *([made.id] if made.id else [])]
+        for id_ in made.covers:
+            value = {"sources": sources, "entry": made.id} if made.id else {"sources": sources}
+            self.storage.write_document(self.scope, RECURRING, id_, value)
+        return True
+
+    def thin(self, now: datetime) -> None:
+        """Remove the uses that are too old to count with new ones; the last of each entry stays, as it says that the
+        entry was used."""
+        for newest in self.storage.read_log(self.scope, USES, limit=1, newest_first=True):
+            before = min(newest.at, now) - timedelta(hours=2 * self.settings.hours)
+            self.storage.thin_log(self.scope, USES, before)
+
+    def unmake(self, fact: str, now: datetime) -> int:
+        """Remove a fact with what was made of it, and return whether it was there. It is not made again. Call it inside
+        a transaction."""
+        for document in self.storage.documents(self.scope, RECURRING):
+            if document.value and document.value.get("entry") == fact:
+                value = {"sources": [id_ for id_ in document.value["sources"] if id_ != fact]}
+                self.storage.write_document(self.scope, RECURRING, document.key, value)
+        erased = self.storage.erase(self.scope, [fact])
+        purge(self.storage, self.scope, [fact], now)
+        return erased
+
+    @property
+    def storage(self) -> Storage:
+        return self.writer.storage
+
+    @property
+    def settings(self) -> ConsolidationSettings:
+        return self.writer.settings.consolidation
+
+    def _covered(self, ids: Collection[str]) -> set[str]:
+        return {document.key for document in self.storage.documents(self.scope, RECURRING, ids) if document.value}
+
+    def _turns(self, uses: Iterable[Line]) -> frozenset[str]:
+        told = ((line.at, str(line.value["episode"])) for line in uses)
+        return recurrence(told, turns=self.settings.turns, hours=self.settings.hours)
+
+    def _entries(self, ids: Sequence[str], now: datetime) -> dict[str, Entry]:
+        """Those that decay and are valid. What does not decay is knowledge already."""
+
+        def read(ids: Sequence[str]) -> dict[str, Entry]:
+            where = Where(ids=ids, kinds=[DECAYING], active_at=now, include_archived=True)
+            return {entry.id: entry for entry in self.storage.find(self.scope, where)}
+
+        return intact(read, ids, set())
+
+    def _record(self, draft: Draft, entries: Sequence[Entry], now: datetime) -> Record:
+        """A fact is found by what it says: its citations are not indexed."""
+        said = "\n".join(finding.text for finding in draft.findings)
+        citations = dict.fromkeys(citation for finding in draft.findings for citation in finding.citations)
+        ids = [entry.id for entry in entries]
+        entry = Entry(
+            id=derive_id(self.scope, RECURRING, sorted(ids)),
+            kind=FACT,
+            text=said,
+            scope=self.scope,
+            occurred_at=max(entry.occurred_at for entry in entries),
+            recorded_at=now,
+            channel=CHANNEL,
+            trust=min(entry.trust for entry in entries),
+            importance=max(importance(said), *(entry.importance for entry in entries)),
+            tags=tags(said),
+            metadata={"sources": ids},
+        )
+        [record] = self.writer.records([entry])
+        return replace(record, entry=replace(entry, text=" ".join([said, *(f"[{item}]" for item in citations)])))
+
+    def _forgotten(self, fact: Entry) -> bool:
+        return bool(self.writer.buried(self.scope, [fact.id]) or self.writer.forgotten(self.scope, [fact.text]))
+
+
+class KeySentences:
+    """Quotes of each source the sentence that matters most, or all of it where it is short. It needs no model."""
+
+    def summarise(
+        self, sources: Sequence[Source], *, purpose: Purpose, previous: Sequence[Statement] = (), max_tokens: int
+    ) -> list[Statement]:
+        """One statement a source; ``purpose``, ``previous`` and ``max_tokens`` change nothing."""
+        return [Statement(_key_sentence(source), (source.id,)) for source in sources]
+
+
+def _key_sentence(source: Source) -> str:
+    text = "\n".join(message.text for message in source.messages)
+    parts = [text[start:end] for start, end in sentences(text)] if len(text) > LONGEST else [text]
+    said = excerpt(max(parts, key=importance, default=""), "", LONGEST)
+    speaker = next((message.speaker for message in source.messages if message.speaker), None)
+    return f"{speaker}: {said}" if speaker else said

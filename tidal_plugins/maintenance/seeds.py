@@ -1,0 +1,120 @@
+"""Thought seeds: memories from different sources or threads that keep coming up together [Tidal §4]."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from tidal_plugins.associations.web import Association, AssociationWeb
+from tidal_plugins.dossiers.sources import CHANNEL, PRIMARY
+from tidal_plugins.ingestion.episodes import from_entry
+from tidal_plugins.ingestion.repeats import NEAR
+from tidal_plugins.model.consolidation import Seed
+from tidal_plugins.model.entry import Entry, Scope, bare_id, derive_id
+from tidal_plugins.retrieval.request import active
+from tidal_plugins.retrieval.search import intact
+from tidal_plugins.scoring.text import normal
+from tidal_plugins.settings import Settings
+from tidal_plugins.storage.base import Line, Storage, WhereLinks
+
+SEEDS = "seeds"
+"""Log of the pairs that were seeds, under their ids."""
+
+_KEPT = 1000
+"""Lines of that log which are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seeds:
+    """Finds the seeds of one scope."""
+
+    storage: Storage
+    settings: Settings
+    scope: Scope
+
+    def take(self, now: datetime) -> list[Seed]:
+        """Return the strongest pairs that were no seeds of late, and remember them. At the same time they are the
+        same."""
+        already = self._at(now)
+        seeds = already or self._new(now)
+        if seeds and not already:
+            with self.storage.transaction():
+                self.storage.append_log(self.scope, SEEDS, [self._line(seed, now) for seed in seeds])
+                self.storage.trim_log(self.scope, SEEDS, _KEPT)
+        return seeds
+
+    def _new(self, now: datetime) -> list[Seed]:
+        limits = self.settings.consolidation
+        web = AssociationWeb(self.storage, self.settings.associations)
+        pairs = [p for p in web.strongest(self.scope, now, limits.seed_pool) if p.weight >= limits.seed_weight]
+        known = self._known(pairs, now)
+        fresh = [pair for pair in pairs if self._key(pair.source, pair.target) not in known]
+        return list(self._seeds(fresh, now))[: limits.seeds]
+
+    def _at(self, now: datetime) -> list[Seed]:
+        lines = self.storage.read_log(self.scope, SEEDS, since=now)
+        return list(self._seeds([Association(*line.value) for line in lines if line.at == now], now))
+
+    def _known(self, pairs: Sequence[Association], now: datetime) -> set[str]:
+        since = now - timedelta(days=self.settings.consolidation.seed_days)
+        keys = [self._key(pair.source, pair.target) for pair in pairs]
+        return {line.key for line in self.storage.read_log(self.scope, SEEDS, keys=keys, since=since)}
+
+    def _seeds(self, pairs: Sequence[Association], now: datetime) -> Iterator[Seed]:
+        """Those pairs of which both are active, and that have nothing else in common than to come up together."""
+        ids = list(dict.fromkeys(id_ for pair in pairs for id_ in (pair.source, pair.target)))
+        entries, near = self._entries(ids, now), self._near(ids)
+        shown = self._shown(entries.values())
+        for pair in pairs:
+            if {pair.source, pair.target} <= entries.keys() and frozenset(pair[:2]) not in near:
+                seed = _seed(pair, entries)
+                if seed and not _asked(seed.first, seed.second, shown) and not _asked(seed.second, seed.first, shown):
+                    yield seed
+
+    def _shown(self, entries: Iterable[Entry]) -> dict[str, set[str]]:
+        """What was shown before each of the episodes that these are of."""
+        ids = dict.fromkeys(entry.episode for entry in entries if entry.episode)
+        found = intact(lambda some: self.storage.get(self.scope, some), list(ids), set())
+        return {id_: set(map(bare_id, from_entry(episode).surfaced)) for id_, episode in found.items()}
+
+    def _entries(self, ids: Sequence[str], now: datetime) -> Mapping[str, Entry]:
+        def read(ids: Sequence[str]) -> dict[str, Entry]:
+            found = self.storage.find(self.scope, replace(active(now, kinds=PRIMARY), ids=ids))
+            return {entry.id: entry for entry in found if entry.channel != CHANNEL}
+
+        return intact(read, ids, set())
+
+    def _near(self, ids: Collection[str]) -> set[frozenset[str]]:
+        links = self.storage.links(self.scope, WhereLinks(ends=ids, kinds=[NEAR]))
+        return {frozenset((link.source, link.target)) for link in links}
+
+    def _line(self, seed: Seed, now: datetime) -> Line:
+        first, second = seed.first.id, seed.second.id
+        return Line(self._key(first, second), now, [first, second, seed.weight])
+
+    def _key(self, first: str, second: str) -> str:
+        return derive_id(self.scope, SEEDS, first, second)
+
+
+def _seed(pair: Association, entries: Mapping[str, Entry]) -> Seed | None:
+    first, second = entries[pair.source], entries[pair.target]
+    if _thread(first) == _thread(second) or normal(first.text) == normal(second.text):
+        return None
+    why = f"they keep coming up together ({pair.weight:.1f}), from {_named(first)} and {_named(second)}"
+    return Seed(first, second, pair.weight, why)
+
+
+def _asked(entry: Entry, other: Entry, shown: Mapping[str, Collection[str]]) -> bool:
+    """Whether an entry is of the exchange that the other one was brought up for."""
+    return not {other.id, other.episode}.isdisjoint(shown.get(entry.episode or "", ()))
+
+
+def _thread(entry: Entry) -> str:
+    return entry.thread or entry.source or entry.episode or entry.id
+
+
+def _named(entry: Entry) -> str:
+    if entry.thread:
+        return f"thread {entry.thread}"
+    return entry.source or f"[{entry.citation}]"

@@ -1,0 +1,168 @@
+"""Summary: sources condensed by a model, checked, or without one [SIYA §2.2]."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from tidal_plugins.aio import in_time
+from tidal_plugins.errors import CompactionError
+from tidal_plugins.ingestion.extract import importance
+from tidal_plugins.model.summary import Source, Statement
+from tidal_plugins.protocols import Purpose, Summariser, TokenCounter
+from tidal_plugins.scoring.priority import states
+from tidal_plugins.scoring.text import terms
+from tidal_plugins.summarising.extractive import ExtractiveSummariser
+from tidal_plugins.summarising.quotes import cut, folded
+
+_REASON = 200  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class Condensed:
+    """Statements, and what wrote them. ``fallback`` says why it was not the model that was asked; ``unknown`` counts
+    the citations that were taken out because they lead nowhere."""
+
+    statements: tuple[Statement, ...]
+    by: Literal["model", "extractive"]
+    fallback: str | None = None
+    unknown: int = 0
+
+
+def condense(
+    summariser: Summariser | None,
+    sources: Sequence[Source],
+    *,
+    purpose: Purpose,
+    previous: Sequence[Statement] = (),
+    max_tokens: int,
+    counter: TokenCounter,
+    patience: float = 60.0,
+) -> Condensed:
+    """Condense sources, and what was said of earlier ones, to at most ``max_tokens``, citations included.
+
+    What a model answers is checked: each statement cites sources that were given, or stood in ``previous``; what it
+    cites beyond them is taken out and counted, what cites nothing is dropped. A model that raises, refuses, says
+    nothing usable, or nothing at all for ``patience`` seconds, is replaced by the extractive one. Raises
+    ``CompactionError`` when that fails too.
+    """
+    if summariser is None or isinstance(summariser, ExtractiveSummariser):
+        extractive = summariser or ExtractiveSummariser(counter)
+        return Condensed(_extracted(extractive, sources, purpose, previous, max_tokens), "extractive")
+    model, unknown = summariser, 0
+
+    def ask() -> tuple[list[Statement], int]:
+        answer = model.summarise(sources, purpose=purpose, previous=previous, max_tokens=max_tokens)
+        return _checked(answer, _known(sources, previous))  # in time too: it may come piece by piece
+
+    try:
+        statements, unknown = in_time(ask, patience)
+        fitting = _fitting(statements, max_tokens, counter)
+        if fitting:
+            return Condensed(tuple(_attributed(fitting, sources, previous)), "model", unknown=unknown)
+        reason = f"no statement of its answer fits {max_tokens} tokens" if statements else "its answer cites no source"
+    except Exception as error:
+        reason = cut(folded(f"{type(error).__name__}: {error}"), _REASON)
+    found = _extracted(ExtractiveSummariser(counter), sources, purpose, previous, max_tokens)
+    return Condensed(found, "extractive", reason, unknown)
+
+
+def by_importance(statements: Sequence[Statement]) -> list[int]:
+    """The places of statements, the most important first; of equal ones the latest."""
+    return sorted(range(len(statements)), key=lambda place: (importance(statements[place].text), place), reverse=True)
+
+
+def _extracted(
+    summariser: ExtractiveSummariser,
+    sources: Sequence[Source],
+    purpose: Purpose,
+    previous: Sequence[Statement],
+    max_tokens: int,
+) -> tuple[Statement, ...]:
+    try:
+        found = summariser.summarise(sources, purpose=purpose, previous=previous, max_tokens=max_tokens)
+        return tuple(replace(statement, text=folded(statement.text)) for statement in found)
+    except Exception as error:
+        raise CompactionError(f"nothing could be extracted, and nothing is dropped: {error!r}") from error
+
+
+def _known(sources: Sequence[Source], previous: Sequence[Statement]) -> set[str]:
+    return {source.id for source in sources} | {id_ for statement in previous for id_ in statement.sources}
+
+
+_BRACKETS = re.compile(r" ?\[([^\[\]]{1,400})\]")
+_IDS = re.compile(r"(?: ?(?:ep|mem) ?: ?[\w-]+ ?[,;]?)+ ?", re.IGNORECASE)
+_CITED = re.compile(r"(?:ep|mem)\s*:\s*([\w-]+)", re.IGNORECASE)
+_REFUSAL = re.compile(
+    r"(?:i(?:'?m| am) (?:sorry|unable)|sorry|i apologi[sz]e|as an ai|i (?:can'?t|cannot|can not|won'?t))\b",
+    re.IGNORECASE,
+)
+
+
+def _checked(answer: object, known: Collection[str]) -> tuple[list[Statement], int]:
+    """The statements of an answer that cite something known, and how many citations were unknown."""
+    if isinstance(answer, str) or not isinstance(answer, Iterable):
+        raise TypeError(f"a summariser returns a sequence of Statements, and this one returned {type(answer).__name__}")
+    found, unknown = [], 0
+    for statement in answer:
+        if not isinstance(statement, Statement) or not isinstance(statement.text, str):
+            continue
+        cited = list(dict.fromkeys([*_named(statement.sources), *_inline(statement.text)]))
+        text = folded(_BRACKETS.sub(lambda found: "" if _IDS.fullmatch(found[1]) else found[0], _line(statement.text)))
+        sources = tuple(id_ for id_ in cited if id_ in known)
+        unknown += len(cited) - len(sources)
+        if sources and terms(text):
+            found.append(Statement(text, sources))
+    if found and all(_REFUSAL.match(statement.text) for statement in found):
+        return [], unknown
+    return found, unknown
+
+
+def _named(sources: object) -> Iterator[str]:
+    """Ids as they were given: bare, or as the citation."""
+    for source in [sources] if isinstance(sources, str) else sources if isinstance(sources, Iterable) else []:
+        yield from _CITED.findall(str(source)) or [str(source).strip()]
+
+
+def _inline(text: str) -> Iterator[str]:
+    for inside in _BRACKETS.findall(_line(text)):
+        if _IDS.fullmatch(inside):
+            yield from _CITED.findall(inside)
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _fitting(statements: Sequence[Statement], max_tokens: int, counter: TokenCounter) -> list[Statement]:
+    """Without the least important ones, as far as there are too many tokens; in the same order."""
+    costs = [counter.count(str(statement)) for statement in statements]
+    excess = sum(costs) - max_tokens
+    dropped = set()
+    for place in reversed(by_importance(statements)):
+        if excess <= 0:
+            break
+        dropped.add(place)
+        excess -= costs[place]
+    return [statement for place, statement in enumerate(statements) if place not in dropped]
+
+
+def _attributed(
+    statements: Iterable[Statement], sources: Sequence[Source], previous: Sequence[Statement]
+) -> Iterator[Statement]:
+    """With the ids of the messages that each statement states, of the sources that it cites."""
+    told = defaultdict[str, list[tuple[frozenset[str], tuple[str, ...]]]](list)
+    for source in sources:
+        told[source.id] += [
+            (frozenset(terms(message.text)), (message.id,)) for message in source.messages if message.id
+        ]
+    for earlier in previous:
+        for id_ in earlier.sources:
+            told[id_].append((frozenset(terms(earlier.text)), earlier.messages))
+    for statement in statements:
+        said = frozenset(terms(statement.text))
+        ids = [id_ for source in statement.sources for words, ids in told[source] if states(said, words) for id_ in ids]
+        yield replace(statement, messages=tuple(dict.fromkeys(ids)))

@@ -1,1 +1,0 @@
-"""What memory comes to: a document for each topic, the capsule, and the brief made of both."""

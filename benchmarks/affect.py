@@ -32,12 +32,12 @@ from tidal_plugins import (
     EmbeddingEmotion,
     LexiconEmotion,
     SentenceTransformerEmbedder,
-    Settings,
     TidalError,
     TidalMemory,
 )
 from tidal_plugins.affect.circumplex import LABELS, PLACES
 from tidal_plugins.testing import FrozenClock
+from tidal_plugins.tuning import Tuning
 
 if TYPE_CHECKING:
     import numpy as np
@@ -231,7 +231,7 @@ def felt_alike(told: Sequence[Mapping[str, str]], embedder: SentenceTransformerE
             unnamed = follows(memory, told, ids, bare)
             orders = [memory.recall(pair["asked"], affect=Affect()).ids for pair in told]
             glad_first = [above(order, glad, upset) for order, (glad, upset) in zip(orders, ids, strict=True)]
-        off = Settings(recall={"feeling": 0.0, "likeness": 0.0})
+        off = Tuning(recall={"feeling": 0.0, "likeness": 0.0})
         with TidalMemory(path, embedder=embedder, clock=clock, emotion=None, settings=off) as memory:
             same = [memory.recall(pair["asked"]).ids == order for pair, order in zip(told, orders, strict=True)]
     return {

@@ -79,6 +79,7 @@ from tidal_plugins.compaction.turns import history as split
 from tidal_plugins.errors import ContextOverflow
 from tidal_plugins.model.fence import frame
 from tidal_plugins.scoring.text import sentences, terms
+from tidal_plugins.tuning import Tuning
 
 LIMITS = (1_000, 2_000, 4_000)
 """Tokens for conversations; trajectories, whose messages are longer, get twice as much."""
@@ -93,7 +94,7 @@ JOINED = 5
 """Runs of agents that make a session: one after the other, so that there is a past to compact."""
 TRIES, ENOUGH = 4, 0.96
 """How often an arm's own limit is moved, and the share of the limit that is near enough."""
-FILLED = Settings(compaction={"target": 0.8, "compact": 0.85, "summary": 0.8})
+FILLED = Tuning(compaction={"target": 0.8, "compact": 0.85, "summary": 0.8})
 """Ours, with what a summary may take bounded by the limit alone, as it is for the others."""
 SPEED_MESSAGES, SPEED_LIMIT = 1_000, 8_000
 QUICK = 1

@@ -33,8 +33,8 @@ from tidal_plugins.graph.learning import apply
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Message
 from tidal_plugins.model.graph import Assertion, Extraction, Mention, Reading
-from tidal_plugins.settings import GraphSettings
 from tidal_plugins.storage.sqlite import SQLiteStorage
+from tidal_plugins.tuning import GraphTuning
 
 SCOPE = ("benchmark",)
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -108,7 +108,7 @@ def measured(count: int, repeats: int) -> dict[str, Any]:
     bare = networkx.MultiDiGraph()
     with TemporaryDirectory() as folder:
         storage = SQLiteStorage(Path(folder) / "memory.db")
-        settings = GraphSettings()
+        settings = GraphTuning()
         graph = KnowledgeGraph(storage, SCOPE, lambda: NOW + timedelta(days=365), settings, lambda _: {})
         rates = {"insert": insert(storage, settings, said), "networkx insert": insert_bare(bare, said)}
         asked = questions(graph, bare, said, repeats)
@@ -119,7 +119,7 @@ def measured(count: int, repeats: int) -> dict[str, Any]:
     return {"relations": count, "rates": rates, "calls": calls, "file_bytes": size, "busiest": busiest, "most": most}
 
 
-def insert(storage: SQLiteStorage, settings: GraphSettings, said: Sequence[Triple]) -> float:
+def insert(storage: SQLiteStorage, settings: GraphTuning, said: Sequence[Triple]) -> float:
     """Relations a second, each turn its own durable transaction; the last tenth counts, where the store is fullest."""
     told = list(turns(said))
     last = max(1, len(told) // 10)

@@ -46,8 +46,8 @@ from tidal_plugins.model.entry import KINDS
 from tidal_plugins.model.graph import CHANNEL
 from tidal_plugins.scoring.fusion import reciprocal_rank
 from tidal_plugins.scoring.text import STOP_WORDS, terms
-from tidal_plugins.settings import RecallSettings
 from tidal_plugins.storage.base import Where
+from tidal_plugins.tuning import RecallTuning
 
 if TYPE_CHECKING:
     import numpy as np
@@ -97,7 +97,7 @@ def measure(size: int, repeats: int) -> dict[str, Any]:
     """All figures of one size: quantiles by call, and what is stored."""
     words, embedder = Words(SEED), InstantEmbedder()
     quiet = Settings(graph={"background": False})  # a thread that reads what was filled in would be timed too
-    alone = quiet.model_copy(update={"recall": RecallSettings(thread=0, neighbours=0, telling=0, time=0)})
+    alone = quiet.model_copy(update={"recall": RecallTuning(thread=0, neighbours=0, telling=0, time=0)})
     with TemporaryDirectory(prefix="tidal-benchmark-") as folder:
         path = Path(folder, "memory.db")
         with TidalMemory(path, embedder=embedder, settings=quiet) as memory:

@@ -42,10 +42,10 @@ from tidal_plugins import (
     HashingEmbedder,
     Hit,
     SentenceTransformerEmbedder,
-    Settings,
     TidalError,
     TidalMemory,
 )
+from tidal_plugins.tuning import Tuning
 
 WIDTH = 140
 WORST = -0.5
@@ -185,7 +185,7 @@ class Clock:
 def live(life: Life, conversation: Conversation, path: Path, embedder: CachedEmbedder, cost: Cost) -> None:
     """Live through a conversation into a new memory at ``path``."""
     clock = Clock(conversation.sessions[0].at)
-    settings = Settings(**{"storage": {"durability": "fast"}, **life.settings})
+    settings = Tuning(**{"storage": {"durability": "fast"}, **life.settings})
     timed = _Stopwatch(embedder)
     with TidalMemory(path, embedder=embedder, settings=settings, clock=clock) as memory:
         for _, sessions in groupby(conversation.sessions, key=lambda session: session.at.date()):
@@ -307,7 +307,7 @@ def _ask(
     times: list[float],
 ) -> None:
     clock, timed = Clock(conversation.end + timedelta(minutes=1)), _Stopwatch(embedder)
-    settings = Settings(**{**LIVES[arm.life].settings, "recall": arm.recall})
+    settings = Tuning(**{**LIVES[arm.life].settings, "recall": arm.recall})
     with TidalMemory(path, embedder=embedder, settings=settings, clock=clock) as memory:
         said = {id_: str(memory.get(id_).metadata["message"]) for e in memory.episodes.list() for id_ in e.entries}
 

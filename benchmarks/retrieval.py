@@ -55,8 +55,9 @@ from tidal_plugins.model.graph import CHANNEL
 from tidal_plugins.retrieval import recall
 from tidal_plugins.retrieval.query import understand
 from tidal_plugins.scoring.fusion import reciprocal_rank
-from tidal_plugins.settings import Profile, RecallSettings
+from tidal_plugins.settings import Profile
 from tidal_plugins.storage.base import Where
+from tidal_plugins.tuning import RecallTuning, Tuning
 
 if TYPE_CHECKING:
     import numpy as np
@@ -260,7 +261,7 @@ def _measure_one(
         arms |= {profile: recall_arm(memory, profile) for profile in profiles}
         if report.steps:
             arms[NAMES_STAY] = names_stay(recall_arm(memory, "balanced"))
-            changed = {name: Settings(recall=change) for name, change in variants().items()}
+            changed = {name: Tuning(recall=change) for name, change in variants().items()}
             arms |= {name: recall_arm(opened(settings), "balanced") for name, settings in changed.items()}
         for arm in arms.values():
             arm(conversation.turns[0].text)  # so that no question pays for what is loaded once
@@ -413,7 +414,7 @@ def plain_arms(conversation: Conversation, embedder: CachedEmbedder) -> dict[str
 
 def variants() -> dict[str, dict[str, Any]]:
     """The ablations that differ from the defaults."""
-    defaults = RecallSettings().model_dump()
+    defaults = RecallTuning().model_dump()
     return {name: change for name, change in STEPS if any(defaults[key] != value for key, value in change.items())}
 
 
@@ -609,7 +610,7 @@ def abstention(report: Report, profile: str) -> dict[str, Any]:
     ]
     above = sum(bisect_left(without, value) + bisect_right(without, value) for value in with_evidence)
     return {
-        "bar": Settings().whisper.least(profile),
+        "bar": Tuning().whisper.least(profile),
         "kept": 100 * fmean(whisper.shown for answerable, whisper in asked if answerable),
         "silent": 100 * fmean(whisper.silent for _, whisper in asked),
         "area": above / 2 / len(with_evidence) / len(without),
@@ -643,7 +644,7 @@ def _document(reports: Sequence[Report], embedder: CachedEmbedder, args: argpars
     return {
         "embedder": embedder.id,
         "embedding": quantiles(embedder.single),
-        "settings": RecallSettings().model_dump(),
+        "settings": RecallTuning().model_dump(),
         "python": platform.python_version(),
         "machine": platform.platform(),
         "bootstrap": {"resamples": RESAMPLES, "seed": SEED, "over": "questions"},

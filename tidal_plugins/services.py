@@ -51,6 +51,7 @@ from tidal_plugins.storage.base import Storage, Where
 from tidal_plugins.storage.sqlite import SQLiteStorage
 from tidal_plugins.summarising.extractive import ExtractiveSummariser
 from tidal_plugins.summarising.sizes import ApproximateCounter
+from tidal_plugins.tuning import Tuning
 from tidal_plugins.validation import label, positive
 
 SECRET = "secret"
@@ -65,7 +66,7 @@ class Services:
     recaller: Recaller
     federation: Federation
     affect: AffectLoop
-    settings: Settings
+    settings: Tuning
     preparations: Preparations
     background: Background
     summariser: Summariser | None
@@ -190,6 +191,7 @@ def build_services(
     clock: Callable[[], datetime],
 ) -> Services:
     """Open a store. Raises ``InvalidInput`` for what does not fit where it is plugged in, and ``StorageError``."""
+    tuning = Tuning.of(settings)
     others = checked_peers(peers)
     writes = check_protocol(summariser, Summariser, "a summariser has a method summarise")
     judges = check_protocol(reranker, Reranker, "a reranker has a method rerank")
@@ -200,10 +202,10 @@ def build_services(
     reader = reads(emotion, embedder)
     storage = storage or SQLiteStorage(
         path,  # type: ignore[arg-type]
-        durability=settings.storage.durability,
-        busy_timeout=settings.storage.busy_timeout,
-        query_deadline=settings.storage.query_deadline,
-        vector_cache_bytes=settings.storage.vector_cache_mb * 1024 * 1024,
+        durability=tuning.storage.durability,
+        busy_timeout=tuning.storage.busy_timeout,
+        query_deadline=tuning.storage.query_deadline,
+        vector_cache_bytes=tuning.storage.vector_cache_mb * 1024 * 1024,
     )
 
     def learn(scope: Scope, going: Callable[[], bool]) -> timedelta | None:
@@ -212,17 +214,17 @@ def build_services(
         learner.learn(by=background.name, going=going)
         return learner.later()
 
-    bound, learns = StoreEmbedder(embedder, storage), settings.graph.enabled
-    background = Background(learn, settings.graph.quiet, threaded=learns and settings.graph.background)
-    writer = Writer(storage, bound, settings, _secret(storage), claims, background if learns else None)
-    recaller = Recaller(storage, bound, settings, Boosts(storage, settings.signals), judges)
+    bound, learns = StoreEmbedder(embedder, storage), tuning.graph.enabled
+    background = Background(learn, tuning.graph.quiet, threaded=learns and tuning.graph.background)
+    writer = Writer(storage, bound, tuning, _secret(storage), claims, background if learns else None)
+    recaller = Recaller(storage, bound, tuning, Boosts(storage, tuning.signals), judges)
     services = Services(
         storage=storage,
         writer=writer,
         recaller=recaller,
         federation=federation(recaller, others, writer.forgotten),
-        affect=AffectLoop(storage, reader, settings.affect),
-        settings=settings,
+        affect=AffectLoop(storage, reader, tuning.affect),
+        settings=tuning,
         preparations=Preparations(),
         background=background,
         summariser=writes,

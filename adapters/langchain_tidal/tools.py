@@ -20,7 +20,7 @@ from tidal_plugins import Policy, Recall, TidalMemory
 from tidal_plugins.graph.render import Aspect, tell
 from tidal_plugins.retrieval.whisper import compose
 from tidal_plugins.sessions.requests import REFUSALS
-from tidal_plugins.settings import WhisperSettings
+from tidal_plugins.tuning import WhisperTuning
 
 LINE = 300
 """Characters that a found memory may take, with its citation, age and source."""
@@ -214,6 +214,6 @@ def _aware(time: datetime | None) -> datetime | None:
 
 
 def _found(memory: TidalMemory, recall: Recall) -> tuple[str, list[Document]]:
-    room = WhisperSettings(max_entries=20, max_chars=100 + LINE * max(1, len(recall)))
+    room = WhisperTuning(max_entries=20, max_chars=100 + LINE * max(1, len(recall)))
     shown = compose(recall, memory.now(), room)
     return shown.text or "Nothing found.", [to_document(hit) for hit in shown.hits]

@@ -14,7 +14,7 @@ from tidal_plugins.aio import in_thread
 from tidal_plugins.graph.render import MOST as MOST_LINES
 from tidal_plugins.graph.render import tell
 from tidal_plugins.retrieval.whisper import compose
-from tidal_plugins.settings import WhisperSettings
+from tidal_plugins.tuning import WhisperTuning
 
 MOST = 20
 """Memories that one search returns."""
@@ -71,7 +71,7 @@ class TidalToolSpec(BaseToolSpec):
             since=_time("since", since),
             until=_time("until", until),
         )
-        room = WhisperSettings(max_entries=MOST, max_chars=100 + LINE * max(1, len(recall)))
+        room = WhisperTuning(max_entries=MOST, max_chars=100 + LINE * max(1, len(recall)))
         return compose(recall, self._memory.now(), room).text or "Nothing found."
 
     def search_graph(

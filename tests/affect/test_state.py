@@ -12,9 +12,9 @@ import pytest
 
 from tidal_plugins.affect.state import AffectLoop
 from tidal_plugins.model.affect import Affect
-from tidal_plugins.settings import AffectSettings
 from tidal_plugins.storage.sqlite import SQLiteStorage
 from tidal_plugins.testing import HERE, NOON
+from tidal_plugins.tuning import AffectTuning
 
 UPSET, GLAD, LONG = Affect(-0.8, 0.6), Affect(0.8, 0.4), (100, 400)
 
@@ -35,7 +35,7 @@ def storage(tmp_path: Path) -> Iterator[SQLiteStorage]:
 
 @pytest.fixture
 def loop(storage: SQLiteStorage) -> AffectLoop:
-    return AffectLoop(storage, Reads(), AffectSettings())
+    return AffectLoop(storage, Reads(), AffectTuning())
 
 
 def close(affect: Affect, valence: float, arousal: float) -> bool:
@@ -103,7 +103,7 @@ def test_a_clock_that_was_ahead_does_not_freeze_the_mood(loop: AffectLoop) -> No
 def test_it_is_durable_and_of_one_scope(loop: AffectLoop, tmp_path: Path) -> None:
     after = loop.advance(HERE, replace(UPSET, emotions={"anger": 0.5}), UPSET, (400, 400), NOON, NOON)
     loop.storage.close()
-    reopened = AffectLoop(SQLiteStorage(tmp_path / "agent.db"), None, AffectSettings())
+    reopened = AffectLoop(SQLiteStorage(tmp_path / "agent.db"), None, AffectTuning())
     assert reopened.current(HERE, NOON) == after
     assert after.emotions == {"anger": pytest.approx(0.125)}
     assert reopened.current(("there",), NOON) == Affect()
@@ -124,11 +124,11 @@ def test_a_turn_that_stirs_colours_its_own_recall(loop: AffectLoop) -> None:
 
 
 def test_it_drifts_to_its_baseline(storage: SQLiteStorage) -> None:
-    loop = AffectLoop(storage, None, AffectSettings(baseline=0.2))
+    loop = AffectLoop(storage, None, AffectTuning(baseline=0.2))
     assert loop.current(HERE, NOON).valence == 0.2
     loop.advance(HERE, UPSET, UPSET, LONG, NOON, NOON)
     assert loop.current(HERE, NOON + timedelta(days=30)).valence == pytest.approx(0.2)
 
 
 def test_without_an_estimator_texts_are_neutral(storage: SQLiteStorage) -> None:
-    assert AffectLoop(storage, None, AffectSettings()).estimate(["a", "b"]) == [Affect(), Affect()]
+    assert AffectLoop(storage, None, AffectTuning()).estimate(["a", "b"]) == [Affect(), Affect()]

@@ -13,10 +13,10 @@ import pytest
 from tidal_plugins.associations.web import ASSOCIATION, AssociationWeb, Context
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.scoring import hebbian
-from tidal_plugins.settings import AssociationSettings
 from tidal_plugins.storage.base import ALL_LINKS, Record, Storage, WhereLinks
 from tidal_plugins.storage.sqlite import SQLiteStorage
 from tidal_plugins.testing import HERE, NOON, entry, link
+from tidal_plugins.tuning import AssociationTuning
 
 DAY = timedelta(days=1)
 
@@ -173,7 +173,7 @@ def test_an_edge_below_the_floor_is_as_good_as_gone_whether_pruned_or_not(web: A
 
 
 def test_edges_that_never_fade_are_never_pruned(store: Storage) -> None:
-    web = AssociationWeb(store, AssociationSettings(daily=1.0))
+    web = AssociationWeb(store, AssociationTuning(daily=1.0))
     commit(web, "a", "b")
     later = NOON + 20_000 * DAY
     assert web.prune(HERE, later) == 0

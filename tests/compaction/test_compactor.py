@@ -21,6 +21,7 @@ from tidal_plugins.errors import ContextOverflow, Forgotten, InvalidInput
 from tidal_plugins.model.compaction import Compaction, Kept, RestoredFile, Size, Written
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.summarising.sizes import ApproximateCounter, measure
+from tidal_plugins.tuning import Tuning
 
 AMPLE = 10**9
 NOW = Message("user", "What is left to do?", "now")
@@ -118,7 +119,7 @@ def test_images_count_by_the_bytes_that_the_caller_knows(check: Any) -> None:
 
 
 def test_shares_are_settings(open_memory: Any) -> None:
-    settings = Settings(compaction={"prepare": 0.1, "compact": 0.2, "hard": 0.3, "target": 0.15})
+    settings = Tuning(compaction={"prepare": 0.1, "compact": 0.2, "hard": 0.3, "target": 0.15})
     memory = open_memory(settings=settings)
     history = [*chat(0, 20), NOW]
     compactor = memory.compactor(max_tokens=limit(history, 0.25))

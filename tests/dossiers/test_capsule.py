@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from tidal_plugins import Settings, ToolCall
+from tidal_plugins import ToolCall
 from tidal_plugins.dossiers.capsule import Capsules
 from tidal_plugins.errors import Conflict, InvalidCapsule, InvalidInput
 from tidal_plugins.model.capsule import BUDGETS, GENERATED, WRITTEN, Capsule
 from tidal_plugins.testing import NOON
+from tidal_plugins.tuning import Tuning
 
 HOUR = timedelta(hours=1)
 
@@ -209,7 +210,7 @@ def test_every_section_stays_within_its_budget(work, capsules):
 
 
 def test_budgets_can_be_set(open_memory):
-    memory = open_memory(settings=Settings(capsule={"recent_work": 3, "tools": 1}))
+    memory = open_memory(settings=Tuning(capsule={"recent_work": 3, "tools": 1}))
     capsules = Capsules(memory._services.storage, memory.settings, memory.scope)
     for n in range(9):
         memory.record(f"We decided on plan {n}.", "Noted.")
@@ -343,7 +344,7 @@ def test_facts_take_at_most_half_of_the_priorities(work, capsules):
 
 def test_facts_alone_leave_the_other_half_empty_and_one_line_may_be_a_fact(open_memory):
     for most, shown in ((10, 5), (3, 2), (1, 1)):
-        memory = open_memory(f"{most}.db", settings=Settings(capsule={"current_priorities": most}))
+        memory = open_memory(f"{most}.db", settings=Tuning(capsule={"current_priorities": most}))
         for n in range(12):
             memory.facts[f"gauge {n}"] = f"{n} metres"
         assert len(memory.capsule.read()["current_priorities"].splitlines()) == shown
@@ -351,7 +352,7 @@ def test_facts_alone_leave_the_other_half_empty_and_one_line_may_be_a_fact(open_
 
 @pytest.mark.parametrize("line", [40, 66, 72, 78, 160])
 def test_a_line_of_what_recurs_has_one_citation_and_that_whole(open_memory, clock, line):
-    memory = open_memory(settings=Settings(capsule={"line": line}))
+    memory = open_memory(settings=Tuning(capsule={"line": line}))
     said = "We decided that the slipway at Varn stays closed at low water"
     id_ = memory.record(said).entries[0]
     for n in range(3):

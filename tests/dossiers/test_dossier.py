@@ -14,6 +14,7 @@ import pytest
 from tidal_plugins import Forgotten, InvalidInput, InvalidText, NotFound, Settings, Statement
 from tidal_plugins.summarising.extractive import ExtractiveSummariser
 from tidal_plugins.testing import NOON, FrozenClock
+from tidal_plugins.tuning import Tuning
 
 HOUR = timedelta(hours=1)
 
@@ -172,7 +173,7 @@ def test_it_is_trusted_as_much_as_its_least_trusted_source(bridge, dossiers):
 
 
 def test_the_most_salient_sources_feed_it(open_memory, dossiers_of):
-    memory = open_memory(settings=Settings(dossier={"sources": 2}))
+    memory = open_memory(settings=Tuning(dossier={"sources": 2}))
     memory.remember("The bridge is old.", importance=2)
     memory.remember("The bridge is closed to trucks.", importance=9)
     memory.remember("The bridge is grey.", importance=8)
@@ -183,7 +184,7 @@ def test_the_most_salient_sources_feed_it(open_memory, dossiers_of):
 
 def test_old_sources_give_way_to_fresh_ones(open_memory, dossiers_of):
     clock = FrozenClock(NOON - timedelta(days=60))
-    memory = open_memory(settings=Settings(dossier={"sources": 1}), clock=clock)
+    memory = open_memory(settings=Tuning(dossier={"sources": 1}), clock=clock)
     memory.remember("The bridge is old.", importance=6)
     clock.set(NOON)
     memory.remember("The bridge is new.", importance=5)

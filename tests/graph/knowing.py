@@ -15,10 +15,10 @@ from tidal_plugins.model.entry import EPISODE
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Message
 from tidal_plugins.model.graph import Applied, Assertion, Extraction, Gone, Mention, Reading, Relation
-from tidal_plugins.settings import GraphSettings
 from tidal_plugins.storage.base import Record, Where
 from tidal_plugins.storage.sqlite import SQLiteStorage
 from tidal_plugins.testing import HERE, FrozenClock, entry
+from tidal_plugins.tuning import GraphTuning
 
 OF_PEOPLE = ("lives_in", "works_at", "likes")
 EPISODES = Where(kinds={EPISODE})
@@ -50,7 +50,7 @@ class World:
     def __init__(self, folder: Path, **settings: Any) -> None:
         self.clock = FrozenClock()
         self.storage = SQLiteStorage(folder / "memory.db", durability="fast")
-        self.settings = GraphSettings(**settings)
+        self.settings = GraphTuning(**settings)
         self.graph = KnowledgeGraph(self.storage, HERE, self.clock, self.settings, self.episodes)
 
     def episodes(self, ids: Collection[str]) -> Mapping[str, Episode]:

@@ -9,8 +9,8 @@ import pytest
 from tests.graph.knowing import World
 from tidal_plugins.errors import InvalidInput, NotFound
 from tidal_plugins.graph.graph import KnowledgeGraph
-from tidal_plugins.settings import GraphSettings
 from tidal_plugins.testing import HERE
+from tidal_plugins.tuning import GraphTuning
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ def test_forgetting_the_entity_that_others_go_by_leaves_these_together(world: Wo
 
 def test_names_of_one_type_that_are_alike_are_proposed_and_never_merged(world: World) -> None:
     world.say("Jonathan lives_in Rome\nJonathon lives_in Rome\nZoe lives_in Oslo\ncheckout1 calls checkout2")
-    world.graph = KnowledgeGraph(world.storage, HERE, world.clock, GraphSettings(similarity=0.85), world.episodes)
+    world.graph = KnowledgeGraph(world.storage, HERE, world.clock, GraphTuning(similarity=0.85), world.episodes)
     [found] = world.graph.proposals()
     assert {found.first.name, found.second.name} == {"Jonathan", "Jonathon"}
     assert 0.85 <= found.similarity < 1

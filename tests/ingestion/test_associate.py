@@ -9,8 +9,9 @@ from typing import Any
 import apsw
 import pytest
 
-from tidal_plugins import Message, Settings, TidalMemory
+from tidal_plugins import Message, TidalMemory
 from tidal_plugins.associations.web import AssociationWeb
+from tidal_plugins.tuning import Tuning
 
 ASKED, ANSWERED = "What should I practise?", "Practise jazz piano scales slowly."
 
@@ -89,7 +90,7 @@ def test_unknown_and_foreign_ids_are_passed_over(memory: TidalMemory) -> None:
 
 
 def test_of_a_large_context_what_was_used_stays_in(open_memory: Any) -> None:
-    memory = open_memory(settings=Settings(associations={"context": 3}))
+    memory = open_memory(settings=Tuning(associations={"context": 3}))
     shown = [told(memory, f"word{n}") for n in range(4)]
     used = told(memory)
     memory.record(ASKED, ANSWERED, surfaced=[*shown, used])

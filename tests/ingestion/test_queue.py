@@ -20,8 +20,8 @@ from tidal_plugins.ingestion import learn
 from tidal_plugins.ingestion.background import Background
 from tidal_plugins.ingestion.queue import ExtractionQueue
 from tidal_plugins.model.graph import Extraction
-from tidal_plugins.settings import GraphSettings
 from tidal_plugins.testing import NOON, FrozenClock
+from tidal_plugins.tuning import GraphTuning, Tuning
 
 SAID = "billing depends on storage"
 SCOPE = ("default",)
@@ -32,14 +32,14 @@ def opened(open_memory: OpenMemory) -> Callable[..., TidalMemory]:
     """Opens a memory that reads nothing by itself."""
 
     def open_(extractor: Any = None, name: str = "agent.db", patience: float = 60.0, **graph: Any) -> TidalMemory:
-        settings = Settings(graph={"background": False, **graph}, models={"patience": patience})
+        settings = Tuning(graph={"background": False, **graph}, models={"patience": patience})
         return open_memory(name, graph_extractor=extractor or Reader(), settings=settings)
 
     return open_
 
 
 def queue(memory: TidalMemory, **settings: Any) -> ExtractionQueue:
-    return ExtractionQueue(memory._services.storage, memory.scope, GraphSettings(**settings))
+    return ExtractionQueue(memory._services.storage, memory.scope, GraphTuning(**settings))
 
 
 def dependencies(memory: TidalMemory) -> list[tuple[str, str]]:
@@ -457,7 +457,7 @@ def test_what_the_graph_says_is_no_near_duplicate_of_what_was_said(opened: Calla
 
 
 def test_what_is_recorded_is_read_in_the_background(open_memory: OpenMemory) -> None:
-    memory = open_memory(graph_extractor=Reader(), settings=Settings(graph={"quiet": 0.01}))
+    memory = open_memory(graph_extractor=Reader(), settings=Tuning(graph={"quiet": 0.01}))
     other = memory.scoped("user", "42")
     memory.record(SAID)
     other.record("storage depends on disks")
@@ -470,7 +470,7 @@ def test_what_is_recorded_is_read_in_the_background(open_memory: OpenMemory) -> 
 def test_nothing_is_read_while_something_is_recorded(open_memory: OpenMemory) -> None:
     """Not for a while, that is."""
     reader = Reader()
-    memory = open_memory(graph_extractor=reader, settings=Settings(graph={"quiet": 0.3}))
+    memory = open_memory(graph_extractor=reader, settings=Tuning(graph={"quiet": 0.3}))
     for number in range(20):
         memory.record(f"m{number} depends on n{number}")
         time.sleep(0.01)
@@ -480,7 +480,7 @@ def test_nothing_is_read_while_something_is_recorded(open_memory: OpenMemory) ->
 
 def test_recording_does_not_wait_for_an_extractor_that_hangs(open_memory: OpenMemory) -> None:
     reader = Hangs()
-    memory = open_memory(graph_extractor=reader, settings=Settings(graph={"quiet": 0.0}))
+    memory = open_memory(graph_extractor=reader, settings=Tuning(graph={"quiet": 0.0}))
     memory.record(SAID)
     assert reader.asked.wait(10)
     before = time.monotonic()
@@ -495,7 +495,7 @@ def test_recording_does_not_wait_for_an_extractor_that_hangs(open_memory: OpenMe
 
 def test_closing_ends_the_thread_and_leaves_the_rest_for_the_next_time(open_memory: OpenMemory) -> None:
     for _ in range(5):
-        memory = open_memory(graph_extractor=Reader(), settings=Settings(graph={"quiet": 0.0}))
+        memory = open_memory(graph_extractor=Reader(), settings=Tuning(graph={"quiet": 0.0}))
         for number in range(20):
             memory.record(f"m{number} depends on n{number}", id=f"t{number}")
         memory.close()
@@ -508,7 +508,7 @@ def test_closing_ends_the_thread_and_leaves_the_rest_for_the_next_time(open_memo
 
 
 def test_a_thread_without_work_ends(open_memory: OpenMemory) -> None:
-    memory = open_memory(graph_extractor=Reader(), settings=Settings(graph={"quiet": 0.0}))
+    memory = open_memory(graph_extractor=Reader(), settings=Tuning(graph={"quiet": 0.0}))
     memory.record(SAID)
     assert eventually(lambda: not memory.graph.pending())
     assert eventually(lambda: not threads())
@@ -525,7 +525,7 @@ def test_a_turn_that_failed_is_tried_again_in_the_background(open_memory: OpenMe
     graph = {"quiet": 0.0, "retry": 0.05}
     from tidal_plugins.model.clock import utc_now
 
-    memory = open_memory(graph_extractor=reader, settings=Settings(graph=graph), clock=utc_now)
+    memory = open_memory(graph_extractor=reader, settings=Tuning(graph=graph), clock=utc_now)
     memory.record(SAID)
     assert eventually(lambda: len(reader.texts) == 1)
     assert eventually(lambda: not memory.graph.pending())
@@ -537,7 +537,7 @@ def test_what_another_process_left_unread_is_taken_over_in_time(
     with opened() as memory:
         memory.record(SAID)
     reader = Reader()
-    memory = open_memory(graph_extractor=reader, settings=Settings(graph={"quiet": 0.0, "orphaned": 60.0}))
+    memory = open_memory(graph_extractor=reader, settings=Tuning(graph={"quiet": 0.0, "orphaned": 60.0}))
     memory.record("storage depends on disks")
     assert eventually(lambda: len(memory.graph.pending()) == 1)
     assert reader.texts == ["storage depends on disks"], "the other may be at it"
@@ -550,7 +550,7 @@ def test_what_another_process_left_unread_is_taken_over_in_time(
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork.*:DeprecationWarning")
 def test_a_child_process_reads_what_it_records(open_memory: OpenMemory) -> None:
-    memory = open_memory(graph_extractor=Reader(), settings=Settings(graph={"quiet": 0.0}))
+    memory = open_memory(graph_extractor=Reader(), settings=Tuning(graph={"quiet": 0.0}))
     memory.record(SAID)
     child = os.fork()
     if not child:
@@ -612,7 +612,7 @@ def test_a_clock_that_goes_back_holds_nothing_up(opened: Callable[..., TidalMemo
 def test_what_another_process_is_about_to_read_keeps_nobody_busy(open_memory: OpenMemory) -> None:
     first = open_memory(settings=Settings(graph={"background": False}))
     first.record(SAID)
-    second = open_memory(settings=Settings(graph={"background": False, "orphaned": 120.0}))
+    second = open_memory(settings=Tuning(graph={"background": False, "orphaned": 120.0}))
     later = second._services.learner(second.scope).later()
     assert later is not None
     assert later > timedelta(seconds=119)
@@ -623,7 +623,7 @@ def test_an_extractor_that_interrupts_does_not_end_the_background(open_memory: O
         def extract_graph(self, texts: Any) -> Any:
             raise KeyboardInterrupt
 
-    memory = open_memory(graph_extractor=Interrupts(), settings=Settings(graph={"quiet": 0.0}))
+    memory = open_memory(graph_extractor=Interrupts(), settings=Tuning(graph={"quiet": 0.0}))
     memory.record(SAID)
     assert eventually(lambda: memory.graph.pending()[0].attempts == 1)
 

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from tidal_plugins import Message, Note, Settings, TidalMemory
+from tidal_plugins import Message, Note, TidalMemory
 from tidal_plugins.ingestion.repeats import NEAR, REPEAT
 from tidal_plugins.ingestion.uses import USES
 from tidal_plugins.model.entry import Tier
 from tidal_plugins.storage.base import WhereLinks
 from tidal_plugins.testing import NOON, FrozenClock
+from tidal_plugins.tuning import Tuning
 
 DAY = timedelta(days=1)
 WARM, ACCESSED = 72.0, 168.0
@@ -260,7 +261,7 @@ def test_a_use_of_a_repetition_is_one_of_the_first(memory: TidalMemory) -> None:
 
 
 def test_near_duplicates_are_linked_and_nothing_is_merged(open_memory: Any) -> None:
-    memory = open_memory(settings=Settings(ingestion={"near": 0.8}))
+    memory = open_memory(settings=Tuning(ingestion={"near": 0.8}))
     texts = [f"the weekly planning meeting with the design team takes place at {n}:00" for n in (10, 11)]
     first, second = memory.remember(texts[0]), memory.remember(texts[1])
     assert links(memory, NEAR) == [(second.id, first.id)]
@@ -270,21 +271,21 @@ def test_near_duplicates_are_linked_and_nothing_is_merged(open_memory: Any) -> N
 
 
 def test_near_duplicates_within_one_bulk_are_linked(open_memory: Any) -> None:
-    memory = open_memory(settings=Settings(ingestion={"near": 0.8}))
+    memory = open_memory(settings=Tuning(ingestion={"near": 0.8}))
     texts = [f"the weekly planning meeting with the design team takes place at {n}:00" for n in (10, 11)]
     first, second, _ = memory.remember([*map(Note, texts), Note("something else entirely")])
     assert links(memory, NEAR) == [(second.id, first.id)]
 
 
 def test_near_duplicates_are_not_looked_for_where_the_settings_say_so(open_memory: Any) -> None:
-    memory = open_memory(settings=Settings(ingestion={"near": None}))
+    memory = open_memory(settings=Tuning(ingestion={"near": None}))
     memory.remember("jazz piano one two three four five six")
     memory.remember("jazz piano one two three four five six.")
     assert links(memory, NEAR) == []
 
 
 def test_worth_nothing_what_is_beside_stays_as_it_was(open_memory: Any, clock: FrozenClock) -> None:
-    memory = open_memory(settings=Settings(use={"beside": 0}))
+    memory = open_memory(settings=Tuning(use={"beside": 0}))
     shown, beside = memory.record("I play jazz piano", "The lily blooms").entries
     before = tier(memory, beside)
     clock.advance(days=30)

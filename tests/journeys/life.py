@@ -5,12 +5,13 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any, Self
 
-from tidal_plugins import Episode, Exchange, HashingEmbedder, Message, Settings, TidalMemory
+from tidal_plugins import Episode, Exchange, HashingEmbedder, Message, TidalMemory
 from tidal_plugins.dossiers.dossier import Dossiers
 from tidal_plugins.maintenance.consolidator import Consolidator
 from tidal_plugins.model.consolidation import Consolidation
 from tidal_plugins.summarising.extractive import ExtractiveSummariser
 from tidal_plugins.testing import NOON, FrozenClock
+from tidal_plugins.tuning import Tuning
 
 TOPICS = ("folder1", "folder2")
 SESSION = "daily"
@@ -24,7 +25,7 @@ class Life:
     """
 
     def __init__(self, path: Any, *, turns: int, regulars: int, batch: int = 200) -> None:
-        settings = Settings(
+        settings = Tuning(
             storage={"durability": "fast"},
             consolidation={"batch": batch},
             dossier={"refresh_all": 24.0 * 4},

@@ -23,19 +23,19 @@ from tidal_plugins import (
     LexiconEmotion,
     Message,
     Note,
-    Settings,
     SignalCapReached,
     TidalMemory,
     ToolCall,
 )
 from tidal_plugins.ingestion.queue import ExtractionQueue, Ticket
 from tidal_plugins.storage.base import Line
+from tidal_plugins.tuning import Tuning
 
 Acknowledge = Callable[[str], None]
 OPENED = b"opened\n"
 LEARNED = "learned"
 """Log of what was learned, written with it."""
-SETTINGS = Settings(ingestion={"batch": 8}, signals={"audit": 1_000_000, "annotations": 1_000_000})
+SETTINGS = Tuning(ingestion={"batch": 8}, signals={"audit": 1_000_000, "annotations": 1_000_000})
 
 
 def record_forever(memory: TidalMemory, name: str, acknowledge: Acknowledge) -> None:
@@ -82,7 +82,7 @@ def learn_forever(memory: TidalMemory, name: str, acknowledge: Acknowledge) -> N
         return stood
 
     ExtractionQueue.take_out = log  # type: ignore[method-assign]
-    settings = Settings(graph={"quiet": 0.0, "orphaned": 0.0, "slice": 1 if name.endswith("a") else 50})
+    settings = Tuning(graph={"quiet": 0.0, "orphaned": 0.0, "slice": 1 if name.endswith("a") else 50})
     with TidalMemory(
         memory.path, embedder=HashingEmbedder(), graph_extractor=Reader(), settings=settings
     ) as learning_one:

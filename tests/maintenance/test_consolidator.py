@@ -25,6 +25,7 @@ from tidal_plugins.model.entry import Entry, Tier
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.storage.base import Where, WhereLinks
 from tidal_plugins.testing import NOON, FrozenClock
+from tidal_plugins.tuning import Tuning
 
 DAY = timedelta(days=1)
 WARM_ENDS = timedelta(hours=478.357)  # 72 · log2(100)
@@ -109,7 +110,7 @@ def test_what_does_not_decay_and_what_expires_is_left_alone(open_memory: Any, cl
 
 
 def test_large_stores_settle_in_batches(open_memory: Any, clock: FrozenClock) -> None:
-    memory = open_memory(settings=Settings(consolidation={"batch": 7}))
+    memory = open_memory(settings=Tuning(consolidation={"batch": 7}))
     memory.remember([Note(f"word{n}", kind="conversation") for n in range(30)])
     clock.advance(days=30)
     assert run(memory).settled == 30
@@ -192,7 +193,7 @@ def uses(memory: TidalMemory) -> list[str]:
 
 
 def test_uses_that_count_no_more_go_but_for_the_last_of_each_entry(open_memory: Any, clock: FrozenClock) -> None:
-    memory = open_memory(settings=Settings(consolidation={"turns": 4, "batch": 2}))
+    memory = open_memory(settings=Tuning(consolidation={"turns": 4, "batch": 2}))
     jazz, soup = told(memory), told(memory, "tomato soup needs basil")
     use(memory, clock, jazz)
     use(memory, clock, soup, turns=1, answer="Tomato soup: basil.")
@@ -392,7 +393,7 @@ def test_of_many_pairs_the_strongest_few_are_seeds_and_the_next_run_has_others(
 
 
 def test_near_duplicates_derived_and_archived_entries_are_no_seeds(open_memory: Any, clock: FrozenClock) -> None:
-    memory = open_memory(settings=Settings(ingestion={"near": 0.8}))
+    memory = open_memory(settings=Tuning(ingestion={"near": 0.8}))
     text = "the weekly planning meeting with the design team takes place at {}:00"
     near = [told(memory, text.format(n), thread=str(n)) for n in (10, 11)]
     source = told(memory, thread="c")
@@ -445,7 +446,7 @@ def test_a_run_that_was_cut_off_goes_on_to_the_same_end(
     open_memory: Any, clock: FrozenClock, after: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def lives(name: str) -> TidalMemory:
-        memory = open_memory(name, settings=Settings(consolidation={"batch": 2}))
+        memory = open_memory(name, settings=Tuning(consolidation={"batch": 2}))
         clock.set(NOON)
         for n in range(5):
             memory.record(f"word{n}", f"answer{n}", id=str(n))

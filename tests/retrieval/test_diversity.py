@@ -14,6 +14,7 @@ from tidal_plugins.retrieval.diversity import first_of_kind, rivals, said_again,
 from tidal_plugins.retrieval.rank import Candidate, Ranked
 from tidal_plugins.storage.base import Match, Sketch
 from tidal_plugins.testing import HERE, NOON
+from tidal_plugins.tuning import Tuning
 
 TURN = "when is my jazz piano lesson"
 
@@ -96,7 +97,7 @@ def test_what_has_no_words_and_what_memory_made_is_never_said_again() -> None:
 
 def test_many_that_say_the_same_silence_nothing(open_memory: Any) -> None:
     one, many = open_memory("one.db"), open_memory("many.db")
-    rivals = open_memory("rivals.db", settings=Settings(whisper={"alike": 1.1}))
+    rivals = open_memory("rivals.db", settings=Tuning(whisper={"alike": 1.1}))
     one.remember(copies(1))
     for memory in (many, rivals):
         memory.remember(copies(30))
@@ -143,7 +144,7 @@ def test_the_same_words_are_shown_once(memory: TidalMemory) -> None:
 
 
 def test_many_in_the_same_words_leave_room_for_what_else_there_is(open_memory: Any) -> None:
-    memory = open_memory(settings=Settings(whisper={"alike": 1.1, "bar": 0.0}))
+    memory = open_memory(settings=Tuning(whisper={"alike": 1.1, "bar": 0.0}))
     memory.remember([Note("My jazz piano lesson is on friday" + "!" * number) for number in range(20)])
     other = memory.remember("The jazz piano is old.")
     told = memory.whisper(TURN)
@@ -167,7 +168,7 @@ def test_who_searches_gets_all_of_them(memory: TidalMemory) -> None:
 
 
 def test_nothing_is_alike_when_the_settings_say_so(open_memory: Any) -> None:
-    memory = open_memory(settings=Settings(whisper={"alike": 1.1, "bar": 0.1}))
+    memory = open_memory(settings=Tuning(whisper={"alike": 1.1, "bar": 0.1}))
     memory.remember(copies(20))
     told = memory.whisper(TURN)
     assert len(told.ids) == 3

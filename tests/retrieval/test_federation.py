@@ -32,8 +32,8 @@ from tidal_plugins import (
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.retrieval.merging import Answer, Merger
 from tidal_plugins.retrieval.multihop import over_hops
-from tidal_plugins.settings import HopSettings
 from tidal_plugins.testing import FrozenClock
+from tidal_plugins.tuning import HopTuning, Tuning
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 PIANO = "The jazz piano of the planner stands in the attic"
@@ -100,7 +100,7 @@ def test_without_peers_nothing_is_said_of_any(memory: TidalMemory) -> None:
 
 def test_scores_of_all_stores_stand_against_the_best_of_all(open_memory: Any, peer_file: Path) -> None:
     texts = [PIANO, "bread and jam for breakfast", "a piano teacher", "the attic is cold"]
-    by_meaning = Settings(recall={"keywords": 0.0})  # how rare a word is depends on the store
+    by_meaning = Tuning(recall={"keywords": 0.0})  # how rare a word is depends on the store
     alone = open_memory("alone.db", settings=by_meaning)
     alone.remember([Note(text) for text in texts])
     memory = open_memory(settings=by_meaning, peers=[Peer(peer_file, trust=1.0)])
@@ -266,7 +266,7 @@ def test_a_peers_turn_is_another_one_than_the_own_of_the_same_number(open_memory
     assert wanted in origins(recall)
     first = memory.recall("tomato soup on the menu", limit=1)
     assert origins(first) == [("Tomato soup is on the menu", "own")]
-    further = over_hops(first, lambda text: memory.recall(query, limit=5), Asking(), HopSettings(), 2)
+    further = over_hops(first, lambda text: memory.recall(query, limit=5), Asking(), HopTuning(), 2)
     assert wanted in origins(further), "a later hop finds it beside the own one"
     assert [report.hits for report in further.peers] == [sum(origin == "planner" for _, origin in origins(further))]
 

@@ -14,9 +14,9 @@ from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.entry import Tier
 from tidal_plugins.retrieval.query import Query, understand
 from tidal_plugins.retrieval.rank import Candidate, Context, Found, Ranked, ordinary, rank, shortlist
-from tidal_plugins.settings import Settings
 from tidal_plugins.storage.base import Corpus, Match, Sketch
 from tidal_plugins.testing import NOON
+from tidal_plugins.tuning import Tuning
 
 QUERY = understand("jazz piano", [])
 SAD, STIRRED = Affect(-0.4, 0.2), Affect(-0.8, 0.6)
@@ -53,7 +53,7 @@ def ranked(
 
 
 def context(query: Query = QUERY, affect: Affect = Affect(), hours: float = 0, **recall: Any) -> Context:
-    return Context(query, Corpus(99, 10.0), affect, NOON + timedelta(hours=hours), Settings(recall=recall))
+    return Context(query, Corpus(99, 10.0), affect, NOON + timedelta(hours=hours), Tuning(recall=recall))
 
 
 def scores(found: list[Ranked]) -> dict[str, float]:

@@ -9,7 +9,7 @@ from typing import Any
 import apsw
 import pytest
 
-from tidal_plugins import Corrupt, HashingEmbedder, Note, QueryTimeout, Settings, TidalMemory
+from tidal_plugins import Corrupt, HashingEmbedder, Note, QueryTimeout, TidalMemory
 from tidal_plugins.embedding.identity import StoreEmbedder
 from tidal_plugins.retrieval.recall import Recaller
 from tidal_plugins.retrieval.request import Request
@@ -17,6 +17,7 @@ from tidal_plugins.sessions.boost import Boosts
 from tidal_plugins.storage.base import Match, Where
 from tidal_plugins.storage.sqlite import SQLiteStorage
 from tidal_plugins.testing import FrozenClock
+from tidal_plugins.tuning import Tuning
 
 TOPICS = [
     "jazz piano",
@@ -63,20 +64,20 @@ def test_every_candidate_is_a_hit_or_has_a_stage_and_a_reason(memory: TidalMemor
 
 
 def test_only_the_shortlist_is_ranked_in_full(open_memory: Any) -> None:
-    memory = open_memory(settings=Settings(recall={"shortlist": 10}))
+    memory = open_memory(settings=Tuning(recall={"shortlist": 10}))
     fill(memory)
     for limit, ranked in ((1, 10), (5, 20)):
         recall = memory.recall("jazz piano bread", limit=limit)
         stages = [item.stage for item in recall.dropped]
         assert stages == ["trim"] * (ranked - limit) + ["shortlist"] * (len(stages) - ranked + limit)
         assert "shortlist" in stages
-    wide = open_memory("wide.db", settings=Settings(recall={"shortlist": 8000}))
+    wide = open_memory("wide.db", settings=Tuning(recall={"shortlist": 8000}))
     fill(wide)
     assert {item.stage for item in wide.recall("jazz piano bread", limit=5).dropped} == {"trim"}
 
 
 def test_what_only_keywords_find_gets_its_exact_cosine(open_memory: Any) -> None:
-    memory = open_memory(settings=Settings(recall={"pool": 2, "keywords": 9.0}))
+    memory = open_memory(settings=Tuning(recall={"pool": 2, "keywords": 9.0}))
     memory.remember([Note(f"zebra{letter}") for letter in "xyvw"])
     far = memory.remember("The zebra stood among many other animals of the wide savannah in the evening sun.")
     hit = memory.recall("zebra", limit=1)[0]

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tidal_plugins import Message, Settings, TidalMemory
+from tidal_plugins import Message, TidalMemory
 from tidal_plugins.retrieval.surroundings import Surroundings, echoes
-from tidal_plugins.settings import RecallSettings
 from tidal_plugins.storage.base import Beside, Sketch
 from tidal_plugins.testing import NOON
+from tidal_plugins.tuning import RecallTuning, Tuning
 
 
 class Stub(NamedTuple):
@@ -26,7 +26,7 @@ def turn(id: str, thread: str | None = "s", words: int = 5, head: str = "text", 
 def around(
     *turns: Stub, nearness: list[float], beside: Sequence[Beside] = (), floor: float = 0.1
 ) -> list[tuple[float, ...]]:
-    found = Surroundings(beside, floor).around(turns, nearness, RecallSettings())
+    found = Surroundings(beside, floor).around(turns, nearness, RecallTuning())
     return [tuple(round(value, 4) for value in item) for item in found]
 
 
@@ -57,10 +57,10 @@ def test_what_says_the_same_in_another_form_echoes(head: str, said: str, same: b
 def test_what_says_what_the_turn_says_speaks_for_the_answer_after_it_and_not_for_its_thread() -> None:
     turns = [turn("again", head="And  where?", tail="where?"), turn("after"), turn("far")]
     said = Surroundings([Beside("again", "after", 1)], 0.1, "and where?")
-    lifts = said.around(turns, [1.0, 0.1, 0.1], RecallSettings())
+    lifts = said.around(turns, [1.0, 0.1, 0.1], RecallTuning())
     assert [item.thread for item in lifts] == [0.0, 0.0, 0.0]
     assert lifts[1].neighbours == pytest.approx(3 * 0.15 * 0.9)
-    assert Surroundings().around(turns, [1.0, 0.1, 0.1], RecallSettings())[2].thread == pytest.approx(0.25 * 0.9)
+    assert Surroundings().around(turns, [1.0, 0.1, 0.1], RecallTuning())[2].thread == pytest.approx(0.25 * 0.9)
 
 
 @pytest.mark.parametrize("known", [("a", "b", 1), ("b", "a", -1)])
@@ -107,7 +107,7 @@ def talk(memory: TidalMemory, *texts: str, thread: str = "s") -> dict[str, str]:
 
 
 def test_the_answer_comes_up_though_no_word_of_it_was_asked(open_memory: Any) -> None:
-    memory = open_memory(settings=Settings(recall={"pool": 3, "shortlist": 3}))
+    memory = open_memory(settings=Tuning(recall={"pool": 3, "shortlist": 3}))
     talk(memory, "hello again", "where did the zebra sleep?", "under an old oak", "fine")
     talk(memory, *(f"nothing number {n}" for n in range(9)), thread="t")
     found = memory.recall("zebra sleep", limit=3)
@@ -115,7 +115,7 @@ def test_the_answer_comes_up_though_no_word_of_it_was_asked(open_memory: Any) ->
     answer = next(hit for hit in found if hit.text == "under an old oak")
     assert answer.why.factors["neighbours"] > 0
     assert answer.why.factors["thread"] > 0
-    without = open_memory("plain.db", settings=Settings(recall={"pool": 3, "shortlist": 3, "neighbours": 0.0}))
+    without = open_memory("plain.db", settings=Tuning(recall={"pool": 3, "shortlist": 3, "neighbours": 0.0}))
     talk(without, "hello again", "where did the zebra sleep?", "under an old oak", "fine")
     talk(without, *(f"nothing number {n}" for n in range(9)), thread="t")
     assert all("neighbours" not in hit.why.factors for hit in without.recall("zebra sleep", limit=3))
@@ -123,7 +123,7 @@ def test_the_answer_comes_up_though_no_word_of_it_was_asked(open_memory: Any) ->
 
 @pytest.mark.parametrize(("recall", "joins"), [({}, True), ({"neighbours": 0.0}, False)])
 def test_what_no_channel_found_joins_from_beside_the_best(open_memory: Any, recall: Any, joins: bool) -> None:
-    memory = open_memory(settings=Settings(recall={"pool": 1, "shortlist": 1, **recall}))
+    memory = open_memory(settings=Tuning(recall={"pool": 1, "shortlist": 1, **recall}))
     ids = talk(memory, "where did the zebra sleep?", "under an old oak")
     talk(memory, *(f"zebra sleep {n}" for n in range(9)), thread="t")
     found = memory.recall("where did the zebra sleep?", limit=1)

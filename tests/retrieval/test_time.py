@@ -19,9 +19,9 @@ from tidal_plugins import InvalidInput, Message, Settings, TidalMemory
 from tidal_plugins.model.clock import utc_now
 from tidal_plugins.retrieval.time import MOST, Period, event, periods
 from tidal_plugins.scoring.time import closeness
-from tidal_plugins.settings import RecallSettings
 from tidal_plugins.storage.base import Where
 from tidal_plugins.testing import FrozenClock
+from tidal_plugins.tuning import RecallTuning, Tuning
 
 FRIDAY = datetime(2026, 11, 20, 15, tzinfo=UTC)
 
@@ -156,7 +156,7 @@ def test_closeness_is_one_inside_and_falls_outside() -> None:
 @pytest.mark.parametrize("days", [0, 1e9])
 def test_slack_is_a_number_of_days_that_a_calendar_has(days: float) -> None:
     with pytest.raises(ValidationError):
-        RecallSettings(slack=days)
+        RecallTuning(slack=days)
 
 
 def test_a_filter_is_narrowed_and_never_widened() -> None:
@@ -177,7 +177,7 @@ PREFERRED = {"time": 1.0}
 def trips(open_memory: Any, clock: FrozenClock) -> TidalMemory:
     """Nearly the same, every week of two years: only the time tells the memories apart."""
     clock.set(FRIDAY)
-    memory: TidalMemory = open_memory(settings=Settings(recall=PREFERRED))
+    memory: TidalMemory = open_memory(settings=Tuning(recall=PREFERRED))
     for week in range(104):
         memory.remember(f"trip {week}", kind="fact", occurred_at=FRIDAY - timedelta(days=7 * week))
     return memory
@@ -193,7 +193,7 @@ def test_what_is_from_the_time_comes_first_and_says_so(trips: TidalMemory) -> No
 
 
 def test_what_no_channel_would_reach_takes_part(trips: TidalMemory, open_memory: Any) -> None:
-    narrow = open_memory(settings=Settings(recall={**PREFERRED, "pool": 1, "shortlist": 1}))
+    narrow = open_memory(settings=Tuning(recall={**PREFERRED, "pool": 1, "shortlist": 1}))
     [hit] = narrow.recall("trip in May 2025", limit=1)
     assert (hit.entry.occurred_at.year, hit.entry.occurred_at.month) == (2025, 5)
     assert hit.why.keyword_rank is None
@@ -212,7 +212,7 @@ def test_hard_filters_hold_inside_the_time(trips: TidalMemory) -> None:
 
 def test_other_profiles_and_a_weight_of_zero_read_no_times(trips: TidalMemory, open_memory: Any) -> None:
     assert trips.recall("trip in May", profile="tidal").times == ()
-    off = open_memory(settings=Settings(recall={"time": 0.0}))
+    off = open_memory(settings=Tuning(recall={"time": 0.0}))
     assert off.recall("trip in May").times == ()
 
 
@@ -241,7 +241,7 @@ def test_a_damaged_event_is_unknown(memory: TidalMemory, tmp_path: Path) -> None
 @pytest.mark.parametrize("slack", [1e-9, 1e12])
 def test_slack_is_a_stretch_of_days(slack: float) -> None:
     with pytest.raises(ValidationError, match="slack"):
-        Settings(recall={"slack": slack})
+        Tuning(recall={"slack": slack})
 
 
 def test_an_event_may_be_told_where_the_question_does_not_look(memory: TidalMemory, clock: FrozenClock) -> None:
@@ -323,7 +323,7 @@ def test_a_turn_in_a_thread_is_found_by_its_day(memory: TidalMemory, open_memory
         at = FRIDAY - timedelta(days=day)
         memory.record(messages=[Message("user", f"lunch was soup {day}")], thread=f"day {day}", occurred_at=at)
     assert memory.recall("what was lunch last Tuesday?")[0].text == "lunch was soup 3"
-    off = open_memory(settings=Settings(recall={"time": 0.0}))
+    off = open_memory(settings=Tuning(recall={"time": 0.0}))
     sure, unsure = (store.whisper("what was lunch last Tuesday?").recall for store in (memory, off))
     assert sure is not None
     assert sure.assurance > unsure.assurance + 0.1, "a whisper is surer of what is from that day"

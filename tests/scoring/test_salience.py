@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidal_plugins.scoring import salience
-from tidal_plugins.settings import GateSettings
+from tidal_plugins.tuning import GateTuning
 
 WEIGHTS = {"by_importance": 0.5, "by_intensity": 0.2, "by_surprise": 0.3}
 
@@ -66,6 +66,6 @@ def test_what_is_important_or_salient_is_kept_for_good(importance: float, worth:
 
 
 def test_the_defaults_are_the_formulas_of_the_source() -> None:
-    settings = GateSettings()
+    settings = GateTuning()
     assert {name: getattr(settings, name) for name in WEIGHTS} == WEIGHTS
     assert (settings.important, settings.threshold, settings.days, settings.enabled) == (8, 0.35, 14, False)

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from tidal_plugins.scoring.usage import cites, echoes
-from tidal_plugins.settings import UseSettings
+from tidal_plugins.tuning import UseTuning
 
-USE = UseSettings()
+USE = UseTuning()
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import pytest
 
 from tidal_plugins import Recall, Settings, TidalMemory
 from tidal_plugins.testing import FrozenClock
+from tidal_plugins.tuning import Tuning
 
 TEXTS = (
     "Jazz piano practice is at noon.",
@@ -80,7 +81,7 @@ def test_a_reward_fades(memory: TidalMemory, ids: list[str], clock: FrozenClock)
 def test_rewarded_entries_outside_the_pool_join_it_through_the_same_filters(
     open_memory: Callable[..., TidalMemory], clock: FrozenClock
 ) -> None:
-    memory = open_memory(settings=Settings(recall={"pool": 1, "shortlist": 1}))
+    memory = open_memory(settings=Tuning(recall={"pool": 1, "shortlist": 1}))
     far = memory.remember("Pasta is cooked with tomatoes.", source="kitchen").id
     gone = memory.remember("Old pasta.", valid_until=clock() + timedelta(hours=1)).id
     memory.remember("Jazz piano.")

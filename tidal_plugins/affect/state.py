@@ -13,8 +13,8 @@ from tidal_plugins.model.clock import from_micros, hours_between, to_micros
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.protocols import EmotionEstimator
 from tidal_plugins.scoring import affect as scoring
-from tidal_plugins.settings import AffectSettings
 from tidal_plugins.storage.base import Storage
+from tidal_plugins.tuning import AffectTuning
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,7 +32,7 @@ class AffectLoop:
 
     storage: Storage
     estimator: EmotionEstimator | None
-    settings: AffectSettings
+    settings: AffectTuning
 
     def current(self, scope: Scope, now: datetime) -> Affect:
         """Return the state as it is now."""

@@ -20,8 +20,8 @@ from tidal_plugins.model.clock import aware, hours_between
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.link import Link
 from tidal_plugins.scoring import hebbian
-from tidal_plugins.settings import AssociationSettings
 from tidal_plugins.storage.base import Step, Storage, WhereLinks
+from tidal_plugins.tuning import AssociationTuning
 
 ASSOCIATION = "association"
 MAX_DEPTH = 100
@@ -59,9 +59,9 @@ class Association(NamedTuple):
 class AssociationWeb:
     """The edges between the entries of a store."""
 
-    def __init__(self, storage: Storage, settings: AssociationSettings | None = None) -> None:
+    def __init__(self, storage: Storage, settings: AssociationTuning | None = None) -> None:
         self._storage = storage
-        self._settings = settings or AssociationSettings()
+        self._settings = settings or AssociationTuning()
 
     def activate(self, ids: str | Iterable[str], context: Context | None = None, *, strength: float = 1.0) -> Context:
         """Return ``context``, or a new one, with these ids active too. Strengths of the same id add up.

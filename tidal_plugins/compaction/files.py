@@ -14,8 +14,8 @@ from typing import NamedTuple
 from tidal_plugins.model.compaction import RestoredFile, Size
 from tidal_plugins.model.exchange import Message, ToolCall
 from tidal_plugins.protocols import TokenCounter
-from tidal_plugins.settings import CompactionSettings
 from tidal_plugins.summarising.sizes import measure
+from tidal_plugins.tuning import CompactionTuning
 
 CUT = "\n[… the rest of this reading is left out; read the file again for it]"
 
@@ -32,7 +32,7 @@ class Said(NamedTuple):
 class Files:
     """Chooses what to restore."""
 
-    settings: CompactionSettings
+    settings: CompactionTuning
     counter: TokenCounter
 
     def restored(self, said: Sequence[Said], room: Size, limit: Size) -> tuple[RestoredFile, ...]:

@@ -18,8 +18,8 @@ from tidal_plugins.model.compaction import Kept, LossLedger, RestoredFile, Size
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.summary import Source
 from tidal_plugins.protocols import Summariser, TokenCounter
-from tidal_plugins.settings import CompactionSettings
 from tidal_plugins.summarising.summary import Condensed, condense
+from tidal_plugins.tuning import CompactionTuning
 
 TEXT_BYTES_PER_TOKEN = 5
 """Of what is condensed, so that counting its tokens respects a limit in bytes."""
@@ -35,7 +35,7 @@ class Rebuild:
     context: Context
     covered: int
     recorder: Recorder
-    settings: CompactionSettings
+    settings: CompactionTuning
     patience: float
     summariser: Summariser | None
     counter: TokenCounter

@@ -15,7 +15,7 @@ from tidal_plugins.model.entry import Entry
 from tidal_plugins.model.fence import MARKED, inert, marked
 from tidal_plugins.retrieval.request import active
 from tidal_plugins.retrieval.whisper import excerpt
-from tidal_plugins.settings import BriefSettings
+from tidal_plugins.tuning import BriefTuning
 
 Spread = Callable[[Sequence[str]], Sequence[tuple[str, float]]]
 """From entries to the entries associated with them, each with its activation, the strongest first."""
@@ -50,7 +50,7 @@ class Briefs:
         return Brief(dossier.topic, marked(text), dossier, tuple(recent), tuple(associated), tuple(offered))
 
     @property
-    def settings(self) -> BriefSettings:
+    def settings(self) -> BriefTuning:
         return self.dossiers.settings.brief
 
     def _recent(self, dossier: Dossier, now: datetime) -> list[Entry]:

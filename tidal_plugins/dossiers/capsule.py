@@ -18,8 +18,8 @@ from tidal_plugins.model.clock import from_micros, hours_between, to_micros
 from tidal_plugins.model.entry import EPISODE, Entry, Scope, bare_id
 from tidal_plugins.model.fence import CAPSULE_TITLE, inert
 from tidal_plugins.model.graph import CHANNEL
-from tidal_plugins.settings import CapsuleSettings, Settings
 from tidal_plugins.storage.base import Document, Storage, Where
+from tidal_plugins.tuning import CapsuleTuning, Tuning
 from tidal_plugins.validation import storable
 
 LAYOUT = "capsule-layout"
@@ -39,7 +39,7 @@ class Capsules:
     """The capsule of one scope."""
 
     storage: Storage
-    settings: Settings
+    settings: Tuning
     scope: Scope
 
     def current(self, now: datetime, *, max_age: timedelta = timedelta(0)) -> Capsule:
@@ -230,6 +230,6 @@ def _fixed(sections: Iterable[Section]) -> int:
     return sum(len(section.text.splitlines()) for section in sections if section.name not in GENERATED)
 
 
-def _least(limits: CapsuleSettings) -> int:
+def _least(limits: CapsuleTuning) -> int:
     """Lines that the generated sections need: recent work can go short, down to one line."""
     return FRAME + limits.current_priorities + limits.pending_tasks + 1

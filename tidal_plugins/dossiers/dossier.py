@@ -26,8 +26,8 @@ from tidal_plugins.protocols import Summariser
 from tidal_plugins.retrieval.recall import Recaller
 from tidal_plugins.scoring.dossier import is_due
 from tidal_plugins.scoring.text import normal, terms
-from tidal_plugins.settings import Settings
 from tidal_plugins.storage.base import Document, Storage
+from tidal_plugins.tuning import Tuning
 from tidal_plugins.validation import clean
 
 TOPICS = "topics"
@@ -119,7 +119,7 @@ class Dossiers:
         return self.writer.storage
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> Tuning:
         return self.writer.settings
 
     @property

@@ -13,7 +13,7 @@ from tidal_plugins.model.fence import inert, strip_frames
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.protocols import Purpose, Summariser
 from tidal_plugins.scoring.text import sentences, terms
-from tidal_plugins.settings import DossierSettings
+from tidal_plugins.tuning import DossierTuning
 
 PURPOSE: Purpose = "dossier"
 
@@ -49,7 +49,7 @@ class InPlace:
     def kept(self, reason: str) -> Draft:
         return Draft(self.findings, self.dossier.made_by, problem=reason)
 
-    def refuses(self, new: Sequence[Finding], settings: DossierSettings) -> str | None:
+    def refuses(self, new: Sequence[Finding], settings: DossierTuning) -> str | None:
         """Why a new text may not take this one's place: it has lost its sources, and is shorter or has few others; or
         it is shorter, and cites more of them than it has room to tell of."""
         old = {id_ for finding in self.findings for id_ in finding.sources}
@@ -72,7 +72,7 @@ class Drafter:
 
     extractive: Summariser
     summariser: Summariser | None
-    settings: DossierSettings
+    settings: DossierTuning
     patience: float
     """Seconds to wait for the summariser, after which it has failed."""
 

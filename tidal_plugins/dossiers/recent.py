@@ -18,8 +18,8 @@ from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.model.fence import inert
 from tidal_plugins.retrieval.request import active
 from tidal_plugins.retrieval.whisper import excerpt
-from tidal_plugins.settings import Settings
 from tidal_plugins.storage.base import Storage
+from tidal_plugins.tuning import Tuning
 
 FACTS = 0.5
 """Share of the lines of the priorities that facts may take. Each fact counts as important, so that many would leave no
@@ -43,7 +43,7 @@ class Newest:
 
     storage: Storage
     scope: Scope
-    settings: Settings
+    settings: Tuning
     now: datetime
 
     @cached_property

@@ -13,8 +13,8 @@ from tidal_plugins.model.recall import Hit
 from tidal_plugins.retrieval.recall import Recaller
 from tidal_plugins.retrieval.request import MOST, Request, active
 from tidal_plugins.scoring.dossier import salience
-from tidal_plugins.settings import DossierSettings, Settings
 from tidal_plugins.storage.base import Where
+from tidal_plugins.tuning import DossierTuning, Tuning
 
 CHANNEL = SYNTHESIS
 
@@ -31,7 +31,7 @@ class Sources:
     """Looks in one scope for what is about a topic."""
 
     recaller: Recaller
-    settings: Settings
+    settings: Tuning
     scope: Scope
 
     def of(self, topic: str, now: datetime) -> list[Entry]:
@@ -61,7 +61,7 @@ def without_citations(entry: Entry) -> Entry:
     return replace(entry, text=_CITATIONS.sub("", entry.text)) if entry.channel == CHANNEL else entry
 
 
-def worth_of(entry: Entry, relevance: float, now: datetime, settings: DossierSettings) -> float:
+def worth_of(entry: Entry, relevance: float, now: datetime, settings: DossierTuning) -> float:
     """The salience of an entry now."""
     return salience(
         hours_between(entry.recorded_at, now) / 24,

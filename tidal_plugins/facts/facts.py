@@ -28,9 +28,9 @@ from tidal_plugins.model.clock import aware, from_micros, to_micros
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.model.fact import Fact, FactConflict
 from tidal_plugins.scoring.text import normal
-from tidal_plugins.settings import FactSettings
 from tidal_plugins.storage.base import Record, Storage
 from tidal_plugins.storage.sql import to_json
+from tidal_plugins.tuning import FactTuning
 
 CHANNEL = "facts"
 MAX_KEY = 200
@@ -56,7 +56,7 @@ class PersistentFacts(MutableMapping[str, Any]):
         scope: Scope,
         clock: Callable[[], datetime],
         records: Callable[[Sequence[Entry]], list[Record]],
-        settings: FactSettings,
+        settings: FactTuning,
         forget: Callable[[Collection[str]], int],
     ) -> None:
         """``records`` makes entries findable: it splits and embeds their texts. ``forget`` removes by id for good."""

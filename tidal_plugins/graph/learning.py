@@ -32,8 +32,8 @@ from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Message
 from tidal_plugins.model.graph import WORD, Applied, Assertion, Category, Extraction, Mention, Reading
 from tidal_plugins.model.link import Link
-from tidal_plugins.settings import GraphSettings
 from tidal_plugins.storage.base import Storage
+from tidal_plugins.tuning import GraphTuning
 
 CATEGORIES = frozenset(get_args(Category))
 
@@ -59,7 +59,7 @@ def apply(
     episode: Episode,
     readings: Sequence[Reading],
     now: datetime,
-    settings: GraphSettings,
+    settings: GraphTuning,
 ) -> Applied:
     """Learn what was read in an episode, whole or not at all. Once more it changes nothing but what is new in it.
 
@@ -72,7 +72,7 @@ def apply(
 
 
 def lessons(
-    scope: Scope, episode: Episode, readings: Sequence[Reading], settings: GraphSettings
+    scope: Scope, episode: Episode, readings: Sequence[Reading], settings: GraphTuning
 ) -> tuple[list[list[Lesson]], int]:
     """Return what was read in an episode, in parts of ``settings.slice`` things at most, to be taken in one after the
     other; and how much of it the text does not support. Nothing is stored."""
@@ -87,9 +87,7 @@ def lessons(
     return parts, sum(dropped for *_, dropped in checked)
 
 
-def take_in(
-    storage: Storage, scope: Scope, lessons: Iterable[Lesson], now: datetime, settings: GraphSettings
-) -> Applied:
+def take_in(storage: Storage, scope: Scope, lessons: Iterable[Lesson], now: datetime, settings: GraphTuning) -> Applied:
     """Learn a part of an episode in one transaction. Once more it changes nothing."""
     with storage.transaction():
         learner = _Learner(storage, scope, settings.functional, now)
@@ -195,7 +193,7 @@ def _all(mentions: Iterable[Mention], assertions: Iterable[Assertion]) -> Iterat
 
 
 def _checked(
-    episode: Episode, reading: Reading, settings: GraphSettings
+    episode: Episode, reading: Reading, settings: GraphTuning
 ) -> tuple[Place, list[Mention], list[Assertion], int]:
     """A message's place, what its text supports of what was read in it, and how much it does not support."""
     if not isinstance(reading, Reading) or not 0 <= reading.position < len(episode.messages):
@@ -220,7 +218,7 @@ def _checked(
     return place, *kept, dropped
 
 
-def _mention(mention: object, message: Message, speaker: str, settings: GraphSettings) -> Mention | None:
+def _mention(mention: object, message: Message, speaker: str, settings: GraphTuning) -> Mention | None:
     """A mention under the name that its entity has, where its span supports it."""
     if not isinstance(mention, Mention) or not _spans(mention.start, mention.end, message.text):
         return None
@@ -233,7 +231,7 @@ def _mention(mention: object, message: Message, speaker: str, settings: GraphSet
     return replace(mention, name=spoken(mention, speaker))
 
 
-def _assertion(said: object, message: Message, speaker: str, settings: GraphSettings) -> Assertion | None:
+def _assertion(said: object, message: Message, speaker: str, settings: GraphTuning) -> Assertion | None:
     """An assertion whose ends and span the text supports, and whose times are in order."""
     if not isinstance(said, Assertion) or not _spans(said.start, said.end, message.text):
         return None

@@ -27,8 +27,8 @@ from tidal_plugins.model.graph import (
     Neighbour,
     Relation,
 )
-from tidal_plugins.settings import GraphSettings
 from tidal_plugins.storage.base import Storage, WhereLinks
+from tidal_plugins.tuning import GraphTuning
 
 if TYPE_CHECKING:
     from tidal_plugins.graph.proposals import Embed
@@ -53,7 +53,7 @@ class GraphQueries:
         storage: Storage,
         scope: Scope,
         clock: Callable[[], datetime],
-        settings: GraphSettings,
+        settings: GraphTuning,
         episodes: Episodes,
         embed: Embed | None = None,
     ) -> None:

@@ -14,8 +14,8 @@ from tidal_plugins.model.graph import Edge, Entity, Relation
 from tidal_plugins.model.link import Link
 from tidal_plugins.scoring.confidence import faded
 from tidal_plugins.scoring.text import normal
-from tidal_plugins.settings import GraphSettings
 from tidal_plugins.storage.base import Storage, WhereLinks
+from tidal_plugins.tuning import GraphTuning
 
 
 class StoredGraph:
@@ -27,7 +27,7 @@ class StoredGraph:
     """
 
     def __init__(
-        self, storage: Storage, scope: Scope, settings: GraphSettings, now: datetime, *, each: int | None
+        self, storage: Storage, scope: Scope, settings: GraphTuning, now: datetime, *, each: int | None
     ) -> None:
         self.merged = merged(storage, scope)
         self._storage = storage

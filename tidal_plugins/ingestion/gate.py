@@ -16,8 +16,8 @@ from tidal_plugins.ingestion.writer import unfading
 from tidal_plugins.model.admission import Admission
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.scoring.salience import consolidates, salience, surprise
-from tidal_plugins.settings import GateSettings
 from tidal_plugins.storage.base import Storage
+from tidal_plugins.tuning import GateTuning
 
 ADMISSIONS = "admissions"
 """Collection with one document, which counts what the gate decided."""
@@ -36,7 +36,7 @@ class Admitted(NamedTuple):
 
 
 def admit(
-    entry: Entry, intensity: float, near: Sequence[Neighbour] | None, now: datetime, settings: GateSettings
+    entry: Entry, intensity: float, near: Sequence[Neighbour] | None, now: datetime, settings: GateTuning
 ) -> Entry:
     """Return an entry with what the gate decides on it, which is nothing where the gate is off.
 

@@ -32,7 +32,7 @@ from tidal_plugins.model.exchange import Message
 from tidal_plugins.model.extraction import Extracted
 from tidal_plugins.model.graph import Extraction, Reading
 from tidal_plugins.protocols import GraphExtractor
-from tidal_plugins.settings import GraphSettings
+from tidal_plugins.tuning import GraphTuning
 
 logger = logging.getLogger(__name__)
 
@@ -92,7 +92,7 @@ class Learner:
         return ExtractionQueue(self.writer.storage, self.scope, self.settings)
 
     @property
-    def settings(self) -> GraphSettings:
+    def settings(self) -> GraphTuning:
         return self.writer.settings.graph
 
     def _index(self, going: Callable[[], bool]) -> Extracted:

@@ -15,8 +15,8 @@ from typing import Any
 from tidal_plugins.model.clock import MICROSECOND, aware, from_micros, hours_between, to_micros
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.extraction import Pending
-from tidal_plugins.settings import GraphSettings
 from tidal_plugins.storage.base import Line, Storage
+from tidal_plugins.tuning import GraphTuning
 
 QUEUE = "extraction"
 """Log of episodes that are still to be read, under their ids. Forgetting an episode takes its line along."""
@@ -43,7 +43,7 @@ class ExtractionQueue:
 
     storage: Storage
     scope: Scope
-    settings: GraphSettings
+    settings: GraphTuning
 
     def add(self, episode: str, now: datetime, *, by: str = "") -> None:
         """Queue an episode, new or grown. Call it inside the transaction that stores it.

@@ -17,8 +17,8 @@ from tidal_plugins.ingestion.writer import Writer, reinforced
 from tidal_plugins.model.entry import EPISODE, Entry, Scope, bare_id
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.scoring.usage import cites, echoes
-from tidal_plugins.settings import UseSettings
 from tidal_plugins.storage.base import Line
+from tidal_plugins.tuning import UseTuning
 
 USES = "uses"
 """Log of uses, under the ids of the entries that were used: in which episode and turn, and how."""
@@ -59,7 +59,7 @@ def strengthen(
     return seen
 
 
-def use(episode: Episode, entry: Entry, names: Collection[str], settings: UseSettings) -> How | None:
+def use(episode: Episode, entry: Entry, names: Collection[str], settings: UseTuning) -> How | None:
     """Return how the answer of an episode used an entry that it was shown under any of ``names``, or ``None``."""
     answer = "\n".join(message.text for message in episode.messages if message.role == "assistant")
     if cites(answer, {*names, entry.episode or entry.id}):
@@ -98,7 +98,7 @@ def _was_used(writer: Writer, scope: Scope, id_: str) -> bool:
     return bool(writer.storage.read_log(scope, USES, keys=[id_], limit=1))
 
 
-def _worth(how: How | None, settings: UseSettings) -> float:
+def _worth(how: How | None, settings: UseTuning) -> float:
     return settings.used if how else settings.surfaced
 
 

@@ -21,8 +21,8 @@ from tidal_plugins.model.exchange import Message
 from tidal_plugins.protocols import ClaimExtractor
 from tidal_plugins.scoring.decay import half_life, hours_until, reinforce, remaining
 from tidal_plugins.scoring.text import normal, terms
-from tidal_plugins.settings import DecaySettings, IngestionSettings, Settings
 from tidal_plugins.storage.base import Passage, Record, Storage
+from tidal_plugins.tuning import DecayTuning, IngestionTuning, Tuning
 
 if TYPE_CHECKING:
     from tidal_plugins.embedding.identity import StoreEmbedder
@@ -53,7 +53,7 @@ class Writer:
 
     storage: Storage
     embedder: StoreEmbedder
-    settings: Settings
+    settings: Tuning
     key: bytes
     """The store's own secret for hashes of forgotten texts."""
     extractor: ClaimExtractor | None = None
@@ -142,7 +142,7 @@ def _unsaid(entry: Entry, said: Collection[str]) -> list[str]:
     return [*_month(entry), *(word for word in labels if word not in said)]
 
 
-def batches(items: Sequence[T], length: Callable[[T], int], limits: IngestionSettings) -> Iterator[Sequence[T]]:
+def batches(items: Sequence[T], length: Callable[[T], int], limits: IngestionTuning) -> Iterator[Sequence[T]]:
     """Cut ``items`` into batches of bounded number and length in characters, at least one item each."""
     batch: list[T] = []
     chars = 0
@@ -161,7 +161,7 @@ def message_entry_id(episode: Episode, message: Message) -> str:
     return derive_id(episode.scope, episode.id, message.id)
 
 
-def new_tier(affect: Affect | None, now: datetime, decay: DecaySettings, threshold: float) -> Tier:
+def new_tier(affect: Affect | None, now: datetime, decay: DecayTuning, threshold: float) -> Tier:
     """The tier of an entry just stored: weight 1, anchored now [Tidal §2.4]."""
     return _warm(1.0, _life(affect, decay, threshold, used=False), now, decay)
 
@@ -171,7 +171,7 @@ def unfading(now: datetime) -> Tier:
     return Tier(1.0, now, UNFADING)
 
 
-def reinforced(entry: Entry, amount: float, now: datetime, settings: Settings, *, used: bool) -> Tier | None:
+def reinforced(entry: Entry, amount: float, now: datetime, settings: Tuning, *, used: bool) -> Tier | None:
     """The tier of an entry that was used or surfaced: warm again, however cold it was, and ``amount`` heavier.
 
     Use lengthens the half-life for good and lifts the expiry that the gate set [Tidal §2.4]. What does not decay keeps
@@ -191,7 +191,7 @@ def reinforced(entry: Entry, amount: float, now: datetime, settings: Settings, *
     return replace(_warm(weight, life, at, decay), expires_at=expires_at)
 
 
-def _life(affect: Affect | None, decay: DecaySettings, threshold: float, *, used: bool) -> float:
+def _life(affect: Affect | None, decay: DecayTuning, threshold: float, *, used: bool) -> float:
     return half_life(
         used=used,
         intensity=affect.intensity if affect else 0.0,
@@ -202,7 +202,7 @@ def _life(affect: Affect | None, decay: DecaySettings, threshold: float, *, used
     )
 
 
-def _warm(weight: float, life: float, now: datetime, decay: DecaySettings) -> Tier:
+def _warm(weight: float, life: float, now: datetime, decay: DecayTuning) -> Tier:
     cold_at = _later(now, hours_until(weight, decay.floor, life))
     return Tier(weight, now, life, cold_at, _later(cold_at, hours_until(1.0, decay.floor, decay.cold)))
 

@@ -26,8 +26,8 @@ from tidal_plugins.model.consolidation import Consolidation, Seed
 from tidal_plugins.model.dossier import Dossier
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.protocols import Summariser
-from tidal_plugins.settings import ConsolidationSettings
 from tidal_plugins.storage.base import Storage, Where, WhereLinks
+from tidal_plugins.tuning import ConsolidationTuning
 
 logger = logging.getLogger(__name__)
 
@@ -129,7 +129,7 @@ class Consolidator:
         return self.writer.storage
 
     @property
-    def settings(self) -> ConsolidationSettings:
+    def settings(self) -> ConsolidationTuning:
         return self.writer.settings.consolidation
 
     @property

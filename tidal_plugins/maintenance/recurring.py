@@ -24,8 +24,8 @@ from tidal_plugins.retrieval.search import intact
 from tidal_plugins.retrieval.whisper import excerpt
 from tidal_plugins.scoring.recurrence import recurrence
 from tidal_plugins.scoring.text import sentences
-from tidal_plugins.settings import ConsolidationSettings
 from tidal_plugins.storage.base import Line, Record, Storage, Where
+from tidal_plugins.tuning import ConsolidationTuning
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class Recurring:
         return self.writer.storage
 
     @property
-    def settings(self) -> ConsolidationSettings:
+    def settings(self) -> ConsolidationTuning:
         return self.writer.settings.consolidation
 
     def _covered(self, ids: Collection[str]) -> set[str]:

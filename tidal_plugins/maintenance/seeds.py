@@ -15,8 +15,8 @@ from tidal_plugins.model.entry import Entry, Scope, bare_id, derive_id
 from tidal_plugins.retrieval.request import active
 from tidal_plugins.retrieval.search import intact
 from tidal_plugins.scoring.text import normal
-from tidal_plugins.settings import Settings
 from tidal_plugins.storage.base import Line, Storage, WhereLinks
+from tidal_plugins.tuning import Tuning
 
 SEEDS = "seeds"
 """Log of the pairs that were seeds, under their ids."""
@@ -30,7 +30,7 @@ class Seeds:
     """Finds the seeds of one scope."""
 
     storage: Storage
-    settings: Settings
+    settings: Tuning
     scope: Scope
 
     def take(self, now: datetime) -> list[Seed]:

@@ -28,7 +28,7 @@ from tidal_plugins.retrieval.request import (
     checked_window,
 )
 from tidal_plugins.retrieval.whisper import compose
-from tidal_plugins.settings import Settings
+from tidal_plugins.tuning import Tuning
 from tidal_plugins.validation import clean
 
 FACT = "fact"
@@ -38,7 +38,7 @@ def ask_recall(
     federation: Federation,
     loop: AffectLoop,
     assessor: CoverageAssessor | None,
-    settings: Settings,
+    settings: Tuning,
     scope: Scope,
     query: str,
     now: datetime,
@@ -82,7 +82,7 @@ def ask_recall(
 def ask_whisper(
     federation: Federation,
     loop: AffectLoop,
-    settings: Settings,
+    settings: Tuning,
     scope: Scope,
     turn: str,
     now: datetime,
@@ -118,7 +118,7 @@ def checked_filter(given: Mapping[str, Any], function: str) -> Mapping[str, Any]
     return given
 
 
-def _query(text: str, settings: Settings) -> str:
+def _query(text: str, settings: Tuning) -> str:
     return clean(text, max_chars=settings.ingestion.max_chars, name="a query")
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from tidal_plugins.retrieval.query import Query
 from tidal_plugins.retrieval.rank import LIFTS, Context, Ranked
 from tidal_plugins.scoring.context import assurance
-from tidal_plugins.settings import RecallSettings, WhisperSettings
+from tidal_plugins.tuning import RecallTuning, WhisperTuning
 
 COURTESY = frozenset(
     "afternoon agreed amazing appreciate appreciated awesome bye cheers continue cool evening exactly excellent fine "
@@ -22,7 +22,7 @@ COURTESY = frozenset(
 """Words of greetings, thanks and assent: alone they ask for no memory."""
 
 
-def worth_a_word(query: Query, settings: WhisperSettings) -> bool:
+def worth_a_word(query: Query, settings: WhisperTuning) -> bool:
     """Whether a turn asks for anything: «thanks, sounds good» reminds of nothing."""
     return len(set(query.terms) - COURTESY) + len(query.names) >= settings.least_words
 
@@ -65,7 +65,7 @@ def sureness(ranked: Sequence[Ranked], context: Context) -> float:
     ) - settings.recall.speaker * bool(context.query.names and not said)
 
 
-def _standing(item: Ranked, settings: RecallSettings) -> float:
+def _standing(item: Ranked, settings: RecallTuning) -> float:
     """Nearness with what stands around an entry, in any profile; a mood makes nothing surer."""
     lifts = sum(value for name, value in item.parts.items() if name in LIFTS)
     return item.candidate.cosine + settings.keywords * item.keyword_strength + lifts

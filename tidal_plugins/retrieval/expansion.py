@@ -17,8 +17,8 @@ from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.model.recall import Dropped, Explanation, Hit, Recall
 from tidal_plugins.retrieval.search import Search, intact
 from tidal_plugins.scoring.text import terms
-from tidal_plugins.settings import GraphSettings, Settings
 from tidal_plugins.storage.base import Match, Storage
+from tidal_plugins.tuning import GraphTuning, Tuning
 
 REACHED = 4
 """Entries that may be reached for each that is appended: some of them are archived, or not asked for."""
@@ -36,7 +36,7 @@ LEAST = 0.05
 """Activation below which labels lead nowhere: at an ordinary importance a tenth of them must be the same."""
 
 
-def around(search: Search, recall: Recall, now: datetime, settings: Settings) -> Recall:
+def around(search: Search, recall: Recall, now: datetime, settings: Tuning) -> Recall:
     """Return the recall with what its hits lead to, through the same filter, in the same scope."""
     storage, scope, most = search.storage, search.scope, settings.recall.associated
     web, known = AssociationWeb(storage, settings.associations), recall.ids
@@ -68,7 +68,7 @@ def labelled(search: Search, hits: Sequence[Hit], limit: int) -> list[Reached]:
     return [item for item in reached if item.activation >= LEAST]
 
 
-def seeds(storage: Storage, scope: Scope, query: str, now: datetime, settings: GraphSettings) -> list[Reached]:
+def seeds(storage: Storage, scope: Scope, query: str, now: datetime, settings: GraphTuning) -> list[Reached]:
     """Where activation starts beside the hits: what the graph says of the entities that a query names, as sure as it
     is, and where they were named last. A path begins with the entity's own entry."""
     graph = KnowledgeGraph(storage, scope, lambda: now, settings, lambda ids: {})

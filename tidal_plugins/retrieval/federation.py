@@ -23,9 +23,9 @@ from tidal_plugins.retrieval.request import Request
 from tidal_plugins.retrieval.rerank import RERANKER
 from tidal_plugins.retrieval.search import intact
 from tidal_plugins.sessions.boost import Boosts
-from tidal_plugins.settings import Settings
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.storage.visits import VisitedStorage
+from tidal_plugins.tuning import Tuning
 
 Ask = Callable[[Recaller, Scope], Recall]
 """Asks one store in one scope."""
@@ -151,7 +151,7 @@ def federation(own: Recaller, peers: Iterable[Peer], forgotten: Forgotten) -> Fe
 class _Asked:
     """A peer, ready to be asked; its file is looked at when it is."""
 
-    def __init__(self, peer: Peer, settings: Settings) -> None:
+    def __init__(self, peer: Peer, settings: Tuning) -> None:
         self.peer = peer
         self.trust = settings.peers.trust if peer.trust is None else peer.trust
         self._settings = settings

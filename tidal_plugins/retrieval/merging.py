@@ -11,7 +11,7 @@ from tidal_plugins.retrieval.diversity import said_again
 from tidal_plugins.retrieval.rerank import RERANKER
 from tidal_plugins.scoring.fusion import sharp_relevance, stretched
 from tidal_plugins.scoring.text import normal
-from tidal_plugins.settings import Settings
+from tidal_plugins.tuning import Tuning
 
 Forgotten = Callable[[Scope, Sequence[str]], set[str]]
 """Which of some texts were forgotten in a scope on request."""
@@ -34,7 +34,7 @@ class Answer:
 class Merger:
     """Puts the answers of several stores into one: what is near anywhere, the own before a peer's where equal."""
 
-    settings: Settings
+    settings: Tuning
     limit: int
     scope: Scope
     forgotten: Forgotten
@@ -125,7 +125,7 @@ def _trimmed(rest: Sequence[Hit], limit: int) -> list[Dropped]:
     ]
 
 
-def _comparable(hits: Sequence[Hit], settings: Settings) -> list[Hit]:
+def _comparable(hits: Sequence[Hit], settings: Tuning) -> list[Hit]:
     """Hits of several stores with relevances that stand against the best of all, not of each."""
     if hits and all(RERANKER in hit.why.factors for hit in hits):
         shares = stretched([hit.why.factors[RERANKER] for hit in hits])

@@ -15,7 +15,7 @@ from tidal_plugins.model.recall import Coverage, Dropped, Hit, Hop, Recall, coun
 from tidal_plugins.protocols import CoverageAssessor
 from tidal_plugins.retrieval.coverage import HeuristicAssessor
 from tidal_plugins.scoring.text import normal
-from tidal_plugins.settings import HopSettings
+from tidal_plugins.tuning import HopTuning
 
 COVERED, NO_QUERY, NO_HIT = "covered", "no new query", "no new hit"
 HOPS, QUERIES, TIME, ASSESSOR = "hops", "queries", "time", "assessor"
@@ -28,7 +28,7 @@ Ask = Callable[[str], Recall]
 logger = logging.getLogger(__name__)
 
 
-def over_hops(first: Recall, ask: Ask, assessor: CoverageAssessor | None, settings: HopSettings, hops: int) -> Recall:
+def over_hops(first: Recall, ask: Ask, assessor: CoverageAssessor | None, settings: HopTuning, hops: int) -> Recall:
     """Return the hits of the ``first`` hop, and after them what ``ask`` brings up for further queries.
 
     The first stay as they are, in their order: letting others in among them lost answers on the development
@@ -44,7 +44,7 @@ class _Journey:
     first: Recall
     ask: Ask
     assessor: CoverageAssessor
-    settings: HopSettings
+    settings: HopTuning
     most: int
     hops: list[Hop] = field(default_factory=list)
     brought: list[list[Hit]] = field(default_factory=list)

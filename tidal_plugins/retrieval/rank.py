@@ -24,8 +24,8 @@ from tidal_plugins.scoring.fusion import (
     relevance,
     sharp_relevance,
 )
-from tidal_plugins.settings import RecallSettings, Settings
 from tidal_plugins.storage.base import Corpus, Match, Sketch
+from tidal_plugins.tuning import RecallTuning, Tuning
 
 ASSISTANT = "assistant"
 LIFTS = frozenset({"assistant", "passages", "speaker", "time", *Around._fields})
@@ -105,7 +105,7 @@ class Context:
     corpus: Corpus
     affect: Affect
     now: datetime
-    settings: Settings
+    settings: Tuning
     surroundings: Surroundings = NOWHERE
     times: Sequence[Period] = ()
 
@@ -240,7 +240,7 @@ def _alike(candidate: Candidate, context: Context) -> float | None:
     return emotion_similarity(now, candidate.sketch.affect.emotions, poles=POLES, faint=faint)
 
 
-def _discounts(candidate: Candidate, settings: RecallSettings) -> dict[str, float]:
+def _discounts(candidate: Candidate, settings: RecallTuning) -> dict[str, float]:
     """What makes a candidate's channels say more than they should, by name."""
     found, sketch = {}, candidate.sketch
     if sketch.role == ASSISTANT:

@@ -32,8 +32,8 @@ from tidal_plugins.retrieval.time import Period, event, periods
 from tidal_plugins.retrieval.window import with_window
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.sessions.boost import Boosts, Lane
-from tidal_plugins.settings import Settings
 from tidal_plugins.storage.base import Storage
+from tidal_plugins.tuning import Tuning
 
 REPEATS = 5
 """Entries that may say word for word what the turn says, and so are news to nobody, before a whisper loses a place."""
@@ -45,7 +45,7 @@ class Recaller:
 
     storage: Storage
     embedder: StoreEmbedder
-    settings: Settings
+    settings: Tuning
     boosts: Boosts
     reranker: Reranker | None = None
 

@@ -9,8 +9,8 @@ from typing import NamedTuple, Protocol
 
 from tidal_plugins.scoring.context import asks, brief, dated, leaning, lent, raised
 from tidal_plugins.scoring.text import normal
-from tidal_plugins.settings import RecallSettings
 from tidal_plugins.storage.base import Beside, Sketch
+from tidal_plugins.tuning import RecallTuning
 
 WINDOW = 2
 """Places before and after an entry in its thread that count as its neighbours."""
@@ -41,9 +41,7 @@ class Surroundings:
     floor: float = 0.0
     said: str = ""
 
-    def around(
-        self, candidates: Sequence[Sketched], nearness: Sequence[float], settings: RecallSettings
-    ) -> list[Around]:
+    def around(self, candidates: Sequence[Sketched], nearness: Sequence[float], settings: RecallTuning) -> list[Around]:
         """What surroundings add to each candidate, whose own ``nearness`` is given in the same order."""
         sketches = [candidate.sketch for candidate in candidates]
         near = {sketch.id: value for sketch, value in zip(sketches, nearness, strict=True)}
@@ -60,7 +58,7 @@ class Surroundings:
         ]
 
     def _borrowed(
-        self, known: Mapping[str, Sketch], near: Mapping[str, float], settings: RecallSettings
+        self, known: Mapping[str, Sketch], near: Mapping[str, float], settings: RecallTuning
     ) -> Mapping[str, float]:
         borrowed: defaultdict[str, float] = defaultdict(float)
         for lender, borrower, places in self._pairs():
@@ -90,7 +88,7 @@ def echoes(sketch: Sketch, said: str) -> bool:
     return normal(head) == said
 
 
-def telling(sketch: Sketch, settings: RecallSettings) -> float:
+def telling(sketch: Sketch, settings: RecallTuning) -> float:
     """More for a turn that says when something was, less for one that asks, the more so the shorter it is."""
     asked = brief(sketch.words, settings.turn) if asks(sketch.tail) else 0.0
     return settings.telling * (dated(sketch.head) - asked)

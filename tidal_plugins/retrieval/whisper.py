@@ -12,7 +12,7 @@ from tidal_plugins.model.entry import SYNTHESIS, Entry
 from tidal_plugins.model.fence import frame, inert
 from tidal_plugins.model.recall import OWN, Dropped, Hit, Recall, Whisper, counted
 from tidal_plugins.scoring.text import sentences, terms
-from tidal_plugins.settings import WhisperSettings
+from tidal_plugins.tuning import WhisperTuning
 
 LEAST_TEXT = 24
 """Characters of text under which a line is not worth showing."""
@@ -24,7 +24,7 @@ _HEADING = re.compile(r"^#{1,6}[ \t]+", re.MULTILINE)
 _AGES = (("year", 365 * 86400), ("month", 30 * 86400), ("week", 7 * 86400), ("day", 86400), ("hour", 3600))
 
 
-def compose(recall: Recall, now: datetime, settings: WhisperSettings) -> Whisper:
+def compose(recall: Recall, now: datetime, settings: WhisperTuning) -> Whisper:
     """Put the hits of a recall into the frame, each on one line, within the budget.
 
     A line has a citation, the age, who said it or where it stands, and the text cut around the sentence that matches

@@ -17,8 +17,9 @@ from tidal_plugins.scoring.signals import hinted, saturated
 from tidal_plugins.scoring.text import terms
 from tidal_plugins.sessions.ledger import Ledger
 from tidal_plugins.sessions.scores import SHARED, Scores, lane_of
-from tidal_plugins.settings import REWARD, SignalSettings
+from tidal_plugins.settings import REWARD
 from tidal_plugins.storage.base import Storage
+from tidal_plugins.tuning import SignalTuning
 
 KEPT = 4096
 """Entries whose words are kept in memory: a session asks for nearly the same ones again and again."""
@@ -96,7 +97,7 @@ class Boosts:
     """
 
     storage: Storage
-    settings: SignalSettings
+    settings: SignalTuning
     _words: dict[Hashable, frozenset[str]] = field(default_factory=dict)
     _notes: dict[Hashable, Notes] = field(default_factory=dict)
 

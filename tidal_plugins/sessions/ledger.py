@@ -28,8 +28,8 @@ from tidal_plugins.model.session import (
 from tidal_plugins.scoring.windows import Buckets, counted, totals
 from tidal_plugins.sessions.policy import violation
 from tidal_plugins.sessions.scores import SHARED, Scores, lane_of
-from tidal_plugins.settings import SignalSettings
 from tidal_plugins.storage.base import Line, Storage, Where
+from tidal_plugins.tuning import SignalTuning
 
 SESSIONS = "sessions"
 COUNTERS = "session-counters"
@@ -63,7 +63,7 @@ class Ledger:
 
     storage: Storage
     scope: Scope
-    settings: SignalSettings
+    settings: SignalTuning
     missing: Callable[[str], NotFound]
     """Says why there is no such entry."""
 

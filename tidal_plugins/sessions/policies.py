@@ -9,8 +9,8 @@ from pydantic import ValidationError
 from tidal_plugins.errors import InvalidInput, NotFound
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.session import Policy
-from tidal_plugins.settings import Settings
 from tidal_plugins.storage.base import Storage
+from tidal_plugins.tuning import Tuning
 
 POLICIES = "policies"
 MAX_NAME = 200
@@ -23,7 +23,7 @@ class Policies:
 
     storage: Storage
     scope: Scope
-    settings: Settings
+    settings: Tuning
 
     def find(self, policy: Policy | str | None) -> tuple[str | None, Policy]:
         """Return a policy with its name, or raise ``InvalidInput`` for one that is unknown or names unknown signals."""

@@ -16,8 +16,8 @@ from tidal_plugins.model.link import Link
 from tidal_plugins.model.session import SignalType
 from tidal_plugins.scoring.decay import hours_until, weight
 from tidal_plugins.scoring.signals import added
-from tidal_plugins.settings import SignalSettings
 from tidal_plugins.storage.base import Storage, WhereLinks
+from tidal_plugins.tuning import SignalTuning
 
 SHARED = "signals"
 """The lane of the scope itself."""
@@ -44,7 +44,7 @@ class Scores:
 
     storage: Storage
     scope: Scope
-    settings: SignalSettings
+    settings: SignalTuning
 
     def add(self, lane: str, type: str, entry: str, amount: float, at: datetime) -> float:
         """Add a signal and return the score, faded to the later of this signal and the last one."""

@@ -17,7 +17,8 @@ from tidal_plugins.model.clock import aware
 from tidal_plugins.model.entry import bare_id
 from tidal_plugins.model.session import AuditEntry, SessionInfo, SessionSnapshot, SessionSummary, Signal
 from tidal_plugins.sessions.ledger import Ledger
-from tidal_plugins.settings import ANNOTATE, SignalSettings
+from tidal_plugins.settings import ANNOTATE
+from tidal_plugins.tuning import SignalTuning
 
 _UNREADABLE = re.compile("[\0-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters, those that turn the direction of what follows, and surrogates. Others that do not print belong to
@@ -141,7 +142,7 @@ class Session:
 
 
 def to_signal(
-    settings: SignalSettings,
+    settings: SignalTuning,
     type: str,
     entry_id: str,
     weight: float,
@@ -161,7 +162,7 @@ def to_signal(
     return Signal(type, bare_id(entry_id), float(weight), time, 0.0, None if note is None else _note(note, settings))
 
 
-def _note(note: str, settings: SignalSettings) -> str:
+def _note(note: str, settings: SignalTuning) -> str:
     """A note on one line, as an audit shows it."""
     if isinstance(note, str) and len(note) <= settings.annotation_chars:
         line = " ".join(note.split())

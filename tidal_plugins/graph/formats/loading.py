@@ -29,16 +29,14 @@ from tidal_plugins.model.clock import to_micros
 from tidal_plugins.model.entry import Scope, derive_id
 from tidal_plugins.model.graph import WORD, Applied, Entity, Mention, Relation
 from tidal_plugins.model.link import Link
-from tidal_plugins.settings import GraphSettings
 from tidal_plugins.storage.base import Storage, WhereLinks
+from tidal_plugins.tuning import GraphTuning
 
 IMPORT = "import:"
 """Stands, with the source's name, where an episode's id would."""
 
 
-def load(
-    storage: Storage, scope: Scope, graph: Portable, source: str, settings: GraphSettings, now: datetime
-) -> Applied:
+def load(storage: Storage, scope: Scope, graph: Portable, source: str, settings: GraphTuning, now: datetime) -> Applied:
     """Take in a graph in one transaction, whole or not at all; once more it changes nothing."""
     _check(graph, settings)
     with storage.transaction():
@@ -61,7 +59,7 @@ def loaded_from(storage: Storage, scope: Scope, source: str) -> list[Link]:
 
 
 class _Loader:
-    def __init__(self, storage: Storage, scope: Scope, source: str, settings: GraphSettings, now: datetime) -> None:
+    def __init__(self, storage: Storage, scope: Scope, source: str, settings: GraphTuning, now: datetime) -> None:
         self._storage = storage
         self._scope = scope
         self._source = source
@@ -130,7 +128,7 @@ def _version(scope: Scope, row: Link, one: Relation) -> Link:
     )
 
 
-def _check(graph: Portable, settings: GraphSettings) -> None:
+def _check(graph: Portable, settings: GraphTuning) -> None:
     for entity in graph.entities:
         for name in (entity.name, *entity.aliases):
             if not bare(name) or len(name) > settings.max_name:

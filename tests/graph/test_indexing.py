@@ -15,8 +15,6 @@ from tests.conftest import OpenMemory
 from tests.reading import Answers, Hangs, Reader, depends, module
 from tidal_plugins import Closed, Forgotten, InvalidInput, NotFound, Settings, TidalMemory, ToolCall
 from tidal_plugins.errors import StorageError
-from tidal_plugins.graph.indexing import batches as learning
-from tidal_plugins.graph.indexing import indexer as learn
 from tidal_plugins.graph.indexing.queue import ExtractionQueue
 from tidal_plugins.ingestion.background import Background
 from tidal_plugins.model.graph import Extraction
@@ -613,7 +611,7 @@ def test_what_another_process_is_about_to_read_keeps_nobody_busy(open_memory: Op
     first = open_memory(settings=Settings(graph={"background": False}))
     first.record(SAID)
     second = open_memory(settings=Tuning(graph={"background": False, "orphaned": 120.0}))
-    later = second._services.learner(second.scope).later()
+    later = second._services.graph_indexer(second.scope).next_due()
     assert later is not None
     assert later > timedelta(seconds=119)
 

@@ -12,7 +12,6 @@ from tidal_plugins.model.exchange import Message, ToolCall
 from tidal_plugins.scoring.text import sentences
 
 TOOL_TAG = "tool:"
-FORGOTTEN_TEXT = "[forgotten]"
 
 
 def to_entry(episode: Episode) -> Entry:

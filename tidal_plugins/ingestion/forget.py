@@ -13,14 +13,15 @@ from datetime import datetime
 
 from tidal_plugins.errors import StorageError
 from tidal_plugins.facts.versions import forget_facts
-from tidal_plugins.graph.indexing.forgetting import fact_id, forget_knowledge
+from tidal_plugins.graph.indexing.entries import graph_entry_id
+from tidal_plugins.graph.indexing.forgetting import forget_knowledge
 from tidal_plugins.graph.indexing.queue import ExtractionQueue
-from tidal_plugins.ingestion.episodes import FORGOTTEN_TEXT, from_entry, summary, to_entry
+from tidal_plugins.ingestion.episodes import from_entry, summary, to_entry
 from tidal_plugins.ingestion.repeats import heirs, succeed
 from tidal_plugins.ingestion.writer import FORGOTTEN, Writer, message_entry_id
 from tidal_plugins.model.clock import to_micros
 from tidal_plugins.model.entry import EPISODE, Entry, Scope
-from tidal_plugins.model.episode import Episode
+from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
 from tidal_plugins.scoring.text import terms
 from tidal_plugins.storage.base import Storage, Where
 
@@ -121,7 +122,7 @@ def purge(storage: Storage, scope: Scope, gone: Collection[str], now: datetime) 
 def _unlearn(writer: Writer, scope: Scope, doomed: Iterable[Entry], now: datetime) -> set[str]:
     """Take out of the graph what was learned from these entries; return the ids of the entries of what that changed."""
     gone = forget_knowledge(writer.storage, scope, doomed, writer.settings.graph.functional, now)
-    stale = {fact_id(scope, id_) for id_ in gone.entities | gone.relations | gone.lessened}
+    stale = {graph_entry_id(scope, id_) for id_ in gone.entities | gone.relations | gone.lessened}
     writer.storage.erase(scope, stale)  # what is left of them is written anew, without what is forgotten
     return stale
 

@@ -16,7 +16,7 @@ from tidal_plugins.errors import InvalidInput
 from tidal_plugins.facts.conflicts import Said
 from tidal_plugins.facts.versions import flag_claims
 from tidal_plugins.ingestion.associate import associate
-from tidal_plugins.ingestion.episodes import FORGOTTEN_TEXT, from_entry, summary, to_entry
+from tidal_plugins.ingestion.episodes import from_entry, summary, to_entry
 from tidal_plugins.ingestion.extract import importance, tags
 from tidal_plugins.ingestion.feeling import Feelings, feelings
 from tidal_plugins.ingestion.gate import admit, tally
@@ -26,7 +26,7 @@ from tidal_plugins.ingestion.writer import Progress, Writer, batches, message_en
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.entry import EPISODE, Entry, Scope, derive_id
-from tidal_plugins.model.episode import Episode
+from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
 from tidal_plugins.model.exchange import Exchange, Message, ToolCall
 from tidal_plugins.model.fence import unframed
 from tidal_plugins.storage.base import Record

@@ -6,18 +6,26 @@ It is off unless ``Settings.gate.enabled``. Nothing is dropped: what is ephemera
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from tidal_plugins.ingestion.repeats import Neighbour
-from tidal_plugins.ingestion.writer import unfading
+from tidal_plugins.errors import Corrupt
+from tidal_plugins.ingestion.writer import Writer, unfading
 from tidal_plugins.model.admission import Admission
-from tidal_plugins.model.entry import Entry, Scope
+from tidal_plugins.model.entry import KINDS, Entry, Scope
+from tidal_plugins.model.graph import CHANNEL
 from tidal_plugins.scoring.salience import consolidates, salience, surprise
-from tidal_plugins.storage.base import Storage
+from tidal_plugins.storage.base import Record, Storage, Where
 from tidal_plugins.tuning import GateTuning
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+logger = logging.getLogger(__name__)
 
 ADMISSIONS = "admissions"
 """Collection with one document, which counts what the gate decided."""
@@ -35,16 +43,35 @@ class Admitted(NamedTuple):
         return self.ephemeral / max(1, self.consolidated + self.ephemeral)
 
 
-def admit(
-    entry: Entry, intensity: float, near: Sequence[Neighbour] | None, now: datetime, settings: GateTuning
-) -> Entry:
-    """Return an entry with what the gate decides on it, which is nothing where the gate is off.
+def closest(writer: Writer, scope: Scope, groups: Sequence[Sequence[Record]]) -> dict[str, float]:
+    """Return, by id, the highest cosine of each new entry to an entry that is stored or of a group before its own.
 
-    ``intensity`` in [0, 1] is how it feels, ``near`` what it comes near to in its scope, nearest first.
+    A group is stored at once, such as the entries of a turn. A long text is compared by its first passage. An entry
+    that is the first of its scope has no cosine. Nothing is searched when the gate is off. Takes no lock.
+    """
+    found: dict[str, float] = {}
+    if not writer.settings.gate.enabled:
+        return found
+    earlier: list[NDArray[np.float32]] = []
+    for group in groups:
+        vectors = _vectors(group)
+        for id_, vector in vectors.items():
+            cosines = [*_stored(writer.storage, scope, id_, vector), *(float(other @ vector) for other in earlier)]
+            if cosines:
+                found[id_] = max(cosines)
+        earlier += vectors.values()
+    return found
+
+
+def admit(entry: Entry, intensity: float, cosine: float | None, now: datetime, settings: GateTuning) -> Entry:
+    """Return an entry with the decision of the gate. The entry stays as it is when the gate is off.
+
+    ``intensity`` in [0, 1] says how strongly the entry feels. ``cosine`` is that to the nearest entry of its scope, if
+    there is one.
     """
     if not settings.enabled:
         return entry
-    new = surprise(1 - near[0].cosine if near else None)
+    new = surprise(None if cosine is None else 1 - cosine)
     worth = salience(
         entry.importance,
         intensity,
@@ -73,3 +100,19 @@ def admitted(storage: Storage, scope: Scope) -> Admitted:
     """Return how many entries of a scope the gate has decided on, and how."""
     document = storage.read_document(scope, ADMISSIONS, ADMISSIONS)
     return Admitted(*document.value) if document else Admitted()
+
+
+def _vectors(group: Iterable[Record]) -> dict[str, NDArray[np.float32]]:
+    """Return the vectors of first passages, by id."""
+    firsts = {record.entry.id: record.passages[0].vector for record in group if record.passages}
+    return {id_: vector for id_, vector in firsts.items() if vector is not None}
+
+
+def _stored(storage: Storage, scope: Scope, id_: str, vector: NDArray[np.float32]) -> list[float]:
+    """Return the cosine of the nearest other entry that is stored."""
+    try:
+        matches = storage.nearest(scope, vector, 2, Where(kinds=KINDS, not_channels=[CHANNEL]))
+    except Corrupt as error:  # a new entry can be stored all the same
+        logger.error("the write gate cannot compare an entry: %s", error)
+        return []
+    return [match.score for match in matches if match.id != id_][:1]

@@ -19,8 +19,8 @@ from tidal_plugins.ingestion.associate import associate
 from tidal_plugins.ingestion.episodes import FORGOTTEN_TEXT, from_entry, summary, to_entry
 from tidal_plugins.ingestion.extract import importance, tags
 from tidal_plugins.ingestion.feeling import Feelings, feelings
-from tidal_plugins.ingestion.gate import admit, tally
-from tidal_plugins.ingestion.repeats import Neighbours, add, neighbours
+from tidal_plugins.ingestion.gate import admit, closest, tally
+from tidal_plugins.ingestion.repeats import add
 from tidal_plugins.ingestion.uses import strengthen
 from tidal_plugins.ingestion.writer import Progress, Writer, batches, message_entry_id, new_tier
 from tidal_plugins.model.affect import Affect
@@ -49,7 +49,7 @@ class Plan:
     """The episode with only the messages that are new: what its feeling and its entries come from."""
     feelings: Feelings = Feelings(Affect(), Affect(), {})  # noqa: RUF009  a tuple
     records: dict[str, Record] = field(default_factory=dict)
-    near: Neighbours = field(default_factory=dict)
+    near: dict[str, float] = field(default_factory=dict)
     said: list[Said] = field(default_factory=list)
     """What its entries claim of facts."""
     forgotten: bool = False
@@ -276,7 +276,7 @@ def _prepare(writer: Writer, affect: AffectLoop, scope: Scope, plans: Collection
     entries = [entry for item in fresh for entry in (to_entry(item.episode), *item.entries)]
     records = {record.entry.id: record for record in writer.records(entries)}
     felt = feelings(affect, [(item.fresh, item.entries) for item in fresh], records)
-    near = neighbours(writer, scope, [[records[entry.id] for entry in item.entries] for item in fresh])
+    near = closest(writer, scope, [[records[entry.id] for entry in item.entries] for item in fresh])
     said = writer.claims(scope, [entry for item in fresh for entry in item.entries])
     for item, own in zip(fresh, felt, strict=True):
         item.records, item.near, item.feelings = records, near, own
@@ -303,7 +303,7 @@ def _store(writer: Writer, affect: AffectLoop, scope: Scope, item: Plan, now: da
         writer.storage.put(scope, [row])
     else:
         writer.storage.replace(scope, row)
-    again = add(writer, scope, [replace(item.records[entry.id], entry=entry) for entry in entries], item.near, now)
+    again = add(writer, scope, [replace(item.records[entry.id], entry=entry) for entry in entries], now)
     new = [entry for entry in entries if entry.id not in again]
     tally(writer.storage, scope, new)
     seen = strengthen(writer, scope, item.known, episode, now)

@@ -10,8 +10,8 @@ from typing import Any
 from tidal_plugins.errors import Forgotten, InvalidInput
 from tidal_plugins.facts.versions import flag_claims
 from tidal_plugins.ingestion.extract import importance, tags
-from tidal_plugins.ingestion.gate import admit, tally
-from tidal_plugins.ingestion.repeats import Neighbours, add, neighbours
+from tidal_plugins.ingestion.gate import admit, closest, tally
+from tidal_plugins.ingestion.repeats import add
 from tidal_plugins.ingestion.writer import DECAYING, Progress, Writer, batches, new_tier
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.entry import KINDS, Entry, Scope, derive_id
@@ -40,13 +40,13 @@ def remember(
         batch = {entry.id: entry for entry in chunk if entry.id not in stored}
         known = writer.storage.get(scope, list(batch))
         records = writer.records([entry for id_, entry in batch.items() if id_ not in known])
-        near = neighbours(writer, scope, [[record] for record in records])
+        near = closest(writer, scope, [[record] for record in records])
         records = [_gated(writer, record, near, now) for record in records]
         new = {record.entry.id: record.entry for record in records}
         said = writer.claims(scope, list(new.values()))
         with writer.storage.transaction():
             _refuse_forgotten(writer, scope, chunk)  # again: it may have happened while we embedded
-            again = add(writer, scope, records, near, now)
+            again = add(writer, scope, records, now)
             tally(writer.storage, scope, [entry for entry in new.values() if entry.id not in again])
             flag_claims(writer.storage, scope, said)
         stored |= new | known
@@ -56,7 +56,7 @@ def remember(
     return [stored[entry.id] for entry in entries]
 
 
-def _gated(writer: Writer, record: Record, near: Neighbours, now: datetime) -> Record:
+def _gated(writer: Writer, record: Record, near: Mapping[str, float], now: datetime) -> Record:
     entry = record.entry
     return replace(record, entry=admit(entry, 0.0, near.get(entry.id), now, writer.settings.gate))
 

@@ -29,7 +29,7 @@ from rich.table import Table
 from benchmarks.latency import timed
 from benchmarks.metrics import quantiles
 from tidal_plugins.graph.graph import KnowledgeGraph
-from tidal_plugins.graph.learning import apply
+from tidal_plugins.graph.indexing.batches import apply
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Message
 from tidal_plugins.model.graph import Assertion, Extraction, Mention, Reading

@@ -68,7 +68,7 @@ if typing.TYPE_CHECKING:
     from tidal_plugins.affect.lexicon import LexiconEmotion
     from tidal_plugins.compaction.compactor import Compactor
     from tidal_plugins.embedding import HashingEmbedder, SentenceTransformerEmbedder
-    from tidal_plugins.facts.facts import PersistentFacts
+    from tidal_plugins.facts.mapping import Facts
     from tidal_plugins.maintenance.thread import Maintenance
     from tidal_plugins.memory import TidalMemory
     from tidal_plugins.model.session import (
@@ -153,7 +153,7 @@ __all__ = [
     "Peer",
     "PeerReport",
     "Pending",
-    "PersistentFacts",
+    "Facts",
     "Policy",
     "PolicyViolation",
     "QueryTimeout",
@@ -207,7 +207,7 @@ _LOADED_WHEN_USED = {
     "LexiconEmotion": "affect.lexicon",
     "Maintenance": "maintenance.thread",
     "Peer": "retrieval.federation",
-    "PersistentFacts": "facts.facts",
+    "Facts": "facts.mapping",
     "Policy": "model.session",
     "SentenceTransformerEmbedder": "embedding",
     "Session": "sessions.session",

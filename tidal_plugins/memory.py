@@ -12,7 +12,7 @@ from typing import Any, Self, Unpack, overload
 from tidal_plugins.aio import in_thread
 from tidal_plugins.compaction.compactor import Compactor
 from tidal_plugins.errors import InvalidInput, InvalidText
-from tidal_plugins.facts.facts import PersistentFacts
+from tidal_plugins.facts.mapping import Facts
 from tidal_plugins.groups.affect import AffectGroup
 from tidal_plugins.groups.associations import Associations
 from tidal_plugins.groups.capsule import CapsuleGroup
@@ -308,7 +308,7 @@ class TidalMemory:
         return Episodes(self._services, self.scope)
 
     @property
-    def facts(self) -> PersistentFacts:
+    def facts(self) -> Facts:
         """Named facts, a mapping with history and conflicts."""
         return self._services.facts(self.scope)
 

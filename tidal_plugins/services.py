@@ -19,11 +19,11 @@ from tidal_plugins.dossiers.dossier import Dossiers
 from tidal_plugins.embedding.identity import StoreEmbedder
 from tidal_plugins.embedding.sentence_transformer import SentenceTransformerEmbedder
 from tidal_plugins.errors import Forgotten, InvalidInput, NotFound
-from tidal_plugins.facts.facts import PersistentFacts
+from tidal_plugins.facts.mapping import Facts
 from tidal_plugins.graph.graph import KnowledgeGraph
+from tidal_plugins.graph.indexing.indexer import Learner
 from tidal_plugins.ingestion.background import Background
 from tidal_plugins.ingestion.forget import forget, scrub
-from tidal_plugins.ingestion.learn import Learner
 from tidal_plugins.ingestion.record import known_episodes
 from tidal_plugins.ingestion.writer import FORGOTTEN, Writer
 from tidal_plugins.maintenance.consolidator import Consolidator
@@ -138,11 +138,11 @@ class Services:
     def graph(self, scope: Scope) -> KnowledgeGraph:
         return KnowledgeGraph(*self.graph_parts(scope))
 
-    def facts(self, scope: Scope) -> PersistentFacts:
+    def facts(self, scope: Scope) -> Facts:
         def remove(ids: Collection[str]) -> int:
             return forget(self.writer, scope, ids, self.now())
 
-        return PersistentFacts(self.storage, scope, self.now, self.writer.records, self.settings.facts, remove)
+        return Facts(self.storage, scope, self.now, self.writer.records, self.settings.facts, remove)
 
     def maintain(self, maintenance: Maintenance) -> Maintenance:
         """Start a maintenance thread that ends when the store is closed. Raises ``Closed`` if it was closed already."""

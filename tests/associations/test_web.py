@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tidal_plugins.associations.web import ASSOCIATION, AssociationWeb, Context
+from tidal_plugins.associations.store import ASSOCIATION, AssociationStore, Context
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.scoring import hebbian
 from tidal_plugins.storage.base import ALL_LINKS, Record, Storage, WhereLinks
@@ -30,15 +30,15 @@ def store(tmp_path: Path) -> Iterator[SQLiteStorage]:
 
 
 @pytest.fixture
-def web(store: Storage) -> AssociationWeb:
-    return AssociationWeb(store)
+def web(store: Storage) -> AssociationStore:
+    return AssociationStore(store)
 
 
-def commit(web: AssociationWeb, *ids: str, now: datetime = NOON) -> int:
+def commit(web: AssociationStore, *ids: str, now: datetime = NOON) -> int:
     return web.commit_context(HERE, web.activate(ids), now)
 
 
-def weights(web: AssociationWeb, now: datetime = NOON) -> dict[str, float]:
+def weights(web: AssociationStore, now: datetime = NOON) -> dict[str, float]:
     return {a + b: weight for a, b, weight in web.strongest(HERE, now, 1000)}
 
 
@@ -50,27 +50,27 @@ def put_edges(store: Storage, edges: dict[str, float], now: datetime = NOON) -> 
         store.put_links(HERE, [link(a + b, a, b, **fields)])
 
 
-def spread(web: AssociationWeb, *origins: str, now: datetime = NOON, **asked: float) -> dict[str, float]:
+def spread(web: AssociationStore, *origins: str, now: datetime = NOON, **asked: float) -> dict[str, float]:
     return {id_: round(activation, 6) for id_, activation, _ in web.spread(HERE, origins, now, **asked)}
 
 
 # contexts
 
 
-def test_every_pair_of_a_context_is_linked_once(web: AssociationWeb) -> None:
+def test_every_pair_of_a_context_is_linked_once(web: AssociationStore) -> None:
     assert commit(web, "c", "a", "d", "b", "a") == 6
     assert weights(web) == dict.fromkeys(["ab", "ac", "ad", "bc", "bd", "cd"], 1.0)
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_order_in_which_ids_came_up_makes_no_difference_to_the_pairs(web: AssociationWeb, seed: int) -> None:
+def test_the_order_in_which_ids_came_up_makes_no_difference_to_the_pairs(web: AssociationStore, seed: int) -> None:
     # The known mistake: to swap the outer loop's variable where a pair is put in order, and go on with the other id.
     ids = Random(seed).sample("abcdefgh", 8)
     assert commit(web, *ids) == 28
     assert weights(web) == {a + b: 1.0 for a, b in combinations("abcdefgh", 2)}
 
 
-def test_an_edge_fades_and_then_grows_up_to_the_cap(web: AssociationWeb) -> None:
+def test_an_edge_fades_and_then_grows_up_to_the_cap(web: AssociationStore) -> None:
     commit(web, "a", "b")
     commit(web, "b", "a", now=NOON + 2 * DAY)
     assert weights(web, NOON + 2 * DAY) == {"ab": pytest.approx(1.9025)}  # 0.95² + 1
@@ -80,7 +80,7 @@ def test_an_edge_fades_and_then_grows_up_to_the_cap(web: AssociationWeb) -> None
     assert weights(web, NOON + 2 * DAY) == {"ab": 10.0}
 
 
-def test_only_the_strongest_of_a_large_context_are_linked(web: AssociationWeb) -> None:
+def test_only_the_strongest_of_a_large_context_are_linked(web: AssociationStore) -> None:
     context = web.activate(f"n{n:03}" for n in range(100))
     context = web.activate((f"n{n:03}" for n in range(50, 90)), context, strength=0.5)
     assert web.commit_context(HERE, context, NOON) == 32 * 31 // 2
@@ -89,7 +89,7 @@ def test_only_the_strongest_of_a_large_context_are_linked(web: AssociationWeb) -
     assert linked == {f"n{n:03}" for n in range(50, 82)} | {"n099"}
 
 
-def test_activating_again_adds_up_and_leaves_the_old_context_as_it_was(web: AssociationWeb) -> None:
+def test_activating_again_adds_up_and_leaves_the_old_context_as_it_was(web: AssociationStore) -> None:
     first = web.activate("abc")
     second = web.activate(["x", "x", "abc"], first, strength=0.5)
     assert dict(first.strengths) == {"abc": 1.0}
@@ -97,25 +97,25 @@ def test_activating_again_adds_up_and_leaves_the_old_context_as_it_was(web: Asso
 
 
 @pytest.mark.parametrize("ids", [(), ("a",), ("a", "a"), ("a", "unknown"), ("nobody", "unknown")])
-def test_a_context_of_fewer_than_two_entries_links_nothing(web: AssociationWeb, store: Storage, ids: tuple) -> None:
+def test_a_context_of_fewer_than_two_entries_links_nothing(web: AssociationStore, store: Storage, ids: tuple) -> None:
     assert commit(web, *ids) == 0
     assert store.links(HERE, ALL_LINKS) == []
 
 
-def test_what_was_forgotten_meanwhile_is_not_linked(web: AssociationWeb, store: Storage) -> None:
+def test_what_was_forgotten_meanwhile_is_not_linked(web: AssociationStore, store: Storage) -> None:
     context = web.activate(["a", "b", "c"])
     store.erase(HERE, ["b"])
     assert web.commit_context(HERE, context, NOON) == 1
     assert weights(web) == {"ac": 1.0}
 
 
-def test_forgetting_an_entry_takes_its_edges_along(web: AssociationWeb, store: Storage) -> None:
+def test_forgetting_an_entry_takes_its_edges_along(web: AssociationStore, store: Storage) -> None:
     commit(web, "a", "b", "c")
     store.erase(HERE, ["b"])
     assert weights(web) == {"ac": 1.0}
 
 
-def test_scopes_have_webs_of_their_own(web: AssociationWeb, store: Storage) -> None:
+def test_scopes_have_webs_of_their_own(web: AssociationStore, store: Storage) -> None:
     there = ("there",)
     store.put(there, [Record(entry(id_, scope=there)) for id_ in "ab"])
     web.commit_context(there, web.activate(["a", "b", "c"]), NOON)
@@ -124,14 +124,14 @@ def test_scopes_have_webs_of_their_own(web: AssociationWeb, store: Storage) -> N
     assert [one.id for one in web.spread(HERE, "a", NOON)] == ["c"]
 
 
-def test_a_context_is_committed_whole_or_not_at_all(web: AssociationWeb, store: Storage) -> None:
+def test_a_context_is_committed_whole_or_not_at_all(web: AssociationStore, store: Storage) -> None:
     with pytest.raises(KeyboardInterrupt), store.transaction():
         commit(web, "a", "b", "c")
         raise KeyboardInterrupt
     assert weights(web) == {}
 
 
-def test_contexts_committed_at_once_all_count(web: AssociationWeb) -> None:
+def test_contexts_committed_at_once_all_count(web: AssociationStore) -> None:
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda _: commit(web, "a", "b", "c"), range(8)))
     assert weights(web) == dict.fromkeys(["ab", "ac", "bc"], 8.0)
@@ -140,14 +140,14 @@ def test_contexts_committed_at_once_all_count(web: AssociationWeb) -> None:
 # time
 
 
-def test_when_the_clock_went_back_an_edge_grows_without_having_faded(web: AssociationWeb) -> None:
+def test_when_the_clock_went_back_an_edge_grows_without_having_faded(web: AssociationStore) -> None:
     commit(web, "a", "b")
     commit(web, "a", "b", now=NOON - 10 * DAY)
     assert weights(web, NOON - 10 * DAY) == weights(web, NOON) == {"ab": 2.0}
     assert weights(web, NOON + DAY) == {"ab": pytest.approx(1.9)}
 
 
-def test_prune_removes_what_has_faded_below_the_floor(web: AssociationWeb, store: Storage) -> None:
+def test_prune_removes_what_has_faded_below_the_floor(web: AssociationStore, store: Storage) -> None:
     commit(web, "a", "b")
     commit(web, "a", "c")
     commit(web, "a", "c")
@@ -161,7 +161,7 @@ def test_prune_removes_what_has_faded_below_the_floor(web: AssociationWeb, store
 
 
 @pytest.mark.parametrize("prune", [True, False])
-def test_an_edge_below_the_floor_is_as_good_as_gone_whether_pruned_or_not(web: AssociationWeb, prune: bool) -> None:
+def test_an_edge_below_the_floor_is_as_good_as_gone_whether_pruned_or_not(web: AssociationStore, prune: bool) -> None:
     commit(web, "a", "b")
     later = NOON + 90 * DAY
     if prune:
@@ -173,7 +173,7 @@ def test_an_edge_below_the_floor_is_as_good_as_gone_whether_pruned_or_not(web: A
 
 
 def test_edges_that_never_fade_are_never_pruned(store: Storage) -> None:
-    web = AssociationWeb(store, AssociationTuning(daily=1.0))
+    web = AssociationStore(store, AssociationTuning(daily=1.0))
     commit(web, "a", "b")
     later = NOON + 20_000 * DAY
     assert web.prune(HERE, later) == 0
@@ -183,7 +183,7 @@ def test_edges_that_never_fade_are_never_pruned(store: Storage) -> None:
 # spreading
 
 
-def test_a_hop_passes_its_share_and_a_path_the_product(web: AssociationWeb, store: Storage) -> None:
+def test_a_hop_passes_its_share_and_a_path_the_product(web: AssociationStore, store: Storage) -> None:
     put_edges(store, {"ab": 1.0, "bc": 2.0, "cd": 9.0, "ae": 4.0})
     assert spread(web, "a") == {"e": 0.8, "b": 0.5, "c": 0.333333}  # 4/5, 1/2, 1/2 · 2/3
     assert spread(web, "a", depth=3) == {"e": 0.8, "b": 0.5, "c": 0.333333, "d": 0.3}  # 1/3 · 9/10
@@ -191,13 +191,13 @@ def test_a_hop_passes_its_share_and_a_path_the_product(web: AssociationWeb, stor
     assert web.spread(HERE, "a", NOON)[2] == ("c", pytest.approx(1 / 3), ("a", "b", "c"))
 
 
-def test_two_hops_do_not_outrank_their_first(web: AssociationWeb, store: Storage) -> None:
+def test_two_hops_do_not_outrank_their_first(web: AssociationStore, store: Storage) -> None:
     # The known mistake: raw weights multiplied give c 30 and b 5.
     put_edges(store, {"ab": 5.0, "bc": 6.0})
     assert list(spread(web, "a")) == ["b", "c"]
 
 
-def test_the_best_path_counts(web: AssociationWeb, store: Storage) -> None:
+def test_the_best_path_counts(web: AssociationStore, store: Storage) -> None:
     put_edges(store, {"ab": 0.25, "ac": 9.0, "cb": 9.0, "bd": 9.0})
     reached = {one.id: one for one in web.spread(HERE, "a", NOON, depth=3)}
     assert reached["b"].path == ("a", "c", "b")
@@ -208,14 +208,14 @@ def test_the_best_path_counts(web: AssociationWeb, store: Storage) -> None:
     assert two["d"].activation == pytest.approx(0.18)  # 0.2 · 9/10: three hops would be too many
 
 
-def test_below_the_threshold_activation_stops(web: AssociationWeb, store: Storage) -> None:
+def test_below_the_threshold_activation_stops(web: AssociationStore, store: Storage) -> None:
     put_edges(store, {"ab": 1.0, "bc": 1.0, "cd": 1.0, "ae": 0.17, "af": 0.18})
     assert spread(web, "a", depth=9) == {"b": 0.5, "c": 0.25, "f": 0.152542}  # d: .125, e: .145
     assert spread(web, "a", depth=9, threshold=0.125) == {"b": 0.5, "c": 0.25, "f": 0.152542, "e": 0.145299, "d": 0.125}
     assert spread(web, "a", threshold=1) == {}
 
 
-def test_edges_pass_what_is_left_of_them_now(web: AssociationWeb, store: Storage) -> None:
+def test_edges_pass_what_is_left_of_them_now(web: AssociationStore, store: Storage) -> None:
     put_edges(store, {"ab": 1.0})
     assert spread(web, "a", now=NOON + 10 * DAY) == {"b": 0.374506}  # 0.5987369 / 1.5987369
     assert spread(web, "a", now=NOON - 10 * DAY) == {"b": 0.5}
@@ -223,7 +223,7 @@ def test_edges_pass_what_is_left_of_them_now(web: AssociationWeb, store: Storage
     assert spread(web, "a", now=NOON + 34 * DAY) == {}
 
 
-def test_origins_are_left_out_and_unknown_ones_reach_nothing(web: AssociationWeb, store: Storage) -> None:
+def test_origins_are_left_out_and_unknown_ones_reach_nothing(web: AssociationStore, store: Storage) -> None:
     put_edges(store, {"ab": 1.0, "bc": 1.0, "ac": 4.0})
     assert spread(web, "a", "b") == {"c": 0.8}
     assert spread(web, "a", "unknown", "b", "a") == {"c": 0.8}
@@ -232,14 +232,14 @@ def test_origins_are_left_out_and_unknown_ones_reach_nothing(web: AssociationWeb
     assert spread(web, "b") == {"a": 0.5, "c": 0.5}
 
 
-def test_asking_for_nothing_gives_nothing(web: AssociationWeb, store: Storage) -> None:
+def test_asking_for_nothing_gives_nothing(web: AssociationStore, store: Storage) -> None:
     put_edges(store, {"ab": 1.0})
     assert spread(web, "a", limit=0) == spread(web, "a", depth=0) == {}
     assert web.strongest(HERE, NOON, 0) == []
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_leaving_weak_edges_unread_changes_no_result(web: AssociationWeb, store: Storage, seed: int) -> None:
+def test_leaving_weak_edges_unread_changes_no_result(web: AssociationStore, store: Storage, seed: int) -> None:
     random = Random(seed)
     ids = [f"n{n:03}" for n in range(60)]
     for step in range(60):
@@ -279,7 +279,7 @@ def _along(path: tuple[str, ...], edges: dict[tuple[str, str], float]) -> float:
 
 
 @pytest.mark.parametrize("strength", [0, -1, float("nan"), float("inf")])
-def test_a_strength_is_a_number_above_zero(web: AssociationWeb, strength: float) -> None:
+def test_a_strength_is_a_number_above_zero(web: AssociationStore, strength: float) -> None:
     with pytest.raises(InvalidInput, match="strength"):
         web.activate("a", strength=strength)
     with pytest.raises(InvalidInput, match="strength"):
@@ -287,7 +287,7 @@ def test_a_strength_is_a_number_above_zero(web: AssociationWeb, strength: float)
 
 
 @pytest.mark.parametrize("id_", ["", None, 7])
-def test_an_id_is_a_text(web: AssociationWeb, id_: object) -> None:
+def test_an_id_is_a_text(web: AssociationStore, id_: object) -> None:
     with pytest.raises(InvalidInput, match="id"):
         web.activate(["a", id_])
     with pytest.raises(InvalidInput, match="id"):
@@ -295,12 +295,12 @@ def test_an_id_is_a_text(web: AssociationWeb, id_: object) -> None:
 
 
 @pytest.mark.parametrize("asked", [{"threshold": -0.1}, {"threshold": float("nan")}, {"depth": -1}, {"limit": -1}])
-def test_a_spread_has_sensible_bounds(web: AssociationWeb, asked: dict[str, float]) -> None:
+def test_a_spread_has_sensible_bounds(web: AssociationStore, asked: dict[str, float]) -> None:
     with pytest.raises(InvalidInput, match=next(iter(asked))):
         web.spread(HERE, "a", NOON, **asked)
 
 
-def test_a_time_needs_a_zone(web: AssociationWeb) -> None:
+def test_a_time_needs_a_zone(web: AssociationStore) -> None:
     naive = NOON.replace(tzinfo=None)
     for use in (
         lambda: web.commit_context(HERE, web.activate(["a", "b"]), naive),
@@ -313,7 +313,7 @@ def test_a_time_needs_a_zone(web: AssociationWeb) -> None:
 
 
 @pytest.mark.parametrize("strength", ["x", None, True, float("nan"), float("inf"), 0, -1])
-def test_a_strength_is_a_finite_number_above_0(web: AssociationWeb, strength: Any) -> None:
+def test_a_strength_is_a_finite_number_above_0(web: AssociationStore, strength: Any) -> None:
     with pytest.raises(InvalidInput, match="strength"):
         web.activate(["a"], strength=strength)
     with pytest.raises(InvalidInput, match="strength"):
@@ -323,6 +323,6 @@ def test_a_strength_is_a_finite_number_above_0(web: AssociationWeb, strength: An
 @pytest.mark.parametrize(
     "options", [{"threshold": "x"}, {"threshold": 1.1}, {"depth": 101}, {"depth": "x"}, {"depth": True}, {"limit": "x"}]
 )
-def test_activation_spreads_within_bounds_only(web: AssociationWeb, options: Any) -> None:
+def test_activation_spreads_within_bounds_only(web: AssociationStore, options: Any) -> None:
     with pytest.raises(InvalidInput, match=r"threshold|depth|limit"):
         web.spread(HERE, "a", NOON, **options)

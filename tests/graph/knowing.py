@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from tidal_plugins.graph.graph import KnowledgeGraph
-from tidal_plugins.graph.learning import apply
-from tidal_plugins.graph.unlearning import forget_knowledge
+from tidal_plugins.graph.indexing.batches import apply
+from tidal_plugins.graph.indexing.forgetting import forget_knowledge
 from tidal_plugins.ingestion.episodes import from_entry, to_entry
 from tidal_plugins.model.entry import EPISODE
 from tidal_plugins.model.episode import Episode

@@ -207,7 +207,7 @@ def test_what_is_no_extraction_is_refused_and_nothing_is_stored(world: World, an
 
 
 def test_a_reading_of_a_message_that_is_not_there_is_refused(world: World) -> None:
-    from tidal_plugins.graph.learning import apply
+    from tidal_plugins.graph.indexing.batches import apply
 
     with pytest.raises(InvalidInput, match="names a message"):
         apply(world.storage, HERE, world.turn("a"), [Reading(1, None, Extraction())], NOON, world.settings)

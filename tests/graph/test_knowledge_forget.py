@@ -10,8 +10,8 @@ from tests.conftest import OpenMemory
 from tests.graph.knowing import World, read
 from tidal_plugins import Settings
 from tidal_plugins.errors import NotFound
-from tidal_plugins.graph.relations import EVIDENCE, KINDS
-from tidal_plugins.graph.unlearning import fact_id
+from tidal_plugins.graph.indexing.forgetting import fact_id
+from tidal_plugins.graph.records.relations import EVIDENCE, KINDS
 from tidal_plugins.storage.base import WhereLinks
 from tidal_plugins.testing import HERE, NOON, FrozenClock
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from tests.graph.knowing import World
 from tidal_plugins.errors import InvalidInput, NotFound
-from tidal_plugins.graph.entities import MENTIONED
-from tidal_plugins.graph.relations import EVIDENCE, KINDS
+from tidal_plugins.graph.records.entities import MENTIONED
+from tidal_plugins.graph.records.relations import EVIDENCE, KINDS
 from tidal_plugins.storage.base import WhereLinks
 from tidal_plugins.testing import HERE, NOON
 

@@ -10,14 +10,14 @@ import apsw
 import pytest
 
 from tidal_plugins import Message, TidalMemory
-from tidal_plugins.associations.web import AssociationWeb
+from tidal_plugins.associations.store import AssociationStore
 from tidal_plugins.tuning import Tuning
 
 ASKED, ANSWERED = "What should I practise?", "Practise jazz piano scales slowly."
 
 
 def edges(memory: TidalMemory) -> dict[frozenset[str], float]:
-    found = AssociationWeb(memory._services.storage).strongest(memory.scope, memory.now(), 1000)
+    found = AssociationStore(memory._services.storage).strongest(memory.scope, memory.now(), 1000)
     return {frozenset((item.source, item.target)): round(item.weight, 6) for item in found}
 
 

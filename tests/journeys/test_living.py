@@ -16,7 +16,7 @@ import pytest
 
 from tests.journeys.conftest import Order
 from tests.journeys.life import TOPICS, Life
-from tidal_plugins.associations.web import ASSOCIATION
+from tidal_plugins.associations.store import ASSOCIATION
 from tidal_plugins.model.entry import Entry
 from tidal_plugins.storage.base import Where, WhereLinks
 

@@ -14,7 +14,7 @@ import apsw
 import pytest
 
 from tidal_plugins import Closed, InvalidInput, Note, NotFound, Settings, TidalMemory
-from tidal_plugins.associations.web import ASSOCIATION, AssociationWeb
+from tidal_plugins.associations.store import ASSOCIATION, AssociationStore
 from tidal_plugins.ingestion.forget import DOSSIERS, RECURRING
 from tidal_plugins.ingestion.uses import USES
 from tidal_plugins.maintenance.consolidator import Consolidator
@@ -350,7 +350,7 @@ def test_due_dossiers_are_refreshed(memory: TidalMemory, clock: FrozenClock, dos
 
 
 def associated(memory: TidalMemory, *ids: str, times: int = 2) -> None:
-    web = AssociationWeb(memory._services.storage)
+    web = AssociationStore(memory._services.storage)
     for _ in range(times):
         web.commit_context(memory.scope, web.activate(ids), memory.now())
 
@@ -571,7 +571,7 @@ def test_undo_leaves_alone_what_changed_since(memory: TidalMemory, clock: Frozen
     assert report.run
     assert consolidator(memory).undo(report.run, memory.now()) == 0
     assert tier(memory, id_) == warm
-    found = AssociationWeb(memory._services.storage).strongest(memory.scope, memory.now(), 99)
+    found = AssociationStore(memory._services.storage).strongest(memory.scope, memory.now(), 99)
     assert {pair.weight for pair in found} == {1.0}
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from tidal_plugins.aio import in_thread
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.graph import proposals
-from tidal_plugins.graph.entities import last_seen_first, nodes
 from tidal_plugins.graph.formats import portable
 from tidal_plugins.graph.formats.loading import load, loaded_from
 from tidal_plugins.graph.formats.portable import Format
-from tidal_plugins.graph.merging import join, merged, merges, part
+from tidal_plugins.graph.indexing.forgetting import unlearn
+from tidal_plugins.graph.indexing.stale import mark_around, mark_stale
 from tidal_plugins.graph.queries import GraphQueries, least
-from tidal_plugins.graph.relations import KINDS
-from tidal_plugins.graph.stale import mark_around, mark_stale
-from tidal_plugins.graph.unlearning import unlearn
-from tidal_plugins.graph.validity import Validity
+from tidal_plugins.graph.records.entities import last_seen_first, nodes
+from tidal_plugins.graph.records.merging import join, merged, merges, part
+from tidal_plugins.graph.records.relations import KINDS
+from tidal_plugins.graph.records.validity import Validity
 from tidal_plugins.model.graph import Applied, Merge, Proposal
 from tidal_plugins.storage.base import WhereLinks
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from tidal_plugins.errors import InvalidInput, NotFound
-from tidal_plugins.graph.entities import nodes, said_at
-from tidal_plugins.graph.names import called
-from tidal_plugins.graph.relations import EVIDENCE, KINDS
+from tidal_plugins.graph.records.entities import nodes, said_at
+from tidal_plugins.graph.records.names import called
+from tidal_plugins.graph.records.relations import EVIDENCE, KINDS
 from tidal_plugins.graph.stored import StoredGraph
 from tidal_plugins.model.entry import EPISODE, Scope, bare_id
 from tidal_plugins.model.episode import Episode

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from tidal_plugins.graph.entities import Node
+from tidal_plugins.graph.records.entities import Node
 from tidal_plugins.scoring.text import normal
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from tidal_plugins.aio import in_thread
 from tidal_plugins.errors import InvalidInput, NotFound
-from tidal_plugins.graph.entities import MENTIONED, last_seen_first, mentions, nodes
 from tidal_plugins.graph.lookup import Episodes, Lookup, Span, quoted
-from tidal_plugins.graph.names import sharing, stands_in
 from tidal_plugins.graph.phrases import sentence
-from tidal_plugins.graph.relations import KINDS, evidence_of
+from tidal_plugins.graph.records.entities import MENTIONED, last_seen_first, mentions, nodes
+from tidal_plugins.graph.records.names import sharing, stands_in
+from tidal_plugins.graph.records.relations import KINDS, evidence_of
 from tidal_plugins.graph.stored import StoredGraph
 from tidal_plugins.graph.walks import View, connect, reach
 from tidal_plugins.model.clock import aware

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
-from tidal_plugins.graph.entities import MENTIONED, Node, cited, newest, nodes, said_at
-from tidal_plugins.graph.merging import merged
-from tidal_plugins.graph.relations import DENIAL, EVIDENCE, STANDING, predicate, relation_id
+from tidal_plugins.graph.records.entities import MENTIONED, Node, cited, newest, nodes, said_at
+from tidal_plugins.graph.records.merging import merged
+from tidal_plugins.graph.records.relations import DENIAL, EVIDENCE, STANDING, predicate, relation_id
 from tidal_plugins.model.clock import from_micros, hours_between
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.graph import Edge, Entity, Relation

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from tidal_plugins.associations.web import AssociationWeb
+from tidal_plugins.associations.store import AssociationStore
 from tidal_plugins.errors import Corrupt
 from tidal_plugins.ingestion.repeats import firsts
 from tidal_plugins.ingestion.uses import How, shown_as
@@ -33,7 +33,7 @@ def associate(
     ``seen`` are the ids of what was shown, with how it was used. Of a turn that goes on, ``before`` is the episode as
     it was stored already: what was linked with it is not linked again.
     """
-    web = AssociationWeb(writer.storage, writer.settings.associations)
+    web = AssociationStore(writer.storage, writer.settings.associations)
     context = web.activate((id_ for id_, how in seen.items() if how), strength=_USED)
     context = web.activate((id_ for id_, how in seen.items() if not how), context)
     context = web.activate(_said(writer, scope, episode), context)

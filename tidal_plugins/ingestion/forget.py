@@ -13,9 +13,9 @@ from datetime import datetime
 
 from tidal_plugins.errors import StorageError
 from tidal_plugins.facts.versions import forget_facts
-from tidal_plugins.graph.unlearning import fact_id, forget_knowledge
+from tidal_plugins.graph.indexing.forgetting import fact_id, forget_knowledge
+from tidal_plugins.graph.indexing.queue import ExtractionQueue
 from tidal_plugins.ingestion.episodes import FORGOTTEN_TEXT, from_entry, summary, to_entry
-from tidal_plugins.ingestion.queue import ExtractionQueue
 from tidal_plugins.ingestion.repeats import heirs, succeed
 from tidal_plugins.ingestion.writer import FORGOTTEN, Writer, message_entry_id
 from tidal_plugins.model.clock import to_micros

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from tidal_plugins.facts.conflicts import Said
 from tidal_plugins.facts.versions import read_claims
+from tidal_plugins.graph.indexing.queue import ExtractionQueue
 from tidal_plugins.ingestion.background import Background
-from tidal_plugins.ingestion.queue import ExtractionQueue
 from tidal_plugins.ingestion.split import split
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.entry import EPISODE, Entry, Scope, Tier, derive_id

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from tidal_plugins.associations.web import Association, AssociationWeb
+from tidal_plugins.associations.store import Association, AssociationStore
 from tidal_plugins.dossiers.sources import CHANNEL, PRIMARY
 from tidal_plugins.ingestion.episodes import from_entry
 from tidal_plugins.model.consolidation import Seed
@@ -48,7 +48,7 @@ class Seeds:
 
     def _new(self, now: datetime) -> list[Seed]:
         limits = self.settings.consolidation
-        web = AssociationWeb(self.storage, self.settings.associations)
+        web = AssociationStore(self.storage, self.settings.associations)
         pairs = [p for p in web.strongest(self.scope, now, limits.seed_pool) if p.weight >= limits.seed_weight]
         known = self._known(pairs, now)
         fresh = [pair for pair in pairs if self._key(pair.source, pair.target) not in known]

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
-from tidal_plugins.associations.web import AssociationWeb, Reached
-from tidal_plugins.graph.entities import MENTIONED, newest
+from tidal_plugins.associations.store import AssociationStore, Reached
 from tidal_plugins.graph.graph import KnowledgeGraph
-from tidal_plugins.graph.unlearning import fact_id
+from tidal_plugins.graph.indexing.forgetting import fact_id
+from tidal_plugins.graph.records.entities import MENTIONED, newest
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.model.recall import Dropped, Explanation, Hit, Recall
 from tidal_plugins.retrieval.search import Search, intact
@@ -39,7 +39,7 @@ LEAST = 0.05
 def around(search: Search, recall: Recall, now: datetime, settings: Tuning) -> Recall:
     """Return the recall with what its hits lead to, through the same filter, in the same scope."""
     storage, scope, most = search.storage, search.scope, settings.recall.associated
-    web, known = AssociationWeb(storage, settings.associations), recall.ids
+    web, known = AssociationStore(storage, settings.associations), recall.ids
     with storage.snapshot():
         named = seeds(storage, scope, recall.query, now, settings.graph)
         alike = labelled(search, recall.hits[:LABELLED], REACHED * most)

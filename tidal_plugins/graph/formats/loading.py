@@ -7,11 +7,12 @@ from dataclasses import replace
 from datetime import datetime
 
 from tidal_plugins.errors import InvalidInput
-from tidal_plugins.graph.entities import MENTIONED, Named, Place, learn
 from tidal_plugins.graph.formats.portable import Portable
-from tidal_plugins.graph.merging import join, merged
-from tidal_plugins.graph.names import bare, entity_id
-from tidal_plugins.graph.relations import (
+from tidal_plugins.graph.indexing.stale import mark_stale
+from tidal_plugins.graph.records.entities import MENTIONED, Named, Place, learn
+from tidal_plugins.graph.records.merging import join, merged
+from tidal_plugins.graph.records.names import bare, entity_id
+from tidal_plugins.graph.records.relations import (
     EVER,
     EVIDENCE,
     Triple,
@@ -23,8 +24,7 @@ from tidal_plugins.graph.relations import (
     unused,
     weighed,
 )
-from tidal_plugins.graph.stale import mark_stale
-from tidal_plugins.graph.validity import Validity
+from tidal_plugins.graph.records.validity import Validity
 from tidal_plugins.model.clock import to_micros
 from tidal_plugins.model.entry import Scope, derive_id
 from tidal_plugins.model.graph import WORD, Applied, Entity, Mention, Relation

@@ -15,10 +15,10 @@ from tests.conftest import OpenMemory
 from tests.reading import Answers, Hangs, Reader, depends, module
 from tidal_plugins import Closed, Forgotten, InvalidInput, NotFound, Settings, TidalMemory, ToolCall
 from tidal_plugins.errors import StorageError
-from tidal_plugins.graph import learning
-from tidal_plugins.ingestion import learn
+from tidal_plugins.graph.indexing import batches as learning
+from tidal_plugins.graph.indexing import indexer as learn
+from tidal_plugins.graph.indexing.queue import ExtractionQueue
 from tidal_plugins.ingestion.background import Background
-from tidal_plugins.ingestion.queue import ExtractionQueue
 from tidal_plugins.model.graph import Extraction
 from tidal_plugins.testing import NOON, FrozenClock
 from tidal_plugins.tuning import GraphTuning, Tuning

@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from tidal_plugins.graph.rules import python
-from tidal_plugins.graph.rules.install import installed
-from tidal_plugins.graph.rules.languages import SCRIPT, declared
-from tidal_plugins.graph.rules.mentions import named
-from tidal_plugins.graph.rules.statements import pinned
-from tidal_plugins.graph.rules.vocabulary import EXTENSIONS, mention
+from tidal_plugins.graph.reading import python
+from tidal_plugins.graph.reading.install import installed
+from tidal_plugins.graph.reading.languages import SCRIPT, declared
+from tidal_plugins.graph.reading.mentions import named
+from tidal_plugins.graph.reading.statements import pinned
+from tidal_plugins.graph.reading.vocabulary import EXTENSIONS, mention
 from tidal_plugins.model.graph import Assertion, Mention
 
 SURE = 0.95

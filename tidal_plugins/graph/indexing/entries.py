@@ -13,10 +13,10 @@ from datetime import datetime
 
 from tidal_plugins.graph.formats.loading import IMPORT
 from tidal_plugins.graph.graph import KnowledgeGraph
-from tidal_plugins.graph.relations import KINDS
-from tidal_plugins.graph.stale import settle, stale
+from tidal_plugins.graph.indexing.forgetting import fact_id
+from tidal_plugins.graph.indexing.stale import settle, stale
+from tidal_plugins.graph.records.relations import KINDS
 from tidal_plugins.graph.stored import StoredGraph
-from tidal_plugins.graph.unlearning import fact_id
 from tidal_plugins.ingestion.extract import tags
 from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.model.entry import Entry, Scope

@@ -56,7 +56,7 @@ class Association(NamedTuple):
     weight: float
 
 
-class AssociationWeb:
+class AssociationStore:
     """The edges between the entries of a store."""
 
     def __init__(self, storage: Storage, settings: AssociationTuning | None = None) -> None:

@@ -12,10 +12,10 @@ from datetime import datetime
 from typing import get_args
 
 from tidal_plugins.errors import InvalidInput
-from tidal_plugins.graph.entities import Named, Place, learn
-from tidal_plugins.graph.merging import merged
-from tidal_plugins.graph.names import bare, entity_id, is_speaker, spoken, stands_in
-from tidal_plugins.graph.relations import (
+from tidal_plugins.graph.records.entities import Named, Place, learn
+from tidal_plugins.graph.records.merging import merged
+from tidal_plugins.graph.records.names import bare, entity_id, is_speaker, spoken, stands_in
+from tidal_plugins.graph.records.relations import (
     Times,
     Triple,
     known_among,
@@ -25,7 +25,7 @@ from tidal_plugins.graph.relations import (
     support,
     weighed,
 )
-from tidal_plugins.graph.validity import Validity
+from tidal_plugins.graph.records.validity import Validity
 from tidal_plugins.model.clock import aware, to_micros
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.episode import Episode

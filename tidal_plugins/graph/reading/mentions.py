@@ -6,8 +6,8 @@ import builtins
 import re
 from collections.abc import Iterator
 
-from tidal_plugins.graph.rules.install import installed
-from tidal_plugins.graph.rules.vocabulary import (
+from tidal_plugins.graph.reading.install import installed
+from tidal_plugins.graph.reading.vocabulary import (
     CUES,
     DATE,
     ERRNO,

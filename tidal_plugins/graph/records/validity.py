@@ -11,9 +11,9 @@ from dataclasses import replace
 from datetime import datetime
 
 from tidal_plugins.facts.claims import contradicts
-from tidal_plugins.graph.entities import nodes, said_at
-from tidal_plugins.graph.merging import Merged
-from tidal_plugins.graph.relations import (
+from tidal_plugins.graph.records.entities import nodes, said_at
+from tidal_plugins.graph.records.merging import Merged
+from tidal_plugins.graph.records.relations import (
     DENIAL,
     EVER,
     LAST,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from tidal_plugins.graph.names import find_by, find_no_more
+from tidal_plugins.graph.records.names import find_by, find_no_more
 from tidal_plugins.model.clock import EPOCH, to_micros
 from tidal_plugins.model.entry import Scope, derive_id
 from tidal_plugins.model.graph import Category

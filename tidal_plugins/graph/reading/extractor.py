@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from tidal_plugins.english.hedges import FENCED
-from tidal_plugins.graph.rules import code
-from tidal_plugins.graph.rules.clauses import HUSH, MASK
-from tidal_plugins.graph.rules.mentions import named
-from tidal_plugins.graph.rules.statements import statements
+from tidal_plugins.graph.reading import code
+from tidal_plugins.graph.reading.clauses import HUSH, MASK
+from tidal_plugins.graph.reading.mentions import named
+from tidal_plugins.graph.reading.statements import statements
 from tidal_plugins.model.graph import Assertion, Extraction, Mention
 
 MAX_FOUND = 2000

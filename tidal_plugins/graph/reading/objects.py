@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 
 from tidal_plugins.english.hedges import TRAIL
-from tidal_plugins.graph.rules.clauses import HUSH, MASK
-from tidal_plugins.graph.rules.vocabulary import CUE, STATES
+from tidal_plugins.graph.reading.clauses import HUSH, MASK
+from tidal_plugins.graph.reading.vocabulary import CUE, STATES
 
 MAX_WORDS = 7
 """Words of a phrase; longer ones are clauses."""

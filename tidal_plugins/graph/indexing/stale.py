@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from datetime import datetime
 
-from tidal_plugins.graph.relations import KINDS
+from tidal_plugins.graph.records.relations import KINDS
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.base import Line, Storage, WhereLinks
 

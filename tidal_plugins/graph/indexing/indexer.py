@@ -19,12 +19,12 @@ from itertools import islice
 from tidal_plugins.aio import in_time
 from tidal_plugins.errors import Closed, ExtractionError, StorageError
 from tidal_plugins.graph.graph import KnowledgeGraph
-from tidal_plugins.graph.learning import Lesson, lessons, take_in
-from tidal_plugins.graph.stale import mark_stale
+from tidal_plugins.graph.indexing.batches import Lesson, lessons, take_in
+from tidal_plugins.graph.indexing.entries import KnowledgeIndex
+from tidal_plugins.graph.indexing.queue import ExtractionQueue, Ticket
+from tidal_plugins.graph.indexing.stale import mark_stale
 from tidal_plugins.ingestion.background import Background
 from tidal_plugins.ingestion.episodes import FORGOTTEN_TEXT, from_entry
-from tidal_plugins.ingestion.knowledge import KnowledgeIndex
-from tidal_plugins.ingestion.queue import ExtractionQueue, Ticket
 from tidal_plugins.ingestion.writer import Writer, message_entry_id
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.episode import Episode
@@ -175,7 +175,7 @@ class Learner:
         if not texts:
             return []
         if self.extractor is None:
-            from tidal_plugins.graph.rules import RuleExtractor  # its many patterns take a while to compile
+            from tidal_plugins.graph.reading import RuleExtractor  # its many patterns take a while to compile
 
             return RuleExtractor().extract_graph(texts)
         ask = partial(self.extractor.extract_graph, texts)

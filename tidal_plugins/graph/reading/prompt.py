@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pydantic import BaseModel, Field, ValidationError
 
 from tidal_plugins.errors import ExtractionError
-from tidal_plugins.graph.rules.vocabulary import CATEGORIES
+from tidal_plugins.graph.reading.vocabulary import CATEGORIES
 from tidal_plugins.model.answer import structures
 from tidal_plugins.model.graph import PREDICATES, Assertion, Category, Extraction, Mention
 from tidal_plugins.model.transcript import marked, unmarked

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from datetime import datetime
 
-from tidal_plugins.graph.entities import MENTIONED, mentions, recount
-from tidal_plugins.graph.merging import forget_merges, merged
-from tidal_plugins.graph.relations import EVIDENCE, KINDS, begin, earlier, remove, supported_by, weighed
-from tidal_plugins.graph.stale import mark_stale
-from tidal_plugins.graph.validity import Validity
+from tidal_plugins.graph.indexing.stale import mark_stale
+from tidal_plugins.graph.records.entities import MENTIONED, mentions, recount
+from tidal_plugins.graph.records.merging import forget_merges, merged
+from tidal_plugins.graph.records.relations import EVIDENCE, KINDS, begin, earlier, remove, supported_by, weighed
+from tidal_plugins.graph.records.validity import Validity
 from tidal_plugins.model.entry import EPISODE, Entry, Scope, derive_id
 from tidal_plugins.model.graph import Gone
 from tidal_plugins.model.link import Link

@@ -39,7 +39,7 @@ MAX_KEY = 200
 _UNSET: Any = object()
 
 
-class PersistentFacts(MutableMapping[str, Any]):
+class Facts(MutableMapping[str, Any]):
     """The facts of one scope: ``facts["bridge"] = "up"``.
 
     Keys are texts of up to 200 characters, found whatever their case and spaces, and listed as they were last given;
@@ -88,7 +88,7 @@ class PersistentFacts(MutableMapping[str, Any]):
         return len(self._all())
 
     def __repr__(self) -> str:
-        return f"PersistentFacts({dict(self)!r})"
+        return f"Facts({dict(self)!r})"
 
     # more than a mapping
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from tidal_plugins.graph.rules.clauses import MASK, Clause
-from tidal_plugins.graph.rules.vocabulary import mention
+from tidal_plugins.graph.reading.clauses import MASK, Clause
+from tidal_plugins.graph.reading.vocabulary import mention
 from tidal_plugins.model.graph import Mention
 from tidal_plugins.scoring.text import STOP_WORDS
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from tidal_plugins.english.hedges import ADVERB, BEFORE
-from tidal_plugins.graph.rules.vocabulary import CUE, PERIOD, STATES
+from tidal_plugins.graph.reading.vocabulary import CUE, PERIOD, STATES
 
 MASK = "\ue000"
 """Stands for each character of a technical name, so that a pattern sees one word."""

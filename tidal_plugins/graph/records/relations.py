@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import NamedTuple
 
-from tidal_plugins.graph.entities import Place, newest, said_at
+from tidal_plugins.graph.records.entities import Place, newest, said_at
 from tidal_plugins.model.clock import from_micros, to_micros
 from tidal_plugins.model.entry import Scope, derive_id
 from tidal_plugins.model.link import Link

@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from math import inf
 from os import PathLike
 from types import EllipsisType
 from typing import Any
@@ -22,15 +23,18 @@ from tidal_plugins.errors import Forgotten, InvalidInput, NotFound
 from tidal_plugins.facts.mapping import Facts
 from tidal_plugins.graph.graph import KnowledgeGraph
 from tidal_plugins.graph.indexing.indexer import Learner
+from tidal_plugins.graph.indexing.later import GraphLater
 from tidal_plugins.ingestion.background import Background
+from tidal_plugins.ingestion.episodes import read_episodes
 from tidal_plugins.ingestion.forget import forget, scrub
-from tidal_plugins.ingestion.record import known_episodes
-from tidal_plugins.ingestion.writer import FORGOTTEN, Writer
+from tidal_plugins.ingestion.later import Later
+from tidal_plugins.ingestion.tombstones import tombstoned
+from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.maintenance.consolidator import Consolidator
 from tidal_plugins.maintenance.thread import Maintenance
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.compaction import Size
-from tidal_plugins.model.entry import Entry, Scope, bare_id
+from tidal_plugins.model.entry import Entry, Scope, bare_id, new_salt, salt_of
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.protocols import (
     ClaimExtractor,
@@ -52,9 +56,10 @@ from tidal_plugins.storage.sqlite import SQLiteStorage
 from tidal_plugins.summarising.extractive import ExtractiveSummariser
 from tidal_plugins.summarising.sizes import ApproximateCounter
 from tidal_plugins.tuning import Tuning
-from tidal_plugins.validation import label, positive
+from tidal_plugins.validation import bounded, label, positive
 
 SECRET = "secret"
+SALT = "salt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +136,7 @@ class Services:
         """Return the arguments of a graph of a scope."""
 
         def episodes(ids: Collection[str]) -> Mapping[str, Episode]:
-            return known_episodes(self.writer, scope, dict.fromkeys(ids))
+            return read_episodes(self.storage, scope, dict.fromkeys(ids))
 
         return self.storage, scope, self.now, self.settings.graph, episodes, self.writer.embedder.embed
 
@@ -152,8 +157,10 @@ class Services:
         self.upkeep.append(maintenance)
         return maintenance
 
-    def close(self) -> None:
-        """End the threads and close the store."""
+    def close(self, timeout: float) -> None:
+        """Wait at most ``timeout`` seconds for queued work, end the threads and close the store."""
+        if bounded(timeout, "timeout", 0, inf):
+            self.background.drain(timeout)
         for maintenance in self.upkeep:
             maintenance.stop(0)  # a run that is under way ends with Closed
         self.background.stop()
@@ -170,8 +177,10 @@ class Services:
 
     def missing(self, scope: Scope, id: str) -> NotFound:
         """The error for an id that is not there, or not there any more."""
-        if self.storage.read_document(scope, FORGOTTEN, f"id:{id}"):
+        if tombstoned(self.storage, scope, [id]):
             return Forgotten(f"{id!r} was forgotten on request")
+        if salt_of(id) not in ("", self.writer.salt):
+            return NotFound(f"{id!r} is an id of another store, such as a peer: ask the memory that made it")
         return NotFound(f"no entry or episode {id!r} in scope {scope}")
 
 
@@ -208,15 +217,13 @@ def build_services(
         vector_cache_bytes=tuning.storage.vector_cache_mb * 1024 * 1024,
     )
 
-    def learn(scope: Scope, going: Callable[[], bool]) -> timedelta | None:
-        """What the background does."""
-        learner = services.learner(scope)
-        learner.learn(by=background.name, going=going)
-        return learner.later()
+    def run(scope: Scope, proceed: Callable[[], bool]) -> timedelta | None:
+        return later.run(scope, proceed)
 
     bound, learns = StoreEmbedder(embedder, storage), tuning.graph.enabled
-    background = Background(learn, tuning.graph.quiet, threaded=learns and tuning.graph.background)
-    writer = Writer(storage, bound, tuning, _secret(storage), claims, background if learns else None)
+    background = Background(run, tuning.graph.quiet, threaded=learns and tuning.graph.background)
+    later = Later(storage, background, [GraphLater(lambda scope: services.learner(scope), learns)])
+    writer = Writer(storage, bound, tuning, _secret(storage), _salt(storage), later, claims)
     recaller = Recaller(storage, bound, tuning, Boosts(storage, tuning.signals), judges)
     services = Services(
         storage=storage,
@@ -245,9 +252,20 @@ def check_protocol(given: Any, protocol: type, rule: str) -> Any:
     return given
 
 
+def _salt(storage: Storage) -> str:
+    """Return the mark with which the ids of a store begin; a new store gets one."""
+    return _kept(storage, SALT, new_salt)
+
+
 def _secret(storage: Storage) -> bytes:
-    if storage.read_meta(SECRET) is None:  # a store that has one opens without waiting for whoever writes
+    return bytes.fromhex(_kept(storage, SECRET, lambda: secrets.token_hex(16)))
+
+
+def _kept(storage: Storage, name: str, make: Callable[[], str]) -> str:
+    """Return what a store keeps under a name; made once."""
+    if storage.read_meta(name) is None:  # a store that has it opens without waiting for whoever writes
         with storage.transaction():
-            if storage.read_meta(SECRET) is None:
-                storage.write_meta(SECRET, secrets.token_hex(16))
-    return bytes.fromhex(storage.read_meta(SECRET))
+            if storage.read_meta(name) is None:
+                storage.write_meta(name, make())
+    kept: str = storage.read_meta(name)
+    return kept

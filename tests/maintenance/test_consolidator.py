@@ -15,9 +15,10 @@ import pytest
 
 from tidal_plugins import Closed, InvalidInput, Note, NotFound, Settings, TidalMemory
 from tidal_plugins.associations.store import ASSOCIATION, AssociationStore
-from tidal_plugins.ingestion.forget import DOSSIERS, RECURRING
+from tidal_plugins.dossiers.dossier import DOSSIERS
 from tidal_plugins.ingestion.uses import USES
 from tidal_plugins.maintenance.consolidator import Consolidator
+from tidal_plugins.maintenance.recurring import RECURRING
 from tidal_plugins.maintenance.runs import Run, UnderWay, run_id
 from tidal_plugins.model.clock import to_micros
 from tidal_plugins.model.consolidation import Consolidation

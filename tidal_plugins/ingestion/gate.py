@@ -1,6 +1,6 @@
-"""The write gate: what is trivial leaves active queries after a while, unless it is used before [Anamnesis G6].
+"""The write gate: trivial entries leave active queries after a while, unless they are used before [Anamnesis G6].
 
-It is off unless ``Settings.gate.enabled``. Nothing is dropped: what is ephemeral is still got by its id, found with
+It is off unless ``Settings.gate.enabled``. Nothing is dropped: an ephemeral entry is still got by its id, found with
 ``include_archived``, and stands in its episode.
 """
 
@@ -13,7 +13,8 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from tidal_plugins.errors import Corrupt
-from tidal_plugins.ingestion.writer import Writer, unfading
+from tidal_plugins.ingestion.plan import Plan, Writing
+from tidal_plugins.ingestion.writer import unfading
 from tidal_plugins.model.admission import Admission
 from tidal_plugins.model.entry import KINDS, Entry, Scope
 from tidal_plugins.model.graph import CHANNEL
@@ -43,34 +44,53 @@ class Admitted(NamedTuple):
         return self.ephemeral / max(1, self.consolidated + self.ephemeral)
 
 
-def closest(writer: Writer, scope: Scope, groups: Sequence[Sequence[Record]]) -> dict[str, float]:
-    """Return, by id, the highest cosine of each new entry to an entry that is stored or of a group before its own.
+def compare(writing: Writing, plans: Sequence[Plan]) -> None:
+    """Find the highest cosine of each new entry to an entry that is stored or belongs to a plan before its own.
 
-    A group is stored at once, such as the entries of a turn. A long text is compared by its first passage. An entry
-    that is the first of its scope has no cosine. Nothing is searched when the gate is off. Takes no lock.
+    A long text is compared by its first passage. The first entries of a scope have no cosine. Takes no lock.
     """
-    found: dict[str, float] = {}
+    writer = writing.writer
     if not writer.settings.gate.enabled:
-        return found
+        return
     earlier: list[NDArray[np.float32]] = []
-    for group in groups:
-        vectors = _vectors(group)
+    for plan in plans:
+        vectors, nearest = _vectors(plan.records[entry.id] for entry in plan.entries), {}
         for id_, vector in vectors.items():
-            cosines = [*_stored(writer.storage, scope, id_, vector), *(float(other @ vector) for other in earlier)]
-            if cosines:
-                found[id_] = max(cosines)
+            stored = _stored(writer.storage, writing.scope, id_, vector)
+            if cosines := [*stored, *(float(other @ vector) for other in earlier)]:
+                nearest[id_] = max(cosines)
+        plan.nearest = nearest
         earlier += vectors.values()
-    return found
 
 
-def admit(entry: Entry, intensity: float, cosine: float | None, now: datetime, settings: GateTuning) -> Entry:
-    """Return an entry with the decision of the gate. The entry stays as it is when the gate is off.
+def admit(writing: Writing, plan: Plan) -> None:
+    """Decide on each new entry. Entries stay as they are when the gate is off."""
+    settings = writing.writer.settings.gate
+    if settings.enabled:
+        plan.entries = [
+            _decide(entry, plan.intensity, plan.nearest.get(entry.id), writing.now, settings) for entry in plan.entries
+        ]
 
-    ``intensity`` in [0, 1] says how strongly the entry feels. ``cosine`` is that to the nearest entry of its scope, if
-    there is one.
-    """
-    if not settings.enabled:
-        return entry
+
+def tally(writing: Writing, plan: Plan) -> None:
+    """Count the decisions on entries that are no repetitions."""
+    new = (entry for entry in plan.entries if entry.id not in plan.repetitions)
+    decided = [entry.admission for entry in new if entry.admission]
+    if decided:
+        ephemeral = sum(admission.ephemeral for admission in decided)
+        before = admitted(writing.writer.storage, writing.scope)
+        counts = (before.consolidated + len(decided) - ephemeral, before.ephemeral + ephemeral)
+        writing.writer.storage.write_document(writing.scope, ADMISSIONS, ADMISSIONS, counts)
+
+
+def admitted(storage: Storage, scope: Scope) -> Admitted:
+    """Return how many entries of a scope the gate has decided on, and how."""
+    document = storage.read_document(scope, ADMISSIONS, ADMISSIONS)
+    return Admitted(*document.value) if document else Admitted()
+
+
+def _decide(entry: Entry, intensity: float, cosine: float | None, now: datetime, settings: GateTuning) -> Entry:
+    """Return an entry with the decision on it. ``cosine`` is that to the nearest entry of its scope, if any."""
     new = surprise(None if cosine is None else 1 - cosine)
     worth = salience(
         entry.importance,
@@ -84,22 +104,6 @@ def admit(entry: Entry, intensity: float, cosine: float | None, now: datetime, s
     expires_at = None if kept else now + timedelta(days=settings.days)
     tier = entry.tier if kept else replace(entry.tier or unfading(now), expires_at=expires_at)
     return replace(entry, tier=tier, admission=Admission(entry.importance, intensity, new, worth, expires_at))
-
-
-def tally(storage: Storage, scope: Scope, entries: Iterable[Entry]) -> None:
-    """Count what the gate decided on entries that are new. Call it inside the transaction that stores them."""
-    decided = [entry.admission for entry in entries if entry.admission]
-    if decided:
-        ephemeral = sum(admission.ephemeral for admission in decided)
-        before = admitted(storage, scope)
-        counts = (before.consolidated + len(decided) - ephemeral, before.ephemeral + ephemeral)
-        storage.write_document(scope, ADMISSIONS, ADMISSIONS, counts)
-
-
-def admitted(storage: Storage, scope: Scope) -> Admitted:
-    """Return how many entries of a scope the gate has decided on, and how."""
-    document = storage.read_document(scope, ADMISSIONS, ADMISSIONS)
-    return Admitted(*document.value) if document else Admitted()
 
 
 def _vectors(group: Iterable[Record]) -> dict[str, NDArray[np.float32]]:

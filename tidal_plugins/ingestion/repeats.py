@@ -15,6 +15,7 @@ from datetime import datetime
 from hashlib import blake2b
 
 from tidal_plugins.errors import Corrupt
+from tidal_plugins.ingestion.plan import Plan, Writing
 from tidal_plugins.ingestion.writer import Writer, reinforced
 from tidal_plugins.model.entry import Entry, Scope, derive_id
 from tidal_plugins.model.link import Link
@@ -22,30 +23,27 @@ from tidal_plugins.scoring.text import normal
 from tidal_plugins.storage.base import Record, WhereLinks
 
 FIRST = "first"
-"""Kind of the link from a hash of what was said, and how, to the entry that said it first."""
+"""Kind of the link from a hash of words and voice to the entry that said them first."""
 REPEAT = "repeat"
 """Kind of the link from a repetition to the first entry."""
 
 logger = logging.getLogger(__name__)
 
 
-def add(writer: Writer, scope: Scope, records: Iterable[Record], now: datetime) -> set[str]:
-    """Store new entries and return the ids of repetitions: those strengthen the first one, and are found by id alone.
-
-    Call it inside a transaction.
-    """
-    again: set[str] = set()
-    for record in records:
-        first = _first(writer, scope, record.entry)
+def store_entries(writing: Writing, plan: Plan) -> None:
+    """Store new entries. A repetition strengthens the first one, and is found by its id alone."""
+    writer, scope, now = writing.writer, writing.scope, writing.now
+    for entry in plan.entries:
+        record = replace(plan.records[entry.id], entry=entry)
+        first = _first(writer, scope, entry)
         if first is None:
             writer.storage.put(scope, [record])
-            _mark_first(writer, scope, record.entry, now)
-        elif writer.storage.put(scope, [Record(record.entry)]):
-            writer.storage.put_links(scope, [_repeat(scope, record.entry.id, first.id, now)])
+            _mark_first(writer, scope, entry, now)
+        elif writer.storage.put(scope, [Record(entry)]):
+            writer.storage.put_links(scope, [_repeat(scope, entry.id, first.id, now)])
             tier = reinforced(first, writer.settings.use.used, now, writer.settings, used=True)
             writer.storage.retier(scope, {first.id: tier} if tier else {})
-            again.add(record.entry.id)
-    return again
+            plan.repetitions.add(entry.id)
 
 
 def firsts(writer: Writer, scope: Scope, ids: Collection[str]) -> dict[str, str]:
@@ -53,26 +51,31 @@ def firsts(writer: Writer, scope: Scope, ids: Collection[str]) -> dict[str, str]
     return {link.source: link.target for link in writer.storage.links(scope, WhereLinks(sources=ids, kinds=[REPEAT]))}
 
 
-def heirs(writer: Writer, scope: Scope, doomed: Collection[str]) -> set[str]:
-    """Return, for each of ``doomed`` that others repeat, the id of the first of these: it is to be found instead."""
-    links = writer.storage.links(scope, WhereLinks(targets=doomed, kinds=[REPEAT]))
-    return set({link.target: link.source for link in reversed(links) if link.source not in doomed}.values())
+def duplicates(writer: Writer, scope: Scope, to_delete: Collection[str]) -> set[str]:
+    """Return, for each entry that is about to be erased and that others repeat, the id of its first repetition."""
+    links = writer.storage.links(scope, WhereLinks(targets=to_delete, kinds=[REPEAT]))
+    return set({link.target: link.source for link in reversed(links) if link.source not in to_delete}.values())
 
 
-def succeed(writer: Writer, scope: Scope, doomed: Collection[str], heirs: Iterable[Record], now: datetime) -> None:
-    """Let repetitions take the place of what they repeat, as warm as that was: it is the one that they strengthened.
-    Call it inside the transaction, before ``doomed`` go."""
-    links = writer.storage.links(scope, WhereLinks(targets=doomed, kinds=[REPEAT]))
+def promote(
+    writer: Writer, scope: Scope, to_delete: Collection[str], duplicates: Iterable[Record], now: datetime
+) -> None:
+    """Index duplicates in place of the entries that they repeat, with the tiers of those, which they strengthened.
+
+    Call it inside the transaction, before ``to_delete`` are erased.
+    """
+    links = writer.storage.links(scope, WhereLinks(targets=to_delete, kinds=[REPEAT]))
     first = {link.source: link.target for link in links}
     known = writer.storage.sketch(scope, set(first.values()))
-    for heir in heirs:
-        old = first.get(heir.entry.id)
-        others = [link.source for link in links if link.target == old and link.source not in (heir.entry.id, *doomed)]
-        tier = known[old].tier if old in known else heir.entry.tier
-        writer.storage.replace(scope, replace(heir, entry=replace(heir.entry, tier=tier)))
-        writer.storage.erase_links(scope, WhereLinks(sources=[heir.entry.id], kinds=[REPEAT]))
-        writer.storage.put_links(scope, [_repeat(scope, other, heir.entry.id, now) for other in others])
-        _mark_first(writer, scope, heir.entry, now)
+    for record in duplicates:
+        id_ = record.entry.id
+        old = first.get(id_)
+        others = [link.source for link in links if link.target == old and link.source not in (id_, *to_delete)]
+        tier = known[old].tier if old in known else record.entry.tier
+        writer.storage.replace(scope, replace(record, entry=replace(record.entry, tier=tier)))
+        writer.storage.erase_links(scope, WhereLinks(sources=[id_], kinds=[REPEAT]))
+        writer.storage.put_links(scope, [_repeat(scope, other, id_, now) for other in others])
+        _mark_first(writer, scope, record.entry, now)
 
 
 def _first(writer: Writer, scope: Scope, entry: Entry) -> Entry | None:

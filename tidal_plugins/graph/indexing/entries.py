@@ -79,9 +79,9 @@ class KnowledgeIndex:
             said = self.graph.sentences(standing)
         entries = [self._of_relation(relation, said[relation.id]) for relation in standing]
         entries += map(self._of_entity, entities)
-        buried = self.writer.buried(self.scope, [entry.id for entry in entries])
+        tombstoned = self.writer.tombstoned(self.scope, [entry.id for entry in entries])
         forgotten = self.writer.forgotten(self.scope, [entry.text for entry in entries])
-        return {entry.id: entry for entry in entries if entry.id not in buried and entry.text not in forgotten}
+        return {entry.id: entry for entry in entries if entry.id not in tombstoned and entry.text not in forgotten}
 
     def _found(self, ids: Sequence[str], now: datetime) -> tuple[list[Relation], list[Entity]]:
         """The relations and entities of these ids, with all their episodes, as far as they are there."""

@@ -22,7 +22,8 @@ from tidal_plugins.groups.graph import Graph
 from tidal_plugins.groups.maintenance import MaintenanceGroup
 from tidal_plugins.groups.sessions import Sessions
 from tidal_plugins.groups.signals import Signals
-from tidal_plugins.ingestion.record import identified, record
+from tidal_plugins.ingestion.check import identified
+from tidal_plugins.ingestion.record import record
 from tidal_plugins.ingestion.remember import remember, to_note
 from tidal_plugins.ingestion.writer import Progress
 from tidal_plugins.model.affect import Affect
@@ -109,7 +110,7 @@ class TidalMemory:
             settings=settings or Settings(),
             clock=clock,
         )
-        self._services.background.call(self.scope)  # for what another process left unread
+        self._services.writer.later.resume(self.scope)
 
     def scoped(self, *scope: str) -> Self:
         """Return a view of the same store bound to another scope, such as ``memory.scoped("user", "42")``."""
@@ -287,9 +288,13 @@ class TidalMemory:
         """
         return self._services.compactor(self.scope, max_tokens, max_bytes, summariser, counter)
 
-    def close(self) -> None:
-        """Close the store for every view of it. Closing twice is fine; later calls raise ``Closed``."""
-        self._services.close()
+    def close(self, *, timeout: float = 0.0) -> None:
+        """Close the store for every view of it. Closing twice is fine; later calls raise ``Closed``.
+
+        ``timeout`` is how many seconds to wait for queued work, such as reading turns for the graph. What is left stays
+        in the store's queue, and the next opening resumes it.
+        """
+        self._services.close(timeout)
 
     arecord = in_thread(record)
     arecord_many = in_thread(record_many)

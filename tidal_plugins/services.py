@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from math import inf
 from os import PathLike
 from types import EllipsisType
 from typing import Any
@@ -23,18 +24,21 @@ from tidal_plugins.facts.mapping import Facts
 from tidal_plugins.graph.graph import KnowledgeGraph
 from tidal_plugins.graph.indexing.entries import GraphEntries
 from tidal_plugins.graph.indexing.indexer import GraphIndexer
+from tidal_plugins.graph.indexing.later import GraphLater
 from tidal_plugins.graph.lookup import Episodes
 from tidal_plugins.graph.reading.episode import EpisodeReader
 from tidal_plugins.ingestion.background import Background
+from tidal_plugins.ingestion.episodes import read_episodes
 from tidal_plugins.ingestion.extract import tags
 from tidal_plugins.ingestion.forget import forget, scrub
-from tidal_plugins.ingestion.record import known_episodes
-from tidal_plugins.ingestion.writer import FORGOTTEN, Writer, message_entry_id
+from tidal_plugins.ingestion.later import Later
+from tidal_plugins.ingestion.tombstones import tombstoned
+from tidal_plugins.ingestion.writer import Writer, message_entry_id
 from tidal_plugins.maintenance.consolidator import Consolidator
 from tidal_plugins.maintenance.thread import Maintenance
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.compaction import Size
-from tidal_plugins.model.entry import Entry, Scope, bare_id
+from tidal_plugins.model.entry import Entry, Scope, bare_id, new_salt, salt_of
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.protocols import (
     ClaimExtractor,
@@ -56,9 +60,10 @@ from tidal_plugins.storage.sqlite import SQLiteStorage
 from tidal_plugins.summarising.extractive import ExtractiveSummariser
 from tidal_plugins.summarising.sizes import ApproximateCounter
 from tidal_plugins.tuning import Tuning
-from tidal_plugins.validation import label, positive
+from tidal_plugins.validation import bounded, label, positive
 
 SECRET = "secret"
+SALT = "salt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +140,7 @@ class Services:
         """Return a function that reads episodes of a scope by id."""
 
         def episodes(ids: Collection[str]) -> Mapping[str, Episode]:
-            return known_episodes(self.writer, scope, dict.fromkeys(ids))
+            return read_episodes(self.storage, scope, dict.fromkeys(ids))
 
         return episodes
 
@@ -161,8 +166,10 @@ class Services:
         self.upkeep.append(maintenance)
         return maintenance
 
-    def close(self) -> None:
-        """End the threads and close the store."""
+    def close(self, timeout: float) -> None:
+        """Wait at most ``timeout`` seconds for queued work, end the threads and close the store."""
+        if bounded(timeout, "timeout", 0, inf):
+            self.background.drain(timeout)
         for maintenance in self.upkeep:
             maintenance.stop(0)  # a run that is under way ends with Closed
         self.background.stop()
@@ -191,8 +198,10 @@ class Services:
 
     def missing(self, scope: Scope, id: str) -> NotFound:
         """The error for an id that is not there, or not there any more."""
-        if self.storage.read_document(scope, FORGOTTEN, f"id:{id}"):
+        if tombstoned(self.storage, scope, [id]):
             return Forgotten(f"{id!r} was forgotten on request")
+        if salt_of(id) not in ("", self.writer.salt):
+            return NotFound(f"{id!r} is an id of another store, such as a peer: ask the memory that made it")
         return NotFound(f"no entry or episode {id!r} in scope {scope}")
 
 
@@ -229,15 +238,13 @@ def build_services(
         vector_cache_bytes=tuning.storage.vector_cache_mb * 1024 * 1024,
     )
 
-    def index(scope: Scope, proceed: Callable[[], bool]) -> timedelta | None:
-        """Index the pending episodes of a scope in the background, and return when more will be due."""
-        indexer = services.graph_indexer(scope)
-        indexer.run(by=background.name, proceed=proceed)
-        return indexer.next_due()
+    def run(scope: Scope, proceed: Callable[[], bool]) -> timedelta | None:
+        return later.run(scope, proceed)
 
-    bound, learns = StoreEmbedder(embedder, storage), tuning.graph.enabled
-    background = Background(index, tuning.graph.quiet, threaded=learns and tuning.graph.background)
-    writer = Writer(storage, bound, tuning, _secret(storage), claims, background if learns else None)
+    bound, indexes = StoreEmbedder(embedder, storage), tuning.graph.enabled
+    background = Background(run, tuning.graph.quiet, threaded=indexes and tuning.graph.background)
+    later = Later(storage, background, [GraphLater(lambda scope: services.graph_indexer(scope), indexes)])
+    writer = Writer(storage, bound, tuning, _secret(storage), _salt(storage), later, claims)
     recaller = Recaller(storage, bound, tuning, Boosts(storage, tuning.signals), judges)
     services = Services(
         storage=storage,
@@ -266,9 +273,20 @@ def check_protocol(given: Any, protocol: type, rule: str) -> Any:
     return given
 
 
+def _salt(storage: Storage) -> str:
+    """Return the mark with which the ids of a store begin; a new store gets one."""
+    return _kept(storage, SALT, new_salt)
+
+
 def _secret(storage: Storage) -> bytes:
-    if storage.read_meta(SECRET) is None:  # a store that has one opens without waiting for whoever writes
+    return bytes.fromhex(_kept(storage, SECRET, lambda: secrets.token_hex(16)))
+
+
+def _kept(storage: Storage, name: str, make: Callable[[], str]) -> str:
+    """Return what a store keeps under a name; made once."""
+    if storage.read_meta(name) is None:  # a store that has it opens without waiting for whoever writes
         with storage.transaction():
-            if storage.read_meta(SECRET) is None:
-                storage.write_meta(SECRET, secrets.token_hex(16))
-    return bytes.fromhex(storage.read_meta(SECRET))
+            if storage.read_meta(name) is None:
+                storage.write_meta(name, make())
+    kept: str = storage.read_meta(name)
+    return kept

@@ -439,18 +439,6 @@ def test_a_merge_renames_what_recall_finds(opened: Callable[..., TidalMemory]) -
     assert {SAID, "invoices depends on storage"} <= found
 
 
-def test_what_the_graph_says_is_no_near_duplicate_of_what_was_said(opened: Callable[..., TidalMemory]) -> None:
-    from tidal_plugins.ingestion.repeats import NEAR
-    from tidal_plugins.storage.base import WhereLinks
-
-    memory = opened()
-    memory.record(SAID)
-    memory.graph.index_pending()
-    memory.record(f"{SAID}!")
-    links = memory._services.storage.links(memory.scope, WhereLinks(kinds=[NEAR]))
-    assert {memory.get(link.target).kind for link in links} == {"conversation"}
-
-
 # in the background
 
 

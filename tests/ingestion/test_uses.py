@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tidal_plugins import Message, Note, TidalMemory
-from tidal_plugins.ingestion.repeats import NEAR, REPEAT
+from tidal_plugins import Message, TidalMemory
+from tidal_plugins.ingestion.repeats import REPEAT
 from tidal_plugins.ingestion.uses import USES
 from tidal_plugins.model.entry import Tier
 from tidal_plugins.storage.base import WhereLinks
@@ -200,7 +200,6 @@ def test_an_exact_repetition_strengthens_the_first_and_is_found_once(memory: Tid
     assert memory.episodes[again.id].query == "i  play JAZZ piano"
     assert memory.get(again.entries[0]).text == "i  play JAZZ piano"
     assert links(memory, REPEAT) == [(again.entries[0], first.entries[0])]
-    assert links(memory, NEAR) == []
 
 
 def test_a_repetition_recorded_again_strengthens_once(memory: TidalMemory) -> None:
@@ -260,28 +259,10 @@ def test_a_use_of_a_repetition_is_one_of_the_first(memory: TidalMemory) -> None:
     assert tier(memory, again.entries[0]).weight == 1
 
 
-def test_near_duplicates_are_linked_and_nothing_is_merged(open_memory: Any) -> None:
-    memory = open_memory(settings=Tuning(ingestion={"near": 0.8}))
+def test_a_near_duplicate_is_an_entry_of_its_own(memory: TidalMemory) -> None:
     texts = [f"the weekly planning meeting with the design team takes place at {n}:00" for n in (10, 11)]
     first, second = memory.remember(texts[0]), memory.remember(texts[1])
-    assert links(memory, NEAR) == [(second.id, first.id)]
-    [link] = memory._services.storage.links(memory.scope, WhereLinks(kinds=[NEAR]))
-    assert 0.8 <= link.weight < 1
     assert set(memory.recall("planning meeting").ids) == {first.id, second.id}
-
-
-def test_near_duplicates_within_one_bulk_are_linked(open_memory: Any) -> None:
-    memory = open_memory(settings=Tuning(ingestion={"near": 0.8}))
-    texts = [f"the weekly planning meeting with the design team takes place at {n}:00" for n in (10, 11)]
-    first, second, _ = memory.remember([*map(Note, texts), Note("something else entirely")])
-    assert links(memory, NEAR) == [(second.id, first.id)]
-
-
-def test_near_duplicates_are_not_looked_for_where_the_settings_say_so(open_memory: Any) -> None:
-    memory = open_memory(settings=Tuning(ingestion={"near": None}))
-    memory.remember("jazz piano one two three four five six")
-    memory.remember("jazz piano one two three four five six.")
-    assert links(memory, NEAR) == []
 
 
 def test_worth_nothing_what_is_beside_stays_as_it_was(open_memory: Any, clock: FrozenClock) -> None:

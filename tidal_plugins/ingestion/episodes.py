@@ -3,18 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from tidal_plugins.model.entry import EPISODE, Entry
+from tidal_plugins.ingestion.plan import TurnPlan, Writing
+from tidal_plugins.model.entry import EPISODE, Entry, Scope, derive_id
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Message, ToolCall
 from tidal_plugins.scoring.text import sentences
+from tidal_plugins.storage.base import Storage
 
 TOOL_TAG = "tool:"
 
 
+TURNS = "turns"
+"""Collection of counters: the number of the last turn of each thread."""
+
+
+def read_episodes(storage: Storage, scope: Scope, ids: Iterable[str]) -> dict[str, Episode]:
+    """Return the episodes that are there, by id."""
+    return {id_: from_entry(entry) for id_, entry in storage.get(scope, list(ids)).items()}
+
+
+def number(writing: Writing, plan: TurnPlan) -> None:
+    """Give a new turn its number. The turns of a thread count from 1 in the order in which they were recorded; a turn
+    without a thread has the number 0."""
+    thread = plan.episode.thread
+    if plan.known is not None or thread is None:
+        return
+    storage, scope = writing.writer.storage, writing.scope
+    key = derive_id(scope, TURNS, thread)  # a hash: the thread's name may have to be forgotten
+    last = storage.read_document(scope, TURNS, key)
+    turn = 1 + (last.value if last else 0)
+    storage.write_document(scope, TURNS, key, turn)
+    plan.episode = replace(plan.episode, turn=turn)
+
+
+def store_episode(writing: Writing, plan: TurnPlan) -> None:
+    """Store an episode, new or grown."""
+    row = replace(plan.records[plan.episode.id], entry=to_entry(plan.episode))
+    if plan.known is None:
+        writing.writer.storage.put(writing.scope, [row])
+    else:
+        writing.writer.storage.replace(writing.scope, row)
+
+
 def to_entry(episode: Episode) -> Entry:
+    """Return an episode as the row that holds it."""
     tools = dict.fromkeys(call.name for call in episode.tool_calls)
     return Entry(
         id=episode.id,
@@ -38,6 +74,7 @@ def to_entry(episode: Episode) -> Entry:
 
 
 def from_entry(entry: Entry) -> Episode:
+    """Return the episode that a row holds."""
     content = entry.metadata
     return Episode(
         id=entry.id,
@@ -55,7 +92,7 @@ def from_entry(entry: Entry) -> Episode:
 
 
 def summary(messages: Iterable[Message], max_chars: int) -> str:
-    """What was asked, which tools ran and what came of it, in at most ``max_chars`` characters, without a model.
+    """Return the question, the tools that ran and the answer in at most ``max_chars`` characters, without a model.
 
     Episodes are found by the meaning of this text [SIYA §3.2].
     """
@@ -71,7 +108,7 @@ def summary(messages: Iterable[Message], max_chars: int) -> str:
 
 
 def _opening(text: str, max_chars: int) -> str:
-    """The first sentences that fit, or the first one cut at a word."""
+    """Return the first sentences that fit, or the first one cut at a word."""
     text = text.strip()
     end = 0
     for _, sentence_end in sentences(text[: max_chars + 1]):

@@ -38,7 +38,7 @@ class EntryWriter(Protocol):
 
     def records(self, entries: Sequence[Entry]) -> list[Record]: ...
 
-    def buried(self, scope: Scope, ids: Iterable[str]) -> Collection[str]: ...
+    def tombstoned(self, scope: Scope, ids: Iterable[str]) -> Collection[str]: ...
 
     def forgotten(self, scope: Scope, texts: Iterable[str]) -> Collection[str]: ...
 
@@ -93,7 +93,7 @@ class GraphEntries:
             sentences = graph.sentences(standing)
         entries = [self._of_relation(relation, sentences[relation.id]) for relation in standing]
         entries += map(self._of_entity, entities)
-        tombstoned = self.writer.buried(self.scope, [entry.id for entry in entries])
+        tombstoned = self.writer.tombstoned(self.scope, [entry.id for entry in entries])
         forgotten = self.writer.forgotten(self.scope, [entry.text for entry in entries])
         return {entry.id: entry for entry in entries if entry.id not in tombstoned and entry.text not in forgotten}
 

@@ -69,8 +69,10 @@ if typing.TYPE_CHECKING:
     from tidal_plugins.compaction.compactor import Compactor
     from tidal_plugins.embedding import HashingEmbedder, SentenceTransformerEmbedder
     from tidal_plugins.facts.mapping import Facts
+    from tidal_plugins.graph.reading import RuleExtractor
     from tidal_plugins.maintenance.thread import Maintenance
     from tidal_plugins.memory import TidalMemory
+    from tidal_plugins.model.graph import Assertion, Extraction, Mention
     from tidal_plugins.model.session import (
         Annotation,
         AuditEntry,
@@ -92,6 +94,7 @@ __all__ = [
     "Admission",
     "Affect",
     "Annotation",
+    "Assertion",
     "AuditEntry",
     "Brief",
     "BrokenInvariant",
@@ -127,9 +130,11 @@ __all__ = [
     "ExplainedHit",
     "Explanation",
     "Extracted",
+    "Extraction",
     "ExtractionError",
     "Fact",
     "FactConflict",
+    "Facts",
     "Finding",
     "Forgotten",
     "GraphExtractor",
@@ -146,6 +151,7 @@ __all__ = [
     "Loss",
     "LossLedger",
     "Maintenance",
+    "Mention",
     "Message",
     "NotADatabase",
     "Note",
@@ -153,7 +159,6 @@ __all__ = [
     "Peer",
     "PeerReport",
     "Pending",
-    "Facts",
     "Policy",
     "PolicyViolation",
     "QueryTimeout",
@@ -163,6 +168,7 @@ __all__ = [
     "Reranker",
     "RerankError",
     "RestoredFile",
+    "RuleExtractor",
     "SchemaTooNew",
     "Section",
     "Seed",
@@ -198,17 +204,21 @@ __all__ = [
 
 _LOADED_WHEN_USED = {
     "Annotation": "model.session",
+    "Assertion": "model.graph",
     "AuditEntry": "model.session",
     "Compactor": "compaction.compactor",
     "Counts": "model.session",
     "CrossEncoderReranker": "retrieval.cross_encoder",
     "EmbeddingEmotion": "affect.embedding",
+    "Extraction": "model.graph",
+    "Facts": "facts.mapping",
     "HashingEmbedder": "embedding",
     "LexiconEmotion": "affect.lexicon",
     "Maintenance": "maintenance.thread",
+    "Mention": "model.graph",
     "Peer": "retrieval.federation",
-    "Facts": "facts.mapping",
     "Policy": "model.session",
+    "RuleExtractor": "graph.reading",
     "SentenceTransformerEmbedder": "embedding",
     "Session": "sessions.session",
     "SessionInfo": "model.session",

@@ -13,6 +13,7 @@ import pytest
 from tidal_plugins import (
     ClaimExtractor,
     Exchange,
+    Facts,
     Forgotten,
     HashingEmbedder,
     InvalidInput,
@@ -22,7 +23,6 @@ from tidal_plugins import (
     Settings,
     TidalMemory,
 )
-from tidal_plugins.facts.mapping import Facts
 from tidal_plugins.model.fact import Claim
 from tidal_plugins.storage.base import Where
 from tidal_plugins.testing import NOON, FrozenClock

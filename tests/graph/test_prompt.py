@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidal_plugins import ExtractionError
+from tidal_plugins import Extraction, ExtractionError
 from tidal_plugins.graph.reading.prompt import INVENTED, LONGEST, MOST, Found, category, extracted, prompt, read
-from tidal_plugins.model.graph import Extraction
 
 TEXT = "The tests pass. `api.orders` depends on `InventoryItem`, as of today."
 RELATION = {

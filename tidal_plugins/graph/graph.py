@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import datetime
+
 from tidal_plugins.aio import in_thread
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.graph import proposals
@@ -10,13 +13,16 @@ from tidal_plugins.graph.formats.loading import load, loaded_from
 from tidal_plugins.graph.formats.portable import Format
 from tidal_plugins.graph.indexing.forgetting import unlearn
 from tidal_plugins.graph.indexing.stale import mark_around, mark_stale
+from tidal_plugins.graph.lookup import Episodes
 from tidal_plugins.graph.queries import GraphQueries, least
 from tidal_plugins.graph.records.entities import last_seen_first, nodes
 from tidal_plugins.graph.records.merging import join, merged, merges, part
 from tidal_plugins.graph.records.relations import KINDS
 from tidal_plugins.graph.records.validity import Validity
+from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.graph import Applied, Merge, Proposal
-from tidal_plugins.storage.base import WhereLinks
+from tidal_plugins.storage.base import Storage, WhereLinks
+from tidal_plugins.tuning import GraphTuning
 
 
 class KnowledgeGraph(GraphQueries):
@@ -24,6 +30,19 @@ class KnowledgeGraph(GraphQueries):
 
     It learns by itself from what is recorded. What it cannot know is asked of whoever uses it: which entities are one.
     """
+
+    def __init__(
+        self,
+        storage: Storage,
+        scope: Scope,
+        clock: Callable[[], datetime],
+        settings: GraphTuning,
+        episodes: Episodes,
+        embed: proposals.Embed,
+    ) -> None:
+        """``embed`` turns names into vectors, one row each, to propose names of one meaning for merging."""
+        super().__init__(storage, scope, clock, settings, episodes)
+        self._embed = embed
 
     # merging
 

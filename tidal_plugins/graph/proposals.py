@@ -28,7 +28,7 @@ Pair = tuple[str, str]
 
 
 def likely(
-    known: Mapping[str, Node], apart: Collection[frozenset[str]], least: float, embed: Embed | None
+    known: Mapping[str, Node], apart: Collection[frozenset[str]], least: float, embed: Embed
 ) -> list[tuple[float, str, Pair]]:
     """Return the pairs of entities that may be one, most alike first: how alike, why, and their ids.
 
@@ -70,11 +70,9 @@ def _close(names: Mapping[str, str], known: Mapping[str, Node]) -> list[Pair]:
     return [pair for pair, count in shared.items() if count >= SHARED * min(sizes[id_] for id_ in pair)]
 
 
-def _similarities(pairs: Sequence[Pair], names: Mapping[str, str], embed: Embed | None) -> list[float]:
+def _similarities(pairs: Sequence[Pair], names: Mapping[str, str], embed: Embed) -> list[float]:
     if not pairs:
         return []
-    if embed is None:
-        return [_alike(names[a], names[b]) for a, b in pairs]
     import numpy as np
 
     ids = list(dict.fromkeys(id_ for pair in pairs for id_ in pair))
@@ -82,13 +80,6 @@ def _similarities(pairs: Sequence[Pair], names: Mapping[str, str], embed: Embed 
     vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
     rows = dict(zip(ids, vectors, strict=True))
     return [float(rows[a] @ rows[b]) for a, b in pairs]
-
-
-def _alike(a: str, b: str) -> float:
-    """How alike two names are by their letters, in [0, 1]: those that stand in both in the same order."""
-    from difflib import SequenceMatcher
-
-    return SequenceMatcher(None, a, b, autojunk=False).ratio()
 
 
 def _letters(name: str) -> frozenset[str]:

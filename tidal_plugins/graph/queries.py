@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from tidal_plugins.aio import in_thread
 from tidal_plugins.errors import InvalidInput, NotFound
@@ -28,9 +27,6 @@ from tidal_plugins.model.graph import (
 )
 from tidal_plugins.storage.base import Storage, WhereLinks
 from tidal_plugins.tuning import GraphTuning
-
-if TYPE_CHECKING:
-    from tidal_plugins.graph.proposals import Embed
 
 MAX_DEPTH = 10
 """Relations that a path or a neighbourhood may be asked to span."""
@@ -54,16 +50,14 @@ class GraphQueries:
         clock: Callable[[], datetime],
         settings: GraphTuning,
         episodes: Episodes,
-        embed: Embed | None = None,
     ) -> None:
-        """``embed`` turns names into vectors, one row each, to find those of one meaning; without it letters count."""
+        """``episodes`` returns episodes by id, for the words of the evidence."""
         self._storage = storage
         self._scope = scope
         self._clock = clock
         self._settings = settings
         self._find = Lookup(storage, scope)
         self._episodes = episodes
-        self._embed = embed
 
     # entities
 

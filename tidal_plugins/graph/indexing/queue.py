@@ -8,11 +8,11 @@ takes its place at the end. So whoever holds a line that is there no more has be
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
 
-from tidal_plugins.model.clock import MICROSECOND, aware, from_micros, hours_between, to_micros
+from tidal_plugins.model.clock import MICROSECOND, aware, hours_between
+from tidal_plugins.model.codec import decode, encode
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.extraction import Pending
 from tidal_plugins.storage.base import Line, Storage
@@ -102,15 +102,9 @@ class ExtractionQueue:
 
     def _put(self, pending: Pending, by: str, now: datetime) -> None:
         next_at = pending.next_at or (None if pending.error else now)
-        value = {
-            "since": to_micros(pending.since),
-            "attempts": pending.attempts,
-            "error": pending.error,
-            "next_at": None if next_at is None else to_micros(next_at),
-            "by": by,
-        }
+        value = encode(replace(pending, next_at=next_at))
         self.storage.erase_log(self.scope, QUEUE, [pending.episode])
-        self.storage.append_log(self.scope, QUEUE, [Line(pending.episode, now, value)])
+        self.storage.append_log(self.scope, QUEUE, [Line(pending.episode, now, {"pending": value, "by": by})])
 
     def _tickets(self) -> Iterator[Ticket]:
         """Every line that is there now: one that is put back on the way is not come to again."""
@@ -147,13 +141,4 @@ class ExtractionQueue:
 
 
 def _ticket(line: Line) -> Ticket:
-    value: dict[str, Any] = line.value
-    next_at = value["next_at"]
-    pending = Pending(
-        line.key,
-        from_micros(value["since"]),
-        value["attempts"],
-        value["error"],
-        None if next_at is None else from_micros(next_at),
-    )
-    return Ticket(pending, line.seq, value["by"])
+    return Ticket(decode(Pending, line.value["pending"]), line.seq, line.value["by"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -59,15 +59,12 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """What a document of ``ENTITIES`` holds: the time in microseconds. When it was seen last, its mentions say."""
+    """One document of ``ENTITIES``. ``first`` is the time of the first mention in microseconds."""
 
     name: str
     type: str
     category: Category
     first: int
-
-    def to_json(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("name", "type", "category", "first")}
 
 
 def nodes(storage: Storage, scope: Scope, ids: Collection[str] | None = None) -> dict[str, Node]:
@@ -82,7 +79,7 @@ def name_entities(storage: Storage, scope: Scope, named: Mapping[str, Named], pl
         node = known.get(id_)
         told = _told(node, item, to_micros(place.at))
         if told != node:
-            storage.write_document(scope, ENTITIES, id_, told.to_json())
+            storage.write_document(scope, ENTITIES, id_, asdict(told))
         if node is None:
             fresh.append((id_, item.name))
         if node is None or node.type != told.type:
@@ -101,7 +98,7 @@ def recount(storage: Storage, scope: Scope, ids: Collection[str]) -> tuple[set[s
     before = nodes(storage, scope, left)
     remade = {id_: _remade(node, left[id_]) for id_, node in before.items()}
     for id_, node in remade.items():
-        storage.write_document(scope, ENTITIES, id_, node.to_json())
+        storage.write_document(scope, ENTITIES, id_, asdict(node))
     gone = set(ids) - left.keys()
     storage.erase_documents(scope, ENTITIES, gone)
     find_no_more(storage, scope, gone)

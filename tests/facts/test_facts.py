@@ -647,3 +647,9 @@ def test_what_an_extractor_says_that_cannot_be_stored_costs_no_turn(open_memory:
     memory.facts["bridge"] = "up"
     memory.record("the bridge is down")
     assert [conflict.claim for conflict in memory.facts.conflicts()] == ["down"]  # the rules stood in
+
+
+async def test_get_gives_a_default_for_what_is_not_there(facts: Facts) -> None:
+    facts["bridge"] = "up"
+    assert (facts.get("Bridge"), facts.get("door"), facts.get("door", "shut")) == ("up", None, "shut")
+    assert (await facts.aget("Bridge"), await facts.aget("door", "shut")) == ("up", "shut")

@@ -82,7 +82,7 @@ def join(
         return merge
 
 
-def part(storage: Storage, scope: Scope, id_: str, now: datetime) -> Merge:
+def undo_merge(storage: Storage, scope: Scope, id_: str, now: datetime) -> Merge:
     """Undo a merge and return it. Raises ``NotFound`` if there is none, or if it was undone already."""
     with storage.transaction():
         document = storage.read_document(scope, MERGES, id_) if isinstance(id_, str) else None

@@ -22,14 +22,18 @@ from tidal_plugins.embedding.sentence_transformer import SentenceTransformerEmbe
 from tidal_plugins.errors import Forgotten, InvalidInput, NotFound
 from tidal_plugins.facts.mapping import Facts
 from tidal_plugins.graph.graph import KnowledgeGraph
-from tidal_plugins.graph.indexing.indexer import Learner
+from tidal_plugins.graph.indexing.entries import GraphEntries
+from tidal_plugins.graph.indexing.indexer import GraphIndexer
 from tidal_plugins.graph.indexing.later import GraphLater
+from tidal_plugins.graph.lookup import Episodes
+from tidal_plugins.graph.reading.episode import EpisodeReader
 from tidal_plugins.ingestion.background import Background
 from tidal_plugins.ingestion.episodes import read_episodes
+from tidal_plugins.ingestion.extract import tags
 from tidal_plugins.ingestion.forget import forget, scrub
 from tidal_plugins.ingestion.later import Later
 from tidal_plugins.ingestion.tombstones import tombstoned
-from tidal_plugins.ingestion.writer import Writer
+from tidal_plugins.ingestion.writer import Writer, message_entry_id
 from tidal_plugins.maintenance.consolidator import Consolidator
 from tidal_plugins.maintenance.thread import Maintenance
 from tidal_plugins.model.clock import aware
@@ -132,13 +136,18 @@ class Services:
             raise self.missing(scope, id)
         return found[id]
 
-    def graph_parts(self, scope: Scope) -> tuple[Any, ...]:
-        """Return the arguments of a graph of a scope."""
+    def episodes(self, scope: Scope) -> Episodes:
+        """Return a function that reads episodes of a scope by id."""
 
         def episodes(ids: Collection[str]) -> Mapping[str, Episode]:
             return read_episodes(self.storage, scope, dict.fromkeys(ids))
 
-        return self.storage, scope, self.now, self.settings.graph, episodes, self.writer.embedder.embed
+        return episodes
+
+    def graph_parts(self, scope: Scope) -> tuple[Any, ...]:
+        """Return the arguments of a graph of a scope."""
+        settings, embed = self.settings.graph, self.writer.embedder.embed
+        return self.storage, scope, self.now, settings, self.episodes(scope), embed
 
     def graph(self, scope: Scope) -> KnowledgeGraph:
         return KnowledgeGraph(*self.graph_parts(scope))
@@ -166,14 +175,26 @@ class Services:
         self.background.stop()
         self.storage.close()
 
-    def learner(self, scope: Scope) -> Learner:
-        return Learner(self.writer, self.graph(scope), self.extractor, self.background, self.now, scope)
+    def graph_indexer(self, scope: Scope) -> GraphIndexer:
+        settings, timeout = self.settings.graph, self.settings.models.patience
+        return GraphIndexer(
+            storage=self.storage,
+            scope=scope,
+            settings=settings,
+            clock=self.now,
+            worker=self.background,
+            episodes=self.episodes(scope),
+            reader=EpisodeReader(
+                self.extractor, settings.max_chars, timeout, lambda: self.background.stopped, message_entry_id
+            ),
+            entries=GraphEntries(self.storage, scope, settings, self.writer, tags),
+        )
 
     def consolidator(self, scope: Scope) -> Consolidator:
-        def learn() -> int:
-            return self.learner(scope).learn(limit=self.settings.consolidation.batch).episodes
+        def index() -> int:
+            return self.graph_indexer(scope).run(limit=self.settings.consolidation.batch).episodes
 
-        return Consolidator(self.writer, scope, self.summariser, self.dossiers(scope).refresh_due, learn)
+        return Consolidator(self.writer, scope, self.summariser, self.dossiers(scope).refresh_due, index)
 
     def missing(self, scope: Scope, id: str) -> NotFound:
         """The error for an id that is not there, or not there any more."""
@@ -220,9 +241,9 @@ def build_services(
     def run(scope: Scope, proceed: Callable[[], bool]) -> timedelta | None:
         return later.run(scope, proceed)
 
-    bound, learns = StoreEmbedder(embedder, storage), tuning.graph.enabled
-    background = Background(run, tuning.graph.quiet, threaded=learns and tuning.graph.background)
-    later = Later(storage, background, [GraphLater(lambda scope: services.learner(scope), learns)])
+    bound, indexes = StoreEmbedder(embedder, storage), tuning.graph.enabled
+    background = Background(run, tuning.graph.quiet, threaded=indexes and tuning.graph.background)
+    later = Later(storage, background, [GraphLater(lambda scope: services.graph_indexer(scope), indexes)])
     writer = Writer(storage, bound, tuning, _secret(storage), _salt(storage), later, claims)
     recaller = Recaller(storage, bound, tuning, Boosts(storage, tuning.signals), judges)
     services = Services(

@@ -11,12 +11,12 @@ from hashlib import blake2b
 from tidal_plugins.affect.state import AffectLoop
 from tidal_plugins.compaction.turns import Turn
 from tidal_plugins.errors import CompactionError, InvalidInput
-from tidal_plugins.ingestion.episodes import FORGOTTEN_TEXT, from_entry, read_episodes
+from tidal_plugins.ingestion.episodes import from_entry, read_episodes
 from tidal_plugins.ingestion.record import record
 from tidal_plugins.ingestion.tombstones import add_tombstones
 from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.model.entry import EPISODE, Scope
-from tidal_plugins.model.episode import Episode
+from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
 from tidal_plugins.model.exchange import Exchange, Message, ToolCall
 from tidal_plugins.model.fence import unframed
 from tidal_plugins.storage.base import Where

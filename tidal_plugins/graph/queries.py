@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from tidal_plugins.aio import in_thread
 from tidal_plugins.errors import InvalidInput, NotFound
 from tidal_plugins.graph.lookup import Episodes, Lookup, Span, quoted
-from tidal_plugins.graph.phrases import sentence
 from tidal_plugins.graph.records.entities import MENTIONED, last_seen_first, mentions, nodes
 from tidal_plugins.graph.records.names import sharing, stands_in
 from tidal_plugins.graph.records.relations import KINDS, evidence_of
@@ -195,14 +194,9 @@ class GraphQueries:
         return said[found.id]
 
     def sentences(self, relations: Iterable[Relation]) -> dict[str, str]:
-        """Return relations in words, by id."""
-        given = list(relations)
-        known = nodes(self._storage, self._scope, {end for one in given for end in (one.subject, one.object)})
-        return {
-            one.id: sentence(known[one.subject].name, one.predicate, known[one.object].name, negated=one.negated)
-            for one in given
-            if one.subject in known and one.object in known
-        }
+        """Return relations in words, by id; a relation whose subject or object is gone is left out."""
+        with self._storage.snapshot():
+            return self._graph().sentences(relations)
 
     # walks
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
+from tidal_plugins.graph.phrases import sentence
 from tidal_plugins.graph.records.entities import MENTIONED, Node, cited, newest, nodes, said_at
 from tidal_plugins.graph.records.merging import merged
 from tidal_plugins.graph.records.relations import DENIAL, EVIDENCE, STANDING, predicate, relation_id
@@ -79,6 +80,16 @@ class StoredGraph:
         """Return the relations that rows, which may be earlier versions, tell of."""
         evidence = self._cited({relation_id(row) for row in rows}, EVIDENCE)
         return [self._relation(row, evidence.get(relation_id(row), ())) for row in rows]
+
+    def sentences(self, relations: Iterable[Relation]) -> dict[str, str]:
+        """Return relations in words, by id; a relation whose subject or object is gone is left out."""
+        given = list(relations)
+        known = nodes(self._storage, self._scope, {end for one in given for end in (one.subject, one.object)})
+        return {
+            one.id: sentence(known[one.subject].name, one.predicate, known[one.object].name, negated=one.negated)
+            for one in given
+            if one.subject in known and one.object in known
+        }
 
     def _relation(self, row: Link, evidence: Iterable[Link]) -> Relation:
         episodes, threads = cited(evidence)

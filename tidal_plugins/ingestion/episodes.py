@@ -15,7 +15,6 @@ from tidal_plugins.scoring.text import sentences
 from tidal_plugins.storage.base import Storage
 
 TOOL_TAG = "tool:"
-FORGOTTEN_TEXT = "[forgotten]"
 
 
 TURNS = "turns"

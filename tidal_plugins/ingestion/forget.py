@@ -15,12 +15,12 @@ from datetime import datetime
 from tidal_plugins.errors import StorageError
 from tidal_plugins.facts.versions import forget_facts
 from tidal_plugins.ingestion.derived import purge
-from tidal_plugins.ingestion.episodes import FORGOTTEN_TEXT, read_episodes, summary, to_entry
+from tidal_plugins.ingestion.episodes import read_episodes, summary, to_entry
 from tidal_plugins.ingestion.repeats import duplicates, promote
 from tidal_plugins.ingestion.tombstones import add_text_tombstone, add_tombstones
 from tidal_plugins.ingestion.writer import Writer, message_entry_id
 from tidal_plugins.model.entry import EPISODE, Entry, Scope
-from tidal_plugins.model.episode import Episode
+from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
 from tidal_plugins.scoring.text import terms
 from tidal_plugins.storage.base import Storage, Where
 

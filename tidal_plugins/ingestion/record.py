@@ -12,13 +12,13 @@ from datetime import datetime, timedelta
 
 from tidal_plugins.affect.state import AffectLoop
 from tidal_plugins.ingestion.check import SPOKEN, check
-from tidal_plugins.ingestion.episodes import FORGOTTEN_TEXT, read_episodes, summary
+from tidal_plugins.ingestion.episodes import read_episodes, summary
 from tidal_plugins.ingestion.extract import importance, tags
 from tidal_plugins.ingestion.pipeline import prepare_turns, store_turn
 from tidal_plugins.ingestion.plan import TurnPlan, Writing
 from tidal_plugins.ingestion.writer import Progress, Writer, batches, message_entry_id
 from tidal_plugins.model.entry import Entry, Scope
-from tidal_plugins.model.episode import Episode
+from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
 from tidal_plugins.model.exchange import Exchange, Message
 
 

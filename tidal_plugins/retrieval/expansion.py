@@ -11,7 +11,7 @@ from functools import partial
 
 from tidal_plugins.associations.store import AssociationStore, Reached
 from tidal_plugins.graph.graph import KnowledgeGraph
-from tidal_plugins.graph.indexing.forgetting import fact_id
+from tidal_plugins.graph.indexing.entries import graph_entry_id
 from tidal_plugins.graph.records.entities import MENTIONED, newest
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.model.recall import Dropped, Explanation, Hit, Recall
@@ -74,9 +74,9 @@ def seeds(storage: Storage, scope: Scope, query: str, now: datetime, settings: G
     graph = KnowledgeGraph(storage, scope, lambda: now, settings, lambda ids: {})
     found: list[Reached] = []
     for entity in graph.named(query, NAMED):
-        start = fact_id(scope, entity.id)
+        start = graph_entry_id(scope, entity.id)
         for relation in graph.relations(about=entity.id, limit=NAMED):
-            id_ = fact_id(scope, relation.id)
+            id_ = graph_entry_id(scope, relation.id)
             found.append(Reached(id_, HOP * relation.confidence, (start, id_)))
         for link in newest(storage, scope, [entity.id], MENTIONED, NAMED):
             if id_ := link.metadata["entry"]:

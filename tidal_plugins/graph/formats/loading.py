@@ -9,7 +9,7 @@ from datetime import datetime
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.graph.formats.portable import Portable
 from tidal_plugins.graph.indexing.stale import mark_stale
-from tidal_plugins.graph.records.entities import MENTIONED, Named, Place, learn
+from tidal_plugins.graph.records.entities import MENTIONED, Named, Place, name_entities
 from tidal_plugins.graph.records.merging import join, merged
 from tidal_plugins.graph.records.names import bare, entity_id
 from tidal_plugins.graph.records.relations import (
@@ -101,7 +101,7 @@ class _Loader:
         id_ = entity_id(self._scope, Mention(name, entity.type, entity.category, 0, 1))
         named = {id_: Named(id_, bare(name), entity.type, entity.category)}
         for at in (entity.first_seen, entity.last_seen):
-            learn(self._storage, self._scope, named, self._place(at), self._now)
+            name_entities(self._storage, self._scope, named, self._place(at), self._now)
         return id_
 
     def _new(self, one: Relation, said: Triple, rows: Sequence[Link]) -> Link:

@@ -10,20 +10,13 @@ from tidal_plugins.graph.records.entities import MENTIONED, mentions, recount
 from tidal_plugins.graph.records.merging import forget_merges, merged
 from tidal_plugins.graph.records.relations import EVIDENCE, KINDS, begin, earlier, remove, supported_by, weighed
 from tidal_plugins.graph.records.validity import Validity
-from tidal_plugins.model.entry import EPISODE, Entry, Scope, derive_id
+from tidal_plugins.model.entry import EPISODE, Entry, Scope
 from tidal_plugins.model.graph import Gone
 from tidal_plugins.model.link import Link
 from tidal_plugins.storage.base import Storage, WhereLinks
 
-FACT = "knowledge"
-
 Voice = tuple[str, int | None]
 """An episode and the position of one of its messages."""
-
-
-def fact_id(scope: Scope, id_: str) -> str:
-    """The id of the entry by which recall finds a relation or an entity."""
-    return derive_id(scope, FACT, id_)
 
 
 def forget_knowledge(

@@ -1,132 +1,122 @@
-"""Learning: what pending episodes name and say goes into the graph, and from there into recall's index [SIYA §3.3].
+"""The graph indexer: it reads pending episodes and writes what they say into the graph and recall's index [SIYA §3.3].
 
-An episode is read without a lock. What was read in it is then written, in one short transaction, or several where it
-is much; the last takes it out of the queue. None writes anything where the episode has changed or gone meanwhile, or
-somebody else was faster.
+An episode passes through in this order: it is read without a lock; what was read is written in one short transaction,
+or in several if it is much, of which the last takes the episode out of the queue; at the end the entries of all that
+changed are brought up to date. A transaction writes nothing if the episode has changed or gone meanwhile, or if another
+process was faster.
 """
 
 from __future__ import annotations
 
 import logging
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
-from functools import partial
 from itertools import islice
+from typing import Protocol
 
-from tidal_plugins.aio import in_time
-from tidal_plugins.errors import Closed, ExtractionError, StorageError
-from tidal_plugins.graph.graph import KnowledgeGraph
-from tidal_plugins.graph.indexing.batches import Lesson, lessons, take_in
-from tidal_plugins.graph.indexing.entries import KnowledgeIndex
+from tidal_plugins.errors import Closed, StorageError
+from tidal_plugins.graph.indexing.batches import WriteBatch, to_batches
+from tidal_plugins.graph.indexing.entries import GraphEntries
 from tidal_plugins.graph.indexing.queue import ExtractionQueue, Ticket
-from tidal_plugins.graph.indexing.stale import mark_stale
-from tidal_plugins.ingestion.background import Background
-from tidal_plugins.ingestion.episodes import FORGOTTEN_TEXT, from_entry
-from tidal_plugins.ingestion.writer import Writer, message_entry_id
+from tidal_plugins.graph.indexing.writing import apply
+from tidal_plugins.graph.lookup import Episodes
+from tidal_plugins.graph.reading.episode import EpisodeReader
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.episode import Episode
-from tidal_plugins.model.exchange import Message
 from tidal_plugins.model.extraction import Extracted
-from tidal_plugins.model.graph import Extraction, Reading
-from tidal_plugins.protocols import GraphExtractor
+from tidal_plugins.storage.base import Storage
 from tidal_plugins.tuning import GraphTuning
 
 logger = logging.getLogger(__name__)
 
-TECHNICAL = "technical"
 
-MOST, MOST_CHARS = 10_000, 1_000_000
-"""Mentions or assertions in one text, and characters of their names, beyond which an answer is none."""
+class Worker(Protocol):
+    """The thread that the indexer may run on, which lets one step run at a time."""
 
+    @property
+    def name(self) -> str: ...
 
-def always() -> bool:
-    return True
+    def step(self) -> AbstractContextManager[None]: ...
+
+    def rest(self, seconds: float) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Learner:
-    """Reads the pending episodes of one scope; by rules where there is no ``extractor``.
+class GraphIndexer:
+    """Indexes the pending episodes of one scope."""
 
-    ``clock`` gives the time. ``background`` sees to it that one episode is read at a time.
-    """
-
-    writer: Writer
-    graph: KnowledgeGraph
-    extractor: GraphExtractor | None
-    background: Background
-    clock: Callable[[], datetime]
+    storage: Storage
     scope: Scope
+    settings: GraphTuning
+    clock: Callable[[], datetime]
+    worker: Worker
+    episodes: Episodes
+    reader: EpisodeReader
+    entries: GraphEntries
 
-    def learn(
+    def run(
         self,
         *,
         by: str | None = None,
         failed: bool = False,
         limit: int | None = None,
-        going: Callable[[], bool] = always,
+        proceed: Callable[[], bool] = lambda: True,
     ) -> Extracted:
-        """Read what is due, ``limit`` episodes at most, and bring recall's index up to date.
+        """Read what is due, at most ``limit`` episodes, bring recall's index up to date, and return the counts.
 
-        ``going`` is asked before each step. For ``by`` and ``failed`` see :meth:`ExtractionQueue.due`. What an
-        extractor does wrong is written down in the queue; raises ``StorageError`` where that fails.
+        Runs in small transactions; it is safe to interrupt and to run concurrently. ``proceed`` is asked before each
+        step. :meth:`ExtractionQueue.due` explains ``by`` and ``failed``. An error of an extractor is stored in the
+        queue. Raises ``StorageError`` and ``Closed``.
         """
         total = Extracted()
         for ticket in islice(self.queue.due(self.clock(), by=by, failed=failed), limit):
-            if not going():
+            if not proceed():
                 return total
-            with self.background.step():
-                total = _sum(total, self._step(ticket))
-        return _sum(total, self._index(going))
+            with self.worker.step():
+                total = _sum(total, self._index_episode(ticket))
+        while proceed():
+            with self.worker.step():
+                written = self.entries.update(self.clock())
+            if written is None:
+                break
+            total = _sum(total, Extracted(facts=written))
+        return total
 
-    def later(self) -> timedelta | None:
-        """How long it is until something is to be tried again; ``None`` where nothing is."""
+    def next_due(self) -> timedelta | None:
+        """Return the time until an episode is due again, or ``None`` if none waits."""
         now = self.clock()
-        at = self.queue.next_at(now, by=self.background.name)
+        at = self.queue.next_at(now, by=self.worker.name)
         return None if at is None else max(at - now, timedelta(0))
 
     @property
     def queue(self) -> ExtractionQueue:
-        return ExtractionQueue(self.writer.storage, self.scope, self.settings)
+        return ExtractionQueue(self.storage, self.scope, self.settings)
 
-    @property
-    def settings(self) -> GraphTuning:
-        return self.writer.settings.graph
-
-    def _index(self, going: Callable[[], bool]) -> Extracted:
-        index, facts = KnowledgeIndex(self.writer, self.graph, self.scope), 0
-        while going():
-            with self.background.step():
-                written = index.update(self.clock())
-            if written is None:
-                break
-            facts += written
-        return Extracted(facts=facts)
-
-    def _step(self, ticket: Ticket) -> Extracted:
-        if not self.queue.stands(ticket):
-            return Extracted()  # somebody else has come to it
+    def _index_episode(self, ticket: Ticket) -> Extracted:
+        if not self.queue.is_current(ticket):
+            return Extracted()  # another process has read it
         try:
-            return self._read(ticket)
+            return self._read_and_write(ticket)
         except (StorageError, Closed):
-            raise  # says nothing of the episode, nor of who reads it
+            raise  # the fault is not the episode's or the extractor's
         except Exception as error:
             logger.warning("an episode could not be read for the graph: %s", type(error).__name__)  # no text of it
             self.queue.put_back(ticket, f"{type(error).__name__}: {error}", self.clock())
             return Extracted(failed=1)
 
-    def _read(self, ticket: Ticket) -> Extracted:
+    def _read_and_write(self, ticket: Ticket) -> Extracted:
         episode = self._episode(ticket)
         if episode is None:
-            with self.writer.storage.transaction():
+            with self.storage.transaction():
                 self.queue.take_out(ticket)
             return Extracted()
-        readings = list(self._readings(episode))
-        parts, dropped = lessons(self.scope, episode, readings, self.settings)
-        if not self._write(ticket, episode, parts or [[]]):
-            return Extracted()  # it stays in the queue where it has changed
+        readings = self.reader.read(episode)
+        batches, dropped = to_batches(self.scope, episode, readings, self.settings)
+        if not self._write(ticket, episode, batches or [WriteBatch()]):
+            return Extracted()  # an episode that has changed stays in the queue
         return Extracted(
             episodes=1,
             mentions=sum(len(reading.extraction.mentions) for reading in readings),
@@ -134,89 +124,32 @@ class Learner:
             dropped=dropped,
         )
 
-    def _write(self, ticket: Ticket, episode: Episode, parts: Sequence[Sequence[Lesson]]) -> bool:
-        """Write an episode part by part, the last with its line of the queue; return whether nobody was faster.
+    def _write(self, ticket: Ticket, episode: Episode, batches: Sequence[WriteBatch]) -> bool:
+        """Write an episode batch by batch, and return whether no other process was faster.
 
-        Whoever is killed on the way leaves the line, and all parts are written once more: that changes nothing in those
-        that are there.
+        The last transaction takes the episode out of the queue. If the process dies before, all batches are written
+        again, which changes nothing in those that are stored already.
         """
-        now, storage = self.clock(), self.writer.storage
-        for number, part in enumerate(parts, 1):
+        now = self.clock()
+        for number, batch in enumerate(batches, 1):
             begun = time.monotonic()
-            with storage.transaction():
-                leave = self.queue.take_out if number == len(parts) else self.queue.stands
-                if self._episode(ticket) != episode or not leave(ticket):
+            with self.storage.transaction():
+                claim = self.queue.take_out if number == len(batches) else self.queue.is_current
+                if self._episode(ticket) != episode or not claim(ticket):
                     return False
-                done = take_in(storage, self.scope, part, now, self.settings)
-                mark_stale(storage, self.scope, now, entities=done.entities, relations=done.relations)
-            if number < len(parts):
-                self._rest(time.monotonic() - begun)
+                apply(self.storage, self.scope, batch, now, self.settings)
+            if number < len(batches):
+                self._give_way(time.monotonic() - begun)
         return True
 
-    def _rest(self, seconds: float) -> None:
-        """Let those write who wait for it: SQLite keeps no queue of them."""
-        if not self.background.rest(seconds):
+    def _give_way(self, seconds: float) -> None:
+        """Pause, so that writers who wait get the lock: SQLite keeps no queue of them."""
+        if not self.worker.rest(seconds):
             raise Closed("the memory was closed while an episode was written; the episode stays queued")
 
     def _episode(self, ticket: Ticket) -> Episode | None:
         id_ = ticket.pending.episode
-        entry = self.writer.storage.get(self.scope, [id_]).get(id_)
-        return from_entry(entry) if entry else None
-
-    def _readings(self, episode: Episode) -> Iterator[Reading]:
-        told = [place for place, message in enumerate(episode.messages) if _tells(message)]
-        texts = [episode.messages[place].text[: self.settings.max_chars] for place in told]
-        for place, extraction in zip(told, self._extract(texts), strict=True):
-            message = episode.messages[place]
-            entry = message_entry_id(episode, message) if message.role != "tool" else None
-            yield Reading(place, entry, extraction if message.role != "tool" else _technical(extraction))
-
-    def _extract(self, texts: Sequence[str]) -> Sequence[Extraction]:
-        if not texts:
-            return []
-        if self.extractor is None:
-            from tidal_plugins.graph.reading import RuleExtractor  # its many patterns take a while to compile
-
-            return RuleExtractor().extract_graph(texts)
-        ask = partial(self.extractor.extract_graph, texts)
-        try:
-            found = in_time(ask, self.writer.settings.models.patience, given_up=lambda: self.background.stopped)
-        except InterruptedError as error:
-            raise Closed("the memory was closed while an extractor was at work; the episode stays queued") from error
-        except KeyboardInterrupt as error:
-            if threading.current_thread() is threading.main_thread():
-                raise
-            raise ExtractionError("the extractor ended with KeyboardInterrupt") from error
-        return _checked(found, len(texts))
-
-
-def _tells(message: Message) -> bool:
-    return bool(message.text.strip()) and message.text != FORGOTTEN_TEXT
-
-
-def _technical(found: Extraction) -> Extraction:
-    """What a tool printed says how things are, but nothing of what anybody likes or has decided."""
-    mentions = tuple(mention for mention in found.mentions if mention.category == TECHNICAL)
-    assertions = tuple(said for said in found.assertions if said.subject.category == said.object.category == TECHNICAL)
-    return replace(found, mentions=mentions, assertions=assertions)
-
-
-def _checked(found: object, count: int) -> Sequence[Extraction]:
-    """An extractor's answer, or what is wrong with it. Spans are checked where it is written."""
-    if not isinstance(found, Sequence) or not all(isinstance(one, Extraction) for one in found):
-        raise ExtractionError(f"extract_graph must return a list of Extractions, got {type(found).__name__}")
-    if len(found) != count:
-        raise ExtractionError(f"extract_graph must return one Extraction a text: {count}, not {len(found)}")
-    for one in found:
-        most = max(len(one.mentions), len(one.assertions))
-        if most > MOST or _chars(one) > MOST_CHARS:
-            raise ExtractionError(f"an extractor found {most:,} things of {_chars(one):,} characters in one text")
-    return found
-
-
-def _chars(found: Extraction) -> int:
-    named = [*found.mentions, *(end for said in found.assertions for end in (said.subject, said.object))]
-    return sum(len(mention.name) for mention in named) + sum(len(said.predicate) for said in found.assertions)
+        return self.episodes([id_]).get(id_)
 
 
 def _sum(one: Extracted, other: Extracted) -> Extracted:

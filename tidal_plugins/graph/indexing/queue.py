@@ -78,7 +78,7 @@ class ExtractionQueue:
         for ticket in map(_ticket, lines):
             self._put(Pending(ticket.pending.episode, ticket.pending.since), ticket.by, now)
 
-    def stands(self, ticket: Ticket) -> bool:
+    def is_current(self, ticket: Ticket) -> bool:
         """Whether a line is still there: where it is not, somebody else read the episode, or it has changed or gone."""
         lines = self.storage.read_log(self.scope, QUEUE, keys=[ticket.pending.episode])
         return [line.seq for line in lines] == [ticket.seq]
@@ -86,7 +86,7 @@ class ExtractionQueue:
     def take_out(self, ticket: Ticket) -> bool:
         """Remove a line, and return whether it still stood. Call it inside the transaction that writes what was
         read."""
-        stood = self.stands(ticket)
+        stood = self.is_current(ticket)
         if stood:
             self.storage.erase_log(self.scope, QUEUE, [ticket.pending.episode])
         return stood

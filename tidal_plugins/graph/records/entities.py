@@ -74,7 +74,7 @@ def nodes(storage: Storage, scope: Scope, ids: Collection[str] | None = None) ->
     return {document.key: Node(**document.value) for document in storage.documents(scope, ENTITIES, ids)}
 
 
-def learn(storage: Storage, scope: Scope, named: Mapping[str, Named], place: Place, now: datetime) -> list[str]:
+def name_entities(storage: Storage, scope: Scope, named: Mapping[str, Named], place: Place, now: datetime) -> list[str]:
     """Store the entities that one message names; return the ids of those that are new or have another type."""
     known = nodes(storage, scope, named)
     fresh, changed = [], []

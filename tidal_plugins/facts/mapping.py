@@ -19,7 +19,7 @@ from tidal_plugins.facts.versions import (
     FACTS,
     KIND,
     Version,
-    entry_id,
+    fact_entry_id,
     history_of,
     mention,
     standing_versions,
@@ -114,7 +114,7 @@ class Facts(MutableMapping[str, Any]):
             now = to_micros(self._clock())
             end = replace(current, value=None, source=None, entry=None, ended=True, recorded_at=now)
             self._write(folded, replace(end, since=max(now, current.since)))
-            self._storage.erase(self._scope, [entry_id(self._scope, folded)])
+            self._storage.erase(self._scope, [fact_entry_id(self._storage, self._scope, folded)])
             close(self._storage, self._scope, folded)
 
     def history(self, key: str) -> list[Fact]:
@@ -126,7 +126,7 @@ class Facts(MutableMapping[str, Any]):
 
         Returns whether there was one; a fact that was ended still has its history until then.
         """
-        return self._forget({entry_id(self._scope, _folded(key))}) > 0
+        return self._forget({fact_entry_id(self._storage, self._scope, _folded(key))}) > 0
 
     def as_of(self, time: datetime) -> Mapping[str, Any]:
         """Return the values that held at ``time``, by key."""
@@ -247,7 +247,7 @@ class Facts(MutableMapping[str, Any]):
         """A fact as recall finds it, trusted as much as the claim that its value is taken from."""
         said = value if isinstance(value, str) else to_json(value)
         return Entry(
-            id=entry_id(self._scope, folded),
+            id=fact_entry_id(self._storage, self._scope, folded),
             kind=KIND,
             text=f"{key}: {said}",
             scope=self._scope,

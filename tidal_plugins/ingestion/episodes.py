@@ -46,10 +46,7 @@ def number(writing: Writing, plan: TurnPlan) -> None:
 def store_episode(writing: Writing, plan: TurnPlan) -> None:
     """Store an episode, new or grown."""
     row = replace(plan.records[plan.episode.id], entry=to_entry(plan.episode))
-    if plan.known is None:
-        writing.writer.storage.put(writing.scope, [row])
-    else:
-        writing.writer.storage.replace(writing.scope, row)
+    writing.writer.storage.put(writing.scope, [row], replace=plan.known is not None)
 
 
 def to_entry(episode: Episode) -> Entry:

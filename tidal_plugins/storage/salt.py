@@ -6,6 +6,7 @@ from weakref import WeakKeyDictionary
 
 from tidal_plugins.model.entry import Scope, new_salt, salted_id
 from tidal_plugins.storage.base import Storage
+from tidal_plugins.storage.shorthands import read_meta, write_meta
 
 SALT = "salt"
 
@@ -20,9 +21,9 @@ def entry_id(storage: Storage, scope: Scope, *parts: object) -> str:
 def salt(storage: Storage) -> str:
     """Return the mark of a store; a store without one gets it now."""
     if storage not in _known:
-        if storage.read_meta(SALT) is None:  # a store that has one opens without waiting for a writer
+        if read_meta(storage, SALT) is None:  # a store that has one opens without waiting for a writer
             with storage.transaction():
-                if storage.read_meta(SALT) is None:
-                    storage.write_meta(SALT, new_salt())
-        _known[storage] = storage.read_meta(SALT)
+                if read_meta(storage, SALT) is None:
+                    write_meta(storage, SALT, new_salt())
+        _known[storage] = read_meta(storage, SALT)
     return _known[storage]

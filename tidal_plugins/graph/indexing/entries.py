@@ -77,9 +77,7 @@ class GraphEntries:
         changed = [entry for entry in _changed(wanted, stored) if entry.id in records]
         cited = [replace(records[entry.id], entry=replace(_cited(entry), recorded_at=now)) for entry in changed]
         self.storage.put(self.scope, [record for record in cited if record.entry.id not in stored])
-        for record in cited:
-            if record.entry.id in stored:
-                self.storage.replace(self.scope, record)
+        self.storage.put(self.scope, [record for record in cited if record.entry.id in stored], replace=True)
         return len(gone) + len(changed)
 
     def _stored(self, lines: Sequence[Line]) -> dict[str, Entry]:

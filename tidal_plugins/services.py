@@ -38,7 +38,7 @@ from tidal_plugins.maintenance.consolidator import Consolidator
 from tidal_plugins.maintenance.thread import Maintenance
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.compaction import Size
-from tidal_plugins.model.entry import Entry, Scope, bare_id, new_salt, salt_of
+from tidal_plugins.model.entry import Entry, Scope, bare_id, salt_of
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.protocols import (
     ClaimExtractor,
@@ -56,6 +56,8 @@ from tidal_plugins.sessions.boost import Boosts
 from tidal_plugins.sessions.ledger import Ledger
 from tidal_plugins.settings import Settings
 from tidal_plugins.storage.base import Storage, Where
+from tidal_plugins.storage.salt import salt
+from tidal_plugins.storage.shorthands import read_meta, write_meta
 from tidal_plugins.storage.sqlite import SQLiteStorage
 from tidal_plugins.summarising.extractive import ExtractiveSummariser
 from tidal_plugins.summarising.sizes import ApproximateCounter
@@ -63,7 +65,6 @@ from tidal_plugins.tuning import Tuning
 from tidal_plugins.validation import bounded, label, positive
 
 SECRET = "secret"
-SALT = "salt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +161,7 @@ class Services:
 
     def maintain(self, maintenance: Maintenance) -> Maintenance:
         """Start a maintenance thread that ends when the store is closed. Raises ``Closed`` if it was closed already."""
-        self.storage.read_meta("")  # raises Closed
+        read_meta(self.storage, "")  # raises Closed
         self.upkeep[:] = [one for one in self.upkeep if one.running]
         maintenance.start()
         self.upkeep.append(maintenance)
@@ -200,7 +201,7 @@ class Services:
         """The error for an id that is not there, or not there any more."""
         if tombstoned(self.storage, scope, [id]):
             return Forgotten(f"{id!r} was forgotten on request")
-        if salt_of(id) not in ("", self.writer.salt):
+        if salt_of(id) not in ("", salt(self.storage)):
             return NotFound(f"{id!r} is an id of another store, such as a peer: ask the memory that made it")
         return NotFound(f"no entry or episode {id!r} in scope {scope}")
 
@@ -244,7 +245,7 @@ def build_services(
     bound, indexes = StoreEmbedder(embedder, storage), tuning.graph.enabled
     background = Background(run, tuning.graph.quiet, threaded=indexes and tuning.graph.background)
     later = Later(storage, background, [GraphLater(lambda scope: services.graph_indexer(scope), indexes)])
-    writer = Writer(storage, bound, tuning, _secret(storage), _salt(storage), later, claims)
+    writer = Writer(storage, bound, tuning, _secret(storage), later, claims)
     recaller = Recaller(storage, bound, tuning, Boosts(storage, tuning.signals), judges)
     services = Services(
         storage=storage,
@@ -261,7 +262,8 @@ def build_services(
         path=getattr(storage, "path", ""),
         clock=clock,
     )
-    scrub(storage)  # what a forgetting that was cut off left behind
+    salt(storage)  # a new store gets its mark before anything is written
+    scrub(storage)  # a forgetting may have been interrupted
     return services
 
 
@@ -273,20 +275,9 @@ def check_protocol(given: Any, protocol: type, rule: str) -> Any:
     return given
 
 
-def _salt(storage: Storage) -> str:
-    """Return the mark with which the ids of a store begin; a new store gets one."""
-    return _kept(storage, SALT, new_salt)
-
-
 def _secret(storage: Storage) -> bytes:
-    return bytes.fromhex(_kept(storage, SECRET, lambda: secrets.token_hex(16)))
-
-
-def _kept(storage: Storage, name: str, make: Callable[[], str]) -> str:
-    """Return what a store keeps under a name; made once."""
-    if storage.read_meta(name) is None:  # a store that has it opens without waiting for whoever writes
+    if read_meta(storage, SECRET) is None:  # a store that has one opens without waiting for a writer
         with storage.transaction():
-            if storage.read_meta(name) is None:
-                storage.write_meta(name, make())
-    kept: str = storage.read_meta(name)
-    return kept
+            if read_meta(storage, SECRET) is None:
+                write_meta(storage, SECRET, secrets.token_hex(16))
+    return bytes.fromhex(read_meta(storage, SECRET))

@@ -1,4 +1,4 @@
-"""What an exchange links: what was shown before it and what was said in it, once a turn."""
+"""An exchange links the memories that were shown before it and its own entries, once a turn."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ ASKED, ANSWERED = "What should I practise?", "Practise jazz piano scales slowly.
 
 
 def edges(memory: TidalMemory) -> dict[frozenset[str], float]:
-    entries = [id_ for episode in memory.episodes.list() for id_ in episode.entries]
-    found = [item for id_ in entries for item in memory.associations.links(id_)]
+    said = [id_ for episode in memory.episodes.list() for id_ in episode.entries]
+    found = [item for id_ in said for item in memory.associations.links(id_, limit=1000)]
     return {frozenset((item.source, item.target)): round(item.weight, 6) for item in found}
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from shutil import copy
 from typing import Any
 
 import apsw
@@ -16,6 +17,7 @@ import pytest
 from tidal_plugins import Closed, InvalidInput, Note, NotFound, Settings, TidalMemory
 from tidal_plugins.associations.store import ASSOCIATION, AssociationStore
 from tidal_plugins.dossiers.dossier import DOSSIERS
+from tidal_plugins.ingestion.derived import write_derived
 from tidal_plugins.ingestion.uses import USES
 from tidal_plugins.maintenance.consolidator import Consolidator
 from tidal_plugins.maintenance.recurring import RECURRING
@@ -443,20 +445,18 @@ class Kill(BaseException):
 
 @pytest.mark.parametrize("after", range(1, 12))
 def test_a_run_that_was_cut_off_goes_on_to_the_same_end(
-    open_memory: Any, clock: FrozenClock, after: int, monkeypatch: pytest.MonkeyPatch
+    open_memory: Any, clock: FrozenClock, after: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def lives(name: str) -> TidalMemory:
-        memory = open_memory(name, settings=Tuning(consolidation={"batch": 2}))
-        clock.set(NOON)
+    settings = Tuning(consolidation={"batch": 2})
+    with open_memory("whole.db", settings=settings) as memory:
         for n in range(5):
             memory.record(f"word{n}", f"answer{n}", id=str(n))
         ids = [memory.record(f"I play jazz piano {n}", id=f"j{n}", thread=str(n)).entries[0] for n in range(2)]
         clock.advance(days=100)
         for n in range(4):
             memory.record(f"{ASKED} {n}", ANSWERED, id=f"u{n}", surfaced=ids)
-        return memory
-
-    whole, cut = lives("whole.db"), lives("cut.db")
+    copy(tmp_path / "whole.db", tmp_path / "cut.db")
+    whole, cut = (open_memory(name, settings=settings) for name in ("whole.db", "cut.db"))
     report = run(whole)
     notes = 0
 
@@ -605,7 +605,7 @@ def test_undo_that_was_cut_off_can_be_run_again(
         raise Kill
 
     with monkeypatch.context() as dying:
-        dying.setattr(storage, "retier", die)
+        dying.setattr(storage, "put", die)
         with pytest.raises(Kill):
             consolidator(memory).undo(report.run, memory.now())
     consolidator(memory).undo(report.run, memory.now())
@@ -650,7 +650,7 @@ def test_undo_takes_along_what_was_made_of_a_fact(memory: TidalMemory, clock: Fr
     assert report.run
     fact = report.facts[0]
     storage = memory._services.storage
-    storage.write_document(memory.scope, DOSSIERS, "jazz", {"sources": [fact], "entry": "none"})
+    write_derived(storage, memory.scope, DOSSIERS, "jazz", {}, sources=[fact], entry="none")
     consolidator(memory).undo(report.run, memory.now())
     assert [document.value for document in storage.documents(memory.scope, DOSSIERS)] == [None]
     use(memory, clock, id_)

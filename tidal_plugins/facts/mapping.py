@@ -19,7 +19,7 @@ from tidal_plugins.facts.versions import (
     FACT_KIND,
     FACTS,
     Version,
-    entry_id,
+    fact_entry_id,
     history_of,
     mention,
     standing_versions,
@@ -29,7 +29,7 @@ from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.model.fact import Fact, FactConflict
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.storage.base import Record, Storage
-from tidal_plugins.storage.sql import to_json
+from tidal_plugins.storage.values import to_json
 from tidal_plugins.tuning import FactTuning
 
 CHANNEL = "facts"
@@ -119,19 +119,19 @@ class Facts(MutableMapping[str, Any]):
             now = to_micros(self._clock())
             end = replace(current, value=None, source=None, entry=None, ended=True, recorded_at=now)
             self._write(folded, replace(end, since=max(now, current.since)))
-            self._storage.erase(self._scope, [entry_id(self._scope, folded)])
+            self._storage.erase(self._scope, [fact_entry_id(self._storage, self._scope, folded)])
             close(self._storage, self._scope, folded)
 
     def history(self, key: str) -> list[Fact]:
         """Return every value that a key had, oldest first; an empty list for a key that was never set."""
-        return history_of(self._storage.versions(self._scope, FACTS, _folded(key)))
+        return history_of(self._storage.documents(self._scope, FACTS, [_folded(key)], versions=True))
 
     def forget(self, key: str) -> bool:
         """Remove a fact for good: all its values, its conflicts, its entry, and the texts derived from it.
 
         Returns whether there was one. A fact that was ended can still be forgotten, with its history.
         """
-        return self._forget({entry_id(self._scope, _folded(key))}) > 0
+        return self._forget({fact_entry_id(self._storage, self._scope, _folded(key))}) > 0
 
     def as_of(self, time: datetime) -> Mapping[str, Any]:
         """Return the values that held at ``time``, by key."""
@@ -236,7 +236,7 @@ class Facts(MutableMapping[str, Any]):
         return self._storage.get(self._scope, [found.entry])[found.entry]
 
     def _check_exists(self, id_: str) -> None:
-        if not self._storage.sketch(self._scope, [id_]):
+        if not self._storage.summaries(self._scope, [id_]):
             raise NotFound(f"the text that claims this is gone from scope {self._scope}: give the value= it has")
 
     def _checked(self, key: str, value: Any) -> str:
@@ -253,7 +253,7 @@ class Facts(MutableMapping[str, Any]):
         """Return the entry of a fact, trusted as much as the claim that its value is taken from."""
         said = value if isinstance(value, str) else to_json(value)
         return Entry(
-            id=entry_id(self._scope, folded),
+            id=fact_entry_id(self._storage, self._scope, folded),
             kind=FACT_KIND,
             text=f"{key}: {said}",
             scope=self._scope,
@@ -267,8 +267,8 @@ class Facts(MutableMapping[str, Any]):
         )
 
     def _index(self, record: Record) -> None:
-        if record.entry.id in self._storage.sketch(self._scope, [record.entry.id]):
-            self._storage.replace(self._scope, record)
+        if record.entry.id in self._storage.summaries(self._scope, [record.entry.id]):
+            self._storage.put(self._scope, [record], replace=True)
         else:
             self._storage.put(self._scope, [record])
 

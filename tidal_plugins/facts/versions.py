@@ -16,7 +16,8 @@ from tidal_plugins.model.link import Link
 from tidal_plugins.protocols import ClaimExtractor
 from tidal_plugins.scoring.text import normal, terms
 from tidal_plugins.storage.base import Document, Storage, WhereLinks
-from tidal_plugins.storage.sql import to_json
+from tidal_plugins.storage.salt import entry_id
+from tidal_plugins.storage.values import to_json
 
 FACTS = "facts"
 """Collection of facts, by key with case and space folded."""
@@ -53,9 +54,9 @@ class Version:
         return Fact(self.key, self.value, since, end, recorded_at, self.source)
 
 
-def entry_id(scope: Scope, folded: str) -> str:
+def fact_entry_id(storage: Storage, scope: Scope, folded: str) -> str:
     """Return the id of the entry by which recall finds a fact."""
-    return derive_id(scope, FACT_KIND, folded)
+    return entry_id(storage, scope, FACT_KIND, folded)
 
 
 def history_of(documents: Sequence[Document]) -> list[Fact]:
@@ -79,7 +80,7 @@ def mention(storage: Storage, scope: Scope, key: str, folded: str, now: datetime
     word = max(plain_words(key), key=lambda word: (any(map(str.isdigit, word)), len(word), word), default=None)
     if word is not None:
         id_, metadata = derive_id(scope, MENTION, folded), {FACT_KIND: folded}
-        link = Link(id_, MENTION, _node(word), entry_id(scope, folded), now, metadata=metadata)
+        link = Link(id_, MENTION, _node(word), fact_entry_id(storage, scope, folded), now, metadata=metadata)
         storage.put_links(scope, [link])
 
 
@@ -119,7 +120,7 @@ def forget_facts(
     """
     gone = {entry.id for entry in to_delete}.union(ids)
     documents = storage.documents(scope, FACTS)
-    keys = [document.key for document in documents if entry_id(scope, document.key) in gone]
+    keys = [document.key for document in documents if fact_entry_id(storage, scope, document.key) in gone]
     storage.erase_documents(scope, FACTS, keys)
     for key in keys:
         close(storage, scope, key)
@@ -127,17 +128,18 @@ def forget_facts(
     storage.erase_documents(scope, CONFLICTS, quoting)
     left = {document.key for document in documents}.difference(keys)
     changed = [key for key in left if _take_back(storage, scope, key, gone, source)]
-    return {entry_id(scope, key) for key in [*keys, *changed]}
+    return {fact_entry_id(storage, scope, key) for key in [*keys, *changed]}
 
 
 def _take_back(storage: Storage, scope: Scope, folded: str, gone: Collection[str], source: str | None) -> bool:
     """Replace the forgotten values of a fact by «ended», and return whether there were any."""
-    versions = [Version(**document.value) for document in reversed(storage.versions(scope, FACTS, folded))]
+    stored = storage.documents(scope, FACTS, [folded], versions=True)
+    versions = [Version(**document.value) for document in reversed(stored)]
     kept = [_emptied(v) if v.entry in gone or (source and v.source == source) else v for v in versions]
     if kept == versions:
         return False
     if kept[-1].ended:
-        storage.erase(scope, [entry_id(scope, folded)])
+        storage.erase(scope, [fact_entry_id(storage, scope, folded)])
         close(storage, scope, folded)
     storage.erase_documents(scope, FACTS, [folded])
     for version in [] if all(version.ended for version in kept) else kept:

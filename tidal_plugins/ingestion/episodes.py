@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
-from datetime import datetime
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING
 
 from tidal_plugins.ingestion.plan import TurnPlan, Writing
 from tidal_plugins.model.entry import EPISODE, Entry, Scope, derive_id
 from tidal_plugins.model.episode import Episode
-from tidal_plugins.model.exchange import Message, ToolCall
+from tidal_plugins.model.exchange import Message
 from tidal_plugins.scoring.text import sentences
 from tidal_plugins.storage.base import Storage
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 TOOL_TAG = "tool:"
 
@@ -43,10 +46,7 @@ def number(writing: Writing, plan: TurnPlan) -> None:
 def store_episode(writing: Writing, plan: TurnPlan) -> None:
     """Store an episode, new or grown."""
     row = replace(plan.records[plan.episode.id], entry=to_entry(plan.episode))
-    if plan.known is None:
-        writing.writer.storage.put(writing.scope, [row])
-    else:
-        writing.writer.storage.replace(writing.scope, row)
+    writing.writer.storage.put(writing.scope, [row], replace=plan.known is not None)
 
 
 def to_entry(episode: Episode) -> Entry:
@@ -65,7 +65,7 @@ def to_entry(episode: Episode) -> Entry:
         channel="record",
         tags=tuple(TOOL_TAG + name for name in tools),
         metadata={
-            "messages": [_message_to_json(message) for message in episode.messages],
+            "messages": _messages().dump_python(episode.messages, mode="json", exclude_defaults=True),
             "entries": list(episode.entries),
             "surfaced": list(episode.surfaced),
             "metadata": dict(episode.metadata),
@@ -79,7 +79,7 @@ def from_entry(entry: Entry) -> Episode:
     return Episode(
         id=entry.id,
         scope=entry.scope,
-        messages=tuple(_message_from_json(message) for message in content["messages"]),
+        messages=_messages().validate_python(content["messages"]),
         summary=entry.text,
         occurred_at=entry.occurred_at,
         recorded_at=entry.recorded_at,
@@ -120,36 +120,8 @@ def _opening(text: str, max_chars: int) -> str:
     return " ".join(text[: end or None].split())
 
 
-def _message_to_json(message: Message) -> dict[str, Any]:
-    value: dict[str, Any] = {"role": message.role, "text": message.text}
-    for name in ("id", "speaker", "tool_call_id"):
-        if getattr(message, name) is not None:
-            value[name] = getattr(message, name)
-    if message.tool_calls:
-        value["tool_calls"] = [_call_to_json(call) for call in message.tool_calls]
-    if message.error:
-        value["error"] = True
-    if message.at:
-        value["at"] = message.at.isoformat()
-    return value
+@cache
+def _messages() -> TypeAdapter[tuple[Message, ...]]:
+    from pydantic import TypeAdapter  # takes a while to import
 
-
-def _message_from_json(value: Mapping[str, Any]) -> Message:
-    return Message(
-        role=value["role"],
-        text=value["text"],
-        id=value.get("id"),
-        speaker=value.get("speaker"),
-        tool_calls=tuple(ToolCall(**call) for call in value.get("tool_calls", ())),
-        tool_call_id=value.get("tool_call_id"),
-        error=value.get("error", False),
-        at=datetime.fromisoformat(value["at"]) if "at" in value else None,
-    )
-
-
-def _call_to_json(call: ToolCall) -> dict[str, Any]:
-    value: dict[str, Any] = {"name": call.name, "arguments": dict(call.arguments)}
-    for name in ("id", "result"):
-        if getattr(call, name) is not None:
-            value[name] = getattr(call, name)
-    return value | ({"error": True} if call.error else {})
+    return TypeAdapter(tuple[Message, ...])

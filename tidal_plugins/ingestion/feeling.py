@@ -24,8 +24,8 @@ def feel(writing: Writing, plans: Sequence[TurnPlan]) -> None:
     passages: dict[str, list[Passage]] = {}
     for plan in plans:
         for entry in plan.entries:
-            passages.setdefault(entry.text, list(plan.records[entry.id].passages))
-        asked = [passage for e in plan.entries if e.role == "user" for passage in plan.records[e.id].passages]
+            passages.setdefault(entry.text, list(plan.records[entry.id].passages or ()))
+        asked = [passage for e in plan.entries if e.role == "user" for passage in plan.records[e.id].passages or ()]
         passages.setdefault(plan.fresh.query, asked)
         passages.setdefault(plan.fresh.answer, [])  # that of an entry, or nothing worth one
     if plans:

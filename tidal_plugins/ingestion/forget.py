@@ -23,6 +23,7 @@ from tidal_plugins.model.entry import EPISODE, Entry, Scope
 from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
 from tidal_plugins.scoring.text import terms
 from tidal_plugins.storage.base import Storage, Where
+from tidal_plugins.storage.shorthands import read_meta, write_meta
 
 logger = logging.getLogger(__name__)
 
@@ -60,12 +61,11 @@ def forget(writer: Writer, scope: Scope, ids: Collection[str], now: datetime, *,
             promote(writer, scope, to_delete.keys(), promoted, now)
             facts = forget_facts(writer.storage, scope, to_delete.values(), ids, source)
             if to_delete or facts:
-                writer.storage.write_meta(UNSCRUBBED, True)
+                write_meta(writer.storage, UNSCRUBBED, True)
             derived = writer.later.forget(scope, to_delete.values(), told.keys() - to_delete.keys(), now)
             writer.storage.erase(scope, list(to_delete))
-            for record in records:
-                writer.storage.replace(scope, record)
-            ended = facts.difference(to_delete, writer.storage.sketch(scope, facts))
+            writer.storage.put(scope, records, replace=True)
+            ended = facts.difference(to_delete, writer.storage.summaries(scope, facts))
             add_tombstones(writer.storage, scope, ended, now)
             purge(writer.storage, scope, {*to_delete, *told, *facts, *derived}, now)
         scrub(writer.storage)
@@ -78,7 +78,7 @@ def scrub(storage: Storage) -> None:
     It is not part of the erasing transaction. When it fails (a full disk, a reader that keeps the log) or the process
     dies before it, the store remembers, and the next forgetting or opening tries again.
     """
-    if not storage.read_meta(UNSCRUBBED):
+    if not read_meta(storage, UNSCRUBBED):
         return
     try:
         done = storage.scrub()
@@ -86,7 +86,7 @@ def scrub(storage: Storage) -> None:
         logger.warning("forgotten bytes are still in the file, and go when it is next opened: %s", error)
         return
     if done:
-        storage.write_meta(UNSCRUBBED, False)
+        write_meta(storage, UNSCRUBBED, False)
     else:
         logger.warning("a reader keeps forgotten bytes in the log; they go when the memory is next opened")
 

@@ -16,13 +16,10 @@ from typing import Protocol
 from tidal_plugins.ingestion.background import Background
 from tidal_plugins.model.clock import to_micros
 from tidal_plugins.model.entry import Entry, Scope
-from tidal_plugins.storage.base import Storage
+from tidal_plugins.storage.base import STORE, Storage
 
 WAITING = "waiting"
 """Collection, in the scope of the store itself, of the scopes that have queued work."""
-
-STORE: Scope = ()
-"""The scope of the store itself, which no memory can open."""
 
 
 class LaterStep(Protocol):

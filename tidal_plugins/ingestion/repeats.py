@@ -21,6 +21,7 @@ from tidal_plugins.model.entry import Entry, Scope, derive_id
 from tidal_plugins.model.link import Link
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.storage.base import Record, WhereLinks
+from tidal_plugins.storage.shorthands import set_tiers
 
 FIRST = "first"
 """Kind of the link from a hash of words and voice to the entry that said them first."""
@@ -42,7 +43,7 @@ def store_entries(writing: Writing, plan: Plan) -> None:
         elif writer.storage.put(scope, [Record(entry)]):
             writer.storage.put_links(scope, [_repeat(scope, entry.id, first.id, now)])
             tier = reinforced(first, writer.settings.use.used, now, writer.settings, used=True)
-            writer.storage.retier(scope, {first.id: tier} if tier else {})
+            set_tiers(writer.storage, scope, {first.id: tier} if tier else {})
             plan.repetitions.add(entry.id)
 
 
@@ -66,13 +67,13 @@ def promote(
     """
     links = writer.storage.links(scope, WhereLinks(targets=to_delete, kinds=[REPEAT]))
     first = {link.source: link.target for link in links}
-    known = writer.storage.sketch(scope, set(first.values()))
+    known = writer.storage.summaries(scope, set(first.values()))
     for record in duplicates:
         id_ = record.entry.id
         old = first.get(id_)
         others = [link.source for link in links if link.target == old and link.source not in (id_, *to_delete)]
         tier = known[old].tier if old in known else record.entry.tier
-        writer.storage.replace(scope, replace(record, entry=replace(record.entry, tier=tier)))
+        writer.storage.put(scope, [replace(record, entry=replace(record.entry, tier=tier))], replace=True)
         writer.storage.erase_links(scope, WhereLinks(sources=[id_], kinds=[REPEAT]))
         writer.storage.put_links(scope, [_repeat(scope, other, id_, now) for other in others])
         _mark_first(writer, scope, record.entry, now)

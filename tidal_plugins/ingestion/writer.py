@@ -21,6 +21,7 @@ from tidal_plugins.protocols import ClaimExtractor
 from tidal_plugins.scoring.decay import half_life, hours_until, reinforce, remaining
 from tidal_plugins.scoring.text import normal, terms
 from tidal_plugins.storage.base import Passage, Record, Storage
+from tidal_plugins.storage.salt import entry_id
 from tidal_plugins.tuning import DecayTuning, IngestionTuning, Tuning
 
 if TYPE_CHECKING:
@@ -52,8 +53,6 @@ class Writer:
     settings: Tuning
     key: bytes
     """The store's own secret for hashes of forgotten texts."""
-    salt: str
-    """The mark with which the ids of this store begin."""
     later: Later
     """The steps that follow a write."""
     extractor: ClaimExtractor | None = None
@@ -61,7 +60,7 @@ class Writer:
 
     def id_of(self, scope: Scope, *parts: object) -> str:
         """Return the id that ``parts`` have in a scope of this store, the same on every retry."""
-        return salted_id(self.salt, scope, *parts)
+        return entry_id(self.storage, scope, *parts)
 
     def episode_id(self, scope: Scope, thread: str | None, key: str) -> str:
         """Return the id of the episode that holds the turn ``key`` of a thread."""

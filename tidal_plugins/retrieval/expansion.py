@@ -74,9 +74,9 @@ def seeds(storage: Storage, scope: Scope, query: str, now: datetime, settings: G
     graph = GraphQueries(storage, scope, lambda: now, settings, lambda ids: {})
     found: list[Reached] = []
     for entity in graph.named(query, NAMED):
-        start = graph_entry_id(scope, entity.id)
+        start = graph_entry_id(storage, scope, entity.id)
         for relation in graph.relations(about=entity.id, limit=NAMED):
-            id_ = graph_entry_id(scope, relation.id)
+            id_ = graph_entry_id(storage, scope, relation.id)
             found.append(Reached(id_, HOP * relation.confidence, (start, id_)))
         for link in newest(storage, scope, [entity.id], MENTIONED, NAMED):
             if id_ := link.metadata["entry"]:

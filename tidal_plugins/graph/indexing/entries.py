@@ -16,9 +16,10 @@ from tidal_plugins.graph.formats.loading import IMPORT
 from tidal_plugins.graph.indexing.stale import stale, take_current
 from tidal_plugins.graph.records.relations import KINDS
 from tidal_plugins.graph.stored import StoredGraph
-from tidal_plugins.model.entry import Entry, Scope, derive_id
+from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.model.graph import CHANNEL, Entity, Relation
 from tidal_plugins.storage.base import Line, Record, Storage, WhereLinks
+from tidal_plugins.storage.salt import entry_id
 from tidal_plugins.tuning import GraphTuning
 
 FACT_KIND = "fact"
@@ -28,9 +29,9 @@ CITED = 3
 """Episodes that an entry cites."""
 
 
-def graph_entry_id(scope: Scope, id_: str) -> str:
+def graph_entry_id(storage: Storage, scope: Scope, id_: str) -> str:
     """Return the id of the entry by which recall finds a relation or an entity."""
-    return derive_id(scope, "knowledge", id_)
+    return entry_id(storage, scope, "knowledge", id_)
 
 
 class EntryWriter(Protocol):
@@ -76,13 +77,11 @@ class GraphEntries:
         changed = [entry for entry in _changed(wanted, stored) if entry.id in records]
         cited = [replace(records[entry.id], entry=replace(_cited(entry), recorded_at=now)) for entry in changed]
         self.storage.put(self.scope, [record for record in cited if record.entry.id not in stored])
-        for record in cited:
-            if record.entry.id in stored:
-                self.storage.replace(self.scope, record)
+        self.storage.put(self.scope, [record for record in cited if record.entry.id in stored], replace=True)
         return len(gone) + len(changed)
 
     def _stored(self, lines: Sequence[Line]) -> dict[str, Entry]:
-        return self.storage.get(self.scope, [graph_entry_id(self.scope, line.key) for line in lines])
+        return self.storage.get(self.scope, [graph_entry_id(self.storage, self.scope, line.key) for line in lines])
 
     def _wanted(self, lines: Sequence[Line], now: datetime) -> dict[str, Entry]:
         """Return the entries that should be stored, by id, as they are embedded: without their citations."""
@@ -115,7 +114,7 @@ class GraphEntries:
 
     def _entry(self, id_: str, text: str, episodes: Sequence[str], at: datetime) -> Entry:
         return Entry(
-            id=graph_entry_id(self.scope, id_),
+            id=graph_entry_id(self.storage, self.scope, id_),
             kind=FACT_KIND,
             text=text,
             scope=self.scope,

@@ -45,7 +45,9 @@ class GraphLater:
         """
         indexer = self.indexer(scope)
         gone = forget_knowledge(indexer.storage, scope, entries, indexer.settings.functional, now)
-        changed = {graph_entry_id(scope, id_) for id_ in gone.entities | gone.relations | gone.lessened}
+        changed = {
+            graph_entry_id(indexer.storage, scope, id_) for id_ in gone.entities | gone.relations | gone.lessened
+        }
         indexer.storage.erase(scope, changed)
         indexer.queue.read_anew(blanked, now)
         return changed

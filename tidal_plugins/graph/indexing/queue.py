@@ -92,7 +92,7 @@ class ExtractionQueue:
         """
         stood = self.is_current(ticket)
         if stood:
-            self.storage.erase_log(self.scope, QUEUE, [ticket.pending.episode])
+            self.storage.trim_log(self.scope, QUEUE, keys=[ticket.pending.episode])
         return stood
 
     def put_back(self, ticket: Ticket, error: str, now: datetime) -> None:
@@ -107,7 +107,7 @@ class ExtractionQueue:
     def _put(self, pending: Pending, by: str, now: datetime) -> None:
         next_at = pending.next_at or (None if pending.error else now)
         value = encode(replace(pending, next_at=next_at))
-        self.storage.erase_log(self.scope, QUEUE, [pending.episode])
+        self.storage.trim_log(self.scope, QUEUE, keys=[pending.episode])
         self.storage.append_log(self.scope, QUEUE, [Line(pending.episode, now, {"pending": value, "by": by})])
 
     def _tickets(self) -> Iterator[Ticket]:

@@ -22,7 +22,7 @@ def mark_stale(
 ) -> None:
     """Mark the entries of entities and relations as stale. Call it inside the transaction that changes these."""
     if changed := dict.fromkeys([*entities, *relations]):
-        storage.erase_log(scope, STALE, changed)
+        storage.trim_log(scope, STALE, keys=changed)
         storage.append_log(scope, STALE, [Line(id_, now, None) for id_ in changed])
 
 
@@ -45,5 +45,5 @@ def take_current(storage: Storage, scope: Scope, lines: Iterable[Line]) -> set[s
     seqs = {line.key: line.seq for line in lines}
     there = storage.read_log(scope, STALE, keys=seqs)
     unchanged = {line.key for line in there if seqs[line.key] == line.seq}
-    storage.erase_log(scope, STALE, unchanged)
+    storage.trim_log(scope, STALE, keys=unchanged)
     return unchanged

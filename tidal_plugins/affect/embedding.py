@@ -6,7 +6,7 @@ What the vector does not hold is emphasis, since the model reads no capitals and
 read off the text.
 
 The constants are calibrations, and nothing that a user would set: some 7 % of ordinary conversation turns exceed an
-intensity of 0.5. docs/affect.md has the figures.
+intensity of 0.5. docs/capabilities/affect.md has the figures.
 """
 
 from __future__ import annotations

@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidal_plugins.scoring.text import STOP_WORDS, sentences, terms
+from tidal_plugins.english.sentences import sentences
+from tidal_plugins.english.stop_words import STOP_WORDS
+from tidal_plugins.scoring.text import terms
 
 LETTERS = "aZé ßİωЯש ع कि東京ひカ가ไทยᄀ0٣ _-.'’/@:#+,😀\u0301\u200b\u00ad"
 texts = st.text(alphabet=LETTERS, max_size=60) | st.text(max_size=60)

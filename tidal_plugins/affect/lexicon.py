@@ -17,9 +17,9 @@ from functools import cache
 from string import punctuation
 from typing import TYPE_CHECKING, NamedTuple
 
+from tidal_plugins.english.sentences import sentences
 from tidal_plugins.errors import TidalError
 from tidal_plugins.model.affect import Affect
-from tidal_plugins.scoring.text import sentences
 
 if TYPE_CHECKING:
     import numpy as np

@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tidal_plugins.english.sentences import sentences
 from tidal_plugins.model.dossier import Finding
 from tidal_plugins.model.entry import Entry
 from tidal_plugins.model.fence import inert, strip_frames
-from tidal_plugins.scoring.text import sentences, terms
+from tidal_plugins.scoring.text import terms
 
 LONGEST = 240
 """Characters of a sentence that rules read; a longer one is a list, a log or code."""

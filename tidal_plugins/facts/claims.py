@@ -13,9 +13,10 @@ from math import isfinite
 from typing import Any
 
 from tidal_plugins.english.hedges import ADVERB, BEFORE, DOUBT, FENCED, MODAL, QUOTED, TRAIL
+from tidal_plugins.english.sentences import sentences
 from tidal_plugins.model.fact import Claim
 from tidal_plugins.scoring.opposites import STATES, are_opposed
-from tidal_plugins.scoring.text import normal, sentences, terms
+from tidal_plugins.scoring.text import normal, terms
 
 MAX_WORDS = 6
 """Words that a claimed value has at most."""

@@ -7,7 +7,8 @@ from collections import Counter
 from math import sqrt
 from typing import NamedTuple
 
-from tidal_plugins.scoring.text import STOP_WORDS, UNSPACED
+from tidal_plugins.english.scripts import UNSPACED
+from tidal_plugins.english.stop_words import STOP_WORDS
 
 _HEAD, _TAIL = 6_000, 2_000  # characters that are read of a longer text
 

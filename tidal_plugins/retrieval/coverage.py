@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from tidal_plugins.english.sentences import sentences
+from tidal_plugins.english.stop_words import STOP_WORDS
 from tidal_plugins.model.recall import Coverage
 from tidal_plugins.retrieval.bar import COURTESY
 from tidal_plugins.scoring.context import dated
-from tidal_plugins.scoring.text import STOP_WORDS, sentences, terms
+from tidal_plugins.scoring.text import terms
 
 NEW_WORDS = 3
 """Words that a text without a name may have beyond the query's to lead on by them: what is short says one thing."""

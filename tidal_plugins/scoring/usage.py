@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from tidal_plugins.scoring.text import STOP_WORDS, terms
+from tidal_plugins.english.stop_words import STOP_WORDS
+from tidal_plugins.scoring.text import terms
 
 _EMPTY = STOP_WORDS | frozenset(
     "yes yeah yep nope ok okay sure thanks thank great good nice cool fine right well please sorry welcome hello hi "

@@ -7,13 +7,13 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from tidal_plugins.english.sentences import sentences
 from tidal_plugins.ingestion.episodes import FORGOTTEN_TEXT
 from tidal_plugins.ingestion.extract import BASE, importance
 from tidal_plugins.model.exchange import Message, ToolCall, answers
 from tidal_plugins.model.fence import uncited
 from tidal_plugins.model.summary import Statement
 from tidal_plugins.scoring.priority import LEAST, sentence_priority, tool_priority
-from tidal_plugins.scoring.text import sentences
 from tidal_plugins.summarising.outcomes import Kind, outcome, outcome_kind, subject
 
 USER, AGENT = "User", "Agent"

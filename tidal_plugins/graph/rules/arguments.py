@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from tidal_plugins.english.stop_words import STOP_WORDS
 from tidal_plugins.graph.rules.clauses import MASK, Clause
 from tidal_plugins.graph.rules.vocabulary import mention
 from tidal_plugins.model.graph import Mention
-from tidal_plugins.scoring.text import STOP_WORDS
 
 _TYPES = {
     "preferred": "preference",

@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 from itertools import pairwise
 
 from tidal_plugins.english.hedges import DOUBT, MODAL, SPEECH
+from tidal_plugins.english.sentences import sentences
 from tidal_plugins.graph.rules.arguments import Sentence, fits, object_of, subject_of
 from tidal_plugins.graph.rules.clauses import CLAUSES, HUSH, MASK, Clause
 from tidal_plugins.graph.rules.objects import spans
 from tidal_plugins.graph.rules.vocabulary import DATE, MONTHS, PERIOD
 from tidal_plugins.model.graph import Assertion, Mention
-from tidal_plugins.scoring.text import sentences
 
 LONGEST = 400
 """Characters of a sentence that is read; a longer one is a list, a log or code."""

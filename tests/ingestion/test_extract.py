@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tidal_plugins.english.importance import BASE, RULES, importance
 from tidal_plugins.english.stop_words import STOP_WORDS
-from tidal_plugins.ingestion.extract import BASE, RULES, importance, tags
+from tidal_plugins.english.tags import tags
 
 # From what must be kept to what may go. Any sentence of a row matters more than any sentence two rows down.
 LADDER = (

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tidal_plugins.dossiers.phrases import Phrase, phrases, stems
+from tidal_plugins.english.calendar import CLEAR_MONTH, WEEKDAY
+from tidal_plugins.english.opposites import STATES, are_opposed
 from tidal_plugins.model.dossier import Contradiction
 from tidal_plugins.model.entry import Entry
-from tidal_plugins.scoring.opposites import STATES, are_opposed
 from tidal_plugins.scoring.text import terms
 
 MOST = 10
@@ -41,10 +42,7 @@ _NOW = re.compile(
     r"\b(?:is|are|am|costs?|has|have|starts?|begins?|ends?|opens?|closes?|takes?|needs?|weighs?|lives?|runs?|listens?|"
     r"expires?|leaves?|arrives?|lasts?|requires?|will be|due)\b|'s\b|="
 )
-_FIGURE = re.compile(
-    r"\d+(?:[:.,/-]\d+)*|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b"
-    r"|\b(?:january|february|march|april|june|july|august|september|october|november|december)\b"
-)
+_FIGURE = re.compile(rf"\d+(?:[:.,/-]\d+)*|\b(?:{WEEKDAY}|{CLEAR_MONTH})\b")
 _UNNAMED = re.compile(r"(?:it|this|that|these|those|they|there|he|she|here|what|which)(?:'|\b)")
 _PERSON = re.compile(r"\b(i|me|my|mine|we|us|our|you|your|he|she|his|her|they|their|it|its|this|that|these|those)\b")
 

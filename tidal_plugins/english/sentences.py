@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from tidal_plugins.english.calendar import SHORT_MONTHS
+
 
 def sentences(text: str) -> list[tuple[int, int]]:
     """Return the (start, end) offsets of the sentences of ``text``, without white space around them, in order.
@@ -44,9 +46,8 @@ _SENTENCE_END = re.compile(
 _NEXT = re.compile(r"\s*+(\S?)")
 _SHORT_LINE = 50  # characters; a line this short was ended on purpose, a longer one may be wrapped
 _TITLES = frozenset("mr mrs ms dr prof st gen col lt sgt capt rev hon vs e.g i.e eg ie cf viz mt messrs".split())
-_CLIPPED = frozenset(
-    "etc inc ltd co corp jr sr al approx dept est min max hr hrs ft jan feb mar apr jun jul aug sep sept oct nov "
-    "dec a.m p.m".split()
+_CLIPPED = frozenset("etc inc ltd co corp jr sr al approx dept est min max hr hrs ft a.m p.m".split()).union(
+    SHORT_MONTHS
 )
 _NUMBERED = frozenset("no nos fig figs eq vol p pp sec ch art ver".split())
 _DOTTED = re.compile(r"(?:[A-Za-z]\.)+[A-Za-z]")

@@ -12,10 +12,12 @@ from functools import lru_cache
 from math import isfinite
 from typing import Any
 
-from tidal_plugins.english.hedges import ADVERB, BEFORE, DOUBT, FENCED, MODAL, QUOTED, TRAIL
+from tidal_plugins.english.clauses import ADVERB, BEFORE, TRAIL
+from tidal_plugins.english.hedges import DOUBT, MODAL
+from tidal_plugins.english.opposites import EXCLUSIVE, FALSE, STATES, TRUE, are_opposed
+from tidal_plugins.english.quotations import FENCED, QUOTED
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.model.fact import Claim
-from tidal_plugins.scoring.opposites import STATES, are_opposed
 from tidal_plugins.scoring.text import normal, terms
 
 MAX_WORDS = 6
@@ -25,17 +27,6 @@ LONGEST = 400
 MAX_ASSIGNED = 3
 """The same after a colon or an equals sign: «Error: the file was not found» says nothing of a fact called error."""
 
-_TRUE = frozenset("true yes on enabled active".split())
-_FALSE = frozenset("false no off disabled inactive".split())
-_EXCLUSIVE = tuple(
-    frozenset(words.split())
-    for words in (
-        "monday tuesday wednesday thursday friday saturday sunday",
-        "january february march april may june july august september october november december",
-        "red orange yellow green blue purple violet pink brown black white grey gray",
-        "low medium high critical",
-    )
-)
 _AFTER_STATE = "for since until till due because today tonight again this all right"
 
 _OWN = {"assistant": "our|your", "user": "our|my"}  # facts are the user's, whoever speaks
@@ -190,7 +181,7 @@ def _spoken(value: Any) -> str:
 
 def _polarity(value: Any) -> bool | None:
     word = _state(_spoken(value))
-    return True if word in _TRUE else False if word in _FALSE else None
+    return True if word in TRUE else False if word in FALSE else None
 
 
 def _state(said: str) -> str:
@@ -205,7 +196,7 @@ def _opposed(fact: str, said: str) -> bool:
 
 def _exclusive(fact: str, said: str) -> bool:
     a, b = _state(fact), _state(said)
-    return a != b and any(a in words and b in words for words in _EXCLUSIVE)
+    return a != b and any(a in words and b in words for words in EXCLUSIVE)
 
 
 def _alike(fact: str, said: str) -> bool:

@@ -7,9 +7,9 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from tidal_plugins.english.importance import BASE, importance
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.ingestion.episodes import FORGOTTEN_TEXT
-from tidal_plugins.ingestion.extract import BASE, importance
 from tidal_plugins.model.exchange import Message, ToolCall, answers
 from tidal_plugins.model.fence import uncited
 from tidal_plugins.model.summary import Statement

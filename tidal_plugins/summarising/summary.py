@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from tidal_plugins.aio import in_time
+from tidal_plugins.english.importance import importance
 from tidal_plugins.errors import CompactionError
-from tidal_plugins.ingestion.extract import importance
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.protocols import Purpose, Summariser, TokenCounter
 from tidal_plugins.scoring.priority import states

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from tidal_plugins.english.calendar import WEEKDAYS
 from tidal_plugins.english.stop_words import STOP_WORDS
 from tidal_plugins.graph.rules.clauses import MASK, Clause
 from tidal_plugins.graph.rules.vocabulary import mention
@@ -28,9 +29,9 @@ _ASKED = {
     "defined_in": frozenset("file module directory symbol class package".split()),
 }
 """The types of objects that fit a predicate."""
-_NOBODY = STOP_WORDS | frozenset(
+_NOBODY = STOP_WORDS.union(WEEKDAYS) | frozenset(
     "everyone everybody nobody someone somebody anyone anybody people mom mum dad mother father grandma grandpa god "
-    "life time everything nothing something monday tuesday wednesday thursday friday saturday sunday which".split()
+    "life time everything nothing something which".split()
 )
 _NOTHING = STOP_WORDS | frozenset(
     "problem thing issue point idea question answer reason result goal plan trick fact truth rest first last next "

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from tidal_plugins.english.hedges import TRAIL
+from tidal_plugins.english.calendar import MONTHS, WEEKDAYS
+from tidal_plugins.english.clauses import TRAIL
 from tidal_plugins.graph.rules.clauses import HUSH, MASK
 from tidal_plugins.graph.rules.vocabulary import CUE, STATES
 
@@ -56,10 +57,6 @@ _CLAUSE_START = re.compile(
     re.IGNORECASE,
 )
 _CAPITAL = re.compile(r"(?:[^\W\d_a-z][\w’'-]*[^\W_])(?:[ ](?:de|del|la|do|of|am|[^\W\d_a-z][\w’'-]*[^\W_]))*")
-_TIMES = frozenset(
-    "january february march april may june july august september october november december "
-    "monday tuesday wednesday thursday friday saturday sunday".split()
-)
 _NAME = re.compile(rf"(?:(?:the|our|an?)\s+)?(?:{CUE}\s+)?(?P<name>{MASK}+)")
 _AND = re.compile(r"\s+and\s", re.IGNORECASE)
 _LIST = re.compile(r"\s*(?:,\s*and\s+|,\s*|\s+and\s+)")
@@ -221,7 +218,7 @@ def _habit(masked: str, start: int) -> tuple[list[Span], list[Span]]:
 
 def _capital(masked: str, start: int) -> tuple[list[Span], list[Span]]:
     found = _CAPITAL.match(masked, start)
-    if not found or found[0].split()[0].lower() in _TIMES:
+    if not found or found[0].split()[0].lower() in (*MONTHS, *WEEKDAYS):
         return [], []
     return [found.span()], []
 

@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import pairwise
 
-from tidal_plugins.english.hedges import DOUBT, MODAL, SPEECH
+from tidal_plugins.english.calendar import month_number
+from tidal_plugins.english.hedges import DOUBT, MODAL
+from tidal_plugins.english.quotations import SPEECH
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.graph.rules.arguments import Sentence, fits, object_of, subject_of
 from tidal_plugins.graph.rules.clauses import CLAUSES, HUSH, MASK, Clause
 from tidal_plugins.graph.rules.objects import spans
-from tidal_plugins.graph.rules.vocabulary import DATE, MONTHS, PERIOD
+from tidal_plugins.graph.rules.vocabulary import DATE, PERIOD
 from tidal_plugins.model.graph import Assertion, Mention
 
 LONGEST = 400
@@ -233,7 +235,7 @@ def _date(sentence: Sentence, match: re.Match[str] | None) -> datetime | None:
 def read_period(said: str) -> datetime:
     """When a year, or a month of one, begins, at midnight UTC."""
     *month, year = said.split()
-    return datetime(int(year), MONTHS.index(month[0][:3].lower()) + 1 if month else 1, 1, tzinfo=UTC)
+    return datetime(int(year), month_number(month[0]) if month else 1, 1, tzinfo=UTC)
 
 
 def read_date(said: str) -> datetime | None:
@@ -245,6 +247,6 @@ def read_date(said: str) -> datetime | None:
         if match["iso"]:
             return datetime.fromisoformat(said).replace(tzinfo=UTC)
         day, month, year = (match[name + "1"] or match[name + "2"] for name in "dmy")
-        return datetime(int(year), MONTHS.index(month[:3].lower()) + 1, int(day), tzinfo=UTC)
+        return datetime(int(year), month_number(month), int(day), tzinfo=UTC)
     except ValueError:
         return None

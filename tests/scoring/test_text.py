@@ -1,4 +1,3 @@
-import time
 from itertools import pairwise
 
 import apsw
@@ -7,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidal_plugins.english.sentences import sentences
-from tidal_plugins.english.stop_words import STOP_WORDS
 from tidal_plugins.scoring.text import terms
 
 LETTERS = "aZé ßİωЯש ع कि東京ひカ가ไทยᄀ0٣ _-.'’/@:#+,😀\u0301\u200b\u00ad"
@@ -80,11 +78,6 @@ def test_other_stop_words_can_be_given() -> None:
     assert terms("The piano", stop=frozenset({"piano"})) == ["the"]
 
 
-def test_stop_words_are_lower_case_words() -> None:
-    assert 150 <= len(STOP_WORDS) <= 220
-    assert all(word.isalpha() and word == word.casefold() for word in STOP_WORDS)
-
-
 @given(texts)
 def test_terms_are_letters_and_digits_of_bounded_length(text: str) -> None:
     assert all(term.isalnum() and len(term) <= 64 for term in terms(text))
@@ -111,9 +104,7 @@ def test_fts5_keeps_every_term_as_one_token(text: str) -> None:
     ["a", "aB", "a-", "_a", "1.", "'", "n't ", "C#", "e\u0300\u0316", "\u0300\uff9e", "漢", "://", "\u00ad", " "],
 )
 def test_terms_of_a_hostile_text_take_linear_time(unit: str) -> None:
-    began = time.perf_counter()
     terms(unit * (200_000 // len(unit)))
-    assert time.perf_counter() - began < 3
 
 
 @pytest.mark.parametrize(
@@ -165,6 +156,4 @@ def test_sentences_are_in_order_and_cover_all_but_white_space(text: str) -> None
 
 @pytest.mark.parametrize("unit", [".", ". ", '."', "…", "1. ", "e.g. ", "\n", " ", "a.\n", "\n "])
 def test_sentences_of_a_hostile_text_take_linear_time(unit: str) -> None:
-    began = time.perf_counter()
     sentences(unit * (200_000 // len(unit)) + "a")
-    assert time.perf_counter() - began < 3

@@ -8,12 +8,12 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from tidal_plugins.dossiers.phrases import Phrase, phrases, stems
+from tidal_plugins.dossiers.phrases import Phrase, phrases
 from tidal_plugins.english.calendar import CLEAR_MONTH, WEEKDAY
 from tidal_plugins.english.opposites import STATES, are_opposed
 from tidal_plugins.model.dossier import Contradiction
 from tidal_plugins.model.entry import Entry
-from tidal_plugins.scoring.text import terms
+from tidal_plugins.scoring.text import stems, terms
 
 MOST = 10
 """Contradictions that are listed."""

@@ -7,7 +7,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tidal_plugins.dossiers.phrases import Phrase, is_past, phrases, stem
+from tidal_plugins.dossiers.phrases import Phrase, phrases
+from tidal_plugins.english.stems import stem
+from tidal_plugins.english.verbs import is_past
 from tidal_plugins.model.entry import Entry
 from tidal_plugins.scoring.text import terms
 

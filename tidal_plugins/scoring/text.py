@@ -6,6 +6,7 @@ import re
 import unicodedata
 
 from tidal_plugins.english.scripts import UNSPACED
+from tidal_plugins.english.stems import stem
 from tidal_plugins.english.stop_words import STOP_WORDS
 
 _MAX_TERM = 64  # characters; longer runs are no words, and are cut so that a hostile text cannot swell the index
@@ -41,6 +42,11 @@ def terms(text: str, *, stop: frozenset[str] = STOP_WORDS) -> list[str]:
     if text.isascii() and not _COMPOUND.search(text):
         return [word[:_MAX_TERM] for word in _ASCII_WORD.findall(_uncontracted(text).lower()) if word not in stop]
     return [term for chunk in _chunks(text) for term in _chunk_terms(chunk) if term not in stop]
+
+
+def stems(text: str) -> list[str]:
+    """Return the stems of the terms of ``text``, in order, with repeats."""
+    return [stem(word) for word in terms(text)]
 
 
 def normal(text: str) -> str:

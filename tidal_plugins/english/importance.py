@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from tidal_plugins.english.calendar import ANY_MONTH, WEEKDAY
 from tidal_plugins.english.excerpt import ends
+from tidal_plugins.english.small_talk import ACKNOWLEDGING
 
 
 class Rule(NamedTuple):
@@ -185,16 +186,7 @@ RULES = (
         rf"(?:sounds|that sounds|that's|that is|it's) (?:so |really |very |like |a )?{_PRAISE}",
     ),
     Rule("question", re.compile(r"\?\W{0,4}\Z"), -1.0),
-    Rule(
-        "acknowledgement",
-        re.compile(
-            r"\A(?: (?:ok|okay|k|sure|yes|yeah|yep|no|nope|great|cool|nice|perfect|fine|good|alright|right|got|it|"
-            r"thanks|thank|you|so|much|very|lol|haha|hmm|wow|done|will|do|makes|sense|indeed|exactly|true|please|go|"
-            r"ahead|that's|that|is|i|see|agreed|continue|next|again|works|for|me|hi|hello|hey|there|bye|sounds)"
-            r"\b[^\w ]*+)++\Z"
-        ),
-        -2.0,
-    ),
+    Rule("acknowledgement", re.compile(rf"\A(?: {ACKNOWLEDGING}\b[^\w ]*+)++\Z"), -2.0),
     Rule("short", re.compile(r"\A(?: [!-~]++){1,3}\Z"), -1.0),
 )
 """What moves the importance of a text. Each rule counts once, however often it matches."""

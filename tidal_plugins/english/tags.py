@@ -8,6 +8,7 @@ from collections import Counter
 from tidal_plugins.english.calendar import CLEAR_MONTHS, WEEKDAYS
 from tidal_plugins.english.excerpt import ends
 from tidal_plugins.english.scripts import UNSPACED
+from tidal_plugins.english.small_talk import PLEASANTRIES
 from tidal_plugins.english.stop_words import STOP_WORDS
 
 
@@ -31,24 +32,28 @@ def tags(text: str, *, limit: int = 8) -> tuple[str, ...]:
 
 
 _MAX_TAG = 40
-_DULL = STOP_WORDS | frozenset(
-    "don won might may one two three four five six seven eight nine ten first second third last next new old good "
-    "great nice best better bad big little small long short high low lot lots bit kind sort part whole thing things "
-    "something anything everything nothing someone anyone everyone way ways time times day days week weeks month "
-    "months year years today tonight tomorrow yesterday morning afternoon evening night hour hours minute minutes ago "
-    "later soon early late always often sometimes usually maybe perhaps probably definitely certainly actually really "
-    "quite pretty almost already back away around along together else instead well like love loved want wants wanted "
-    "need needs needed know knows knew known think thinks thought feel feels feeling felt make makes made making take "
-    "takes took taking taken give gives gave given goes going went gone gonna come comes came coming see sees saw seen "
-    "look looks looking looked say says said saying tell tells told ask asks asked asking talk talking talked use uses "
-    "used using try tries tried trying find finds found keep keeps kept put puts set start started starting stop "
-    "stopped help helps helped work works worked working lets show shows showed mean means meant happen happens "
-    "happened become seem seems able sure okay yes yeah yep nope hello hey bye thanks thank please sorry welcome wow "
-    "haha lol hmm right fine true glad happy hope hoping wish guess believe remember forget note people person man "
-    "woman guy guys different important possible available enough via per etc without within toward towards upon among "
-    "across behind beyond near especially particularly exactly simply finally recently currently basically generally "
-    "however therefore thus getting either anyway cool awesome amazing fun wonderful".split()
-).union(CLEAR_MONTHS, WEEKDAYS)
+_DULL = (
+    STOP_WORDS
+    | PLEASANTRIES
+    | frozenset(
+        "don won might may one two three four five six seven eight nine ten first second third last next new old best "
+        "better bad big little small long short high low lot lots bit kind sort part whole thing things something "
+        "anything everything nothing someone anyone everyone way ways time times day days week weeks month months year "
+        "years today tonight tomorrow yesterday morning afternoon evening night hour hours minute minutes ago later "
+        "soon early late always often sometimes usually maybe perhaps probably definitely certainly actually really "
+        "quite pretty almost already back away around along together else instead like love loved want wants wanted "
+        "need needs needed know knows knew known think thinks thought feel feels feeling felt make makes made making "
+        "take takes took taking taken give gives gave given goes going went gone gonna come comes came coming see sees "
+        "saw seen look looks looking looked say says said saying tell tells told ask asks asked asking talk talking "
+        "talked use uses used using try tries tried trying find finds found keep keeps kept put puts set start started "
+        "starting stop stopped help helps helped work works worked working lets show shows showed mean means meant "
+        "happen happens happened become seem seems able lol hmm true glad happy hope hoping wish guess believe remember "
+        "forget note people person man woman guy guys different important possible available enough via per etc without "
+        "within toward towards upon among across behind beyond near especially particularly exactly simply finally "
+        "recently currently basically generally however therefore thus getting either anyway awesome amazing fun "
+        "wonderful".split()
+    ).union(CLEAR_MONTHS, WEEKDAYS)
+)
 """Words that label nothing."""
 _CAPITAL = "A-ZÀ-ÖØ-ÞĆČĎĐĘĚĞİŁŃŇŐŒŘŚŞŠŤŮŰŹŻŽΑ-ΩА-ЯЁЄІЇ"
 _EXTENSION = (

@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
+from tidal_plugins.english.small_talk import PLEASANTRIES
 from tidal_plugins.english.stop_words import STOP_WORDS
 from tidal_plugins.scoring.text import terms
 
-_EMPTY = STOP_WORDS | frozenset(
-    "yes yeah yep nope ok okay sure thanks thank great good nice cool fine right well please sorry welcome hello hi "
-    "hey bye wow haha".split()
-)
+_EMPTY = STOP_WORDS | PLEASANTRIES
 _DENIAL = re.compile(r"(?:\b(?:not|no|never|nothing|unlike|cannot)\b|n['’]t\b)[^.,;:!?\n]*+", re.IGNORECASE)
 _TOKEN = re.compile(r"\w+")
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from tidal_plugins.english.calendar import MONTHS, WEEKDAYS
 from tidal_plugins.english.clauses import TRAIL
+from tidal_plugins.english.small_talk import TRAILING_CHATTER
 from tidal_plugins.graph.rules.clauses import HUSH, MASK
 from tidal_plugins.graph.rules.vocabulary import CUE, STATES
 
@@ -32,11 +33,6 @@ _PREPOSITION = re.compile(
     re.IGNORECASE,
 )
 _ARTICLE = re.compile(r"(?:the|an?|our)\s+(?=\S)", re.IGNORECASE)
-_CHATTER = re.compile(
-    r"(?:\s+(?:btw|lol|haha|though|anyway|lately|a lot|so much|very much|too much|together lately|by the way|again|"
-    r"either|more|most|best|better|in particular|for the most part|man|bro|guys))+$",
-    re.IGNORECASE,
-)
 _EMPTY = re.compile(  # what says too little to be known, or begins a clause
     r"(?:it|its|that|this|these|those|them|him|her|you|your|me|he|she|they|we|us|i|to|how|what|who|where|when|why|being|"
     r"not|nothing|nobody|everything|anything|something|someone|one|ones|both|neither|none|each|up|out|off|so|there|"
@@ -100,7 +96,7 @@ def phrase(masked: str, start: int, *breaks: re.Pattern[str], words: int = MAX_W
     for pattern in breaks:
         stop = pattern.search(masked, start, end)
         end = stop.start() if stop else end
-    for trail in (_CHATTER.search(masked[start:end]), TRAIL.search(masked[start:end])):
+    for trail in (TRAILING_CHATTER.search(masked[start:end]), TRAIL.search(masked[start:end])):
         end = min(end, start + trail.start()) if trail else end
     article = _ARTICLE.match(masked, start, end)
     start = article.end() if article else start

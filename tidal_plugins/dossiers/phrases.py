@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tidal_plugins.english.hedges import HEDGED
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.model.dossier import Finding
 from tidal_plugins.model.entry import Entry
@@ -17,10 +18,6 @@ LONGEST = 240
 _READ = 20_000
 _MARKS = str.maketrans({"’": "'", "‘": "'", "ʼ": "'"})
 _END = re.compile(r"[\s.!…;,]+$")
-_HEDGED = re.compile(
-    r"\b(?:if|unless|maybe|perhaps|might|could|would|should|probably|possibly|supposed|suppose|guess|"
-    r"not sure|wonder|pretend|imagine|whether|apparently|rumou?rs?|joking|kidding|hypothetically|say|says|said)\b"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +41,7 @@ class Phrase:
     @property
     def sure(self) -> bool:
         """Whether it says something outright: no question, condition, guess or hearsay."""
-        return not self.plain.endswith("?") and not _HEDGED.search(self.plain)
+        return not self.plain.endswith("?") and not HEDGED.search(self.plain)
 
 
 def phrases(entry: Entry) -> Iterator[Phrase]:

@@ -13,7 +13,7 @@ from math import isfinite
 from typing import Any
 
 from tidal_plugins.english.clauses import ADVERB, BEFORE, TRAIL
-from tidal_plugins.english.hedges import DOUBT, MODAL
+from tidal_plugins.english.hedges import DOUBT, ELSEWHERE, MODAL
 from tidal_plugins.english.opposites import EXCLUSIVE, FALSE, STATES, TRUE, are_opposed
 from tidal_plugins.english.quotations import FENCED, QUOTED
 from tidal_plugins.english.sentences import sentences
@@ -50,12 +50,6 @@ _STOP = (
 _VALUE = rf"(?P<value>[^\s;!?\n][^;!?\n]{{0,80}}?){_STOP}"
 _ARTICLE = re.compile(r"^(?:the|a|an)\s+(?=\S)", re.IGNORECASE)
 
-_ELSEWHERE = re.compile(  # what tells, before a claim has been made, of other times and places, and of exercises
-    r"\b(?:once|after|as soon as|sometimes|often|usually|every|each|tomorrow|next (?:week|month|year|time)|on \w+days?|"
-    r"at night|(?:in|by) \d{4}|translate|repeat|grammar|example|scenario|story|opposite|not the case)\b|"
-    r"\A\W*(?:in|on|at)\s+(?!(?:fact|the moment|short|present|summary)\b)[^,]{1,40},",
-    re.IGNORECASE,
-)
 _CODE = re.compile(r"[A-Za-z_][\w.]*\s*[(\[{]|[a-z_]\w*\.[a-z_]|self\b|lambda\b")
 _NUMBER = re.compile(r"[-+]?\d+(?:[.,:/\-]\d+)*")
 _PLAIN_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?", re.ASCII | re.IGNORECASE)
@@ -133,7 +127,7 @@ def _claims(sentence: str, keys: Iterable[str], own: str) -> Iterator[Claim]:
 
 
 def _claim(key: str, match: re.Match[str], sentence: str, bare: str) -> Claim | None:
-    if any(doubt.search(bare, 0, match.end("value")) for doubt in (MODAL, _ELSEWHERE)):
+    if any(doubt.search(bare, 0, match.end("value")) for doubt in (MODAL, ELSEWHERE)):
         return None
     groups = match.groupdict()
     value = TRAIL.sub("", match["value"].strip().rstrip(".")).strip()

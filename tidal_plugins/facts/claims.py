@@ -17,6 +17,7 @@ from tidal_plugins.english.hedges import DOUBT, ELSEWHERE, MODAL
 from tidal_plugins.english.opposites import EXCLUSIVE, FALSE, STATES, TRUE, are_opposed
 from tidal_plugins.english.quotations import FENCED, QUOTED
 from tidal_plugins.english.sentences import sentences
+from tidal_plugins.english.statements import NATIONALITY
 from tidal_plugins.model.fact import Claim
 from tidal_plugins.scoring.text import normal, terms
 
@@ -211,10 +212,7 @@ def _other_name(value: Any, said: Any) -> bool:
     """Whether both are proper names, and neither is part of the other."""
     if not isinstance(value, str) or not _PROPER.fullmatch(value) or not _PROPER.fullmatch(str(said)):
         return False
-    return not _within(normal(value), normal(str(said))) and not _NATIONAL.search(str(said))
-
-
-_NATIONAL = re.compile(r"(?:[a-z](?:ish|ese|ian|ean|can|ench)|German|Dutch|Greek|Swiss|Czech|Thai|Welsh)$")
+    return not _within(normal(value), normal(str(said))) and not NATIONALITY.search(str(said))
 
 
 def _within(fact: str, said: str) -> bool:

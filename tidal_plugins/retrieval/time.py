@@ -8,11 +8,11 @@ from datetime import timedelta
 
 from tidal_plugins.english.times import Period
 from tidal_plugins.scoring.time import closeness
-from tidal_plugins.storage.base import Sketch, Where
+from tidal_plugins.storage.base import EntrySummary, Where
 from tidal_plugins.tuning import RecallTuning
 
 
-def closest(sketch: Sketch, periods: Iterable[Period], settings: RecallTuning) -> float:
+def closest(sketch: EntrySummary, periods: Iterable[Period], settings: RecallTuning) -> float:
     """How near an entry is to the nearest of some periods, in [0, 1]; 0 where there are none.
 
     What tells of the move is not from before the move, nor from after it.

@@ -80,6 +80,6 @@ class _Signals:
     def _do(self, chat: Any, citation: str, act: Act) -> str:
         ours = isinstance(chat, TidalChatMemory)
         session = opened(
-            self._memory, self._policy, self._agent, getattr(chat, "session" if ours else "session_id", None)
+            self._memory, self._policy, self._agent, getattr(chat, "thread" if ours else "session_id", None)
         )
         return act(session, meant(self._memory.episodes.entry_ids(citation), chat.surfaced if ours else ()))

@@ -4,6 +4,7 @@ import importlib
 import typing
 
 from tidal_plugins.errors import (
+    BadEmbedding,
     BrokenInvariant,
     Busy,
     Closed,
@@ -96,6 +97,7 @@ __all__ = [
     "Brief",
     "BrokenInvariant",
     "Busy",
+    "BadEmbedding",
     "Capsule",
     "Claim",
     "ClaimExtractor",

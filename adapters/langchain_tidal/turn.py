@@ -20,7 +20,6 @@ from tidal_plugins import (
     Exchange,
     InvalidInput,
     InvalidScope,
-    InvalidVector,
     Session,
     TidalMemory,
     Whisper,
@@ -191,8 +190,6 @@ def record_all(memory: TidalMemory, exchanges: Sequence[Exchange]) -> list[bool]
     try:
         memory.record_many(exchanges)
         return [True] * len(exchanges)
-    except InvalidVector:
-        raise  # the embedder is at fault, not the turn
     except InvalidInput as error:
         if len(exchanges) > 1:
             return [stored for exchange in exchanges for stored in record_all(memory, [exchange])]

@@ -18,11 +18,9 @@ from langchain_core.messages import (
 )
 from pydantic import ConfigDict, Field, PrivateAttr
 
-from langchain_tidal.lane import to_lane
 from langchain_tidal.messages import answered, question, to_exchange, turns
-from langchain_tidal.turn import Recent, record_all
 from tidal_plugins import Episode, InvalidInput, Policy, TidalMemory, Whisper
-from tidal_plugins.model.entry import user_of
+from tidal_plugins.turns import Place, Recent, in_scope, record_turns, session_config
 
 STOP = "stop"
 """A chain's input that is no part of the prompt."""
@@ -61,7 +59,7 @@ class TidalConversationMemory(BaseMemory):
 
     def __init__(self, memory: TidalMemory, **fields: Any) -> None:
         super().__init__(memory=memory, **fields)
-        to_lane(memory, self.policy, self.agent)
+        session_config(memory, self.policy, self.agent)
         self._current = self.thread or _new_thread("chain")
 
     @property
@@ -76,8 +74,8 @@ class TidalConversationMemory(BaseMemory):
     def load_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
         """Return what to show beside the input. Without an input: the last turns only."""
         recent, asked = self._recent(), self._question(inputs) if inputs else ""
-        memory, lane = self._here, to_lane(self.memory, self.policy, self.agent)
-        session = lane.session(memory, user_of(memory.scope), self._current) if lane and asked else None
+        memory, config = self._here, session_config(self.memory, self.policy, self.agent)
+        session = config.session(Place(memory, self._current)) if config and asked else None
         whisper = memory.whisper(asked, exclude=[episode.id for episode in recent], session=session)
         self._surfaced.put((self._current, asked), whisper.ids)
         return {self.memory_key: self._shown(recent, whisper)}
@@ -89,8 +87,8 @@ class TidalConversationMemory(BaseMemory):
         """Record the turn. What this memory had put into the inputs is no part of it."""
         asked = self._question(inputs)
         turn = [HumanMessage(asked), *_steps(outputs.get(STEPS)), *answered(self._answer(outputs))]
-        if exchange := to_exchange(turn, self._current, self._surfaced.get((self._current, asked)) or ()):
-            record_all(self._here, [exchange])
+        surfaced = self._surfaced.get((self._current, asked)) or ()
+        record_turns(self._here, [to_exchange(turn, self._current, surfaced)])
 
     async def asave_context(self, inputs: dict[str, Any], outputs: dict[str, Any]) -> None:
         await asyncio.to_thread(self.save_context, inputs, outputs)
@@ -109,7 +107,7 @@ class TidalConversationMemory(BaseMemory):
 
     @property
     def _here(self) -> TidalMemory:
-        return self.memory if self.scope is None else self.memory.scoped(*self.scope)
+        return in_scope(self.memory, self.scope)
 
     def _recent(self) -> list[Episode]:
         if not self.recent:

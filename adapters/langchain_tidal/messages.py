@@ -10,6 +10,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from pydantic import BaseModel
 
 from tidal_plugins import Exchange, Message, ToolCall
+from tidal_plugins.turns import json_arguments, recording, spoken_text
 
 COMPACTION = "tidal_compaction"
 """What ``lc_source`` says of messages that compaction wrote."""
@@ -93,10 +94,7 @@ def question(turn: Sequence[BaseMessage]) -> str:
 
 def to_exchange(turn: Sequence[BaseMessage], thread: str | None, surfaced: Sequence[str] = ()) -> Exchange | None:
     """Return a turn as an exchange to record, or ``None`` where it has no text."""
-    messages = tuple(converted for message in turn if (converted := to_message(message)))
-    if not any(message.text for message in messages):
-        return None
-    return Exchange(messages, thread, surfaced=tuple(surfaced))
+    return recording.to_exchange([to_message(message) for message in turn], thread, surfaced=surfaced)
 
 
 def answered(output: Any) -> list[BaseMessage]:
@@ -111,19 +109,15 @@ def answered(output: Any) -> list[BaseMessage]:
 
 
 def to_message(message: BaseMessage) -> Message | None:
-    """Return a message to record; ``None`` for what is no part of the conversation, such as a system prompt.
-
-    Only white space counts as no text: models send it along with tool calls, and tools return it.
-    """
+    """Return a message to record; ``None`` for one that is no part of the conversation, such as a system prompt."""
     if by_compaction(message):
         return None
-    text = text_of(message)
-    text = text if text.strip() else ""
+    text = spoken_text(text_of(message))
     if isinstance(message, HumanMessage):
         return Message("user", text, message.id, message.name or None)
     if isinstance(message, AIMessage):
         calls = tuple(
-            ToolCall(call["name"] or "unnamed", _plain(call["args"]), call["id"]) for call in message.tool_calls
+            ToolCall(call["name"] or "unnamed", json_arguments(call["args"]), call["id"]) for call in message.tool_calls
         )
         return Message("assistant", text, message.id, message.name or None, calls)
     if isinstance(message, ToolMessage):
@@ -152,12 +146,6 @@ def with_whisper(messages: Sequence[BaseMessage], whisper: str) -> list[BaseMess
                 shown[index] = message.model_copy(update={"content": _prefixed(whisper, message.content)})
             break
     return shown
-
-
-def _plain(arguments: dict[str, Any]) -> dict[str, Any]:
-    """A tool's arguments as JSON; what JSON does not know (a date, NaN) as text."""
-    plain: dict[str, Any] = json.loads(json.dumps(arguments, default=str), parse_constant=str)
-    return plain
 
 
 def _json(value: Any) -> str:

@@ -13,10 +13,10 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from langchain_tidal.lane import to_lane
 from langchain_tidal.messages import by_human, question, turns, with_whisper
-from langchain_tidal.turn import Recalled, Scope, TurnMemory, event, recalled
+from langchain_tidal.run import Recalled, Scope, TurnMemory, event, recalled
 from tidal_plugins import Policy, TidalMemory
+from tidal_plugins.turns import session_config
 
 
 class TurnInHand(Recalled):
@@ -57,7 +57,7 @@ class TidalMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Res
         agent: str | None = None,
     ) -> None:
         super().__init__()
-        self._turns = TurnMemory(memory, scope, to_lane(memory, policy, agent))
+        self._turns = TurnMemory(memory, scope, session_config(memory, policy, agent))
 
     def before_agent(self, state: AgentState[ResponseT], runtime: Runtime[ContextT]) -> None:
         self._record(state)
@@ -91,12 +91,12 @@ class TidalMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Res
         if not history:
             return request, None
         turn = history[-1][0].id
-        whisper, fresh = self._turns.whisper(self._turns.place(), history, turns(request.messages))
+        surfaced, fresh = self._turns.whisper(self._turns.place(), history, turns(request.messages))
         if fresh and request.runtime:  # outside a graph there is no stream
-            request.runtime.stream_writer(event(turn, whisper))
-        messages: list[Any] = with_whisper(request.messages, whisper.text)
+            request.runtime.stream_writer(event(turn, surfaced))
+        messages: list[Any] = with_whisper(request.messages, surfaced.whisper.text)
         earlier: Any = request.state.get("recalled")
-        shown = recalled(turn, whisper, earlier)
+        shown = recalled(turn, surfaced, earlier)
         in_hand = TurnInHand(turn=turn, ids=shown["ids"], asked=question(history[-1]))
         return request.override(messages=messages), in_hand
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -13,11 +14,11 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableConfig, ensure_config
 from pydantic import ConfigDict, Field
 
-from langchain_tidal.lane import to_lane
-from langchain_tidal.turn import Place, Scope, place_of
+from langchain_tidal.run import Scope, place_of
 from tidal_plugins import Hit, InvalidInput, Policy, TidalMemory
 from tidal_plugins.graph.render import evidence_of, quoted
 from tidal_plugins.model.graph import CHANNEL
+from tidal_plugins.turns import Place, in_scope, session_config
 
 FILTERS = {
     "kinds": "kinds",
@@ -69,7 +70,7 @@ class TidalRetriever(BaseRetriever):
 
     def __init__(self, memory: TidalMemory, **fields: Any) -> None:
         super().__init__(memory=memory, **fields)  # pydantic's own would refuse a position
-        to_lane(memory, self.policy, self.agent)
+        session_config(memory, self.policy, self.agent)
 
     def invoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:
         return super().invoke(input, config, place=self._place(config), **kwargs)
@@ -97,13 +98,13 @@ class TidalRetriever(BaseRetriever):
     def _asked(self, k: int | None, given: dict[str, Any]) -> tuple[TidalMemory, dict[str, Any]]:
         """The memory in the scope of this call, and what recall is asked for beside the query."""
         place, scope = given.pop("place", None) or self._place(None), given.pop("scope", None)
-        memory = self.memory.scoped(*scope) if scope else place.memory
+        memory = in_scope(self.memory, scope) if scope else place.memory
         given.pop("verbose", None)  # LangChain's
         if unknown := sorted(given.keys() - FILTERS.keys()):
             raise InvalidInput(f"{', '.join(unknown)}: no such filter; known are k, scope, {', '.join(FILTERS)}")
         filters = {ours: given.get(name, getattr(self, name)) for name, ours in FILTERS.items()}
-        if lane := to_lane(memory, self.policy, self.agent):
-            filters["session"] = lane.session(memory, place.user, place.thread)
+        if rules := session_config(memory, self.policy, self.agent):
+            filters["session"] = rules.session(replace(place, memory=memory))
         return memory, {"limit": self.k if k is None else k, **filters}
 
 

@@ -14,10 +14,10 @@ from langchain_core.prompt_values import ChatPromptValue, PromptValue
 from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
 from langchain_core.runnables.base import RunnableLike, coerce_to_runnable
 
-from langchain_tidal.lane import to_lane
 from langchain_tidal.messages import answered, turns, with_whisper
-from langchain_tidal.turn import Place, Recalled, Scope, TurnMemory
+from langchain_tidal.run import Recalled, Scope, TurnMemory, recalled
 from tidal_plugins import InvalidInput, Policy, TidalMemory
+from tidal_plugins.turns import Place, session_config
 
 
 def with_memory(
@@ -40,7 +40,7 @@ def with_memory(
     the config's ``thread_id`` or ``session_id``, ``scope`` to the memory's own. With a ``policy`` and an ``agent``
     recall feels the session of that thread, as ``TidalMemoryMiddleware`` does.
     """
-    turns = TurnMemory(memory, scope, to_lane(memory, policy, agent))
+    turns = TurnMemory(memory, scope, session_config(memory, policy, agent))
     return RunnableWithMemory(coerce_to_runnable(runnable), turns, thread, input_key, output_key)
 
 
@@ -121,10 +121,10 @@ class RunnableWithMemory(Runnable[Any, Any]):
         history = turns(messages)
         if not history:
             return _Turn(input, place)
-        whisper, _ = self._turns.whisper(place, history)
-        shown = _whispered(given, messages, whisper.text)
-        recalled = Recalled(turn=history[-1][0].id, ids=list(whisper.ids))
-        return _Turn(shown if key is None else {**input, key: shown}, place, history[-1], recalled)
+        surfaced, _ = self._turns.whisper(place, history)
+        shown = _whispered(given, messages, surfaced.whisper.text)
+        told = recalled(history[-1][0].id, surfaced, None)
+        return _Turn(shown if key is None else {**input, key: shown}, place, history[-1], told)
 
     def _end(self, turn: _Turn, *output: Any) -> None:
         """Record the turn with its output, which a stream gives in parts."""

@@ -12,10 +12,10 @@ from langchain_core.messages import AIMessage, BaseMessage, SystemMessage, ToolM
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from langchain_tidal.turn import Recent
 from tidal_plugins.model.compaction import Size
 from tidal_plugins.protocols import TokenCounter
 from tidal_plugins.summarising.sizes import MESSAGE_TOKENS, ApproximateCounter
+from tidal_plugins.turns import Recent
 
 MessagesCounter = Callable[[Sequence[BaseMessage]], int]
 """Counts the tokens of a list of messages, like ``count_tokens_approximately`` or a model's own

@@ -11,11 +11,11 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config
 from langgraph.runtime import get_runtime
 
-from langchain_tidal.lane import Lane, to_lane
 from langchain_tidal.messages import finished, turns, with_whisper
-from langchain_tidal.turn import Place, Scope, TurnMemory, event, recalled
+from langchain_tidal.run import Scope, TurnMemory, event, recalled
 from langgraph_tidal.state import PREPARED, compacted, messages_of, value
 from tidal_plugins import Policy, TidalMemory
+from tidal_plugins.turns import Place, SessionConfig, session_config
 
 
 class MemoryNode(Runnable[Any, dict[str, Any]]):
@@ -27,9 +27,9 @@ class MemoryNode(Runnable[Any, dict[str, Any]]):
         *,
         scope: Scope | None = None,
         input_messages_key: str = "messages",
-        lane: Lane | None = None,
+        session: SessionConfig | None = None,
     ) -> None:
-        self._turns = TurnMemory(memory, scope, lane)
+        self._turns = TurnMemory(memory, scope, session)
         self._key = input_messages_key
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> dict[str, Any]:
@@ -67,19 +67,19 @@ class RecallNode(MemoryNode):
         agent: str | None = None,
         input_messages_key: str = "messages",
     ) -> None:
-        lane = to_lane(memory, policy, agent)
-        super().__init__(memory, scope=scope, input_messages_key=input_messages_key, lane=lane)
+        session = session_config(memory, policy, agent)
+        super().__init__(memory, scope=scope, input_messages_key=input_messages_key, session=session)
 
     def _run(self, place: Place, state: Any) -> dict[str, Any]:
         history, view = turns(messages_of(state, self._key)), compacted(state, self._key)
         if not history:
             return {PREPARED: view, "recalled": {"turn": None, "ids": []}}
         turn = history[-1][0].id
-        whisper, _ = self._turns.whisper(place, history, turns(view))
-        emit(event(turn, whisper))
+        surfaced, _ = self._turns.whisper(place, history, turns(view))
+        emit(event(turn, surfaced))
         return {
-            PREPARED: with_whisper(view, whisper.text),
-            "recalled": recalled(turn, whisper, value(state, "recalled")),
+            PREPARED: with_whisper(view, surfaced.whisper.text),
+            "recalled": recalled(turn, surfaced, value(state, "recalled")),
         }
 
 

@@ -11,7 +11,7 @@ from langgraph.graph.message import add_messages
 
 from langchain_tidal.messages import by_capsule, by_compaction, by_human
 from langchain_tidal.prefix import with_capsule
-from langchain_tidal.turn import Recalled
+from langchain_tidal.run import Recalled
 from tidal_plugins import InvalidInput
 
 PREPARED = "llm_input_messages"

@@ -8,8 +8,7 @@ import logging
 import secrets
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from typing import Any
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock
@@ -17,7 +16,7 @@ from llama_index.core.llms import LLM
 from llama_index.core.memory import BaseMemory
 from pydantic import PrivateAttr, SerializationInfo, SerializerFunctionWrapHandler, model_serializer
 
-from llama_index_tidal.compaction import RestoreAs, SummaryAs, held_back, one_of, shown, to_history
+from llama_index_tidal.compaction import Limits, held_back, messages_of, rebuilt
 from llama_index_tidal.messages import (
     WrittenMessage,
     copies,
@@ -28,42 +27,25 @@ from llama_index_tidal.messages import (
     with_whisper,
 )
 from llama_index_tidal.models import summariser_of
-from llama_index_tidal.place import (
-    Rules,
-    Scope,
-    check_policy,
-    path_of,
-    reopened,
-    restore_with,
-    scope_of,
-    session_of,
-    written,
-)
-from llama_index_tidal.sizes import Tokenizer, Tokens, size_of
-from llama_index_tidal.turns import Turn, dump, filled, grown, load, record, replaced, resumed, stored, to_exchange
-from llama_index_tidal.whispers import surface
+from llama_index_tidal.place import Rules, Scope, path_of, reopened, restore_with
+from llama_index_tidal.sizes import Tokenizer, Tokens
+from llama_index_tidal.turns import Turn, dump, filled, grown, load, replaced, resumed, stored, to_exchange
 from tidal_plugins import InvalidInput, Policy, TidalMemory, Whisper
-from tidal_plugins.errors import ContextOverflow
-from tidal_plugins.model.compaction import Compaction, Size
 from tidal_plugins.protocols import Summariser, TokenCounter
 from tidal_plugins.summarising.sizes import ApproximateCounter
+from tidal_plugins.turns import (
+    Place,
+    RestoreAs,
+    Style,
+    SummaryAs,
+    Surfaced,
+    in_scope,
+    record_turns,
+    session_config,
+    surface,
+)
 
 logger = logging.getLogger(__name__)
-
-TOKEN_BYTES = 4
-"""Of a text of which an engine tells only the tokens."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Surfaced:
-    """The whisper of one question. ``turn`` is the key of its turn, ``None`` while the question is still to be put.
-    ``ids`` are all that surfaced for it; ``written`` tells how far its session was written then."""
-
-    question: str
-    whisper: Whisper
-    turn: str | None
-    ids: tuple[str, ...]
-    written: tuple[int, int] | None
 
 
 class TidalChatMemory(BaseMemory):
@@ -116,7 +98,8 @@ class TidalChatMemory(BaseMemory):
     _summariser: Summariser | None = PrivateAttr(default=None)
     _counter: TokenCounter = PrivateAttr(default_factory=ApproximateCounter)
     _turns: list[Turn] = PrivateAttr(default_factory=list)
-    _surfaced: _Surfaced | None = PrivateAttr(default=None)
+    _surfaced: Surfaced | None = PrivateAttr(default=None)
+    _surfaced_in: str | None = PrivateAttr(default=None)  # a turn's key; None while its question is still to be put
     _overfull: str | None = PrivateAttr(default=None)
     _lock: threading.RLock = PrivateAttr(default_factory=threading.RLock)
 
@@ -141,23 +124,24 @@ class TidalChatMemory(BaseMemory):
     ) -> None:
         if memory is not None:
             restore_with(memory)
-            path, scope = path_of(memory), scope_of(memory, scope)
+            path, scope = path_of(memory), in_scope(memory, scope).scope
         if path is None:
             raise InvalidInput("give the memory that this chat is remembered in: TidalChatMemory(memory)")
+        Style(summary_as, restore_as)  # refuses others in our own words
         super().__init__(
             path=path,
             scope=scope,
             thread=thread or secrets.token_hex(8),
             token_limit=_positive("token_limit", token_limit),
             byte_limit=_positive("byte_limit", byte_limit),
-            restore_as=one_of("restore_as", restore_as, RestoreAs),
-            summary_as=one_of("summary_as", summary_as, SummaryAs),
+            restore_as=restore_as,
+            summary_as=summary_as,
             policy=policy,
             agent=agent,
         )
         self._memory = memory
         if memory is not None:
-            check_policy(self._scoped(), self.policy, self.agent)
+            session_config(self._scoped(), self.policy, self.agent, check_name=True)
         self._summariser = summariser_of(summariser)
         self._counter = Tokens(tokenizer_fn) if tokenizer_fn else ApproximateCounter()
         self._turns = [load(turn) for turn in turns]
@@ -216,7 +200,7 @@ class TidalChatMemory(BaseMemory):
     def get_all(self) -> list[ChatMessage]:
         """Return the history."""
         with self._lock:
-            return copies(_messages(self._loaded()))
+            return copies(messages_of(self._loaded()))
 
     def put(self, message: ChatMessage) -> None:
         """Add a message; when it ends the turn, the turn is on disk when this returns."""
@@ -227,8 +211,8 @@ class TidalChatMemory(BaseMemory):
         with self._lock:
             turns = grown(self._loaded(), messages)
             shown = self._surfaced
-            if turns and shown and shown.turn is None and turns[-1].question.endswith(shown.question):
-                self._surfaced = replace(shown, turn=turns[-1].key)
+            if turns and shown and self._surfaced_in is None and turns[-1].question.endswith(shown.question):
+                self._surfaced_in = turns[-1].key
             self._turns = self._recorded(turns)
 
     def set(self, messages: Sequence[ChatMessage]) -> None:
@@ -262,83 +246,49 @@ class TidalChatMemory(BaseMemory):
     def _limited(self) -> bool:
         return self.token_limit is not None or self.byte_limit is not None
 
-    def _view(self, turns: Sequence[Turn], asked: str | None, **others: Any) -> list[ChatMessage]:
-        """What the model should see of the history."""
-        messages = _messages(turns)
-        if not messages or not self._limited:
-            return messages
-        compaction = self._compacted(turns, messages, asked, **others)
-        return shown(compaction, messages, restore_as=self.restore_as, summary_as=self.summary_as)
-
-    def _compacted(
-        self,
-        turns: Sequence[Turn],
-        messages: Sequence[ChatMessage],
-        asked: str | None,
-        initial_token_count: int = 0,
-        held_back: Sequence[ChatMessage] = (),
-        **ignored: Any,
-    ) -> Compaction:
-        compactor = self._scoped().compactor(
-            max_tokens=self.token_limit, max_bytes=self.byte_limit, summariser=self._summariser, counter=self._counter
-        )
-        fixed = Size(initial_token_count, initial_token_count * TOKEN_BYTES)
-        asking = [ChatMessage(asked)] if asked else []
-        compact = partial(
-            compactor.compact,
-            to_history(turns, self.thread),
-            thread=self.thread,
-            sizes=[size_of(message, self._counter) for message in messages],
-        )
-        sizes = [size_of(message, self._counter) for message in [*asking, *held_back]]
-        try:
-            return compact(reserved=sum(sizes, fixed))
-        except ContextOverflow as error:
-            if not held_back:
-                raise
-            # Nothing here can shorten what an agent holds back: all else makes as much room for it as it can.
-            self._tell_once(turns[-1].key, error)
-            return compact(reserved=sum(sizes[: len(asking)], fixed), force="hard")
-
-    def _tell_once(self, turn: str, error: ContextOverflow) -> None:
-        """Log that what an agent holds back does not fit, at the first of a turn's many steps."""
-        if self._overfull != turn:
-            logger.warning("thread %s: what the agent holds back in this turn is too long: %s", self.thread, error)
-            self._overfull = turn
+    def _view(self, turns: Sequence[Turn], asked: str | None, **engine: Any) -> list[ChatMessage]:
+        """Return the history as the model should see it."""
+        if not turns or not self._limited:
+            return messages_of(turns)
+        style = Style(self.summary_as, self.restore_as)
+        limits = Limits(self.token_limit, self.byte_limit, style, self._summariser, self._counter)
+        view, overflow = rebuilt(self._place(), turns, limits, asked=asked, **engine)
+        if overflow and self._overfull != turns[-1].key:  # at the first of a turn's many steps
+            logger.warning("thread %s: what the agent holds back in this turn is too long: %s", self.thread, overflow)
+            self._overfull = turns[-1].key
+        return view
 
     def _whisper(self, question: str, turn: str | None, turns: Sequence[Turn], view: Sequence[ChatMessage]) -> Whisper:
-        """The whisper for a question; steps of a tool loop and retries get the one that the turn began with, unless the
-        thread was written to meanwhile.
+        """Return the whisper for a question.
 
-        What the model sees anyway does not come up; what a compaction left out may.
+        What the model sees anyway does not surface; what a compaction left out may.
         """
-        known, memory = self._surfaced, self._scoped()
-        if known and (known.question, known.turn) != (question, turn):
-            known = None
-        lane = session_of(memory, self.policy, self.agent, self.thread)
-        far = written(lane)
-        if known is None or known.written != far:
-            visible = set(map(id, view))
-            seen = {text_of(message) for message in view}
-            told = [
-                memory.episodes.id_of(each.key, thread=self.thread)
+        place, visible = self._place(), set(map(id, view))
+        surfaced = surface(
+            place,
+            question,
+            config=session_config(place.memory, self.policy, self.agent),
+            known=self._surfaced if self._surfaced_in == turn else None,
+            shown_turns=[
+                each.key
                 for each in turns
                 if each.state == "stored" and any(id(message) in visible for message in each.messages)
-            ]
-            whisper = surface(memory, question, seen=seen, exclude=told, session=lane)
-            ids = tuple(dict.fromkeys([*(known.ids if known else ()), *whisper.ids]))
-            known = self._surfaced = _Surfaced(question, whisper, turn, ids, far)
-        return known.whisper
+            ],
+            shown_texts={text_of(message) for message in view},
+        )
+        self._surfaced, self._surfaced_in = surfaced, turn
+        return surfaced.whisper
 
     def _recorded(self, turns: list[Turn]) -> list[Turn]:
         """Record the new turns that are over, and return the turns as they then stand."""
         over = turns if turns and finished(turns[-1].messages) else turns[:-1]
-        new = {turn.key: turn for turn in over if turn.state == "new" and turn.asked}
-        shown = self._surfaced
-        ids = {shown.turn: shown.ids} if shown else {}
-        exchanges = [to_exchange(turn, self.thread, ids.get(key, ())) for key, turn in new.items()]
-        done = record(self._scoped(), [exchange for exchange in exchanges if exchange])
-        settled = {key: replace(turn, state="stored" if key in done else "given") for key, turn in new.items()}
+        new = [turn for turn in over if turn.state == "new" and turn.asked]
+        ids = {self._surfaced_in: self.surfaced}
+        done = record_turns(self._scoped(), [to_exchange(turn, self.thread, ids.get(turn.key, ())) for turn in new])
+        settled = {
+            turn.key: replace(turn, state="stored" if is_stored else "given")
+            for turn, is_stored in zip(new, done, strict=True)
+        }
         return [settled.get(turn.key, turn) for turn in turns]
 
     def _loaded(self) -> list[Turn]:
@@ -346,14 +296,13 @@ class TidalChatMemory(BaseMemory):
             self._turns = filled(self._scoped(), self.thread, self._turns)
         return self._turns
 
+    def _place(self) -> Place:
+        return Place(self._scoped(), self.thread)
+
     def _scoped(self) -> TidalMemory:
         if self._memory is None:
             self._memory = reopened(self.path)
         return self._memory.scoped(*self.scope)
-
-
-def _messages(turns: Sequence[Turn]) -> list[ChatMessage]:
-    return [message for turn in turns for message in turn.messages]
 
 
 def _positive(name: str, limit: int | None) -> int | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
@@ -12,6 +11,8 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock
 from tidal_plugins import Message, ToolCall
 from tidal_plugins.model.compaction import Part
 from tidal_plugins.model.fence import strip_frames
+from tidal_plugins.turns import json_arguments, spoken_text
+from tidal_plugins.turns import rebuilt as written
 
 ASSISTANT = (MessageRole.ASSISTANT, MessageRole.CHATBOT, MessageRole.MODEL)
 TOOL = (MessageRole.TOOL, MessageRole.FUNCTION)
@@ -44,12 +45,8 @@ def finished(messages: Sequence[ChatMessage]) -> bool:
 
 
 def to_message(message: ChatMessage) -> Message | None:
-    """Return a message to record; ``None`` for what is no part of the conversation, such as a system prompt.
-
-    Only white space counts as no text: models send it along with tool calls, and tools return it.
-    """
-    text = text_of(message)
-    text = text if text.strip() else ""
+    """Return a message to record; ``None`` for one that is no part of the conversation, such as a system prompt."""
+    text = spoken_text(text_of(message))
     if message.role == MessageRole.USER:
         return Message("user", text)
     if message.role in ASSISTANT:
@@ -72,6 +69,14 @@ def to_chat_message(message: Message) -> ChatMessage:
         blocks.append(block)
     answers = {"tool_call_id": message.tool_call_id} if message.tool_call_id else {}
     return ChatMessage(role=MessageRole(message.role), blocks=blocks, additional_kwargs=answers)
+
+
+def to_written(piece: written.WrittenMessage) -> WrittenMessage:
+    """Return a message that a compaction wrote, marked by its class."""
+    message = to_chat_message(piece.message)
+    return WrittenMessage(
+        role=message.role, blocks=message.blocks, additional_kwargs=message.additional_kwargs, part=piece.part
+    )
 
 
 def text_of(message: ChatMessage) -> str:
@@ -149,7 +154,7 @@ def _apart(found: re.Match[str]) -> str:
 
 
 def _call(name: str | None, arguments: Any, id_: str | None) -> ToolCall:
-    return ToolCall(name or "unnamed", _plain(arguments), id_ or None)
+    return ToolCall(name or "unnamed", json_arguments(arguments), id_ or None)
 
 
 def _older_call(call: Any) -> ToolCall:
@@ -158,15 +163,3 @@ def _older_call(call: Any) -> ToolCall:
     called = fields.get("function", fields)
     called = called if isinstance(called, Mapping) else vars(called)
     return _call(called.get("name"), called.get("arguments", called.get("input")), fields.get("id"))
-
-
-def _plain(arguments: Any) -> dict[str, Any]:
-    """A tool's arguments as JSON; what JSON does not know (a date, NaN) as text."""
-    if isinstance(arguments, str):
-        try:
-            arguments = json.loads(arguments)
-        except ValueError:
-            arguments = {"input": arguments}
-    known = arguments if isinstance(arguments, Mapping) else {} if arguments is None else {"input": arguments}
-    plain: dict[str, Any] = json.loads(json.dumps(dict(known), default=str), parse_constant=str)
-    return plain

@@ -19,11 +19,12 @@ from llama_index.core.vector_stores.types import VectorStoreQuery
 from llama_index.core.vector_stores.utils import node_to_metadata_dict
 
 from llama_index_tidal.graph import facts
-from llama_index_tidal.place import Scope, scope_of
+from llama_index_tidal.place import Scope
 from tidal_plugins import Episode, InvalidInput, NotFound, TidalMemory
 from tidal_plugins.graph.queries import entities_of
 from tidal_plugins.model.graph import Entity, Relation
 from tidal_plugins.model.transcript import transcript
+from tidal_plugins.turns import in_scope
 
 
 class TidalPropertyGraphStore(PropertyGraphStore):
@@ -40,7 +41,7 @@ class TidalPropertyGraphStore(PropertyGraphStore):
     supports_vector_queries = False
 
     def __init__(self, memory: TidalMemory, *, scope: Scope | None = None) -> None:
-        self._memory = memory.scoped(*scope_of(memory, scope))
+        self._memory = in_scope(memory, scope)
 
     @property
     def client(self) -> TidalMemory:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,9 +18,8 @@ from llama_index_tidal.messages import (
     to_message,
     without_whisper,
 )
-from tidal_plugins import Exchange, InvalidInput, TidalMemory
-
-logger = logging.getLogger(__name__)
+from tidal_plugins import Exchange, TidalMemory
+from tidal_plugins.turns import recording
 
 State = Literal["new", "stored", "given"]
 
@@ -94,24 +92,7 @@ def resumed(turns: Sequence[Turn], view: Sequence[ChatMessage]) -> list[Turn]:
 
 def to_exchange(turn: Turn, thread: str | None, surfaced: Sequence[str] = ()) -> Exchange | None:
     """Return a turn as an exchange to record, or ``None`` where it has no text."""
-    messages = tuple(converted for message in turn.messages if (converted := to_message(message)))
-    if not any(message.text for message in messages):
-        return None
-    return Exchange(messages, thread, turn.key, surfaced=tuple(surfaced))
-
-
-def record(memory: TidalMemory, exchanges: Sequence[Exchange]) -> set[str]:
-    """Record what can be stored and return its keys. A turn that cannot is logged, and stops no conversation."""
-    if not exchanges:
-        return set()
-    try:
-        memory.record_many(exchanges)
-    except InvalidInput as error:
-        if len(exchanges) > 1:
-            return {key for exchange in exchanges for key in record(memory, [exchange])}
-        logger.error("turn %s of thread %s was not recorded: %s", exchanges[0].key, exchanges[0].thread, error)
-        return set()
-    return {exchange.key for exchange in exchanges if exchange.key}
+    return recording.to_exchange([to_message(message) for message in turn.messages], thread, turn.key, surfaced)
 
 
 def dump(turn: Turn) -> dict[str, Any]:

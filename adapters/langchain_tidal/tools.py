@@ -92,7 +92,7 @@ class SearchMemory(MemoryTool):
         rules = session_config(self.memory, self.policy, self.agent)
         with refusals():
             session = rules.session(place) if rules else None
-            found = tools.search(place.memory, query, session=session, **{"limit": 5, **filters})
+            found = tools.search(place.memory, query, session=session, **filters)
         return found.text or tools.NOTHING_FOUND, [to_document(hit) for hit in found.hits]
 
     async def _arun(self, query: str, *, config: RunnableConfig, **filters: Any) -> tuple[str, list[Document]]:

@@ -13,7 +13,7 @@ from llama_index.core.workflow import Context, WorkflowRuntimeError
 from llama_index_tidal.messages import to_shown, to_written
 from llama_index_tidal.sizes import size_of
 from llama_index_tidal.turns import Turn
-from tidal_plugins import Exchange, Message
+from tidal_plugins import Exchange, InvalidInput, Message
 from tidal_plugins.errors import ContextOverflow
 from tidal_plugins.model.compaction import Compaction, Size
 from tidal_plugins.protocols import Summariser, TokenCounter
@@ -101,6 +101,13 @@ def to_history(turns: Sequence[Turn], thread: str | None) -> list[Exchange]:
         if messages:
             history.append(Exchange(tuple(messages), thread, None if turn.state == "given" else turn.key))
     return history
+
+
+def limit_of(name: str, limit: int | None) -> int | None:
+    """Return a limit of a chat. Raises ``InvalidInput`` for one that is no whole number above 0."""
+    if limit is not None and (not isinstance(limit, int) or limit < 1):
+        raise InvalidInput(f"{name} must be a whole number above 0, or None for no compaction, got {limit!r}")
+    return limit
 
 
 async def held_back() -> list[ChatMessage]:

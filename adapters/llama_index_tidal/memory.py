@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock
+from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.llms import LLM
 from llama_index.core.memory import BaseMemory
 from pydantic import PrivateAttr, SerializationInfo, SerializerFunctionWrapHandler, model_serializer
 
-from llama_index_tidal.compaction import Limits, held_back, messages_of, rebuilt
+from llama_index_tidal.compaction import Limits, held_back, limit_of, messages_of, rebuilt
 from llama_index_tidal.messages import (
     WrittenMessage,
     copies,
@@ -132,8 +132,8 @@ class TidalChatMemory(BaseMemory):
             path=path,
             scope=scope,
             thread=thread or secrets.token_hex(8),
-            token_limit=_positive("token_limit", token_limit),
-            byte_limit=_positive("byte_limit", byte_limit),
+            token_limit=limit_of("token_limit", token_limit),
+            byte_limit=limit_of("byte_limit", byte_limit),
             restore_as=restore_as,
             summary_as=summary_as,
             policy=policy,
@@ -180,7 +180,7 @@ class TidalChatMemory(BaseMemory):
         """
         with self._lock:
             turns = self._loaded()
-        asked = input if isinstance(input, str) and input.strip() and not _asks(turns, input) else None
+        asked = input if isinstance(input, str) and input.strip() and not (turns and turns[-1].asks(input)) else None
         view = self._view(turns, asked, **kwargs)  # a model may write in it: not under the lock
         with self._lock:
             if asked is not None:
@@ -303,17 +303,3 @@ class TidalChatMemory(BaseMemory):
         if self._memory is None:
             self._memory = reopened(self.path)
         return self._memory.scoped(*self.scope)
-
-
-def _positive(name: str, limit: int | None) -> int | None:
-    if limit is not None and (not isinstance(limit, int) or limit < 1):
-        raise InvalidInput(f"{name} must be a whole number above 0, or None for no compaction, got {limit!r}")
-    return limit
-
-
-def _asks(turns: Sequence[Turn], question: str) -> bool:
-    """Whether the last turn waits for the answer to this question: an agent asks again after its tools have run."""
-    if not turns or not turns[-1].waits:
-        return False
-    asked = [message for message in turns[-1].messages if message.role == MessageRole.USER]
-    return "\n".join(block.text for block in asked[-1].blocks if isinstance(block, TextBlock)) == question

@@ -53,8 +53,15 @@ class TidalToolSpec(BaseToolSpec):
         """
         if not 1 <= limit <= tools.MAX_FOUND:
             raise InvalidInput(f"limit must be from 1 to {tools.MAX_FOUND}, got {limit}")
-        times = {"since": _time("since", since), "until": _time("until", until)}
-        return tools.search(self._memory, query, limit=limit, kind=kind, **times).text or tools.NOTHING_FOUND
+        found = tools.search(
+            self._memory,
+            query,
+            limit=limit,
+            kind=kind,
+            since=_time("since", since),
+            until=_time("until", until),
+        )
+        return found.text or tools.NOTHING_FOUND
 
     def search_graph(
         self,

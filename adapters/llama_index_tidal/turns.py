@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from llama_index.core.base.llms.types import ChatMessage, MessageRole
+from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock
 
 from llama_index_tidal.messages import (
     WrittenMessage,
@@ -49,6 +49,13 @@ class Turn:
     def waits(self) -> bool:
         """Whether the user waits for an answer."""
         return self.asked and not finished(self.messages)
+
+    def asks(self, question: str) -> bool:
+        """Return whether it waits for the answer to this question: an agent asks again after its tools have run."""
+        asked = [message for message in self.messages if message.role == MessageRole.USER]
+        if not asked or not self.waits:
+            return False
+        return "\n".join(block.text for block in asked[-1].blocks if isinstance(block, TextBlock)) == question
 
 
 def grown(turns: Sequence[Turn], messages: Iterable[ChatMessage]) -> list[Turn]:

@@ -26,14 +26,22 @@ SOURCE = "agent"
 NOTHING_FOUND = "Nothing found."
 
 
-def search(memory: TidalMemory, query: str, *, session: Session | None = None, **filter: Any) -> Whisper:
-    """Return what a query finds: one line for each memory, fenced like a whisper. ``filter`` is that of ``recall``.
+def search(
+    memory: TidalMemory,
+    query: str,
+    *,
+    limit: int = 5,
+    kind: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    session: Session | None = None,
+) -> Whisper:
+    """Return the memories that a query brings up: one line for each, fenced like a whisper.
 
     Times without a zone are UTC. The text is empty if nothing is found.
     """
-    kind = filter.pop("kind", None)
-    times = {name: aware(filter.pop(name, None)) for name in ("since", "until")}
-    recall = memory.recall(query, session=session, kinds=None if kind is None else {kind}, **times, **filter)
+    kinds = None if kind is None else {kind}
+    recall = memory.recall(query, limit=limit, session=session, kinds=kinds, since=aware(since), until=aware(until))
     room = WhisperTuning(max_entries=MAX_FOUND, max_chars=FRAME_CHARS + LINE_CHARS * max(1, len(recall)))
     return compose(recall, memory.now(), room)
 

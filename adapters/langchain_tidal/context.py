@@ -29,9 +29,9 @@ OVERFLOWN = 0.7
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What a model should see. ``compaction`` is the account of it, ``ratio`` how many tokens one of its tokens is.
+    """The messages that a model should see. ``ratio`` is the number of the model's tokens in an estimated one.
 
-    ``new`` says that no earlier call had the same context, ``changed`` that it is not the given messages.
+    ``new`` means that no earlier call had the same context, ``changed`` that it differs from the given messages.
     """
 
     messages: list[BaseMessage]
@@ -41,7 +41,7 @@ class View:
     changed: bool
 
     def event(self) -> dict[str, Any]:
-        """What a run's custom stream is told of a rebuilt context."""
+        """Return the event of a rebuilt context for the run's custom stream."""
         made = self.compaction
         told = {
             "id": made.id,
@@ -104,7 +104,7 @@ class ContextMemory:
         self._refused = Recent[Size]()
 
     def place(self, config: RunnableConfig | None = None) -> Place:
-        """Where the run with this config remembers; without one, the run that this is called in."""
+        """Return the place of the run with this config; without one, of the run that this is called in."""
         return place_of(self._memory, self._scope, ensure_config() if config is None else config)
 
     def view(
@@ -250,7 +250,10 @@ def _said(message: BaseMessage) -> Message:
 
 
 def _stands_apart(message: BaseMessage) -> bool:
-    """Whether it is no part of the conversation: a system message, or a notice, behind which providers take none."""
+    """Return whether a message is no part of the conversation: a system message or a notice.
+
+    Providers take none of these in the middle.
+    """
     return not by_compaction(message) and _said(message).role == "system"
 
 

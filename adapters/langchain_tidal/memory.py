@@ -29,14 +29,14 @@ STEPS = "intermediate_steps"
 
 
 class TidalConversationMemory(BaseMemory):
-    """The last turns of this conversation, and what the input brings up from everything before it.
+    """Shows a chain the last turns of its conversation, and the whisper for its input.
 
     ``ConversationChain(llm=model, memory=TidalConversationMemory(memory))``. The variable ``memory_key`` holds the
     last ``recent`` turns of the thread (0 for none) and, after them, the whisper: as text, or as messages with
     ``return_messages``. ``thread`` names a conversation to go on with; without one a new one begins. ``input_key``
     and ``output_key`` are needed only where a chain has several inputs or outputs. An executor that returns its
-    intermediate steps has its tool calls recorded too. With a ``policy`` and an ``agent`` recall feels the session of
-    the conversation, as ``TidalMemoryMiddleware`` does.
+    intermediate steps has its tool calls recorded too. With a ``policy`` and an ``agent`` recall uses the
+    signals of the thread's session, as in ``TidalMemoryMiddleware``.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
@@ -72,7 +72,7 @@ class TidalConversationMemory(BaseMemory):
         return self._current
 
     def load_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
-        """Return what to show beside the input. Without an input: the last turns only."""
+        """Return the last turns and the whisper for the input. Without an input: the last turns only."""
         recent, asked = self._recent(), self._question(inputs) if inputs else ""
         memory, config = self._here, session_config(self.memory, self.policy, self.agent)
         session = config.session(Place(memory, self._current)) if config and asked else None
@@ -84,7 +84,7 @@ class TidalConversationMemory(BaseMemory):
         return await asyncio.to_thread(self.load_memory_variables, inputs)
 
     def save_context(self, inputs: dict[str, Any], outputs: dict[str, Any]) -> None:
-        """Record the turn. What this memory had put into the inputs is no part of it."""
+        """Record the turn, without the text that this memory had put into the inputs."""
         asked = self._question(inputs)
         turn = [HumanMessage(asked), *_steps(outputs.get(STEPS)), *answered(self._answer(outputs))]
         surfaced = self._surfaced.get((self._current, asked)) or ()
@@ -94,7 +94,7 @@ class TidalConversationMemory(BaseMemory):
         await asyncio.to_thread(self.save_context, inputs, outputs)
 
     def clear(self, *, forget: bool = False) -> None:
-        """Begin a new conversation: its last turns are none. What was said before is still recalled.
+        """Begin a new conversation, without last turns. Recall still finds the earlier ones.
 
         ``forget=True`` removes the turns of the conversation that ends here from the memory, for good.
         """
@@ -135,14 +135,14 @@ class TidalConversationMemory(BaseMemory):
 
 
 def _only(values: Mapping[str, Any], key: str | None) -> Any:
-    """The value that was named, or the only one; ``None`` where there is no such value."""
+    """Return the value that was named, or the only one; ``None`` if there is no such value."""
     if key is not None:
         return values.get(key)
     return next(iter(values.values())) if len(values) == 1 else None
 
 
 def _said(asked: Any) -> str:
-    """What the user said, of a text, a message or messages."""
+    """Return the user's words, from a text, a message or messages."""
     if isinstance(asked, str):
         return asked
     history = turns([asked] if isinstance(asked, BaseMessage) else convert_to_messages(asked))
@@ -155,7 +155,7 @@ def _messages(episode: Episode) -> list[BaseMessage]:
 
 
 def _steps(steps: Any) -> list[BaseMessage]:
-    """An executor's steps, pairs of an action and what was observed, as calls of tools and their results."""
+    """Return an executor's steps, pairs of an action and an observation, as calls of tools and their results."""
     found: list[BaseMessage] = []
     for number, (action, observation) in enumerate(steps or (), 1):
         arguments = action.tool_input if isinstance(action.tool_input, dict) else {"input": action.tool_input}

@@ -32,7 +32,7 @@ FILTERS = {
     "entry_tags": "tags",
     "entry_metadata": "metadata",
 }
-"""What this retriever calls the filters of ``TidalMemory.recall``."""
+"""This retriever's names for the filters of ``TidalMemory.recall``."""
 
 
 class TidalRetriever(BaseRetriever):
@@ -47,7 +47,7 @@ class TidalRetriever(BaseRetriever):
     ``k`` and the filters are those of ``TidalMemory.recall``, and may be given anew with each call:
     ``invoke(query, k=3, since=…)``. ``tags`` and ``metadata`` are LangChain's, for tracing; the entries' own are
     ``entry_tags`` and ``entry_metadata``. ``scope`` is a tuple, or a function of the run's context and config. With a
-    ``policy`` and an ``agent`` recall feels the session of the run's thread, as ``TidalMemoryMiddleware`` does.
+    ``policy`` and an ``agent`` recall uses the signals of the thread's session, as in ``TidalMemoryMiddleware``.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
@@ -96,7 +96,7 @@ class TidalRetriever(BaseRetriever):
         return place_of(self.memory, self.scope, ensure_config(config))
 
     def _asked(self, k: int | None, given: dict[str, Any]) -> tuple[TidalMemory, dict[str, Any]]:
-        """The memory in the scope of this call, and what recall is asked for beside the query."""
+        """Return the memory in the scope of this call, and the arguments of its recall beside the query."""
         place, scope = given.pop("place", None) or self._place(None), given.pop("scope", None)
         memory = in_scope(self.memory, scope) if scope else place.memory
         given.pop("verbose", None)  # LangChain's

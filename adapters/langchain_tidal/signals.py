@@ -23,7 +23,7 @@ CITATION = "The citation of the memory, such as [ep:6k1m] or [mem:2q7z], or the 
 class _SignalArguments(Arguments):
     citation: str = Field(min_length=1, max_length=100, description=CITATION)
     state: Annotated[Any, InjectedState] = None
-    """What a graph's ``ToolNode`` gives; no model sees it."""
+    """The state, given by a graph's ``ToolNode``; no model sees it."""
 
 
 class RewardArguments(_SignalArguments):
@@ -36,14 +36,16 @@ class AnnotateArguments(_SignalArguments):
 
 
 class SignalTool(MemoryTool):
-    """A tool that writes in the session of the run's thread, and nowhere else. What the policy refuses comes back as
-    text, like wrong arguments."""
+    """A tool that writes in the session of the run's thread, and nowhere else.
+
+    A refusal of the policy comes back as text, like wrong arguments.
+    """
 
     policy: Policy | str = Field(exclude=True)
     agent: str | None = Field(None, exclude=True)
 
     def _opened(self, config: RunnableConfig, citation: str, state: Any) -> tuple[Session, Sequence[str]]:
-        """The session of a run, and the entries that a citation means there."""
+        """Return the session of a run, and the entries that a citation means there."""
         place = place_of(self.memory, self.scope, config)
         session = SessionConfig(self.policy, self.agent).session(place)
         return session, meant(place.memory.episodes.entry_ids(citation), _shown(state))
@@ -112,6 +114,6 @@ def signal_tools(
 
 
 def _shown(state: Any) -> Sequence[str]:
-    """The ids of what surfaced in the turn, where the state of a graph has them."""
+    """Return the ids that surfaced in the turn, if the state of a graph has them."""
     recalled = state.get("recalled") if isinstance(state, dict) else getattr(state, "recalled", None)
     return recalled.get("ids", ()) if isinstance(recalled, dict) else ()

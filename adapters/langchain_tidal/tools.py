@@ -57,13 +57,13 @@ class GraphArguments(Arguments):
 
 
 def _refusal(error: ValidationError | Any) -> str:
-    """What was wrong with the arguments, for the model to put right; without the values, which it knows."""
+    """Return the faults of the arguments, for the model to put right, without the values."""
     faults = (f"{'.'.join(map(str, fault['loc'])) or 'arguments'}: {fault['msg']}" for fault in error.errors())
     return f"Not done. {'; '.join(faults)}"
 
 
 class MemoryTool(BaseTool):
-    """A tool over a memory. What the memory refuses, and wrong arguments, come back as text for the model to read."""
+    """A tool over a memory. Refusals and wrong arguments come back as text for the model to read."""
 
     memory: TidalMemory = Field(exclude=True, repr=False)
     scope: Scope | None = Field(None, exclude=True)
@@ -137,8 +137,10 @@ class ReadEpisode(MemoryTool):
 
 
 class SearchGraph(MemoryTool):
-    """Returns what is known of an entity, a line for each relation with the words that say so and their citation,
-    fenced like a whisper: ``SearchGraph(memory=memory)``."""
+    """Returns the relations of an entity, each on a line with its evidence and citation, fenced like a whisper.
+
+    ``SearchGraph(memory=memory)`` makes one.
+    """
 
     name: str = "search_graph"
     description: str = (
@@ -164,7 +166,7 @@ def memory_tools(
 ) -> list[BaseTool]:
     """Return ``search_memory`` and ``save_memory`` over a memory, in its own scope or the given one.
 
-    With a ``policy`` a search feels what was signalled in the session of the run's thread; see ``signal_tools``.
+    With a ``policy`` a search uses the signals in the session of the run's thread; see ``signal_tools``.
     ``TidalCompaction`` brings ``read_episode`` along; elsewhere ``ReadEpisode(memory=memory)`` is it. The tool over the
     graph is ``SearchGraph(memory=memory)``.
     """
@@ -177,7 +179,7 @@ def memory_tools(
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """What the memory refuses goes to the model, LangChain's way; a fault of the store stays an error."""
+    """Turn refusals into a ``ToolException``, which goes to the model; a fault of the store stays an error."""
     try:
         yield
     except REFUSALS as error:

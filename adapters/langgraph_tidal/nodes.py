@@ -44,15 +44,15 @@ class MemoryNode(Runnable[Any, dict[str, Any]]):
 
 
 class RecallNode(MemoryNode):
-    """Recalls what the current turn reminds the agent of, once per user turn.
+    """Recalls memories for the current turn, once per user turn.
 
-    Returns ``llm_input_messages``: the messages, less what ``CompactionNode`` left out before, with the whisper at the
-    head of the last human one. ``messages`` stay as they are. What the model sees anyway (the turns shown verbatim) is
-    left out of the whisper. The run's custom stream gets ``{"tidal_recall": {"turn", "ids", "why", "whisper",
+    Returns ``llm_input_messages``: the messages, less those that ``CompactionNode`` left out, with the whisper at
+    the head of the last human one. ``messages`` stay as they are. The turns that the model sees verbatim are left out
+    of the whisper. The run's custom stream gets ``{"tidal_recall": {"turn", "ids", "why", "whisper",
     "valence", "arousal"}}``.
 
     With a ``policy`` (or the name of one) the run's thread has a session of ``agent`` and the run's user under it, and
-    recall feels what was signalled there [tidalDB]: lead the tools back to this node, and the next model call shows it.
+    recall uses the signals there [tidalDB]: lead the tools back to this node, and the next model call shows it.
     ``langchain_tidal.signal_tools`` of the same policy and agent let the model write in it. The user is the context's
     or config's ``user_id``, or that of a scope ``("user", "42")``. Raises ``InvalidInput`` then for a run without a
     thread.
@@ -99,7 +99,7 @@ class RecordNode(MemoryNode):
 
 
 def emit(told: dict[str, Any]) -> None:
-    """Tell the run's custom stream."""
+    """Write an event to the run's custom stream."""
     try:
         writer = get_runtime().stream_writer
     except (AttributeError, RuntimeError, KeyError):  # outside a graph there is no stream
@@ -108,7 +108,7 @@ def emit(told: dict[str, Any]) -> None:
 
 
 def unstreamed(messages: list[BaseMessage]) -> list[BaseMessage]:
-    """Keep messages out of the run's stream of messages: nobody said just now what compaction or a capsule says.
+    """Keep messages of compaction or of a capsule out of the run's stream of messages: nobody said them just now.
 
     LangGraph streams every message that a node returns, but for those whose ids its handler has seen.
     """

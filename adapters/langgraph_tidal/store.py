@@ -95,7 +95,7 @@ class TidalStore(BaseStore):
             self.sweep_ttl()
 
     def _write(self, op: PutOp) -> Write:
-        """The entry that a put becomes; one without a value is to be erased."""
+        """Return the write of a put; a put without a value erases."""
         scope = to_scope(self._root, op.namespace)
         id_ = derive_id(scope, op.key)
         if op.value is None:
@@ -134,6 +134,6 @@ def _check(op: Op) -> None:
 
 
 def _texts(value: Mapping[str, Any], paths: Sequence[str]) -> list[str]:
-    """What a search reads of an item: a text for each path, and for each element where a path has ``[*]``."""
+    """Return the texts of an item that a search reads: one for each path, or for each element where it has ``[*]``."""
     texts = [text for path in paths for text in get_text_at_path(value, path if path == "$" else tokenize_path(path))]
     return [text for text in texts if text.strip()]

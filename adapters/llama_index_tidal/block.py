@@ -1,4 +1,4 @@
-"""TidalMemoryBlock: what surfaces, for those who keep LlamaIndex's ``Memory``."""
+"""TidalMemoryBlock: the whisper as a block of LlamaIndex's ``Memory``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_THREADS = 1024
 
 
 class TidalMemoryBlock(BaseMemoryBlock[str]):
-    """A block of LlamaIndex's ``Memory`` that shows what the user's last message brings up.
+    """A block of LlamaIndex's ``Memory`` that shows the whisper for the user's last message.
 
     **It is written to on overflow only**: ``Memory`` gives a block what no longer fits its history (0.7 of
     ``token_limit``), so that short chats are never recorded, and long ones late. Where every turn must be recorded,
@@ -29,8 +29,8 @@ class TidalMemoryBlock(BaseMemoryBlock[str]):
     (``CondensePlusContextChatEngine``, ``ContextChatEngine``), leave ``insert_method`` at ``SYSTEM``: at ``USER``
     a block lands in the previous turn.
 
-    ``scope`` defaults to the memory's own; the thread is that of ``Memory``. With a ``policy`` and an ``agent`` what
-    surfaces feels the signals of that session, as in :class:`TidalChatMemory`.
+    ``scope`` defaults to the memory's own; the thread is that of ``Memory``. With a ``policy`` and an ``agent`` recall
+    uses the signals of that session, as in :class:`TidalChatMemory`.
     """
 
     name: str = "tidal_memory"
@@ -63,7 +63,7 @@ class TidalMemoryBlock(BaseMemoryBlock[str]):
         await asyncio.to_thread(self._record, messages)
 
     def _whisper(self, messages: Sequence[ChatMessage], thread: str | None) -> str:
-        """What surfaces for the last message, once per user turn; nothing when it is answered.
+        """Return the whisper for the last message, once per user turn; none if the message is answered.
 
         After its tools have run an agent's question comes twice: in the history, and once more behind it.
         """

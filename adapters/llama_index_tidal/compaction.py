@@ -1,4 +1,4 @@
-"""A chat's turns for a compaction, and what it shows of them as LlamaIndex's messages [SIYA §2]."""
+"""A chat within its limits: its turns as a history to compact, and the result as LlamaIndex's messages [SIYA §2]."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TOKEN_BYTES = 4
 """Bytes of a token of a text of which an engine tells only the tokens."""
 
 SCRATCHPAD = "scratchpad"
-"""Under which key an agent keeps the messages of a turn that goes on (``FunctionAgent.scratchpad_key``)."""
+"""The key under which an agent keeps the messages of an open turn (``FunctionAgent.scratchpad_key``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def limit_of(name: str, limit: int | None) -> int | None:
 
 
 async def held_back() -> list[ChatMessage]:
-    """What a ``FunctionAgent`` keeps to itself until its turn is over (calls and results), where a step of it asks."""
+    """Return the calls and results that a ``FunctionAgent`` holds back until its turn is over; none outside a step."""
     try:
         held = await Context.get_step_context().store.get(SCRATCHPAD, default=[])
     except (AttributeError, WorkflowRuntimeError):  # outside a step, or of an older release

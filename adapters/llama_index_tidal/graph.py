@@ -69,7 +69,7 @@ def _found(graph: KnowledgeGraph, question: str, options: Mapping[str, Any]) -> 
 
 
 def facts(relation: Relation) -> dict[str, Any]:
-    """What is known of a relation, as metadata of plain values."""
+    """Return a relation as metadata of plain values."""
     times = {
         "valid_from": relation.valid_from,
         "valid_until": relation.valid_until,

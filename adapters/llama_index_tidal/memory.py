@@ -1,4 +1,4 @@
-"""TidalChatMemory: the history of one chat, what surfaces in it, and every turn into the memory."""
+"""TidalChatMemory: the history of one chat, with whispers, and every turn recorded."""
 
 from __future__ import annotations
 
@@ -17,15 +17,7 @@ from llama_index.core.memory import BaseMemory
 from pydantic import PrivateAttr, SerializationInfo, SerializerFunctionWrapHandler, model_serializer
 
 from llama_index_tidal.compaction import Limits, held_back, limit_of, messages_of, rebuilt
-from llama_index_tidal.messages import (
-    WrittenMessage,
-    copies,
-    finished,
-    inert,
-    inert_history,
-    text_of,
-    with_whisper,
-)
+from llama_index_tidal.messages import WrittenMessage, copies, finished, inert, inert_history, text_of, with_whisper
 from llama_index_tidal.models import summariser_of
 from llama_index_tidal.place import Rules, Scope, path_of, reopened, restore_with
 from llama_index_tidal.sizes import Tokenizer, Tokens
@@ -51,37 +43,35 @@ logger = logging.getLogger(__name__)
 class TidalChatMemory(BaseMemory):
     """The memory of one chat, for chat engines and agents.
 
-    ``put`` keeps the history, and records each turn in ``memory`` when its answer is there. ``get`` gives the history
-    with what the question reminds the agent of: at the head of the user's last message, or, for engines that ask
-    before they put, in a message by the user at the end. That is worked out once per turn, and not kept
-    here; a ``Context`` serialised while a step runs may hold it in the workflow's own events.
+    ``put`` keeps the history, and records each turn in ``memory`` when its answer is there. ``get`` returns the history
+    with the whisper for the question: at the head of the user's last message or, for engines that ask before they put,
+    in a message by the user at the end. The whisper is worked out once per turn, and not kept here; a ``Context``
+    that is serialised while a step runs may hold it in the workflow's own events.
 
-    **Compaction** [SIYA §2]: with a ``token_limit`` (tokens) or a ``byte_limit`` (bytes as sent), what ``get`` returns
-    never takes more: turns that do not fit are told in a summary whose ``[ep:ID]`` lead to them (give the agent
-    ``TidalToolSpec.read_episode``), with the files that were read last; what still goes on stays as it is. Nothing of
-    that is put or recorded: ``get_all`` is the whole history. Turns that were never recorded are, before they are left
-    out. Both limits default to ``None``, which is no compaction, since only the model's context can tell what fits; of
-    two limits the one that is not given is the memory's own (``Settings.compaction``). As in LlamaIndex's memories they
-    are for what ``get`` returns: leave room for the tools, and for what an engine adds. The ``input`` and the
-    ``initial_token_count`` of engines are counted. What a ``FunctionAgent`` holds back while its tools run cannot be
-    folded here: the history makes room for it, and where that is not enough, a warning is logged, once a turn, and
-    what the agent sends is over the limit. ``get`` raises ``ContextOverflow`` where what may not be shortened is too
-    much.
+    **Compaction** [SIYA §2]: with a ``token_limit`` (tokens) or a ``byte_limit`` (bytes as sent), ``get`` never returns
+    more. A summary stands for the turns that do not fit, and cites them as ``[ep:ID]`` (give the agent
+    ``TidalToolSpec.read_episode``); the files that were read last follow, and the open turn stays as it is. Nothing of
+    that is put or recorded: ``get_all`` is the whole history. Turns that were never recorded are recorded before they
+    are left out. Both limits default to ``None``, no compaction; if one is given, the other is the memory's own
+    (``Settings.compaction``). Leave room for the tools, and for the text that an engine adds; its ``input`` and its
+    ``initial_token_count`` are counted. Messages that a ``FunctionAgent`` holds back while its tools run cannot be
+    shortened here: the history makes room for them, and if that is not enough, a warning is logged once a turn. ``get``
+    raises ``ContextOverflow`` if the messages that may not be shortened are too long by themselves.
 
     ``summariser`` is an ``LLM``, or a ``Summariser`` (default: extracts). ``tokenizer_fn`` returns a text's tokens
-    (default: about four characters each). Neither can be written down: what is restored has the defaults.
-    ``restore_as="human"`` shows files in messages by the user, and ``summary_as="human"`` what was written, for
-    integrations that refuse them as tool results (some know no ``ToolCallBlock``) or in the assistant's name.
+    (default: about four characters each). Neither is serialised: a restored memory has the defaults.
+    ``restore_as="human"`` shows files in messages by the user, and ``summary_as="human"`` summaries, for integrations
+    that refuse them as tool results (some know no ``ToolCallBlock``) or in the assistant's name.
 
-    With a ``policy`` (or the name of one) the chat has a session of ``agent`` under it, and of the user where the scope
-    is one such as ``("user", "42")``: what is signalled there is felt by what surfaces, from the next ``get`` on
-    [tidalDB]. ``signal_tools`` of the same policy and agent let the model write in it.
+    With a ``policy`` (or the name of one) the chat has a session of ``agent`` under it, and of the user of a scope such
+    as ``("user", "42")``. Whispers use the signals there, from the next ``get`` on [tidalDB]. ``signal_tools`` of the
+    same policy and agent let the model write in it.
 
-    ``thread`` names the chat (default: a new name). ``chat_history`` is what was said before; like what ``set``
-    gives, it is shown and, unless a compaction leaves it out, not recorded. ``scope`` defaults to the memory's own.
-    Every method has its async twin, which runs on a worker thread. Serialised, it has the file's path, the scope, the
+    ``thread`` names the chat (default: a new name). ``chat_history`` are earlier messages; like those of ``set``, they
+    are shown and not recorded, unless a compaction leaves them out. ``scope`` defaults to the memory's own. Every
+    method has its async twin, which runs on a worker thread. Serialised, the memory has the file's path, the scope, the
     thread, the limits and the turns' keys, and the messages only of turns that are not in the file; see
-    :func:`restore_with`.
+    :func:`restore_with`. For errors, see :mod:`tidal_plugins.turns`.
     """
 
     path: str

@@ -51,7 +51,7 @@ Rules = Annotated[Policy | str | None, PlainSerializer(_plain)]
 
 
 def path_of(memory: TidalMemory) -> str:
-    """The absolute path of a memory's file."""
+    """Return the absolute path of a memory's file."""
     if not isinstance(memory, TidalMemory):
         raise InvalidInput(f"give a TidalMemory, such as TidalMemory('agent.db'), got {memory!r}")
     return memory.path

@@ -28,7 +28,7 @@ from tidal_plugins.turns import in_scope
 
 
 class TidalPropertyGraphStore(PropertyGraphStore):
-    """What a memory has learned, to read: ``PropertyGraphIndex.from_existing(TidalPropertyGraphStore(memory))``.
+    """A memory's graph, read-only: ``PropertyGraphIndex.from_existing(TidalPropertyGraphStore(memory))``.
 
     Relations are learned from episodes, and each rests on one: writing here raises ``InvalidInput``. An entity is an
     ``EntityNode`` under its name, its type the label; ``properties`` has its ``entity_id``, ``category``, ``aliases``
@@ -183,7 +183,7 @@ def _has(properties: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
 
 
 def _joint(names: Sequence[str] | None, ids: Sequence[str] | None) -> Sequence[str] | None:
-    """What either filter names; where there are both, what both name."""
+    """Return the values that both filters name; with one filter, its values."""
     if names and ids:
         return [name for name in names if name in ids]
     return names or ids or None

@@ -1,4 +1,4 @@
-"""TidalRetriever: what a memory brings up, as nodes."""
+"""TidalRetriever: recalled memories as nodes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class TidalRetriever(BaseRetriever):
     ``filters`` are LlamaIndex's (see :func:`llama_index_tidal.filters.to_recall`); ``recall`` are filters
     of ``TidalMemory.recall`` itself, such as ``kinds=``, ``since=`` or ``metadata={"draft": True}``: a
     ``MetadataFilter`` refuses a bool. ``scope`` defaults to the memory's own. With a ``policy``, an ``agent`` and the
-    ``thread`` of a chat, recall feels what was signalled there, as in ``TidalChatMemory``.
+    ``thread`` of a chat, recall uses the signals there, as in ``TidalChatMemory``.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ def _node(hit: Hit) -> TextNode:
 
 
 def _metadata(entry: Entry) -> dict[str, Any]:
-    """What is known of an entry and does not depend on the query. The entry's own metadata give way to it."""
+    """Return the fields of an entry that do not depend on a query. They replace its own metadata of the same name."""
     known = {
         "kind": entry.kind,
         "citation": entry.citation,

@@ -18,7 +18,7 @@ from tidal_plugins.sessions.requests import annotate, meant, reward
 from tidal_plugins.turns import REFUSALS, Place, SessionConfig, in_scope, session_config
 
 CHAT = "memory"
-"""Under which key an agent keeps its memory in a ``Context``."""
+"""The key under which an agent keeps its memory in a ``Context``."""
 
 Act = Callable[[Session, Sequence[str]], str]
 

@@ -3,7 +3,7 @@
     TidalError
     ├── InvalidInput            an argument cannot be used (also a ValueError)
     │   ├── InvalidText         empty, too long, or not valid Unicode
-    │   ├── InvalidVector       wrong size, NaN, Inf or zero
+    │   ├── InvalidVector       a vector of the caller's has the wrong size, holds NaN or Inf, or is zero
     │   ├── InvalidScope        a scope that is not a tuple of non-empty strings
     │   └── InvalidCapsule      sections are missing, doubled or too long
     ├── NotFound                no entry or episode has this id in this scope (also a KeyError)
@@ -22,7 +22,8 @@
     │   └── SignalNotAllowed    signals of this type are not among those allowed
     ├── EmbeddingError          text could not be turned into vectors
     │   ├── EmbedderUnavailable no weights, or a library is missing
-    │   └── EmbedderMismatch    the store was written with another embedder
+    │   ├── EmbedderMismatch    the store was written with another embedder
+    │   └── BadEmbedding        the embedder returned vectors of the wrong size, or with NaN, Inf or zeros alone
     └── StorageError            the store refused an operation or could not complete it
         ├── NotADatabase        the path does not lead to a database of this library
         ├── SchemaTooNew        written by a later version of this library
@@ -51,7 +52,7 @@ class InvalidText(InvalidInput):
 
 
 class InvalidVector(InvalidInput):
-    """A vector has the wrong size, or holds NaN or Inf, or is zero."""
+    """A vector that the caller gave has the wrong size, or holds NaN or Inf, or is zero."""
 
 
 class InvalidScope(InvalidInput):
@@ -140,6 +141,10 @@ class EmbedderUnavailable(EmbeddingError):
 
 class EmbedderMismatch(EmbeddingError):
     """The store was written with another embedder."""
+
+
+class BadEmbedding(EmbeddingError):
+    """The embedder returned vectors of the wrong size, or a vector that holds NaN or Inf, or is zero."""
 
 
 class StorageError(TidalError):

@@ -1,4 +1,8 @@
-"""Words for states of which only one can hold at a time."""
+"""List words of which only one can be true of a thing at a time."""
+
+from __future__ import annotations
+
+from tidal_plugins.english.calendar import MONTHS, WEEKDAYS
 
 _PAIRS = (
     "up/down open/closed open/shut on/off true/false yes/no enabled/disabled active/inactive online/offline alive/dead "
@@ -11,8 +15,18 @@ _PAIRS = (
 _OPPOSED = frozenset(frozenset(pair.split("/")) for pair in _PAIRS.split())
 
 STATES = frozenset[str]().union(*_OPPOSED)
+"""The states that have an opposite."""
+TRUE = frozenset("true yes on enabled active".split())
+FALSE = frozenset("false no off disabled inactive".split())
+EXCLUSIVE = (
+    frozenset(WEEKDAYS),
+    frozenset(MONTHS),
+    frozenset("red orange yellow green blue purple violet pink brown black white grey gray".split()),
+    frozenset("low medium high critical".split()),
+)
+"""Sets of values of which a thing has one at a time."""
 
 
 def are_opposed(a: str, b: str) -> bool:
-    """Whether two words, in lower case, name states that exclude each other."""
+    """Return whether two lower-case words name states that exclude each other."""
     return frozenset((a, b)) in _OPPOSED

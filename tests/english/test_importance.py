@@ -1,12 +1,10 @@
-import time
 from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidal_plugins.ingestion.extract import BASE, RULES, importance, tags
-from tidal_plugins.scoring.text import STOP_WORDS
+from tidal_plugins.english.importance import BASE, importance
 
 # From what must be kept to what may go. Any sentence of a row matters more than any sentence two rows down.
 LADDER = (
@@ -137,75 +135,6 @@ def test_a_long_text_is_not_important_because_it_is_long() -> None:
     assert importance(manual) < importance("Please remember that I prefer the old key.")
 
 
-def test_the_rules_have_distinct_names_and_move_something() -> None:
-    assert len({rule.name for rule in RULES}) == len(RULES)
-    assert all(rule.delta for rule in RULES)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("I play jazz piano", {"jazz", "piano"}),
-        ("On Sunday we saw Priya Raman in New Delhi.", {"priya raman", "new delhi"}),
-        ("Marta called. I think Marta is right.", {"marta"}),
-        ("We flew over the Bay of Biscay with Conor O'Neill", {"bay of biscay", "conor o'neill"}),
-        ("NASA published it", {"nasa"}),
-        ("Look at src/report/build.py and config.yaml!", {"build.py", "config.yaml"}),
-        ("call calculate_tax_liability() from billing.core.ledger", {"calculate_tax_liability", "billing.core.ledger"}),
-        ("the parseConfig step raised KeyError", {"parseconfig", "keyerror"}),
-        ("pin numpy==1.26.4 for Python 3.11 here", {"numpy", "numpy 1.26.4"}),
-        ("It needs Python 3.11 and also Redis v7.2", {"redis", "redis v7.2"}),
-        ('the term "bounded context" and `git rebase`', {"bounded context", "git rebase"}),
-        ("my #GardenProject and #books", {"gardenproject", "books"}),
-        ("see https://www.example.org/a?b=1 or ask jo.lee@example.com", {"example.org", "jo.lee@example.com"}),
-        ("her well-known bakery", {"well-known", "bakery"}),
-        ("Überraschung in Zürich mit Élodie", {"zürich", "élodie"}),
-        ("東京でジャズを聴く", {"東京", "ジャズ"}),
-    ],
-)
-def test_tags_hold_terms_and_entities(text: str, expected: set[str]) -> None:
-    assert expected <= set(tags(text))
-
-
-@pytest.mark.parametrize(
-    "text", ["Thanks so much!", "I really think that we should go there again.", "😀!", "", "12 34"]
-)
-def test_talk_about_nothing_has_no_tags(text: str) -> None:
-    assert tags(text) == ()
-
-
-def test_the_first_word_of_a_sentence_is_no_name_by_itself() -> None:
-    assert tags("Yesterday Bruno went home. Later Bruno came back.") == ("bruno", "home")
-    assert "quarterly report" not in tags("Quarterly Report numbers rose")
-
-
-def test_a_capital_text_has_no_names() -> None:
-    assert "wet paint" not in tags("MIND THE WET PAINT")
-
-
-def test_words_that_repeat_come_first() -> None:
-    assert tags("a harp, a harp, a trombone and a flute")[0] == "harp"
-
-
-def test_parts_of_a_name_are_not_repeated() -> None:
-    assert tags("we met Priya Raman") == ("priya raman", "met")
-
-
-def test_tags_are_limited() -> None:
-    text = "copper iron nickel cobalt silver tungsten titanium chromium zinc lead"
-    assert len(tags(text)) == 8
-    assert tags(text, limit=3) == tags(text)[:3]
-    assert tags(text, limit=0) == ()
-
-
-@given(st.text(alphabet="aA bZ.é#\"`/_@=1'-漢カ\n", max_size=80) | st.text(max_size=80))
-def test_tags_are_lower_case_distinct_short_and_stable(text: str) -> None:
-    found = tags(text)
-    assert found == tags(text)
-    assert len(found) == len(set(found)) <= 8
-    assert all(0 < len(tag) <= 40 and tag == tag.strip() == tag.lower() and tag not in STOP_WORDS for tag in found)
-
-
 @given(st.text(max_size=120))
 def test_importance_is_in_range(text: str) -> None:
     assert 1 <= importance(text) <= 10
@@ -235,18 +164,6 @@ HOSTILE = (
 
 
 @pytest.mark.parametrize("unit", HOSTILE)
-def test_a_hostile_megabyte_takes_linear_time(unit: str) -> None:
+def test_a_hostile_megabyte_is_read(unit: str) -> None:
     text = unit * (1_000_000 // len(unit)) + "!"
-    began = time.perf_counter()
-    importance(text)
-    tags(text)
-    assert time.perf_counter() - began < 2
-
-
-@pytest.mark.parametrize("unit", HOSTILE)
-def test_the_part_of_a_long_text_that_is_read_takes_linear_time(unit: str) -> None:
-    text = unit * (8_000 // len(unit))
-    began = time.perf_counter()
-    importance(text)
-    tags(text)
-    assert time.perf_counter() - began < 0.5
+    assert 1 <= importance(text) <= 10  # at once: a rule that took quadratic time would take hours

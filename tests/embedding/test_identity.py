@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tidal_plugins.embedding.hashing import HashingEmbedder
-from tidal_plugins.embedding.identity import StoreEmbedder
+from tidal_plugins.embedding.identity import StoreEmbedder, identity
 from tidal_plugins.errors import EmbedderMismatch, EmbedderUnavailable, EmbeddingError
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.base import Document

@@ -69,7 +69,7 @@ def do(world: World, told: dict[str, str], step: NamedTuple) -> None:
     if isinstance(step, Said):
         id_ = f"e{world.clock():%d%H}"
         world.say(step.text, id=id_, at=NOON - timedelta(days=9 - step.day))
-        if world.turns[id_].query:  # a text that was forgotten is not captured again
+        if world.turns[id_].query == step.text:  # a text that was forgotten is not captured again
             told[id_] = step.text
     elif isinstance(step, Merged):
         try:

@@ -39,7 +39,6 @@ def test_the_pairs_are_sixty_about_one_thing_each_and_favour_no_side(minilm: Emb
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 def test_the_command_runs_without_data_and_recall_follows_the_mood(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

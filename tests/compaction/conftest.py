@@ -45,7 +45,7 @@ def in_process(tmp_path: Path) -> Callable[..., Any]:
         script = [sys.executable, "-W", "error", str(Path(__file__).with_name("process.py"))]
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
         order = json.dumps({"path": str(tmp_path / "agent.db"), "command": command, "arguments": arguments})
-        done = subprocess.run([*script, order], env=environment, capture_output=True, text=True, timeout=60)
+        done = subprocess.run([*script, order], env=environment, capture_output=True, text=True, timeout=500)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from tests.waiting import PATIENCE
 from tidal_plugins import Forgotten, InvalidInput, InvalidText, NotFound, Settings, Statement
 from tidal_plugins.summarising.extractive import ExtractiveSummariser
 from tidal_plugins.testing import NOON, FrozenClock
@@ -328,7 +328,7 @@ def test_hostile_sources_and_answers_end_inert(memory, dossiers_of):
 @pytest.mark.parametrize("hangs", ["at once", "on the way"])
 def test_a_model_that_hangs_is_stood_in_for_in_time(open_memory, gate, hangs):
     def hanging(sources):
-        gate.wait(30)
+        assert gate.wait(PATIENCE)
         yield from saying("Too late.")(sources)
 
     memory = open_memory(
@@ -336,9 +336,7 @@ def test_a_model_that_hangs_is_stood_in_for_in_time(open_memory, gate, hangs):
         settings=Settings(models={"patience": 0.1}),
     )
     memory.remember("The bridge is up.")
-    started = time.monotonic()
     dossier = memory.dossiers.refresh("bridge")
-    assert time.monotonic() - started < 5
     assert (dossier.made_by, dossier.problem) == ("extractive", "the summariser raised TimeoutError")
 
 

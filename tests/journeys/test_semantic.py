@@ -6,7 +6,6 @@ import os
 import random
 import subprocess
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -39,7 +38,7 @@ def test_of_what_two_processes_record_none_is_lost_and_none_is_done_twice(tmp_pa
     states = set()
     for kill in range(KILLS):
         tasks = [("learn_forever", str(path), f"k{kill}{one}") for one in "ab"]
-        for ids in order(*tasks, after=chance.uniform(0.02, 0.3), opened=True):
+        for ids in order(*tasks, after=chance.uniform(0.0, 0.2), said=chance.randrange(4)):
             acknowledged.update(ids)
         with open_memory(path) as memory:
             pending = {item.episode for item in memory.graph.pending()}
@@ -59,27 +58,28 @@ def test_of_what_two_processes_record_none_is_lost_and_none_is_done_twice(tmp_pa
 
 
 HANGING = """
-import sys, time
+import sys, threading
 from tidal_plugins import HashingEmbedder, Settings, TidalMemory
+
+asked = threading.Event()
 
 class Hangs:
     def extract_graph(self, texts):
         print("asked", flush=True)
-        time.sleep(1_000)
+        asked.set()
+        threading.Event().wait()
 
 quick = Settings(graph={"quiet": 0})
 memory = TidalMemory(sys.argv[1], embedder=HashingEmbedder(), graph_extractor=Hangs(), settings=quick)
 memory.record("billing depends on storage")
-time.sleep(0.3)
+assert asked.wait(300)
 """
 
 
 def test_reading_does_not_keep_a_process_alive(tmp_path: Path) -> None:
     path = tmp_path / "agent.db"
-    started = time.monotonic()
     run = [sys.executable, "-W", "error", "-c", HANGING, str(path)]
-    done = subprocess.run(run, capture_output=True, text=True, check=True, timeout=60, env=ENVIRONMENT)
-    assert time.monotonic() - started < 20
+    done = subprocess.run(run, capture_output=True, text=True, check=True, timeout=500, env=ENVIRONMENT)
     assert (done.stdout, done.stderr) == ("asked\n", "")
     with open_memory(path) as memory:
         assert memory.graph.index_pending().episodes == 1

@@ -225,7 +225,7 @@ def in_process(path):
             env=environment,
             capture_output=True,
             text=True,
-            timeout=100,
+            timeout=500,
         )
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)

@@ -150,7 +150,7 @@ def merged(own: Recall, *answers: Answer, limit: int = 5) -> Recall:
     def stored(scope: Scope, ids: Sequence[str]) -> dict[str, str]:
         return {id_: id_ for id_ in ids}
 
-    return Merger(Settings(), limit, ("default",), lambda scope, texts: set(), stored).merged(own, answers)
+    return Merger(Tuning(), limit, ("default",), lambda scope, texts: set(), stored).merged(own, answers)
 
 
 def test_where_scores_are_equal_the_own_comes_before_a_peer() -> None:
@@ -166,7 +166,7 @@ def test_less_trust_is_less_score_below_zero_too() -> None:
 
 @pytest.mark.parametrize(("bar", "shown"), [(0.0, ("b",)), (0.4, ())])
 def test_without_a_bar_no_peer_needs_to_be_sure(bar: float, shown: tuple[str, ...]) -> None:
-    merger = Merger(Settings(whisper={"bar": bar}), 5, ("default",), lambda scope, texts: set(), lambda scope, ids: {})
+    merger = Merger(Tuning(whisper={"bar": bar}), 5, ("default",), lambda scope, texts: set(), lambda scope, ids: {})
     unsure = answered(*said("b"), assurance=-0.3)
     assert merger.merged(answered(assurance=-0.3), [Answer("b", 1.0, unsure)]).ids == shown
 
@@ -337,7 +337,7 @@ def test_people_are_those_who_speak_in_the_peer(open_memory: Any) -> None:
 def test_the_order_of_a_peer_follows_its_own_signals(open_memory: Any) -> None:
     team = open_memory("team.db")
     liked, other = (team.remember(f"the jazz piano number {n}") for n in (1, 2))
-    team.signal("like", liked.id, 5)
+    team.signals.add("like", liked.id, 5)
     memory = open_memory(peers=[team])
     recall = memory.recall("jazz piano number")
     assert [hit.id for hit in recall] == [liked.id, other.id]

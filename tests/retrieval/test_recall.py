@@ -177,7 +177,7 @@ def test_recall_and_whisper_write_nothing(memory: TidalMemory, path: Path, clock
     clock.advance(hours=5)
     assert memory.recall("jazz piano", include_archived=True)
     assert memory.whisper("where did the jazz piano number 7 go?")
-    assert memory.affect.intensity > 0
+    assert memory.affect.state().intensity > 0
     assert memory.episodes.list()
     assert watcher.pragma("data_version") == before
     memory.record("hello", "hi")

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidal_plugins.errors import InvalidInput, InvalidText
+from tidal_plugins import InvalidInput, InvalidText
 from tidal_plugins.validation import MAX_DEPTH, clean, clean_json
 
 json_values = st.recursive(

@@ -9,11 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.effort import grows_linearly
+from tidal_plugins import Affect, EmotionEstimator, LexiconEmotion, TidalError
 from tidal_plugins.affect import lexicon
-from tidal_plugins.affect.lexicon import READ_CHARS, LexiconEmotion
-from tidal_plugins.errors import TidalError
-from tidal_plugins.model.affect import Affect
-from tidal_plugins.protocols import EmotionEstimator
+from tidal_plugins.affect.lexicon import READ_CHARS
 
 UPSET = [
     "I'm furious, this is the third time the deploy destroyed our data!!!",

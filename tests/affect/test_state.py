@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from tidal_plugins import Affect
 from tidal_plugins.affect.state import AffectLoop
-from tidal_plugins.model.affect import Affect
 from tidal_plugins.storage.sqlite import SQLiteStorage
 from tidal_plugins.testing import HERE, NOON
 from tidal_plugins.tuning import AffectTuning

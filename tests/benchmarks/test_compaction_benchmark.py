@@ -12,9 +12,8 @@ import pytest
 from benchmarks import compaction, contexts, locomo, trajectories
 from benchmarks.compaction import Asked, Case, Compacted, Fact, Opener, Shown
 from benchmarks.trajectories import Run
-from tidal_plugins import HashingEmbedder, Message, ToolCall
+from tidal_plugins import ContextOverflow, HashingEmbedder, Message, ToolCall
 from tidal_plugins.compaction.turns import history
-from tidal_plugins.errors import ContextOverflow
 from tidal_plugins.model.compaction import unpaired
 from tidal_plugins.scoring.text import terms
 

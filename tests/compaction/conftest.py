@@ -15,8 +15,7 @@ import pytest
 pytest.register_assert_rewrite("tests.compaction.oracle")
 
 from tests.compaction.oracle import checked  # noqa: E402
-from tidal_plugins import TidalMemory  # noqa: E402
-from tidal_plugins.model.compaction import Compaction  # noqa: E402
+from tidal_plugins import Compaction, TidalMemory  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 

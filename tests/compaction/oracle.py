@@ -17,8 +17,18 @@ from functools import cached_property
 from typing import Any
 
 from tests.compaction.histories import flat
-from tidal_plugins import Exchange, Forgotten, Message, TidalMemory, ToolCall
-from tidal_plugins.model.compaction import Compaction, Kept, RestoredFile, Size, Written
+from tidal_plugins import (
+    Compaction,
+    Exchange,
+    Forgotten,
+    Kept,
+    Message,
+    RestoredFile,
+    Size,
+    TidalMemory,
+    ToolCall,
+    Written,
+)
 from tidal_plugins.summarising.sizes import ApproximateCounter, measure
 
 WHISPER, WIDE_WHISPER = Size(125, 500), Size(500, 2_000)

@@ -17,10 +17,24 @@ import pytest
 from tests.compaction.histories import chat, chat_turn, flat, loop, mark, question, said, step
 from tests.compaction.oracle import WHISPER, checked, texts
 from tests.waiting import PATIENCE, aeventually, eventually, threads_end
-from tidal_plugins import Exchange, Message, NotFound, Settings, TidalMemory, ToolCall
-from tidal_plugins.errors import ContextOverflow, Forgotten, InvalidInput
-from tidal_plugins.model.compaction import Compaction, Kept, RestoredFile, Size, Written
-from tidal_plugins.model.summary import Source, Statement
+from tidal_plugins import (
+    Compaction,
+    ContextOverflow,
+    Exchange,
+    Forgotten,
+    InvalidInput,
+    Kept,
+    Message,
+    NotFound,
+    RestoredFile,
+    Settings,
+    Size,
+    Source,
+    Statement,
+    TidalMemory,
+    ToolCall,
+    Written,
+)
 from tidal_plugins.summarising.sizes import ApproximateCounter, measure
 from tidal_plugins.tuning import Tuning
 

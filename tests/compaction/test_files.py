@@ -13,9 +13,7 @@ import pytest
 
 from tests.compaction.histories import chat, step
 from tests.compaction.oracle import WHISPER, texts
-from tidal_plugins import Message, Settings
-from tidal_plugins.errors import NotFound
-from tidal_plugins.model.compaction import Compaction, RestoredFile, Size
+from tidal_plugins import Compaction, Message, NotFound, RestoredFile, Settings, Size
 from tidal_plugins.summarising.sizes import ApproximateCounter, measure
 from tidal_plugins.testing import NOON
 

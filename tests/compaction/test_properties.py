@@ -13,9 +13,18 @@ from hypothesis import strategies as st
 
 from tests.compaction.histories import chat, flat, histories, long_history, loop, systems, turns
 from tests.compaction.oracle import CITED, TIGHT, checked, least, ongoing_starts, reached, texts
-from tidal_plugins import Exchange, HashingEmbedder, Message, Settings, TidalMemory
-from tidal_plugins.errors import ContextOverflow, NotFound
-from tidal_plugins.model.compaction import Compaction, Kept, Size
+from tidal_plugins import (
+    Compaction,
+    ContextOverflow,
+    Exchange,
+    HashingEmbedder,
+    Kept,
+    Message,
+    NotFound,
+    Settings,
+    Size,
+    TidalMemory,
+)
 from tidal_plugins.testing import FrozenClock
 
 FAST = Settings(storage={"durability": "fast"})

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tidal_plugins.embedding.hashing import HashingEmbedder
+from tidal_plugins import EmbedderMismatch, EmbedderUnavailable, EmbeddingError, HashingEmbedder
 from tidal_plugins.embedding.identity import META, StoreEmbedder
-from tidal_plugins.errors import EmbedderMismatch, EmbedderUnavailable, EmbeddingError
 
 
 class Store:

@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tidal_plugins.embedding import SentenceTransformerEmbedder, weights
-from tidal_plugins.errors import EmbedderUnavailable, EmbeddingError, InvalidInput
-from tidal_plugins.protocols import Embedder
+from tidal_plugins import Embedder, EmbedderUnavailable, EmbeddingError, InvalidInput, SentenceTransformerEmbedder
+from tidal_plugins.embedding import weights
 
 ID = "sentence-transformers/all-MiniLM-L6-v2@53aa51172d14"
 PACKAGED = Path(importlib.util.find_spec(weights.PACKAGE).submodule_search_locations[0], "model")

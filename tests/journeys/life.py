@@ -5,10 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any, Self
 
-from tidal_plugins import Episode, Exchange, HashingEmbedder, Message, TidalMemory
+from tidal_plugins import Consolidation, Episode, Exchange, HashingEmbedder, Message, TidalMemory
 from tidal_plugins.dossiers.dossier import Dossiers
 from tidal_plugins.maintenance.consolidator import Consolidator
-from tidal_plugins.model.consolidation import Consolidation
 from tidal_plugins.summarising.extractive import ExtractiveSummariser
 from tidal_plugins.testing import NOON, FrozenClock
 from tidal_plugins.tuning import Tuning

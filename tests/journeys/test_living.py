@@ -9,15 +9,14 @@ from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
-import apsw
 import pytest
 
+from tests.inside import contents
 from tests.journeys.conftest import Order
 from tests.journeys.life import TOPICS, Life
+from tidal_plugins import Entry
 from tidal_plugins.associations.web import ASSOCIATION
-from tidal_plugins.model.entry import Entry
 from tidal_plugins.storage.base import Where, WhereLinks
 
 pytestmark = pytest.mark.slow
@@ -112,20 +111,3 @@ def test_a_year_that_was_killed_fifty_times_ends_the_same(tmp_path: Path, order:
     assert order(("live", str(killed), ""))[0][-1] == "day 320"
     assert len(set(reached)) > 10, "else it was killed at the same places"
     assert contents(killed) == contents(whole)
-
-
-def contents(path: Path) -> dict[str, list[Any]]:
-    """Everything in a file, without the numbers of its rows."""
-    hidden = {"key", "seq", "passage", "entry"}
-    connection = apsw.Connection(str(path))
-    found = {}
-    try:
-        for table in ("entries", "passages", "vectors", "links", "log", "documents", "earlier_documents", "meta"):
-            columns = [row[1] for row in connection.execute(f"PRAGMA table_info ({table})")]
-            shown = [f'"{name}"' for name in columns if name not in hidden or (table == "documents" and name == "key")]
-            found[table] = sorted(connection.execute(f"SELECT {', '.join(shown)} FROM {table}"), key=repr)
-    finally:
-        connection.close()
-    last = next(row for row in found["documents"] if row[1:3] == ("consolidation", "last"))
-    found["documents"][found["documents"].index(last)] = last[:-1]  # to take over a run writes it once more
-    return found

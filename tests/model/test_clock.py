@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidal_plugins.errors import InvalidInput
+from tidal_plugins import InvalidInput
 from tidal_plugins.model.clock import aware, from_micros, hours_between, to_micros, utc_now
 
 

@@ -6,10 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidal_plugins import Message, ToolCall
-from tidal_plugins.errors import CompactionError
-from tidal_plugins.model.summary import Source, Statement
-from tidal_plugins.protocols import Purpose, Summariser
+from tidal_plugins import CompactionError, Message, Source, Statement, Summariser, ToolCall
+from tidal_plugins.protocols import Purpose
 from tidal_plugins.scoring.text import sentences
 from tidal_plugins.summarising.extractive import ExtractiveSummariser
 from tidal_plugins.summarising.quotes import quotes

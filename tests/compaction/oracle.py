@@ -113,11 +113,11 @@ class Oracle:
     def every_citation_leads_somewhere(self) -> None:
         for text in self.written_texts:
             for id_ in CITED.findall(text):
-                self.facts.resolve(id_)
+                self.resolve(id_)
         assert set(self.compaction.citations) == {id_ for text in self.written_texts for id_ in CITED.findall(text)}
         for statement in self.compaction.statements:
             for id_ in statement.sources:
-                self.facts.resolve(id_)
+                self.resolve(id_)
 
     def resolve(self, id_: str) -> None:
         with contextlib.suppress(Forgotten):

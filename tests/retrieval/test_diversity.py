@@ -12,7 +12,7 @@ from tidal_plugins.errors import Corrupt
 from tidal_plugins.model.entry import SYNTHESIS
 from tidal_plugins.retrieval.diversity import first_of_kind, rivals, said_again, varied
 from tidal_plugins.retrieval.rank import Candidate, Ranked
-from tidal_plugins.storage.base import Match, Sketch
+from tidal_plugins.storage.base import EntrySummary, Match
 from tidal_plugins.testing import HERE, NOON
 from tidal_plugins.tuning import Tuning
 
@@ -31,7 +31,7 @@ class Vectors:
 
 
 def ranking(*ids: str) -> list[Ranked]:
-    sketches = [Sketch(id_, 5.0, None, None, None, None, 1) for id_ in ids]
+    sketches = [EntrySummary(id_, 5.0, None, None, None, None, 1) for id_ in ids]
     return [
         Ranked(Candidate(sketch, None, None, Match(sketch.id, 0.5, 0, 4, 1), 1), 1, 1, 1, 0, {}) for sketch in sketches
     ]

@@ -14,7 +14,7 @@ from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.entry import Tier
 from tidal_plugins.retrieval.query import Query, understand
 from tidal_plugins.retrieval.rank import Candidate, Context, Found, Ranked, ordinary, rank, shortlist
-from tidal_plugins.storage.base import Corpus, Match, Sketch
+from tidal_plugins.storage.base import Corpus, EntrySummary, Match
 from tidal_plugins.testing import NOON
 from tidal_plugins.tuning import Tuning
 
@@ -33,7 +33,7 @@ def candidate(
 ) -> Candidate:
     known = {"importance": 5.0, "passages": 1, **dict.fromkeys(("speaker", "role", "affect", "tier"))}
     return Candidate(
-        Sketch(id=id, **{**known, **fields}),
+        EntrySummary(id=id, **{**known, **fields}),
         None if bm25 is None else Match(id, bm25, 0, 4, 10),
         None if bm25 is None else keyword_rank,
         None if cosine is None else Match(id, cosine, 0, 4, 10),

@@ -10,21 +10,21 @@ import pytest
 
 from tidal_plugins import Message, TidalMemory
 from tidal_plugins.retrieval.surroundings import Surroundings, echoes
-from tidal_plugins.storage.base import Beside, Sketch
+from tidal_plugins.storage.base import Adjacent, EntrySummary
 from tidal_plugins.testing import NOON
 from tidal_plugins.tuning import RecallTuning, Tuning
 
 
 class Stub(NamedTuple):
-    sketch: Sketch
+    sketch: EntrySummary
 
 
 def turn(id: str, thread: str | None = "s", words: int = 5, head: str = "text", tail: str = "text") -> Stub:
-    return Stub(Sketch(id, 5.0, None, None, None, None, 1, thread, words, head, tail))
+    return Stub(EntrySummary(id, 5.0, None, None, None, None, 1, thread, words, head, tail))
 
 
 def around(
-    *turns: Stub, nearness: list[float], beside: Sequence[Beside] = (), floor: float = 0.1
+    *turns: Stub, nearness: list[float], beside: Sequence[Adjacent] = (), floor: float = 0.1
 ) -> list[tuple[float, ...]]:
     found = Surroundings(beside, floor).around(turns, nearness, RecallTuning())
     return [tuple(round(value, 4) for value in item) for item in found]
@@ -56,7 +56,7 @@ def test_what_says_the_same_in_another_form_echoes(head: str, said: str, same: b
 
 def test_what_says_what_the_turn_says_speaks_for_the_answer_after_it_and_not_for_its_thread() -> None:
     turns = [turn("again", head="And  where?", tail="where?"), turn("after"), turn("far")]
-    said = Surroundings([Beside("again", "after", 1)], 0.1, "and where?")
+    said = Surroundings([Adjacent("again", "after", 1)], 0.1, "and where?")
     lifts = said.around(turns, [1.0, 0.1, 0.1], RecallTuning())
     assert [item.thread for item in lifts] == [0.0, 0.0, 0.0]
     assert lifts[1].neighbours == pytest.approx(3 * 0.15 * 0.9)
@@ -65,29 +65,29 @@ def test_what_says_what_the_turn_says_speaks_for_the_answer_after_it_and_not_for
 
 @pytest.mark.parametrize("known", [("a", "b", 1), ("b", "a", -1)])
 def test_neighbours_lend_either_way_however_they_are_known(known: tuple[str, str, int]) -> None:
-    found = around(turn("a"), turn("b"), nearness=[0.5, 0.3], beside=[Beside(*known)])
+    found = around(turn("a"), turn("b"), nearness=[0.5, 0.3], beside=[Adjacent(*known)])
     assert [item[1] for item in found] == [0.15 * 0.2, 0.15 * 0.4]
 
 
 def test_a_pair_that_is_known_from_both_ends_lends_once() -> None:
-    both = [Beside("a", "b", 1), Beside("b", "a", -1)]
+    both = [Adjacent("a", "b", 1), Adjacent("b", "a", -1)]
     assert around(turn("a"), turn("b"), nearness=[0.5, 0.1], beside=both)[1][1] == 0.06
 
 
 def test_a_question_lends_most_to_the_turn_after_it() -> None:
-    beside = [Beside("q", "after", 1), Beside("q", "before", -1)]
+    beside = [Adjacent("q", "after", 1), Adjacent("q", "before", -1)]
     turns = [turn("before"), turn("q", tail="really?"), turn("after")]
     found = around(*turns, nearness=[0.1, 0.5, 0.1], beside=beside)
     assert [item[1] for item in found] == [0.06, 0.0, 0.18]
 
 
 def test_long_messages_stand_for_themselves() -> None:
-    found = around(turn("a", words=200), turn("b", words=40), nearness=[0.5, 0.3], beside=[Beside("a", "b", 1)])
+    found = around(turn("a", words=200), turn("b", words=40), nearness=[0.5, 0.3], beside=[Adjacent("a", "b", 1)])
     assert found[1][1] == pytest.approx(0.15 * 0.4 * 0.1**0.5 * 0.5, abs=1e-4)
 
 
 def test_what_is_no_candidate_lends_nothing() -> None:
-    assert around(turn("a"), nearness=[0.5], beside=[Beside("a", "gone", 1)])[0][1] == 0.0
+    assert around(turn("a"), nearness=[0.5], beside=[Adjacent("a", "gone", 1)])[0][1] == 0.0
 
 
 def test_a_turn_that_tells_counts_more_than_one_that_asks() -> None:

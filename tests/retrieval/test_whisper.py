@@ -21,7 +21,7 @@ from tidal_plugins.retrieval.bar import over_bar, sureness, worth_a_word
 from tidal_plugins.retrieval.query import Query, understand
 from tidal_plugins.retrieval.rank import Candidate, Context, Ranked
 from tidal_plugins.retrieval.whisper import age, compose, excerpt
-from tidal_plugins.storage.base import Corpus, Match, Sketch
+from tidal_plugins.storage.base import Corpus, EntrySummary, Match
 from tidal_plugins.testing import HERE, NOON, FrozenClock
 from tidal_plugins.tuning import RecallTuning, Tuning, WhisperTuning
 
@@ -336,7 +336,7 @@ def near(
     id: str, cosine: float, keyword: float = 0.0, *, speaker: str | None = None, parts: dict[str, float] | None = None
 ) -> Ranked:
     """What ranking knows of a candidate; score, fusion and relevance say nothing to the bar."""
-    sketch = Sketch(id=id, importance=5.0, speaker=speaker, role=None, affect=None, tier=None, passages=1)
+    sketch = EntrySummary(id=id, importance=5.0, speaker=speaker, role=None, affect=None, tier=None, passages=1)
     candidate = Candidate(sketch, None, None, Match(id, cosine, 0, 4, 10), None)
     return Ranked(candidate, 9.0, 9.0, 1.0, keyword, parts or {})
 

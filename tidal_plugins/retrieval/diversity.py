@@ -29,9 +29,12 @@ def first_of_kind(storage: Storage, scope: Scope, ranked: Sequence[Ranked], alik
     cosine of at least ``alike`` with its own."""
     spots = {item.id: item.candidate.vector.start for item in ranked if item.candidate.vector}
     try:
-        vectors = storage.vectors(scope, spots)
+        passages = storage.vectors(scope, spots)
     except Corrupt:  # logged when the vectors were searched
         vectors = {}
+    else:
+        pairs = zip(passages.spans, passages.units, strict=True)
+        vectors = {span.id: unit for span, unit in pairs if span.start == spots[span.id]}
     above, first = _alike_above(vectors, list(spots), alike), dict[str, str]()
     for item in ranked:
         first[item.id] = next((other for other in above.get(item.id, ()) if first[other] == other), item.id)

@@ -24,7 +24,7 @@ from tidal_plugins.scoring.fusion import (
     relevance,
     sharp_relevance,
 )
-from tidal_plugins.storage.base import Corpus, Match, Sketch
+from tidal_plugins.storage.base import Corpus, EntrySummary, Match
 from tidal_plugins.tuning import RecallTuning, Tuning
 
 ASSISTANT = "assistant"
@@ -51,7 +51,7 @@ class Found(NamedTuple):
 class Candidate(NamedTuple):
     """What a channel found, with what ranking needs to know of it."""
 
-    sketch: Sketch
+    sketch: EntrySummary
     keyword: Match | None
     keyword_rank: int | None
     vector: Match | None

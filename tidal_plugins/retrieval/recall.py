@@ -51,7 +51,7 @@ class Recaller:
 
     def recall(self, request: Request) -> Recall:
         """Return the entries that rank highest, and why the other candidates fell out."""
-        query = understand(request.text, self.storage.speakers(request.scope))
+        query = understand(request.text, self.storage.statistics(request.scope).speakers)
         if request.unasked and not worth_a_word(query, self.settings.whisper):
             return Recall(request.text, query.terms, (), (), request.affect, request.profile, request.now)
         vector = self.embedder.embed([query.meaning])[0] if request.vector is None else request.vector
@@ -70,7 +70,9 @@ class Recaller:
         query, where = understand(named.name, ()), replace(visible(request.where), kinds=KINDS)
         search = Search(self.storage, request.scope, query, self.embedder.embed([query.meaning])[0], where)
         with self.storage.snapshot():
-            context = Context(query, self.storage.corpus(), Affect(), request.now, self.settings)
+            context = Context(
+                query, self.storage.statistics(request.scope).corpus, Affect(), request.now, self.settings
+            )
             known, _ = shortlist(search.found(settings.shortlist), context, "balanced", 1)
             sure = known and known[0].cosine + settings.keywords * keyword_part(known[0], context) >= settings.event
             told = search.sketched(known) if sure else []
@@ -123,7 +125,7 @@ class _Recalling:
         """What is ranked in full, what is not, and what the order depends on beside them."""
         request, search, recaller = self.request, self.search, self.recaller
         settings = recaller.settings.recall
-        corpus = recaller.storage.corpus()
+        corpus = recaller.storage.statistics(request.scope).corpus
         context = Context(search.query, corpus, self.affect, request.now, recaller.settings, times=self.times)
         found = search.found(max(2 * request.limit, settings.pool))
         split = shortlist(found, context, request.profile, max(4 * request.limit, settings.shortlist))

@@ -14,7 +14,8 @@ from tidal_plugins.retrieval.query import Query
 from tidal_plugins.retrieval.rank import Candidate, Found
 from tidal_plugins.retrieval.surroundings import WINDOW
 from tidal_plugins.retrieval.time import Period
-from tidal_plugins.storage.base import Beside, Match, Storage, Where
+from tidal_plugins.storage.base import Adjacent, Match, PassageVectors, Storage, Where
+from tidal_plugins.storage.unit import unit_vector
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,9 +56,9 @@ class Search:
             found.append(Found(id_, keyword, keyword_rank, match, vector_rank))
         return found
 
-    def with_beside(self, split: Split, reach: int) -> tuple[Split, list[Beside]]:
+    def with_beside(self, split: Split, reach: int) -> tuple[Split, list[Adjacent]]:
         """Both again, what stands next to the best ``reach`` now ranked in full; and which stands next to which."""
-        beside = self.storage.beside(self.scope, [item.id for item in split[0][:reach]], WINDOW, self.where)
+        beside = self.storage.adjacent(self.scope, [item.id for item in split[0][:reach]], WINDOW, self.where)
         return self._with(split, {item.other for item in beside}), beside
 
     def with_times(self, split: Split, times: Iterable[Period], reach: int) -> Split:
@@ -72,13 +73,13 @@ class Search:
             return split
         known = {item.id for item in (*split[0], *split[1])}
         others = list(wanted - known)
-        passed = intact(lambda ids: self.storage.sketch(self.scope, ids, self.where), others, self.damaged)
+        passed = intact(lambda ids: self.storage.summaries(self.scope, ids, self.where), others, self.damaged)
         return self._with(split, {*passed, *(known & wanted)})
 
     def sketched(self, found: Sequence[Found]) -> list[Candidate]:
         """What was found, with what ranking needs to know of it."""
         ids = [item.id for item in found]
-        sketches = intact(lambda some: self.storage.sketch(self.scope, some), ids, self.damaged)
+        sketches = intact(lambda some: self.storage.summaries(self.scope, some), ids, self.damaged)
         return [Candidate(sketches[item.id], *item[1:]) for item in found if item.id in sketches]
 
     def entries(self, ids: Sequence[str], limit: int | None = None) -> dict[str, Entry]:
@@ -100,7 +101,7 @@ class Search:
         if not ids or VECTORS in self.degraded:
             return {}
         try:
-            return self.storage.cosines(self.scope, ids, self.vector)
+            return best_cosines(self.storage.vectors(self.scope, ids), self.vector)
         except Corrupt as error:
             self._without(VECTORS, f"recalling by keywords alone: {error}")
             return {}
@@ -148,6 +149,19 @@ def intact(
                 raise
             logger.error("entry %s is damaged and was left out of a recall", error.entry)
             damaged.add(error.entry)
+
+
+def best_cosines(passages: PassageVectors, vector: NDArray[np.float32]) -> dict[str, Match]:
+    """Return by entry the passage with the highest cosine with ``vector``."""
+    import numpy as np
+
+    if not passages.spans:
+        return {}
+    found: dict[str, Match] = {}
+    for span, score in zip(passages.spans, np.vecdot(passages.units, unit_vector(vector)).tolist(), strict=True):
+        if span.id not in found or score > found[span.id].score:
+            found[span.id] = Match(span.id, score, *span[1:])
+    return found
 
 
 def _placed(matches: Sequence[Match]) -> dict[str, tuple[int, Match]]:

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 
 from tidal_plugins.scoring.context import asks, brief, dated, leaning, lent, raised
 from tidal_plugins.scoring.text import normal
-from tidal_plugins.storage.base import Beside, Sketch
+from tidal_plugins.storage.base import Adjacent, EntrySummary
 from tidal_plugins.tuning import RecallTuning
 
 WINDOW = 2
@@ -18,7 +18,7 @@ WINDOW = 2
 
 class Sketched(Protocol):
     @property
-    def sketch(self) -> Sketch: ...
+    def sketch(self) -> EntrySummary: ...
 
 
 class Around(NamedTuple):
@@ -37,7 +37,7 @@ class Surroundings:
     thread: a question that is asked again is as near as can be wherever it was asked.
     """
 
-    beside: Sequence[Beside] = ()
+    beside: Sequence[Adjacent] = ()
     floor: float = 0.0
     said: str = ""
 
@@ -58,7 +58,7 @@ class Surroundings:
         ]
 
     def _borrowed(
-        self, known: Mapping[str, Sketch], near: Mapping[str, float], settings: RecallTuning
+        self, known: Mapping[str, EntrySummary], near: Mapping[str, float], settings: RecallTuning
     ) -> Mapping[str, float]:
         borrowed: defaultdict[str, float] = defaultdict(float)
         for lender, borrower, places in self._pairs():
@@ -79,7 +79,7 @@ class Surroundings:
 NOWHERE = Surroundings()
 
 
-def echoes(sketch: Sketch, said: str) -> bool:
+def echoes(sketch: EntrySummary, said: str) -> bool:
     """Whether an entry says word for word what was ``said``, in the form of :func:`normal`. Of a long entry only the
     beginning is known, which is never all of it."""
     head = sketch.head
@@ -88,13 +88,13 @@ def echoes(sketch: Sketch, said: str) -> bool:
     return normal(head) == said
 
 
-def telling(sketch: Sketch, settings: RecallTuning) -> float:
+def telling(sketch: EntrySummary, settings: RecallTuning) -> float:
     """More for a turn that says when something was, less for one that asks, the more so the shorter it is."""
     asked = brief(sketch.words, settings.turn) if asks(sketch.tail) else 0.0
     return settings.telling * (dated(sketch.head) - asked)
 
 
-def _best(known: Mapping[str, Sketch], near: Mapping[str, float]) -> dict[str | None, float]:
+def _best(known: Mapping[str, EntrySummary], near: Mapping[str, float]) -> dict[str | None, float]:
     """The highest nearness in each thread."""
     best: dict[str | None, float] = {}
     for id_, sketch in known.items():

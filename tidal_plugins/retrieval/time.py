@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from itertools import islice
 
 from tidal_plugins.scoring.time import closeness
-from tidal_plugins.storage.base import Sketch, Where
+from tidal_plugins.storage.base import EntrySummary, Where
 from tidal_plugins.tuning import RecallTuning
 
 MOST = 2
@@ -55,7 +55,7 @@ class Event:
         return Period(self.words, None, time, id) if self.before else Period(self.words, time, None, id)
 
 
-def closest(sketch: Sketch, periods: Iterable[Period], settings: RecallTuning) -> float:
+def closest(sketch: EntrySummary, periods: Iterable[Period], settings: RecallTuning) -> float:
     """How near an entry is to the nearest of some periods, in [0, 1]; 0 where there are none.
 
     What tells of the move is not from before the move, nor from after it.

@@ -17,7 +17,7 @@ def with_window(search: Search, recall: Recall, turns: int) -> Recall:
     They are what the filter lets be seen at all; what else it asks for is asked of hits alone, so that «what did Ann
     say» shows the question that Ann answered.
     """
-    beside = search.storage.beside(search.scope, recall.ids, turns, visible(search.where))
+    beside = search.storage.adjacent(search.scope, recall.ids, turns, visible(search.where))
     entries = search.entries(list(dict.fromkeys(item.other for item in beside)))
     around: dict[str, list[tuple[int, Entry]]] = {}
     for item in beside:

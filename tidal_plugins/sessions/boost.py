@@ -93,7 +93,7 @@ class Lane:
 class Boosts:
     """Makes lanes of one store.
 
-    What it keeps in memory holds for one ``Storage.erasures``: what changed or was forgotten since is read anew.
+    What it keeps in memory holds for one ``Statistics.erasures``: what changed or was forgotten since is read anew.
     """
 
     storage: Storage
@@ -115,7 +115,7 @@ class Boosts:
         info = ledger.info(session)
         if not info.is_open:
             raise SessionClosed(f"session {session} was closed, and shapes no recall any more")
-        state = (session, info.accepted, self.storage.erasures(scope))
+        state = (session, info.accepted, self.storage.statistics(scope).erasures)
         notes = self._notes.get(state)
         if notes is None:
             notes = _by_keyword(ledger.annotations(session))
@@ -124,7 +124,7 @@ class Boosts:
 
     def words(self, scope: Scope, ids: Sequence[str], read: Read) -> dict[str, frozenset[str]]:
         """The words of entries, of their texts and labels; texts are read where they are not known yet."""
-        state = (scope, self.storage.erasures(scope))
+        state = (scope, self.storage.statistics(scope).erasures)
         known = {id_: words for id_ in ids if (words := self._words.get((state, id_))) is not None}
         unknown = [id_ for id_ in ids if id_ not in known]
         fresh = {id_: frozenset(terms(_labelled(entry))) for id_, entry in read(unknown).items()} if unknown else {}

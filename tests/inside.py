@@ -69,7 +69,10 @@ def contents(path: str | Path) -> dict[str, list[Any]]:
     connection = apsw.Connection(str(path))
     found = {}
     try:
-        for table in ("entries", "passages", "vectors", "links", "log", "documents", "earlier_documents", "meta"):
+        tables = (
+            "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%'"
+        )
+        for (table,) in connection.execute(tables).fetchall():
             columns = [row[1] for row in connection.execute(f"PRAGMA table_info ({table})")]
             shown = [f'"{name}"' for name in columns if name not in hidden or (table == "documents" and name == "key")]
             found[table] = sorted(connection.execute(f"SELECT {', '.join(shown)} FROM {table}"), key=repr)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,8 @@ import pytest
 
 from tests.conftest import OpenMemory
 from tests.inside import capsule_versions, dossier_versions
-from tidal_plugins import Capsule, Dossier, TidalMemory
-from tidal_plugins.testing import FrozenClock
+from tidal_plugins import Capsule, Dossier, Entry, TidalMemory
+from tidal_plugins.testing import NOON, FrozenClock
 
 
 class DossiersAt:
@@ -74,3 +74,23 @@ def dossiers(memory: TidalMemory, clock: FrozenClock) -> DossiersAt:
 @pytest.fixture
 def capsules(memory: TidalMemory, clock: FrozenClock) -> CapsuleAt:
     return CapsuleAt(memory, clock)
+
+
+@pytest.fixture
+def entries() -> Callable[..., list[Entry]]:
+    """Makes one entry a text, an hour apart: what the readers of contradictions, tasks and suggestions read."""
+
+    def make(*texts: str, speakers: Sequence[str] = (), roles: Sequence[str] = ()) -> list[Entry]:
+        return [
+            _entry(n, text, speakers[n] if speakers else None, roles[n] if roles else "user")
+            for n, text in enumerate(texts)
+        ]
+
+    return make
+
+
+def _entry(number: int, text: str, speaker: str | None, role: str) -> Entry:
+    at = NOON + timedelta(hours=number)
+    return Entry(
+        f"e{number}", "conversation", text, ("here",), at, at, speaker=speaker, role=role, episode=f"t{number // 2}"
+    )

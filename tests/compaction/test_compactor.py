@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.compaction.histories import chat, chat_turn, flat, loop, mark, question, said, step
+from tests.compaction.histories import chat, chat_turn, flat, loop, mark, question, said, size_of, step
 from tests.compaction.oracle import WHISPER, checked, texts
 from tests.waiting import PATIENCE, aeventually, eventually, threads_end
 from tidal_plugins import (
@@ -35,7 +35,6 @@ from tidal_plugins import (
     ToolCall,
     Written,
 )
-from tidal_plugins.summarising.sizes import ApproximateCounter, measure
 from tidal_plugins.tuning import Tuning
 
 AMPLE = 10**9
@@ -43,7 +42,7 @@ NOW = Message("user", "What is left to do?", "now")
 
 
 def payload(history: Sequence[Message]) -> Size:
-    return sum((measure(message, ApproximateCounter()) for message in history), WHISPER)
+    return sum((size_of(message) for message in history), WHISPER)
 
 
 def limit(history: Sequence[Message], share: float) -> int:
@@ -124,7 +123,7 @@ def test_the_whisper_counts(check: Any) -> None:
 def test_images_count_by_the_bytes_that_the_caller_knows(check: Any) -> None:
     photo = [Message("user", "[image]", "photo"), Message("assistant", "A cat.", "cat")]
     history = [*chat(0, 8), *photo, *chat(8, 10), NOW]
-    sizes = [measure(message, ApproximateCounter()) for message in history]
+    sizes = [size_of(message) for message in history]
     sizes[16] = Size(90, 1_000_000)
     compaction = check(history, sizes=sizes, max_tokens=AMPLE, max_bytes=900_000)
     assert compaction.rebuilt

@@ -12,12 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.inside import contents
+from tests.inside import contents, links, stored
 from tests.journeys.conftest import Order
 from tests.journeys.life import TOPICS, Life
 from tidal_plugins import Entry
-from tidal_plugins.associations.web import ASSOCIATION
-from tidal_plugins.storage.base import Where, WhereLinks
 
 pytestmark = pytest.mark.slow
 
@@ -35,18 +33,16 @@ class Watcher:
     def __init__(self, life: Life) -> None:
         self.life = life
         self.used = {id_ for n in range(life.regulars) for id_ in life.first(n).entries}
-        self.all = {entry.id for entry in self.entries(Where(kinds=["conversation"]))}
+        self.all = {entry.id for entry in self.entries("conversation")}
 
-    def entries(self, where: Where) -> list[Entry]:
-        return self.life.memory._services.storage.find(self.life.memory.scope, where)
+    def entries(self, *kinds: str, ids: Iterable[str] | None = None) -> list[Entry]:
+        return stored(self.life.memory, *kinds, ids=ids)
 
     def states(self, ids: Iterable[str]) -> Counter[str]:
-        found = self.life.memory._services.storage.get(self.life.memory.scope, list(ids))
-        return Counter(state(entry, self.life.clock()) for entry in found.values())
+        return Counter(state(entry, self.life.clock()) for entry in self.entries(ids=ids))
 
     def ends(self) -> set[str]:
-        links = self.life.memory._services.storage.links(self.life.memory.scope, WhereLinks(kinds=[ASSOCIATION]))
-        return {end for link in links for end in (link.source, link.target)}
+        return {end for source, target, _ in links(self.life.memory).values() for end in (source, target)}
 
 
 def test_a_year_of_use(tmp_path: Path) -> None:
@@ -66,11 +62,11 @@ def test_a_year_of_use(tmp_path: Path) -> None:
                 assert watch.states(unused) == {expected[day]: len(unused)}, day
                 assert watch.states(watch.used) == {"warm": len(watch.used)}, day
             if day == 20:
-                assert all(e.tier and e.tier.anchored_at == e.tier.cold_at for e in watch.entries(Where(ids=unused)))
+                assert all(e.tier and e.tier.anchored_at == e.tier.cold_at for e in watch.entries(ids=unused))
             if day == 91:
                 assert not watch.ends() & unused, "0.95^91 is below 0.01"
         assert len(facts) == 1
-        assert watch.all <= {entry.id for entry in watch.entries(Where(kinds=["conversation"]))}, "none is deleted"
+        assert watch.all <= {entry.id for entry in watch.entries("conversation")}, "none is deleted"
         assert not watch.ends() & unused
         assert watch.used <= watch.ends()
         check_dossiers(life, watch)
@@ -78,10 +74,10 @@ def test_a_year_of_use(tmp_path: Path) -> None:
 
 
 def check_dossiers(life: Life, watch: Watcher) -> None:
-    current = life.dossiers.all()
+    current = life.memory.dossiers.list()
     assert sorted(dossier.topic for dossier in current) == sorted(TOPICS)
     assert all(dossier and dossier.version >= 1 for dossier in current)
-    assert {entry.id for entry in watch.entries(Where(kinds=["dossier"]))} == {dossier.entry for dossier in current}
+    assert {entry.id for entry in watch.entries("dossier")} == {dossier.entry for dossier in current}
 
 
 def check_return(life: Life, watch: Watcher) -> None:

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.inside import logged, stored
 from tests.journeys.conftest import ENVIRONMENT, Order
 from tests.journeys.worker import LEARNED
 from tests.reading import Reader
 from tidal_plugins import HashingEmbedder, Settings, TidalMemory
-from tidal_plugins.storage.base import Where
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")]
 
@@ -28,8 +28,7 @@ def open_memory(path: Path) -> TidalMemory:
 
 
 def learned(memory: TidalMemory) -> Counter[str]:
-    lines = memory._services.storage.read_log(memory.scope, LEARNED)
-    return Counter(line.key.removeprefix("learned ") for line in lines)
+    return Counter(key.removeprefix("learned ") for key in logged(memory, LEARNED).elements())
 
 
 def test_of_what_two_processes_record_none_is_lost_and_none_is_done_twice(tmp_path: Path, order: Order) -> None:
@@ -96,6 +95,6 @@ def check_graph(memory: TidalMemory) -> None:
         [evidence] = graph.evidence(relation)
         assert evidence.quote == episodes[evidence.episode] == said[relation.id]
         assert relation.episodes == (evidence.episode,)
-    facts = memory._services.storage.find(memory.scope, Where(kinds=["fact"]))
+    facts = stored(memory, "fact")
     stated = Counter(str(entry.metadata.get("relation")) for entry in facts if "relation" in entry.metadata)
     assert stated == dict.fromkeys([relation.id for relation in relations], 1)

@@ -12,6 +12,7 @@ TESTS = Path(__file__).parent
 FILES = sorted(path.relative_to(TESTS).as_posix() for path in TESTS.rglob("*.py"))
 
 PUBLIC = (
+    "tidal_plugins.english",  # pure readers of texts
     "tidal_plugins.errors",
     "tidal_plugins.protocols",
     "tidal_plugins.scoring",  # pure formulas

@@ -19,7 +19,7 @@ from tidal_plugins import Entry
 
 pytestmark = pytest.mark.slow
 
-TURNS, REGULARS, DAYS, KILLS = 2500, 4, 320, 50
+TURNS, REGULARS, DAYS, KILLS = 500, 4, 320, 50
 
 
 def state(entry: Entry, now: datetime) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from tidal_plugins.errors import Corrupt
 from tidal_plugins.model.entry import SYNTHESIS
 from tidal_plugins.retrieval.diversity import first_of_kind, rivals, said_again, varied
 from tidal_plugins.retrieval.rank import Candidate, Ranked
-from tidal_plugins.storage.base import EntrySummary, Match
+from tidal_plugins.storage.base import EntrySummary, Match, PassageVectors, Span
 from tidal_plugins.testing import HERE, NOON
 from tidal_plugins.tuning import Tuning
 
@@ -25,9 +26,11 @@ class Vectors:
     def __init__(self, **degrees: float) -> None:
         self._degrees = degrees
 
-    def vectors(self, scope: Any, passages: dict[str, int]) -> dict[str, Any]:
-        angles = {id_: np.radians(self._degrees[id_]) for id_ in passages if id_ in self._degrees}
-        return {id_: np.array([np.cos(angle), np.sin(angle)], np.float32) for id_, angle in angles.items()}
+    def vectors(self, scope: Any, ids: Collection[str]) -> PassageVectors:
+        known = [id_ for id_ in ids if id_ in self._degrees]
+        angles = np.radians([self._degrees[id_] for id_ in known])
+        spans = [Span(id_, 0, 4, 1) for id_ in known]
+        return PassageVectors(spans, np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32))
 
 
 def ranking(*ids: str) -> list[Ranked]:

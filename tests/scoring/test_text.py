@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.effort import grows_linearly
-from tidal_plugins.scoring.text import STOP_WORDS, sentences, terms
+from tidal_plugins.english.sentences import sentences
+from tidal_plugins.scoring.text import stems, terms
 
 LETTERS = "aZé ßİωЯש ع कि東京ひカ가ไทยᄀ0٣ _-.'’/@:#+,😀\u0301\u200b\u00ad"
 texts = st.text(alphabet=LETTERS, max_size=60) | st.text(max_size=60)
@@ -74,13 +75,22 @@ def test_a_query_shares_terms_with_what_it_should_find(query: str, stored: str) 
     assert set(terms(query)) & set(terms(stored))
 
 
+@pytest.mark.parametrize(
+    "forms",
+    [
+        "use uses used using",
+        "plan plans planned planning",
+        "try tries tried trying",
+        "buy buys bought buying",
+        "booking booked books",
+    ],
+)
+def test_forms_of_a_word_have_one_stem(forms: str) -> None:
+    assert len(set(stems(forms))) == 1
+
+
 def test_other_stop_words_can_be_given() -> None:
     assert terms("The piano", stop=frozenset({"piano"})) == ["the"]
-
-
-def test_stop_words_are_lower_case_words() -> None:
-    assert 150 <= len(STOP_WORDS) <= 220
-    assert all(word.isalpha() and word == word.casefold() for word in STOP_WORDS)
 
 
 @given(texts)

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidal_plugins import CompactionError, Message, Source, Statement, Summariser, ToolCall
+from tidal_plugins.english.sentences import sentences
 from tidal_plugins.protocols import Purpose
-from tidal_plugins.scoring.text import sentences
 from tidal_plugins.summarising.extractive import ExtractiveSummariser
 from tidal_plugins.summarising.quotes import quotes
 from tidal_plugins.summarising.sizes import ApproximateCounter

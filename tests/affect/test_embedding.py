@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 
 from tidal_plugins import (
     Affect,
+    Embedder,
     EmbedderMismatch,
     EmbeddingEmotion,
+    EmotionEstimator,
     HashingEmbedder,
     InvalidInput,
     InvalidVector,
@@ -26,7 +28,6 @@ from tidal_plugins.affect.circumplex import LABELS, PLACES, PRIMARY
 from tidal_plugins.affect.default import DefaultEmotion
 from tidal_plugins.affect.probe import SHIPPED, Probe, load, save
 from tidal_plugins.embedding.identity import fingerprint
-from tidal_plugins.protocols import Embedder, EmotionEstimator
 
 UPSET = {
     "I'm furious, you destroyed a week of my work!!!": "anger",

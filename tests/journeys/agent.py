@@ -78,7 +78,7 @@ def tools_on(folder: Path) -> list[BaseTool]:
     @tool("Bash")
     def bash(command: str) -> str:
         """Run a command."""
-        done = subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, text=True, timeout=20)
+        done = subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, text=True, timeout=500)
         if done.returncode:
             raise ValueError(f"exit {done.returncode}: {done.stderr.strip()}")
         return done.stdout

@@ -1,5 +1,3 @@
-import time
-
 import pytest
 
 from tidal_plugins.retrieval.query import MAX_CHARS, understand
@@ -75,8 +73,6 @@ def test_terms_are_distinct_and_the_beginning_of_a_long_turn_counts() -> None:
     assert len(understand("x" * 10 * MAX_CHARS, []).meaning) == MAX_CHARS
 
 
-def test_a_thousand_speakers_take_no_time() -> None:
+def test_one_of_a_thousand_speakers_is_found() -> None:
     speakers = [f"Speaker {n}" for n in range(1000)]
-    start = time.perf_counter()
     assert understand("what did speaker 7 say? " * 10, speakers).names == {"Speaker 7"}
-    assert time.perf_counter() - start < 2

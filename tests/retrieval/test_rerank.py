@@ -7,7 +7,6 @@ import math
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import OpenMemory
+from tests.waiting import PATIENCE, eventually, threads_end
 from tidal_plugins import CrossEncoderReranker, InvalidInput, Note, Reranker, RerankError, Settings, TidalMemory
 from tidal_plugins.embedding.threads import lock
 from tidal_plugins.retrieval.rerank import LEFT_BEHIND, RERANKER
@@ -34,11 +34,10 @@ class Longest:
 
 
 class Answering:
-    def __init__(self, answer: Any, seconds: float = 0.0) -> None:
-        self.answer, self.seconds = answer, seconds
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
 
     def rerank(self, query: str, texts: Sequence[str]) -> Any:
-        time.sleep(self.seconds)
         if isinstance(self.answer, Exception):
             raise self.answer
         return self.answer(texts)
@@ -159,26 +158,25 @@ def test_one_that_fails_leaves_the_ranking_and_is_reported(
 def test_one_that_is_not_done_in_time_leaves_the_ranking(
     open_memory: OpenMemory, caplog: pytest.LogCaptureFixture
 ) -> None:
-    plain = fill(open_memory()).recall("jazz piano")
-    slow = Answering(lambda texts: [1.0] * len(texts), seconds=3)
+    plain, asked_for = fill(open_memory()).recall("jazz piano"), threading.Event()
+    slow = Answering(lambda texts: [float(asked_for.wait(PATIENCE))] * len(texts))
     memory = open_memory(reranker=slow, settings=Settings(rerank={"seconds": 0.05}))
-    start = time.monotonic()
     found = memory.recall("jazz piano")
-    assert time.monotonic() - start < 2
+    asked_for.set()
     assert (found.hits, found.degraded) == (plain.hits, ("reranker",))
     assert "did not answer within 0.05 s" in caplog.text
 
 
 def test_scores_that_come_one_by_one_have_the_same_time(open_memory: OpenMemory) -> None:
+    asked_for = threading.Event()
+
     def slowly(texts: Sequence[str]) -> Iterator[float]:
         for _ in texts:
-            time.sleep(1)
-            yield 1.0
+            yield float(asked_for.wait(PATIENCE))
 
     memory = fill(open_memory(reranker=Answering(slowly), settings=Settings(rerank={"seconds": 0.05})))
-    start = time.monotonic()
     assert memory.recall("jazz piano").degraded == ("reranker",)
-    assert time.monotonic() - start < 2
+    asked_for.set()
 
 
 def test_one_that_hangs_is_not_called_for_ever(open_memory: OpenMemory, caplog: pytest.LogCaptureFixture) -> None:
@@ -187,7 +185,7 @@ def test_one_that_hangs_is_not_called_for_ever(open_memory: OpenMemory, caplog: 
     class Hanging:
         def rerank(self, query: str, texts: Sequence[str]) -> list[float]:
             calls.append(query)
-            answer.wait(30)
+            answer.wait(PATIENCE)
             return [1.0] * len(texts)
 
     memory = fill(open_memory(reranker=Hanging(), settings=Settings(rerank={"seconds": 0.02})))
@@ -195,10 +193,7 @@ def test_one_that_hangs_is_not_called_for_ever(open_memory: OpenMemory, caplog: 
     assert len(calls) == LEFT_BEHIND
     assert "still under way" in caplog.text
     answer.set()
-    deadline = time.monotonic() + 10
-    while memory.recall("jazz piano").degraded and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert memory.recall("jazz piano").degraded == (), "once it answers again"
+    assert eventually(lambda: not memory.recall("jazz piano").degraded), "once it answers again"
 
 
 def test_nothing_is_reranked_where_there_is_nothing(open_memory: OpenMemory) -> None:
@@ -266,19 +261,19 @@ def test_no_texts_have_no_scores_and_the_same_text_always_the_same(folder: Path)
 def test_a_call_that_nobody_waits_for_ends_after_its_batch(folder: Path, open_memory: OpenMemory) -> None:
     reranker = CrossEncoderReranker(folder, batch_size=1)
     reranker.load()
-    batches, inner = [], reranker._score
+    batches, inner, given_up = [], reranker._score, threading.Event()
 
     def slow(query: str, texts: list[str]) -> list[float]:
         batches.append(texts)
-        time.sleep(0.1)
+        assert given_up.wait(PATIENCE)
         return inner(query, texts)
 
     reranker._score = slow  # type: ignore[method-assign]
     memory = fill(open_memory(reranker=reranker, settings=Settings(rerank={"seconds": 0.05})))
+    others = set(threading.enumerate())
     assert memory.recall("jazz piano").degraded == ("reranker",)
-    deadline = time.monotonic() + 10
-    while any(thread.name == "tidal-model" for thread in threading.enumerate()) and time.monotonic() < deadline:
-        time.sleep(0.01)
+    given_up.set()
+    assert threads_end(others)
     assert len(batches) == 1
 
 
@@ -286,7 +281,6 @@ def test_the_time_of_a_recall_does_not_bind_later_calls(folder: Path, open_memor
     reranker = CrossEncoderReranker(folder)
     reranker.load()
     fill(open_memory(reranker=reranker, settings=Settings(rerank={"seconds": 0.05}))).recall("jazz piano")
-    time.sleep(0.1)
     assert len(reranker.rerank("jazz piano", NOTES)) == len(NOTES)
 
 
@@ -313,7 +307,7 @@ def test_the_embedder_does_not_wait_for_the_hub(folder: Path, monkeypatch: pytes
 
     def hub(name: str) -> Path:
         asked.set()
-        answer.wait(30)
+        answer.wait(PATIENCE)
         return folder
 
     monkeypatch.setattr("tidal_plugins.retrieval.cross_encoder.hub_folder", hub)
@@ -321,12 +315,12 @@ def test_the_embedder_does_not_wait_for_the_hub(folder: Path, monkeypatch: pytes
     thread = threading.Thread(target=reranker.load)
     thread.start()
     try:
-        assert asked.wait(10)
-        assert lock.acquire(timeout=1)
+        assert asked.wait(PATIENCE)
+        assert lock.acquire(blocking=False)
         lock.release()
     finally:
         answer.set()
-        thread.join(60)
+        thread.join(PATIENCE)
     assert len(reranker.rerank("jazz", NOTES)) == len(NOTES)
 
 

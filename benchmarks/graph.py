@@ -28,9 +28,9 @@ from rich.table import Table
 
 from benchmarks.latency import timed
 from benchmarks.metrics import quantiles
-from tidal_plugins.graph.graph import KnowledgeGraph
 from tidal_plugins.graph.indexing.batches import to_batches
 from tidal_plugins.graph.indexing.writing import apply
+from tidal_plugins.graph.queries import GraphQueries
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Message
 from tidal_plugins.model.graph import Assertion, Extraction, Mention, Reading
@@ -110,7 +110,7 @@ def measured(count: int, repeats: int) -> dict[str, Any]:
     with TemporaryDirectory() as folder:
         storage = SQLiteStorage(Path(folder) / "memory.db")
         settings = GraphTuning()
-        graph = KnowledgeGraph(storage, SCOPE, lambda: NOW + timedelta(days=365), settings, lambda _: {})
+        graph = GraphQueries(storage, SCOPE, lambda: NOW + timedelta(days=365), settings, lambda _: {})
         rates = {"insert": insert(storage, settings, said), "networkx insert": insert_bare(bare, said)}
         asked = questions(graph, bare, said, repeats)
         calls = {name: quantiles(times) for name, times in asked.items()}
@@ -145,7 +145,7 @@ def insert_bare(bare: Any, said: Sequence[Triple]) -> float:
     return len(said) / (time.perf_counter() - start)
 
 
-def questions(graph: KnowledgeGraph, bare: Any, said: Sequence[Triple], repeats: int) -> dict[str, list[float]]:
+def questions(graph: GraphQueries, bare: Any, said: Sequence[Triple], repeats: int) -> dict[str, list[float]]:
     random = Random(11)
     names = [random.choice(said)[0] for _ in range(repeats)]
     busiest = max(bare.degree(), key=lambda pair: pair[1])[0]

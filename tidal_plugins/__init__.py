@@ -70,8 +70,10 @@ if typing.TYPE_CHECKING:
     from tidal_plugins.compaction.compactor import Compactor
     from tidal_plugins.embedding import HashingEmbedder, SentenceTransformerEmbedder
     from tidal_plugins.facts.mapping import Facts
+    from tidal_plugins.graph.reading import RuleExtractor
     from tidal_plugins.maintenance.thread import Maintenance
     from tidal_plugins.memory import TidalMemory
+    from tidal_plugins.model.graph import Assertion, Extraction, Mention
     from tidal_plugins.model.session import (
         Annotation,
         AuditEntry,
@@ -93,6 +95,7 @@ __all__ = [
     "Admission",
     "Affect",
     "Annotation",
+    "Assertion",
     "AuditEntry",
     "Brief",
     "BrokenInvariant",
@@ -128,9 +131,11 @@ __all__ = [
     "ExplainedHit",
     "Explanation",
     "Extracted",
+    "Extraction",
     "ExtractionError",
     "Fact",
     "FactConflict",
+    "Facts",
     "Finding",
     "Forgotten",
     "GraphExtractor",
@@ -147,6 +152,7 @@ __all__ = [
     "Loss",
     "LossLedger",
     "Maintenance",
+    "Mention",
     "Message",
     "NotADatabase",
     "Note",
@@ -154,7 +160,6 @@ __all__ = [
     "Peer",
     "PeerReport",
     "Pending",
-    "Facts",
     "Policy",
     "PolicyViolation",
     "QueryTimeout",
@@ -164,6 +169,7 @@ __all__ = [
     "Reranker",
     "RerankError",
     "RestoredFile",
+    "RuleExtractor",
     "SchemaTooNew",
     "SchemaTooOld",
     "Section",
@@ -200,17 +206,21 @@ __all__ = [
 
 _LOADED_WHEN_USED = {
     "Annotation": "model.session",
+    "Assertion": "model.graph",
     "AuditEntry": "model.session",
     "Compactor": "compaction.compactor",
     "Counts": "model.session",
     "CrossEncoderReranker": "retrieval.cross_encoder",
     "EmbeddingEmotion": "affect.embedding",
+    "Extraction": "model.graph",
+    "Facts": "facts.mapping",
     "HashingEmbedder": "embedding",
     "LexiconEmotion": "affect.lexicon",
     "Maintenance": "maintenance.thread",
+    "Mention": "model.graph",
     "Peer": "retrieval.federation",
-    "Facts": "facts.mapping",
     "Policy": "model.session",
+    "RuleExtractor": "graph.reading",
     "SentenceTransformerEmbedder": "embedding",
     "Session": "sessions.session",
     "SessionInfo": "model.session",

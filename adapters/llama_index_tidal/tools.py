@@ -11,8 +11,7 @@ from llama_index.core.tools.tool_spec.base import BaseToolSpec
 from llama_index_tidal.place import Scope, scope_of
 from tidal_plugins import InvalidInput, NotFound, TidalMemory
 from tidal_plugins.aio import in_thread
-from tidal_plugins.graph.render import MOST as MOST_LINES
-from tidal_plugins.graph.render import tell
+from tidal_plugins.graph.render import MAX_LINES, tell
 from tidal_plugins.retrieval.whisper import compose
 from tidal_plugins.tuning import WhisperTuning
 
@@ -92,8 +91,8 @@ class TidalToolSpec(BaseToolSpec):
             at (str): What was believed and true at this time, ISO 8601, UTC.
             limit (int): How many lines to return, from 1 to 20.
         """
-        if not 1 <= limit <= MOST_LINES:
-            raise InvalidInput(f"limit must be from 1 to {MOST_LINES}, got {limit}")
+        if not 1 <= limit <= MAX_LINES:
+            raise InvalidInput(f"limit must be from 1 to {MAX_LINES}, got {limit}")
         return tell(self._memory.graph, entity, aspect, at=_time("at", at), limit=limit) or "Nothing known."
 
     def read_episode(self, id: str, page: int = 1) -> str:

@@ -13,6 +13,7 @@ import pytest
 from tidal_plugins import (
     ClaimExtractor,
     Exchange,
+    Facts,
     Forgotten,
     HashingEmbedder,
     InvalidInput,
@@ -22,7 +23,6 @@ from tidal_plugins import (
     Settings,
     TidalMemory,
 )
-from tidal_plugins.facts.mapping import Facts
 from tidal_plugins.model.fact import Claim
 from tidal_plugins.storage.base import Where
 from tidal_plugins.testing import NOON, FrozenClock
@@ -647,3 +647,9 @@ def test_what_an_extractor_says_that_cannot_be_stored_costs_no_turn(open_memory:
     memory.facts["bridge"] = "up"
     memory.record("the bridge is down")
     assert [conflict.claim for conflict in memory.facts.conflicts()] == ["down"]  # the rules stood in
+
+
+async def test_get_gives_a_default_for_what_is_not_there(facts: Facts) -> None:
+    facts["bridge"] = "up"
+    assert (facts.get("Bridge"), facts.get("door"), facts.get("door", "shut")) == ("up", None, "shut")
+    assert (await facts.aget("Bridge"), await facts.aget("door", "shut")) == ("up", "shut")

@@ -9,8 +9,7 @@ import pytest
 from tests.conftest import OpenMemory
 from tests.graph.indexing import SAID, Opened, dependencies
 from tests.reading import Answers, Hangs, Reader, depends, module
-from tidal_plugins import InvalidInput
-from tidal_plugins.model.graph import Extraction
+from tidal_plugins import Extraction, InvalidInput
 from tidal_plugins.testing import NOON, FrozenClock
 
 

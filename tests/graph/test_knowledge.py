@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.graph.knowing import World
+from tidal_plugins import Assertion, Extraction, Mention
 from tidal_plugins.errors import InvalidInput, NotFound
-from tidal_plugins.model.graph import Assertion, Extraction, Mention
 from tidal_plugins.testing import NOON
 
 DAY = timedelta(days=1)

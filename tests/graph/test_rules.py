@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.extraction import evaluate, held_out, load, stated
-from tidal_plugins.graph.reading import RuleExtractor
+from tidal_plugins import RuleExtractor
 from tidal_plugins.graph.reading.vocabulary import CATEGORIES
 from tidal_plugins.model.graph import PREDICATES, Extraction
 

@@ -1,7 +1,7 @@
-"""The association web: entries that come up together are linked, and recall of one reaches the others [Capsule].
+"""The association store: entries that come up together are linked, and recall of one reaches the others [Capsule].
 
 The sources call it the spiderweb. An edge between two entries grows with each context in which both are active, fades
-from day to day, and goes when hardly anything of it is left.
+every day, and is removed when little of it is left.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from tidal_plugins.tuning import AssociationTuning
 
 ASSOCIATION = "association"
 MAX_DEPTH = 100
-"""Hops that activation may be asked to spread."""
+"""The largest number of hops that activation may spread."""
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What is active at one time: entry ids with their strengths. A value, safe to share between threads."""
+    """The entries that are active at one time, as ids with strengths. Immutable, and safe to share between threads."""
 
     strengths: Mapping[str, float] = field(default_factory=dict)
 
@@ -41,7 +41,7 @@ class Context:
 
 
 class Reached(NamedTuple):
-    """An entry that activation spread to: how much of it arrived, in (0, 1), and on which path, from the origin on."""
+    """An entry that activation spread to, the activation in (0, 1), and the path from the origin."""
 
     id: str
     activation: float
@@ -49,7 +49,7 @@ class Reached(NamedTuple):
 
 
 class Association(NamedTuple):
-    """Two entries and what the edge between them weighs."""
+    """Two entries and the weight of the edge between them."""
 
     source: str
     target: str
@@ -64,9 +64,9 @@ class AssociationStore:
         self._settings = settings or AssociationTuning()
 
     def activate(self, ids: str | Iterable[str], context: Context | None = None, *, strength: float = 1.0) -> Context:
-        """Return ``context``, or a new one, with these ids active too. Strengths of the same id add up.
+        """Return ``context``, or a new one, with these ids active too. Strengths of the same id are added.
 
-        Raises ``InvalidInput`` for an empty id, and for a strength that is not above 0. Nothing is written.
+        Writes nothing. Raises ``InvalidInput`` for an empty id, and for a strength that is not above 0.
         """
         strengths = dict(context.strengths) if context else {}
         Context({"strength": strength})
@@ -75,14 +75,14 @@ class AssociationStore:
         return Context(strengths)
 
     def commit_context(self, scope: Scope, context: Context, now: datetime, *, counted: Collection[str] = ()) -> int:
-        """Link every two entries of a context, each pair once, in one transaction; return how many pairs.
+        """Link every two entries of a context, each pair once, in one transaction, and return the number of pairs.
 
-        Where the context is an earlier one that goes on, ``counted`` are the ids that were in that: pairs of these do
-        not count again.
+        If the context continues an earlier one, ``counted`` are the ids of that one: pairs among them do not count
+        again.
 
-        Of a large context only the strongest entries count, those first that were active first. Ids of no entry are
-        passed over: it may have been forgotten since. An edge that has faded below the floor begins anew, pruned or
-        not. Where the clock went back, an edge grows without having faded.
+        Only the strongest entries of a large context count, and of equal ones the first. Ids without an entry are
+        skipped, because it may have been forgotten. An edge that has faded below the floor begins anew, pruned or not.
+        If the clock went back, an edge grows without fading.
         """
         now, strengths = aware(now, "now"), context.strengths
         if len(strengths) < 2:
@@ -109,9 +109,9 @@ class AssociationStore:
     ) -> list[Reached]:
         """Return the entries that activation spreads to from ``origins``, the most activated first.
 
-        An edge of weight w, faded to ``now``, passes w / (w + 1); a path passes the product, and of all paths of at
-        most ``depth`` hops the best one counts. Below ``threshold`` activation stops; origins are left out, ids
-        without edges reach nothing. Archived entries are reached as well: whoever shows them filters.
+        An edge of weight w, faded to ``now``, passes w / (w + 1). A path passes the product, and the best path of at
+        most ``depth`` hops counts. Activation stops below ``threshold``. Origins are left out. Archived entries are
+        included: the caller filters them.
         """
         now, settings = aware(now, "now"), self._settings
         threshold = _least(settings.threshold if threshold is None else threshold, "threshold")
@@ -150,7 +150,7 @@ class AssociationStore:
         return [Association(link.source, link.target, self._weight(link, now)) for link in links]
 
     def prune(self, scope: Scope, now: datetime) -> int:
-        """Remove the edges that have faded below the floor by ``now``; return how many there were."""
+        """Remove the edges that have faded below the floor by ``now``, and return their number."""
         return self._storage.erase_links(scope, WhereLinks(kinds=[ASSOCIATION], expired_at=aware(now, "now")))
 
     def _grown(self, id: str, pair: tuple[str, str], edge: Link | None, now: datetime) -> Link:
@@ -175,12 +175,12 @@ class AssociationStore:
 
 
 def _edge(source: str, target: str) -> str:
-    """The one id that the edge between two entries has."""
+    """Return the id of the edge between two entries."""
     return blake2b(json.dumps([ASSOCIATION, source, target]).encode(), digest_size=12).hexdigest()
 
 
 def _better(reached: Iterable[Reached], best: Mapping[str, Reached]) -> dict[str, Reached]:
-    """Of what was reached on several paths the best one, where it outdoes what is known."""
+    """Return the best path to each entry, if it is better than the one in ``best``."""
     found: dict[str, Reached] = {}
     for one in reached:
         known = found.get(one.id) or best.get(one.id)
@@ -190,12 +190,12 @@ def _better(reached: Iterable[Reached], best: Mapping[str, Reached]) -> dict[str
 
 
 def _rank(reached: Reached) -> tuple[float, str, int, tuple[str, ...]]:
-    """Best first; among equals by id, then the shorter path."""
+    """Return a sort key: by activation, then by id, then the shorter path."""
     return -reached.activation, reached.id, len(reached.path), reached.path
 
 
 def _later(now: datetime, days: float) -> datetime | None:
-    """``now`` and so many days; ``None`` where no calendar reaches so far."""
+    """Return the time so many days after ``now``, or ``None`` if it is beyond the calendar."""
     try:
         return now + timedelta(days=days)
     except OverflowError:

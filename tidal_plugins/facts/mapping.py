@@ -1,4 +1,4 @@
-"""Persistent facts: a mapping of keys to values that only an explicit update changes, with its history [Capsule].
+"""Facts: a mapping of keys to values that only an explicit update changes, with its history [Capsule].
 
 A fact is a document whose versions are its history, and one entry of kind ``fact`` by which recall finds it.
 """
@@ -6,7 +6,7 @@ A fact is a document whose versions are its history, and one entry of kind ``fac
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any, Literal, overload
 
@@ -15,9 +15,9 @@ from tidal_plugins.errors import InvalidInput, NotFound
 from tidal_plugins.facts.claims import number
 from tidal_plugins.facts.conflicts import close, conflict, open_conflicts
 from tidal_plugins.facts.versions import (
-    ALL,
+    EVERY_VERSION,
+    FACT_KIND,
     FACTS,
-    KIND,
     Version,
     fact_entry_id,
     history_of,
@@ -42,12 +42,11 @@ _UNSET: Any = object()
 class Facts(MutableMapping[str, Any]):
     """The facts of one scope: ``facts["bridge"] = "up"``.
 
-    Keys are texts of up to 200 characters, found whatever their case and spaces, and listed as they were last given;
-    values are JSON. Nothing but an assignment, ``set``, ``del``, ``end`` or ``resolve`` changes a fact, and what it was
-    before stays in its ``history`` until ``forget`` is called. A text that contradicts a fact when it is stored opens a
-    conflict.
+    Keys are texts of up to 200 characters. Case and spaces do not distinguish them, and they are listed as last given.
+    Values are JSON. Only an assignment, ``set``, ``del``, ``end`` or ``resolve`` changes a fact; its earlier values
+    stay in its ``history`` until ``forget`` is called. A stored text that contradicts a fact opens a conflict.
 
-    The methods have async twins whose names begin with ``a``: ``await memory.facts.aset("bridge", "up")``.
+    Every method has an async twin: ``await memory.facts.aset("bridge", "up")``.
     """
 
     def __init__(
@@ -59,7 +58,7 @@ class Facts(MutableMapping[str, Any]):
         settings: FactTuning,
         forget: Callable[[Collection[str]], int],
     ) -> None:
-        """``records`` makes entries findable: it splits and embeds their texts. ``forget`` removes by id for good."""
+        """``records`` splits and embeds entries, so that recall finds them. ``forget`` removes them by id for good."""
         self._storage = storage
         self._scope = scope
         self._clock = clock
@@ -92,22 +91,28 @@ class Facts(MutableMapping[str, Any]):
 
     # more than a mapping
 
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return the current value of a key, or ``default`` if it has none."""
+        try:
+            return self[key]
+        except NotFound:
+            return default
+
     def fact(self, key: str) -> Fact:
-        """Return a key's value with when it holds since and where it comes from. Raises ``NotFound``."""
+        """Return the current value of a key, with its source and since when it holds. Raises ``NotFound``."""
         return self._current(key).fact()
 
     def set(self, key: str, value: Any, *, source: str | None = None, at: datetime | None = None) -> Fact:
         """Set a fact, or update it, and return it.
 
-        ``source`` says where the value comes from; ``at`` since when it holds (default: now), at the earliest since
-        when the value before it does. The same value again holds since when it did, now on the word of ``source``
-        where one is given, or on yours where it was taken from a claim. Either way the fact's open conflicts are
-        closed: somebody has looked. Raises ``InvalidInput``.
+        ``source`` names where the value comes from. ``at`` is the time from which it holds (default: now); it cannot
+        lie in the future, or before the current value began. Setting the current value again keeps its time and
+        replaces its source. Setting a fact closes its open conflicts. Raises ``InvalidInput``.
         """
         return self._set(key, value, source, at)
 
     def end(self, key: str) -> None:
-        """End a fact now, as ``del`` does. Its history stays, its open conflicts are closed. Raises ``NotFound``."""
+        """End a fact now, as ``del`` does. Keeps its history and closes its open conflicts. Raises ``NotFound``."""
         folded = _folded(key)
         with self._storage.transaction():
             current = self._current(key)
@@ -118,13 +123,13 @@ class Facts(MutableMapping[str, Any]):
             close(self._storage, self._scope, folded)
 
     def history(self, key: str) -> list[Fact]:
-        """Return every value that a key had, oldest first; none for a key that was never set."""
+        """Return every value that a key had, oldest first; an empty list for a key that was never set."""
         return history_of(self._storage.documents(self._scope, FACTS, [_folded(key)], versions=True))
 
     def forget(self, key: str) -> bool:
-        """Remove a fact for good: every value that it had, its conflicts, its entry, and the texts made of it.
+        """Remove a fact for good: all its values, its conflicts, its entry, and the texts derived from it.
 
-        Returns whether there was one; a fact that was ended still has its history until then.
+        Returns whether there was one. A fact that was ended can still be forgotten, with its history.
         """
         return self._forget({fact_entry_id(self._storage, self._scope, _folded(key))}) > 0
 
@@ -141,7 +146,7 @@ class Facts(MutableMapping[str, Any]):
     # conflicts
 
     def conflicts(self) -> list[FactConflict]:
-        """Return what contradicts a fact and was not resolved, in the order in which it was said."""
+        """Return the open conflicts, in the order in which they were said."""
         return open_conflicts(self._storage, self._scope)
 
     @overload
@@ -153,9 +158,9 @@ class Facts(MutableMapping[str, Any]):
     def resolve(self, id: str, keep: Literal["fact", "claim"] | None = None, *, value: Any = _UNSET) -> Any:
         """Close a conflict and return the value that the fact then has.
 
-        ``keep="fact"`` leaves the fact and closes every conflict that claims the same; ``keep="claim"`` updates it to
-        what was claimed, with the text as its source; ``value`` updates it to something else. Raises ``NotFound``, and
-        ``InvalidInput`` where what was said is only what the fact is not.
+        ``keep="fact"`` leaves the fact and closes every conflict that claims the same. ``keep="claim"`` updates the
+        fact to the claimed value, with the text as its source. ``value`` updates it to another value. Raises
+        ``NotFound``, and ``InvalidInput`` for ``keep="claim"`` if the claim only denies the value.
         """
         if (keep not in ("fact", "claim")) if value is _UNSET else (keep is not None):
             raise InvalidInput('say what to keep: "fact" or "claim", or give another value=')
@@ -171,6 +176,7 @@ class Facts(MutableMapping[str, Any]):
 
     # async twins
 
+    aget = in_thread(get)
     afact = in_thread(fact)
     aset = in_thread(set)
     aend = in_thread(end)
@@ -192,7 +198,7 @@ class Facts(MutableMapping[str, Any]):
         claim: Entry | None = None,
         of: FactConflict | None = None,
     ) -> Fact:
-        """``claim`` is the entry that the value is taken from, ``of`` the conflict that this resolves."""
+        """Set a fact. ``claim`` is the entry that the value is taken from, ``of`` the conflict that this resolves."""
         folded, now = _folded(key), self._clock()
         text = self._checked(key, value)
         if source is not None and (not isinstance(source, str) or not source.strip()):
@@ -204,11 +210,11 @@ class Facts(MutableMapping[str, Any]):
             if of:
                 conflict(self._storage, self._scope, of.id)  # again: somebody may have resolved or forgotten it
             if claim:
-                self._there(claim.id)
+                self._check_exists(claim.id)
             close(self._storage, self._scope, folded)
             last, by = self._last(folded), claim.id if claim else None
             same = last is not None and not last.ended and to_json(last.value) == text
-            if last and same and not _vouched_anew(last, source, by):
+            if last and same and not _has_other_source(last, source, by):
                 return last.fact()
             since = last.since if last and same else self._since(key, last, aware(at) if at else None, now)
             version = Version(key.strip(), value, since, to_micros(now), source, by)
@@ -226,10 +232,10 @@ class Facts(MutableMapping[str, Any]):
         return last.since  # the clock went back
 
     def _claimant(self, found: FactConflict) -> Entry:
-        self._there(found.entry)
+        self._check_exists(found.entry)
         return self._storage.get(self._scope, [found.entry])[found.entry]
 
-    def _there(self, id_: str) -> None:
+    def _check_exists(self, id_: str) -> None:
         if not self._storage.summaries(self._scope, [id_]):
             raise NotFound(f"the text that claims this is gone from scope {self._scope}: give the value= it has")
 
@@ -244,11 +250,11 @@ class Facts(MutableMapping[str, Any]):
     def _entry(
         self, folded: str, key: str, value: Any, source: str | None, now: datetime, claim: Entry | None
     ) -> Entry:
-        """A fact as recall finds it, trusted as much as the claim that its value is taken from."""
+        """Return the entry of a fact, trusted as much as the claim that its value is taken from."""
         said = value if isinstance(value, str) else to_json(value)
         return Entry(
             id=fact_entry_id(self._storage, self._scope, folded),
-            kind=KIND,
+            kind=FACT_KIND,
             text=f"{key}: {said}",
             scope=self._scope,
             occurred_at=now,
@@ -257,7 +263,7 @@ class Facts(MutableMapping[str, Any]):
             channel=CHANNEL,
             trust=claim.trust if claim else 1.0,
             importance=self._settings.importance,
-            metadata={KIND: folded},
+            metadata={FACT_KIND: folded},
         )
 
     def _index(self, record: Record) -> None:
@@ -267,7 +273,7 @@ class Facts(MutableMapping[str, Any]):
             self._storage.put(self._scope, [record])
 
     def _write(self, folded: str, version: Version) -> None:
-        self._storage.write_document(self._scope, FACTS, folded, version.to_json(), keep=ALL)
+        self._storage.write_document(self._scope, FACTS, folded, asdict(version), keep=EVERY_VERSION)
 
     def _current(self, key: str) -> Version:
         version = self._last(_folded(key))
@@ -283,15 +289,15 @@ class Facts(MutableMapping[str, Any]):
         return standing_versions(self._storage, self._scope, keys)
 
 
-def _vouched_anew(last: Version, source: str | None, entry: str | None) -> bool:
-    """Whether a value that stays has another provenance: a source, or somebody who says what only a claim said."""
+def _has_other_source(last: Version, source: str | None, entry: str | None) -> bool:
+    """Return whether setting the same value again gives it another source."""
     if source is None:
         return last.entry is not None
     return (source, entry) != (last.source, last.entry)
 
 
 def _claimed(found: FactConflict) -> Any:
-    """The value that a claim gives a fact; of the kind that the fact has, where it can be read so."""
+    """Return the claimed value, as the type that the fact has if it can be read so."""
     if isinstance(found.fact, bool):
         return not found.fact  # nothing else contradicts a boolean
     if isinstance(found.fact, int | float) and isinstance(found.claim, str):

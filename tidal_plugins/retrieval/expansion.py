@@ -10,8 +10,8 @@ from datetime import datetime
 from functools import partial
 
 from tidal_plugins.associations.store import AssociationStore, Reached
-from tidal_plugins.graph.graph import KnowledgeGraph
 from tidal_plugins.graph.indexing.entries import graph_entry_id
+from tidal_plugins.graph.queries import GraphQueries
 from tidal_plugins.graph.records.entities import MENTIONED, newest
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.model.recall import Dropped, Explanation, Hit, Recall
@@ -71,7 +71,7 @@ def labelled(search: Search, hits: Sequence[Hit], limit: int) -> list[Reached]:
 def seeds(storage: Storage, scope: Scope, query: str, now: datetime, settings: GraphTuning) -> list[Reached]:
     """Where activation starts beside the hits: what the graph says of the entities that a query names, as sure as it
     is, and where they were named last. A path begins with the entity's own entry."""
-    graph = KnowledgeGraph(storage, scope, lambda: now, settings, lambda ids: {})
+    graph = GraphQueries(storage, scope, lambda: now, settings, lambda ids: {})
     found: list[Reached] = []
     for entity in graph.named(query, NAMED):
         start = graph_entry_id(storage, scope, entity.id)

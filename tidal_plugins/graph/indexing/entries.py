@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Protocol
 
 from tidal_plugins.graph.formats.loading import IMPORT
-from tidal_plugins.graph.indexing.stale import settle, stale
+from tidal_plugins.graph.indexing.stale import stale, take_current
 from tidal_plugins.graph.records.relations import KINDS
 from tidal_plugins.graph.stored import StoredGraph
 from tidal_plugins.model.entry import Entry, Scope
@@ -65,7 +65,7 @@ class GraphEntries:
         wanted, stored = self._wanted(lines, now), self._stored(lines)
         records = {record.entry.id: record for record in self.writer.records(_changed(wanted, stored))}
         with self.storage.transaction():
-            settled = settle(self.storage, self.scope, lines)
+            settled = take_current(self.storage, self.scope, lines)
             lines = [line for line in lines if line.key in settled]
             return self._write(self._wanted(lines, now), self._stored(lines), records, now)  # as the graph is by now
 

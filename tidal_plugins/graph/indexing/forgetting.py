@@ -1,4 +1,4 @@
-"""Forgetting in the graph: what was learned from a text goes with it, and what nothing supports any more goes too."""
+"""Forgetting in the graph: removes what was learned from a text, and what nothing supports any more."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import datetime
 from tidal_plugins.graph.indexing.stale import mark_stale
 from tidal_plugins.graph.records.entities import MENTIONED, mentions, recount
 from tidal_plugins.graph.records.merging import forget_merges, merged
-from tidal_plugins.graph.records.relations import EVIDENCE, KINDS, begin, earlier, remove, supported_by, weighed
+from tidal_plugins.graph.records.relations import EVIDENCE, KINDS, begin, earlier, remove, supported_by, with_confidence
 from tidal_plugins.graph.records.validity import Validity
 from tidal_plugins.model.entry import EPISODE, Entry, Scope
 from tidal_plugins.model.graph import Gone
@@ -24,8 +24,8 @@ def forget_knowledge(
 ) -> Gone:
     """Remove from the graph what rests on entries that are about to be erased. Call it inside their transaction.
 
-    An entry that stands for a relation or an entity (``metadata["relation"]``, ``metadata["entity"]``) takes that along
-    with all its evidence, unless it only goes because its episode does.
+    An entry that stands for a relation or an entity (``metadata["relation"]``, ``metadata["entity"]``) removes that
+    with all its evidence, unless it is only erased because its episode is.
     """
     entries = list(doomed)
     episodes = {entry.id for entry in entries if entry.kind == EPISODE}
@@ -38,10 +38,10 @@ def forget_knowledge(
     silenced = [link for link in links if link.target in episodes or (link.target, _position(link)) in voices]
     silenced += _of_entities(storage, scope, entities)
     silenced += storage.links(scope, WhereLinks(sources=relations, kinds=[EVIDENCE]))
-    return unlearn(storage, scope, silenced, functional, now)
+    return remove_support(storage, scope, silenced, functional, now)
 
 
-def unlearn(
+def remove_support(
     storage: Storage, scope: Scope, silenced: Iterable[Link], functional: Collection[str], now: datetime
 ) -> Gone:
     """Remove mentions and pieces of evidence, and what is left without any."""
@@ -57,7 +57,7 @@ def unlearn(
         supported.setdefault(link.source, []).append(link)
     lost = [row for row in rows if row.id not in supported]
     before = [row for row in rows if row.id in supported]
-    lessened = [supported_by(row, supported[row.id]) for row in weighed(storage, scope, before)]
+    lessened = [supported_by(row, supported[row.id]) for row in with_confidence(storage, scope, before)]
     moved = [(old, new) for old, new in zip(before, lessened, strict=True) if _times(old) != _times(new)]
     validity = Validity(storage, scope, functional, merged(storage, scope), now)
     freed = {row.id for gone in lost for row in validity.closed_by(gone)}
@@ -82,8 +82,10 @@ def _times(row: Link) -> tuple[object, ...]:
 
 
 def _restated(storage: Storage, scope: Scope, row: Link, evidence: Collection[Link]) -> list[Link]:
-    """Return what was believed of a relation before, without the times that only forgotten texts stated. What is left
-    of no time at all is removed."""
+    """Return the earlier versions of a relation, without the times that only forgotten texts stated.
+
+    Versions that are left without any duration are removed.
+    """
     versions = [supported_by(version, evidence) for version in earlier(storage, scope, row)]
     empty = {version.id for version in versions if version.valid_until and version.valid_until <= begin(version)}
     storage.erase_links(scope, WhereLinks(ids=empty))
@@ -91,7 +93,7 @@ def _restated(storage: Storage, scope: Scope, row: Link, evidence: Collection[Li
 
 
 def _of_entities(storage: Storage, scope: Scope, ids: Collection[str]) -> list[Link]:
-    """Every mention of entities, and all evidence of what they are related to."""
+    """Return every mention of entities, and all evidence of their relations."""
     rows = storage.links(scope, WhereLinks(ends=ids, kinds=KINDS)) if ids else []
     evidence = storage.links(scope, WhereLinks(sources={row.id for row in rows}, kinds=[EVIDENCE]))
     return [*mentions(storage, scope, ids), *evidence]

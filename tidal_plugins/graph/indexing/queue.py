@@ -1,36 +1,36 @@
-"""The extraction queue: which episodes are still to be read for the graph, durable and in order [SIYA §3.3].
+"""The extraction queue: the episodes that wait to be read for the graph, durable and in order [SIYA §3.3].
 
-An episode enters it in the transaction that records it, and leaves it in the one that writes what was read: none is
-lost, and none is done twice. A line of the log is never changed: one that is to say something else goes, and another
-takes its place at the end. So whoever holds a line that is there no more has been overtaken, and writes nothing.
+An episode enters the queue in the transaction that records it, and leaves it in the one that writes what was read. So
+none is lost, and none is done twice. A line of the log is never changed: it is removed, and another one is appended. A
+process whose line is gone has been overtaken, and writes nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
 
-from tidal_plugins.model.clock import MICROSECOND, aware, from_micros, hours_between, to_micros
+from tidal_plugins.model.clock import MICROSECOND, aware, hours_between
+from tidal_plugins.model.codec import decode, encode
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.extraction import Pending
 from tidal_plugins.storage.base import Line, Storage
 from tidal_plugins.tuning import GraphTuning
 
 QUEUE = "extraction"
-"""Log of episodes that are still to be read, under their ids. Forgetting an episode takes its line along."""
+"""Log of the waiting episodes, by id. Erasing an episode removes its line."""
 
 PAGE = 64
 """Lines that are read at a time."""
 
 MAX_ERROR = 500
-"""Characters of an error that are kept."""
+"""Characters that are kept of an error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """A line of the queue, as it was read: ``seq`` tells whether it still stands."""
+    """A line of the queue as it was read. ``seq`` tells whether the line is still current."""
 
     pending: Pending
     seq: int
@@ -46,17 +46,17 @@ class ExtractionQueue:
     settings: GraphTuning
 
     def add(self, episode: str, now: datetime, *, by: str = "") -> None:
-        """Queue an episode, new or grown. Call it inside the transaction that stores it.
+        """Queue an episode, new or grown. Call it inside the transaction that stores the episode.
 
-        ``by`` names the process that records it, which has first call on it.
+        ``by`` names the process that records it, which reads it first.
         """
         self._put(Pending(episode, now), by, now)
 
     def due(self, now: datetime, *, by: str | None = None, failed: bool = False) -> Iterator[Ticket]:
-        """Yield what is to be read at ``now``, in order, as far as it is in the queue already.
+        """Yield the episodes that are due at ``now``, in order, without those that are queued meanwhile.
 
-        With ``by``, only what this process recorded, and what no other has come to in a while: it was killed, then.
-        ``failed``: what was given up, too, and what waits to be tried again.
+        ``by`` restricts them to the episodes that this process recorded, and to those that another process has left
+        unread for long. ``failed`` includes the episodes that wait for another attempt, or were given up.
         """
         for ticket in self._tickets():
             pending = ticket.pending
@@ -64,35 +64,39 @@ class ExtractionQueue:
                 yield ticket
 
     def pending(self) -> list[Pending]:
-        """List what is still to be read, in order."""
+        """List the episodes that wait to be read, in order."""
         return [ticket.pending for ticket in self._tickets()]
 
     def next_at(self, now: datetime, *, by: str) -> datetime | None:
-        """When the next one is due for the process ``by``; ``None`` where nothing is to come."""
+        """Return when the next episode is due for the process ``by``, or ``None`` if none is."""
         return min((at for ticket in self._tickets() if (at := self._comes(ticket, now, by))), default=None)
 
     def read_anew(self, episodes: Collection[str], now: datetime) -> None:
-        """Forget what went wrong with episodes of which a part was forgotten: an error may quote it. Call it inside
-        that transaction; who is reading one of them has been overtaken."""
+        """Drop the errors of episodes that lost a part, because an error may quote it, and queue them anew.
+
+        Call it inside the transaction that forgets the part. A process that is reading one of them is overtaken.
+        """
         lines = self.storage.read_log(self.scope, QUEUE, keys=episodes) if episodes else []
         for ticket in map(_ticket, lines):
             self._put(Pending(ticket.pending.episode, ticket.pending.since), ticket.by, now)
 
     def is_current(self, ticket: Ticket) -> bool:
-        """Whether a line is still there: where it is not, somebody else read the episode, or it has changed or gone."""
+        """Return whether a line is still in the queue: the episode was not read, changed or removed meanwhile."""
         lines = self.storage.read_log(self.scope, QUEUE, keys=[ticket.pending.episode])
         return [line.seq for line in lines] == [ticket.seq]
 
     def take_out(self, ticket: Ticket) -> bool:
-        """Remove a line, and return whether it still stood. Call it inside the transaction that writes what was
-        read."""
+        """Remove a line, and return whether it was still current.
+
+        Call it inside the transaction that writes what was read.
+        """
         stood = self.is_current(ticket)
         if stood:
             self.storage.trim_log(self.scope, QUEUE, keys=[ticket.pending.episode])
         return stood
 
     def put_back(self, ticket: Ticket, error: str, now: datetime) -> None:
-        """Write down that reading an episode failed, and when to try again."""
+        """Store the error of an episode that could not be read, and when to try again."""
         attempts = ticket.pending.attempts + 1
         later = None if attempts >= self.settings.attempts else self._later(attempts, now)
         failed = Pending(ticket.pending.episode, ticket.pending.since, attempts, error[:MAX_ERROR], later)
@@ -102,18 +106,12 @@ class ExtractionQueue:
 
     def _put(self, pending: Pending, by: str, now: datetime) -> None:
         next_at = pending.next_at or (None if pending.error else now)
-        value = {
-            "since": to_micros(pending.since),
-            "attempts": pending.attempts,
-            "error": pending.error,
-            "next_at": None if next_at is None else to_micros(next_at),
-            "by": by,
-        }
+        value = encode(replace(pending, next_at=next_at))
         self.storage.trim_log(self.scope, QUEUE, keys=[pending.episode])
-        self.storage.append_log(self.scope, QUEUE, [Line(pending.episode, now, value)])
+        self.storage.append_log(self.scope, QUEUE, [Line(pending.episode, now, {"pending": value, "by": by})])
 
     def _tickets(self) -> Iterator[Ticket]:
-        """Every line that is there now: one that is put back on the way is not come to again."""
+        """Yield every line that is in the queue now; lines that are put back meanwhile do not come again."""
         newest = self.storage.read_log(self.scope, QUEUE, limit=1, newest_first=True)
         after, last = 0, newest[0].seq if newest else 0
         while after < last:
@@ -126,13 +124,13 @@ class ExtractionQueue:
         return aware(now) + timedelta(seconds=seconds)
 
     def _is_ready(self, pending: Pending, now: datetime) -> bool:
-        """Whether its time has come. The clock may have gone back: nothing waits longer than it was put off for."""
+        """Return whether an episode is due. If the clock went back, it waits no longer than it was put off for."""
         at = pending.next_at
         most = self.settings.retry_cap if pending.attempts else 0.0
         return at is not None and (at <= now or hours_between(now, at) * 3600 > most)
 
     def _comes(self, ticket: Ticket, now: datetime, by: str) -> datetime | None:
-        """When ``by`` may read an episode: one that another process recorded, only when that has left it."""
+        """Return when ``by`` may read an episode: one that another process recorded, only when it is orphaned."""
         pending = ticket.pending
         if pending.next_at is None:
             return None
@@ -147,13 +145,4 @@ class ExtractionQueue:
 
 
 def _ticket(line: Line) -> Ticket:
-    value: dict[str, Any] = line.value
-    next_at = value["next_at"]
-    pending = Pending(
-        line.key,
-        from_micros(value["since"]),
-        value["attempts"],
-        value["error"],
-        None if next_at is None else from_micros(next_at),
-    )
-    return Ticket(pending, line.seq, value["by"])
+    return Ticket(decode(Pending, line.value["pending"]), line.seq, line.value["by"])

@@ -13,12 +13,12 @@ from tidal_plugins.graph.records.merging import merged
 from tidal_plugins.graph.records.relations import (
     Times,
     Triple,
+    add_evidence,
     known_among,
     new_row,
     numbered,
     piece,
-    support,
-    weighed,
+    with_confidence,
 )
 from tidal_plugins.graph.records.validity import Validity
 from tidal_plugins.model.clock import to_micros
@@ -92,9 +92,9 @@ class _BatchWriter:
         times = (said.valid_from or place.at, said.valid_until, place.at)
         row, changed = self._validity.hold(triple, *times, confidence=said.confidence)
         evidence = piece(self._scope, row, place, (said.start, said.end), said.confidence, self._now, _stated(said))
-        fresh = support(self._storage, self._scope, evidence)
+        fresh = add_evidence(self._storage, self._scope, evidence)
         if fresh and changed != {row.id}:  # else it is new, and this is all its evidence
-            [heavier] = weighed(self._storage, self._scope, [row])
+            [heavier] = with_confidence(self._storage, self._scope, [row])
             self._storage.put_links(self._scope, [replace(heavier, anchored_at=self._now)])
             changed.add(row.id)
         self.relations |= dict.fromkeys(sorted(changed))

@@ -1,4 +1,4 @@
-"""The two sides of a statement: who or what it is about, and what is said of it."""
+"""The two arguments of a statement: its subject and its object."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Sentence:
 
 
 def subject_of(sentence: Sentence, clause: Clause, match: re.Match[str]) -> Mention | None:
-    """The subject that a form was matched with; ``None`` where it names nothing that one could come back to."""
+    """Return the subject that a form matched, or ``None`` if it names nothing that later texts could name again."""
     groups = {name: said for name, said in match.groupdict().items() if said and name != "not"}
     if "us" in groups:
         start, end = match.span("us")
@@ -95,7 +95,7 @@ def subject_of(sentence: Sentence, clause: Clause, match: re.Match[str]) -> Ment
 
 
 def object_of(sentence: Sentence, clause: Clause, start: int, end: int) -> Mention | None:
-    """What stands at a span of the sentence, as the form's object."""
+    """Return the mention at a span of the sentence, as the form's object."""
     name = sentence.names.get(start)
     if name and sentence.masked[start:end].strip(MASK) == "":
         return None if name.type in ("date", "message") and clause.object != "value" else name
@@ -108,13 +108,13 @@ def object_of(sentence: Sentence, clause: Clause, start: int, end: int) -> Menti
 
 
 def _as(name: Mention, clause: Clause) -> Mention:
-    """A name whose kind only the verb tells: what is set to a value is a setting."""
+    """Return a mention whose type only the verb tells: a name that is set to a value is a setting."""
     type = {"configured_as": "config", "has_version": "package"}.get(clause.predicate)
     return replace(name, type=type) if type and name.type == "symbol" else name
 
 
 def fits(clause: Clause, subject: Mention, object: Mention) -> bool:
-    """Whether these two can be the sides of such a statement."""
+    """Return whether two mentions can be the arguments of such a statement."""
     if (subject.start, subject.end) == (object.start, object.end):
         return False
     if clause.technical and "technical" not in (subject.category, object.category):

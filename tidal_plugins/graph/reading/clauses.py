@@ -1,4 +1,4 @@
-"""The forms of statements that the rules read: a subject, a verb, and what kind of words may follow."""
+"""The forms of statements that the rules read: a subject, a verb, and the kind of words that may follow."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from tidal_plugins.english.hedges import ADVERB, BEFORE
 from tidal_plugins.graph.reading.vocabulary import CUE, PERIOD, STATES
 
 MASK = "\ue000"
-"""Stands for each character of a technical name, so that a pattern sees one word."""
+"""Replaces each character of a technical name, so that a pattern sees one word."""
 HUSH = "\ue001"
-"""Stands for each character of quoted speech, which no pattern reads."""
+"""Replaces each character of quoted speech, which no pattern reads."""
 
 _OFTEN = (
     rf"(?:(?:{ADVERB}|usually|generally|personally|mostly|absolutely|strongly|much|both|mainly|primarily|recently|"
@@ -42,10 +42,10 @@ _HAVE = r"(?:(?:['’]ve|\s+have|\s+has))?"
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One form: ``pattern`` ends where the object begins, which is read as ``object`` says.
+    """One form: ``pattern`` ends where the object begins, and ``object`` names how to read that.
 
-    ``further`` is the same without a subject, after the object of another («… and work for Y»). ``reverse`` swaps the
-    two («X is caused by Y»). ``conditional`` forms hold although a condition follows them.
+    ``further`` is the same form without a subject, after the object of another («… and work for Y»). ``reverse`` swaps
+    the two («X is caused by Y»). ``conditional`` forms hold although a condition follows them.
     """
 
     predicate: str

@@ -1,4 +1,4 @@
-"""What code says of itself: each fenced block read as its language."""
+"""Code in fenced blocks: each block is read as its language."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tidal_plugins.graph.reading.vocabulary import EXTENSIONS, mention
 from tidal_plugins.model.graph import Assertion, Mention
 
 SURE = 0.95
-"""How sure what code says is."""
+"""Confidence of what code says."""
 MAX_LINE = 500
-"""Characters of a line that is read; longer ones are data."""
+"""Characters of a line that is read. Longer lines are data."""
 MAX_VALUE = 200
 """Characters of a setting's value."""
 
@@ -47,7 +47,7 @@ Found = Iterator[Assertion | Mention]
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Code in ``text[start:end]``, and the file that it is said to be."""
+    """Code in ``text[start:end]``, and the name of its file if the text gives it."""
 
     text: str
     start: int
@@ -57,7 +57,7 @@ class Block:
 
 
 def blocks(text: str) -> Iterator[tuple[re.Match[str], Block]]:
-    """Yield the fenced blocks of a text, each with where it stands."""
+    """Yield the fenced blocks of a text with their positions."""
     for fence in _FENCE.finditer(text):
         info = fence["info"][:_LEAD_LENGTH].strip().strip("{}").lstrip(".")
         language = re.split(r"[\s:,{]", info, maxsplit=1)[0].lower()
@@ -65,7 +65,7 @@ def blocks(text: str) -> Iterator[tuple[re.Match[str], Block]]:
 
 
 def whole(text: str) -> Block | None:
-    """The text as one block, where all of it is Python."""
+    """Return the whole text as one block if it is Python."""
     if _LOOKS_PYTHON.search(text) and "```" not in text and python.parsed(text):
         return Block(text, 0, len(text), "python")
     return None
@@ -81,7 +81,7 @@ def read(block: Block) -> Found:
 
 
 def traceback(block: Block) -> Found:
-    """Yield the frames of a Python traceback and what the last of them raised."""
+    """Yield the frames of a Python traceback and the error that the last of them raised."""
     last, inside = None, False
     for start, line in lines(block):
         frame = _TRACE.match(line)
@@ -99,7 +99,7 @@ def traceback(block: Block) -> Found:
 
 
 def lines(block: Block) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a block that are short enough to read, each with where it begins."""
+    """Yield the lines of a block that are short enough to read, each with its start."""
     start = block.start
     for line in block.text[block.start : block.end].split("\n"):
         if len(line) <= MAX_LINE:
@@ -182,7 +182,7 @@ def _raised(text: str, start: int, line: str, function: Mention | None) -> Found
 
 
 def _file(text: str, fence: re.Match[str]) -> Mention | None:
-    """The file that a block is: in its info string, in its first line, or at the end of the line before it."""
+    """Return the file name of a block: from its info string, its first line, or the end of the line before it."""
     title = _TITLE.search(fence["info"][:_LEAD_LENGTH])
     if title:
         start = fence.start("info")

@@ -1,4 +1,4 @@
-"""Reading an episode: the extractor gets the texts of its messages and says what they name and assert [SIYA §3.3]."""
+"""Reading an episode: the extractor reads the texts of its messages [SIYA §3.3]."""
 
 from __future__ import annotations
 

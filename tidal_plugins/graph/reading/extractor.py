@@ -14,21 +14,21 @@ from tidal_plugins.graph.reading.statements import statements
 from tidal_plugins.model.graph import Assertion, Extraction, Mention
 
 MAX_FOUND = 2000
-"""Names and statements, each, that are taken from one text; what has more of them is a listing."""
+"""Names, and statements, that are taken from one text. A text with more is a listing."""
 
 _OURS = str.maketrans({MASK: " ", HUSH: " "})
 _FRAME = re.compile(r"(?m)^Traceback \(most recent call last\):")
 
 
 class RuleExtractor:
-    """Reads texts by rules: what a name's form tells, what code says, and plain statements of a few forms.
+    """Reads texts by rules: the forms of names, code, and plain statements of a few forms.
 
-    Questions, conditions, wishes, hearsay and quotations say nothing. «I», «my» and «we» stay as they are written, as a
-    person and a group: whoever knows the speaker resolves them. Time is linear in the text.
+    Questions, conditions, wishes, hearsay and quotations say nothing. «I», «my» and «we» stay as written, as a person
+    and a group, for the caller who knows the speaker. Takes time linear in the text.
     """
 
     def extract_graph(self, texts: Sequence[str]) -> list[Extraction]:
-        """Return what each text names and says, in order; names once each, where they first stand."""
+        """Return what each text names and says, in order. A name comes once, where it first stands."""
         return [_extract(text.translate(_OURS) if MASK in text or HUSH in text else text) for text in texts]
 
 
@@ -75,7 +75,7 @@ def _add(mentions: dict[tuple[str, str], Mention], one: Mention) -> None:
 
 
 def _kinds(items: Iterable[Assertion | Mention]) -> dict[str, Mention]:
-    """Of what kind code is that is elsewhere in the text no more than a symbol."""
+    """Return the types of names that code tells, for the same names elsewhere in the text."""
     sides = (
         side for item in items for side in ((item.subject, item.object) if isinstance(item, Assertion) else (item,))
     )

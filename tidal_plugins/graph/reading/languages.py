@@ -1,4 +1,4 @@
-"""Declarations and imports in other languages than Python, told by the form of a line."""
+"""Declarations and imports in languages other than Python, read from the form of a line."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tidal_plugins.graph.reading.vocabulary import mention
 from tidal_plugins.model.graph import Assertion, Mention
 
 SURE = 0.9
-"""How sure a declaration is that is read by the form of its line."""
+"""Confidence of a declaration that is read from the form of its line."""
 
 _JS = frozenset("js jsx ts tsx javascript typescript mjs cjs vue svelte".split())
 SCRIPT = _JS | frozenset(

@@ -1,4 +1,4 @@
-"""Entities that prose names: what can be told from the form of a word alone."""
+"""Entities that prose names, read from the form of a word alone."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tidal_plugins.graph.reading.vocabulary import (
 from tidal_plugins.model.graph import Mention
 
 MAX_CHUNK = 2000
-"""Characters between white space that are read as one name; more is data."""
+"""Characters between white space that are read as one name. A longer chunk is data."""
 MAX_MESSAGE = 200
 """Characters of an error's message."""
 
@@ -64,7 +64,7 @@ _BESIDE = 24
 
 
 def named(text: str, start: int, end: int) -> list[Mention]:
-    """Return what ``text[start:end]`` names by its form, in order; no two overlap, save a value in its setting."""
+    """Yield what ``text[start:end]`` names by its form, in order. Only a value and its setting overlap."""
     found = _outside(_found(text, start, end))
     dates = [mention(text, "date", *match.span()) for match in DATE.finditer(text, start, end)]
     if dates:
@@ -73,7 +73,7 @@ def named(text: str, start: int, end: int) -> list[Mention]:
 
 
 def cue(text: str, start: int, end: int) -> str | None:
-    """The type that the word before or after a name says, such as the function in «the function `load`»."""
+    """Return the type that a neighbouring word says, such as function in «the function `load`», or ``None``."""
     after = re.match(r"[`\"']?\s([a-z]+)\b", text[end : end + _BESIDE])
     before = re.search(r"\b([a-z]+)\s[`\"'$]?$", text[max(0, start - _BESIDE) : start], re.IGNORECASE)
     for match in (after, before):
@@ -83,7 +83,7 @@ def cue(text: str, start: int, end: int) -> str | None:
 
 
 def _outside(found: Iterator[Mention]) -> list[Mention]:
-    """Without what stands inside an error's message."""
+    """Return the mentions without those inside an error's message."""
     kept: list[Mention] = []
     for one in found:
         if not (kept and kept[-1].type == "message" and one.start < kept[-1].end):
@@ -100,7 +100,7 @@ def _found(text: str, start: int, end: int) -> Iterator[Mention]:
 
 
 def _is_word(text: str, chunk: str, end: int) -> bool:
-    """Whether a chunk is an everyday word, as most are; no more than a short cut."""
+    """Return whether a chunk is an everyday word, as most are. This only saves time."""
     word = chunk.strip(_MARKS)
     if not word.isalpha() or word in _KNOWN or not word.isascii():
         return False
@@ -108,7 +108,7 @@ def _is_word(text: str, chunk: str, end: int) -> bool:
 
 
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
-    """A name without the punctuation around it; a bracket that it opens stays."""
+    """Return a name without the punctuation around it; a bracket that it opens stays."""
     url = text.find("://", start, end)
     if url > start:
         scheme = re.search(r"(?:https?|wss?|ftp)$", text[start:url])
@@ -132,7 +132,7 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _quoted(text: str, start: int, end: int) -> Iterator[Mention]:
-    """What stands in backticks, which is code."""
+    """Yield the mentions in backticks, which are code."""
     code = text[start:end]
     if code != code.strip():
         return
@@ -149,7 +149,7 @@ def _quoted(text: str, start: int, end: int) -> Iterator[Mention]:
 
 
 def _called(text: str, start: int, name: str) -> Iterator[Mention]:
-    """What is called by ``name``, which begins at ``start``."""
+    """Yield what is called by ``name``, which begins at ``start``."""
     own = name.removeprefix("self.").removeprefix("cls.")
     start += len(name) - len(own)
     if _ERROR.fullmatch(own):
@@ -159,7 +159,7 @@ def _called(text: str, start: int, name: str) -> Iterator[Mention]:
 
 
 def _raised(text: str, start: int, end: int) -> list[Mention]:
-    """The error and its message in backticks."""
+    """Yield the error and its message in backticks."""
     type, colon, _ = text[start:end].partition(": ")
     if not colon or not _ERROR.fullmatch(type):
         return []
@@ -181,7 +181,7 @@ def _identifier(text: str, start: int, end: int) -> Iterator[Mention]:
 
 
 def _bare(text: str, start: int, end: int, limit: int) -> Iterator[Mention]:
-    """What stands in running text, where most words are none."""
+    """Yield the names in running text, where most words are none."""
     found = _formed(text, start, end)
     if found:
         yield from found
@@ -217,7 +217,7 @@ def _followed(text: str, end: int) -> str:
 
 
 def _formed(text: str, start: int, end: int) -> list[Mention]:
-    """What is a name wherever it stands: an address, a path, a version pin, a setting, an error."""
+    """Yield what is a name by its form anywhere: an address, a path, a version pin, a setting, an error."""
     name = text[start:end]
     if not name or name.isspace():
         return []

@@ -1,4 +1,4 @@
-"""What a verb is followed by: a phrase of the kind that the verb asks for, or nothing."""
+"""The words after a verb: a phrase of the kind that the verb asks for, or nothing."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from tidal_plugins.graph.reading.clauses import HUSH, MASK
 from tidal_plugins.graph.reading.vocabulary import CUE, STATES
 
 MAX_WORDS = 7
-"""Words of a phrase; longer ones are clauses."""
+"""Words of a phrase. Longer ones are clauses."""
 MAX_DEED_WORDS = 16
-"""The same, of what was decided or is the rule."""
+"""Words of a decision or a rule."""
 MAX_LISTED = 2
-"""The same, of what stands in a list."""
+"""Words of a phrase in a list."""
 
 Span = tuple[int, int]
 
@@ -98,7 +98,7 @@ def spans(kind: str, masked: str, start: int) -> tuple[list[Span], list[Span]]:
 
 
 def phrase(masked: str, start: int, *breaks: re.Pattern[str], words: int = MAX_WORDS) -> Span | None:
-    """The phrase that begins at ``start``, without its article and what trails it; ``None`` when it says too little."""
+    """Return the phrase at ``start`` without its article and its trailing words, or ``None`` if it says too little."""
     end = _END.search(masked, start).start()  # type: ignore[union-attr]  # it matches at the end
     for pattern in breaks:
         stop = pattern.search(masked, start, end)
@@ -115,13 +115,13 @@ def phrase(masked: str, start: int, *breaks: re.Pattern[str], words: int = MAX_W
 
 
 def name(masked: str, start: int) -> Span | None:
-    """The piece of code that stands at ``start``."""
+    """Return the piece of code at ``start``."""
     found = _NAME.match(masked, start)
     return found.span("name") if found else None
 
 
 def listed(masked: str, start: int, *breaks: re.Pattern[str]) -> list[Span]:
-    """The phrases of a list, such as «jazz, blues and soul», each of one or two words."""
+    """Return the phrases of a list, such as «jazz, blues and soul», each of one or two words."""
     first = name(masked, start) or phrase(masked, start, *breaks)
     if not first or (masked[first[0]] != MASK and _RELATIVE.match(masked, first[1])):
         return []  # «games that make one think» are not games
@@ -139,7 +139,7 @@ def listed(masked: str, start: int, *breaks: re.Pattern[str]) -> list[Span]:
 
 
 def _ends(masked: str, end: int) -> bool:
-    """Whether a list goes on or ends here: what has a verb after it is a clause of its own."""
+    """Return whether a list goes on or ends here; words with a verb after them are another clause."""
     return bool(_LIST.match(masked, end) or _END.match(masked, end) or _PREPOSITION.match(masked, end))
 
 
@@ -256,7 +256,7 @@ _AFTER_STATE = re.compile(
 
 
 def _finished(masked: str, end: int) -> bool:
-    """Whether the state ends here: «open to ideas» and «full of holes» are others."""
+    """Return whether the state ends here: «open to ideas» and «full of holes» are other states."""
     return _AFTER_STATE.match(masked, end) is not None
 
 

@@ -1,7 +1,7 @@
-"""Prompt: what a model is told to read out of texts for the graph, and how its answer is held to them [SIYA §3.3].
+"""The prompt for a model that reads texts for the graph, and the check of its answer against the texts [SIYA §3.3].
 
-A model names no positions, which it cannot count: it quotes, and what it quotes is looked up. The adapters that wrap a
-model use this file; nothing else in the library imports it.
+A model cannot count positions, so it quotes, and the quotations are looked up. The adapters that wrap a model use this
+file.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ TYPES: dict[str, Category] = {
     **dict.fromkeys("method library service database table endpoint schema command language host".split(), "technical"),
     **dict.fromkeys("habit goal".split(), "behavioural"),
 }
-"""The types that a model is told, with their categories: those of the rules, and what only a model tells apart."""
+"""The types that the prompt offers, with their categories."""
 
 PERSON = "person"
-MOST = 500
-"""Entities, and relations, that one answer may name; the rest of a longer one is left out."""
+MAX_ANSWERED = 500
+"""Entities, and relations, that are taken from one answer."""
 
-LONGEST = 1_000
-"""Characters of a quotation or a name; a longer one points at nothing."""
+MAX_QUOTE_CHARS = 1_000
+"""Characters of a quotation or a name. A longer one is not looked up."""
 
 MAX_CHARS = 24_000
-"""Characters of texts that a model is shown at once; longer ones are read in pieces."""
+"""Characters of texts in one prompt. Longer texts are read in pieces."""
 
 INVENTED = (0, 0)
-"""The span of what a model names and no text says. It supports nothing: the graph drops it, and counts it."""
+"""The span of what a model names and no text says. The graph drops and counts it."""
 
 
 class Named(BaseModel):
@@ -85,7 +85,7 @@ one of them at least in the quotation.
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Part of the text number ``text``, from the character ``start`` on."""
+    """The part of text number ``text`` that begins at the character ``start``."""
 
     text: int
     start: int
@@ -97,8 +97,8 @@ def extracted(
 ) -> list[Extraction]:
     """Return what a model reads in each of ``texts``.
 
-    ``ask`` gets a prompt with at most ``max_chars`` characters of texts, and answers with a structure or in plain text.
-    Names and quotes are found again in the texts; what is not there has the empty span ``INVENTED``. Raises
+    ``ask`` gets a prompt with at most ``max_chars`` characters of texts, and returns a structure or plain text. Names
+    and quotations are looked up in the texts; one that is not found has the empty span ``INVENTED``. Raises
     ``ExtractionError`` for an answer that cannot be read.
     """
     found: list[list[Extraction]] = [[] for _ in texts]
@@ -110,13 +110,13 @@ def extracted(
 
 
 def prompt(texts: Sequence[str]) -> str:
-    """Return what to ask a chat model about texts."""
+    """Return the prompt for a chat model about texts."""
     shown = (marked(unmarked(text), f'number="{number}"') for number, text in enumerate(texts, 1))
     return "\n\n".join([_TASK, *shown])
 
 
 def read(answer: Found | str) -> Found:
-    """Return what an answer found: a structure, or the JSON in a text. Raises ``ExtractionError`` if it has none."""
+    """Return what an answer found, a structure or JSON in a text. Raises ``ExtractionError`` for neither."""
     if isinstance(answer, Found):
         return answer
     for value in structures(answer):
@@ -128,7 +128,7 @@ def read(answer: Found | str) -> Found:
 
 
 def category(type_: str) -> Category:
-    """The category that a type belongs to; what is no known type is context."""
+    """Return the category of a type; an unknown type is contextual."""
     return TYPES.get(type_, "contextual")
 
 
@@ -169,9 +169,9 @@ def _joined(parts: Sequence[Extraction]) -> Extraction:
 
 
 def _located(found: Found, pieces: Sequence[Piece]) -> Iterator[tuple[Piece, Extraction]]:
-    """What was found, in every piece that says it. What none says goes with the first."""
-    types = {entity.name: entity.type for entity in found.entities[:MOST] if entity.name.strip()}
-    stated = [each for each in found.relations[:MOST] if math.isfinite(each.confidence)]
+    """Yield what was found, in every piece that says it. The first piece gets what no piece says."""
+    types = {entity.name: entity.type for entity in found.entities[:MAX_ANSWERED] if entity.name.strip()}
+    stated = [each for each in found.relations[:MAX_ANSWERED] if math.isfinite(each.confidence)]
     spans = [[_quoted(piece.content, relation.quote) for piece in pieces] for relation in stated]
     named = [[_mention(name, types, piece) for piece in pieces] for name in types]
     for number, piece in enumerate(pieces):
@@ -189,7 +189,7 @@ def _located(found: Found, pieces: Sequence[Piece]) -> Iterator[tuple[Piece, Ext
 
 
 def _here(number: int, found: Sequence[object]) -> bool:
-    """Whether the piece of this number is where something belongs, which was found or not in each piece."""
+    """Return whether something belongs to the piece of this number, given where it was found."""
     return bool(found[number]) or (number == 0 and not any(found))
 
 
@@ -212,7 +212,7 @@ def _assertion(relation: Stated, types: dict[str, str], piece: Piece, span: tupl
 
 
 def _mention(name: str, types: dict[str, str], piece: Piece, span: tuple[int, int] = INVENTED) -> Mention:
-    """An entity where its name stands: in the span if it does, else anywhere in the piece."""
+    """Return an entity at its name: inside the span if it stands there, else anywhere in the piece."""
     type_ = PERSON if name == "I" else _word(types.get(name, "")) or "concept"
     place = _named(piece.content, name, *span) or _named(piece.content, name, 0, len(piece.content))
     if place and name != "I":
@@ -221,12 +221,12 @@ def _mention(name: str, types: dict[str, str], piece: Piece, span: tuple[int, in
 
 
 def _word(said: str) -> str:
-    """A type or a predicate as the graph writes it: «Depends on» as ``depends_on``."""
+    """Return a type or a predicate in snake case: «Depends on» as ``depends_on``."""
     return "_".join(re.findall(r"[a-z0-9]+", said.lower()))
 
 
 def _moved(span: tuple[int, int], piece: Piece) -> tuple[int, int]:
-    """A span in a piece as one in its text."""
+    """Return a span of a piece as a span of its text."""
     start, end = span
     return (piece.start + start, piece.start + end) if end else INVENTED
 
@@ -235,8 +235,8 @@ _I = re.compile(r"\b(?:I|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself)\b")
 
 
 def _named(text: str, name: str, start: int, end: int) -> tuple[int, int] | None:
-    """Where a name stands in ``text[start:end]`` as words of its own; capitals count where they can."""
-    if not 0 < len(name.strip()) <= LONGEST or start >= end:
+    """Return where a name stands in ``text[start:end]`` as words of its own, in the same case if possible."""
+    if not 0 < len(name.strip()) <= MAX_QUOTE_CHARS or start >= end:
         return None
     whole = rf"(?<!\w){re.escape(name.strip())}(?!\w)"
     patterns = [_I] if name == "I" else [re.compile(whole), re.compile(whole, re.IGNORECASE)]
@@ -245,9 +245,9 @@ def _named(text: str, name: str, start: int, end: int) -> tuple[int, int] | None
 
 
 def _quoted(text: str, quote: str) -> tuple[int, int] | None:
-    """Where a quotation stands, whatever space the model made of line breaks."""
+    """Return where a quotation stands, in spite of changed line breaks."""
     quote = quote.strip()
-    if not 0 < len(quote) <= LONGEST:
+    if not 0 < len(quote) <= MAX_QUOTE_CHARS:
         return None
     start = text.find(quote)
     if start >= 0:

@@ -1,4 +1,4 @@
-"""What Python code says: imports, definitions, calls and errors, from its syntax tree."""
+"""Python code: imports, definitions, calls and errors, read from its syntax tree."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tidal_plugins.graph.reading.vocabulary import mention
 from tidal_plugins.model.graph import Assertion, Mention
 
 SURE = 0.95
-"""How sure what the syntax tree says is."""
+"""Confidence of what the syntax tree says."""
 MAX_CODE = 100_000
 """Characters of code that are parsed."""
 MAX_LINE = 1000
 """Characters of its longest line."""
 MAX_DEPTH = 60
-"""Brackets that are open at a time: the parser's stack is no place for more."""
+"""Brackets that are open at a time, because the parser's stack is limited."""
 
 MAX_SPAN = 300
 """Characters of code that are evidence for one statement."""
@@ -32,7 +32,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def parsed(code: str) -> ast.Module | None:
-    """The syntax tree of code; ``None`` when it is none, or too large or too deep to be parsed safely."""
+    """Return the syntax tree of code, or ``None`` if it has none or is too large or deep to be parsed safely."""
     if len(code) > MAX_CODE or any(len(line) > MAX_LINE for line in code.split("\n")) or _depth(code) > MAX_DEPTH:
         return None
     try:
@@ -47,7 +47,7 @@ def read(tree: ast.Module, text: str, start: int, end: int, file: Mention | None
 
 
 def _together(one: Mention, other: Mention) -> tuple[int, int]:
-    """The span from one name to the other; where that is long, the other alone."""
+    """Return the span from one name to the other, or that of the other alone if it is long."""
     return (one.start if 0 <= other.end - one.start <= MAX_SPAN else other.start), other.end
 
 
@@ -57,7 +57,7 @@ def _depth(code: str) -> int:
 
 
 def _tamed(code: str) -> str:
-    """The code without escapes, of which the parser warns, and with one kind of line ends: every offset as it was."""
+    """Return code without escapes, of which the parser warns, and with one kind of line ends, at the same offsets."""
     return _ESCAPE.sub("__", code.replace("\r\n", " \n").replace("\r", " "))
 
 
@@ -176,7 +176,7 @@ class _Reader:
             yield Assertion(self.file, "imports", module, module.start, module.end, SURE)
 
     def _environment(self, node: ast.AST) -> Iterator[Mention]:
-        """The variable in ``os.environ["NAME"]`` and ``os.getenv("NAME")``."""
+        """Return the variable in ``os.environ["NAME"]`` and ``os.getenv("NAME")``."""
         if isinstance(node, ast.Subscript):
             source, key = node.value, node.slice
         elif isinstance(node, ast.Call) and node.args:
@@ -209,7 +209,7 @@ class _Reader:
         return mention(self.text, type, start, start + len(name))
 
     def _offset(self, line: int | None, column: int | None) -> int:
-        """A position in the text; the parser counts columns in bytes."""
+        """Return a position in the text; the parser counts columns in bytes."""
         assert line is not None  # every node of a parsed tree has both
         assert column is not None
         said = self.lines[line - 1]

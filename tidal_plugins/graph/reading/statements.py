@@ -1,4 +1,4 @@
-"""What the sentences of a text say: each form of statement that stands in a plain sentence."""
+"""The statements of a text: each form of statement that stands in a plain sentence."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from tidal_plugins.model.graph import Assertion, Mention
 from tidal_plugins.scoring.text import sentences
 
 LONGEST = 400
-"""Characters of a sentence that is read; a longer one is a list, a log or code."""
+"""Characters of a sentence that is read. A longer one is a list, a log or code."""
 SHORTEST = 6
-"""And the least that a statement takes: «I use x»."""
+"""Characters of the shortest statement: «I use x»."""
 PINNED = 0.85
-"""How sure a version or a value is that stands beside its name, such as ``requests==2.31.0``."""
+"""Confidence of a version or a value that stands beside its name, such as ``requests==2.31.0``."""
 
 _WORDS = re.compile(r"[\w'’]+")
 _BY_WORD = {
@@ -66,7 +66,7 @@ _ORDER = re.compile(  # an order to whoever reads it: the rule itself is all tha
 
 
 def statements(text: str, names: list[Mention]) -> Iterator[Assertion | Mention]:
-    """Yield what the sentences of a text say, given the names in it, and the rules that are nobody's in particular."""
+    """Yield what the sentences of a text state, given the names in it, and the rules that have no subject."""
     position = 0
     for start, end in sentences(text):
         while position < len(names) and names[position].start < start:
@@ -103,7 +103,7 @@ def _masked(text: str, start: int, end: int, names: list[Mention]) -> Sentence:
 
 
 def _extent(sentence: str, start: int, end: int) -> tuple[int, int]:
-    """Where a name's mask runs: over its backticks and the brackets of a call."""
+    """Return the extent of a name's mask: with its backticks and the brackets of a call."""
     call = _BRACKETS.match(sentence, end)
     end = call.end() if call else end
     if start and sentence[start - 1] == "`" and sentence[end : end + 1] == "`":
@@ -135,7 +135,7 @@ def _read(sentence: Sentence) -> Iterator[Assertion | Mention]:
 
 
 def _likely(masked: str) -> list[Clause]:
-    """The forms one of whose words the sentence has, in their order."""
+    """Return the forms that share a word with the sentence, in their order."""
     words = _BY_WORD.keys() & _WORDS.findall(masked.lower())
     return [CLAUSES[number] for number in sorted({number for word in words for number in _BY_WORD[word]})]
 
@@ -148,7 +148,7 @@ def _orders(sentence: Sentence) -> Iterator[Mention]:
 
 
 def _only_condition(masked: str, doubt: re.Match[str]) -> bool:
-    """Whether the only doubt is a condition: that a function raises an error if … says that it raises one."""
+    """Return whether the only doubt is a condition: a function that raises an error if … does raise it."""
     return bool(_CONDITION.fullmatch(doubt[0])) and not DOUBT.search(_CONDITION.sub(" ", masked))
 
 
@@ -211,7 +211,7 @@ def _validity(sentence: Sentence, match: re.Match[str], end: int) -> tuple[datet
 
 
 def _after(pattern: re.Pattern[str], masked: str, end: int) -> re.Match[str] | None:
-    """The time that is said of what ends there, and not of something that comes after it."""
+    """Return the time that is stated of what ends there, and not of something that comes after it."""
     found = pattern.search(masked, end)
     return None if found is None or _APART.search(masked, end, found.start()) else found
 
@@ -231,13 +231,13 @@ def _date(sentence: Sentence, match: re.Match[str] | None) -> datetime | None:
 
 
 def read_period(said: str) -> datetime:
-    """When a year, or a month of one, begins, at midnight UTC."""
+    """Return when a year, or a month of one, begins, at midnight UTC."""
     *month, year = said.split()
     return datetime(int(year), MONTHS.index(month[0][:3].lower()) + 1 if month else 1, 1, tzinfo=UTC)
 
 
 def read_date(said: str) -> datetime | None:
-    """The day that a date names, at midnight UTC; ``None`` where there is no such day."""
+    """Return the day that a date names, at midnight UTC, or ``None`` if there is no such day."""
     match = DATE.fullmatch(said)
     if match is None:
         return None

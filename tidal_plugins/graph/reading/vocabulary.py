@@ -89,5 +89,5 @@ PERIOD = rf"(?:(?:{_DATE_MONTHS})\.?,? )?(?:19|20)\d\d(?![\w-]|[.,:/]\d)"
 
 
 def mention(text: str, type: str, start: int, end: int) -> Mention:
-    """The entity that ``text[start:end]`` names."""
+    """Return the entity that ``text[start:end]`` names."""
     return Mention(text[start:end], type, CATEGORIES[type], start, end)

@@ -1,13 +1,13 @@
-"""Entities as they are stored: a document each, and a link to every message that names it."""
+"""Entities as they are stored: a document for each, and a link to every message that names it."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
-from tidal_plugins.graph.records.names import find_by, find_no_more
+from tidal_plugins.graph.records.names import index_names, unindex_names
 from tidal_plugins.model.clock import EPOCH, to_micros
 from tidal_plugins.model.entry import Scope, derive_id
 from tidal_plugins.model.graph import Category
@@ -18,19 +18,21 @@ ENTITIES = "entities"
 """Collection of entities, by id."""
 
 MENTIONED = "mentioned"
-"""Kind of the link from an entity to an episode in which a message names it. Its weight is the time, in seconds, so
-that the strongest are the newest."""
+"""Kind of the link from an entity to an episode that names it.
+
+Its weight is the time in seconds, so that the strongest links are the newest.
+"""
 
 VAGUE = frozenset({"concept", "symbol", "variable"})
-"""Types that say little: one that says more takes their place."""
+"""Types that say little. Another type replaces them."""
 
 SPANS = 20
-"""Places that are kept of one entity in one message."""
+"""Spans that are kept of one entity in one message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A message and what is known of it: where something was said, by whom and when."""
+    """A message in which something was said, with its speaker and its time."""
 
     episode: str
     position: int | None
@@ -48,7 +50,7 @@ class Place:
 
 @dataclass(slots=True)
 class Named:
-    """An entity as one message names it."""
+    """An entity as one message names it, with the spans of its name."""
 
     id: str
     name: str
@@ -59,15 +61,12 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """What a document of ``ENTITIES`` holds: the time in microseconds. When it was seen last, its mentions say."""
+    """One document of ``ENTITIES``. ``first`` is the time of the first mention in microseconds."""
 
     name: str
     type: str
     category: Category
     first: int
-
-    def to_json(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("name", "type", "category", "first")}
 
 
 def nodes(storage: Storage, scope: Scope, ids: Collection[str] | None = None) -> dict[str, Node]:
@@ -75,46 +74,48 @@ def nodes(storage: Storage, scope: Scope, ids: Collection[str] | None = None) ->
 
 
 def name_entities(storage: Storage, scope: Scope, named: Mapping[str, Named], place: Place, now: datetime) -> list[str]:
-    """Store the entities that one message names; return the ids of those that are new or have another type."""
+    """Store the entities that one message names, and return the ids of those that are new or have another type."""
     known = nodes(storage, scope, named)
     fresh, changed = [], []
     for id_, item in named.items():
         node = known.get(id_)
         told = _told(node, item, to_micros(place.at))
         if told != node:
-            storage.write_document(scope, ENTITIES, id_, told.to_json())
+            storage.write_document(scope, ENTITIES, id_, asdict(told))
         if node is None:
             fresh.append((id_, item.name))
         if node is None or node.type != told.type:
             changed.append(id_)
-    find_by(storage, scope, fresh, now)
+    index_names(storage, scope, fresh, now)
     storage.put_links(scope, [_mention(scope, item, place, now) for item in named.values()])
     return changed
 
 
 def recount(storage: Storage, scope: Scope, ids: Collection[str]) -> tuple[set[str], set[str]]:
-    """Make entities anew from what still names them; return the ids of those that nothing does, which are gone, and of
-    those that have another name now."""
+    """Make entities anew from their remaining mentions.
+
+    Returns two sets of ids: the entities without a mention, which are removed, and those that have another name now.
+    """
     left: dict[str, list[Link]] = {}
     for link in mentions(storage, scope, ids):
         left.setdefault(link.source, []).append(link)
     before = nodes(storage, scope, left)
     remade = {id_: _remade(node, left[id_]) for id_, node in before.items()}
     for id_, node in remade.items():
-        storage.write_document(scope, ENTITIES, id_, node.to_json())
+        storage.write_document(scope, ENTITIES, id_, asdict(node))
     gone = set(ids) - left.keys()
     storage.erase_documents(scope, ENTITIES, gone)
-    find_no_more(storage, scope, gone)
+    unindex_names(storage, scope, gone)
     return gone, {id_ for id_, node in remade.items() if node.name != before[id_].name}
 
 
 def mentions(storage: Storage, scope: Scope, ids: Collection[str]) -> list[Link]:
-    """Return every link from these entities to where they are named."""
+    """Return every link from these entities to the messages that name them."""
     return storage.links(scope, WhereLinks(sources=ids, kinds=[MENTIONED]))
 
 
 def newest(storage: Storage, scope: Scope, ids: Collection[str], kind: str, each: int | None) -> list[Link]:
-    """Return the links of a kind from every node: all, or for each the ``each`` strongest."""
+    """Return the links of a kind from every node: all, or the ``each`` strongest of every node."""
     where = WhereLinks(sources=ids, kinds=[kind])
     if each is not None:
         steps = storage.frontier(scope, ids, [kind], each=each)
@@ -123,25 +124,25 @@ def newest(storage: Storage, scope: Scope, ids: Collection[str], kind: str, each
 
 
 def last_seen_first(storage: Storage, scope: Scope, ids: Iterable[str]) -> list[str]:
-    """Sort entities by their newest mention."""
+    """Return entity ids sorted by their newest mention, the newest first."""
     steps = storage.frontier(scope, list(ids), [MENTIONED], each=1)
     return [step.node for step in sorted(steps, key=lambda step: (-step.weight, step.node))]
 
 
 def said_at(link: Link) -> datetime:
-    """When the message was said that a mention or a piece of evidence links to."""
+    """Return when the message was said that a mention or a piece of evidence links to."""
     return link.valid_from or link.recorded_at
 
 
 def cited(links: Iterable[Link]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The episodes and the threads that links lead to, each once, newest first."""
+    """Return the episodes and the threads that links lead to, each once, the newest first."""
     newest_first = sorted(links, key=lambda link: (said_at(link), link.target), reverse=True)
     threads = dict.fromkeys(str(link.metadata["thread"]) for link in newest_first if link.metadata["thread"])
     return tuple(dict.fromkeys(link.target for link in newest_first)), tuple(threads)
 
 
 def _told(node: Node | None, item: Named, at: int) -> Node:
-    """An entity after a message that names it."""
+    """Return an entity as it is after a message that names it."""
     if node is None:
         return Node(item.name, item.type, item.category, at)
     type_ = item.type if node.type in VAGUE else node.type
@@ -149,7 +150,7 @@ def _told(node: Node | None, item: Named, at: int) -> Node:
 
 
 def _remade(node: Node, links: Sequence[Link]) -> Node:
-    """An entity as these mentions leave it: what it was called in others is forgotten."""
+    """Return an entity as its remaining mentions describe it; its forgotten names are dropped."""
     ordered = sorted(links, key=lambda link: (said_at(link), link.id))
     names = [str(link.metadata["name"]) for link in ordered]
     name = node.name if node.name in names else names[0]

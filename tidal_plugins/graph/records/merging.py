@@ -1,28 +1,27 @@
-"""Entities that somebody takes for one, and names so alike that they may be [SIYA §3.3].
+"""Merges: entities that a user declared to be one [SIYA §3.3].
 
-A merge moves nothing: it notes that one entity goes by another, and every question is put to both. So undoing it takes
-back exactly that, whatever was learned of either in the meantime.
+A merge moves nothing. It records that one entity goes by another, and every query asks for both. Undoing it therefore
+takes back exactly the merge, whatever was learned of either entity in the meantime.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
 
 from tidal_plugins.errors import InvalidInput, NotFound
-from tidal_plugins.model.clock import from_micros, to_micros
+from tidal_plugins.model.codec import decode, encode
 from tidal_plugins.model.entry import Scope, derive_id
 from tidal_plugins.model.graph import Merge
 from tidal_plugins.storage.base import Storage
 
 MERGES = "entity-merges"
-"""Collection of merges, those that were undone too: what was told apart is not proposed again."""
+"""Collection of merges. Undone ones stay, so that the same merge is not proposed again."""
 
 
 class Merged:
-    """Which entities go by which, at one time."""
+    """The merges that hold at one time."""
 
     def __init__(self, merges: Iterable[Merge]) -> None:
         self._parents = {merge.absorbed: merge.kept for merge in merges if merge.undone_at is None}
@@ -35,17 +34,17 @@ class Merged:
         self._children.setdefault(merge.kept, []).append(merge.absorbed)
 
     def root(self, id_: str) -> str:
-        """The entity that this one goes by."""
+        """Return the entity that this one goes by."""
         while id_ in self._parents:
             id_ = self._parents[id_]
         return id_
 
     def alone(self, id_: str) -> bool:
-        """Whether an entity is one with no other."""
+        """Return whether an entity is merged with no other."""
         return id_ not in self._parents and id_ not in self._children
 
     def members(self, id_: str) -> list[str]:
-        """Every entity that is one with this one, the one that they go by first."""
+        """Return every entity that is merged with this one, itself included; the one that they go by comes first."""
         found = [self.root(id_)]
         for member in found:
             found += self._children.get(member, ())
@@ -57,7 +56,7 @@ class Merged:
 
 def merges(storage: Storage, scope: Scope) -> list[Merge]:
     """Return every merge, in the order in which they were made."""
-    found = [_from_json(document.key, document.value) for document in storage.documents(scope, MERGES)]
+    found = [decode(Merge, document.value) for document in storage.documents(scope, MERGES)]
     return sorted(found, key=lambda merge: (merge.at, merge.id))
 
 
@@ -68,9 +67,9 @@ def merged(storage: Storage, scope: Scope) -> Merged:
 def join(
     storage: Storage, scope: Scope, keep: str, absorb: str, now: datetime, *, known: Merged | None = None
 ) -> Merge:
-    """Let what goes by ``absorb`` go by ``keep`` from now on. Raises ``InvalidInput`` where they are one already.
+    """Let ``absorb`` go by ``keep`` from now on, and return the merge. Raises ``InvalidInput`` if they are one already.
 
-    ``known``, as it was read in this transaction, spares reading it for each of many, and is kept up to date.
+    ``known`` are the merges as read in this transaction, so that many joins read them once; it is updated.
     """
     with storage.transaction():
         known = merged(storage, scope) if known is None else known
@@ -78,24 +77,24 @@ def join(
         if kept == absorbed:
             raise InvalidInput(f"{keep!r} and {absorb!r} are one entity already; merge takes two")
         merge = Merge(derive_id(scope, MERGES, *sorted((kept, absorbed))), kept, absorbed, now)
-        storage.write_document(scope, MERGES, merge.id, _to_json(merge))
+        storage.write_document(scope, MERGES, merge.id, encode(merge))
         known.add(merge)
         return merge
 
 
-def part(storage: Storage, scope: Scope, id_: str, now: datetime) -> Merge:
-    """Undo a merge. Raises ``NotFound`` where there is none that stands."""
+def undo_merge(storage: Storage, scope: Scope, id_: str, now: datetime) -> Merge:
+    """Undo a merge and return it. Raises ``NotFound`` if there is none, or if it was undone already."""
     with storage.transaction():
         document = storage.read_document(scope, MERGES, id_) if isinstance(id_, str) else None
         if document is None or document.value["undone_at"] is not None:
             raise NotFound(f"no merge {id_!r} to undo in scope {scope}; merges() lists them")
-        merge = replace(_from_json(id_, document.value), undone_at=now)
-        storage.write_document(scope, MERGES, id_, _to_json(merge))
+        merge = replace(decode(Merge, document.value), undone_at=now)
+        storage.write_document(scope, MERGES, id_, encode(merge))
         return merge
 
 
 def forget_merges(storage: Storage, scope: Scope, gone: Collection[str], now: datetime) -> None:
-    """Take entities that are gone out of all merges; what went by one of them goes by what that went by."""
+    """Remove entities that are gone from all merges; the entities that went by one of them stay together."""
     touched = [merge for merge in merges(storage, scope) if gone and {merge.kept, merge.absorbed} & set(gone)]
     if not touched:
         return
@@ -108,14 +107,3 @@ def forget_merges(storage: Storage, scope: Scope, gone: Collection[str], now: da
         for member in left[1:]:
             if known.root(member) != known.root(left[0]):
                 join(storage, scope, left[0], member, now, known=known)
-
-
-def _to_json(merge: Merge) -> dict[str, Any]:
-    undone = None if merge.undone_at is None else to_micros(merge.undone_at)
-    return {"kept": merge.kept, "absorbed": merge.absorbed, "at": to_micros(merge.at), "undone_at": undone}
-
-
-def _from_json(id_: str, value: Mapping[str, Any]) -> Merge:
-    undone = value["undone_at"]
-    at = from_micros(value["at"])
-    return Merge(id_, value["kept"], value["absorbed"], at, None if undone is None else from_micros(undone))

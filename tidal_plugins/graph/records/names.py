@@ -1,7 +1,7 @@
-"""Names of entities: when two are the same, and by which words one is found [SIYA §3.3].
+"""Names of entities: which names are the same, and by which words an entity is found [SIYA §3.3].
 
-Technical entities are one when their names are, exactly: ``Order`` is no ``order``. All others are one when they are of
-one type and their names differ in case and space only. More than that is never taken for one without being asked.
+Technical names are the same only if they are equal: ``Order`` is not ``order``. Other names are the same if their types
+are equal and they differ only in case and space. Anything beyond that is only proposed to the user.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from tidal_plugins.storage.base import Storage, WhereLinks
 
 ENTITY = "entity"
 NAMED = "named"
-"""Kind of the link from a name, or a word of it, to the entity; its weight is one over how many words the name has."""
+"""Kind of the link from a name, or a word of it, to its entity. Its weight is 1 / words in the name."""
 
 CASELESS = frozenset("package library service database tool language host".split())
-"""Types of technical entities that people write as they like: Redis, redis."""
+"""Types of technical entities whose names are written in any case: Redis, redis."""
 
 SPEAKER = frozenset("i me my mine myself".split())
 
 _QUOTES = {("`", "`"), ("'", "'"), ('"', '"'), ("“", "”"), ("‘", "’"), ("«", "»")}
 _CANDIDATES = 200
-"""Entities that one word may bring up, those with the shortest names."""
+"""Entities that one word may bring up; those with the shortest names come first."""
 
 
 class Shared(NamedTuple):
-    """How many words a name and a text share, and how many different ones each has."""
+    """The number of words that a name and a text share, and of different words in each."""
 
     words: int
     asked: int
@@ -41,17 +41,17 @@ class Shared(NamedTuple):
 
     @property
     def likeness(self) -> float:
-        """What both share of what both have, in (0, 1]."""
+        """Return the shared part of all words of both, in (0, 1]."""
         return 2 * self.words / (self.asked + self.length)
 
     @property
     def coverage(self) -> float:
-        """The part of the name that stands in the text, in (0, 1]."""
+        """Return the part of the name that stands in the text, in (0, 1]."""
         return self.words / self.length
 
 
 def bare(name: str) -> str:
-    """A name without quotation marks, empty brackets and extra space around it."""
+    """Return a name without surrounding quotation marks, empty brackets and extra space."""
     plain = " ".join(unicodedata.normalize("NFKC", name).split())
     while len(plain) > 2 and (plain[0], plain[-1]) in _QUOTES:
         plain = plain[1:-1].strip()
@@ -59,7 +59,7 @@ def bare(name: str) -> str:
 
 
 def entity_id(scope: Scope, mention: Mention) -> str:
-    """The id of the entity that a mention is of, the same wherever the scope speaks of it."""
+    """Return the id of the entity that a mention names, the same everywhere in the scope."""
     name = bare(mention.name)
     if mention.category == "technical":
         exact = name.casefold() if mention.type in CASELESS else name
@@ -68,7 +68,7 @@ def entity_id(scope: Scope, mention: Mention) -> str:
 
 
 def spoken(mention: Mention, speaker: str) -> str:
-    """The name of what is mentioned: who says «I» is the speaker."""
+    """Return the name of a mentioned entity; «I» names the speaker."""
     return speaker if is_speaker(mention) else bare(mention.name)
 
 
@@ -77,12 +77,12 @@ def is_speaker(mention: Mention) -> bool:
 
 
 def stands_in(name: str, text: str) -> bool:
-    """Whether a name stands in a text in words of its own, whatever its case."""
+    """Return whether a name occurs in a text as words of its own, in any case."""
     return re.search(rf"(?<!\w){re.escape(normal(bare(name)))}(?!\w)", normal(text)) is not None
 
 
-def find_by(storage: Storage, scope: Scope, names: Iterable[tuple[str, str]], now: datetime) -> None:
-    """Let each entity, given with its id, be found by its name and by the words of it."""
+def index_names(storage: Storage, scope: Scope, names: Iterable[tuple[str, str]], now: datetime) -> None:
+    """Index entities, given as ids with names, by their names and by the words of the names."""
     links = []
     for id_, name in names:
         words = dict.fromkeys(terms(name))
@@ -92,12 +92,12 @@ def find_by(storage: Storage, scope: Scope, names: Iterable[tuple[str, str]], no
     storage.put_links(scope, links)
 
 
-def find_no_more(storage: Storage, scope: Scope, ids: Collection[str]) -> None:
+def unindex_names(storage: Storage, scope: Scope, ids: Collection[str]) -> None:
     storage.erase_links(scope, WhereLinks(targets=ids, kinds=[NAMED]))
 
 
 def called(storage: Storage, scope: Scope, name: str) -> list[str]:
-    """Return the ids of the entities that have this name, in whatever case."""
+    """Return the ids of the entities that have this name, in any case."""
     return [link.target for link in storage.links(scope, WhereLinks(sources=[_whole(name)], kinds=[NAMED]))]
 
 

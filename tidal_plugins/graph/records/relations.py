@@ -1,8 +1,8 @@
-"""Relations as they are stored: a link for each time that one held, its earlier versions, and a link to each evidence.
+"""Relations as they are stored: a link for each time that one held, its earlier versions, and links to the evidence.
 
-The link of a relation keeps its id and always holds what is believed now. What was believed before stays as a copy with
-an id of its own, whose ``superseded_at`` says until when. Either expires when it is no longer true or believed, so that
-the index gives first what still counts.
+The link of a relation keeps its id and always holds what is believed now. An earlier version is a copy with an id of
+its own, whose ``superseded_at`` says until when it was believed. A link expires when it is no longer true or believed,
+so that the index returns current relations first.
 """
 
 from __future__ import annotations
@@ -21,33 +21,33 @@ from tidal_plugins.scoring.confidence import combined
 from tidal_plugins.storage.base import Storage, WhereLinks
 
 RELATION, STATE, DENIAL = "relation", "state", "denial"
-"""Kinds of links between entities: of what may hold beside others, of functional predicates, and of what is negated."""
+"""Kinds of links between entities: relations that may coexist, relations of functional predicates, and denials."""
 
 VACANT = "vacant"
-"""Kind of the link that keeps the number of a forgotten relation, where there are later ones that said the same."""
+"""Kind of the link that keeps the number of a forgotten relation while later ones have the same triple."""
 
 STANDING = (RELATION, STATE)
 KINDS = (RELATION, STATE, DENIAL)
 
 EVIDENCE = "evidence"
-"""Kind of the link from a relation to an episode that says so; its weight is the confidence."""
+"""Kind of the link from a relation to an episode that states it. Its weight is the confidence."""
 
 COUNTED = 64
-"""Pieces of evidence, the surest, that make up a confidence: more than these change nothing that shows."""
+"""Pieces of evidence, the most confident ones, that make up a confidence. More would not change it visibly."""
 
 EVER = datetime.min.replace(tzinfo=UTC)
 LAST = datetime.max.replace(tzinfo=UTC)
 """Before and after all times."""
 
 Times = tuple[datetime | None, datetime | None]
-"""From and until when something is true, as far as a text says so."""
+"""The times from which and until which something is true, as far as a text states them."""
 
 FIRST_LOOK = 1
-"""Numbers that are looked up at first: most things are said to hold once only."""
+"""Numbers that are looked up first: most relations hold only once."""
 
 
 class Triple(NamedTuple):
-    """What is said, whenever it is true: subject and object are ids of entities."""
+    """A statement without its time. Subject and object are ids of entities."""
 
     subject: str
     predicate: str
@@ -68,7 +68,7 @@ def predicate(row: Link) -> str:
 
 
 def relation_id(row: Link) -> str:
-    """The id of the relation that a link tells of: its own, or where it is an earlier version that of the relation."""
+    """Return the id of the relation that a link belongs to, which may be an earlier version of it."""
     return str(row.metadata.get("of", row.id))
 
 
@@ -81,15 +81,15 @@ def covers(row: Link, time: datetime) -> bool:
 
 
 def stated_end(row: Link) -> datetime | None:
-    """Until when a relation is true as far as the texts say so, whatever contradicts it."""
+    """Return until when a relation is true as far as texts state it, without regard to contradictions."""
     stated = row.metadata["stated"]
     return None if stated is None else from_micros(stated)
 
 
 def chain(storage: Storage, scope: Scope, said: Triple) -> list[Link]:
-    """Return the relations that say this, one for each time that it held, by their numbers.
+    """Return the relations with this triple, one for each time that it held, in the order of their numbers.
 
-    Ids are derived, so that finding them takes no look at what else a busy entity is related to.
+    Ids are derived from the number, so that the other relations of a busy entity need not be read.
     """
     found: list[Link] = []
     start, size = 0, FIRST_LOOK
@@ -103,7 +103,7 @@ def chain(storage: Storage, scope: Scope, said: Triple) -> list[Link]:
 
 
 def known_among(storage: Storage, scope: Scope, said: Collection[Triple]) -> set[Triple]:
-    """Return what was ever said of these, be it forgotten since."""
+    """Return those of the triples that were ever stored, even if they were forgotten since."""
     ids = {numbered(scope, one, 0): one for one in said}
     return {ids[row.id] for row in storage.links(scope, WhereLinks(ids=ids))}
 
@@ -113,7 +113,7 @@ def numbered(scope: Scope, said: Triple, number: int) -> str:
 
 
 def unused(scope: Scope, said: Triple, rows: Iterable[Link]) -> str:
-    """The id of one more relation that says this, beside ``rows``."""
+    """Return the id for another relation with this triple beside ``rows``."""
     taken = {row.id for row in rows}
     return next(id_ for number in count() if (id_ := numbered(scope, said, number)) not in taken)
 
@@ -137,7 +137,7 @@ def new_row(
     opened: int,
     confidence: float = 0.0,
 ) -> Link:
-    """A relation before it has evidence. Of two that begin at one time, the later has the higher ``opened``."""
+    """Return a relation without evidence. Of two that begin at one time, the later has the higher ``opened``."""
     kind = DENIAL if said.negated else STATE if said.predicate in functional else RELATION
     end = None if stated is None else to_micros(stated)
     return Link(
@@ -156,7 +156,7 @@ def new_row(
 
 
 def revise(storage: Storage, scope: Scope, before: Link, after: Link, now: datetime) -> Link:
-    """Store what is believed of a relation from now on, and keep what was believed until now; return the former."""
+    """Store what is believed of a relation from now on, keep what was believed before, and return the former."""
     moment = max(now, before.recorded_at)  # the clock may have gone back
     if before.recorded_at < moment:
         id_ = derive_id(scope, "version", before.id, to_micros(before.recorded_at))
@@ -176,8 +176,8 @@ def earlier(storage: Storage, scope: Scope, row: Link) -> list[Link]:
 # evidence
 
 
-def support(storage: Storage, scope: Scope, evidence: Link) -> bool:
-    """Add a piece of evidence; return whether it is new."""
+def add_evidence(storage: Storage, scope: Scope, evidence: Link) -> bool:
+    """Store a piece of evidence, and return whether it is new."""
     known = bool(storage.links(scope, WhereLinks(ids=[evidence.id])))
     storage.put_links(scope, [evidence])
     return not known
@@ -192,7 +192,7 @@ def piece(
     now: datetime,
     times: Times,
 ) -> Link:
-    """A piece of evidence that is not stored yet. ``times`` are those that the text itself states."""
+    """Return a piece of evidence that is not stored yet. ``times`` are those that the text itself states."""
     start, end = span
     stated = {name: to_micros(time) for name, time in zip(("begins", "ends"), times, strict=True) if time}
     link = Link(
@@ -214,7 +214,10 @@ def evidence_of(storage: Storage, scope: Scope, id_: str) -> list[Link]:
 
 
 def supported_by(row: Link, evidence: Collection[Link]) -> Link:
-    """A relation as these pieces alone support it: it begins no earlier, and ends where one of them says so."""
+    """Return a relation as only these pieces of evidence support it.
+
+    It begins no earlier than they say, and ends when one of them says so.
+    """
     begins = max(begin(row), min(map(_begins, evidence)))
     ends = [end for piece in evidence if (end := piece.metadata.get("ends")) and from_micros(end) > begins]
     stated = row.metadata["stated"] if row.metadata["stated"] in ends else min(ends, default=None)
@@ -229,20 +232,20 @@ def supported_by(row: Link, evidence: Collection[Link]) -> Link:
 
 
 def _begins(evidence: Link) -> datetime:
-    """From when on something is true by this: what came from another graph without a time ever was."""
+    """Return from when on evidence says that something is true. Loaded evidence without a time has no beginning."""
     stated = evidence.metadata.get("begins")
     if stated is None:
         return EVER if "source" in evidence.metadata else said_at(evidence)
     return from_micros(stated)
 
 
-def hand_over(storage: Storage, scope: Scope, pieces: Collection[Link], row: Link) -> None:
-    """Let evidence support another relation, which says the same at another time."""
+def move_evidence(storage: Storage, scope: Scope, pieces: Collection[Link], row: Link) -> None:
+    """Move evidence to another relation, which has the same triple at another time."""
     storage.erase_links(scope, WhereLinks(ids=[piece.id for piece in pieces]))
     storage.put_links(scope, [replace(p, id=_evidence_id(scope, row.id, p), source=row.id) for p in pieces])
 
 
-def weighed(storage: Storage, scope: Scope, rows: Sequence[Link]) -> list[Link]:
+def with_confidence(storage: Storage, scope: Scope, rows: Sequence[Link]) -> list[Link]:
     """Return relations with the confidence that their evidence gives them."""
     pieces: dict[str, list[tuple[Hashable, float]]] = {row.id: [] for row in rows}
     for link in newest(storage, scope, pieces, EVIDENCE, COUNTED):
@@ -256,6 +259,6 @@ def _evidence_id(scope: Scope, relation: str, piece: Link) -> str:
 
 
 def _origin(evidence: Link) -> Hashable:
-    """What one voice says in one episode, or one other graph, is one piece of evidence however often it says so."""
+    """Return the source of evidence: repetitions by one speaker in one episode, or by one other graph, count once."""
     source = evidence.metadata.get("source")
     return source or (evidence.target, evidence.metadata["speaker"])

@@ -1,7 +1,7 @@
-"""When relations hold: each until something that contradicts it begins [SIYA §3.3].
+"""The times of relations: each holds until a contradicting one begins [SIYA §3.3].
 
-Whatever the order in which texts are read, the relations come to hold at the same times: a text about last year changes
-last year, and leaves today as it is.
+The times do not depend on the order in which texts are read. A text about last year changes last year and leaves today
+as it is.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from tidal_plugins.graph.records.relations import (
     chain,
     covers,
     evidence_of,
-    hand_over,
+    move_evidence,
     new_row,
     revise,
     stated_end,
     triple,
     unused,
-    weighed,
+    with_confidence,
 )
 from tidal_plugins.model.clock import MICROSECOND, to_micros
 from tidal_plugins.model.entry import Scope
@@ -39,11 +39,11 @@ from tidal_plugins.model.link import Link
 from tidal_plugins.storage.base import Storage, WhereLinks
 
 GRADED = "is"
-"""The functional predicate of which only what excludes each other is a contradiction: a thing is many things."""
+"""The functional predicate that allows several objects unless they exclude each other: a thing is many things."""
 
 
 class Validity:
-    """The times of relations in one scope. Use it inside one transaction."""
+    """Computes the times of relations in one scope. Use it inside one transaction."""
 
     def __init__(
         self, storage: Storage, scope: Scope, functional: Collection[str], merged: Merged, now: datetime
@@ -57,10 +57,10 @@ class Validity:
     def hold(
         self, said: Triple, begins: datetime, stated: datetime | None, heard: datetime, confidence: float = 0.0
     ) -> tuple[Link, set[str]]:
-        """Let something be true from ``begins`` until ``stated``, where the text says so, or until what contradicts it.
+        """Let a triple be true from ``begins`` until ``stated``, or until something contradicts it.
 
-        ``heard`` is when it was said, ``confidence`` that of a relation that is new. Returns the relation that says it
-        at that time, and the ids of those that are new or hold at other times now.
+        ``heard`` is when it was said, and ``confidence`` that of a new relation. Returns the relation that states it at
+        that time, and the ids of the relations that are new or hold at other times now.
         """
         same = chain(self._storage, self._scope, said)
         rivals = self._rivals(said, begins)
@@ -82,25 +82,27 @@ class Validity:
         return home, changed | {home.id}
 
     def refit(self, rows: Iterable[Link]) -> set[str]:
-        """Let relations end where they should, after others came, went, or changed their subject; return which do."""
+        """Compute the ends of relations again, after others came, went or were merged, and return the changed ids."""
         changed = set()
         for row in rows:
             changed |= self._end(row, row)[1]
         return changed
 
     def ended(self, row: Link) -> Link:
-        """Return a relation that ends where it should, and was never believed to end elsewhere."""
+        """Return a relation with its computed end, as if it had never been believed to end elsewhere."""
         until = self._until(row)
         return replace(row, valid_until=until, expires_at=until)
 
     def states(self, subjects: Collection[str]) -> list[Link]:
-        """Return what is believed of these entities with functional predicates."""
+        """Return the current relations of these entities with functional predicates."""
         where = WhereLinks(sources=subjects, kinds=[STATE], known_at=LAST)
         return self._storage.links(self._scope, where)
 
     def touching(self, ids: Collection[str]) -> list[Link]:
-        """Return the relations whose time depends on whether these entities are one: what is believed of them or of
-        others with functional predicates, and what is denied, with what it denies."""
+        """Return the relations whose times change when these entities are merged or parted.
+
+        These are relations with functional predicates, denials, and the relations that are denied.
+        """
         found = self._storage.links(self._scope, WhereLinks(ends=ids, kinds=[STATE, DENIAL], known_at=LAST))
         denials = [row for row in found if row.kind == DENIAL]
         found += self.states(self._merged.all_members(row.source for row in found if row.kind == STATE))
@@ -115,7 +117,7 @@ class Validity:
         return [row for row in rivals if row.id != gone.id and row.valid_until == begin(gone)]
 
     def moved(self, before: Link, after: Link) -> list[Link]:
-        """Return the relations that may end elsewhere now that ``before``, which began earlier, is ``after``."""
+        """Return the relations that may end at another time now that ``before`` begins as late as ``after``."""
         rivals = self._rivals(triple(before), begin(before))
         return [*self.closed_by(before), *(row for row in rivals if begin(row) <= begin(after))]
 
@@ -130,7 +132,7 @@ class Validity:
         return row
 
     def _end(self, row: Link, before: Link) -> tuple[Link, set[str]]:
-        """Let ``row``, which was ``before``, end where the first begins that excludes it."""
+        """Let ``row``, stored as ``before``, end where the first contradiction begins."""
         until = self._until(row)
         if row == before and until == row.valid_until:
             return row, set()
@@ -142,7 +144,7 @@ class Validity:
         return None if end == LAST else end
 
     def _shorten(self, rivals: Iterable[Link], home: Link, heard: datetime) -> set[str]:
-        """Let what was true until now end where ``home`` begins, and begin again where it was said again after that."""
+        """End the rivals where ``home`` begins, and let them begin again where they were said again later."""
         end = begin(home)
         ended = [r for r in rivals if _order(r) < _order(home) and (r.valid_until is None or r.valid_until > end)]
         changed = {row.id for row in ended}
@@ -158,13 +160,13 @@ class Validity:
             return set()
         first = min(map(said_at, again))
         row, changed = self.hold(triple(ended), first, stated_end(ended), first)
-        hand_over(self._storage, self._scope, again, row)
+        move_evidence(self._storage, self._scope, again, row)
         rows = self._storage.links(self._scope, WhereLinks(ids=[row.id, ended.id]))
-        self._storage.put_links(self._scope, weighed(self._storage, self._scope, rows))
+        self._storage.put_links(self._scope, with_confidence(self._storage, self._scope, rows))
         return changed
 
     def _rivals(self, said: Triple, since: datetime) -> list[Link]:
-        """What contradicts ``said`` and is true at ``since`` or begins then or later, be it for no time at all."""
+        """Return the relations that contradict a triple and hold at ``since`` or begin then or later."""
         denied = [row for row in self._said(said.denied) if row.valid_until is None or row.valid_until >= since]
         if said.negated or said.predicate not in self._functional:
             return denied
@@ -178,7 +180,7 @@ class Validity:
         return [*denied, *self._excluding(said, self._storage.links(self._scope, where))]
 
     def _said(self, said: Triple) -> list[Link]:
-        """The relations that say this of what goes by the same entities."""
+        """Return the relations with this triple between all entities that are merged with its ends."""
         subjects, objects = self._merged.members(said.subject), self._merged.members(said.object)
         if len(subjects) == len(objects) == 1:
             return chain(self._storage, self._scope, said)
@@ -212,7 +214,7 @@ class Validity:
 
 
 def _following(begins: datetime, same: Iterable[Link], rivals: Collection[Link]) -> Link | None:
-    """The relation that says the same and begins next, unless something contradicts it in between."""
+    """Return the next relation with the same triple, unless a contradiction begins before it."""
     later = min((row for row in same if begin(row) > begins), key=begin, default=None)
     if later is None or any(begins <= begin(rival) <= begin(later) for rival in rivals):
         return None

@@ -4,6 +4,7 @@ import importlib
 import typing
 
 from tidal_plugins.errors import (
+    BadEmbedding,
     BrokenInvariant,
     Busy,
     Closed,
@@ -97,6 +98,7 @@ __all__ = [
     "Annotation",
     "Assertion",
     "AuditEntry",
+    "BadEmbedding",
     "Brief",
     "BrokenInvariant",
     "Busy",

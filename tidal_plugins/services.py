@@ -19,6 +19,7 @@ from tidal_plugins.compaction.recorded import Recorder
 from tidal_plugins.dossiers.dossier import Dossiers
 from tidal_plugins.embedding.identity import StoreEmbedder
 from tidal_plugins.embedding.sentence_transformer import SentenceTransformerEmbedder
+from tidal_plugins.english.tags import tags
 from tidal_plugins.errors import Forgotten, InvalidInput, NotFound
 from tidal_plugins.facts.mapping import Facts
 from tidal_plugins.graph.graph import KnowledgeGraph
@@ -29,7 +30,6 @@ from tidal_plugins.graph.lookup import Episodes
 from tidal_plugins.graph.reading.episode import EpisodeReader
 from tidal_plugins.ingestion.background import Background
 from tidal_plugins.ingestion.episodes import read_episodes
-from tidal_plugins.ingestion.extract import tags
 from tidal_plugins.ingestion.forget import forget, scrub
 from tidal_plugins.ingestion.later import Later
 from tidal_plugins.ingestion.tombstones import tombstoned

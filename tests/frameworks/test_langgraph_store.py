@@ -521,7 +521,8 @@ class StoreConformance:
 class TestTidalStore(StoreConformance):
     @pytest.fixture
     def clock(self):
-        return FrozenClock()
+        self.clock = FrozenClock()
+        return self.clock
 
     @pytest.fixture
     def open_store(self, memory):
@@ -533,7 +534,7 @@ class TestTidalStore(StoreConformance):
             yield memory
 
     def wait(self, store, minutes):
-        store._memory._services.clock.advance(minutes=minutes)
+        self.clock.advance(minutes=minutes)
 
     def test_a_store_is_seen_by_no_recall_and_by_no_other_scopes_store(self, memory, store):
         store.put(("a",), "key", {"text": "jazz piano"})

@@ -16,8 +16,9 @@ import pytest
 from pydantic import ValidationError
 
 from tidal_plugins import InvalidInput, Message, Settings, TidalMemory
+from tidal_plugins.english.times import MOST, Period, event, periods
 from tidal_plugins.model.clock import utc_now
-from tidal_plugins.retrieval.time import MOST, Period, event, periods
+from tidal_plugins.retrieval.time import narrowed
 from tidal_plugins.scoring.time import closeness
 from tidal_plugins.storage.base import Where
 from tidal_plugins.testing import FrozenClock
@@ -134,7 +135,7 @@ def test_what_an_agent_is_told_to_do_is_no_event(text: str) -> None:
 @pytest.mark.parametrize("zone", ["CET-1CEST,M3.5.0,M10.5.0/3", "Nowhere/Land"])
 def test_the_time_zone_of_the_machine_plays_no_part(zone: str) -> None:
     code = (
-        "from datetime import UTC, datetime; from tidal_plugins.retrieval.time import periods;"
+        "from datetime import UTC, datetime; from tidal_plugins.english.times import periods;"
         "print(*periods('two weeks ago, in May', datetime(2026, 11, 20, 15, tzinfo=UTC)))"
     )
     done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "TZ": zone}, capture_output=True, text=True)
@@ -161,9 +162,9 @@ def test_slack_is_a_number_of_days_that_a_calendar_has(days: float) -> None:
 
 def test_a_filter_is_narrowed_and_never_widened() -> None:
     day, where = timedelta(days=1), Where(since=FRIDAY, until=FRIDAY + timedelta(days=2))
-    narrowed = Period("", FRIDAY - day, FRIDAY + day).within(where)
-    assert (narrowed.since, narrowed.until) == (FRIDAY, FRIDAY + day)
-    assert Period("").within(where) == where
+    narrower = narrowed(where, Period("", FRIDAY - day, FRIDAY + day))
+    assert (narrower.since, narrower.until) == (FRIDAY, FRIDAY + day)
+    assert narrowed(where, Period("")) == where
 
 
 # in a recall

@@ -7,11 +7,11 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
+from tidal_plugins.english.sentences import sentences
 from tidal_plugins.ingestion.plan import TurnPlan, Writing
 from tidal_plugins.model.entry import EPISODE, Entry, Scope, derive_id
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Message
-from tidal_plugins.scoring.text import sentences
 from tidal_plugins.storage.base import Storage
 
 if TYPE_CHECKING:

@@ -11,9 +11,10 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from tidal_plugins.affect.state import AffectLoop
+from tidal_plugins.english.importance import importance
+from tidal_plugins.english.tags import tags
 from tidal_plugins.ingestion.check import SPOKEN, check
 from tidal_plugins.ingestion.episodes import read_episodes, summary
-from tidal_plugins.ingestion.extract import importance, tags
 from tidal_plugins.ingestion.pipeline import prepare_turns, store_turn
 from tidal_plugins.ingestion.plan import TurnPlan, Writing
 from tidal_plugins.ingestion.writer import Progress, Writer, batches, message_entry_id

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from tidal_plugins.english.importance import importance
+from tidal_plugins.english.tags import tags
 from tidal_plugins.errors import Forgotten, InvalidInput
-from tidal_plugins.ingestion.extract import importance, tags
 from tidal_plugins.ingestion.pipeline import prepare_notes, store_notes
 from tidal_plugins.ingestion.plan import Plan, Writing
 from tidal_plugins.ingestion.writer import DECAYING, Progress, Writer, batches, new_tier

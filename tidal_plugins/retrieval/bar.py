@@ -7,24 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tidal_plugins.english.small_talk import SMALL_TALK
 from tidal_plugins.retrieval.query import Query
 from tidal_plugins.retrieval.rank import LIFTS, Context, Ranked
 from tidal_plugins.scoring.context import assurance
 from tidal_plugins.tuning import RecallTuning, WhisperTuning
 
-COURTESY = frozenset(
-    "afternoon agreed amazing appreciate appreciated awesome bye cheers continue cool evening exactly excellent fine "
-    "glad going good goodbye got great haha hello help helped helpful hey hi hmm hope idea interesting kidding later "
-    "lol look looks lot lovely luck makes moment morning much nice night no ok okay perfect please pleasure point "
-    "problem ready right see sense sorry sound sounds sure talk tell thank thanks thx true understood welcome well "
-    "wonderful wow yeah yep yes".split()
-)
-"""Words of greetings, thanks and assent: alone they ask for no memory."""
-
 
 def worth_a_word(query: Query, settings: WhisperTuning) -> bool:
     """Whether a turn asks for anything: «thanks, sounds good» reminds of nothing."""
-    return len(set(query.terms) - COURTESY) + len(query.names) >= settings.least_words
+    return len(set(query.terms) - SMALL_TALK) + len(query.names) >= settings.least_words
 
 
 def over_bar(

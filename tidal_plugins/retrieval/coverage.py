@@ -6,10 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from tidal_plugins.english.sentences import sentences
+from tidal_plugins.english.small_talk import SMALL_TALK
+from tidal_plugins.english.stems import stem
+from tidal_plugins.english.stop_words import STOP_WORDS
 from tidal_plugins.model.recall import Coverage
-from tidal_plugins.retrieval.bar import COURTESY
 from tidal_plugins.scoring.context import dated
-from tidal_plugins.scoring.text import STOP_WORDS, sentences, terms
+from tidal_plugins.scoring.text import terms
 
 NEW_WORDS = 3
 """Words that a text without a name may have beyond the query's to lead on by them: what is short says one thing."""
@@ -21,7 +24,6 @@ _IDENTIFIER = re.compile(r"[_./:]|\d|[a-z][A-Z]|-[A-Z]")
 _LONGEST = 64
 """Characters of an identifier; what is longer is data."""
 _POSSESSIVE = re.compile(r"['’]s?$")
-_SUFFIX = re.compile(r"(?<=...)(?:ing|ed|es|s|e)$")
 _SUBJECT = 1
 """Rank of a name that begins a sentence, where any word is written large: it leads on after the others."""
 _NAMELESS = 2
@@ -54,30 +56,30 @@ class HeuristicAssessor:
         covered = [wanted.keys() & _stems(text).keys() for text in texts]
         if not wanted or any(len(found) == len(wanted) for found in covered):
             return Coverage()
-        open_ = tuple(word for stem, word in wanted.items() if not any(stem in found for found in covered))
+        open_ = tuple(word for root, word in wanted.items() if not any(root in found for found in covered))
         leads = dict.fromkeys(f"{lead.name} {' '.join(lead.gap)}" for lead in sorted(_leads(query, texts)))
         return Coverage(open_ or tuple(wanted.values()), tuple(leads))
 
 
 def _leads(query: str, texts: Sequence[str]) -> Iterator[Lead]:
     wanted = _stems(query)
-    named = {stem for name, _ in _names(query) for stem in _stems(name)}
+    named = {root for name, _ in _names(query) for root in _stems(name)}
     anchors = named or set(wanted)
     stems = [_stems(text) for text in texts]
     names = [list(_names(text)) for text in texts]
     near = [not anchors.isdisjoint(found) for found in stems]
     known = {
-        stem for found, there in zip(names, near, strict=True) if there for name, _ in found for stem in _stems(name)
+        root for found, there in zip(names, near, strict=True) if there for name, _ in found for root in _stems(name)
     }
     for place, (found, there) in enumerate(zip(stems, near, strict=True)):
         linked = there or not known.isdisjoint(found)
-        gap = tuple(word for stem, word in wanted.items() if stem not in found and stem not in named)
+        gap = tuple(word for root, word in wanted.items() if root not in found and root not in named)
         if not gap or not (linked or not wanted.keys().isdisjoint(found)):
             continue
         fresh = [(name, first) for name, first in names[place] if wanted.keys().isdisjoint(_stems(name))]
         for name, first in fresh:
             yield Lead(not linked, len(gap), _SUBJECT if first else 0, place, name, gap)
-        new = [word for stem, word in found.items() if stem not in wanted]
+        new = [word for root, word in found.items() if root not in wanted]
         if not fresh and 0 < len(new) <= NEW_WORDS:
             yield Lead(not linked, len(gap), _NAMELESS, place, " ".join(new), gap)
 
@@ -90,7 +92,7 @@ def _names(text: str) -> Iterator[tuple[str, bool]]:
         words = [_POSSESSIVE.sub("", word) for word in match[0].split()]
         if not words[0][:1].isupper():
             continue
-        while words and (words[0].lower() in STOP_WORDS | COURTESY or not terms(words[0])):
+        while words and (words[0].lower() in STOP_WORDS | SMALL_TALK or not terms(words[0])):
             words, first = words[1:], False
         if words and not dated(" ".join(words)) and words != ["May"]:
             yield " ".join(words), first
@@ -104,5 +106,5 @@ def _names(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _stems(text: str) -> dict[str, str]:
-    """The words of a text by their stems, roughly: «plays» and «played» are one."""
-    return {_SUFFIX.sub("", word).replace("y", "i"): word for word in terms(text)}
+    """Return the words of a text by their stems."""
+    return {stem(word): word for word in terms(text)}

@@ -50,7 +50,8 @@ def varied(ranked: Sequence[Ranked], first: Mapping[str, str]) -> tuple[list[Ran
     """Split a ranking into what may surface, two of a kind at most, and the reasons, by id, for which the rest may
     not.
 
-    No maximal marginal relevance: to weigh how new a memory is against how near costs answers (see docs/recall.md).
+    No maximal marginal relevance: to weigh how new a memory is against how near costs answers
+    (docs/capabilities/whisper.md).
     """
     shown: dict[str, list[str]] = {}
     more: dict[str, str] = {}

@@ -50,12 +50,15 @@ class OpenMemory(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Another memory that is asked beside the own one, and never written to.
+    """Another memory that recall asks too, and never writes to.
 
-    ``memory`` is the path of its file, or an open ``TidalMemory``. ``trust`` in (0, 1] is what the scores of its hits
-    count, and how sure it is of them (default: ``Settings.peers.trust``). ``name`` is their ``origin`` (default: that
-    of the file, without its suffix). ``scope`` is whose memory there is read; by default that of an open memory, and of
-    a path the scope that asks. Raises ``InvalidInput`` and ``InvalidScope``.
+    Attributes:
+        memory: the path of its file, or an open ``TidalMemory``.
+        trust: the factor by which the scores of its hits are multiplied, in (0, 1]. Default: ``Settings.peers.trust``.
+        name: the ``origin`` of its hits. Default: the name of the file, without its suffix.
+        scope: the scope that is read there. Default: that of an open memory; for a path, the scope that asks.
+
+    Raises ``InvalidInput`` and ``InvalidScope``.
     """
 
     memory: str | PathLike[str] | OpenMemory

@@ -9,12 +9,13 @@ from datetime import datetime
 from statistics import fmean
 from typing import NamedTuple
 
+from tidal_plugins.english.times import Period
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.entry import Tier
 from tidal_plugins.model.recall import Explanation
 from tidal_plugins.retrieval.query import Query
 from tidal_plugins.retrieval.surroundings import NOWHERE, Around, Surroundings
-from tidal_plugins.retrieval.time import Period, closest
+from tidal_plugins.retrieval.time import closest
 from tidal_plugins.scoring.affect import AXIS, POLES, alpha, blend, emotion_similarity
 from tidal_plugins.scoring.decay import remaining, strength
 from tidal_plugins.scoring.fusion import (

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from tidal_plugins.embedding.identity import StoreEmbedder
+from tidal_plugins.english.times import Period, event, periods
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.entry import KINDS, Entry
 from tidal_plugins.model.recall import Dropped, Hit, Recall
@@ -28,7 +29,6 @@ from tidal_plugins.retrieval.request import Request, visible
 from tidal_plugins.retrieval.rerank import RERANKER, reranked
 from tidal_plugins.retrieval.search import Search, Split
 from tidal_plugins.retrieval.surroundings import Surroundings, echoes
-from tidal_plugins.retrieval.time import Period, event, periods
 from tidal_plugins.retrieval.window import with_window
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.sessions.boost import Boosts, Lane

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
+from tidal_plugins.english.times import Period
 from tidal_plugins.errors import Corrupt, QueryTimeout
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.model.recall import Dropped
 from tidal_plugins.retrieval.query import Query
 from tidal_plugins.retrieval.rank import Candidate, Found
 from tidal_plugins.retrieval.surroundings import WINDOW
-from tidal_plugins.retrieval.time import Period
+from tidal_plugins.retrieval.time import narrowed
 from tidal_plugins.storage.base import Adjacent, Match, PassageVectors, Storage, Where
 from tidal_plugins.storage.unit import unit_vector
 
@@ -64,7 +65,7 @@ class Search:
     def with_times(self, split: Split, times: Iterable[Period], reach: int) -> Split:
         """Both again, the ``reach`` nearest from each time that the query speaks of now ranked in full, wherever they
         stand. (The best by keywords of each time would change no answer on the development conversations.)"""
-        near = (match for time in times for match in self._nearest(reach, time.within(self.where)))
+        near = (match for time in times for match in self._nearest(reach, narrowed(self.where, time)))
         return self._with(split, {match.id for match in near})
 
     def with_rewarded(self, split: Split, rewarded: Iterable[str]) -> Split:

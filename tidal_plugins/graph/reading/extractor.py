@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from tidal_plugins.english.hedges import FENCED
+from tidal_plugins.english.quotations import FENCED
 from tidal_plugins.graph.reading import code
 from tidal_plugins.graph.reading.clauses import HUSH, MASK
 from tidal_plugins.graph.reading.mentions import named

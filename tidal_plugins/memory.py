@@ -12,7 +12,7 @@ from typing import Any, Self, Unpack, overload
 from tidal_plugins.aio import in_thread
 from tidal_plugins.compaction.compactor import Compactor
 from tidal_plugins.errors import InvalidInput, InvalidText
-from tidal_plugins.facts.facts import PersistentFacts
+from tidal_plugins.facts.mapping import Facts
 from tidal_plugins.groups.affect import AffectGroup
 from tidal_plugins.groups.associations import Associations
 from tidal_plugins.groups.capsule import CapsuleGroup
@@ -22,7 +22,8 @@ from tidal_plugins.groups.graph import Graph
 from tidal_plugins.groups.maintenance import MaintenanceGroup
 from tidal_plugins.groups.sessions import Sessions
 from tidal_plugins.groups.signals import Signals
-from tidal_plugins.ingestion.record import identified, record
+from tidal_plugins.ingestion.check import identified
+from tidal_plugins.ingestion.record import record
 from tidal_plugins.ingestion.remember import remember, to_note
 from tidal_plugins.ingestion.writer import Progress
 from tidal_plugins.model.affect import Affect
@@ -109,7 +110,7 @@ class TidalMemory:
             settings=settings or Settings(),
             clock=clock,
         )
-        self._services.background.call(self.scope)  # for what another process left unread
+        self._services.writer.later.resume(self.scope)
 
     def scoped(self, *scope: str) -> Self:
         """Return a view of the same store bound to another scope, such as ``memory.scoped("user", "42")``."""
@@ -287,9 +288,13 @@ class TidalMemory:
         """
         return self._services.compactor(self.scope, max_tokens, max_bytes, summariser, counter)
 
-    def close(self) -> None:
-        """Close the store for every view of it. Closing twice is fine; later calls raise ``Closed``."""
-        self._services.close()
+    def close(self, *, timeout: float = 0.0) -> None:
+        """Close the store for every view of it. Closing twice is fine; later calls raise ``Closed``.
+
+        ``timeout`` is how many seconds to wait for queued work, such as reading turns for the graph. What is left stays
+        in the store's queue, and the next opening resumes it.
+        """
+        self._services.close(timeout)
 
     arecord = in_thread(record)
     arecord_many = in_thread(record_many)
@@ -308,7 +313,7 @@ class TidalMemory:
         return Episodes(self._services, self.scope)
 
     @property
-    def facts(self) -> PersistentFacts:
+    def facts(self) -> Facts:
         """Named facts, a mapping with history and conflicts."""
         return self._services.facts(self.scope)
 

@@ -47,9 +47,6 @@ class IngestionTuning(IngestionSettings):
     """Words of a passage of a longer text."""
     summary_chars: int = Field(320, ge=40)
     """Characters of an episode's summary."""
-    near: float | None = Field(0.95, gt=0, le=1)
-    """Cosine from which on two entries are linked as near duplicates; ``None``: none are looked for. Nothing is merged:
-    «allergic» and «not allergic» are .95 to .97 alike."""
     batch: int = Field(64, gt=0)
     """Notes or turns that a bulk write embeds and commits together."""
     batch_chars: int = Field(20_000, gt=0)

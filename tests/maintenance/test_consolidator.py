@@ -390,8 +390,7 @@ def test_of_many_pairs_the_strongest_few_are_seeds_and_the_next_run_has_others(
     assert [round(seed.weight) for seed in run(memory).seeds] == [5, 4, 3]
 
 
-def test_near_duplicates_derived_and_archived_entries_are_no_seeds(open_memory: Any, clock: FrozenClock) -> None:
-    memory = open_memory(settings=Tuning(ingestion={"near": 0.8}))
+def test_near_duplicates_derived_and_archived_entries_are_no_seeds(memory: TidalMemory, clock: FrozenClock) -> None:
     text = "the weekly planning meeting with the design team takes place at {}:00"
     near = [told(memory, text.format(n), thread=str(n)) for n in (10, 11)]
     source = told(memory, thread="c")

@@ -13,7 +13,7 @@ import pytest
 from tests.conftest import OpenMemory
 from tests.reading import Reader
 from tidal_plugins import Note, QueryTimeout, Recall, Settings, TidalMemory
-from tidal_plugins.associations.web import AssociationWeb
+from tidal_plugins.associations.store import AssociationStore
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.retrieval.request import Request, active
 from tidal_plugins.storage.base import Match, Where
@@ -27,7 +27,7 @@ def recall(memory: TidalMemory, query: str = "jazz piano", limit: int = 1, **fil
 
 
 def together(memory: TidalMemory, *ids: str, times: int = 1) -> None:
-    web = AssociationWeb(memory._services.storage)
+    web = AssociationStore(memory._services.storage)
     for _ in range(times):
         web.commit_context(memory.scope, web.activate(ids), memory.now())
 
@@ -59,7 +59,7 @@ def test_it_is_off_unless_asked_for_and_writes_nothing(memory: TidalMemory, chai
     assert memory.recall("jazz piano", limit=1).ids == (chain[0],)
     recall(memory)
     assert memory._services.storage.get(memory.scope, chain) == before
-    assert [a.weight for a in AssociationWeb(memory._services.storage).strongest(memory.scope, memory.now(), 9)] == [
+    assert [a.weight for a in AssociationStore(memory._services.storage).strongest(memory.scope, memory.now(), 9)] == [
         1,
         1,
     ]

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
-from tidal_plugins.associations.web import AssociationWeb, Reached
-from tidal_plugins.graph.entities import MENTIONED, newest
-from tidal_plugins.graph.graph import KnowledgeGraph
-from tidal_plugins.graph.unlearning import fact_id
+from tidal_plugins.associations.store import AssociationStore, Reached
+from tidal_plugins.graph.indexing.entries import graph_entry_id
+from tidal_plugins.graph.queries import GraphQueries
+from tidal_plugins.graph.records.entities import MENTIONED, newest
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.model.recall import Dropped, Explanation, Hit, Recall
 from tidal_plugins.retrieval.search import Search, intact
@@ -39,7 +39,7 @@ LEAST = 0.05
 def around(search: Search, recall: Recall, now: datetime, settings: Tuning) -> Recall:
     """Return the recall with what its hits lead to, through the same filter, in the same scope."""
     storage, scope, most = search.storage, search.scope, settings.recall.associated
-    web, known = AssociationWeb(storage, settings.associations), recall.ids
+    web, known = AssociationStore(storage, settings.associations), recall.ids
     with storage.snapshot():
         named = seeds(storage, scope, recall.query, now, settings.graph)
         alike = labelled(search, recall.hits[:LABELLED], REACHED * most)
@@ -71,12 +71,12 @@ def labelled(search: Search, hits: Sequence[Hit], limit: int) -> list[Reached]:
 def seeds(storage: Storage, scope: Scope, query: str, now: datetime, settings: GraphTuning) -> list[Reached]:
     """Where activation starts beside the hits: what the graph says of the entities that a query names, as sure as it
     is, and where they were named last. A path begins with the entity's own entry."""
-    graph = KnowledgeGraph(storage, scope, lambda: now, settings, lambda ids: {})
+    graph = GraphQueries(storage, scope, lambda: now, settings, lambda ids: {})
     found: list[Reached] = []
     for entity in graph.named(query, NAMED):
-        start = fact_id(scope, entity.id)
+        start = graph_entry_id(storage, scope, entity.id)
         for relation in graph.relations(about=entity.id, limit=NAMED):
-            id_ = fact_id(scope, relation.id)
+            id_ = graph_entry_id(storage, scope, relation.id)
             found.append(Reached(id_, HOP * relation.confidence, (start, id_)))
         for link in newest(storage, scope, [entity.id], MENTIONED, NAMED):
             if id_ := link.metadata["entry"]:

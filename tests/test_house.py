@@ -53,7 +53,6 @@ INTERNAL = {
     "model/test_fence.py": {"tidal_plugins.model.fence": "what is taken out of texts, case by case"},
     "model/test_transcript.py": {"tidal_plugins.model.transcript": "the format of a transcript, case by case"},
     "reading.py": {"tidal_plugins.model.graph": "what a graph extractor answers with"},
-    "scoring/test_priority.py": {"tidal_plugins.ingestion.extract": "the importance that the formula starts from"},
     "sessions/test_requests.py": {
         "tidal_plugins.model.entry": "the user that a scope names, for the adapters",
         "tidal_plugins.sessions.requests": "the answers to a model's tools, for the adapters",

@@ -47,7 +47,7 @@ def test_the_command_runs_without_data_and_recall_follows_the_mood(
     few.write_text(json.dumps(json.loads(affect.PAIRS.read_text("utf-8"))[:15]), "utf-8")
     monkeypatch.setattr(affect, "PAIRS", few)
     affect.main(["--json", str(tmp_path / "out.json")])
-    assert "15 pairs" in capsys.readouterr().out
+    assert "pairs, in percent" in capsys.readouterr().out
     for figures in json.loads((tmp_path / "out.json").read_text("utf-8"))["pairs"].values():
         assert figures["agitated"] >= 90
         assert figures["order unchanged without a mood"] == 100

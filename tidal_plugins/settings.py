@@ -143,10 +143,10 @@ class WhisperSettings(Group):
     """Characters of the whole whisper, frame and preamble included."""
     least_words: int = Field(1, ge=0)
     """Words with a content that a turn needs before anything surfaces."""
-    bar: float = Field(0.415, ge=0)
-    """Assurance that the first memory needs for anything to surface, and nearness with its surroundings that each of
+    threshold: float = Field(0.415, ge=0)
+    """Confidence that the first memory needs for anything to surface, and nearness with its surroundings that each of
     the others needs too. It keeps nine in ten of the questions that recall answers on LoCoMo, and is silent on more
-    than a third of them once what answers them is taken out of the memory. 0: no bar."""
+    than a third of them once what answers them is taken out of the memory. 0: no threshold."""
 
 
 class ConsolidationSettings(Group):

@@ -30,8 +30,8 @@ from langgraph_tidal.filters import check, equalities, holds
 from langgraph_tidal.namespaces import ROOT, Namespace, from_scope, matches, to_label, to_scope
 from tidal_plugins import Entry, InvalidInput, TidalMemory, Tier
 from tidal_plugins.model.entry import Scope, derive_id
-from tidal_plugins.retrieval.query import MAX_CHARS, understand
 from tidal_plugins.retrieval.request import Request
+from tidal_plugins.retrieval.understand import MAX_CHARS, to_query
 from tidal_plugins.storage.base import Record, Where
 from tidal_plugins.validation import clean, mapping
 
@@ -154,7 +154,7 @@ class _Batch:
 
     def embed(self, queries: Iterable[str | None]) -> None:
         """Embed the batch's queries, before any snapshot is open."""
-        texts = {query: understand(_cleaned(query), ()).meaning for query in queries if query and query.strip()}
+        texts = {query: to_query(_cleaned(query), ()).meaning for query in queries if query and query.strip()}
         if texts:  # reads by key must not wait for, or fail with, an embedder
             rows = self.services.recaller.embedder.embed(list(texts.values()))
             self.vectors.update(zip(texts, rows, strict=True))

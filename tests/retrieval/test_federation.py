@@ -166,9 +166,11 @@ def test_less_trust_is_less_score_below_zero_too() -> None:
 
 @pytest.mark.parametrize(("bar", "shown"), [(0.0, ("b",)), (0.4, ())])
 def test_without_a_bar_no_peer_needs_to_be_sure(bar: float, shown: tuple[str, ...]) -> None:
-    merger = Merger(Settings(whisper={"bar": bar}), 5, ("default",), lambda scope, texts: set(), lambda scope, ids: {})
-    unsure = answered(*said("b"), assurance=-0.3)
-    assert merger.merged(answered(assurance=-0.3), [Answer("b", 1.0, unsure)]).ids == shown
+    merger = Merger(
+        Settings(whisper={"threshold": bar}), 5, ("default",), lambda scope, texts: set(), lambda scope, ids: {}
+    )
+    unsure = answered(*said("b"), confidence=-0.3)
+    assert merger.merged(answered(confidence=-0.3), [Answer("b", 1.0, unsure)]).ids == shown
 
 
 def test_associations_stay_beyond_the_limit() -> None:
@@ -495,7 +497,7 @@ def test_a_whisper_says_whose_memory_it_is(open_memory: Any, peer_file: Path, cl
     whisper = memory.whisper(TURN)
     assert PIANO in str(whisper)
     assert ", kb in planner: " in str(whisper)
-    assert whisper.recall.assurance
+    assert whisper.recall.confidence
     with open_memory("talk.db") as talk:
         talk.record("is the jazz piano of the planner in the attic?", "The jazz piano stands in the attic, yes", id="1")
     told = open_memory("me.db", peers=[talk.path]).whisper(TURN)
@@ -513,12 +515,12 @@ def test_a_peers_hits_that_have_no_room_in_the_whisper_do_not_count(open_memory:
 
 
 def test_a_peer_must_be_surer_the_less_it_is_trusted(open_memory: Any, peer_file: Path) -> None:
-    sure = open_memory(peers=[Peer(peer_file, trust=1.0)]).whisper(TURN).recall.assurance
-    bar = Settings(whisper={"bar": sure * 0.9})
+    sure = open_memory(peers=[Peer(peer_file, trust=1.0)]).whisper(TURN).recall.confidence
+    bar = Settings(whisper={"threshold": sure * 0.9})
     for trust, speaks in ((1.0, True), (0.8, False)):
         whisper = open_memory(f"{trust}.db", settings=bar, peers=[Peer(peer_file, trust=trust)]).whisper(TURN)
         assert bool(whisper) == speaks
-        assert whisper.recall.assurance == pytest.approx(sure * trust)
+        assert whisper.recall.confidence == pytest.approx(sure * trust)
     assert "at a trust of 0.80" in {item.stage: item.reason for item in whisper.recall.dropped}["bar"]
 
 
@@ -575,7 +577,7 @@ def test_the_turns_around_a_peers_hit_come_from_the_peer(open_memory: Any, clock
 
 
 def test_of_two_stores_a_whisper_shows_the_same_words_once(open_memory: Any, peer_file: Path) -> None:
-    memory = open_memory(peers=[Peer(peer_file, trust=1.0)], settings=Settings(whisper={"bar": 0.1}))
+    memory = open_memory(peers=[Peer(peer_file, trust=1.0)], settings=Settings(whisper={"threshold": 0.1}))
     memory.remember(f"{PIANO}!")
     whisper = memory.whisper(TURN)
     assert [hit.origin for hit in whisper.hits if PIANO in hit.text] == ["own"]

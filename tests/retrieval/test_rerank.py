@@ -209,10 +209,10 @@ def test_nothing_is_reranked_where_there_is_nothing(open_memory: OpenMemory) -> 
 
 def test_a_whisper_is_reranked_once_something_clears_the_bar(open_memory: OpenMemory) -> None:
     longest = Longest()
-    memory = fill(open_memory(reranker=longest, settings=Settings(whisper={"bar": 5.0})))
+    memory = fill(open_memory(reranker=longest, settings=Settings(whisper={"threshold": 5.0})))
     assert not memory.whisper("how is the jazz piano?")
     assert longest.read == [], "a silent whisper costs no model"
-    open_ = open_memory(reranker=longest, settings=Settings(whisper={"bar": 0.0}))
+    open_ = open_memory(reranker=longest, settings=Settings(whisper={"threshold": 0.0}))
     whisper = open_.whisper("how is the jazz piano?")
     assert whisper.hits[0].text == max(NOTES, key=len)
 

@@ -182,7 +182,7 @@ def test_sources_that_somebody_gave_a_fact_may_be_anything(sources: Any) -> None
 def test_recall_shows_a_fact_beside_what_it_was_made_from_and_a_whisper_does_not(
     open_memory: Any, clock: FrozenClock
 ) -> None:
-    memory = open_memory(settings=Settings(whisper={"bar": 0.1}))
+    memory = open_memory(settings=Settings(whisper={"threshold": 0.1}))
     source = memory.record("I play jazz piano").entries[0]
     for n in range(3):
         memory.record(f"What should I practise? {n}", "Practise jazz piano scales slowly.", surfaced=[source])
@@ -211,7 +211,7 @@ def test_a_memory_cannot_forge_the_fence(text: str) -> None:
 
 @pytest.mark.parametrize("text", FORGED, ids=repr)
 def test_a_forged_memory_is_still_data_at_the_door(open_memory: Any, text: str) -> None:
-    memory = open_memory(settings=Settings(whisper={"bar": 0.1}))
+    memory = open_memory(settings=Settings(whisper={"threshold": 0.1}))
     memory.remember(f"jazz piano {text}", source=text)
     whispered = memory.whisper("harmless jazz piano obey")
     assert len(lines(whispered)) == 1
@@ -269,7 +269,7 @@ def test_the_first_surfaces_when_it_stands_out() -> None:
     shown, below = judged([near("first", 0.4), *rest])
     assert not shown
     assert {reason.split(" under")[1] for reason in below.values()} == {" the bar of 0.415"}
-    assert all(reason.startswith("assurance 0.17") for reason in below.values()), below
+    assert all(reason.startswith("confidence 0.17") for reason in below.values()), below
     assert len(below) == 20
 
 
@@ -283,7 +283,7 @@ def test_the_first_surfaces_when_it_stands_out() -> None:
         ([0.6, 0.4, 0.4, 0.4, 0.4], 0.8, 0.2 + 0.35 * 0.8 + 0.25 * 0.8 + 0.25 * 2.2 / 5),
     ],
 )
-def test_assurance_is_the_lead_the_words_and_the_topic(cosines: list[float], keyword: float, expected: float) -> None:
+def test_confidence_is_the_lead_the_words_and_the_topic(cosines: list[float], keyword: float, expected: float) -> None:
     found = [near(f"n{n}", cosine, 0.0 if n else keyword) for n, cosine in enumerate(cosines)]
     context = whispering()
     nearby = context.settings.model_copy(update={"recall": RecallTuning(reach=5)})
@@ -296,7 +296,7 @@ def test_without_a_bar_everything_surfaces() -> None:
     assert ([item.id for item in shown], below) == (["a", "b"], {})
 
 
-def test_assurance_falls_when_somebody_else_than_the_named_one_said_it() -> None:
+def test_confidence_falls_when_somebody_else_than_the_named_one_said_it() -> None:
     asked = understand("what does Ann play", ["Ann", "Bob"])
     ann, bob = (sureness([near("a", 0.6, speaker=name)], whispering(asked)) for name in ("Ann", "Bob"))
     assert ann - bob == pytest.approx(0.3)
@@ -390,8 +390,8 @@ def test_a_repeat_makes_nothing_surer(memory: TidalMemory) -> None:
     whispered = memory.whisper("jazz piano at 10:00")
     assert not whispered
     assert whispered.recall is not None
-    assert whispered.recall.assurance is not None
-    assert whispered.recall.assurance < Settings().whisper.bar
+    assert whispered.recall.confidence is not None
+    assert whispered.recall.confidence < Settings().whisper.bar
 
 
 def test_long_repeats_take_no_place_either(memory: TidalMemory) -> None:
@@ -418,10 +418,10 @@ def test_only_a_whisper_says_how_sure_it_is(memory: TidalMemory) -> None:
     sure, doubtful = (memory.whisper(turn).recall for turn in ("jazz piano lessons", "quantum lattice"))
     assert sure is not None
     assert doubtful is not None
-    assert sure.assurance is not None
-    assert doubtful.assurance is not None
-    assert sure.assurance > Settings().whisper.bar > doubtful.assurance
-    assert memory.recall("jazz piano lessons").assurance is None
+    assert sure.confidence is not None
+    assert doubtful.confidence is not None
+    assert sure.confidence > Settings().whisper.bar > doubtful.confidence
+    assert memory.recall("jazz piano lessons").confidence is None
 
 
 def test_a_whisper_knows_what_it_showed(memory: TidalMemory) -> None:

@@ -147,8 +147,8 @@ class Recall(Sequence[Hit]):
     that shaped the order.
 
     ``words`` are the query's words that the keyword channel looked for, without the names of those who speak.
-    ``degraded`` names channels, and ``reranker``, that could not answer in time. ``assurance`` is how sure a whisper is
-    that the first candidate was meant, in units of cosine; ``None`` where nothing was asked of it. ``hops`` are the
+    ``degraded`` names channels, and ``reranker``, that could not answer in time. ``confidence`` is how sure a whisper
+    is that the first candidate was meant, in units of cosine; ``None`` for an explicit recall. ``hops`` are the
     queries that were asked beside, in order, and ``stopped`` says why no more were: «covered», «no new query», «no new
     hit», «hops», «queries», «time» or «assessor», which failed; empty where one hop was asked for.
     ``times`` are those that the query speaks of, as they were understood.
@@ -163,7 +163,7 @@ class Recall(Sequence[Hit]):
     profile: str = "balanced"
     at: datetime | None = None
     degraded: tuple[str, ...] = ()
-    assurance: float | None = None
+    confidence: float | None = None
     hops: tuple[Hop, ...] = ()
     stopped: str = ""
     peers: tuple[PeerReport, ...] = ()

@@ -1,4 +1,4 @@
-"""What found texts leave open of a query, told by rules: words that are not covered, names that lead further."""
+"""Rules that assess which parts of a query texts leave open, and which names in them lead further."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from tidal_plugins.model.recall import Coverage
-from tidal_plugins.retrieval.bar import COURTESY
+from tidal_plugins.retrieval.small_talk import COURTESY
 from tidal_plugins.scoring.context import dated
 from tidal_plugins.scoring.text import STOP_WORDS, sentences, terms
 
 NEW_WORDS = 3
-"""Words that a text without a name may have beyond the query's to lead on by them: what is short says one thing."""
+"""Words beyond the query's up to which a text without a name leads on by them: a short text says one thing."""
 
 _LARGE = r"(?<!\w)[^\W\d_a-z][\w'’-]*"
 _NAME = re.compile(rf"{_LARGE}(?: {_LARGE})*")
 _TOKEN = re.compile(r"(?<![^\W_])[^\W_]++(?:[-_./:]++[^\W_]++)*+")
 _IDENTIFIER = re.compile(r"[_./:]|\d|[a-z][A-Z]|-[A-Z]")
 _LONGEST = 64
-"""Characters of an identifier; what is longer is data."""
+"""Characters up to which a token is an identifier. A longer one is data."""
 _POSSESSIVE = re.compile(r"['’]s?$")
 _SUFFIX = re.compile(r"(?<=...)(?:ing|ed|es|s|e)$")
 _SUBJECT = 1
-"""Rank of a name that begins a sentence, where any word is written large: it leads on after the others."""
+"""The rank of a name that begins a sentence, where any word has a capital. It leads on after the others."""
 _NAMELESS = 2
-"""Rank of what leads on without a name."""
+"""The rank of a lead without a name."""
 
 
 class Lead(NamedTuple):
-    """Where to go on: a name that a text brings up, or its new words, beside what the text says nothing of."""
+    """A name that a text brings up, or its new words, with the ``gap``: the query's words that the text lacks."""
 
     apart: bool
     open: int
@@ -42,14 +42,14 @@ class Lead(NamedTuple):
 class HeuristicAssessor:
     """Assesses coverage without a model.
 
-    A query is covered where one text has all of its words. Else what a text says of some of them names somebody or
-    something new, and that name is asked for together with the words that the text leaves open: of «What does Ada's
-    sister play?» the text «Maria is Ada's sister» leads to «Maria play». Texts that name whom the query names lead
-    first, and those that name who is named there; then those that leave least open.
+    A query is covered if one text has all of its words. Otherwise a text that has some of them may name somebody or
+    something new. That name is asked for, together with the words that the text lacks: for «What does Ada's sister
+    play?» the text «Maria is Ada's sister» leads to «Maria play». Texts that share a name with the query lead first,
+    then texts that share a name with those, then the ones that lack the fewest words.
     """
 
     def assess(self, query: str, texts: Sequence[str]) -> Coverage:
-        """Return what ``texts`` leave open; linear in their length."""
+        """Return which parts of the query ``texts`` leave open. The time is linear in their length."""
         wanted = _stems(query)
         covered = [wanted.keys() & _stems(text).keys() for text in texts]
         if not wanted or any(len(found) == len(wanted) for found in covered):
@@ -83,7 +83,7 @@ def _leads(query: str, texts: Sequence[str]) -> Iterator[Lead]:
 
 
 def _names(text: str) -> Iterator[tuple[str, bool]]:
-    """What a text names, by its form: words written large, and identifiers; and whether it begins a sentence."""
+    """Yield capitalised words and identifiers of a text, each with whether it begins a sentence."""
     starts = {start for start, _ in sentences(text)}
     for match in _NAME.finditer(text):
         first = match.start() in starts
@@ -104,5 +104,5 @@ def _names(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _stems(text: str) -> dict[str, str]:
-    """The words of a text by their stems, roughly: «plays» and «played» are one."""
+    """Return the words of a text by their rough stems: «plays» and «played» have the same."""
     return {_SUFFIX.sub("", word).replace("y", "i"): word for word in terms(text)}

@@ -1,4 +1,4 @@
-"""The time that a query speaks of: «last Tuesday», «in May», «two weeks ago», «before the move».
+"""Reads the times that a query speaks of: «last Tuesday», «in May», «two weeks ago», «before the move».
 
 English patterns find the words, dateparser reads them, so that "may" and "second" are dates only where they stand like
 dates. A query without such words costs one search of a pattern.
@@ -16,15 +16,15 @@ from tidal_plugins.scoring.time import closeness
 from tidal_plugins.storage.base import Sketch, Where
 from tidal_plugins.tuning import RecallTuning
 
-MOST = 2
-"""Times that count of one query, the first ones."""
+MAX_TIMES = 2
+"""The number of times in one query that count, the first ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Period:
     """A stretch of time, ``[start, end)``, open where ``None``, and the words that speak of it.
 
-    ``known_from`` is the id of the memory that tells when it was, where none but a memory does.
+    ``known_from`` is the id of the memory that tells when it was; empty if the words themselves do.
     """
 
     words: str
@@ -37,28 +37,28 @@ class Period:
         return f"«{self.words}» {start}…{end}"
 
     def within(self, where: Where) -> Where:
-        """A filter, narrowed to this time."""
+        """Return a filter, narrowed to this time."""
         since = max(filter(None, (self.start, where.since)), default=None)
         return replace(where, since=since, until=min(filter(None, (self.end, where.until)), default=None))
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What happened ``before`` or after something else, whose ``name`` a memory may have."""
+    """A time ``before`` or after an event, whose ``name`` a memory may have."""
 
     words: str
     name: str
     before: bool
 
     def at(self, time: datetime, id: str) -> Period:
-        """The time before or after it, as the memory of this id tells."""
+        """Return the time before or after it, as the memory of this id tells."""
         return Period(self.words, None, time, id) if self.before else Period(self.words, time, None, id)
 
 
 def closest(sketch: Sketch, periods: Iterable[Period], settings: RecallTuning) -> float:
-    """How near an entry is to the nearest of some periods, in [0, 1]; 0 where there are none.
+    """Return how near an entry is to the nearest of some periods, in [0, 1]; 0 where there are none.
 
-    What tells of the move is not from before the move, nor from after it.
+    The memory that tells of the move is not from before the move, nor from after it.
     """
     slack, moment = timedelta(days=settings.slack), sketch.occurred_at
     if moment is None:
@@ -68,14 +68,14 @@ def closest(sketch: Sketch, periods: Iterable[Period], settings: RecallTuning) -
 
 
 def periods(text: str, now: datetime) -> tuple[Period, ...]:
-    """The times that a text speaks of, seen from ``now``, in its time zone. What lies ahead is none."""
+    """Return the times that a text speaks of, seen from ``now``, in its time zone, without those that lie ahead."""
     reader = _Reader(now)
-    found = [reader.span(match) for match in islice(_SPAN.finditer(text), MOST)]
+    found = [reader.span(match) for match in islice(_SPAN.finditer(text), MAX_TIMES)]
     return tuple(item for item in found if item and (item.start is None or item.start <= now))
 
 
 def event(text: str) -> Event | None:
-    """«before the move»: a time that only the memory knows."""
+    """Return the event that a text names, such as «before the move», whose time only the memory knows."""
     match = _EVENT.search(text)
     return Event(match[0], match["event"], match["before"] is not None) if match else None
 
@@ -163,7 +163,7 @@ _NAME = re.compile(
 
 
 class _Reader:
-    """Reads what the patterns found, seen from ``now``."""
+    """Reads the words that the patterns found, seen from ``now``."""
 
     def __init__(self, now: datetime) -> None:
         self._now = now
@@ -191,7 +191,7 @@ class _Reader:
         return found and replace(found, words=words)
 
     def _beside(self, lead: str, way: str, anchor: str) -> Period | None:
-        """«two weeks before 11 August»: two weeks ago, seen from there."""
+        """Return the time of «two weeks before 11 August»: two weeks ago, seen from there."""
         there = self._read(anchor, self._now)
         if there is None or there.start is None:
             return None
@@ -209,7 +209,7 @@ class _Reader:
         return Period("", begun.start, last.end) if begun and last else None
 
     def _read(self, words: str, base: datetime, *, past: bool = True) -> Period | None:
-        """The whole day, week, month or year that words name, or the stretch of time."""
+        """Return the whole day, week, month or year that words name, or the stretch of time."""
         if match := _BOUND.fullmatch(words):
             begun = self._read(f"{match[1]} ago", base)
             return begun and Period("", begun.start, base)
@@ -226,7 +226,7 @@ _LENGTHS = {
 
 
 def _plain(words: str) -> str:
-    """Words as dateparser knows them: it has no «a few days ago» and no «last May»."""
+    """Return words as dateparser knows them: it has no «a few days ago» and no «last May»."""
     words = re.sub(r"\s+", " ", words.lower())
     words = re.sub(r"^(?:earlier today|this (?:morning|afternoon))$", "today", words)
     words = re.sub(r"^(?:the |early[ -]|mid[ -]|late[ -])+", "", words)
@@ -253,7 +253,7 @@ def _parsed(words: str, base: datetime, past: bool) -> tuple[datetime | None, st
 
 
 def _whole(moment: datetime, unit: str) -> Period:
-    """The day, week, month or year around a moment."""
+    """Return the day, week, month or year around a moment."""
     day = moment.replace(hour=0, minute=0, second=0, microsecond=0)
     if unit == "week":
         monday = day - timedelta(days=day.weekday())
@@ -266,13 +266,13 @@ def _whole(moment: datetime, unit: str) -> Period:
 
 
 def _month(year: int, month: int, like: datetime) -> datetime:
-    """The first day of a month, counted on beyond December."""
+    """Return the first day of a month, counted on beyond December."""
     years, month = divmod(month - 1, 12)
     return like.replace(year=year + years, month=month + 1, day=1, hour=0, minute=0, second=0, microsecond=0)
 
 
 def _season(base: datetime, match: re.Match[str]) -> Period:
-    """A season: that of a year, or the last one that has begun; «last summer», said in one, is the one before."""
+    """Return the season of a year, or the last one that has begun; «last summer», said in one, is the one before."""
     month = _SEASONS[match["name"].lower()]
     if match["year"]:
         return Period("", start := _month(int(match["year"]), month, base), _month(start.year, month + 3, base))
@@ -283,7 +283,7 @@ def _season(base: datetime, match: re.Match[str]) -> Period:
 
 
 def _weekend(base: datetime, match: re.Match[str]) -> Period:
-    """The last weekend that has begun; «last weekend», said in one, is the one before."""
+    """Return the last weekend that has begun; «last weekend», said in one, is the one before."""
     day = base.replace(hour=0, minute=0, second=0, microsecond=0)
     saturday = day - timedelta(days=(day.weekday() - 5) % 7)
     if day.weekday() >= 5 and (match["past"] or "").strip().lower() in ("last", "previous", "past"):

@@ -1,58 +1,70 @@
-"""What stands around the candidates: which entries are next to which, and what that says about each."""
+"""Stage ``add_neighbours``: how much the thread and the neighbours of an entry say about it."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from statistics import fmean
+from typing import NamedTuple
 
+from tidal_plugins.retrieval.search import join, nearness
+from tidal_plugins.retrieval.state import State
 from tidal_plugins.scoring.context import asks, brief, dated, leaning, lent, raised
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.storage.base import Beside, Sketch
 from tidal_plugins.tuning import RecallTuning
 
-WINDOW = 2
+PLACES = 2
 """Places before and after an entry in its thread that count as its neighbours."""
 
 
-class Sketched(Protocol):
-    @property
-    def sketch(self) -> Sketch: ...
-
-
-class Around(NamedTuple):
-    """What surroundings add to an entry's nearness."""
+class Lifts(NamedTuple):
+    """The parts that the context of an entry adds to its nearness."""
 
     thread: float
     neighbours: float
-    telling: float
+    time_mention: float
+
+
+def add_neighbours(state: State) -> None:
+    """Let the neighbours of the best entries take part, and note which entry stands next to which.
+
+    The profile ``balanced`` alone scores entries by their context.
+    """
+    if state.request.profile != "balanced":
+        return
+    settings, request = state.settings.recall, state.request
+    floor = _ordinary(state)
+    best = [item.id for item in state.near[: settings.reach if settings.neighbours else 0]]
+    beside = state.store.storage.beside(request.scope, best, PLACES, request.where)
+    join(state, {item.other for item in beside})
+    state.context = ContextScores(beside, floor, normal(state.query.text))
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
-    """Who stands next to whom among the candidates; ``floor`` is the nearness of an ordinary candidate.
+class ContextScores:
+    """Scores entries by their threads and neighbours. ``floor`` is the nearness of an ordinary candidate.
 
-    What says word for word what was ``said``, in the form of :func:`normal`, says nothing about the rest of its
+    An entry that says word for word what was ``said``, in the form of :func:`normal`, raises no other entry of its
     thread: a question that is asked again is as near as can be wherever it was asked.
     """
 
-    beside: Sequence[Beside] = ()
-    floor: float = 0.0
-    said: str = ""
+    beside: Sequence[Beside]
+    floor: float
+    said: str
 
-    def around(self, candidates: Sequence[Sketched], nearness: Sequence[float], settings: RecallTuning) -> list[Around]:
-        """What surroundings add to each candidate, whose own ``nearness`` is given in the same order."""
-        sketches = [candidate.sketch for candidate in candidates]
+    def lifts(self, sketches: Sequence[Sketch], nearness: Sequence[float], settings: RecallTuning) -> list[Lifts]:
+        """Return the lifts of each entry, whose own ``nearness`` is given in the same order."""
         near = {sketch.id: value for sketch, value in zip(sketches, nearness, strict=True)}
         known = {sketch.id: sketch for sketch in sketches}
         others = {id_: sketch for id_, sketch in known.items() if not echoes(sketch, self.said)}
         best, borrowed = _best(others, near), self._borrowed(known, near, settings)
         return [
-            Around(
+            Lifts(
                 raised(near[sketch.id], best.get(sketch.thread, near[sketch.id]), settings.thread),
                 borrowed[sketch.id],
-                telling(sketch, settings),
+                time_mention(sketch, settings),
             )
             for sketch in sketches
         ]
@@ -70,34 +82,40 @@ class Surroundings:
         return borrowed
 
     def _pairs(self) -> Iterable[tuple[str, str, int]]:
-        """Lender, borrower and how many places after the lender it stands: each pair of neighbours once either way."""
+        """Yield lender, borrower and how many places after the lender it stands, each pair of neighbours either way."""
         pairs = {(item.id, item.other): item.places for item in self.beside}
         pairs |= {(other, id_): -places for (id_, other), places in pairs.items()}
         return ((lender, borrower, places) for (lender, borrower), places in pairs.items())
 
 
-NOWHERE = Surroundings()
-
-
 def echoes(sketch: Sketch, said: str) -> bool:
-    """Whether an entry says word for word what was ``said``, in the form of :func:`normal`. Of a long entry only the
-    beginning is known, which is never all of it."""
+    """Return whether an entry says word for word what was ``said``, in the form of :func:`normal`.
+
+    Of a long entry only the beginning is known, which is never all of it.
+    """
     head = sketch.head
     if not said or (head.isascii() and head.lstrip()[:1].lower() != said[:1]):
         return False  # as most do, at hardly any cost
     return normal(head) == said
 
 
-def telling(sketch: Sketch, settings: RecallTuning) -> float:
-    """More for a turn that says when something was, less for one that asks, the more so the shorter it is."""
+def time_mention(sketch: Sketch, settings: RecallTuning) -> float:
+    """Return more for a turn that says when something was, less for one that asks, the more so the shorter it is."""
     asked = brief(sketch.words, settings.turn) if asks(sketch.tail) else 0.0
-    return settings.telling * (dated(sketch.head) - asked)
+    return settings.time_mention * (dated(sketch.head) - asked)
 
 
 def _best(known: Mapping[str, Sketch], near: Mapping[str, float]) -> dict[str | None, float]:
-    """The highest nearness in each thread."""
+    """Return the highest nearness in each thread."""
     best: dict[str | None, float] = {}
     for id_, sketch in known.items():
         if sketch.thread is not None:
             best[sketch.thread] = max(near[id_], best.get(sketch.thread, near[id_]))
     return best
+
+
+def _ordinary(state: State) -> float:
+    """Return the nearness of an ordinary candidate: the median of all that the search found."""
+    order = [*state.near, *state.far]
+    middle = order[(len(order) - 1) // 2 : len(order) // 2 + 1]
+    return fmean(nearness(item, state.settings.recall) for item in middle) if middle else 0.0

@@ -101,9 +101,9 @@ def test_many_that_say_the_same_silence_nothing(open_memory: Any) -> None:
     one.remember(copies(1))
     for memory in (many, rivals):
         memory.remember(copies(30))
-    assurances = [memory.whisper(TURN).recall.assurance for memory in (one, many, rivals)]
-    assert assurances[1] == pytest.approx(assurances[0], abs=0.1)
-    assert assurances[2] < Settings().whisper.bar < assurances[1]
+    confidences = [memory.whisper(TURN).recall.confidence for memory in (one, many, rivals)]
+    assert confidences[1] == pytest.approx(confidences[0], abs=0.1)
+    assert confidences[2] < Settings().whisper.bar < confidences[1]
     assert many.whisper(TURN)
 
 
@@ -178,14 +178,14 @@ def test_nothing_is_alike_when_the_settings_say_so(open_memory: Any) -> None:
 @pytest.mark.parametrize("profile", ["tidal", "attention"])
 def test_profiles_that_know_no_surroundings_have_a_lower_bar(open_memory: Any, profile: str) -> None:
     texts = ["Jazz piano lesson on friday.", "My piano is old.", "The lesson was long.", "Jazz is my thing."]
-    plain = open_memory("plain.db", settings=Settings(recall={"profile": profile}, whisper={"bar": 0.9}))
+    plain = open_memory("plain.db", settings=Settings(recall={"profile": profile}, whisper={"threshold": 0.9}))
     plain.remember([Note(text) for text in texts])
     recall = plain.whisper("jazz piano lesson").recall
     assert recall is not None
-    assert recall.assurance is not None
-    assert 0.18 < recall.assurance < 0.9
+    assert recall.confidence is not None
+    assert 0.18 < recall.confidence < 0.9
     assert {item.reason.split()[0] for item in recall.dropped} == {"nearness"}
-    plain = open_memory("none.db", settings=Settings(recall={"profile": profile}, whisper={"bar": 0.0}))
+    plain = open_memory("none.db", settings=Settings(recall={"profile": profile}, whisper={"threshold": 0.0}))
     plain.remember("Nothing like it.")
     assert plain.whisper("jazz piano lesson"), "a bar of nothing lets everything through"
 

@@ -299,8 +299,8 @@ def library(memory: TidalMemory) -> TidalMemory:
         ({"kinds": {"skill"}}, {"jazz scales"}),
         ({"kinds": ["skill", "kb"]}, {"jazz scales", "jazz history"}),
         ({"kinds": []}, set()),
-        ({"sessions": {"s1"}}, {"jazz at noon", "jazz answer"}),
-        ({"sessions": ["s1", "s2"], "speakers": ["Bob"]}, {"jazz later"}),
+        ({"threads": {"s1"}}, {"jazz at noon", "jazz answer"}),
+        ({"threads": ["s1", "s2"], "speakers": ["Bob"]}, {"jazz later"}),
         ({"speakers": ["ann"]}, set()),
         ({"sources": {"scales.md", "old.md"}}, {"jazz scales"}),
         ({"tags": {"piano", "nothing"}}, {"jazz scales"}),
@@ -393,8 +393,8 @@ def test_the_same_turn_in_two_scopes_is_two_episodes(memory: TidalMemory) -> Non
 
 def test_each_scope_has_its_own_mood(memory: TidalMemory) -> None:
     memory.record("I am so happy, this is wonderful!!!", "Great, I love it! " * 20)
-    assert memory.affect.valence > 0.1
-    assert memory.scoped("other").affect == Affect()
+    assert memory.affect.state().valence > 0.1
+    assert memory.scoped("other").affect.state() == Affect()
 
 
 # life
@@ -476,7 +476,7 @@ def test_an_estimator_may_bring_numbers_of_its_own_kind(open_memory: Any) -> Non
     half = np.float32(0.5)
     memory = open_memory(emotion=Answers(Affect(half, half, {"joy": half}), Affect(half, half)))
     memory.record("what a day", "indeed " * 60)
-    assert memory.affect.valence == pytest.approx(0.25)
+    assert memory.affect.state().valence == pytest.approx(0.25)
 
 
 def test_without_an_estimator_nothing_is_felt(open_memory: Any) -> None:

@@ -352,7 +352,7 @@ def test_a_bad_embedder_is_refused_and_leaves_the_file_to_a_good_one(
         with pytest.raises(error):
             use(memory)
     assert memory.episodes.list() == []
-    assert memory.affect.valence == 0
+    assert memory.affect.state().valence == 0
     good = open_memory()
     episode = good.record("hello")
     assert good.episodes.list() == [episode]

@@ -80,7 +80,7 @@ class GraphSettings(Group):
     enabled: bool = True
     """Whether what is recorded is read for entities and relations."""
     background: bool = True
-    """Whether a thread reads it when nothing is being recorded; else ``extract_pending`` and ``consolidate`` do."""
+    """Whether a thread reads it when nothing is being recorded; otherwise ``graph.index_pending`` does."""
     half_life: float = Field(180.0, gt=0)
     """Days in which the confidence of a relation that nothing confirms falls by half."""
 

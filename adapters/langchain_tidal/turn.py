@@ -21,7 +21,7 @@ from tidal_plugins import (
     InvalidInput,
     InvalidScope,
     InvalidVector,
-    Thread,
+    Session,
     TidalMemory,
     Whisper,
 )
@@ -201,7 +201,7 @@ def record_all(memory: TidalMemory, exchanges: Sequence[Exchange]) -> list[bool]
         return [False]
 
 
-def _written(lane: Thread | None) -> Hashable:
+def _written(lane: Session | None) -> Hashable:
     """Which session it is, and how far it was written."""
     return None if lane is None else (lane.id, lane.info.accepted)
 

@@ -36,7 +36,7 @@ def brief_of(dossiers_of):
     def make(memory, spread=None):
         dossiers = dossiers_of(memory, First())
         dossiers.current("bridge", NOON)
-        return Briefs(dossiers, spread).dossiers.brief("bridge", NOON)
+        return Briefs(dossiers, spread).brief("bridge", NOON)
 
     return make
 
@@ -119,7 +119,7 @@ def test_asking_for_a_brief_registers_no_topic_and_stores_nothing(bridge):
 
 def test_a_topic_of_only_stop_words_is_refused(memory, dossiers_of):
     with pytest.raises(InvalidInput):
-        Briefs(dossiers_of(memory)).dossiers.brief("the of", NOON)
+        Briefs(dossiers_of(memory)).brief("the of", NOON)
 
 
 def test_hostile_memories_end_inert(memory, brief_of):

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tidal_plugins import (
+    ClaimExtractor,
     Exchange,
     Forgotten,
     HashingEmbedder,
@@ -23,7 +24,6 @@ from tidal_plugins import (
 )
 from tidal_plugins.facts.facts import PersistentFacts
 from tidal_plugins.model.fact import Claim
-from tidal_plugins.protocols import Extractor
 from tidal_plugins.storage.base import Where
 from tidal_plugins.testing import NOON, FrozenClock
 
@@ -238,9 +238,9 @@ def test_conflicts_stay_in_their_scope(memory: TidalMemory, facts: PersistentFac
     memory.scoped("b").record("The bridge is down.")
     assert facts.conflicts() == []
     memory.record("The bridge is down.")
-    assert facts_of(memory.scoped("b")).facts.conflicts() == []
+    assert facts_of(memory.scoped("b")).conflicts() == []
     with pytest.raises(NotFound):
-        facts_of(memory.scoped("b")).facts.resolve(facts.conflicts()[0].id, "fact")
+        facts_of(memory.scoped("b")).resolve(facts.conflicts()[0].id, "fact")
 
 
 def test_keeping_the_fact_closes_all_that_claim_the_same(memory: TidalMemory, facts: PersistentFacts) -> None:
@@ -570,7 +570,7 @@ class Scripted:
 
 def with_extractor(memory: TidalMemory, answer: Any) -> Scripted:
     extractor = Scripted(answer)
-    assert isinstance(extractor, Extractor)
+    assert isinstance(extractor, ClaimExtractor)
     object.__setattr__(memory._services.writer, "extractor", extractor)
     return extractor
 

@@ -111,14 +111,14 @@ def test_entries_know_who_said_them_where_and_when(memory: TidalMemory) -> None:
 
 def test_an_entry_holds_the_mood_after_its_exchange(memory: TidalMemory) -> None:
     kept = memory.record("I love this wonderful, great day!!!", "So do I, it is lovely! " * 20)
-    assert memory.affect.valence > 0.1
+    assert memory.affect.state().valence > 0.1
     assert {memory.get(id_).affect for id_ in kept.entries} == {memory.affect.state()}
 
 
 def test_a_turn_from_the_future_does_not_stop_the_mood(memory: TidalMemory) -> None:
     memory.record("hello", "hi", occurred_at=NOON + timedelta(days=3650))
     memory.record("I love this wonderful, great day!!!", "So do I, it is lovely! " * 20)
-    assert memory.affect.valence > 0.1
+    assert memory.affect.state().valence > 0.1
 
 
 def test_what_is_known_is_not_embedded_again(open_memory: Any) -> None:
@@ -161,7 +161,7 @@ def test_a_bulk_import_walks_through_the_moods(memory: TidalMemory, clock: Froze
     assert moods[1]
     assert moods[0].valence > 0.2
     assert moods[1].valence < -0.2
-    assert memory.affect.intensity < 1e-6
+    assert memory.affect.state().intensity < 1e-6
     assert memory.affect.state() != Affect(1.0)
 
 

@@ -1,98 +1,86 @@
-"""What threads and neighbours add to a candidate, by hand-computed values and on a real store."""
+"""Threads and neighbours in a recall, by hand-computed values and by what they bring up."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
-from tidal_plugins import Message, TidalMemory
-from tidal_plugins.retrieval.surroundings import Surroundings, echoes
-from tidal_plugins.storage.base import Beside, Sketch
+from tests.retrieval.directions import QUESTION, lying, say
+from tidal_plugins import Message, Note, Recall, TidalMemory
 from tidal_plugins.testing import NOON
-from tidal_plugins.tuning import RecallTuning, Tuning
+from tidal_plugins.tuning import Tuning
 
 
-class Stub(NamedTuple):
-    sketch: Sketch
+def parts(recall: Recall, name: str) -> dict[str, float]:
+    """The part of that name in the score of each hit, 0 where explanations leave it out."""
+    return {hit.text: hit.why.factors.get(name, 0.0) for hit in recall}
 
 
-def turn(id: str, thread: str | None = "s", words: int = 5, head: str = "text", tail: str = "text") -> Stub:
-    return Stub(Sketch(id, 5.0, None, None, None, None, 1, thread, words, head, tail))
+def close(values: dict[str, float]) -> Any:
+    return pytest.approx(values, abs=1e-4)
 
 
-def around(
-    *turns: Stub, nearness: list[float], beside: Sequence[Beside] = (), floor: float = 0.1
-) -> list[tuple[float, ...]]:
-    found = Surroundings(beside, floor).around(turns, nearness, RecallTuning())
-    return [tuple(round(value, 4) for value in item) for item in found]
+@pytest.fixture
+def talk_at(open_memory: Any) -> Any:
+    """Records turns of one thread at cosines with the question, among so many ordinary texts that the floor is 0."""
+
+    def record(turns: dict[str, float], **threads: dict[str, float]) -> TidalMemory:
+        cosines = {text: near for thread in (turns, *threads.values()) for text, near in thread.items()}
+        memory = lying(open_memory, cosines)
+        memory.remember([Note(f"ordinary {n}") for n in range(20)])
+        for name, thread in {"s": turns, **threads}.items():
+            say(memory, *(("user", text) for text in thread), thread=name)
+        return memory
+
+    return record
 
 
-def test_the_best_of_a_thread_raises_the_others() -> None:
-    turns = [turn("a"), turn("b"), turn("c", "other"), turn("d", None), turn("e", None)]
-    found = around(*turns, nearness=[0.5, 0.1, 0.3, 0.2, 0.4])
-    assert [item[0] for item in found] == [0.0, 0.1, 0.0, 0.0, 0.0]
+def test_the_best_of_a_thread_raises_the_others(talk_at: Any) -> None:
+    memory = talk_at({"best": 0.5, "weak": 0.1}, t={"alone": 0.3})
+    memory.remember("ordinary note")
+    lifts = parts(memory.recall(QUESTION), "thread")
+    assert {name: lifts[name] for name in ("best", "weak", "alone", "ordinary note")} == close(
+        {"best": 0.0, "weak": 0.25 * 0.4, "alone": 0.0, "ordinary note": 0.0}
+    )
 
 
-@pytest.mark.parametrize(
-    ("head", "said", "same"),
-    [
-        ("And  Where?", "and where?", True),
-        ("\n and where? ", "and where?", True),
-        ("ＡＮＤ where?", "and where?", True),
-        ("École?", "école?", True),
-        ("E\u0301cole?", "école?", True),
-        ("and where", "and where?", False),
-        ("but where?", "and where?", False),
-        ("", "and where?", False),
-        ("and where?", "", False),
-    ],
-)
-def test_what_says_the_same_in_another_form_echoes(head: str, said: str, same: bool) -> None:
-    assert echoes(turn("a", head=head).sketch, said) is same
+def test_neighbours_lend_either_way_once_for_each_pair(talk_at: Any) -> None:
+    memory = talk_at({"first": 0.5, "second": 0.3})
+    lifts = parts(memory.recall(QUESTION), "neighbours")
+    assert {name: lifts[name] for name in ("first", "second")} == close({"first": 0.15 * 0.3, "second": 0.15 * 0.5})
 
 
-def test_what_says_what_the_turn_says_speaks_for_the_answer_after_it_and_not_for_its_thread() -> None:
-    turns = [turn("again", head="And  where?", tail="where?"), turn("after"), turn("far")]
-    said = Surroundings([Beside("again", "after", 1)], 0.1, "and where?")
-    lifts = said.around(turns, [1.0, 0.1, 0.1], RecallTuning())
-    assert [item.thread for item in lifts] == [0.0, 0.0, 0.0]
-    assert lifts[1].neighbours == pytest.approx(3 * 0.15 * 0.9)
-    assert Surroundings().around(turns, [1.0, 0.1, 0.1], RecallTuning())[2].thread == pytest.approx(0.25 * 0.9)
+def test_a_question_lends_most_to_the_turn_after_it(talk_at: Any) -> None:
+    memory = talk_at({"earlier": 0.0, "really?": 0.5, "later": 0.0})
+    lifts = parts(memory.recall(QUESTION, limit=30), "neighbours")
+    assert {name: lifts[name] for name in ("earlier", "later")} == close({"earlier": 0.075, "later": 0.225})
 
 
-@pytest.mark.parametrize("known", [("a", "b", 1), ("b", "a", -1)])
-def test_neighbours_lend_either_way_however_they_are_known(known: tuple[str, str, int]) -> None:
-    found = around(turn("a"), turn("b"), nearness=[0.5, 0.3], beside=[Beside(*known)])
-    assert [item[1] for item in found] == [0.15 * 0.2, 0.15 * 0.4]
+def test_long_messages_stand_for_themselves(talk_at: Any) -> None:
+    long, longer = " ".join(f"weight{n}" for n in range(40)), " ".join(f"burden{n}" for n in range(80))
+    memory = talk_at({longer: 0.5, long: 0.3})
+    lifts = parts(memory.recall(QUESTION), "neighbours")
+    assert lifts[long] == pytest.approx(0.15 * 0.5 * (20 / 40) * (20 / 80) ** 0.5, abs=1e-4)
 
 
-def test_a_pair_that_is_known_from_both_ends_lends_once() -> None:
-    both = [Beside("a", "b", 1), Beside("b", "a", -1)]
-    assert around(turn("a"), turn("b"), nearness=[0.5, 0.1], beside=both)[1][1] == 0.06
+def test_a_turn_that_tells_counts_more_than_one_that_asks(talk_at: Any) -> None:
+    memory = talk_at({"since last week": 0.5, "why?": 0.5, "plain words": 0.5})
+    lifts = parts(memory.recall(QUESTION), "time_mention")
+    assert {name: lifts[name] for name in ("since last week", "why?", "plain words")} == close(
+        {"since last week": 0.05, "why?": -0.05, "plain words": 0.0}
+    )
 
 
-def test_a_question_lends_most_to_the_turn_after_it() -> None:
-    beside = [Beside("q", "after", 1), Beside("q", "before", -1)]
-    turns = [turn("before"), turn("q", tail="really?"), turn("after")]
-    found = around(*turns, nearness=[0.1, 0.5, 0.1], beside=beside)
-    assert [item[1] for item in found] == [0.06, 0.0, 0.18]
-
-
-def test_long_messages_stand_for_themselves() -> None:
-    found = around(turn("a", words=200), turn("b", words=40), nearness=[0.5, 0.3], beside=[Beside("a", "b", 1)])
-    assert found[1][1] == pytest.approx(0.15 * 0.4 * 0.1**0.5 * 0.5, abs=1e-4)
-
-
-def test_what_is_no_candidate_lends_nothing() -> None:
-    assert around(turn("a"), nearness=[0.5], beside=[Beside("a", "gone", 1)])[0][1] == 0.0
-
-
-def test_a_turn_that_tells_counts_more_than_one_that_asks() -> None:
-    turns = [turn("t", head="since last week"), turn("q", tail="why?"), turn("l", words=80, tail="why?"), turn("n")]
-    assert [item[2] for item in around(*turns, nearness=[0.3] * 4)] == [0.05, -0.05, -0.0125, 0.0]
+@pytest.mark.parametrize(("said", "echoes"), [("ZEBRA ", True), ("ｚebra", True), ("zebras", False)])
+def test_a_question_that_was_asked_before_raises_the_answer_after_it_and_not_its_thread(
+    talk_at: Any, said: str, echoes: bool
+) -> None:
+    memory = talk_at({said: 0.9, "answer": 0.1, "aside": 0.1, "far": 0.1})
+    recall = memory.recall(QUESTION)
+    assert (parts(recall, "thread")["far"] == 0) is echoes
+    assert parts(recall, "neighbours")["answer"] > 0
 
 
 # on a store
@@ -141,4 +129,4 @@ def test_neighbours_pass_the_same_filter(memory: TidalMemory) -> None:
 def test_other_profiles_know_no_surroundings(memory: TidalMemory, profile: str) -> None:
     talk(memory, "where did the zebra sleep?", "under an old oak")
     for hit in memory.recall("zebra", profile=profile):
-        assert not {"thread", "neighbours", "telling"} & hit.why.factors.keys()
+        assert not {"thread", "neighbours", "time_mention"} & hit.why.factors.keys()

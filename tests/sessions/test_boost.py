@@ -38,7 +38,7 @@ def test_an_entry_rewarded_ten_times_ranks_higher_in_its_session_and_only_there(
     with memory.sessions.open(user="70", agent="a") as session, memory.sessions.open(user="71", agent="b") as other:
         for _ in range(10):
             session.signal("reward", ids[3], 2.0)
-        other.signals.add("reward", ids[1])
+        other.signal("reward", ids[1])
         inside = memory.recall("jazz piano", session=session)
         assert inside.ids.index(ids[3]) < before.ids.index(ids[3])
         assert scores(inside)[ids[3]] - scores(before)[ids[3]] == pytest.approx(0.2 * 20 / 21)

@@ -223,7 +223,7 @@ def test_another_handle_goes_on_where_the_first_was(open_memory: Callable[..., T
 
 @pytest.mark.parametrize("id_", [0, 99, -1])
 def test_unknown_sessions_are_named(memory: TidalMemory, id_: int) -> None:
-    for use in (memory.resume_session, memory.session_snapshot, memory.session_audit):
+    for use in (memory.sessions.resume, memory.sessions.snapshot, memory.sessions.audit):
         with pytest.raises(NotFound):
             use(id_)
 
@@ -261,7 +261,7 @@ def test_scopes_do_not_see_each_others_sessions(memory: TidalMemory, entry: str)
     session.signal("reward", entry)
     other = memory.scoped("user", "7")
     assert other.sessions.list() == []
-    for use in (other.resume_session, other.session_snapshot, other.session_audit):
+    for use in (other.sessions.resume, other.sessions.snapshot, other.sessions.audit):
         with pytest.raises(NotFound):
             use(session.id)
     with pytest.raises(NotFound):
@@ -273,7 +273,7 @@ def test_scopes_do_not_see_each_others_sessions(memory: TidalMemory, entry: str)
 def test_a_handle_is_neither_copied_nor_pickled(memory: TidalMemory) -> None:
     session = memory.sessions.open()
     for copy_ in (copy.copy, copy.deepcopy, pickle.dumps):
-        with pytest.raises(InvalidInput, match="resume_session"):
+        with pytest.raises(InvalidInput, match="use memory"):
             copy_(session)
 
 
@@ -285,7 +285,7 @@ def test_a_handle_refuses_use_in_a_forked_process(
     assert session.id
     monkeypatch.setattr(os, "getpid", lambda: -1)
     for use in (lambda: session.signal("reward", entry), session.snapshot, session.close):
-        with pytest.raises(SessionClosed, match="resume_session"):
+        with pytest.raises(SessionClosed, match="use memory"):
             use()
 
 
@@ -405,8 +405,8 @@ def test_a_signal_may_fade_later_than_the_calendar_ends(
 
 def test_an_episode_is_refused_with_the_way_to_its_entries(memory: TidalMemory) -> None:
     episode, session = memory.record("Which key?", "In F."), memory.sessions.open()
-    for signal in (session.signal, memory.signal):
-        with pytest.raises(InvalidInput, match=r"memory\.cited"):
+    for signal in (session.signal, memory.signals.add):
+        with pytest.raises(InvalidInput, match=r"memory.episodes.entry_ids"):
             signal("view", f"[{episode.citation}]")
     assert (session.audit(), session.snapshot().scores, memory.signals.tally().scores) == ([], {}, {})
     assert session.signal("view", memory.episodes.entry_ids(episode.citation)[0])

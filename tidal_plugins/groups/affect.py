@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tidal_plugins.aio import in_thread
 from tidal_plugins.model.affect import Affect
@@ -14,7 +14,7 @@ from tidal_plugins.services import Services
 class AffectGroup:
     """The affect state of one scope."""
 
-    _services: Services
+    _services: Services = field(repr=False)
     _scope: Scope
 
     def state(self) -> Affect:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tidal_plugins.aio import in_thread
 from tidal_plugins.associations.web import Association, AssociationWeb, Reached
@@ -15,7 +15,7 @@ from tidal_plugins.services import Services
 class Associations:
     """The associations of one scope. Every method has an async twin."""
 
-    _services: Services
+    _services: Services = field(repr=False)
     _scope: Scope
 
     def links(self, id: str, *, limit: int | None = None) -> list[Association]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from tidal_plugins.aio import in_thread
@@ -16,7 +16,7 @@ from tidal_plugins.services import Services
 class CapsuleGroup:
     """The capsule of one scope. Every method has an async twin."""
 
-    _services: Services
+    _services: Services = field(repr=False)
     _scope: Scope
 
     def read(self, *, max_age: timedelta = timedelta(0)) -> Capsule:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tidal_plugins.aio import in_thread
 from tidal_plugins.associations.web import AssociationWeb
@@ -20,7 +20,7 @@ from tidal_plugins.services import Services
 class Dossiers:
     """The dossiers of one scope: ``memory.dossiers["bridge"]``. Every method has an async twin."""
 
-    _services: Services
+    _services: Services = field(repr=False)
     _scope: Scope
 
     def __getitem__(self, topic: str) -> Dossier:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from tidal_plugins.aio import in_thread
@@ -25,7 +25,7 @@ from tidal_plugins.validation import label
 class Episodes:
     """The episodes of one scope: ``memory.episodes["ep:…"]``. Every method has an async twin."""
 
-    _services: Services
+    _services: Services = field(repr=False)
     _scope: Scope
 
     def __getitem__(self, id: str) -> Episode:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from tidal_plugins.aio import in_thread
@@ -18,7 +18,7 @@ from tidal_plugins.services import Services
 class MaintenanceGroup:
     """The maintenance of one scope. Every method has an async twin."""
 
-    _services: Services
+    _services: Services = field(repr=False)
     _scope: Scope
 
     def run(self, now: datetime | None = None) -> Consolidation:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterator, Mapping, MutableMapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tidal_plugins.aio import in_thread
@@ -58,7 +58,7 @@ class PolicyGroup(MutableMapping[str, Policy]):
 class Sessions:
     """The sessions of one scope. Every method has an async twin."""
 
-    _services: Services
+    _services: Services = field(repr=False)
     _scope: Scope
 
     @property

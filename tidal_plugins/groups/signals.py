@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from tidal_plugins.aio import in_thread
@@ -16,7 +16,7 @@ from tidal_plugins.sessions.session import to_signal
 class Signals:
     """The signals of one scope outside any session. Every method has an async twin."""
 
-    _services: Services
+    _services: Services = field(repr=False)
     _scope: Scope
 
     def add(self, type: str, entry_id: str, weight: float = 1.0, at: datetime | None = None) -> Signal:

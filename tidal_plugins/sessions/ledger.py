@@ -188,7 +188,7 @@ class Ledger:
             raise self.missing(entry)
         if self.storage.count(self.scope, Where(ids=[entry], kinds=[EPISODE])):
             raise InvalidInput(
-                f"{entry} is an episode, and recalls rank what was said in it: signal memory.cited({entry!r})"
+                f"{entry} is an episode, and recall ranks its entries: signal memory.episodes.entry_ids({entry!r})"
             )
 
     def _decided(

@@ -30,7 +30,7 @@ class Session:
 
     Opened when it is entered or first used. What it signals shapes ``recall(…, session=session)`` from the next
     query on, and nothing else. Closed, or in a process forked since, it refuses use with ``SessionClosed``; it cannot
-    be copied or pickled: ``memory.resume_session(session.id)`` gives another handle. Safe to share between threads.
+    be copied or pickled: ``memory.sessions.resume(session.id)`` gives another handle. Safe to share between threads.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Session:
         ``at`` is when it happened (default: now; the future counts as now). Durable when it returns. Raises a
         ``PolicyViolation`` where the policy refuses it, ``NotFound`` for an unknown entry, ``InvalidInput`` for a type
         that ``Settings.signals`` does not have, for a weight that is negative or not finite and for an episode (signal
-        what ``memory.cited`` gives for it), and ``SessionClosed``.
+        what ``memory.episodes.entry_ids`` gives for it), and ``SessionClosed``.
         """
         session, now = self._open(), self._clock()
         return self._ledger.signal(
@@ -107,7 +107,7 @@ class Session:
         if os.getpid() != self._process:
             raise SessionClosed(
                 f"this handle of session {self._info.id} belongs to process {self._process}: "
-                f"open the memory anew and use memory.resume_session({self._info.id})"
+                f"open the memory anew and use memory.sessions.resume({self._info.id})"
             )
 
     def __enter__(self) -> Self:
@@ -129,7 +129,7 @@ class Session:
         await self.aclose()
 
     def __reduce__(self) -> NoReturn:
-        raise InvalidInput("a session's handle cannot be copied or pickled: pass its id, and use memory.resume_session")
+        raise InvalidInput("a session cannot be copied or pickled: pass its id, and use memory.sessions.resume")
 
     def __repr__(self) -> str:
         return f"Session({self._info.id or 'not opened'}, user={self._info.user!r}, agent={self._info.agent!r})"

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -89,10 +89,6 @@ def test_last_weekend_and_last_summer_said_in_one_are_those_before(read: Any) ->
     assert read("last weekend", FRIDAY + timedelta(days=1)) == ["2026-11-14…2026-11-16"]
     assert read("last summer", datetime(2026, 7, 1, tzinfo=UTC)) == ["2025-06-01…2025-09-01"]
     assert read("this summer", datetime(2026, 7, 1, tzinfo=UTC)) == ["2026-06-01…2026-09-01"]
-
-
-def test_days_are_those_of_the_time_zone_of_now(read: Any) -> None:
-    assert read("yesterday", FRIDAY.astimezone(timezone(timedelta(hours=10)))) == ["2026-11-20…2026-11-21"]
 
 
 @pytest.mark.parametrize(

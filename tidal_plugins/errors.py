@@ -26,6 +26,7 @@
     └── StorageError            the store refused or could not do it
         ├── NotADatabase        the path is no database of ours
         ├── SchemaTooNew        written by a later version of this library
+        ├── SchemaTooOld        written by an earlier version: before 1.0 there are no migrations
         ├── ReadOnly            the file or its folder cannot be written to
         ├── DiskFull            no space left; nothing was written
         ├── Busy                another process held the write lock for too long
@@ -151,6 +152,10 @@ class NotADatabase(StorageError):
 
 class SchemaTooNew(StorageError):
     """The store was written by a later version of this library."""
+
+
+class SchemaTooOld(StorageError):
+    """The store was written by an earlier version of this library, and there are no migrations before 1.0."""
 
 
 class ReadOnly(StorageError):

@@ -52,6 +52,7 @@ from tidal_plugins.retrieval.whisper import compose
 from tidal_plugins.sessions.ledger import Ledger
 from tidal_plugins.settings import Settings
 from tidal_plugins.storage.base import Storage, Where
+from tidal_plugins.storage.shorthands import read_meta, write_meta
 from tidal_plugins.storage.sqlite import SQLiteStorage
 from tidal_plugins.summarising.extractive import ExtractiveSummariser
 from tidal_plugins.summarising.sizes import ApproximateCounter
@@ -160,7 +161,7 @@ class Services:
 
     def maintain(self, maintenance: Maintenance) -> Maintenance:
         """Start a maintenance thread that ends when the store is closed. Raises ``Closed`` if it was closed already."""
-        self.storage.read_meta("")  # raises Closed
+        read_meta(self.storage, "")  # raises Closed
         self.upkeep[:] = [one for one in self.upkeep if one.running]
         maintenance.start()
         self.upkeep.append(maintenance)
@@ -260,8 +261,8 @@ def check_protocol(given: Any, protocol: type, rule: str) -> Any:
 
 
 def _secret(storage: Storage) -> bytes:
-    if storage.read_meta(SECRET) is None:  # a store that has one opens without waiting for whoever writes
+    if read_meta(storage, SECRET) is None:  # a store that has one opens without waiting for whoever writes
         with storage.transaction():
-            if storage.read_meta(SECRET) is None:
-                storage.write_meta(SECRET, secrets.token_hex(16))
-    return bytes.fromhex(storage.read_meta(SECRET))
+            if read_meta(storage, SECRET) is None:
+                write_meta(storage, SECRET, secrets.token_hex(16))
+    return bytes.fromhex(read_meta(storage, SECRET))

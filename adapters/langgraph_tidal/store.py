@@ -33,6 +33,7 @@ from tidal_plugins.model.entry import Scope, derive_id
 from tidal_plugins.retrieval.request import Request
 from tidal_plugins.retrieval.understand import MAX_CHARS, to_query
 from tidal_plugins.storage.base import Record, Where
+from tidal_plugins.storage.shorthands import set_tiers
 from tidal_plugins.validation import clean, mapping
 
 if TYPE_CHECKING:
@@ -233,8 +234,8 @@ class _Batch:
         storage = self.services.storage
         with storage.transaction():
             for scope, tiers in self.read_on.items():
-                there = storage.sketch(scope, list(tiers))  # another process may have deleted some since
-                storage.retier(scope, {id_: tier for id_, tier in tiers.items() if id_ in there})
+                there = storage.summaries(scope, list(tiers))  # another process may have deleted some since
+                set_tiers(storage, scope, {id_: tier for id_, tier in tiers.items() if id_ in there})
             for write in writes:
                 if write.entry is None:
                     storage.erase(write.scope, [write.id])
@@ -248,7 +249,7 @@ class _Batch:
             storage.put(entry.scope, [record])
         else:
             created = entry.recorded_at if expired(before, self.now) else before.recorded_at
-            storage.replace(entry.scope, replace(record, entry=replace(entry, recorded_at=created)))
+            storage.put(entry.scope, [replace(record, entry=replace(entry, recorded_at=created))], replace=True)
 
     def _records(self, writes: Sequence[_Write]) -> Iterator[Record]:
         """Embed all the parts of all the entries in one go."""
@@ -258,7 +259,7 @@ class _Batch:
         for write in writes:
             start, passages = 0, []
             for part in write.parts:
-                for passage in next(indexed).passages:
+                for passage in next(indexed).passages or ():
                     passages.append(replace(passage, start=passage.start + start, end=passage.end + start))
                 start += len(part) + 1
             if write.entry:

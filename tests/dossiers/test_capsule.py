@@ -303,14 +303,14 @@ def test_notes_of_one_source_are_one_line(memory, capsules):
 def test_what_somebody_writes_while_it_is_made_is_in_it(work, capsules, open_memory, monkeypatch):
     other, storage = open_memory(), work._services.storage
     theirs = Capsules(other._services.storage, other.settings, other.scope)
-    volume = storage.volume
+    statistics = storage.statistics
 
     def meanwhile(*args: Any) -> int:
         monkeypatch.undo()
         theirs.write(MINE, NOON)
-        return volume(*args)
+        return statistics(*args)
 
-    monkeypatch.setattr(storage, "volume", meanwhile)
+    monkeypatch.setattr(storage, "statistics", meanwhile)
     assert capsules.current(NOON)["identity"].startswith("I am Tidal.")
 
 

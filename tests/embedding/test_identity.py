@@ -10,27 +10,30 @@ import numpy as np
 import pytest
 
 from tidal_plugins.embedding.hashing import HashingEmbedder
-from tidal_plugins.embedding.identity import META, StoreEmbedder
+from tidal_plugins.embedding.identity import StoreEmbedder, identity
 from tidal_plugins.errors import EmbedderMismatch, EmbedderUnavailable, EmbeddingError
+from tidal_plugins.model.entry import Scope
+from tidal_plugins.storage.base import Document
 
 
 class Store:
     """The part of a store that keeps the identity."""
 
     def __init__(self) -> None:
-        self.meta: dict[str, Any] = {}
+        self.documents: dict[tuple[Scope, str, str], Document] = {}
         self.writes = 0
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
         yield
 
-    def read_meta(self, name: str) -> Any:
-        return self.meta.get(name)
+    def read_document(self, scope: Scope, collection: str, key: str) -> Document | None:
+        return self.documents.get((scope, collection, key))
 
-    def write_meta(self, name: str, value: Any) -> None:
-        self.meta[name] = value
+    def write_document(self, scope: Scope, collection: str, key: str, value: Any) -> int:
+        self.documents[scope, collection, key] = Document(key, value, 1)
         self.writes += 1
+        return 1
 
 
 class Plain:
@@ -55,15 +58,15 @@ def store() -> Store:
 
 def test_an_embedder_with_an_id_is_known_by_it(store: Store) -> None:
     StoreEmbedder(HashingEmbedder(32), store).claim()
-    assert store.meta[META] == {"id": "hashing-v1-32", "dimensions": 32}
+    assert identity(store) == {"id": "hashing-v1-32", "dimensions": 32}
 
 
 def test_an_embedder_without_an_id_is_known_by_class_size_and_a_probe(store: Store) -> None:
     StoreEmbedder(Plain(), store).claim()
-    identity = store.meta[META]
-    assert identity["id"].endswith(".Plain")
-    assert identity["dimensions"] == len(identity["probe"]) == 64
-    assert all(isinstance(value, int) and -127 <= value <= 127 for value in identity["probe"])
+    found = identity(store)
+    assert found["id"].endswith(".Plain")
+    assert found["dimensions"] == len(found["probe"]) == 64
+    assert all(isinstance(value, int) and -127 <= value <= 127 for value in found["probe"])
 
 
 @pytest.mark.parametrize(("noise", "same"), [(0.0, True), (0.1, True), (1.0, False)])

@@ -639,7 +639,7 @@ def test_what_an_extractor_invents_is_left_out(memory: TidalMemory, facts: Persi
 def test_a_fact_s_document_is_no_entry(memory: TidalMemory, facts: PersistentFacts) -> None:
     facts["bridge"] = "up"
     facts["bridge"] = "down"
-    assert memory._services.storage.count(memory.scope, Where()) == 1
+    assert len(memory._services.storage.find(memory.scope, Where())) == 1
 
 
 @pytest.mark.parametrize(

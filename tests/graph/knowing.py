@@ -74,7 +74,7 @@ class World:
     ) -> Episode:
         when = at or self.clock()
         messages = tuple(Message("user", text, id=f"m{n}", speaker=speaker, at=when) for n, text in enumerate(texts))
-        id = id or f"e{self.storage.count(HERE, EPISODES) + 1}"
+        id = id or f"e{len(self.storage.find(HERE, EPISODES)) + 1}"
         episode = Episode(id, HERE, messages, texts[0], when, self.clock(), thread)
         self.storage.put(HERE, [Record(to_entry(episode))])
         return episode

@@ -95,7 +95,7 @@ def test_bytes_that_a_reader_holds_are_reported_and_go_when_the_memory_is_closed
     episode = memory.record("my pin is xylophone", "ok")
     reader = SQLiteStorage(tmp_path / "agent.db")
     with reader.snapshot():
-        assert reader.count(memory.scope, Where()) == 3
+        assert len(reader.find(memory.scope, Where())) == 3
         assert memory.forget(episode.id) == 3
     assert "reader" in caplog.text
     assert "xylophone" not in caplog.text

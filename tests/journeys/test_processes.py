@@ -92,7 +92,7 @@ def check_store(path: Path) -> None:
         vector = HashingEmbedder().embed(["seek it"])[0]
         assert {match.id for match in storage.nearest(SCOPE, vector, 4000, Where())} == rows.keys()
         assert {match.id for match in storage.matching(SCOPE, ["seek"], 4000, Where())} == said
-        assert storage.corpus().passages == len(said)
+        assert storage.statistics(("default",)).corpus.passages == len(said)
     finally:
         storage.close()
 

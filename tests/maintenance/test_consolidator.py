@@ -605,7 +605,7 @@ def test_undo_that_was_cut_off_can_be_run_again(
         raise Kill
 
     with monkeypatch.context() as dying:
-        dying.setattr(storage, "retier", die)
+        dying.setattr(storage, "put", die)
         with pytest.raises(Kill):
             consolidator(memory).undo(report.run, memory.now())
     consolidator(memory).undo(report.run, memory.now())

@@ -49,7 +49,7 @@ class Worker:
         return [id_ for name in names for id_ in self.store.put(SCOPE, [record(name, vector_of(name))])]
 
     def replace(self, name: str, like: str) -> str:
-        self.store.replace(SCOPE, record(name, vector_of(like)))
+        self.store.put(SCOPE, [record(name, vector_of(like))], replace=True)
         return "replaced"
 
     def erase(self, *names: str) -> int:

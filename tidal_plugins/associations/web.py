@@ -88,7 +88,7 @@ class AssociationWeb:
         if len(strengths) < 2:
             return 0
         with self._storage.transaction():
-            known = self._storage.sketch(scope, strengths)
+            known = self._storage.summaries(scope, strengths)
             active = [id_ for id_ in strengths if id_ in known]
             strongest = sorted(active, key=lambda id_: -strengths[id_])[: self._settings.context]
             new = (pair for pair in combinations(sorted(strongest), 2) if not set(pair).issubset(counted))

@@ -209,7 +209,7 @@ class Compactor:
         )
 
     def _resolve(self, ids: Collection[str]) -> set[str]:
-        found = set(self._storage.sketch(self.recorder.scope, ids))
+        found = set(self._storage.summaries(self.recorder.scope, ids))
         return found | self.recorder.buried(set(ids) - found)
 
     def _context(

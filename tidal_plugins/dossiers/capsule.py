@@ -88,7 +88,7 @@ class Capsules:
 
     def versions(self) -> list[Capsule]:
         """List the versions that are kept, the newest first. Forgetting something that they cite ends them."""
-        found = self.storage.versions(self.scope, CAPSULES, KEY)
+        found = self.storage.documents(self.scope, CAPSULES, [KEY], versions=True)
         return [_read(document) for document in found if document.value]
 
     def _document(self, collection: str) -> Document | None:
@@ -116,7 +116,8 @@ class Capsules:
             made[-1] = replace(made[-1], text=made[-1].text.rstrip() + "\n")
         cited = dict.fromkeys(id_ for found in lines.values() for line in found for id_ in line.sources)
         offered = tuple(self._suggestions([s.name for s in made if s.name in WRITTEN and not s.body], newest.entries))
-        archive = self.storage.volume(self.scope, Where(kinds=PRIMARY, not_channels=[CHANNEL]))
+        volumes = self.storage.statistics(self.scope).volumes.items()
+        archive = sum(size.characters for (kind, channel), size in volumes if kind in PRIMARY and channel != CHANNEL)
         return _Draft(Capsule(tuple(made), offered, tuple(cited)), archive)
 
     def _lines(self, sections: Sequence[Section], newest: Newest) -> dict[str, list[Line]]:
@@ -131,7 +132,8 @@ class Capsules:
         return found | {"recent_work": newest.work()[: max(0, limits.max_lines - taken)]}
 
     def _header(self, now: datetime) -> list[Line]:
-        turns = self.storage.count(self.scope, Where(kinds={EPISODE}))
+        volumes = self.storage.statistics(self.scope).volumes
+        turns = sum(volume.entries for (kind, _), volume in volumes.items() if kind == EPISODE)
         time = now.replace(microsecond=0).isoformat().replace("+00:00", "Z")
         memory = inert("/".join(self.scope))
         return [Line(f"{CAPSULE_TITLE}{time}"), Line(f"Turn {turns:,}. Memory of {memory}.")]
@@ -143,9 +145,9 @@ class Capsules:
             current = self._document(LAYOUT)
             if _version(current) != _version(layout):
                 raise Conflict("somebody wrote the capsule meanwhile")
-            if len(self.storage.sketch(self.scope, cited)) != len(cited):
+            if len(self.storage.summaries(self.scope, cited)) != len(cited):
                 raise Conflict("something that the capsule cites is gone")
-            earlier = self.storage.versions(self.scope, CAPSULES, KEY)[:keep]
+            earlier = self.storage.documents(self.scope, CAPSULES, [KEY], versions=True)[:keep]
             quoted = {id_ for document in earlier if document.value for id_ in document.value["cited"]}
             value: dict[str, Any] = {
                 "sections": [[section.name, section.text] for section in capsule.sections],

@@ -111,7 +111,7 @@ class Dossiers:
     def versions(self, topic: str) -> list[Dossier]:
         """List the versions of a dossier that are kept, the newest first. Forgetting a source of one ends them all."""
         name = _checked_topic(topic)
-        found = self.storage.versions(self.scope, DOSSIERS, normal(name))
+        found = self.storage.documents(self.scope, DOSSIERS, [normal(name)], versions=True)
         return [from_document(document, name) for document in found if document.value]
 
     @property
@@ -184,9 +184,9 @@ class Dossiers:
         cited = dict.fromkeys([*dossier.sources, *_compared(dossier.contradictions), *fed])
         keep = self.settings.dossier.versions
         with self.storage.transaction():
-            if self.storage.sketch(self.scope, list(cited)).keys() != cited.keys():
+            if self.storage.summaries(self.scope, list(cited)).keys() != cited.keys():
                 raise Conflict("a source is gone")
-            earlier = self.storage.versions(self.scope, DOSSIERS, stored.key)
+            earlier = self.storage.documents(self.scope, DOSSIERS, [stored.key], versions=True)
             quoted = {id_ for document in earlier[:keep] if document.value for id_ in document.value["cited"]}
             passed_on = _passed_on(earlier[0].value if earlier else None, dossier)
             value = to_value(dossier) | {
@@ -198,7 +198,7 @@ class Dossiers:
                 self.scope, DOSSIERS, stored.key, value, expected=stored.version, keep=keep
             )
             if not self.storage.put(self.scope, [record]):
-                self.storage.replace(self.scope, record)
+                self.storage.put(self.scope, [record], replace=True)
             # It was asked for again: from now on it is kept current like any other.
             self.storage.erase_documents(self.scope, FORGOTTEN, [f"id:{record.entry.id}"])
             self._register(stored, dossier)

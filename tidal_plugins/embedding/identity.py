@@ -12,26 +12,34 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from tidal_plugins.model.entry import Scope
     from tidal_plugins.protocols import Embedder
 
-META = "embedder"
+_PLACE = (), "meta", "embedder"
+"""Scope, collection and key of the identity: it is of the whole store."""
 PROBE = "The quick brown fox jumps over the lazy dog."
 SAME = 0.98
 """Cosine of two probe vectors from which they count as the same model: quantised weights give .99."""
 
 
-class Meta(Protocol):
+class Documents(Protocol):
     """The part of a store that keeps the identity."""
 
     def transaction(self) -> AbstractContextManager[None]: ...
-    def read_meta(self, name: str) -> Any: ...
-    def write_meta(self, name: str, value: Any) -> None: ...
+    def read_document(self, scope: Scope, collection: str, key: str) -> Any: ...
+    def write_document(self, scope: Scope, collection: str, key: str, value: Any) -> int: ...
+
+
+def identity(store: Documents) -> Any:
+    """Return which embedder a store was written with, or ``None``."""
+    document = store.read_document(*_PLACE)
+    return document and document.value
 
 
 class StoreEmbedder:
     """An embedder bound to a store: its output is checked, and so is that the store was written with it."""
 
-    def __init__(self, embedder: Embedder, store: Meta) -> None:
+    def __init__(self, embedder: Embedder, store: Documents) -> None:
         self.embedder = embedder
         self._store = store
         self._verified = False
@@ -48,18 +56,18 @@ class StoreEmbedder:
 
     def verify(self) -> None:
         """Raise ``EmbedderMismatch`` where the store holds another embedder's vectors."""
-        if not self._verified and (stored := self._store.read_meta(META)) is not None:
+        if not self._verified and (stored := identity(self._store)) is not None:
             self._compare(stored)
             self._verified = True
 
     def claim(self) -> None:
         """Make this embedder the store's, or raise ``EmbedderMismatch``. Call it before the first write."""
         if not self._verified:
-            identity = self._identity()
+            own = self._identity()
             with self._store.transaction():
-                stored = self._store.read_meta(META)
+                stored = identity(self._store)
                 if stored is None:
-                    self._store.write_meta(META, identity)
+                    self._store.write_document(*_PLACE, own)
             if stored is not None:
                 self._compare(stored)
             self._verified = True

@@ -17,7 +17,7 @@ from tidal_plugins.model.fact import Claim, Fact, FactConflict
 from tidal_plugins.protocols import ClaimExtractor
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.storage.base import Storage
-from tidal_plugins.storage.sql import to_json
+from tidal_plugins.storage.values import to_json
 
 CONFLICTS = "conflicts"
 """Collection of open conflicts, by id."""

@@ -29,7 +29,7 @@ from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.model.fact import Fact, FactConflict
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.storage.base import Record, Storage
-from tidal_plugins.storage.sql import to_json
+from tidal_plugins.storage.values import to_json
 from tidal_plugins.tuning import FactTuning
 
 CHANNEL = "facts"
@@ -119,7 +119,7 @@ class PersistentFacts(MutableMapping[str, Any]):
 
     def history(self, key: str) -> list[Fact]:
         """Return every value that a key had, oldest first; none for a key that was never set."""
-        return history_of(self._storage.versions(self._scope, FACTS, _folded(key)))
+        return history_of(self._storage.documents(self._scope, FACTS, [_folded(key)], versions=True))
 
     def forget(self, key: str) -> bool:
         """Remove a fact for good: every value that it had, its conflicts, its entry, and the texts made of it.
@@ -230,7 +230,7 @@ class PersistentFacts(MutableMapping[str, Any]):
         return self._storage.get(self._scope, [found.entry])[found.entry]
 
     def _there(self, id_: str) -> None:
-        if not self._storage.sketch(self._scope, [id_]):
+        if not self._storage.summaries(self._scope, [id_]):
             raise NotFound(f"the text that claims this is gone from scope {self._scope}: give the value= it has")
 
     def _checked(self, key: str, value: Any) -> str:
@@ -261,8 +261,8 @@ class PersistentFacts(MutableMapping[str, Any]):
         )
 
     def _index(self, record: Record) -> None:
-        if record.entry.id in self._storage.sketch(self._scope, [record.entry.id]):
-            self._storage.replace(self._scope, record)
+        if record.entry.id in self._storage.summaries(self._scope, [record.entry.id]):
+            self._storage.put(self._scope, [record], replace=True)
         else:
             self._storage.put(self._scope, [record])
 

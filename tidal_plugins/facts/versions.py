@@ -16,7 +16,7 @@ from tidal_plugins.model.link import Link
 from tidal_plugins.protocols import ClaimExtractor
 from tidal_plugins.scoring.text import normal, terms
 from tidal_plugins.storage.base import Document, Storage, WhereLinks
-from tidal_plugins.storage.sql import to_json
+from tidal_plugins.storage.values import to_json
 
 FACTS = "facts"
 """Collection of facts, by key with case and space folded."""
@@ -130,7 +130,8 @@ def forget_facts(
 
 def _take_back(storage: Storage, scope: Scope, folded: str, gone: Collection[str], source: str | None) -> bool:
     """Whether the fact lost a value: in its place is that it had none."""
-    versions = [Version(**document.value) for document in reversed(storage.versions(scope, FACTS, folded))]
+    stored = storage.documents(scope, FACTS, [folded], versions=True)
+    versions = [Version(**document.value) for document in reversed(stored)]
     kept = [_emptied(v) if v.entry in gone or (source and v.source == source) else v for v in versions]
     if kept == versions:
         return False

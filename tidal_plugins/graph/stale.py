@@ -22,7 +22,7 @@ def mark_stale(
 ) -> None:
     """Let the entries of these be written anew. Call it inside the transaction that changes them."""
     if changed := dict.fromkeys([*entities, *relations]):
-        storage.erase_log(scope, STALE, changed)
+        storage.trim_log(scope, STALE, keys=changed)
         storage.append_log(scope, STALE, [Line(id_, now, None) for id_ in changed])
 
 
@@ -43,5 +43,5 @@ def settle(storage: Storage, scope: Scope, lines: Iterable[Line]) -> set[str]:
     seqs = {line.key: line.seq for line in lines}
     there = storage.read_log(scope, STALE, keys=seqs)
     unchanged = {line.key for line in there if seqs[line.key] == line.seq}
-    storage.erase_log(scope, STALE, unchanged)
+    storage.trim_log(scope, STALE, keys=unchanged)
     return unchanged

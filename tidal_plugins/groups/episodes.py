@@ -87,7 +87,7 @@ class Episodes:
         entry = self._services.entry(self._scope, citation)
         if entry.kind != EPISODE:
             return (entry.id,)
-        there = self._services.storage.sketch(self._scope, said := from_entry(entry).entries)
+        there = self._services.storage.summaries(self._scope, said := from_entry(entry).entries)
         return tuple(id_ for id_ in said if id_ in there) or (entry.id,)
 
     def id_of(self, key: str, *, thread: str | None = None) -> str:

@@ -35,8 +35,8 @@ def feelings(
     passages: dict[str, list[Passage]] = {}
     for turn, entries in turns:
         for entry in entries:
-            passages.setdefault(entry.text, list(records[entry.id].passages))
-        asked = [passage for entry in entries if entry.role == "user" for passage in records[entry.id].passages]
+            passages.setdefault(entry.text, list(records[entry.id].passages or ()))
+        asked = [passage for entry in entries if entry.role == "user" for passage in records[entry.id].passages or ()]
         passages.setdefault(turn.query, asked)
         passages.setdefault(turn.answer, [])  # that of an entry, or nothing worth one
     read = dict(zip(passages, affect.estimate(list(passages), _means(list(passages.values()))), strict=True))

@@ -23,6 +23,7 @@ from tidal_plugins.model.entry import EPISODE, Entry, Scope
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.scoring.text import terms
 from tidal_plugins.storage.base import Storage, Where
+from tidal_plugins.storage.shorthands import read_meta, write_meta
 
 logger = logging.getLogger(__name__)
 
@@ -70,13 +71,12 @@ def forget(writer: Writer, scope: Scope, ids: Collection[str], now: datetime, *,
             succeed(writer, scope, doomed.keys(), found_instead, now)
             facts = forget_facts(writer.storage, scope, doomed.values(), ids, source)
             if doomed or facts:
-                writer.storage.write_meta(UNSCRUBBED, True)
+                write_meta(writer.storage, UNSCRUBBED, True)
             known = _unlearn(writer, scope, doomed.values(), now)
             writer.storage.erase(scope, list(doomed))
             ExtractionQueue(writer.storage, scope, writer.settings.graph).read_anew(told.keys() - doomed.keys(), now)
-            for record in records:
-                writer.storage.replace(scope, record)
-            ended = facts.difference(doomed, writer.storage.sketch(scope, facts))
+            writer.storage.put(scope, records, replace=True)
+            ended = facts.difference(doomed, writer.storage.summaries(scope, facts))
             _bury_ids(writer.storage, scope, ended, now)
             purge(writer.storage, scope, {*doomed, *told, *facts, *known}, now)
         scrub(writer.storage)
@@ -89,7 +89,7 @@ def scrub(storage: Storage) -> None:
     It is not part of the erasing transaction. When it fails (a full disk, a reader that keeps the log) or the process
     dies before it, the store remembers, and the next forgetting or opening tries again.
     """
-    if not storage.read_meta(UNSCRUBBED):
+    if not read_meta(storage, UNSCRUBBED):
         return
     try:
         done = storage.scrub()
@@ -97,7 +97,7 @@ def scrub(storage: Storage) -> None:
         logger.warning("forgotten bytes are still in the file, and go when it is next opened: %s", error)
         return
     if done:
-        storage.write_meta(UNSCRUBBED, False)
+        write_meta(storage, UNSCRUBBED, False)
     else:
         logger.warning("a reader keeps forgotten bytes in the log; they go when the memory is next opened")
 

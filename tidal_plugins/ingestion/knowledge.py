@@ -63,9 +63,7 @@ class KnowledgeIndex:
         changed = [entry for entry in _changed(wanted, there) if entry.id in records]
         cited = [replace(records[entry.id], entry=replace(_cited(entry), recorded_at=now)) for entry in changed]
         self.storage.put(self.scope, [record for record in cited if record.entry.id not in there])
-        for record in cited:
-            if record.entry.id in there:
-                self.storage.replace(self.scope, record)
+        self.storage.put(self.scope, [record for record in cited if record.entry.id in there], replace=True)
         return len(gone) + len(changed)
 
     def _there(self, lines: Sequence[Line]) -> dict[str, Entry]:

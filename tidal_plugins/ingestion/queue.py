@@ -88,7 +88,7 @@ class ExtractionQueue:
         read."""
         stood = self.stands(ticket)
         if stood:
-            self.storage.erase_log(self.scope, QUEUE, [ticket.pending.episode])
+            self.storage.trim_log(self.scope, QUEUE, keys=[ticket.pending.episode])
         return stood
 
     def put_back(self, ticket: Ticket, error: str, now: datetime) -> None:
@@ -109,7 +109,7 @@ class ExtractionQueue:
             "next_at": None if next_at is None else to_micros(next_at),
             "by": by,
         }
-        self.storage.erase_log(self.scope, QUEUE, [pending.episode])
+        self.storage.trim_log(self.scope, QUEUE, keys=[pending.episode])
         self.storage.append_log(self.scope, QUEUE, [Line(pending.episode, now, value)])
 
     def _tickets(self) -> Iterator[Ticket]:

@@ -302,7 +302,7 @@ def _store(writer: Writer, affect: AffectLoop, scope: Scope, item: Plan, now: da
     if item.known is None:
         writer.storage.put(scope, [row])
     else:
-        writer.storage.replace(scope, row)
+        writer.storage.put(scope, [row], replace=True)
     again = add(writer, scope, [replace(item.records[entry.id], entry=entry) for entry in entries], item.near, now)
     new = [entry for entry in entries if entry.id not in again]
     tally(writer.storage, scope, new)

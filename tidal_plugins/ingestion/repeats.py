@@ -22,6 +22,7 @@ from tidal_plugins.model.graph import CHANNEL
 from tidal_plugins.model.link import Link
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.storage.base import Record, Where, WhereLinks
+from tidal_plugins.storage.shorthands import set_tiers
 
 if TYPE_CHECKING:
     import numpy as np
@@ -84,7 +85,7 @@ def add(writer: Writer, scope: Scope, records: Iterable[Record], near: Neighbour
         elif writer.storage.put(scope, [Record(record.entry)]):
             writer.storage.put_links(scope, [_repeat(scope, record.entry.id, first.id, now)])
             tier = reinforced(first, writer.settings.use.used, now, writer.settings, used=True)
-            writer.storage.retier(scope, {first.id: tier} if tier else {})
+            set_tiers(writer.storage, scope, {first.id: tier} if tier else {})
             again.add(record.entry.id)
     return again
 
@@ -105,12 +106,12 @@ def succeed(writer: Writer, scope: Scope, doomed: Collection[str], heirs: Iterab
     Call it inside the transaction, before ``doomed`` go."""
     links = writer.storage.links(scope, WhereLinks(targets=doomed, kinds=[REPEAT]))
     first = {link.source: link.target for link in links}
-    known = writer.storage.sketch(scope, set(first.values()))
+    known = writer.storage.summaries(scope, set(first.values()))
     for heir in heirs:
         old = first.get(heir.entry.id)
         others = [link.source for link in links if link.target == old and link.source not in (heir.entry.id, *doomed)]
         tier = known[old].tier if old in known else heir.entry.tier
-        writer.storage.replace(scope, replace(heir, entry=replace(heir.entry, tier=tier)))
+        writer.storage.put(scope, [replace(heir, entry=replace(heir.entry, tier=tier))], replace=True)
         writer.storage.erase_links(scope, WhereLinks(sources=[heir.entry.id], kinds=[REPEAT]))
         writer.storage.put_links(scope, [_repeat(scope, other, heir.entry.id, now) for other in others])
         _mark_first(writer, scope, heir.entry, now)
@@ -119,7 +120,7 @@ def succeed(writer: Writer, scope: Scope, doomed: Collection[str], heirs: Iterab
 def _stored(writer: Writer, scope: Scope, vectors: Mapping[str, NDArray[np.float32]]) -> dict[str, list[Neighbour]]:
     where = Where(kinds=KINDS, not_channels=[CHANNEL])
     try:
-        found = writer.storage.nearest_each(scope, list(vectors.values()), CLOSEST, where)
+        found = [writer.storage.nearest(scope, vector, CLOSEST, where) for vector in vectors.values()]
     except Corrupt as error:  # what is new can be stored all the same
         logger.error("near duplicates are not looked for: %s", error)
         found = [[] for _ in vectors]
@@ -172,6 +173,6 @@ def _repeat(scope: Scope, repetition: str, first: str, now: datetime) -> Link:
 def _link_near(writer: Writer, scope: Scope, entry: Entry, near: Sequence[Neighbour], now: datetime) -> None:
     least = writer.settings.ingestion.near
     alike = {item.id: item.cosine for item in near if least is not None and item.cosine >= least}
-    there = writer.storage.sketch(scope, list(alike))  # some may have been forgotten meanwhile
+    there = writer.storage.summaries(scope, list(alike))  # some may have been forgotten meanwhile
     links = [Link(derive_id(scope, NEAR, entry.id, id_), NEAR, entry.id, id_, now, alike[id_]) for id_ in there]
     writer.storage.put_links(scope, links)

@@ -18,6 +18,7 @@ from tidal_plugins.model.entry import EPISODE, Entry, Scope, bare_id
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.scoring.usage import cites, echoes
 from tidal_plugins.storage.base import Line
+from tidal_plugins.storage.shorthands import set_tiers
 from tidal_plugins.tuning import UseTuning
 
 USES = "uses"
@@ -51,7 +52,7 @@ def strengthen(
         ever = how is not None or _was_used(writer, scope, entry.id)
         tier = reinforced(entry, max(0.0, amount), now, writer.settings, used=ever)
         if tier and (amount > 0 or how != earlier):
-            writer.storage.retier(scope, {entry.id: tier})
+            set_tiers(writer.storage, scope, {entry.id: tier})
         if how and not earlier:
             lines.append(Line(entry.id, now, {"episode": episode.id, "turn": episode.turn, "how": how}))
     writer.storage.append_log(scope, USES, lines)
@@ -85,7 +86,7 @@ def _stir(
     for entry in _read(writer, scope, sorted(beside)):
         used = _was_used(writer, scope, entry.id)
         if tier := reinforced(entry, amount, now, writer.settings, used=used):
-            writer.storage.retier(scope, {entry.id: tier})
+            set_tiers(writer.storage, scope, {entry.id: tier})
 
 
 def _near(entries: Sequence[str], shown: Collection[str]) -> list[str]:

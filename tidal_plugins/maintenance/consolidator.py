@@ -27,6 +27,7 @@ from tidal_plugins.model.dossier import Dossier
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.protocols import Summariser
 from tidal_plugins.storage.base import Storage, Where, WhereLinks
+from tidal_plugins.storage.shorthands import set_tiers
 from tidal_plugins.tuning import ConsolidationTuning
 
 logger = logging.getLogger(__name__)
@@ -121,7 +122,7 @@ class Consolidator:
             with self.storage.transaction():
                 restored += restore(self.storage, self.scope, line.value, self._recurring, now)
         with self.storage.transaction():
-            self.storage.erase_log(self.scope, RUNS, [run])
+            self.storage.trim_log(self.scope, RUNS, keys=[run])
         return restored
 
     @property
@@ -146,14 +147,14 @@ class Consolidator:
                 tiers = {entry.id: entry.tier for entry in cold if entry.tier}
                 if tiers:
                     run.note({SETTLED: {id_: tier_value(tier) for id_, tier in tiers.items()}})
-                    self.storage.retier(self.scope, {id_: settled(tier, half_life) for id_, tier in tiers.items()})
+                    set_tiers(self.storage, self.scope, {id_: settled(tier, half_life) for id_, tier in tiers.items()})
             if not tiers:
                 return
             yield len(tiers)
 
     def _cold(self, now: datetime, damaged: set[str]) -> list[Entry]:
         while True:
-            where = Where(cooled_by=now, exclude=damaged)
+            where = Where(due_by=now, exclude=damaged)
             try:
                 return self.storage.find(self.scope, where, limit=self.settings.batch)
             except Corrupt as error:

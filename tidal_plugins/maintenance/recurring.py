@@ -75,7 +75,7 @@ class Recurring:
     def write(self, made: Made) -> bool:
         """Store a fact; ``False`` where one of its entries is gone or covered meanwhile. Call it inside a
         transaction."""
-        if self._covered(made.covers) or len(self.storage.sketch(self.scope, made.covers)) < len(made.covers):
+        if self._covered(made.covers) or len(self.storage.summaries(self.scope, made.covers)) < len(made.covers):
             return False
         if made.record and not self._forgotten(made.record.entry):
             self.storage.put(self.scope, [made.record])
@@ -90,7 +90,7 @@ class Recurring:
         entry was used."""
         for newest in self.storage.read_log(self.scope, USES, limit=1, newest_first=True):
             before = min(newest.at, now) - timedelta(hours=2 * self.settings.hours)
-            self.storage.thin_log(self.scope, USES, before)
+            self.storage.trim_log(self.scope, USES, before=before)
 
     def unmake(self, fact: str, now: datetime) -> int:
         """Remove a fact with what was made of it, and return whether it was there. It is not made again. Call it inside

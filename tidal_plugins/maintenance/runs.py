@@ -99,7 +99,7 @@ class Run:
             raise UnderWay
         number = state.number if gone else state.number + 1
         self._write(_State(number, True, socket.gethostname(), os.getpid(), self.owner, to_micros(self.now)))
-        self.storage.erase_log(self.scope, RUNS, [run_id(self.scope, number - self.keep)])
+        self.storage.trim_log(self.scope, RUNS, keys=[run_id(self.scope, number - self.keep)])
         self.number = number
 
     def _state(self) -> _State:

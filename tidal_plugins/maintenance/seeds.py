@@ -41,7 +41,7 @@ class Seeds:
         if seeds and not already:
             with self.storage.transaction():
                 self.storage.append_log(self.scope, SEEDS, [self._line(seed, now) for seed in seeds])
-                self.storage.trim_log(self.scope, SEEDS, _KEPT)
+                self.storage.trim_log(self.scope, SEEDS, keep=_KEPT)
         return seeds
 
     def _new(self, now: datetime) -> list[Seed]:

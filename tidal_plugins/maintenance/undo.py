@@ -13,6 +13,7 @@ from tidal_plugins.model.clock import from_micros, to_micros
 from tidal_plugins.model.entry import Scope, Tier
 from tidal_plugins.model.link import Link
 from tidal_plugins.storage.base import Storage, WhereLinks
+from tidal_plugins.storage.shorthands import set_tiers
 
 SETTLED, PRUNED, FACT = "settled", "pruned", "fact"
 """What a line may tell of: tiers by id, edges, the id of a fact."""
@@ -46,19 +47,19 @@ def restore(storage: Storage, scope: Scope, line: Mapping[str, Any], recurring: 
 
 def _restore_tiers(storage: Storage, scope: Scope, before: Mapping[str, Sequence[Any]]) -> int:
     """Only of entries that are as settling left them: what was used since is warm, and stays so."""
-    found = storage.sketch(scope, before.keys())
+    found = storage.summaries(scope, before.keys())
     tiers = {}
     for id_, (weight, anchored_at, half_life, cold_at) in before.items():
         tier = found[id_].tier if id_ in found else None
         if tier and tier.cold_at and tier.anchored_at == tier.cold_at == from_micros(cold_at):
             tiers[id_] = replace(tier, weight=weight, anchored_at=from_micros(anchored_at), half_life=half_life)
-    storage.retier(scope, tiers)
+    set_tiers(storage, scope, tiers)
     return len(tiers)
 
 
 def _restore_edges(storage: Storage, scope: Scope, edges: Sequence[Link]) -> int:
     """Only those between entries that are still there and have not come up together since."""
-    known = storage.sketch(scope, {end for edge in edges for end in (edge.source, edge.target)})
+    known = storage.summaries(scope, {end for edge in edges for end in (edge.source, edge.target)})
     anew = {edge.id for edge in storage.links(scope, WhereLinks(ids=[edge.id for edge in edges]))}
     gone = [edge for edge in edges if edge.id not in anew and {edge.source, edge.target} <= known.keys()]
     storage.put_links(scope, gone)

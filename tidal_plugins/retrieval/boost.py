@@ -58,7 +58,7 @@ def add_rewarded(state: State) -> None:
     known = {item.id for item in (*state.near, *state.far)}
     storage, request = state.store.storage, state.request
     passed = intact(
-        lambda ids: storage.sketch(request.scope, ids, request.where), wanted - known, state.channels.damaged
+        lambda ids: storage.summaries(request.scope, ids, request.where), wanted - known, state.channels.damaged
     )
     join(state, {*passed, *(known & wanted)})
 
@@ -128,7 +128,7 @@ class SessionSignals:
 class Boosts:
     """Reads the signals of one store.
 
-    It keeps words and annotations in memory until entries are erased or replaced (``Storage.erasures``).
+    It keeps words and annotations in memory until entries are erased or replaced (``Statistics.erasures``).
     """
 
     storage: Storage
@@ -150,7 +150,7 @@ class Boosts:
         info = ledger.info(session)
         if not info.is_open:
             raise SessionClosed(f"session {session} was closed, and shapes no recall any more")
-        state = (session, info.accepted, self.storage.erasures(scope))
+        state = (session, info.accepted, self.storage.statistics(scope).erasures)
         notes = self._notes.get(state)
         if notes is None:
             notes = _by_keyword(ledger.annotations(session))
@@ -159,7 +159,7 @@ class Boosts:
 
     def words(self, scope: Scope, ids: Sequence[str], read: Read) -> dict[str, frozenset[str]]:
         """Return the words of entries, of their texts and labels. Texts are read unless their words are known."""
-        state = (scope, self.storage.erasures(scope))
+        state = (scope, self.storage.statistics(scope).erasures)
         known = {id_: words for id_ in ids if (words := self._words.get((state, id_))) is not None}
         unknown = [id_ for id_ in ids if id_ not in known]
         fresh = {id_: frozenset(terms(_labelled(entry))) for id_, entry in read(unknown).items()} if unknown else {}

@@ -12,7 +12,7 @@ from tidal_plugins.retrieval.search import join, nearness
 from tidal_plugins.retrieval.state import State
 from tidal_plugins.scoring.context import asks, brief, dated, leaning, lent, raised
 from tidal_plugins.scoring.text import normal
-from tidal_plugins.storage.base import Beside, Sketch
+from tidal_plugins.storage.base import Adjacent, EntrySummary
 from tidal_plugins.tuning import RecallTuning
 
 PLACES = 2
@@ -37,9 +37,9 @@ def add_neighbours(state: State) -> None:
     settings, request = state.settings.recall, state.request
     floor = _ordinary(state)
     best = [item.id for item in state.near[: settings.reach if settings.neighbours else 0]]
-    beside = state.store.storage.beside(request.scope, best, PLACES, request.where)
-    join(state, {item.other for item in beside})
-    state.context = ContextScores(beside, floor, normal(state.query.text))
+    adjacent = state.store.storage.adjacent(request.scope, best, PLACES, request.where)
+    join(state, {item.other for item in adjacent})
+    state.context = ContextScores(adjacent, floor, normal(state.query.text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,27 +50,29 @@ class ContextScores:
     thread: a question that is asked again is as near as can be wherever it was asked.
     """
 
-    beside: Sequence[Beside]
+    adjacent: Sequence[Adjacent]
     floor: float
     said: str
 
-    def lifts(self, sketches: Sequence[Sketch], nearness: Sequence[float], settings: RecallTuning) -> list[Lifts]:
+    def lifts(
+        self, summaries: Sequence[EntrySummary], nearness: Sequence[float], settings: RecallTuning
+    ) -> list[Lifts]:
         """Return the lifts of each entry, whose own ``nearness`` is given in the same order."""
-        near = {sketch.id: value for sketch, value in zip(sketches, nearness, strict=True)}
-        known = {sketch.id: sketch for sketch in sketches}
-        others = {id_: sketch for id_, sketch in known.items() if not echoes(sketch, self.said)}
+        near = {summary.id: value for summary, value in zip(summaries, nearness, strict=True)}
+        known = {summary.id: summary for summary in summaries}
+        others = {id_: summary for id_, summary in known.items() if not echoes(summary, self.said)}
         best, borrowed = _best(others, near), self._borrowed(known, near, settings)
         return [
             Lifts(
-                raised(near[sketch.id], best.get(sketch.thread, near[sketch.id]), settings.thread),
-                borrowed[sketch.id],
-                time_mention(sketch, settings),
+                raised(near[summary.id], best.get(summary.thread, near[summary.id]), settings.thread),
+                borrowed[summary.id],
+                time_mention(summary, settings),
             )
-            for sketch in sketches
+            for summary in summaries
         ]
 
     def _borrowed(
-        self, known: Mapping[str, Sketch], near: Mapping[str, float], settings: RecallTuning
+        self, known: Mapping[str, EntrySummary], near: Mapping[str, float], settings: RecallTuning
     ) -> Mapping[str, float]:
         borrowed: defaultdict[str, float] = defaultdict(float)
         for lender, borrower, places in self._pairs():
@@ -83,34 +85,34 @@ class ContextScores:
 
     def _pairs(self) -> Iterable[tuple[str, str, int]]:
         """Yield lender, borrower and how many places after the lender it stands, each pair of neighbours either way."""
-        pairs = {(item.id, item.other): item.places for item in self.beside}
+        pairs = {(item.id, item.other): item.places for item in self.adjacent}
         pairs |= {(other, id_): -places for (id_, other), places in pairs.items()}
         return ((lender, borrower, places) for (lender, borrower), places in pairs.items())
 
 
-def echoes(sketch: Sketch, said: str) -> bool:
+def echoes(summary: EntrySummary, said: str) -> bool:
     """Return whether an entry says word for word what was ``said``, in the form of :func:`normal`.
 
     Of a long entry only the beginning is known, which is never all of it.
     """
-    head = sketch.head
+    head = summary.head
     if not said or (head.isascii() and head.lstrip()[:1].lower() != said[:1]):
         return False  # as most do, at hardly any cost
     return normal(head) == said
 
 
-def time_mention(sketch: Sketch, settings: RecallTuning) -> float:
+def time_mention(summary: EntrySummary, settings: RecallTuning) -> float:
     """Return more for a turn that says when something was, less for one that asks, the more so the shorter it is."""
-    asked = brief(sketch.words, settings.turn) if asks(sketch.tail) else 0.0
-    return settings.time_mention * (dated(sketch.head) - asked)
+    asked = brief(summary.words, settings.turn) if asks(summary.tail) else 0.0
+    return settings.time_mention * (dated(summary.head) - asked)
 
 
-def _best(known: Mapping[str, Sketch], near: Mapping[str, float]) -> dict[str | None, float]:
+def _best(known: Mapping[str, EntrySummary], near: Mapping[str, float]) -> dict[str | None, float]:
     """Return the highest nearness in each thread."""
     best: dict[str | None, float] = {}
-    for id_, sketch in known.items():
-        if sketch.thread is not None:
-            best[sketch.thread] = max(near[id_], best.get(sketch.thread, near[id_]))
+    for id_, summary in known.items():
+        if summary.thread is not None:
+            best[summary.thread] = max(near[id_], best.get(summary.thread, near[id_]))
     return best
 
 

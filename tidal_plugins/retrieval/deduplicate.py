@@ -34,7 +34,7 @@ ECHO = "says word for word what the turn says"
 def drop_echoes(state: State) -> None:
     """Drop entries that say word for word what the turn says, before they count as rivals."""
     said = normal(state.request.text)
-    again = sorted(item.id for item in state.ranked if echoes(item.sketch, said))
+    again = sorted(item.id for item in state.ranked if echoes(item.summary, said))
     state.ranked = [item for item in state.ranked if item.id not in again]
     state.drop("threshold", ((id_, ECHO) for id_ in again))
 
@@ -83,9 +83,12 @@ def first_of_kind(storage: Storage, scope: Scope, ranked: Sequence[Ranked], alik
     """
     spots = {item.id: item.found.vector.start for item in ranked if item.found.vector}
     try:
-        vectors = storage.vectors(scope, spots)
+        passages = storage.vectors(scope, spots)
     except Corrupt:  # logged when the vectors were searched
         vectors = {}
+    else:
+        pairs = zip(passages.spans, passages.units, strict=True)
+        vectors = {span.id: unit for span, unit in pairs if span.start == spots[span.id]}
     above, first = _alike_above(vectors, list(spots), alike), dict[str, str]()
     for item in ranked:
         first[item.id] = next((other for other in above.get(item.id, ()) if first[other] == other), item.id)

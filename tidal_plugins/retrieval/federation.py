@@ -11,7 +11,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from tidal_plugins.embedding.identity import META, StoreEmbedder
+from tidal_plugins.embedding.identity import StoreEmbedder, identity
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.model.entry import Scope, check_scope
 from tidal_plugins.model.recall import OWN, Recall
@@ -24,7 +24,7 @@ from tidal_plugins.retrieval.search import intact
 from tidal_plugins.retrieval.state import Stage
 from tidal_plugins.retrieval.understand import to_query
 from tidal_plugins.storage.base import Storage
-from tidal_plugins.storage.visits import VisitedStorage
+from tidal_plugins.storage.sqlite import ReadOnlySQLite
 from tidal_plugins.tuning import Tuning
 
 Ask = Callable[[Recaller, Scope], Recall]
@@ -130,7 +130,7 @@ class Federation:
         same = replace(request, affect=own.affect, felt=None, associative=False, session=None)
 
         def ask_peer(recaller: Recaller, there: Scope) -> Recall:
-            query = to_query(request.text, recaller.storage.speakers(there))  # other people are known there
+            query = to_query(request.text, recaller.storage.statistics(there).speakers)  # other people are known there
             known = query.meaning == own.query.meaning
             vector = own.vector if known else self.own.embedder.embed([query.meaning])[0]
             return run(stages, recaller, replace(same, scope=there, vector=vector)).recall
@@ -165,7 +165,7 @@ class _Asked:
         self.peer = peer
         self.trust = settings.peers.trust if peer.trust is None else peer.trust
         self._settings = settings
-        self._visited: VisitedStorage | None = None
+        self._opened: ReadOnlySQLite | None = None
         self._verified: Any = None
         self._silent = ""
 
@@ -179,7 +179,7 @@ class _Asked:
         try:
             storage = self._storage()
             read = partial(self._read, own, self._scope(scope), ask, storage)
-            found = storage.visit(read) if isinstance(storage, VisitedStorage) else read()
+            found = storage.while_open(read) if isinstance(storage, ReadOnlySQLite) else read()
         except Exception as error:
             reason = f"{type(error).__name__}: {error}"
             if reason != self._silent:  # once, not at every turn
@@ -190,24 +190,24 @@ class _Asked:
         return Answer(self.peer.name, self.trust, found)
 
     def _read(self, own: Recaller, there: Scope, ask: Ask, storage: Storage) -> Recall:
-        identity = storage.read_meta(META)
-        if identity != self._verified:
+        written_with = identity(storage)
+        if written_with != self._verified:
             StoreEmbedder(own.embedder.embedder, storage).verify()
-            self._verified = identity
+            self._verified = written_with
         return ask(replace(own, storage=storage, boosts=Boosts(storage, own.settings.signals)), there)
 
     def _storage(self) -> Storage:
         if isinstance(self.peer.memory, OpenMemory):
             return self.peer.memory._services.recaller.storage
-        if self._visited is None:
+        if self._opened is None:
             settings = self._settings
-            self._visited = VisitedStorage(
+            self._opened = ReadOnlySQLite(
                 self.peer.memory,
-                patience=settings.peers.patience,
+                timeout=settings.peers.patience,
                 query_deadline=settings.storage.query_deadline,
                 vector_cache_bytes=settings.storage.vector_cache_mb * 1024 * 1024,
             )
-        return self._visited
+        return self._opened
 
     def _scope(self, scope: Scope) -> Scope:
         if self.peer.scope is not None:

@@ -13,7 +13,7 @@ from tidal_plugins.retrieval.time import closest
 from tidal_plugins.scoring.affect import AXIS, POLES, alpha, blend, emotion_similarity
 from tidal_plugins.scoring.decay import remaining, strength
 from tidal_plugins.scoring.fusion import importance_factor, relevance, sharp_relevance
-from tidal_plugins.storage.base import Sketch
+from tidal_plugins.storage.base import EntrySummary
 from tidal_plugins.tuning import RecallTuning
 
 ASSISTANT = "assistant"
@@ -23,7 +23,7 @@ class Candidate(NamedTuple):
     """An entry that takes part, with what ranking needs to know of it."""
 
     found: Found
-    sketch: Sketch
+    summary: EntrySummary
 
 
 def rank(state: State) -> None:
@@ -39,13 +39,13 @@ def balanced(candidates: list[Candidate], state: State) -> list[Ranked]:
     20, so that .05 is about one nat of log-odds. Speakers and feelings are about the entry alone and lift no neighbour.
     """
     settings, feelings = state.settings.recall, _Feelings(state, gradual=True)
-    discounts = [_discounts(item.sketch, settings) for item in candidates]
+    discounts = [_discounts(item.summary, settings) for item in candidates]
     near = [
         nearness(item.found, settings) + sum(discount.values())
         for item, discount in zip(candidates, discounts, strict=True)
     ]
     corrections = [
-        discount | lifts | _personal(item.sketch, state, feelings)
+        discount | lifts | _personal(item.summary, state, feelings)
         for item, discount, lifts in zip(candidates, discounts, _lifts(candidates, near, state), strict=True)
     ]
     fused = [
@@ -55,8 +55,8 @@ def balanced(candidates: list[Candidate], state: State) -> list[Ranked]:
     best, ranked = max(fused, default=0.0), []
     for item, correction, value in zip(candidates, corrections, fused, strict=True):
         share = sharp_relevance(value, best, sharpness=settings.sharpness)
-        score, factors = _weigh(share, item.sketch, state, importance=settings.importance, lam=settings.decay)
-        ranked.append(Ranked(item.found, item.sketch, score, value, share, correction | factors))
+        score, factors = _weigh(share, item.summary, state, importance=settings.importance, lam=settings.decay)
+        ranked.append(Ranked(item.found, item.summary, score, value, share, correction | factors))
     return ranked
 
 
@@ -66,12 +66,12 @@ def tidal(candidates: list[Candidate], state: State) -> list[Ranked]:
     With no current affect it is the cosine alone.
     """
     share, ranked = _Feelings(state, gradual=False).share, []
-    for found, sketch in candidates:
+    for found, summary in candidates:
         near = max(0.0, found.cosine)
-        blended = blend(near, state.affect.valence, _valence(sketch), 1 - share) if share else near
-        score, factors = _weigh(max(0.0, blended), sketch, state, importance=0.0, lam=1.0)
+        blended = blend(near, state.affect.valence, _valence(summary), 1 - share) if share else near
+        score, factors = _weigh(max(0.0, blended), summary, state, importance=0.0, lam=1.0)
         feeling = {"feeling": blended - near} if share else {}
-        ranked.append(Ranked(found, sketch, score, found.cosine, near, feeling | factors))
+        ranked.append(Ranked(found, summary, score, found.cosine, near, feeling | factors))
     return ranked
 
 
@@ -83,13 +83,13 @@ def attention(candidates: list[Candidate], state: State) -> list[Ranked]:
     settings, feelings = state.settings.recall, _Feelings(state, gradual=False)
     fused = [reciprocal(item.found, settings) for item in candidates]
     best, ranked = max(fused, default=0.0), []
-    for (found, sketch), value in zip(candidates, fused, strict=True):
+    for (found, summary), value in zip(candidates, fused, strict=True):
         share = relevance(value, best)
-        score, factors = _weigh(share, sketch, state, importance=1.0, lam=settings.decay)
-        if feelings.presence and (alike := feelings.alike(sketch)) is not None:
+        score, factors = _weigh(share, summary, state, importance=1.0, lam=settings.decay)
+        if feelings.presence and (alike := feelings.alike(summary)) is not None:
             factors["emotion"] = settings.emotion * alike
             score += factors["emotion"]
-        ranked.append(Ranked(found, sketch, score, value, share, factors))
+        ranked.append(Ranked(found, summary, score, value, share, factors))
     return ranked
 
 
@@ -120,27 +120,27 @@ class _Feelings:
         share = 1 - alpha(intensity, calm=calm, stirred=stirred, threshold=settings.threshold)
         self.share = share * self.presence
 
-    def alike(self, sketch: Sketch) -> float | None:
+    def alike(self, summary: EntrySummary) -> float | None:
         """Return how far a memory feels as one does now, in [−1, 1]; ``None`` where it has no emotions."""
-        if sketch.affect is None or not sketch.affect.emotions:
+        if summary.affect is None or not summary.affect.emotions:
             return None
         now = self.affect.emotions or {AXIS: self.affect.valence}
-        return emotion_similarity(now, sketch.affect.emotions, poles=POLES, faint=self.settings.silence)
+        return emotion_similarity(now, summary.affect.emotions, poles=POLES, faint=self.settings.silence)
 
 
 def _candidates(state: State) -> list[Candidate]:
     """Return what is ranked in full, without rows that are damaged."""
     storage, scope = state.store.storage, state.request.scope
     ids = [item.id for item in state.near]
-    sketches = intact(lambda some: storage.sketch(scope, some), ids, state.channels.damaged)
-    return [Candidate(item, sketches[item.id]) for item in state.near if item.id in sketches]
+    summaries = intact(lambda some: storage.summaries(scope, some), ids, state.channels.damaged)
+    return [Candidate(item, summaries[item.id]) for item in state.near if item.id in summaries]
 
 
 def _lifts(candidates: list[Candidate], near: list[float], state: State) -> list[dict[str, float]]:
     """Return what threads and neighbours add to each candidate, by name."""
     if state.context is None:
         return [{} for _ in candidates]
-    lifts = state.context.lifts([item.sketch for item in candidates], near, state.settings.recall)
+    lifts = state.context.lifts([item.summary for item in candidates], near, state.settings.recall)
     return [_named(item) for item in lifts]
 
 
@@ -149,44 +149,44 @@ def _named(lifts: Lifts) -> dict[str, float]:
 
 
 def _weigh(
-    relevance: float, sketch: Sketch, state: State, *, importance: float, lam: float
+    relevance: float, summary: EntrySummary, state: State, *, importance: float, lam: float
 ) -> tuple[float, dict[str, float]]:
     """Return ``relevance · importance · strength`` and its factors by name [Anamnesis]."""
     score, factors = relevance, {}
     if importance:
-        factors["importance"] = 1 + importance * (importance_factor(sketch.importance) - 1)
+        factors["importance"] = 1 + importance * (importance_factor(summary.importance) - 1)
         score *= factors["importance"]
-    if lam and sketch.tier:
-        weight = remaining(sketch.tier, state.request.now, cold=state.settings.decay.cold)  # [Tidal §2.4]
+    if lam and summary.tier:
+        weight = remaining(summary.tier, state.request.now, cold=state.settings.decay.cold)  # [Tidal §2.4]
         factors["strength"] = strength(weight, lam)
         score *= factors["strength"]
     return score, factors
 
 
-def _discounts(sketch: Sketch, settings: RecallTuning) -> dict[str, float]:
+def _discounts(summary: EntrySummary, settings: RecallTuning) -> dict[str, float]:
     """Return, by name, what is taken off entries whose channels say more than they should."""
     found = {}
-    if sketch.role == ASSISTANT:
+    if summary.role == ASSISTANT:
         found["assistant"] = -settings.assistant
-    if sketch.passages > 1:
-        found["passages"] = -settings.passages * math.log(sketch.passages)
+    if summary.passages > 1:
+        found["passages"] = -settings.passages * math.log(summary.passages)
     return found
 
 
-def _personal(sketch: Sketch, state: State, feelings: _Feelings) -> dict[str, float]:
+def _personal(summary: EntrySummary, state: State, feelings: _Feelings) -> dict[str, float]:
     """Return, by name, what is added for who said an entry, when and in which mood."""
     settings, found = state.settings.recall, {}
-    if sketch.speaker in state.query.names:
+    if summary.speaker in state.query.names:
         found["speaker"] = settings.speaker
-    if near := closest(sketch, state.times, settings):
+    if near := closest(summary, state.times, settings):
         found["time"] = settings.time * near
     if feelings.share:
-        found["feeling"] = settings.feeling * feelings.share * (1 - abs(state.affect.valence - _valence(sketch)))
-    if feelings.presence and (alike := feelings.alike(sketch)) is not None:
+        found["feeling"] = settings.feeling * feelings.share * (1 - abs(state.affect.valence - _valence(summary)))
+    if feelings.presence and (alike := feelings.alike(summary)) is not None:
         found["emotion"] = settings.likeness * feelings.presence * alike
     return found
 
 
-def _valence(sketch: Sketch) -> float:
+def _valence(summary: EntrySummary) -> float:
     """Return an entry's valence. An entry without affect, such as a document, counts as neutral."""
-    return sketch.affect.valence if sketch.affect else 0.0
+    return summary.affect.valence if summary.affect else 0.0

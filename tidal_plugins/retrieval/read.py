@@ -47,10 +47,10 @@ def add_windows(state: State) -> None:
     recall, request = state.recall, state.request
     if not request.window:
         return
-    beside = state.store.storage.beside(request.scope, recall.ids, request.window, visible(request.where))
-    entries = state.channels.entries(list(dict.fromkeys(item.other for item in beside)))
+    adjacent = state.store.storage.adjacent(request.scope, recall.ids, request.window, visible(request.where))
+    entries = state.channels.entries(list(dict.fromkeys(item.other for item in adjacent)))
     near: dict[str, list[tuple[int, Entry]]] = {}
-    for item in beside:
+    for item in adjacent:
         if item.other in entries:
             near.setdefault(item.id, []).append((item.places, entries[item.other]))
     state.recall = replace(recall, hits=tuple(replace(hit, window=_window(near.get(hit.id, ()))) for hit in recall))

@@ -14,7 +14,8 @@ from tidal_plugins.model.recall import Dropped
 from tidal_plugins.retrieval.state import Found, State
 from tidal_plugins.retrieval.understand import Query
 from tidal_plugins.scoring.fusion import keyword_strength, reciprocal_rank
-from tidal_plugins.storage.base import Match, Storage, Where
+from tidal_plugins.storage.base import Match, PassageVectors, Storage, Where
+from tidal_plugins.storage.unit import unit_vector
 from tidal_plugins.tuning import RecallTuning
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ class Channels:
 
     def found(self, pool: int, settings: RecallTuning) -> list[Found]:
         """Return the ``pool`` best of each channel, each with its cosine and its keyword strength."""
-        corpus = self.storage.corpus()
+        corpus = self.storage.statistics(self.scope).corpus
         strength = partial(
             keyword_strength,
             mean_words=corpus.mean_words,
@@ -125,7 +126,7 @@ class Channels:
         if not ids or VECTORS in self.degraded:
             return {}
         try:
-            return self.storage.cosines(self.scope, ids, self.vector)
+            return best_cosines(self.storage.vectors(self.scope, ids), self.vector)
         except Corrupt as error:
             self._without(VECTORS, f"recalling by keywords alone: {error}")
             return {}
@@ -157,6 +158,19 @@ def intact(
                 raise
             logger.error("entry %s is damaged and was left out of a recall", error.entry)
             damaged.add(error.entry)
+
+
+def best_cosines(passages: PassageVectors, vector: NDArray[np.float32]) -> dict[str, Match]:
+    """Return by entry the passage with the highest cosine with ``vector``."""
+    import numpy as np
+
+    if not passages.spans:
+        return {}
+    found: dict[str, Match] = {}
+    for span, score in zip(passages.spans, np.vecdot(passages.units, unit_vector(vector)).tolist(), strict=True):
+        if span.id not in found or score > found[span.id].score:
+            found[span.id] = Match(span.id, score, *span[1:])
+    return found
 
 
 def _found(

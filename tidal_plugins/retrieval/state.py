@@ -11,7 +11,7 @@ from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.entry import Entry
 from tidal_plugins.model.recall import Dropped, Explanation, Hit, Recall
 from tidal_plugins.protocols import Reranker
-from tidal_plugins.storage.base import Match, Sketch, Storage
+from tidal_plugins.storage.base import EntrySummary, Match, Storage
 from tidal_plugins.tuning import Tuning
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Ranked(NamedTuple):
     """
 
     found: Found
-    sketch: Sketch
+    summary: EntrySummary
     score: float
     fused: float
     relevance: float
@@ -71,7 +71,7 @@ class Ranked(NamedTuple):
 
     @property
     def id(self) -> str:
-        return self.sketch.id
+        return self.summary.id
 
     def plus(self, gains: Mapping[str, float]) -> Ranked:
         """Return the same entry with gains added to its score, by name."""
@@ -93,7 +93,7 @@ class Ranked(NamedTuple):
             relevance=self.relevance,
             factors={name: part for name, part in parts if name not in NEARNESS_PARTS or abs(part) >= LEAST_REASON},
             profile=profile,
-            feeling=self.sketch.affect.in_words() if self.sketch.affect else "",
+            feeling=self.summary.affect.in_words() if self.summary.affect else "",
         )
 
 

@@ -50,7 +50,7 @@ def _confidence(rivals: list[Ranked], state: State) -> float:
     if not rivals:
         return 0.0
     settings = state.settings
-    said = rivals[0].sketch.speaker in state.query.names
+    said = rivals[0].summary.speaker in state.query.names
     words = max(item.found.keyword_strength for item in rivals[: settings.whisper.max_entries])
     return confidence(
         [_standing(item, settings.recall) for item in rivals],

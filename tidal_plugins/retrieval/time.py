@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from itertools import islice
 
 from tidal_plugins.scoring.time import closeness
-from tidal_plugins.storage.base import Sketch, Where
+from tidal_plugins.storage.base import EntrySummary, Where
 from tidal_plugins.tuning import RecallTuning
 
 MAX_TIMES = 2
@@ -55,15 +55,15 @@ class Event:
         return Period(self.words, None, time, id) if self.before else Period(self.words, time, None, id)
 
 
-def closest(sketch: Sketch, periods: Iterable[Period], settings: RecallTuning) -> float:
+def closest(summary: EntrySummary, periods: Iterable[Period], settings: RecallTuning) -> float:
     """Return how near an entry is to the nearest of some periods, in [0, 1]; 0 where there are none.
 
     The memory that tells of the move is not from before the move, nor from after it.
     """
-    slack, moment = timedelta(days=settings.slack), sketch.occurred_at
+    slack, moment = timedelta(days=settings.slack), summary.occurred_at
     if moment is None:
         return 0.0
-    others = (item for item in periods if item.known_from != sketch.id)
+    others = (item for item in periods if item.known_from != summary.id)
     return max((closeness(moment, item.start, item.end, slack=slack) for item in others), default=0.0)
 
 

@@ -47,5 +47,5 @@ def _known(state: State, named: Event) -> Sequence[Period]:
         best = min(found, key=lambda item: (-nearness(item, settings), item.id), default=None)
         if best is None or nearness(best, settings) < settings.event:
             return ()
-        told = intact(lambda ids: storage.sketch(request.scope, ids), [best.id], channels.damaged)
+        told = intact(lambda ids: storage.summaries(request.scope, ids), [best.id], channels.damaged)
     return tuple(named.at(time, id_) for id_, item in told.items() if (time := item.occurred_at))

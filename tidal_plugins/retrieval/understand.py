@@ -31,7 +31,7 @@ class Query:
 
 def understand(state: State) -> None:
     """Read the words of the text and the people that it names."""
-    state.query = to_query(state.request.text, state.store.storage.speakers(state.request.scope))
+    state.query = to_query(state.request.text, state.store.storage.statistics(state.request.scope).speakers)
 
 
 def embed(state: State) -> None:

@@ -29,6 +29,7 @@ from tidal_plugins.scoring.windows import Buckets, counted, totals
 from tidal_plugins.sessions.policy import violation
 from tidal_plugins.sessions.scores import SHARED, Scores, lane_of
 from tidal_plugins.storage.base import Line, Storage, Where
+from tidal_plugins.storage.shorthands import read_meta, write_meta
 from tidal_plugins.tuning import SignalTuning
 
 SESSIONS = "sessions"
@@ -77,8 +78,8 @@ class Ledger:
         with self.storage.transaction():
             if thread and (standing := self._standing(key)):
                 return standing
-            id_ = int(self.storage.read_meta(LAST_ID) or 0) + 1
-            self.storage.write_meta(LAST_ID, id_)
+            id_ = int(read_meta(self.storage, LAST_ID) or 0) + 1
+            write_meta(self.storage, LAST_ID, id_)
             self._write(opened := replace(info, id=id_))
             if thread:
                 self.storage.write_document(self.scope, THREADS, key, id_)
@@ -184,9 +185,9 @@ class Ledger:
         return replace(signal, score=score)
 
     def _check(self, entry: str) -> None:
-        if entry not in self.storage.sketch(self.scope, [entry]):
+        if entry not in self.storage.summaries(self.scope, [entry]):
             raise self.missing(entry)
-        if self.storage.count(self.scope, Where(ids=[entry], kinds=[EPISODE])):
+        if self.storage.summaries(self.scope, [entry], Where(kinds=[EPISODE])):
             raise InvalidInput(
                 f"{entry} is an episode, and recall ranks its entries: signal memory.episodes.entry_ids({entry!r})"
             )
@@ -199,13 +200,13 @@ class Ledger:
         line = Line(str(session), now, {**value, "reason": reason})
         self.storage.append_log(self.scope, _audit(session), [line])
         if earlier >= self.settings.audit and earlier % SLACK == 0:
-            self.storage.trim_log(self.scope, _audit(session), self.settings.audit)
+            self.storage.trim_log(self.scope, _audit(session), keep=self.settings.audit)
 
     def _annotate(self, session: int, signal: Signal) -> None:
         if signal.note is not None:
             line = Line(signal.entry, signal.at, {"type": signal.type, "text": signal.note})
             self.storage.append_log(self.scope, _notes(session), [line])
-            self.storage.trim_log(self.scope, _notes(session), self.settings.annotations)
+            self.storage.trim_log(self.scope, _notes(session), keep=self.settings.annotations)
 
     def _counters(self, lane: str) -> Counters:
         document = self.storage.read_document(self.scope, COUNTERS, lane)

@@ -1,79 +1,76 @@
-"""The links of an SQLite file."""
+"""The contract of links: typed, weighted connections of two nodes, found from either end."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from abc import abstractmethod
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import NamedTuple, Protocol
 
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.link import Link
-from tidal_plugins.storage.base import ALL_LINKS, Step, WhereLinks
-from tidal_plugins.storage.shelf import Shelf
-from tidal_plugins.storage.sql import LINK, from_link_row, link_condition, time_or_none, to_json, to_link_row
-
-_PUT = f"""
-    INSERT INTO links (scope, {", ".join(LINK)}) VALUES (?{", ?" * len(LINK)})
-    ON CONFLICT (scope, id) DO UPDATE SET {", ".join(f"{column} = excluded.{column}" for column in LINK[1:])}
-"""
-_SELECT = f"SELECT {', '.join('l.' + column for column in LINK)} FROM links l"
-_STRONGEST = "expires_at DESC, weight DESC"
 
 
-class LinkShelf(Shelf):
-    """Links as rows, with an index at either end in order of strength."""
+@dataclass(frozen=True, slots=True)
+class WhereLinks:
+    """A filter over links. ``None`` leaves a field unfiltered; an empty collection matches nothing.
 
+    ``ends`` asks for either end among them, ``sources`` and ``targets`` for one. ``valid_at`` is when it was true,
+    ``known_at`` when it was believed. ``lasting_at`` leaves out what has expired by then, ``expired_at`` all else.
+    """
+
+    ids: Collection[str] | None = None
+    kinds: Collection[str] | None = None
+    ends: Collection[str] | None = None
+    sources: Collection[str] | None = None
+    targets: Collection[str] | None = None
+    metadata: Mapping[str, str | int | float | bool | None] = field(default_factory=dict)
+    valid_at: datetime | None = None
+    known_at: datetime | None = None
+    lasting_at: datetime | None = None
+    expired_at: datetime | None = None
+
+
+ALL_LINKS = WhereLinks()
+
+
+class Step(NamedTuple):
+    """A link as a walk sees it: from ``node`` to the ``other`` end, ``forward`` where ``node`` is its source."""
+
+    node: str
+    other: str
+    forward: bool
+    link: str
+    kind: str
+    weight: float
+    anchored_at: datetime | None
+
+
+class Links(Protocol):
+    """Stores links and finds them by their ends, the strongest first."""
+
+    @abstractmethod
     def put_links(self, scope: Scope, links: Iterable[Link]) -> None:
-        rows = [to_link_row(link) for link in links]
-        with self.transaction():
-            key = self._writable_scope(scope)
-            self._db.run_each(_PUT, [(key, *row) for row in rows])
+        """Store links, each in place of the one of the same id."""
 
+    @abstractmethod
     def links(
         self, scope: Scope, where: WhereLinks, *, limit: int | None = None, strongest_first: bool = False
     ) -> list[Link]:
-        # The unary plus: what has expired is looked up by its expiry and sorted; a walk in order would read all.
-        first_stored = "key" if where.expired_at is None else "+l.key"
-        order = f"{_STRONGEST}, key" if strongest_first else first_stored
-        with self.snapshot():
-            filter_ = link_condition(self._key(scope), where)
-            sql = f"{_SELECT} WHERE {filter_.sql} ORDER BY {order} LIMIT ?"
-            rows = self._db.rows(sql, *filter_.parameters, -1 if limit is None else max(limit, 0))
-            return [from_link_row(row) for row in rows]
+        """List links in the order in which they were first stored, or those that last longest first, then the
+        heaviest."""
 
+    @abstractmethod
     def frontier(
         self, scope: Scope, nodes: Collection[str], kinds: Collection[str], *, each: int, where: WhereLinks = ALL_LINKS
     ) -> list[Step]:
-        places = (to_json(list(dict.fromkeys(nodes))), to_json(list(dict.fromkeys(kinds))))
-        with self.snapshot():
-            filter_ = link_condition(self._key(scope), where)
-            cut = (*filter_.parameters, max(each, 0))
-            rows = self._db.rows(_frontier(filter_.sql), *places, *cut, *cut, max(each, 0))
-        return [
-            Step(node, other, bool(forward), link, kind, weight, time_or_none(anchored_at))
-            for node, other, forward, link, kind, weight, anchored_at in rows
-        ]
+        """Return the ``each`` strongest links of every kind at either end of every node, in one query.
 
+        They come by node, in the order given; what lasts longest first, then the heaviest. A link between two of the
+        nodes is two steps, one from each; a link from a node to itself is one.
+        """
+
+    @abstractmethod
     def erase_links(self, scope: Scope, where: WhereLinks) -> int:
-        with self.transaction():
-            filter_ = link_condition(self._key(scope), where)
-            self._db.run(f"DELETE FROM links AS l WHERE {filter_.sql}", *filter_.parameters)
-            return self._db.get().changes()
-
-
-def _frontier(condition: str) -> str:
-    """For each node and kind, the strongest links of either end. Both are cut in the order of their index, then
-    together: what a node with thousands of links has beyond the cut is never read."""
-
-    def end(where: str) -> str:
-        ranked = f"SELECT l.key, l.expires_at, l.weight FROM links l WHERE {where} AND l.kind = k.value AND {condition}"
-        return f"SELECT * FROM ({ranked} ORDER BY {_STRONGEST} LIMIT ?)"
-
-    return f"""
-        SELECT n.value, iif(l.source = n.value, l.target, l.source), l.source = n.value,
-               l.id, l.kind, l.weight, l.anchored_at
-        FROM json_each(?) n CROSS JOIN json_each(?) k CROSS JOIN links l
-        WHERE l.key IN (
-            SELECT key FROM (
-                {end("l.source = n.value")} UNION ALL {end("l.target = n.value AND l.source <> n.value")}
-            ) ORDER BY {_STRONGEST} LIMIT ?
-        ) ORDER BY n.key, l.expires_at DESC, l.weight DESC, l.key
-    """
+        """Remove the links that a filter lets through; return how many there were."""

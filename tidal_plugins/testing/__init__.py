@@ -8,7 +8,6 @@ A new engine subclasses :class:`StoreContract` in its tests and says how to open
             return lambda: MyStorage(tmp_path / "memory")  # every call: another handle on the same store
 """
 
-from tidal_plugins.testing.channels import ChannelContract
 from tidal_plugins.testing.clock import NOON, FrozenClock
 from tidal_plugins.testing.contract import OpenStore
 from tidal_plugins.testing.documents import DocumentContract
@@ -17,6 +16,7 @@ from tidal_plugins.testing.links import LinkContract
 from tidal_plugins.testing.log import LogContract
 from tidal_plugins.testing.samples import ALL, FULL, HERE, HOSTILE, entry, ids, link, record
 from tidal_plugins.testing.scopes import ScopeContract
+from tidal_plugins.testing.search import SearchContract
 from tidal_plugins.testing.transactions import TransactionContract
 
 __all__ = [
@@ -36,6 +36,6 @@ __all__ = [
 
 
 class StoreContract(
-    EntryContract, ChannelContract, LinkContract, LogContract, DocumentContract, ScopeContract, TransactionContract
+    EntryContract, SearchContract, LinkContract, LogContract, DocumentContract, ScopeContract, TransactionContract
 ):
     """What every storage engine does, as tests."""

@@ -9,7 +9,7 @@ import pytest
 
 from tidal_plugins.errors import Conflict, InvalidInput
 from tidal_plugins.model.entry import Scope
-from tidal_plugins.storage.base import Document, Storage
+from tidal_plugins.storage.base import STORE, Document, Storage, Where
 from tidal_plugins.testing.contract import Contract, OpenStore
 from tidal_plugins.testing.samples import HERE
 
@@ -67,20 +67,20 @@ class DocumentContract(Contract):
     def test_only_json_is_a_document(self, store: Storage, value: Any) -> None:
         with pytest.raises(InvalidInput):
             store.write_document(HERE, "facts", "k", value)
-        with pytest.raises(InvalidInput):
-            store.write_meta("k", value)
         assert store.read_document(HERE, "facts", "k") is None
 
     def test_as_many_earlier_versions_are_kept_as_asked(self, store: Storage, other: Storage) -> None:
-        assert store.versions(HERE, "facts", "k") == []
+        assert store.documents(HERE, "facts", ["k"], versions=True) == []
         for value in range(1, 6):
             store.write_document(HERE, "facts", "k", value, keep=2)
-        assert other.versions(HERE, "facts", "k") == [Document("k", value, value) for value in (5, 4, 3)]
+        assert other.documents(HERE, "facts", ["k"], versions=True) == [
+            Document("k", value, value) for value in (5, 4, 3)
+        ]
         assert store.documents(HERE, "facts") == [Document("k", 5, 5)]
         store.write_document(HERE, "facts", "k", None, keep=5)
-        assert [d.value for d in store.versions(HERE, "facts", "k")] == [None, 5, 4, 3]
+        assert [d.value for d in store.documents(HERE, "facts", ["k"], versions=True)] == [None, 5, 4, 3]
         store.write_document(HERE, "facts", "k", "only")
-        assert [d.value for d in store.versions(HERE, "facts", "k")] == ["only"]
+        assert [d.value for d in store.documents(HERE, "facts", ["k"], versions=True)] == ["only"]
 
     def test_a_write_that_conflicts_keeps_the_versions_as_they_were(self, store: Storage) -> None:
         for value in "abc":
@@ -93,7 +93,7 @@ class DocumentContract(Contract):
             store.write_document(HERE, "facts", "k", "d", keep=1)
             store.erase_documents(HERE, "facts", ["k"])
             raise ValueError("stop")
-        assert [d.value for d in store.versions(HERE, "facts", "k")] == ["c", "b"]
+        assert [d.value for d in store.documents(HERE, "facts", ["k"], versions=True)] == ["c", "b"]
 
     def test_erased_documents_go_with_all_their_versions(self, store: Storage, open_store: OpenStore) -> None:
         there: Scope = ("there",)
@@ -104,16 +104,28 @@ class DocumentContract(Contract):
         assert store.erase_documents(HERE, "facts", ["k"]) == store.erase_documents(("nowhere",), "facts", ["j"]) == 0
         store.close()
         again = open_store()
-        assert again.versions(HERE, "facts", "k") == []
+        assert again.documents(HERE, "facts", ["k"], versions=True) == []
         assert [d.key for d in again.documents(HERE, "facts")] == ["j"]
         for scope, collection in ((HERE, "others"), (there, "facts")):
-            assert [d.value for d in again.versions(scope, collection, "k")] == [2, 1]
+            assert [d.value for d in again.documents(scope, collection, ["k"], versions=True)] == [2, 1]
         assert again.write_document(HERE, "facts", "k", "new", expected=0, keep=9) == 1
-        assert [d.value for d in again.versions(HERE, "facts", "k")] == ["new"]
+        assert [d.value for d in again.documents(HERE, "facts", ["k"], versions=True)] == ["new"]
         again.close()
 
-    def test_meta_is_of_the_whole_store(self, store: Storage, other: Storage) -> None:
-        assert store.read_meta("name") is None
-        store.write_meta("name", {"a": [1, "é"]})
-        store.write_meta("name", {"a": [2, "é"]})
-        assert other.read_meta("name") == {"a": [2, "é"]}
+    def test_versions_are_listed_by_key_and_the_newest_first(self, store: Storage) -> None:
+        for key, value in (("b", 1), ("a", 2), ("b", 3), ("b", 4), ("a", 5), ("c", 6)):
+            store.write_document(HERE, "facts", key, value, keep=9)
+        found = store.documents(HERE, "facts", versions=True)
+        assert [(d.key, d.value, d.version) for d in found] == [
+            ("a", 5, 2), ("a", 2, 1), ("b", 4, 3), ("b", 3, 2), ("b", 1, 1), ("c", 6, 1),
+        ]  # fmt: skip
+        assert store.documents(HERE, "facts", ["a", "none"], versions=True) == found[:2]
+        assert store.documents(HERE, "facts", [], versions=True) == []
+
+    def test_the_store_itself_has_documents(self, store: Storage, other: Storage) -> None:
+        store.write_document(STORE, "facts", "k", {"a": [1, "é"]})
+        store.write_document(HERE, "facts", "k", "of a scope")
+        document = other.read_document(STORE, "facts", "k")
+        assert document is not None
+        assert document.value == {"a": [1, "é"]}
+        assert store.scopes((), Where()) == []

@@ -12,7 +12,7 @@ import pytest
 from tidal_plugins.errors import InvalidInput, InvalidScope, NotFound
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.entry import Tier
-from tidal_plugins.storage.base import Record, Sketch, Storage, Where
+from tidal_plugins.storage.base import Corpus, EntrySummary, Record, Storage, Where
 from tidal_plugins.testing.clock import NOON
 from tidal_plugins.testing.contract import Contract
 from tidal_plugins.testing.samples import ALL, FULL, HERE, HOSTILE, entry, ids, record
@@ -23,7 +23,7 @@ HOUR = timedelta(hours=1)
 class EntryContract(Contract):
     """Entries come and go whole."""
 
-    # entries: put, get, replace, retier, sketch
+    # put, get, replace, summaries
 
     def test_every_field_comes_back_as_it_was(self, store: Storage, other: Storage) -> None:
         assert store.put(HERE, [Record(FULL)]) == ["full"]
@@ -68,8 +68,8 @@ class EntryContract(Contract):
             store.put(HERE, [record("a"), record("b", scope=("there",))])
         store.put(HERE, [record("a")])
         with pytest.raises(InvalidScope):
-            store.replace(HERE, record("a", scope=("there",)))
-        assert store.count(HERE, ALL) == 1
+            store.put(HERE, [record("a", scope=("there",))], replace=True)
+        assert len(store.find(HERE, ALL)) == 1
 
     @pytest.mark.parametrize(
         "fields",
@@ -93,69 +93,75 @@ class EntryContract(Contract):
         store.put(HERE, [record("a", "old words", [1.0, 0.0]), record("b", "other", [1.0, 1.0])])
         up = np.array([0.0, 1.0], np.float32)
         assert ids(store.nearest(HERE, up, 2, ALL)) == ["b", "a"]
-        store.replace(HERE, record("a", "new", [0.0, 1.0], kind="skill", tags=("t",)))
+        store.put(HERE, [record("a", "new", [0.0, 1.0], kind="skill", tags=("t",))], replace=True)
         assert store.get(HERE, ["a"])["a"] == entry("a", "new", kind="skill", tags=("t",))
         assert store.matching(HERE, ["words"], 10, ALL) == []
         assert ids(store.matching(HERE, ["new"], 10, ALL)) == ["a"]
         assert ids(store.nearest(HERE, up, 2, ALL)) == ["a", "b"]
         assert ids(store.nearest(HERE, up, 2, Where(kinds=["skill"]))) == ["a"]
-        assert store.count(HERE, ALL) == 2
+        assert len(store.find(HERE, ALL)) == 2
 
     def test_replace_needs_an_entry_of_that_id_in_that_scope(self, store: Storage) -> None:
         store.put(("there",), [record("a", scope=("there",))])
         with pytest.raises(NotFound):
-            store.replace(HERE, record("a"))
+            store.put(HERE, [record("a")], replace=True)
 
-    def test_retier_sets_tiers_and_nothing_else(self, store: Storage) -> None:
+    def test_a_record_without_passages_changes_the_entry_and_leaves_the_index(self, store: Storage) -> None:
         tier = Tier(2.0, NOON, 100.0, archived_at=NOON + timedelta(days=1))
-        store.put(HERE, [Record(FULL), record("b")])
-        store.retier(HERE, {"full": tier, "b": tier})
-        assert store.get(HERE, ["full", "b"]) == {"full": replace(FULL, tier=tier), "b": entry("b", tier=tier)}
-        store.retier(HERE, {})
+        store.put(HERE, [Record(FULL), record("b", "words", [1.0, 0.0])])
+        changed = [replace(FULL, tier=tier), entry("b", "other", tier=tier, kind="skill")]
+        assert store.put(HERE, [Record(one, passages=None) for one in changed], replace=True) == ["full", "b"]
+        assert store.get(HERE, ["full", "b"]) == {one.id: one for one in changed}
+        assert ids(store.matching(HERE, ["words"], 9, ALL)) == ["b"]
+        assert store.matching(HERE, ["other"], 9, ALL) == []
+        assert ids(store.nearest(HERE, np.array([1.0, 0.0], np.float32), 9, Where(kinds=["skill"]))) == ["b"]
+        assert store.put(HERE, [], replace=True) == []
 
-    def test_what_has_turned_cold_is_found_until_its_tier_says_so(self, store: Storage) -> None:
+    def test_what_is_due_is_found_until_its_tier_says_so(self, store: Storage) -> None:
         cold_at = NOON + timedelta(hours=1)
         store.put(HERE, [record("warm", tier=Tier(1.0, NOON, 72.0, cold_at)), record("never", tier=Tier(1.0, NOON, 9))])
-        assert ids(store.find(HERE, Where(cooled_by=cold_at))) == ["warm"]
-        store.retier(HERE, {"warm": Tier(1.0, cold_at, 720.0, cold_at)})
-        assert store.find(HERE, Where(cooled_by=cold_at)) == []
+        [warm] = store.find(HERE, Where(due_by=cold_at))
+        assert warm.id == "warm"
+        cold = replace(warm, tier=Tier(1.0, cold_at, 720.0, cold_at))
+        store.put(HERE, [Record(cold, passages=None)], replace=True)
+        assert store.find(HERE, Where(due_by=cold_at)) == []
 
-    def test_retier_is_all_or_nothing(self, store: Storage) -> None:
+    def test_replacing_is_all_or_nothing(self, store: Storage) -> None:
         store.put(HERE, [record("a")])
-        tier = Tier(2.0, NOON, 100.0)
+        changed = [Record(entry(id_, tier=Tier(2.0, NOON, 100.0)), passages=None) for id_ in ("a", "unknown")]
         with store.transaction(), pytest.raises(NotFound):
-            store.retier(HERE, {"a": tier, "unknown": tier})
+            store.put(HERE, changed, replace=True)
         assert store.get(HERE, ["a"])["a"].tier is None
 
-    def test_sketch_holds_what_ranking_needs(self, store: Storage) -> None:
+    def test_a_summary_holds_what_ranking_needs(self, store: Storage) -> None:
         store.put(HERE, [Record(FULL), record("plain")])
-        sketches = store.sketch(HERE, ["plain", "full", "unknown"])
-        assert set(sketches) == {"full", "plain"}
+        summaries = store.summaries(HERE, ["plain", "full", "unknown"])
+        assert set(summaries) == {"full", "plain"}
         for id_, full in store.get(HERE, ["full", "plain"]).items():
-            for name in set(Sketch._fields) - {"passages", "words", "head", "tail"}:
-                assert getattr(sketches[id_], name) == getattr(full, name), name
-        assert (sketches["full"].passages, sketches["plain"].passages) == (0, 1)
-        assert (sketches["full"].words, sketches["plain"].words) == (0, 1)
-        assert set(store.sketch(HERE, ["plain", "full"], Where(ids=["full", "unknown"]))) == {"full"}
-        assert store.sketch(HERE, ["plain", "full"], Where(exclude=["plain", "full"])) == {}
+            for name in set(EntrySummary._fields) - {"passages", "words", "head", "tail"}:
+                assert getattr(summaries[id_], name) == getattr(full, name), name
+        assert (summaries["full"].passages, summaries["plain"].passages) == (0, 1)
+        assert (summaries["full"].words, summaries["plain"].words) == (0, 1)
+        assert set(store.summaries(HERE, ["plain", "full"], Where(ids=["full", "unknown"]))) == {"full"}
+        assert store.summaries(HERE, ["plain", "full"], Where(exclude=["plain", "full"])) == {}
 
     @pytest.mark.parametrize("text", ["short", "long " * 200 + "until the end?", "東京 🙂"])
-    def test_a_sketch_has_the_beginning_and_the_end_of_the_text(self, store: Storage, text: str) -> None:
+    def test_a_summary_has_the_beginning_and_the_end_of_the_text(self, store: Storage, text: str) -> None:
         store.put(HERE, [record("a", text)])
-        sketch = store.sketch(HERE, ["a"])["a"]
-        assert text.startswith(sketch.head)
-        assert text.endswith(sketch.tail)
-        assert len(sketch.head) == min(400, len(text))
-        assert len(sketch.tail) == min(8, len(text))
+        summary = store.summaries(HERE, ["a"])["a"]
+        assert text.startswith(summary.head)
+        assert text.endswith(summary.tail)
+        assert len(summary.head) == min(400, len(text))
+        assert len(summary.tail) == min(8, len(text))
 
-    # entries: beside
+    # adjacent
 
     def test_what_stands_beside_an_entry_goes_by_time_within_its_thread(self, store: Storage) -> None:
         places = {"c": 3, "a": 1, "e": 5, "b": 2, "d": 4}
         store.put(HERE, [record(id_, thread="s", occurred_at=NOON + n * HOUR) for id_, n in places.items()])
         store.put(HERE, [record("other", thread="t", occurred_at=NOON + 3 * HOUR)])
         store.put(HERE, [record("note", thread="s", kind="kb", occurred_at=NOON + 3 * HOUR)])
-        found = store.beside(HERE, ["c", "e", "other", "unknown"], 2, Where())
+        found = store.adjacent(HERE, ["c", "e", "other", "unknown"], 2, Where())
         assert {item for item in found if item.id == "c"} == {
             ("c", "a", -2), ("c", "b", -1), ("c", "d", 1), ("c", "e", 2)
         }  # fmt: skip
@@ -164,18 +170,18 @@ class EntryContract(Contract):
 
     def test_at_one_time_the_order_of_storing_decides_what_stands_beside(self, store: Storage) -> None:
         store.put(HERE, [record(id_, thread="s") for id_ in "cab"])
-        assert set(store.beside(HERE, ["a"], 1, Where())) == {("a", "c", -1), ("a", "b", 1)}
+        assert set(store.adjacent(HERE, ["a"], 1, Where())) == {("a", "c", -1), ("a", "b", 1)}
 
     def test_what_a_filter_leaves_out_stands_beside_nothing(self, store: Storage) -> None:
         store.put(HERE, [record(id_, thread="s", speaker=id_) for id_ in "abc"])
-        assert store.beside(HERE, ["a"], 1, Where(speakers=["a", "c"])) == [("a", "c", 1)]
-        assert store.beside(HERE, ["a"], 1, Where(exclude=["b", "c"])) == []
+        assert store.adjacent(HERE, ["a"], 1, Where(speakers=["a", "c"])) == [("a", "c", 1)]
+        assert store.adjacent(HERE, ["a"], 1, Where(exclude=["b", "c"])) == []
 
     def test_outside_threads_nothing_stands_beside_anything(self, store: Storage) -> None:
         store.put(HERE, [record("a"), record("b")])
-        assert store.beside(HERE, ["a", "b"], 2, Where()) == []
+        assert store.adjacent(HERE, ["a", "b"], 2, Where()) == []
 
-    # entries: find, count, erase, speakers
+    # find, erase, statistics
 
     def test_find_lists_by_event_time_then_by_order_of_storing(self, store: Storage) -> None:
         times = {"late": 3, "tie1": 2, "tie2": 2, "early": 1}
@@ -209,8 +215,8 @@ class EntryContract(Contract):
             (Where(ids=["a", "c", "unknown"]), "ac"),
             (Where(ids=["a", "c"], kinds=["kb"]), "a"),
             (Where(ids=[]), ""),
-            (Where(cooled_by=NOON + timedelta(hours=1)), "a"),
-            (Where(cooled_by=NOON), ""),
+            (Where(due_by=NOON + timedelta(hours=1)), "a"),
+            (Where(due_by=NOON), ""),
             (Where(not_channels=["import", "none"]), "abc"),
             (Where(not_channels=["user", "import"]), ""),
             (Where(kinds=["conversation"], not_channels=["import"]), "b"),
@@ -263,7 +269,7 @@ class EntryContract(Contract):
             sorted(ids(store.matching(HERE, ["same"], 10, where))),
         ]
         assert found == [list(expected)] * 3
-        assert store.count(HERE, where) == len(expected)
+        assert len(store.find(HERE, where)) == len(expected)
 
     @pytest.mark.parametrize(
         ("wanted", "expected"),
@@ -313,30 +319,64 @@ class EntryContract(Contract):
         assert store.erase(HERE, ["a"]) == store.erase(HERE, []) == store.erase(("nowhere",), ["b"]) == 0
         for handle in (store, other):
             assert not handle.get(HERE, ["a"])
-            assert not handle.sketch(HERE, ["a"])
-            assert not handle.cosines(HERE, ["a"], query)
+            assert not handle.summaries(HERE, ["a"])
+            assert not handle.vectors(HERE, ["a"]).spans
             assert ids(handle.find(HERE, ALL)) == ids(handle.nearest(HERE, query, 9, ALL)) == ["b"]
             assert not handle.matching(HERE, ["secret"], 9, ALL)
-            assert not handle.speakers(HERE)
-            assert handle.count(HERE, ALL) == 1
+            assert not handle.statistics(HERE).speakers
+            assert len(handle.find(HERE, ALL)) == 1
 
     def test_erasures_rise_when_something_is_erased_or_replaced(self, store: Storage, other: Storage) -> None:
-        assert store.erasures(HERE) == 0
+        assert store.statistics(HERE).erasures == 0
         store.put(HERE, [record("a"), record("b")])
-        counts = [store.erasures(HERE)]
-        store.replace(HERE, record("a", "another text"))
-        counts.append(other.erasures(HERE))
+        counts = [store.statistics(HERE).erasures]
+        store.put(HERE, [record("a", "another text")], replace=True)
+        counts.append(other.statistics(HERE).erasures)
+        store.put(HERE, [Record(entry("a", "a third text"), passages=None)], replace=True)
+        counts.append(other.statistics(HERE).erasures)
         store.erase(HERE, ["b"])
-        counts.append(other.erasures(HERE))
+        counts.append(other.statistics(HERE).erasures)
         store.erase(HERE, ["b", "unknown"])
         assert counts == sorted(set(counts)), "rises each time"
-        assert store.erasures(HERE) == counts[-1], "nothing was there to erase"
+        assert store.statistics(HERE).erasures == counts[-1], "nothing was there to erase"
+        tiered = entry("a", "a third text", tier=Tier(2.0, NOON, 100.0))
+        store.put(HERE, [Record(tiered, passages=None)], replace=True)
+        assert store.statistics(HERE).erasures == counts[-1], "a tier is no content"
 
-    def test_volume_counts_the_characters_of_what_a_filter_lets_through(self, store: Storage) -> None:
-        assert store.volume(HERE, ALL) == 0
-        store.put(HERE, [record("a", "día"), record("b", "🦑 ok", kind="skill")])
+    def test_volumes_count_entries_and_characters_by_kind_and_channel(self, store: Storage, other: Storage) -> None:
+        assert store.statistics(HERE).volumes == {}
+        store.put(HERE, [record("a", "día"), record("b", "🦑 ok", kind="skill"), record("c", "x", channel="import")])
         store.put(("there",), [record("c", "elsewhere", scope=("there",))])
-        assert (store.volume(HERE, ALL), store.volume(HERE, Where(kinds=["skill"]))) == (7, 4)
+        assert other.statistics(HERE).volumes == {
+            ("conversation", "user"): (1, 3), ("skill", "user"): (1, 4), ("conversation", "import"): (1, 1),
+        }  # fmt: skip
+        store.put(HERE, [record("b", "longer text", kind="kb")], replace=True)
+        store.put(HERE, [Record(entry("a", "no"), passages=None)], replace=True)
+        store.put(HERE, [record("a", "known already")])
+        store.erase(HERE, ["c"])
+        with pytest.raises(ValueError, match="stop"), store.transaction():
+            store.erase(HERE, ["a", "b"])
+            assert store.statistics(HERE).volumes == {}
+            raise ValueError("stop")
+        assert other.statistics(HERE).volumes == {("conversation", "user"): (1, 2), ("kb", "user"): (1, 11)}
+
+    def test_the_corpus_counts_passages_and_their_words(self, store: Storage, other: Storage) -> None:
+        def corpus(handle: Storage) -> Corpus:
+            return handle.statistics(("nowhere",)).corpus
+
+        assert corpus(store) == Corpus(0, 0.0)
+        store.put(HERE, [record("a", "one two three", [1.0]), Record(entry("bare"))])
+        store.put(("there",), [record("a", "one", scope=("there",))])
+        assert corpus(other) == Corpus(2, 2.0)
+        with pytest.raises(ValueError, match="stop"), store.transaction():
+            store.erase(HERE, ["a"])
+            assert corpus(store) == Corpus(1, 1.0)
+            raise ValueError("stop")
+        assert store.put(HERE, [record("a", "known already")]) == []
+        store.put(HERE, [record("a", "one two three four five")], replace=True)
+        assert corpus(other) == Corpus(2, 3.0)
+        assert store.erase(HERE, ["a"]) == store.erase(("there",), ["a"]) == 1
+        assert corpus(other) == Corpus(0, 0.0)
 
     def test_an_erased_id_can_be_stored_again(self, store: Storage) -> None:
         store.put(HERE, [record("a", "one", [1.0, 0.0])])
@@ -349,10 +389,10 @@ class EntryContract(Contract):
         store.put(HERE, [record(str(i), f"word{i}", [1.0, float(i)]) for i in range(20)])
         store.erase(HERE, [str(i) for i in range(10)])
         assert store.scrub()
-        assert store.count(HERE, ALL) == len(store.nearest(HERE, np.array([1.0, 0.0], np.float32), 99, ALL)) == 10
+        assert len(store.find(HERE, ALL)) == len(store.nearest(HERE, np.array([1.0, 0.0], np.float32), 99, ALL)) == 10
         assert [ids(store.matching(HERE, [f"word{i}"], 9, ALL)) for i in (3, 13)] == [[], ["13"]]
 
-    def test_speakers_lists_every_name_once(self, store: Storage) -> None:
+    def test_speakers_are_listed_once_each(self, store: Storage) -> None:
         names = ["Zoë", "Ann", "Ann", None, "", "O'Neil", "東"]
         store.put(HERE, [record(str(i), speaker=name) for i, name in enumerate(names)])
-        assert store.speakers(HERE) == ["", "Ann", "O'Neil", "Zoë", "東"]
+        assert store.statistics(HERE).speakers == ["", "Ann", "O'Neil", "Zoë", "東"]

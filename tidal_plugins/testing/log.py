@@ -65,10 +65,10 @@ class LogContract(Contract):
     def test_trimming_keeps_the_newest(self, store: Storage) -> None:
         store.append_log(HERE, "log", [line("k", text) for text in "abcde"])
         store.append_log(HERE, "other", [line("k", text) for text in "xyz"])
-        assert store.trim_log(HERE, "log", 9) == store.trim_log(HERE, "log", 5) == 0
-        assert store.trim_log(HERE, "log", 2) == 3
+        assert store.trim_log(HERE, "log", keep=9) == store.trim_log(HERE, "log", keep=5) == 0
+        assert store.trim_log(HERE, "log", keep=2) == 3
         assert values(store.read_log(HERE, "log")) == "de"
-        assert store.trim_log(HERE, "log", 0) == 2
+        assert store.trim_log(HERE, "log", keep=0) == 2
         assert store.read_log(HERE, "log") == []
         assert values(store.read_log(HERE, "other")) == "xyz"
 
@@ -77,19 +77,28 @@ class LogContract(Contract):
         store.append_log(HERE, "log", lines)
         store.append_log(HERE, "other", [line("k", "x"), line("k", "y")])
         store.append_log(THERE, "log", [line("k", "x"), line("k", "y")])
-        assert store.thin_log(HERE, "log", NOON) == 0
-        assert store.thin_log(HERE, "log", NOON + 2 * HOUR) == 2
+        assert store.trim_log(HERE, "log", before=NOON) == 0
+        assert store.trim_log(HERE, "log", before=NOON + 2 * HOUR) == 2
         assert values(store.read_log(HERE, "log")) == "bce"
-        assert store.thin_log(HERE, "log", NOON + 9 * HOUR) == 1
-        assert store.thin_log(HERE, "log", NOON + 9 * HOUR) == store.thin_log(("nowhere",), "log", NOON) == 0
+        assert store.trim_log(HERE, "log", before=NOON + 9 * HOUR) == 1
+        assert (
+            store.trim_log(HERE, "log", before=NOON + 9 * HOUR) == store.trim_log(("nowhere",), "log", before=NOON) == 0
+        )
         assert values(store.read_log(HERE, "log")) == "be"
         assert values(store.read_log(HERE, "other")) == values(store.read_log(THERE, "log")) == "xy"
 
+    @pytest.mark.parametrize("asked", [{}, {"keep": 1, "keys": ["k"]}, {"keep": 1, "before": NOON, "keys": ["k"]}])
+    def test_trimming_asks_for_one_thing(self, store: Storage, asked: dict[str, Any]) -> None:
+        store.append_log(HERE, "log", [line("k", "a"), line("k", "b")])
+        with pytest.raises(InvalidInput):
+            store.trim_log(HERE, "log", **asked)
+        assert values(store.read_log(HERE, "log")) == "ab"
+
     def test_a_place_is_never_used_again(self, store: Storage, open_store: OpenStore) -> None:
         seqs = store.append_log(HERE, "log", [line("k"), line("k")])
-        store.trim_log(HERE, "log", 0)
+        store.trim_log(HERE, "log", keep=0)
         seqs += store.append_log(HERE, "log", [line("k")])
-        store.erase_log(HERE, "log", ["k"])
+        store.trim_log(HERE, "log", keys=["k"])
         store.close()
         again = open_store()
         seqs += again.append_log(HERE, "log", [line("k")])
@@ -99,8 +108,8 @@ class LogContract(Contract):
     def test_lines_are_erased_by_key(self, store: Storage) -> None:
         store.append_log(HERE, "log", [line("k", "a"), line("j", "b"), line("k", "c"), line("i", "d")])
         store.append_log(HERE, "other", [line("k", "x")])
-        assert store.erase_log(HERE, "log", ["k", "i", "none"]) == 3
-        assert store.erase_log(HERE, "log", ["k"]) == store.erase_log(HERE, "log", []) == 0
+        assert store.trim_log(HERE, "log", keys=["k", "i", "none"]) == 3
+        assert store.trim_log(HERE, "log", keys=["k"]) == store.trim_log(HERE, "log", keys=[]) == 0
         assert values(store.read_log(HERE, "log")) == "b"
         assert values(store.read_log(HERE, "other")) == "x"
 
@@ -118,18 +127,18 @@ class LogContract(Contract):
         store.append_log(THERE, "log", [line("k", "x"), line("k", "y")])
         store.append_log(HERE, "log", [line("k", "a")])
         assert values(store.read_log(HERE, "log", keys=["k"])) == "a"
-        assert store.trim_log(HERE, "log", 1) == 0
-        assert store.erase_log(HERE, "log", ["k"]) == 1
+        assert store.trim_log(HERE, "log", keep=1) == 0
+        assert store.trim_log(HERE, "log", keys=["k"]) == 1
         assert values(store.read_log(THERE, "log")) == "xy"
         assert store.read_log(("nowhere",), "log") == []
-        assert store.trim_log(("nowhere",), "log", 0) == store.erase_log(("nowhere",), "log", ["k"]) == 0
+        assert store.trim_log(("nowhere",), "log", keep=0) == store.trim_log(("nowhere",), "log", keys=["k"]) == 0
 
     @pytest.mark.parametrize("text", [*HOSTILE, "", "é"])
     def test_any_text_names_a_log_and_a_key(self, store: Storage, text: str) -> None:
         store.append_log(HERE, text, [line(text, "a"), line("plain", "b")])
         store.append_log(HERE, "plain", [line(text, "c")])
         assert values(store.read_log(HERE, text, keys=[text])) == "a"
-        assert store.erase_log(HERE, text, [text]) == 1
+        assert store.trim_log(HERE, text, keys=[text]) == 1
         assert values(store.read_log(HERE, text) + store.read_log(HERE, "plain")) == "bc"
 
     @pytest.mark.parametrize("value", [float("nan"), b"x", object, "\ud800"], ids=repr)
@@ -142,8 +151,8 @@ class LogContract(Contract):
         store.append_log(HERE, "log", [line("k", "a"), line("j", "b")])
         with pytest.raises(KeyboardInterrupt), store.transaction():
             store.append_log(HERE, "log", [line("k", "c")])
-            store.erase_log(HERE, "log", ["k"])
-            store.trim_log(HERE, "log", 0)
+            store.trim_log(HERE, "log", keys=["k"])
+            store.trim_log(HERE, "log", keep=0)
             raise KeyboardInterrupt
         assert values(store.read_log(HERE, "log")) == "ab"
 

@@ -11,7 +11,7 @@ import numpy as np
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.entry import Entry, Scope, Tier
 from tidal_plugins.model.link import Link
-from tidal_plugins.storage.base import Passage, Record, Where
+from tidal_plugins.storage.base import Passage, Record, Storage, Where
 from tidal_plugins.testing.clock import NOON
 
 HERE: Scope = ("here",)
@@ -76,6 +76,15 @@ FULL = Entry(
     valid_until=NOON + timedelta(microseconds=1),
     metadata={"a": [1, {"b": None}], "ü": True, "quote\"'": 1.5, "": "x", "big": 2**70},
 )
+
+
+def best_cosines(store: Storage, scope: Scope, ids: Sequence[str], vector: Any) -> dict[str, float]:
+    """Return by entry the best cosine of its passages with ``vector``."""
+    passages, found = store.vectors(scope, ids), dict[str, float]()
+    for span, unit in zip(passages.spans, passages.units, strict=True):
+        score = float(cosines(unit[None], vector)[0])
+        found[span.id] = max(score, found.get(span.id, -1.0))
+    return found
 
 
 def cosines(vectors: Any, query: Any) -> Any:

@@ -7,10 +7,10 @@ import pytest
 
 from tidal_plugins.errors import NotFound
 from tidal_plugins.model.entry import Scope, Tier
-from tidal_plugins.storage.base import Storage, Where
+from tidal_plugins.storage.base import Record, Storage, Where
 from tidal_plugins.testing.clock import NOON
 from tidal_plugins.testing.contract import Contract
-from tidal_plugins.testing.samples import ALL, HERE, ids, record
+from tidal_plugins.testing.samples import ALL, HERE, entry, ids, record
 
 
 class ScopeContract(Contract):
@@ -39,24 +39,20 @@ class ScopeContract(Contract):
             store.write_document(scope, "facts", "key", name, expected=0)
         assert sorted(ids(store.find(mine, ALL))) == ["me", "same"]
         assert store.get(mine, ["same", "them"])["same"].scope == mine
-        assert list(store.get(mine, ["them"])) == list(store.sketch(mine, ["them"])) == []
-        assert store.cosines(mine, ["them"], query) == {}
-        assert list(store.vectors(mine, {"them": 0, "me": 0})) == ["me"]
-        assert store.beside(mine, ["them"], 2, ALL) == []
+        assert list(store.get(mine, ["them"])) == list(store.summaries(mine, ["them"])) == []
+        assert [span.id for span in store.vectors(mine, ["them", "me"]).spans] == ["me"]
+        assert store.adjacent(mine, ["them"], 2, ALL) == []
         assert ids(store.nearest(mine, query, 9, ALL)) == ["same", "me"]
-        assert [ids(found) for found in store.nearest_each(mine, [query] * 9, 9, ALL)] == [["same", "me"]] * 9
         assert sorted(ids(store.matching(mine, ["text"], 9, ALL))) == ["me", "same"]
-        assert store.speakers(mine) == ["me"]
-        assert store.count(mine, ALL) == 2
+        assert store.statistics(mine).speakers == ["me"]
+        assert len(store.find(mine, ALL)) == 2
         document = store.read_document(mine, "facts", "key")
         assert document is not None
         assert document.value == store.documents(mine, "facts")[0].value == "me"
         with pytest.raises(NotFound):
-            store.retier(mine, {"them": tier})
-        with pytest.raises(NotFound):
-            store.replace(mine, record("them", scope=mine))
-        store.retier(mine, {"same": tier})
-        store.replace(mine, record("me", "changed", scope=mine))
+            store.put(mine, [record("them", scope=mine)], replace=True)
+        store.put(mine, [Record(entry("same", scope=mine, tier=tier), passages=None)], replace=True)
+        store.put(mine, [record("me", "changed", scope=mine)], replace=True)
         store.write_document(mine, "facts", "key", "changed")
         assert store.erase(mine, ["them", "same"]) == 1
         untouched = store.get(theirs, ["same", "them"])
@@ -77,6 +73,7 @@ class ScopeContract(Contract):
         assert store.scopes(("a", "b"), ALL) == [("a", "b", "c")]
         assert store.scopes(("b",), ALL) == [("b", "a")]
         assert store.scopes(("c",), ALL) == []
+        assert store.scopes((), ALL) == sorted({*inside, *outside} - {("a", "b")})
 
     def test_a_scope_that_nothing_was_written_to_is_empty(self, store: Storage) -> None:
         for scope in (HERE, ("there",)):
@@ -85,9 +82,9 @@ class ScopeContract(Contract):
         assert not store.find(nowhere, ALL)
         assert not store.matching(nowhere, ["text"], 9, ALL)
         assert not store.nearest(nowhere, np.ones(1, np.float32), 9, ALL)
-        assert not store.speakers(nowhere)
+        assert not store.statistics(nowhere).speakers
         assert not store.documents(nowhere, "facts")
         assert not store.get(nowhere, ["a"])
-        assert not store.sketch(nowhere, ["a"])
-        assert store.count(nowhere, ALL) == 0
+        assert not store.summaries(nowhere, ["a"])
+        assert len(store.find(nowhere, ALL)) == 0
         assert store.read_document(nowhere, "facts", "key") is None

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from tidal_plugins.errors import Closed, StorageError
-from tidal_plugins.storage.base import ALL_LINKS, Line, Storage
+from tidal_plugins.storage.base import ALL_LINKS, STORE, Document, Line, Storage
 from tidal_plugins.testing.clock import NOON
 from tidal_plugins.testing.contract import Contract, OpenStore, in_thread
-from tidal_plugins.testing.samples import ALL, HERE, cosines, ids, link, record
+from tidal_plugins.testing.samples import ALL, HERE, best_cosines, cosines, ids, link, record
 
 
 class TransactionContract(Contract):
@@ -30,13 +30,15 @@ class TransactionContract(Contract):
             with store.transaction():
                 store.erase(HERE, ["old"])
             store.write_document(HERE, "facts", "key", 1)
-            store.write_meta("name", 1)
+            store.append_log(HERE, "log", [Line("a", NOON, 1)])
+            store.put_links(HERE, [link("1", "a", "b")])
             raise error("utf-8", b"", 0, 1, "reason") if error is UnicodeDecodeError else error
         assert ids(store.find(HERE, ALL)) == ["old"]
         assert ids(store.matching(HERE, ["old", "new"], 9, ALL)) == ["old"]
         assert ids(store.nearest(HERE, np.ones(2, np.float32), 9, ALL)) == ["old"]
         assert store.read_document(HERE, "facts", "key") is None
-        assert store.read_meta("name") is None
+        assert store.read_log(HERE, "log") == []
+        assert store.links(HERE, ALL_LINKS) == []
         assert store.put(HERE, [record("next")]) == ["next"]
 
     def test_others_see_a_transaction_whole_or_not_at_all(self, store: Storage, other: Storage) -> None:
@@ -44,10 +46,10 @@ class TransactionContract(Contract):
             store.put(HERE, [record("a", vector=[1.0])])
             with store.transaction():
                 store.put(HERE, [record("b", vector=[1.0])])
-            assert other.count(HERE, ALL) == 0
+            assert len(other.find(HERE, ALL)) == 0
             assert other.nearest(HERE, np.ones(1, np.float32), 9, ALL) == []
-            assert store.count(HERE, ALL) == 2
-        assert other.count(HERE, ALL) == len(other.nearest(HERE, np.ones(1, np.float32), 9, ALL)) == 2
+            assert len(store.find(HERE, ALL)) == 2
+        assert len(other.find(HERE, ALL)) == len(other.nearest(HERE, np.ones(1, np.float32), 9, ALL)) == 2
 
     def test_a_search_inside_a_transaction_sees_its_own_writes_and_a_rollback_leaves_no_phantom(
         self, store: Storage
@@ -58,10 +60,10 @@ class TransactionContract(Contract):
         with pytest.raises(ValueError, match="stop"), store.transaction():
             store.put(HERE, [record("phantom", "words", up)])
             store.erase(HERE, ["b"])
-            store.replace(HERE, record("a", "words", [1.0, -1.0]))
+            store.put(HERE, [record("a", "words", [1.0, -1.0])], replace=True)
             assert ids(store.nearest(HERE, up, 9, ALL)) == ["phantom", "a"]
             assert sorted(ids(store.matching(HERE, ["words"], 9, ALL))) == ["a", "phantom"]
-            assert store.cosines(HERE, ["a"], up)["a"].score < 0
+            assert best_cosines(store, HERE, ["a"], up)["a"] < 0
             raise ValueError("stop")
         assert ids(store.nearest(HERE, up, 9, ALL)) == ["a", "b"]
         store.put(HERE, [record("c", "words", up)])
@@ -72,10 +74,10 @@ class TransactionContract(Contract):
         store.put(HERE, [record("a", "words", [1.0, 0.0]), record("b", "words", [1.0, 1.0])])
         store.nearest(HERE, query, 9, ALL)
         with store.snapshot():
-            assert store.count(HERE, ALL) == 2
+            assert len(store.find(HERE, ALL)) == 2
             other.put(HERE, [record("c", "words", [1.0, 0.5])])
             other.erase(HERE, ["a"])
-            other.replace(HERE, record("b", "changed", [0.0, 1.0]))
+            other.put(HERE, [record("b", "changed", [0.0, 1.0])], replace=True)
             in_thread(lambda: store.nearest(HERE, query, 9, ALL))  # another thread of this handle sees the new state
             with store.snapshot():
                 assert ids(store.find(HERE, ALL)) == ids(store.nearest(HERE, query, 9, ALL)) == ["a", "b"]
@@ -90,10 +92,10 @@ class TransactionContract(Contract):
 
     def test_an_exception_inside_a_snapshot_ends_it(self, store: Storage, other: Storage) -> None:
         with pytest.raises(KeyboardInterrupt), store.snapshot():
-            store.count(HERE, ALL)
+            len(store.find(HERE, ALL))
             raise KeyboardInterrupt
         other.put(HERE, [record("a")])
-        assert store.count(HERE, ALL) == 1
+        assert len(store.find(HERE, ALL)) == 1
 
     def test_threads_write_and_search_at_once(self, store: Storage) -> None:
         query = np.ones(4, np.float32)
@@ -125,7 +127,7 @@ class TransactionContract(Contract):
                 other.put(HERE, [record(name, vector=vector)])
                 vectors[name] = vector
             elif step % 2:
-                other.replace(HERE, record(name, vector=vector))
+                other.put(HERE, [record(name, vector=vector)], replace=True)
                 vectors[name] = vector
             else:
                 other.erase(HERE, [name])
@@ -136,12 +138,12 @@ class TransactionContract(Contract):
     def test_what_was_stored_is_there_after_closing(self, open_store: OpenStore) -> None:
         first = open_store()
         first.put(HERE, [record("a", "words", [1.0, 0.0])])
-        first.write_meta("embedder", {"id": "x", "dimensions": 2})
+        first.write_document(STORE, "collection", "key", {"id": "x", "dimensions": 2})
         first.close()
         second = open_store()
         assert ids(second.nearest(HERE, np.ones(2, np.float32), 9, ALL)) == ["a"]
         assert ids(second.matching(HERE, ["words"], 9, ALL)) == ["a"]
-        assert second.read_meta("embedder") == {"id": "x", "dimensions": 2}
+        assert second.documents(STORE, "collection") == [Document("key", {"id": "x", "dimensions": 2}, 1)]
         second.close()
 
     def test_a_closed_store_says_so(self, store: Storage) -> None:
@@ -150,24 +152,22 @@ class TransactionContract(Contract):
         store.close()
         uses: list[Callable[[], Any]] = [
             lambda: store.put(HERE, [record("a")]),
-            lambda: store.replace(HERE, record("a")),
-            lambda: store.retier(HERE, {}),
+            lambda: store.put(HERE, [record("a")], replace=True),
             lambda: store.get(HERE, ["a"]),
-            lambda: store.sketch(HERE, ["a"]),
-            lambda: store.beside(HERE, ["a"], 1, ALL),
+            lambda: store.summaries(HERE, ["a"]),
+            lambda: store.adjacent(HERE, ["a"], 1, ALL),
             lambda: store.find(HERE, ALL),
             lambda: store.erase(HERE, ["a"]),
             lambda: store.scrub(),
-            lambda: store.speakers(HERE),
-            lambda: store.count(HERE, ALL),
+            lambda: store.statistics(HERE),
+            lambda: store.scopes(HERE, ALL),
             lambda: store.nearest(HERE, query, 1, ALL),
-            lambda: store.nearest_each(HERE, [query], 1, ALL),
             lambda: store.matching(HERE, ["a"], 1, ALL),
-            lambda: store.cosines(HERE, ["a"], query),
+            lambda: store.vectors(HERE, ["a"]),
             lambda: store.read_document(HERE, "facts", "key"),
             lambda: store.write_document(HERE, "facts", "key", 1),
             lambda: store.documents(HERE, "facts"),
-            lambda: store.versions(HERE, "facts", "key"),
+            lambda: store.documents(HERE, "facts", versions=True),
             lambda: store.erase_documents(HERE, "facts", ["key"]),
             lambda: store.put_links(HERE, [link("1", "a", "b")]),
             lambda: store.links(HERE, ALL_LINKS),
@@ -175,10 +175,8 @@ class TransactionContract(Contract):
             lambda: store.erase_links(HERE, ALL_LINKS),
             lambda: store.append_log(HERE, "log", [Line("a", NOON, 1)]),
             lambda: store.read_log(HERE, "log"),
-            lambda: store.trim_log(HERE, "log", 1),
-            lambda: store.erase_log(HERE, "log", ["a"]),
-            lambda: store.read_meta("name"),
-            lambda: store.write_meta("name", 1),
+            lambda: store.trim_log(HERE, "log", keep=1),
+            lambda: store.trim_log(HERE, "log", keys=["a"]),
         ]
         for use in uses:
             with pytest.raises(Closed):

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tidal_plugins.errors import InvalidVector
-from tidal_plugins.storage.base import Match, Where
-from tidal_plugins.storage.connections import Connections
-from tidal_plugins.storage.sql import EACH_ID, condition, to_json
-from tidal_plugins.storage.vectors import Matrix, VectorCache, damaged, top
+from tidal_plugins.storage.base import Match, PassageVectors, Span, Where
+from tidal_plugins.storage.sqlite.conditions import EACH_ID, condition
+from tidal_plugins.storage.sqlite.connections import Connections
+from tidal_plugins.storage.sqlite.rows import Row
+from tidal_plugins.storage.sqlite.vectors import Matrix, VectorCache, damaged, top
+from tidal_plugins.storage.values import to_json
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-
-MANY = 4
-"""Vectors from which on one matrix product is quicker than one search each, other work on the machine or not."""
-TOGETHER = 64
-"""Vectors of one product, whose cosines are held at a time."""
 
 
 class Neighbours:
@@ -37,75 +33,36 @@ class Neighbours:
             return self._scan(scope, unit, k, where)
         return self._walk(scope, matrix, matrix.cosines(unit), k, where) if len(matrix.keys) else []
 
-    def nearest_each(self, scope: int, units: Sequence[NDArray[np.float32]], k: int, where: Where) -> list[list[Match]]:
-        import numpy as np
-
-        self.check_size(units)
-        matrix = self._matrix(scope)
-        if matrix is None or len(units) < MANY or not len(matrix.keys):
-            return [self.nearest(scope, unit, k, where) for unit in units]
-        found: list[list[Match]] = []
-        for start in range(0, len(units), TOGETHER):
-            rows = np.stack(units[start : start + TOGETHER]) @ matrix.vectors.T
-            found += [self._walk(scope, matrix, scores, k, where) for scores in rows]
-        return found
-
-    def cosines(self, scope: int, ids: Collection[str], unit: NDArray[np.float32]) -> dict[str, Match]:
-        self.check_size([unit])
-        matrix = self._matrix(scope)
-        return self._measure(scope, ids, unit) if matrix is None else self._look_up(scope, matrix, ids, unit)
-
-    def _look_up(self, scope: int, matrix: Matrix, ids: Collection[str], unit: NDArray[np.float32]) -> dict[str, Match]:
-        """Cosines of entries whose vectors are in memory: no vector is read from the file."""
+    def vectors(self, scope: int, ids: Collection[str]) -> PassageVectors:
+        """Return the vectors of all passages of entries. Those held in memory are not read from the file."""
         import numpy as np
 
         sql = f"""
             SELECT p.key, e.id, p.start, p."end", p.words FROM {EACH_ID} CROSS JOIN passages p ON p.entry = e.key
         """
-        passages = self._connections.rows(sql, to_json(list(ids)), scope)
-        rows, known = matrix.rows(np.array([row[0] for row in passages], np.int64))
-        scores = np.vecdot(matrix.vectors[rows], unit).tolist() if known.any() else []
-        found: dict[str, Match] = {}
-        for row, score, there in zip(passages, scores, known.tolist(), strict=False):
-            if there and (row[1] not in found or score > found[row[1]].score):
-                found[row[1]] = Match(row[1], score, *row[2:])
-        return found
-
-    def _measure(self, scope: int, ids: Collection[str], unit: NDArray[np.float32]) -> dict[str, Match]:
-        sql = f"""
-            SELECT e.id, max(1 - vec_distance_cosine(v.vector, ?)), p.start, p."end", p.words
-            FROM {EACH_ID} CROSS JOIN passages p ON p.entry = e.key
-            CROSS JOIN vectors v ON v.passage = p.key GROUP BY e.key
-        """
-        rows = self._connections.rows(sql, unit.tobytes(), to_json(list(ids)), scope)
-        return {row[0]: _match(row) for row in rows}
-
-    def vectors(self, scope: int, passages: Mapping[str, int]) -> dict[str, NDArray[np.float32]]:
-        import numpy as np
-
-        sql = """
-            SELECT e.id, p.key FROM json_each(?) j CROSS JOIN entries e ON e.scope = ? AND e.id = j.value ->> 0
-            CROSS JOIN passages p ON p.entry = e.key AND p.start = j.value ->> 1
-        """
-        keys = dict(self._connections.rows(sql, to_json(list(passages.items())), scope))
+        passages = self._connections.rows(sql, to_json(list(dict.fromkeys(ids))), scope)
         matrix = self._matrix(scope)
         if matrix is None:
-            return self._stored(keys)
-        rows, known = matrix.rows(np.array(list(keys.values()), np.int64))
-        return {id_: matrix.vectors[row] for id_, row, there in zip(keys, rows, known, strict=True) if there}
+            return self._stored(passages)
+        rows, known = matrix.rows(np.array([row[0] for row in passages], np.int64))
+        spans = [Span(*row[1:]) for row, there in zip(passages, known.tolist(), strict=True) if there]
+        return PassageVectors(spans, matrix.vectors[rows[known]])
 
-    def _stored(self, keys: Mapping[str, int]) -> dict[str, NDArray[np.float32]]:
-        """The vectors of passages, read from the file."""
+    def _stored(self, passages: Sequence[Row]) -> PassageVectors:
+        """Return the vectors of passages, read from the file."""
         import numpy as np
 
-        sql = "SELECT j.value ->> 0, v.vector FROM json_each(?) j CROSS JOIN vectors v ON v.passage = j.value ->> 1"
-        rows = self._connections.rows(sql, to_json(list(keys.items())))
-        if {len(row[1]) for row in rows} - {4 * _dimensions(self._connections)}:
+        sql = "SELECT v.passage, v.vector FROM json_each(?) j CROSS JOIN vectors v ON v.passage = j.value"
+        found = dict(self._connections.rows(sql, to_json([row[0] for row in passages])))
+        dimensions = _dimensions(self._connections)
+        if {len(vector) for vector in found.values()} - {4 * dimensions}:
             raise damaged()
-        found = {row[0]: np.frombuffer(row[1], np.float32) for row in rows}
-        if not all(abs(float(vector @ vector) - 1) < 1e-3 for vector in found.values()):  # false for NaN
+        rows = [row for row in passages if row[0] in found]
+        joined = b"".join(found[row[0]] for row in rows)
+        units = np.frombuffer(joined, np.float32).reshape(len(rows), dimensions)
+        if not (np.abs(np.vecdot(units, units) - 1) < 1e-3).all():  # false for NaN
             raise damaged()
-        return found
+        return PassageVectors([Span(*row[1:]) for row in rows], units)
 
     def check_size(self, units: Iterable[NDArray[np.float32] | None]) -> None:
         """All vectors of a store have one size, that of the first: raise ``InvalidVector`` for another."""

@@ -10,8 +10,8 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from tidal_plugins.errors import Closed, QueryTimeout, StorageError
-from tidal_plugins.storage.doors import DOORS
-from tidal_plugins.storage.opening import checked_path, open_file, translated
+from tidal_plugins.storage.sqlite.file_locks import FILE_LOCKS
+from tidal_plugins.storage.sqlite.opening import checked_path, open_file, translated
 
 if TYPE_CHECKING:
     import apsw
@@ -105,7 +105,7 @@ class Connections:
                 connection.set_progress_handler(None)
 
     @contextmanager
-    def patience(self, seconds: float) -> Iterator[None]:
+    def lock_timeout(self, seconds: float) -> Iterator[None]:
         """Wait no longer than that for locks."""
         connection = self.get()
         connection.set_busy_timeout(int(seconds * 1000))
@@ -151,7 +151,7 @@ class Connections:
                 connection.close()
             except apsw.ThreadingViolationError:
                 connection.interrupt()
-        DOORS.closed(self.path, self)
+        FILE_LOCKS.closed(self.path, self)
 
     def forked(self) -> None:
         """Start anew in a child process."""
@@ -170,7 +170,7 @@ class Connections:
         with self._lock:
             self._check_open()
             self._close_inherited()
-        with DOORS.opening(self.path, self, self._busy_timeout):
+        with FILE_LOCKS.writing(self.path, self, self._busy_timeout):
             connection = open_file(self.path, self._synchronous, self._busy_timeout)
         with self._lock:
             if self._closed:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
-from tidal_plugins.errors import Corrupt, InvalidVector
+from tidal_plugins.errors import Corrupt
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,26 +22,6 @@ if TYPE_CHECKING:
 
 BATCH = 1024
 """Vectors read from the file at a time."""
-
-
-def unit_vector(vector: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return ``vector`` as float32 of length 1, or raise ``InvalidVector``."""
-    import numpy as np
-
-    try:
-        given = np.asarray(vector)
-    except (TypeError, ValueError) as error:
-        raise InvalidVector(f"a vector must be a flat array of numbers, got {type(vector).__name__}") from error
-    if given.ndim != 1 or not given.size or given.dtype.kind not in "fiu":
-        raise InvalidVector(f"a vector must be a flat array of numbers, got shape {given.shape} of {given.dtype}")
-    values = given.astype(np.float64)
-    peak = float(np.abs(values).max())
-    if not np.isfinite(peak):
-        raise InvalidVector("a vector holds NaN or infinite values; check the embedder")
-    if not peak:
-        raise InvalidVector("a vector of length zero has no direction; check the embedder")
-    values /= peak  # so that squares neither overflow nor vanish
-    return (values / np.linalg.norm(values)).astype(np.float32)
 
 
 def top(scores: NDArray[np.float32], count: int) -> NDArray[np.int64]:

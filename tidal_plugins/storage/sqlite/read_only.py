@@ -1,7 +1,7 @@
-"""A store that belongs to somebody else: read in visits that leave no trace [Anamnesis G5].
+"""Reading a store that belongs to somebody else, without leaving a trace [Anamnesis G5].
 
-Reading a file in WAL mode the usual way makes its log and the log's index, or writes into that index. A visitor's
-connection lives as long as one visit and depends on what it finds:
+Reading a file in WAL mode the usual way makes its log and the log's index, or writes into that index. The
+connection here lives as long as one reading and depends on the state of the file:
 
 * *at rest*, nobody has the file open and no log is left: opened as immutable, without any lock;
 * *in use*, by another process, or left so by one that died: the log is read through its index, which stays read-only;
@@ -22,17 +22,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from tidal_plugins.errors import Busy, Closed, NotADatabase, ReadOnly, StorageError
-from tidal_plugins.storage.connections import Connections
-from tidal_plugins.storage.doors import DOORS
-from tidal_plugins.storage.migrations import MIGRATIONS, schema_version
-from tidal_plugins.storage.opening import translated
-from tidal_plugins.storage.sqlite import SQLiteStorage
+from tidal_plugins.storage.sqlite.connections import Connections
+from tidal_plugins.storage.sqlite.engine import SQLiteStorage
+from tidal_plugins.storage.sqlite.file_locks import FILE_LOCKS
+from tidal_plugins.storage.sqlite.opening import translated
+from tidal_plugins.storage.sqlite.schema import has_schema
 
 if TYPE_CHECKING:
     import apsw
 
 ATTEMPTS = 3
-"""Times that a file is read which changes meanwhile, before the visit is given up."""
+"""Times that a file is read which changes meanwhile, before reading is given up."""
 
 _SHARED = "mode=ro"
 _AT_REST = "mode=ro&immutable=1"
@@ -53,15 +53,15 @@ class _Seen(NamedTuple):
     indexed: bool
 
 
-class _Visits(Connections):
-    """Connections of one visit each."""
+class _Openings(Connections):
+    """Connections that live as long as one opening each."""
 
     at_once = False
 
     @contextmanager
-    def visited(self) -> Iterator[tuple[_Seen, str]]:
+    def opened(self) -> Iterator[tuple[_Seen, str]]:
         """Give this thread a connection for as long as it is inside."""
-        with DOORS.visiting(self.path, self._busy_timeout) as alone:
+        with FILE_LOCKS.reading(self.path, self._busy_timeout) as alone:
             seen = _look(self.path)
             how = _way(seen, alone)
             connection = _open(seen.path, how, self._busy_timeout)
@@ -73,30 +73,30 @@ class _Visits(Connections):
                 connection.close()
 
     def _open(self) -> apsw.Connection:
-        raise Closed(f"{self.path} belongs to somebody else: it is read inside a visit")
+        raise Closed(f"{self.path} belongs to somebody else: it is read inside while_open()")
 
 
-class VisitedStorage(SQLiteStorage):
-    """One SQLite file of somebody else's. It is read inside :meth:`visit`, and never written."""
+class ReadOnlySQLite(SQLiteStorage):
+    """Reads an SQLite file of somebody else's inside :meth:`while_open`, and never writes it."""
 
-    _connections = _Visits
-    _db: _Visits
+    _connections = _Openings
+    _db: _Openings
 
     def __init__(
         self,
         path: str | PathLike[str],
         *,
-        patience: float = 1.0,
+        timeout: float = 1.0,
         query_deadline: float = 2.0,
         vector_cache_bytes: int = 256 * 1024 * 1024,
     ) -> None:
         self._seen: _Seen | None = None
         self._one = threading.Lock()
         super().__init__(
-            path, busy_timeout=patience, query_deadline=query_deadline, vector_cache_bytes=vector_cache_bytes
+            path, busy_timeout=timeout, query_deadline=query_deadline, vector_cache_bytes=vector_cache_bytes
         )
 
-    def visit(self, read: Callable[[], T]) -> T:
+    def while_open(self, read: Callable[[], T]) -> T:
         """Return what ``read`` makes of the file, whose methods of this object it may call.
 
         One thread at a time. Raises ``StorageError`` where the file cannot be read: there is none, it is no memory,
@@ -104,7 +104,7 @@ class VisitedStorage(SQLiteStorage):
         """
         with self._one:
             for _ in range(ATTEMPTS):
-                with self._db.visited() as (seen, how):
+                with self._db.opened() as (seen, how):
                     self._recognise(seen, how)
                     try:
                         result = read()
@@ -162,7 +162,7 @@ def _way(seen: _Seen, alone: bool) -> str:
     return _LEFT_BEHIND if seen.log and seen.log[0] else _AT_REST
 
 
-def _open(path: str, how: str, patience: float) -> apsw.Connection:
+def _open(path: str, how: str, timeout: float) -> apsw.Connection:
     import apsw
     import sqlite_vec
 
@@ -171,7 +171,7 @@ def _open(path: str, how: str, patience: float) -> apsw.Connection:
         connection = apsw.Connection(f"{Path(path).as_uri()}?{how}", flags=flags)
         try:
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-            connection.set_busy_timeout(int(patience * 1000))
+            connection.set_busy_timeout(int(timeout * 1000))
             if how == _LEFT_BEHIND:
                 connection.execute("PRAGMA locking_mode = EXCLUSIVE")  # SQLite keeps the log's index in memory then
             connection.execute("PRAGMA query_only = ON; PRAGMA trusted_schema = OFF")
@@ -186,14 +186,8 @@ def _open(path: str, how: str, patience: float) -> apsw.Connection:
 
 
 def _check_version(connection: apsw.Connection, path: str) -> None:
-    version = schema_version(connection)
-    if not version:
+    if not has_schema(connection):
         raise NotADatabase(f"{path} is empty: no memory was ever opened there")
-    if version < len(MIGRATIONS):
-        raise StorageError(
-            f"{path} has schema version {version}, this library reads {len(MIGRATIONS)}; open it once with "
-            "TidalMemory(path) to bring it up to date"
-        )
 
 
 @contextmanager

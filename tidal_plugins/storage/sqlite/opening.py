@@ -24,7 +24,7 @@ from tidal_plugins.errors import (
     ReadOnly,
     StorageError,
 )
-from tidal_plugins.storage.migrations import MIGRATIONS, migrate, schema_version
+from tidal_plugins.storage.sqlite.schema import create, has_schema
 
 if TYPE_CHECKING:
     import apsw
@@ -49,7 +49,7 @@ def checked_path(path: str | os.PathLike[str]) -> str:
 
 
 def open_file(path: str, synchronous: str, busy_timeout: float) -> apsw.Connection:
-    """Open one connection, its schema up to date."""
+    """Open one connection to a file that has the schema, or gets it."""
     import apsw
     import sqlite_vec
 
@@ -59,7 +59,7 @@ def open_file(path: str, synchronous: str, busy_timeout: float) -> apsw.Connecti
             if connection.readonly("main"):
                 raise ReadOnly(f"{path} cannot be written to; check its permissions and those of its folder")
             connection.set_busy_timeout(int(busy_timeout * 1000))
-            version = _version_found(connection)
+            complete = _complete(connection)
             connection.enable_load_extension(True)
             connection.load_extension(sqlite_vec.loadable_path())
             connection.enable_load_extension(False)
@@ -68,9 +68,9 @@ def open_file(path: str, synchronous: str, busy_timeout: float) -> apsw.Connecti
                 f"PRAGMA synchronous = {synchronous}; PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON;"
                 f"PRAGMA trusted_schema = OFF; PRAGMA journal_size_limit = {WAL_BYTES}"
             )
-            if version < len(MIGRATIONS):
+            if not complete:
                 connection.execute("BEGIN IMMEDIATE")
-                migrate(connection)
+                create(connection)
                 connection.execute("COMMIT")
         except BaseException:
             connection.close()
@@ -78,12 +78,13 @@ def open_file(path: str, synchronous: str, busy_timeout: float) -> apsw.Connecti
     return connection
 
 
-def _version_found(connection: apsw.Connection) -> int:
-    """The schema's version. Looked up before anything is changed, so that another program's file stays as it is."""
+def _complete(connection: apsw.Connection) -> bool:
+    """Return whether the schema is there. Looked up before anything is changed: a file that is refused stays as it
+    is."""
     connection.execute("BEGIN")
-    version = schema_version(connection)
+    complete = has_schema(connection)
     connection.execute("COMMIT")
-    return version
+    return complete
 
 
 def _use_wal(connection: apsw.Connection, busy_timeout: float) -> None:

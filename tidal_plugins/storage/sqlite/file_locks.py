@@ -1,9 +1,9 @@
-"""Who has which file open in this process, for writing or for a visit.
+"""Locks within this process: which file is open for writing, and which for reading only.
 
-A visit opens a file in ways that do not go together with writing it from the same process: SQLite shares the index of
+A read-only opening does not go together with writing the same file from the same process. SQLite shares the index of
 the log between all connections of a process, so that one which may not write it makes it read-only for all of them,
 and closing a file that was opened without locks gives up the locks of the others. So each waits for the other here;
-where a file is open for writing already, the visitor is told so.
+a reader is told when the file is open for writing already.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from contextlib import contextmanager
 
 from tidal_plugins.errors import Busy
 
-_OPENING, _VISITING = "opening", "visiting"
+_WRITING, _READING = "writing", "reading"
 
 
-class Doors:
-    """One door per file: any number go through it together for one purpose, never for both."""
+class FileLocks:
+    """Holds one lock per file: any number hold it together for one purpose, never for both."""
 
     def __init__(self) -> None:
         self._holders: dict[str, weakref.WeakSet[Hashable]] = {}
         self.forked()
 
     @contextmanager
-    def opening(self, path: str, holder: Hashable, patience: float) -> Iterator[None]:
+    def writing(self, path: str, holder: Hashable, timeout: float) -> Iterator[None]:
         """Open a connection of ``holder`` inside, which has the file open for writing from then on."""
         file = os.path.realpath(path)
-        with self._through(file, _OPENING, patience):
+        with self._held(file, _WRITING, timeout):
             yield
             with self._lock:
                 self._holders.setdefault(file, weakref.WeakSet()).add(holder)
 
     @contextmanager
-    def visiting(self, path: str, patience: float) -> Iterator[bool]:
+    def reading(self, path: str, timeout: float) -> Iterator[bool]:
         """Open, use and close a connection inside; yields whether nobody in this process has the file open."""
         file = os.path.realpath(path)
-        with self._through(file, _VISITING, patience):
+        with self._held(file, _READING, timeout):
             with self._lock:
                 alone = not self._holders.get(file)
             yield alone
@@ -55,15 +55,15 @@ class Doors:
                     del self._holders[file]
 
     def forked(self) -> None:
-        """Start anew in a child process, where nobody is in a door."""
+        """Start anew in a child process, where no lock is held."""
         self._lock = threading.Condition()
         self._inside: dict[str, tuple[str, int]] = {}
 
     @contextmanager
-    def _through(self, file: str, purpose: str, patience: float) -> Iterator[None]:
+    def _held(self, file: str, purpose: str, timeout: float) -> Iterator[None]:
         with self._lock:
-            if not self._lock.wait_for(lambda: self._inside.get(file, (purpose, 0))[0] == purpose, patience):
-                raise Busy(f"{file} was being opened or read by another thread for {patience} s; try again")
+            if not self._lock.wait_for(lambda: self._inside.get(file, (purpose, 0))[0] == purpose, timeout):
+                raise Busy(f"{file} was being opened or read by another thread for {timeout} s; try again")
             self._inside[file] = purpose, self._inside.get(file, (purpose, 0))[1] + 1
         try:
             yield
@@ -76,7 +76,7 @@ class Doors:
                     self._lock.notify_all()
 
 
-DOORS = Doors()
+FILE_LOCKS = FileLocks()
 
 if hasattr(os, "register_at_fork"):  # not on Windows
-    os.register_at_fork(after_in_child=DOORS.forked)
+    os.register_at_fork(after_in_child=FILE_LOCKS.forked)

@@ -8,6 +8,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from tidal_plugins import (
@@ -17,13 +18,13 @@ from tidal_plugins import (
     NotADatabase,
     Note,
     ReadOnly,
+    SchemaTooOld,
     StorageError,
     TidalMemory,
 )
 from tidal_plugins.storage.base import Where
-from tidal_plugins.storage.doors import Doors
-from tidal_plugins.storage.migrations import MIGRATIONS
-from tidal_plugins.storage.visits import VisitedStorage
+from tidal_plugins.storage.sqlite import ReadOnlySQLite
+from tidal_plugins.storage.sqlite.file_locks import FileLocks
 
 SCOPE = ("default",)
 ALL = Where()
@@ -36,25 +37,26 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "other.db"
 
 
-def count(storage: VisitedStorage) -> int:
-    return storage.visit(lambda: storage.count(SCOPE, ALL))
+def count(storage: ReadOnlySQLite) -> int:
+    return storage.while_open(lambda: len(storage.find(SCOPE, ALL)))
 
 
-def test_a_visit_reads_and_cannot_write(path: Path) -> None:
-    storage = VisitedStorage(path)
+def test_an_opening_reads_and_cannot_write(path: Path) -> None:
+    storage = ReadOnlySQLite(path)
     assert count(storage) == 3
     with pytest.raises(ReadOnly):
-        storage.visit(lambda: storage.write_meta("name", "value"))
-    with pytest.raises(Closed, match="inside a visit"):
-        storage.count(SCOPE, ALL)
+        storage.while_open(lambda: storage.write_document(SCOPE, "collection", "name", "value"))
+    with pytest.raises(Closed, match="inside while_open"):
+        len(storage.find(SCOPE, ALL))
     assert sorted(file.name for file in path.parent.iterdir()) == ["other.db"]
 
 
-def test_a_file_of_an_older_version_is_not_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    later = [*MIGRATIONS, "the next one"]
-    monkeypatch.setattr("tidal_plugins.storage.visits.MIGRATIONS", later)
-    with pytest.raises(StorageError, match=f"this library reads {len(later)}; open it once with"):
-        count(VisitedStorage(path))
+def test_a_file_of_an_older_version_is_not_read(path: Path) -> None:
+    connection = apsw.Connection(str(path))
+    connection.pragma("user_version", 1)
+    connection.close()
+    with pytest.raises(SchemaTooOld, match="has schema version 1, this library reads"):
+        count(ReadOnlySQLite(path))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
@@ -63,7 +65,7 @@ def test_behind_a_link_the_log_of_the_file_itself_is_read(path: Path, tmp_path: 
     (tmp_path / "links").mkdir()
     link = tmp_path / "links" / "other.db"
     link.symlink_to(path)
-    storage = VisitedStorage(link)
+    storage = ReadOnlySQLite(link)
     with TidalMemory(path, embedder=HashingEmbedder()) as memory:
         memory.remember("one more")
         left = path.read_bytes(), path.with_name("other.db-wal").read_bytes()
@@ -79,7 +81,7 @@ def test_behind_a_link_the_log_of_the_file_itself_is_read(path: Path, tmp_path: 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
 def test_a_pipe_is_no_memory_and_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.db")
-    storage, raised = VisitedStorage(tmp_path / "pipe.db"), []
+    storage, raised = ReadOnlySQLite(tmp_path / "pipe.db"), []
 
     def read() -> None:
         try:
@@ -94,60 +96,60 @@ def test_a_pipe_is_no_memory_and_is_not_waited_for(tmp_path: Path) -> None:
 
 
 def test_a_file_that_changes_while_it_is_read_is_read_again(path: Path) -> None:
-    storage = VisitedStorage(path)
+    storage = ReadOnlySQLite(path)
     seen: list[int] = []
 
     def read() -> int:
-        seen.append(storage.count(SCOPE, ALL))
+        seen.append(len(storage.find(SCOPE, ALL)))
         if len(seen) == 1:
             path.touch()
         return seen[-1]
 
-    assert storage.visit(read) == 3
+    assert storage.while_open(read) == 3
     assert seen == [3, 3]
 
 
 def test_a_file_that_keeps_changing_is_given_up(path: Path) -> None:
-    storage = VisitedStorage(path)
+    storage = ReadOnlySQLite(path)
     clock = iter(range(100))
 
     def read() -> None:
         os.utime(path, (next(clock), next(clock)))
 
     with pytest.raises(Busy, match="whenever it was read"):
-        storage.visit(read)
+        storage.while_open(read)
 
 
 def test_an_error_of_a_file_that_stands_still_is_the_callers(path: Path) -> None:
-    storage, calls = VisitedStorage(path), []
+    storage, calls = ReadOnlySQLite(path), []
 
     def read() -> None:
         calls.append(1)
         raise StorageError("broken")
 
     with pytest.raises(StorageError, match="broken"):
-        storage.visit(read)
+        storage.while_open(read)
     assert calls == [1]
 
 
-def test_who_opens_a_file_for_writing_waits_for_the_visit(path: Path) -> None:
-    storage = VisitedStorage(path)
+def test_opening_for_writing_waits_for_the_reader(path: Path) -> None:
+    storage = ReadOnlySQLite(path)
     inside, leave, order = threading.Event(), threading.Event(), []
 
-    def visit() -> None:
+    def read_slowly() -> None:
         def read() -> None:
             inside.set()
             leave.wait(10)
             order.append("read")
 
-        storage.visit(read)
+        storage.while_open(read)
 
     def write() -> None:
         with TidalMemory(path, embedder=HashingEmbedder()) as memory:
             order.append("opened")
             memory.remember("one more")
 
-    threads = [threading.Thread(target=visit), threading.Thread(target=write)]
+    threads = [threading.Thread(target=read_slowly), threading.Thread(target=write)]
     threads[0].start()
     assert inside.wait(10)
     threads[1].start()
@@ -162,9 +164,9 @@ def test_who_opens_a_file_for_writing_waits_for_the_visit(path: Path) -> None:
 
 def test_threads_may_read_and_write_one_file_at_once(path: Path) -> None:
     stop, errors, counts = threading.Event(), [], []
-    storages = [VisitedStorage(path), VisitedStorage(path)]
+    storages = [ReadOnlySQLite(path), ReadOnlySQLite(path)]
 
-    def read(storage: VisitedStorage) -> None:
+    def read(storage: ReadOnlySQLite) -> None:
         try:
             while not stop.is_set():
                 counts.append(count(storage))
@@ -185,29 +187,29 @@ def test_threads_may_read_and_write_one_file_at_once(path: Path) -> None:
     assert set(counts) <= set(range(3, 12))
 
 
-def test_a_door_lets_one_purpose_through_at_a_time(tmp_path: Path) -> None:
-    doors, file = Doors(), str(tmp_path / "a.db")
-    with doors.visiting(file, 0) as alone, doors.visiting(file, 0):
+def test_a_lock_is_held_for_one_purpose_at_a_time(tmp_path: Path) -> None:
+    locks, file = FileLocks(), str(tmp_path / "a.db")
+    with locks.reading(file, 0) as alone, locks.reading(file, 0):
         assert alone
-        with pytest.raises(Busy), doors.opening(file, doors, 0):
+        with pytest.raises(Busy), locks.writing(file, locks, 0):
             pass
-        with doors.opening(str(tmp_path / "b.db"), doors, 0):
+        with locks.writing(str(tmp_path / "b.db"), locks, 0):
             pass
-    with doors.opening(file, doors, 0), pytest.raises(Busy), doors.visiting(file, 0):
+    with locks.writing(file, locks, 0), pytest.raises(Busy), locks.reading(file, 0):
         pass
     link = tmp_path / "link.db"
     Path(file).touch()
     link.symlink_to(file)
-    with doors.visiting(str(link), 0) as alone:
+    with locks.reading(str(link), 0) as alone:
         assert not alone, "the file is open for writing under its other name"
-    doors.closed(file, doors)
-    with doors.visiting(file, 0) as alone:
+    locks.closed(file, locks)
+    with locks.reading(file, 0) as alone:
         assert alone
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
-def test_a_child_process_goes_through_doors_that_were_closed_when_it_was_made(path: Path) -> None:
-    storage = VisitedStorage(path)
+def test_a_child_process_holds_none_of_the_locks_of_its_parent(path: Path) -> None:
+    storage = ReadOnlySQLite(path)
 
     def read() -> Any:
         child = os.fork()
@@ -220,4 +222,4 @@ def test_a_child_process_goes_through_doors_that_were_closed_when_it_was_made(pa
                 os._exit(status)
         return os.waitpid(child, 0)[1]
 
-    assert storage.visit(read) == 0
+    assert storage.while_open(read) == 0

@@ -1,22 +1,18 @@
-"""What the shelves of an SQLite file share: its connections, and scopes by their keys."""
+"""The base of the parts of the SQLite engine: its connections, and scopes by their keys."""
 
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
 
 from tidal_plugins.model.entry import Scope
-from tidal_plugins.storage.base import Storage
-from tidal_plugins.storage.connections import Connections
-from tidal_plugins.storage.sql import to_json
+from tidal_plugins.storage.sqlite.connections import Connections
+from tidal_plugins.storage.values import to_json
 
 NO_SCOPE = -1
 """Stands for a scope that nothing was written to yet: it matches no row."""
 
-MOST_SCOPES = 4096
+MAX_SCOPES = 4096
 """Scopes whose keys are kept in memory."""
-
-IDS = "(SELECT value FROM json_each(?))"
-"""A list bound as one JSON array."""
 
 
 class Scopes:
@@ -28,14 +24,14 @@ class Scopes:
         """Those that this store has added, in a transaction that may not have ended."""
 
     def keep(self, scope: Scope, key: int) -> None:
-        if len(self.keys) >= MOST_SCOPES:
+        if len(self.keys) >= MAX_SCOPES:
             self.keys.clear()
         self.keys[scope] = key
         self.created.discard(scope)
 
 
-class Shelf(Storage):
-    """A part of the engine. What it does not define, another shelf of the same store does."""
+class SQLiteBase:
+    """Base of a part of the engine."""
 
     _db: Connections
     _scopes: Scopes

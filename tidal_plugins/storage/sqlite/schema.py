@@ -1,26 +1,27 @@
-"""The SQLite schema, one script per version; a store is brought up to date inside one transaction when opened."""
+"""The SQLite schema. Before version 1.0 of this library a file of another schema is refused, not migrated."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tidal_plugins.errors import NotADatabase, SchemaTooNew
+from tidal_plugins.errors import NotADatabase, SchemaTooNew, SchemaTooOld
 
 if TYPE_CHECKING:
     import apsw
 
 APPLICATION_ID = 0x7464616C  # "tdal": tells our files from those of other programs
+VERSION = 2
 
-VERSION_1 = """
-CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
-
+_SCHEMA = """
 CREATE TABLE scopes (
     key INTEGER PRIMARY KEY,
     path TEXT NOT NULL UNIQUE,              -- JSON array of segments
-    erasures INTEGER NOT NULL DEFAULT 0,    -- grows when passages go or change: readers reload their vectors
-    passages INTEGER NOT NULL DEFAULT 0,
-    words INTEGER NOT NULL DEFAULT 0
+    erasures INTEGER NOT NULL DEFAULT 0     -- grows when entries go or change: readers reload their vectors
 ) STRICT;
+
+-- one row: how many passages the keyword index holds, and how many words they have together
+CREATE TABLE corpus (passages INTEGER NOT NULL, words INTEGER NOT NULL) STRICT;
+INSERT INTO corpus VALUES (0, 0);
 
 CREATE TABLE entries (
     key INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -43,6 +44,30 @@ CREATE INDEX entries_by_episode ON entries (scope, episode) WHERE episode IS NOT
 CREATE INDEX entries_by_source ON entries (scope, source) WHERE source IS NOT NULL;
 CREATE INDEX entries_by_speaker ON entries (scope, speaker) WHERE speaker IS NOT NULL;
 CREATE INDEX entries_by_cooling ON entries (scope, cold_at) WHERE anchored_at < cold_at;
+
+-- how many entries there are, and how long their texts are together; kept by triggers
+CREATE TABLE volumes (
+    scope INTEGER NOT NULL REFERENCES scopes,
+    kind TEXT NOT NULL,
+    channel TEXT NOT NULL,
+    entries INTEGER NOT NULL,
+    characters INTEGER NOT NULL,
+    PRIMARY KEY (scope, kind, channel)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER entry_added AFTER INSERT ON entries BEGIN
+    INSERT INTO volumes VALUES (new.scope, new.kind, new.channel, 1, length(new.text))
+    ON CONFLICT DO UPDATE SET entries = entries + 1, characters = characters + excluded.characters;
+END;
+CREATE TRIGGER entry_gone AFTER DELETE ON entries BEGIN
+    UPDATE volumes SET entries = entries - 1, characters = characters - length(old.text)
+    WHERE scope = old.scope AND kind = old.kind AND channel = old.channel;
+END;
+CREATE TRIGGER entry_changed AFTER UPDATE OF kind, text, channel ON entries BEGIN
+    UPDATE volumes SET entries = entries - 1, characters = characters - length(old.text)
+    WHERE scope = old.scope AND kind = old.kind AND channel = old.channel;
+    INSERT INTO volumes VALUES (new.scope, new.kind, new.channel, 1, length(new.text))
+    ON CONFLICT DO UPDATE SET entries = entries + 1, characters = characters + excluded.characters;
+END;
 
 CREATE TABLE passages (
     key INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -113,16 +138,14 @@ CREATE TABLE earlier_documents (
 ) STRICT, WITHOUT ROWID;
 """
 
-MIGRATIONS = (VERSION_1,)
-
 _HAS_TABLES = "SELECT EXISTS (SELECT 1 FROM sqlite_schema)"
 
 
-def schema_version(connection: apsw.Connection) -> int:
-    """Return the version of the file's schema, 0 for an empty file, without changing anything.
+def has_schema(connection: apsw.Connection) -> bool:
+    """Return whether the file has the schema; an empty file has none. Nothing is changed.
 
-    Raises ``NotADatabase`` for another program's file and ``SchemaTooNew`` for a later version of ours. Call it inside
-    a transaction: another process may be creating the schema.
+    Raises ``NotADatabase`` for another program's file, ``SchemaTooNew`` and ``SchemaTooOld`` for one of another
+    version of this library. Call it inside a transaction: another process may be creating the schema.
     """
     version = int(connection.pragma("user_version"))
     application = int(connection.pragma("application_id"))
@@ -130,18 +153,22 @@ def schema_version(connection: apsw.Connection) -> int:
         raise NotADatabase(
             f"{connection.filename} is an SQLite database of another program; give the memory a file of its own"
         )
-    if version > len(MIGRATIONS):
+    if version > VERSION:
         raise SchemaTooNew(
-            f"{connection.filename} has schema version {version}, this library knows {len(MIGRATIONS)}; "
-            "upgrade tidal-plugins"
+            f"{connection.filename} has schema version {version}, this library reads {VERSION}; upgrade tidal-plugins"
         )
-    return version
+    if 0 < version < VERSION:
+        raise SchemaTooOld(
+            f"{connection.filename} has schema version {version}, this library reads {VERSION} and has no migrations "
+            "before its version 1.0; record into a new file, or read this one with the version that wrote it"
+        )
+    return version == VERSION
 
 
-def migrate(connection: apsw.Connection) -> None:
-    """Create or update the schema. Call it inside ``BEGIN IMMEDIATE``: two processes may open a new file at once."""
-    version = schema_version(connection)
-    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    for number, script in enumerate(MIGRATIONS[version:], start=version + 1):
-        connection.execute(script)
-        connection.execute(f"PRAGMA user_version = {number}")
+def create(connection: apsw.Connection) -> None:
+    """Create the schema where there is none. Call it inside ``BEGIN IMMEDIATE``: two processes may open a new file at
+    once."""
+    if not has_schema(connection):
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(_SCHEMA)
+        connection.execute(f"PRAGMA user_version = {VERSION}")

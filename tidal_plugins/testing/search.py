@@ -9,12 +9,12 @@ import pytest
 
 from tidal_plugins.errors import InvalidVector
 from tidal_plugins.model.entry import Scope
-from tidal_plugins.storage.base import Corpus, Passage, Record, Storage, Where
+from tidal_plugins.storage.base import Passage, Record, Storage, Where
 from tidal_plugins.testing.contract import Contract
-from tidal_plugins.testing.samples import ALL, HERE, HOSTILE, cosines, entry, ids, record
+from tidal_plugins.testing.samples import ALL, HERE, HOSTILE, best_cosines, cosines, entry, ids, record
 
 
-class ChannelContract(Contract):
+class SearchContract(Contract):
     """Vectors exactly, keywords by BM25."""
 
     # vectors
@@ -62,7 +62,7 @@ class ChannelContract(Contract):
         assert (best.id, best.start, best.end, best.words, second.id) == ("long", 6, 10, 2, "short")
         assert best.score == pytest.approx(1)
         assert ids(store.nearest(HERE, up, 1, ALL)) == ["long"]
-        assert store.cosines(HERE, ["long"], up)["long"] == best
+        assert best_cosines(store, HERE, ["long"], up) == {"long": pytest.approx(best.score)}
         matches = {match.id: match for match in store.matching(HERE, ["beta"], 5, ALL)}
         assert (matches["long"].start, matches["long"].end, matches["long"].words) == (6, 10, 2)
         assert ids(store.matching(HERE, ["alpha", "beta", "gamma"], 5, ALL)).count("long") == 1
@@ -79,49 +79,46 @@ class ChannelContract(Contract):
     def test_entries_without_vectors_are_found_otherwise(self, store: Storage) -> None:
         store.put(HERE, [Record(entry("bare")), record("words", "only words"), record("both", "x", [1.0, 0.0])])
         query = np.array([1.0, 0.0], np.float32)
-        assert ids(store.nearest(HERE, query, 9, ALL)) == list(store.cosines(HERE, ["bare", "words", "both"], query))
+        assert ids(store.nearest(HERE, query, 9, ALL)) == [
+            span.id for span in store.vectors(HERE, ["bare", "words", "both"]).spans
+        ]
         assert ids(store.nearest(HERE, query, 9, ALL)) == ["both"]
         assert ids(store.matching(HERE, ["words"], 9, ALL)) == ["words"]
         assert ids(store.find(HERE, ALL)) == ["bare", "words", "both"]
-
-    @pytest.mark.parametrize("count", [0, 1, 3, 70])
-    def test_the_nearest_of_many_vectors_are_those_of_each(self, store: Storage, count: int) -> None:
-        vectors = np.random.default_rng(5).standard_normal((200, 8)).astype(np.float32)
-        store.put(HERE, [record(str(i), vector=vector) for i, vector in enumerate(vectors)])
-        queries = list(np.random.default_rng(6).standard_normal((count, 8)).astype(np.float32))
-        where = Where(exclude=["3", "7"])
-        for found, query in zip(store.nearest_each(HERE, queries, 5, where), queries, strict=True):
-            alone = store.nearest(HERE, query, 5, where)
-            assert ids(found) == ids(alone)
-            assert [match.score for match in found] == pytest.approx([match.score for match in alone], abs=1e-5)
-        assert store.nearest_each(("nobody",), queries, 5, ALL) == [[] for _ in queries]
-        with pytest.raises(InvalidVector):
-            store.nearest_each(HERE, [np.ones(3, np.float32)], 5, ALL)
 
     def test_a_store_without_vectors_has_no_neighbours(self, store: Storage) -> None:
         query = np.ones(3, np.float32)
         assert store.nearest(HERE, query, 5, ALL) == []
         store.put(HERE, [record("a")])
         assert store.nearest(HERE, query, 5, ALL) == []
-        assert store.cosines(HERE, ["a"], query) == {}
+        assert store.vectors(HERE, ["a"]).spans == []
 
-    def test_cosines_are_those_of_the_best_passages(self, store: Storage) -> None:
+    def test_vectors_are_those_of_the_passages_and_have_length_1(self, store: Storage) -> None:
         vectors = np.random.default_rng(2).standard_normal((50, 8)).astype(np.float32)
         store.put(HERE, [record(str(i), vector=vector) for i, vector in enumerate(vectors)])
-        found = store.cosines(HERE, ["3", "7", "unknown", "7"], vectors[9])
+        passages = store.vectors(HERE, ["3", "7", "unknown", "7"])
+        assert sorted(span.id for span in passages.spans) == ["3", "7"]
+        assert np.linalg.norm(passages.units, axis=1) == pytest.approx(1)
         expected = cosines(vectors, vectors[9])
-        assert {id_: match.score for id_, match in found.items()} == pytest.approx(
-            {"3": expected[3], "7": expected[7]}, abs=1e-5
-        )
+        found = best_cosines(store, HERE, ["3", "7"], vectors[9])
+        assert found == pytest.approx({"3": expected[3], "7": expected[7]}, abs=1e-5)
 
-    def test_vectors_are_those_of_the_passages_asked_for_and_have_length_1(self, store: Storage) -> None:
-        passages = [Passage(0, 4, "long", np.array([3.0, 4.0])), Passage(4, 8, "text", np.array([0.0, 2.0]))]
-        store.put(HERE, [Record(entry("long", "longtext"), passages), record('odd "id"', vector=[1.0, 0.0])])
+    def test_every_passage_with_a_vector_has_a_row(self, store: Storage) -> None:
+        passages = [
+            Passage(0, 4, "long", np.array([3.0, 4.0])),
+            Passage(4, 8, "text here", np.array([0.0, 2.0])),
+            Passage(8, 9, "bare", None),
+        ]
+        store.put(HERE, [Record(entry("long", "longtext."), passages), record('odd "id"', vector=[1.0, 0.0])])
         store.put(HERE, [record("words")])
-        found = store.vectors(HERE, {"long": 4, 'odd "id"': 0, "words": 0, "unknown": 0})
-        assert {id_: vector.tolist() for id_, vector in found.items()} == {"long": [0, 1], 'odd "id"': [1, 0]}
-        assert store.vectors(HERE, {"long": 0})["long"].tolist() == pytest.approx([0.6, 0.8])
-        assert store.vectors(HERE, {"long": 7}) == store.vectors(HERE, {}) == {}
+        found = store.vectors(HERE, ["long", 'odd "id"', "words", "unknown"])
+        rows = dict(zip(found.spans, found.units.tolist(), strict=True))
+        assert rows == {
+            ("long", 0, 4, 1): pytest.approx([0.6, 0.8]),
+            ("long", 4, 8, 2): [0, 1],
+            ('odd "id"', 0, 4, 1): [1, 0],
+        }
+        assert store.vectors(HERE, []).spans == store.vectors(("nowhere",), ["long"]).spans == []
 
     @pytest.mark.parametrize("k", [0, -1])
     def test_asking_for_none_gives_none(self, store: Storage, k: int) -> None:
@@ -154,20 +151,18 @@ class ChannelContract(Contract):
         with pytest.raises(InvalidVector):
             store.put(HERE, [record("good", "good", [1.0, 0.0]), record("bad", "bad", vector)])
         with pytest.raises(InvalidVector):
-            store.replace(HERE, record("first", "changed", vector))
+            store.put(HERE, [record("first", "changed", vector)], replace=True)
         with store.transaction(), pytest.raises(InvalidVector):
-            store.replace(HERE, record("first", "changed", vector))
+            store.put(HERE, [record("first", "changed", vector)], replace=True)
         with pytest.raises(InvalidVector):
             store.nearest(HERE, vector, 5, ALL)
-        with pytest.raises(InvalidVector):
-            store.cosines(HERE, ["first"], vector)
         assert ids(store.find(HERE, ALL)) == ids(store.nearest(HERE, np.ones(2, np.float32), 9, ALL)) == ["first"]
         assert store.matching(HERE, ["good", "bad", "changed"], 9, ALL) == []
 
     def test_vectors_of_one_put_have_one_size(self, store: Storage) -> None:
         with pytest.raises(InvalidVector):
             store.put(HERE, [record("a", vector=[1.0, 0.0]), record("b", vector=[1.0])])
-        assert store.count(HERE, ALL) == 0
+        assert len(store.find(HERE, ALL)) == 0
         assert store.put(HERE, [record("b", vector=[1.0])]) == ["b"]
 
     @pytest.mark.parametrize("scale", [1e-30, 1e30, 1e-300, 1e300])
@@ -234,18 +229,3 @@ class ChannelContract(Contract):
     def test_no_words_match_nothing(self, store: Storage) -> None:
         store.put(HERE, [record("a")])
         assert store.matching(HERE, [], 9, ALL) == []
-
-    def test_the_corpus_counts_passages_and_their_words(self, store: Storage, other: Storage) -> None:
-        assert store.corpus() == Corpus(0, 0.0)
-        store.put(HERE, [record("a", "one two three", [1.0]), Record(entry("bare"))])
-        store.put(("there",), [record("a", "one", scope=("there",))])
-        assert other.corpus() == Corpus(2, 2.0)
-        with pytest.raises(ValueError, match="stop"), store.transaction():
-            store.erase(HERE, ["a"])
-            assert store.corpus() == Corpus(1, 1.0)
-            raise ValueError("stop")
-        assert store.put(HERE, [record("a", "known already")]) == []
-        store.replace(HERE, record("a", "one two three four five"))
-        assert other.corpus() == Corpus(2, 3.0)
-        assert store.erase(HERE, ["a"]) == store.erase(("there",), ["a"]) == 1
-        assert other.corpus() == Corpus(0, 0.0)

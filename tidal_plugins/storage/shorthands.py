@@ -1,0 +1,34 @@
+"""Values about the whole store, and changes of tiers: shorthands over the contract."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from tidal_plugins.errors import NotFound
+from tidal_plugins.model.entry import Scope, Tier
+from tidal_plugins.storage.base import STORE, Documents, Entries, Record
+
+META = "meta"
+"""The collection of values about the whole store."""
+
+
+def read_meta(storage: Documents, name: str) -> Any:
+    """Return a JSON value about the whole store, or ``None``."""
+    document = storage.read_document(STORE, META, name)
+    return document and document.value
+
+
+def write_meta(storage: Documents, name: str, value: Any) -> None:
+    """Set a JSON value about the whole store."""
+    storage.write_document(STORE, META, name, value)
+
+
+def set_tiers(storage: Entries, scope: Scope, tiers: Mapping[str, Tier]) -> None:
+    """Set the tiers of entries by id. Raises ``NotFound`` for an unknown id. Call it inside a transaction."""
+    entries = storage.get(scope, list(tiers))
+    if missing := next((id_ for id_ in tiers if id_ not in entries), None):
+        raise NotFound(f"no entry {missing!r} in scope {scope}")
+    records = [Record(replace(entries[id_], tier=tier), passages=None) for id_, tier in tiers.items()]
+    storage.put(scope, records, replace=True)

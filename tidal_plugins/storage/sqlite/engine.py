@@ -1,0 +1,79 @@
+"""The SQLite engine: the parts of the contract over one file."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from os import PathLike
+from typing import Literal
+
+from tidal_plugins.storage.base import Storage
+from tidal_plugins.storage.sqlite.base import Scopes
+from tidal_plugins.storage.sqlite.connections import Connections
+from tidal_plugins.storage.sqlite.documents import DocumentStore
+from tidal_plugins.storage.sqlite.entries import EntryStore
+from tidal_plugins.storage.sqlite.links import LinkStore
+from tidal_plugins.storage.sqlite.log import LogStore
+from tidal_plugins.storage.sqlite.neighbours import Neighbours
+from tidal_plugins.storage.sqlite.search import SearchStore
+
+SCRUB_SECONDS = 1.0
+"""How long emptying the log waits for readers; it holds up writers meanwhile."""
+
+
+class SQLiteStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStore, Storage):
+    """Stores a memory in one SQLite file.
+
+    ``durability="full"`` syncs every commit to disk: what was acknowledged survives a power cut. ``"fast"`` leaves
+    the sync to checkpoints: nothing tears, but a power cut may take the last commits (a killed process does not).
+    ``vector_cache_bytes`` bounds the vectors held in memory; larger scopes are scanned in the file.
+    """
+
+    _connections: type[Connections] = Connections
+
+    def __init__(
+        self,
+        path: str | PathLike[str],
+        *,
+        durability: Literal["full", "fast"] = "full",
+        busy_timeout: float = 30.0,
+        query_deadline: float = 2.0,
+        vector_cache_bytes: int = 256 * 1024 * 1024,
+    ) -> None:
+        synchronous = {"full": "FULL", "fast": "NORMAL"}[durability]
+        self._db = self._connections(path, synchronous=synchronous, busy_timeout=busy_timeout)
+        self.path = self._db.path
+        self._scopes = Scopes()
+        self._deadline = query_deadline
+        self._neighbours = Neighbours(self._db, vector_cache_bytes)
+        _open_stores.add(self)
+
+    def scrub(self) -> bool:
+        with self.transaction():
+            self._db.run("INSERT INTO keywords (keywords) VALUES ('optimize')")
+        self._db.run("VACUUM")  # secure_delete leaves copies behind where pages were rebalanced
+        with self._db.lock_timeout(SCRUB_SECONDS):
+            busy = self._db.one("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._neighbours.forget()
+        return not busy
+
+    def close(self) -> None:
+        self._db.close()
+        self._neighbours.forget()
+
+    def forked(self) -> None:
+        """Start anew in a child process: locks may be held by threads that are not here."""
+        self._db.forked()
+        self._neighbours.forget()
+
+
+_open_stores: weakref.WeakSet[SQLiteStorage] = weakref.WeakSet()
+
+
+def _forked() -> None:
+    for store in _open_stores:
+        store.forked()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_forked)

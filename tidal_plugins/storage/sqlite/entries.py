@@ -1,0 +1,254 @@
+"""Entries in an SQLite file, with their passages in its indexes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from tidal_plugins.errors import InvalidScope, NotFound
+from tidal_plugins.model.entry import Entry, Scope
+from tidal_plugins.storage.base import (
+    HEAD,
+    TAIL,
+    Adjacent,
+    Corpus,
+    Entries,
+    EntrySummary,
+    Passage,
+    Record,
+    Statistics,
+    Volume,
+    Where,
+    WhereLinks,
+)
+from tidal_plugins.storage.sqlite.base import SQLiteBase
+from tidal_plugins.storage.sqlite.conditions import EACH_ID, IDS, condition, link_condition
+from tidal_plugins.storage.sqlite.neighbours import Neighbours
+from tidal_plugins.storage.sqlite.opening import translated
+from tidal_plugins.storage.sqlite.rows import COLUMNS, FIXED, SUMMARY, TIER, Row, from_row, to_row, to_summary
+from tidal_plugins.storage.unit import unit_vector
+from tidal_plugins.storage.values import from_json, to_json
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    _Unit = NDArray[np.float32] | None
+
+_VALUES = f"(scope, {', '.join(COLUMNS)}) VALUES (?{', ?' * len(COLUMNS)})"
+_INSERT = f"INSERT INTO entries {_VALUES} ON CONFLICT (scope, id) DO NOTHING"
+_SELECT = f"SELECT {', '.join('e.' + column for column in COLUMNS)}"
+_SELECT_SUMMARY = f"""
+    SELECT {", ".join("e." + column for column in SUMMARY)},
+        (SELECT count(*) FROM passages p WHERE p.entry = e.key),
+        (SELECT total(p.words) FROM passages p WHERE p.entry = e.key),
+        substr(e.text, 1, {HEAD}), substr(e.text, -{TAIL})
+    FROM {EACH_ID}
+"""
+_REPLACE = f"UPDATE entries SET {', '.join(column + ' = ?' for column in COLUMNS)} WHERE key = ?"
+_SET_TIER = f"UPDATE entries SET {', '.join(column + ' = ?' for column in TIER)} WHERE key = ? AND checksum = ?"
+_INSERT_PASSAGE = 'INSERT INTO passages (entry, start, "end", words) VALUES (?, ?, ?, ?)'
+_COUNT_IN = "UPDATE corpus SET passages = passages + ?, words = words + ?"
+_COUNT_OUT = f"""
+    UPDATE corpus SET (passages, words) = (
+        SELECT corpus.passages - count(*) FILTER (WHERE p.words > 0), corpus.words - coalesce(sum(p.words), 0)
+        FROM passages p WHERE p.entry IN {IDS}
+    )
+"""
+_CHANGED = "UPDATE scopes SET erasures = erasures + 1 WHERE key = ?"
+_SPEAKERS = """
+    WITH RECURSIVE names (name) AS (
+        SELECT min(speaker) FROM entries WHERE scope = ?1 AND speaker IS NOT NULL
+        UNION ALL
+        SELECT (SELECT min(speaker) FROM entries WHERE scope = ?1 AND speaker > names.name)
+        FROM names WHERE names.name IS NOT NULL
+    ) SELECT name FROM names WHERE name IS NOT NULL LIMIT 1000
+"""
+_STATISTICS = "SELECT c.passages, c.words, s.erasures FROM corpus c LEFT JOIN scopes s ON s.key = ?"
+_VOLUMES = "SELECT kind, channel, entries, characters FROM volumes WHERE scope = ? AND entries > 0"
+
+
+class _Prepared(NamedTuple):
+    """A record as it is written."""
+
+    record: Record
+    row: Row
+    units: Sequence[_Unit]
+
+
+class EntryStore(SQLiteBase, Entries):
+    """Stores entries as rows, and their passages in the indexes of keywords and vectors."""
+
+    _neighbours: Neighbours
+
+    def put(self, scope: Scope, records: Iterable[Record], *, replace: bool = False) -> list[str]:
+        prepared = [_Prepared(record, to_row(record.entry), _units(scope, record)) for record in records]
+        with self.transaction(), translated(self._db.path):
+            self._neighbours.check_size(unit for item in prepared for unit in item.units)
+            return self._replaced(scope, prepared) if replace else self._added(scope, prepared)
+
+    def get(self, scope: Scope, ids: Collection[str]) -> dict[str, Entry]:
+        with self.snapshot():
+            rows = self._db.rows(f"{_SELECT} FROM {EACH_ID}", to_json(list(ids)), self._key(scope))
+            return {row[0]: from_row(row, scope) for row in rows}
+
+    def summaries(self, scope: Scope, ids: Collection[str], where: Where | None = None) -> dict[str, EntrySummary]:
+        with self.snapshot():
+            filter_ = condition(None, where or Where())
+            sql = f"{_SELECT_SUMMARY} WHERE {filter_.sql}"
+            rows = self._db.rows(sql, to_json(list(ids)), self._key(scope), *filter_.parameters)
+            return {row[0]: to_summary(row) for row in rows}
+
+    def adjacent(self, scope: Scope, ids: Collection[str], reach: int, where: Where) -> list[Adjacent]:
+        with self.snapshot():
+            key = self._key(scope)
+            filter_ = condition(key, where)
+            sides = ", ".join(_side(filter_.sql, *order) for order in (("<", "DESC"), (">", "ASC")))
+            sql = f"""
+                SELECT a.id, {sides} FROM json_each(?) j CROSS JOIN entries a ON a.scope = ? AND a.id = j.value
+                WHERE a.thread IS NOT NULL
+            """
+            side = (*filter_.parameters, reach)
+            rows = self._db.rows(sql, *side, *side, to_json(list(ids)), key)
+        return [
+            Adjacent(id_, other, sign * place)
+            for id_, before, after in rows
+            for sign, others in ((-1, before), (1, after))
+            for place, other in enumerate(from_json(others), 1)
+        ]
+
+    def find(
+        self, scope: Scope, where: Where, *, limit: int | None = None, after: int = 0, newest_first: bool = False
+    ) -> list[Entry]:
+        order = "DESC" if newest_first else "ASC"
+        with self.snapshot():
+            filter_ = condition(self._key(scope), where)
+            sequence = f"ORDER BY e.occurred_at {order}, e.key {order} LIMIT ? OFFSET ?"
+            sql = f"{_SELECT} FROM entries e WHERE {filter_.sql} {sequence}"
+            bindings = (*filter_.parameters, -1 if limit is None else limit, after)
+            return [from_row(row, scope) for row in self._db.rows(sql, *bindings)]
+
+    def scopes(self, prefix: Scope, where: Where) -> list[Scope]:
+        path, filter_ = to_json(list(prefix)), condition(None, where)
+        sql = f"""
+            SELECT s.path FROM scopes s WHERE (s.path = ? OR s.path BETWEEN ? AND ?)
+            AND EXISTS (SELECT 1 FROM entries e WHERE e.scope = s.key AND {filter_.sql})
+        """
+        # In a longer path a comma follows and the quote of the next segment; in any path after the empty one, a quote.
+        longer = path.removesuffix("]") + ("," if prefix else "")
+        with self.snapshot():
+            rows = self._db.rows(sql, path, f'{longer}"', f"{longer}#", *filter_.parameters)
+            return sorted(tuple(from_json(row[0])) for row in rows)
+
+    def erase(self, scope: Scope, ids: Collection[str]) -> int:
+        with self.transaction():
+            key = self._key(scope)
+            found = self._keys(key, ids)
+            entries = list(found.values())
+            if found:
+                self._unindex(key, entries)
+                self._db.run(f"DELETE FROM entries WHERE key IN {IDS}", to_json(entries))
+                ends = link_condition(key, WhereLinks(ends=found))
+                self._db.run(f"DELETE FROM links AS l WHERE {ends.sql}", *ends.parameters)
+                self._db.run(f"DELETE FROM log WHERE scope = ? AND key IN {IDS}", key, to_json(list(found)))
+            return len(found)
+
+    def statistics(self, scope: Scope) -> Statistics:
+        with self.snapshot():
+            key = self._key(scope)
+            passages, words, erasures = self._db.rows(_STATISTICS, key)[0]
+            return Statistics(
+                Corpus(passages, words / passages if passages else 0.0),
+                [row[0] for row in self._db.rows(_SPEAKERS, key)],
+                {(kind, channel): Volume(*volume) for kind, channel, *volume in self._db.rows(_VOLUMES, key)},
+                erasures or 0,
+            )
+
+    def _added(self, scope: Scope, prepared: Sequence[_Prepared]) -> list[str]:
+        connection, key = self._db.get(), self._writable_scope(scope)
+        stored = []
+        for record, row, units in prepared:
+            connection.execute(_INSERT, (key, *row))
+            if connection.changes():
+                self._index(key, connection.last_insert_rowid(), record.passages or (), units)
+                stored.append(record.entry.id)
+        return stored
+
+    def _replaced(self, scope: Scope, prepared: Sequence[_Prepared]) -> list[str]:
+        ids = [item.record.entry.id for item in prepared]
+        scope_key, keys = self._existing(scope, ids)
+        anew = [key for key, item in zip(keys, prepared, strict=True) if item.record.passages is not None]
+        if anew:
+            self._unindex(scope_key, anew)
+        for key, (record, row, units) in zip(keys, prepared, strict=True):
+            if record.passages is None:
+                self._set_entry(scope_key, key, row)
+            else:
+                self._db.run(_REPLACE, *row, key)
+                self._index(scope_key, key, record.passages, units)
+        return ids
+
+    def _set_entry(self, scope: int, key: int, row: Row) -> None:
+        """Change a row and no index. Mostly its tier alone is new: the checksum tells."""
+        checksum, tier = row[len(FIXED)], row[len(FIXED) + 1 :]
+        self._db.run(_SET_TIER, *tier, key, checksum)
+        if not self._db.get().changes():
+            self._db.run(_REPLACE, *row, key)
+            self._db.run(_CHANGED, scope)
+
+    def _keys(self, scope: int, ids: Collection[str]) -> dict[str, int]:
+        return dict(self._db.rows(f"SELECT e.id, e.key FROM {EACH_ID}", to_json(list(ids)), scope))
+
+    def _existing(self, scope: Scope, ids: Sequence[str]) -> tuple[int, list[int]]:
+        """The keys of a scope and of entries that must be there."""
+        key = self._key(scope)
+        keys = self._keys(key, ids)
+        if missing := [id_ for id_ in ids if id_ not in keys]:
+            raise NotFound(f"no entry {missing[0]!r} in scope {scope}")
+        return key, [keys[id_] for id_ in ids]
+
+    def _index(self, scope: int, entry: int, passages: Sequence[Passage], units: Sequence[_Unit]) -> None:
+        connection = self._db.get()
+        count = total = 0
+        with translated(self._db.path):
+            for passage, unit in zip(passages, units, strict=True):
+                words = len(passage.terms.split())
+                connection.execute(_INSERT_PASSAGE, (entry, passage.start, passage.end, words))
+                key = connection.last_insert_rowid()
+                if unit is not None:
+                    connection.execute("INSERT INTO vectors VALUES (?, ?, ?)", (key, scope, unit.tobytes()))
+                if words:
+                    terms = " ".join(mark(scope) + word for word in passage.terms.split())
+                    connection.execute("INSERT INTO keywords (rowid, terms) VALUES (?, ?)", (key, terms))
+                    count, total = count + 1, total + words
+            if count:
+                connection.execute(_COUNT_IN, (count, total))
+
+    def _unindex(self, scope: int, entries: Sequence[int]) -> None:
+        keys = to_json(list(entries))
+        self._db.run(_COUNT_OUT, keys)
+        self._db.run(_CHANGED, scope)
+        self._db.run(f"DELETE FROM keywords WHERE rowid IN (SELECT key FROM passages WHERE entry IN {IDS})", keys)
+        self._db.run(f"DELETE FROM passages WHERE entry IN {IDS}", keys)
+
+
+def mark(scope: int) -> str:
+    """Return the beginning of every word of a scope in the keyword index."""
+    return f"s{scope}x"
+
+
+def _units(scope: Scope, record: Record) -> list[_Unit]:
+    if record.entry.scope != scope:
+        raise InvalidScope(f"entry {record.entry.id!r} is of scope {record.entry.scope}, not {scope}")
+    return [None if passage.vector is None else unit_vector(passage.vector) for passage in record.passages or ()]
+
+
+def _side(filter_: str, comparison: str, order: str) -> str:
+    """The ids next to an entry ``a`` in its thread on one side, the nearest first, as a JSON array."""
+    return f"""(
+        SELECT json_group_array(id) FROM (
+            SELECT e.id AS id FROM entries e WHERE e.thread = a.thread AND e.kind = a.kind
+            AND (e.occurred_at, e.key) {comparison} (a.occurred_at, a.key) AND {filter_}
+            ORDER BY e.occurred_at {order}, e.key {order} LIMIT ?
+        )
+    )"""

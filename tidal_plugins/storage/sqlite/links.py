@@ -1,0 +1,81 @@
+"""Links in an SQLite file."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from tidal_plugins.model.entry import Scope
+from tidal_plugins.model.link import Link
+from tidal_plugins.storage.base import ALL_LINKS, Links, Step, WhereLinks
+from tidal_plugins.storage.sqlite.base import SQLiteBase
+from tidal_plugins.storage.sqlite.conditions import link_condition
+from tidal_plugins.storage.sqlite.rows import LINK, from_link_row, time_or_none, to_link_row
+from tidal_plugins.storage.values import to_json
+
+_PUT = f"""
+    INSERT INTO links (scope, {", ".join(LINK)}) VALUES (?{", ?" * len(LINK)})
+    ON CONFLICT (scope, id) DO UPDATE SET {", ".join(f"{column} = excluded.{column}" for column in LINK[1:])}
+"""
+_SELECT = f"SELECT {', '.join('l.' + column for column in LINK)} FROM links l"
+_STRONGEST = "expires_at DESC, weight DESC"
+
+
+class LinkStore(SQLiteBase, Links):
+    """Stores links as rows, with an index at either end in order of strength."""
+
+    def put_links(self, scope: Scope, links: Iterable[Link]) -> None:
+        rows = [to_link_row(link) for link in links]
+        with self.transaction():
+            key = self._writable_scope(scope)
+            self._db.run_each(_PUT, [(key, *row) for row in rows])
+
+    def links(
+        self, scope: Scope, where: WhereLinks, *, limit: int | None = None, strongest_first: bool = False
+    ) -> list[Link]:
+        # The unary plus: what has expired is looked up by its expiry and sorted; a walk in order would read all.
+        first_stored = "key" if where.expired_at is None else "+l.key"
+        order = f"{_STRONGEST}, key" if strongest_first else first_stored
+        with self.snapshot():
+            filter_ = link_condition(self._key(scope), where)
+            sql = f"{_SELECT} WHERE {filter_.sql} ORDER BY {order} LIMIT ?"
+            rows = self._db.rows(sql, *filter_.parameters, -1 if limit is None else max(limit, 0))
+            return [from_link_row(row) for row in rows]
+
+    def frontier(
+        self, scope: Scope, nodes: Collection[str], kinds: Collection[str], *, each: int, where: WhereLinks = ALL_LINKS
+    ) -> list[Step]:
+        places = (to_json(list(dict.fromkeys(nodes))), to_json(list(dict.fromkeys(kinds))))
+        with self.snapshot():
+            filter_ = link_condition(self._key(scope), where)
+            cut = (*filter_.parameters, max(each, 0))
+            rows = self._db.rows(_frontier(filter_.sql), *places, *cut, *cut, max(each, 0))
+        return [
+            Step(node, other, bool(forward), link, kind, weight, time_or_none(anchored_at))
+            for node, other, forward, link, kind, weight, anchored_at in rows
+        ]
+
+    def erase_links(self, scope: Scope, where: WhereLinks) -> int:
+        with self.transaction():
+            filter_ = link_condition(self._key(scope), where)
+            self._db.run(f"DELETE FROM links AS l WHERE {filter_.sql}", *filter_.parameters)
+            return self._db.get().changes()
+
+
+def _frontier(condition: str) -> str:
+    """For each node and kind, the strongest links of either end. Both are cut in the order of their index, then
+    together: what a node with thousands of links has beyond the cut is never read."""
+
+    def end(where: str) -> str:
+        ranked = f"SELECT l.key, l.expires_at, l.weight FROM links l WHERE {where} AND l.kind = k.value AND {condition}"
+        return f"SELECT * FROM ({ranked} ORDER BY {_STRONGEST} LIMIT ?)"
+
+    return f"""
+        SELECT n.value, iif(l.source = n.value, l.target, l.source), l.source = n.value,
+               l.id, l.kind, l.weight, l.anchored_at
+        FROM json_each(?) n CROSS JOIN json_each(?) k CROSS JOIN links l
+        WHERE l.key IN (
+            SELECT key FROM (
+                {end("l.source = n.value")} UNION ALL {end("l.target = n.value AND l.source <> n.value")}
+            ) ORDER BY {_STRONGEST} LIMIT ?
+        ) ORDER BY n.key, l.expires_at DESC, l.weight DESC, l.key
+    """

@@ -1,0 +1,84 @@
+"""Logs in an SQLite file."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from datetime import datetime
+from typing import Any
+
+from tidal_plugins.model.clock import to_micros
+from tidal_plugins.model.entry import Scope
+from tidal_plugins.storage.base import Line, Log
+from tidal_plugins.storage.log import check_one_given
+from tidal_plugins.storage.sqlite.base import SQLiteBase
+from tidal_plugins.storage.sqlite.conditions import IDS
+from tidal_plugins.storage.sqlite.rows import read_time
+from tidal_plugins.storage.values import from_json, to_json
+
+_APPEND = "INSERT INTO log (scope, name, key, at, value) VALUES (?, ?, ?, ?, ?) RETURNING seq"
+
+
+# Conditions on the lines that go, each with its value as ``?3``.
+_BEYOND = "seq <= (SELECT seq FROM log WHERE scope = ?1 AND name = ?2 ORDER BY seq DESC LIMIT 1 OFFSET ?3)"
+_BEFORE = """at < ?3 AND EXISTS (
+    SELECT 1 FROM log AS later
+    WHERE later.scope = ?1 AND later.key = log.key AND later.name = ?2 AND later.seq > log.seq
+)"""
+_UNDER = "key IN (SELECT value FROM json_each(?3))"
+
+
+class LogStore(SQLiteBase, Log):
+    """Stores lines as rows whose key is their place in the order of all."""
+
+    def append_log(self, scope: Scope, log: str, lines: Iterable[Line]) -> list[int]:
+        rows = [(log, line.key, to_micros(line.at), to_json(line.value)) for line in lines]
+        with self.transaction():
+            key = self._writable_scope(scope)
+            return [int(self._db.one(_APPEND, key, *row)) for row in rows]
+
+    def read_log(
+        self,
+        scope: Scope,
+        log: str,
+        *,
+        keys: Collection[str] | None = None,
+        since: datetime | None = None,
+        after: int = 0,
+        limit: int | None = None,
+        newest_first: bool = False,
+    ) -> list[Line]:
+        parts: list[tuple[str, Any]] = [("name = ?", log), ("seq > ?", after)]
+        if keys is not None:  # the unary plus: look the keys up, do not walk the log for the sake of its order
+            parts = [("+name = ?", log), ("+seq > ?", after), (f"key IN {IDS}", to_json(list(keys)))]
+        if since is not None:
+            parts.append(("at >= ?", to_micros(since)))
+        sql = f"""
+            SELECT key, at, value, seq FROM log WHERE scope = ? AND {" AND ".join(part for part, _ in parts)}
+            ORDER BY seq {"DESC" if newest_first else "ASC"} LIMIT ?
+        """
+        with self.snapshot():
+            bindings = [self._key(scope), *(value for _, value in parts), -1 if limit is None else max(limit, 0)]
+            rows = self._db.rows(sql, *bindings)
+            return [Line(key, read_time(at), from_json(value), seq) for key, at, value, seq in rows]
+
+    def trim_log(
+        self,
+        scope: Scope,
+        log: str,
+        *,
+        keep: int | None = None,
+        before: datetime | None = None,
+        keys: Collection[str] | None = None,
+    ) -> int:
+        check_one_given(keep=keep, before=before, keys=keys)
+        if keep is not None:
+            return self._delete(_BEYOND, scope, log, max(keep, 0))
+        if before is not None:
+            return self._delete(_BEFORE, scope, log, to_micros(before))
+        return self._delete(_UNDER, scope, log, to_json(list(keys or ())))
+
+    def _delete(self, condition: str, scope: Scope, log: str, value: int | str) -> int:
+        sql = f"DELETE FROM log WHERE scope = ?1 AND name = ?2 AND {condition}"
+        with self.transaction():
+            self._db.run(sql, self._key(scope), log, value)
+            return self._db.get().changes()

@@ -1,0 +1,210 @@
+"""Entries and links as rows of a relational engine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from functools import lru_cache
+from hashlib import blake2b
+from math import isfinite
+from typing import Any
+
+from tidal_plugins.errors import Corrupt, InvalidInput
+from tidal_plugins.model.affect import Affect
+from tidal_plugins.model.clock import from_micros, to_micros
+from tidal_plugins.model.entry import Entry, Scope, Tier
+from tidal_plugins.model.link import Link
+from tidal_plugins.storage.base import EntrySummary
+from tidal_plugins.storage.values import from_json, to_json
+
+FIXED = (
+    "id", "kind", "text", "thread", "episode", "position", "speaker", "role", "source", "channel", "trust",
+    "importance", "occurred_at", "recorded_at", "valid_from", "valid_until", "valence", "arousal", "emotions", "tags",
+    "metadata",
+)  # fmt: skip
+TIER = ("weight", "anchored_at", "half_life", "cold_at", "archived_at", "expires_at")
+COLUMNS = (*FIXED, "checksum", *TIER)
+LINK = (
+    "id", "kind", "source", "target", "weight", "anchored_at", "expires_at", "valid_from", "valid_until",
+    "recorded_at", "superseded_at", "metadata",
+)  # fmt: skip
+SUMMARY = ("id", "importance", "speaker", "role", "thread", "occurred_at", "valence", "arousal", "emotions", *TIER)
+
+NEVER = 2**63 - 1
+"""Stands for no expiry: greater than any time, so that one comparison and one order serve all links."""
+
+Row = Sequence[Any]
+
+_moment = lru_cache(maxsize=4096)(from_micros)  # an entry's times are often equal, and read again and again
+
+_encode_any = json.JSONEncoder(default=repr).encode  # once: ``json.dumps`` makes an encoder at every such call
+
+
+def to_row(entry: Entry) -> tuple[Any, ...]:
+    """The values of ``COLUMNS``."""
+    affect = entry.affect
+    emotions = affect.emotions if affect else None
+    fixed = (
+        entry.id,
+        entry.kind,
+        entry.text,
+        entry.thread,
+        entry.episode,
+        entry.position,
+        entry.speaker,
+        entry.role,
+        entry.source,
+        entry.channel,
+        _real(entry.trust),
+        _real(entry.importance),
+        to_micros(entry.occurred_at),
+        to_micros(entry.recorded_at),
+        micros_or_none(entry.valid_from),
+        micros_or_none(entry.valid_until),
+        affect and _real(affect.valence),
+        affect and _real(affect.arousal),
+        None if emotions is None else to_json(dict(emotions)),
+        to_json(list(entry.tags)),
+        to_json(dict(entry.metadata)),
+    )
+    return (*fixed, checksum(fixed, entry.scope), *tier_row(entry.tier))
+
+
+def tier_row(tier: Tier | None) -> tuple[Any, ...]:
+    """The values of ``TIER``."""
+    if tier is None:
+        return (None,) * len(TIER)
+    times = (micros_or_none(tier.cold_at), micros_or_none(tier.archived_at), micros_or_none(tier.expires_at))
+    return (_real(tier.weight), to_micros(tier.anchored_at), _real(tier.half_life), *times)
+
+
+def from_row(row: Row, scope: Scope) -> Entry:
+    """The entry whose ``COLUMNS`` are ``row``; ``Corrupt`` when they are not what was written."""
+    fixed, stored, tier = row[: len(FIXED)], row[len(FIXED)], row[len(FIXED) + 1 :]
+    if checksum(fixed, scope) != stored:
+        raise _corrupt(row[0])
+    (id_, kind, text, thread, episode, position, speaker, role, source, channel, trust, importance) = fixed[:12]
+    (occurred, recorded, valid_from, valid_until, valence, arousal, emotions, tags, metadata) = fixed[12:]
+    return Entry(
+        id=id_,
+        kind=kind,
+        text=text,
+        scope=scope,
+        occurred_at=_moment(occurred),
+        recorded_at=_moment(recorded),
+        tier=_tier(id_, tier),
+        thread=thread,
+        episode=episode,
+        position=position,
+        speaker=speaker,
+        role=role,
+        source=source,
+        channel=channel,
+        trust=trust,
+        importance=importance,
+        affect=_affect(valence, arousal, emotions),
+        tags=tuple(json.loads(tags)),
+        valid_from=_time(valid_from),
+        valid_until=_time(valid_until),
+        metadata=json.loads(metadata),
+    )
+
+
+def to_summary(row: Row) -> EntrySummary:
+    """Return a summary from the columns ``SUMMARY``, the numbers of passages and words, and the text's two ends."""
+    id_, importance, speaker, role, thread, occurred = row[:6]
+    passages, words, head, tail = row[-4:]
+    try:
+        affect, occurred_at = _affect(*row[6:9]), _moment(occurred)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise _corrupt(id_) from error
+    tier = _tier(id_, row[9:-4])
+    return EntrySummary(
+        id_, importance, speaker, role, affect, tier, passages, thread, int(words), head, tail, occurred_at
+    )
+
+
+def _affect(valence: float | None, arousal: float | None, emotions: str | None) -> Affect | None:
+    if valence is None or arousal is None:
+        return None
+    return Affect(valence, arousal, json.loads(emotions) if emotions else None)
+
+
+def _tier(id_: str, row: Row) -> Tier | None:
+    weight, anchored_at, half_life, *times = row
+    if weight is None:
+        return None
+    try:
+        return Tier(weight, _moment(anchored_at), half_life, *map(_time, times))
+    except (TypeError, OverflowError) as error:
+        raise _corrupt(id_) from error
+
+
+def checksum(fixed: Row, scope: Scope) -> bytes:
+    """Eight bytes over a row's fixed columns and its scope; damaged values of any type have one too."""
+    return blake2b(_encode_any([*scope, *fixed]).encode(), digest_size=8).digest()
+
+
+def _corrupt(id_: Any) -> Corrupt:
+    return Corrupt(f"entry {id_!r} fails its checksum: the file was damaged; restore it from a backup", id_)
+
+
+def to_link_row(link: Link) -> tuple[Any, ...]:
+    """The values of ``LINK``."""
+    expires_at = NEVER if link.expires_at is None else to_micros(link.expires_at)
+    times = (
+        expires_at,
+        micros_or_none(link.valid_from),
+        micros_or_none(link.valid_until),
+        to_micros(link.recorded_at),
+    )
+    ends = (link.id, link.kind, link.source, link.target, _real(link.weight), micros_or_none(link.anchored_at))
+    return (*ends, *times, micros_or_none(link.superseded_at), to_json(dict(link.metadata)))
+
+
+def from_link_row(row: Row) -> Link:
+    """The link whose ``LINK`` are ``row``."""
+    id_, kind, source, target, weight, anchored_at, expires_at, valid_from, valid_until, recorded_at = row[:10]
+    superseded_at, metadata = row[10:]
+    return Link(
+        id=id_,
+        kind=kind,
+        source=source,
+        target=target,
+        weight=weight,
+        anchored_at=time_or_none(anchored_at),
+        expires_at=None if expires_at == NEVER else read_time(expires_at),
+        valid_from=time_or_none(valid_from),
+        valid_until=time_or_none(valid_until),
+        recorded_at=read_time(recorded_at),
+        superseded_at=time_or_none(superseded_at),
+        metadata={} if metadata == "{}" else from_json(metadata),  # as nearly always, and links are read by the hundred
+    )
+
+
+def micros_or_none(time: datetime | None) -> int | None:
+    return None if time is None else to_micros(time)
+
+
+def _time(micros: int | None) -> datetime | None:
+    return None if micros is None else _moment(micros)
+
+
+def read_time(micros: int) -> datetime:
+    """A stored time, or ``Corrupt`` where it is none."""
+    try:
+        return _moment(micros)
+    except (TypeError, OverflowError) as error:
+        raise Corrupt("a stored time cannot be read: the file was damaged; restore it from a backup") from error
+
+
+def time_or_none(micros: int | None) -> datetime | None:
+    return None if micros is None else read_time(micros)
+
+
+def _real(number: float) -> float:
+    """A number that SQL gives back as it was: it stores NaN as NULL and −0.0 as 0."""
+    if not isfinite(number):
+        raise InvalidInput(f"stored numbers must be finite, got {number}")
+    return float(number) + 0.0

@@ -43,7 +43,7 @@ class IngestionSettings(Group):
 class ModelSettings(Group):
     """Of models that are plugged in to write or to read: a ``Summariser``, an ``ClaimExtractor``."""
 
-    patience: float = Field(60.0, gt=0, le=threading.TIMEOUT_MAX)
+    timeout: float = Field(60.0, gt=0, le=threading.TIMEOUT_MAX)
     """Seconds to wait for an answer before extracts or rules stand in."""
 
 
@@ -131,7 +131,7 @@ class PeerSettings(Group):
     trust: float = Field(0.8, gt=0, le=1)
     """What the scores of a peer's hits count that has no trust of its own: an own memory comes first unless a peer's is
     nearer by about a nat, .045 of cosine."""
-    patience: float = Field(1.0, ge=0, le=3_600)
+    timeout: float = Field(1.0, ge=0, le=3_600)
     """Seconds to wait for whoever has a peer's file locked."""
 
 

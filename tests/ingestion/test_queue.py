@@ -31,8 +31,8 @@ SCOPE = ("default",)
 def opened(open_memory: OpenMemory) -> Callable[..., TidalMemory]:
     """Opens a memory that reads nothing by itself."""
 
-    def open_(extractor: Any = None, name: str = "agent.db", patience: float = 60.0, **graph: Any) -> TidalMemory:
-        settings = Tuning(graph={"background": False, **graph}, models={"patience": patience})
+    def open_(extractor: Any = None, name: str = "agent.db", timeout: float = 60.0, **graph: Any) -> TidalMemory:
+        settings = Tuning(graph={"background": False, **graph}, models={"timeout": timeout})
         return open_memory(name, graph_extractor=extractor or Reader(), settings=settings)
 
     return open_
@@ -276,7 +276,7 @@ def test_one_turn_that_cannot_be_read_does_not_keep_the_others(opened: Callable[
 
 def test_an_extractor_that_hangs_is_given_up(opened: Callable[..., TidalMemory]) -> None:
     reader = Hangs()
-    memory = opened(reader, patience=0.05)
+    memory = opened(reader, timeout=0.05)
     memory.record(SAID)
     assert memory.graph.index_pending().failed == 1
     assert memory.graph.pending()[0].error == "TimeoutError: no answer within 0.05 s"

@@ -153,7 +153,7 @@ class Dossiers:
     ) -> tuple[Dossier, Draft]:
         """What a dossier should say now."""
         settings = self.settings
-        draft = Drafter(self.extractive, summariser, settings.dossier, settings.models.patience).draft(sources, place)
+        draft = Drafter(self.extractive, summariser, settings.dossier, settings.models.timeout).draft(sources, place)
         new = replace(
             old,
             findings=draft.findings,

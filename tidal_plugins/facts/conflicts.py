@@ -38,10 +38,10 @@ Said = tuple[Entry, Claim]
 
 
 def claimed(
-    facts: Mapping[str, Fact], entries: Sequence[Entry], extractor: ClaimExtractor | None, patience: float
+    facts: Mapping[str, Fact], entries: Sequence[Entry], extractor: ClaimExtractor | None, timeout: float
 ) -> list[Said]:
     """Return what entries claim of facts: read by ``extractor``, or by rules where there is none, or it fails or says
-    nothing for ``patience`` seconds.
+    nothing for ``timeout`` seconds.
 
     It may call a model: call it without a lock.
     """
@@ -50,7 +50,7 @@ def claimed(
     values = {fact.key: fact.value for fact in facts.values()}
     if extractor is not None:
         try:
-            return in_time(partial(_extracted, extractor, entries, values), patience)
+            return in_time(partial(_extracted, extractor, entries, values), timeout)
         except Exception as error:  # its message may hold the text, which belongs into no log
             names = type(extractor).__name__, type(error).__name__
             logger.warning("%s failed with %s; contradictions are looked for by rules", *names)

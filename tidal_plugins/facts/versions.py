@@ -83,16 +83,16 @@ def mention(storage: Storage, scope: Scope, key: str, folded: str, now: datetime
 
 
 def read_claims(
-    storage: Storage, scope: Scope, entries: Sequence[Entry], extractor: ClaimExtractor | None, patience: float
+    storage: Storage, scope: Scope, entries: Sequence[Entry], extractor: ClaimExtractor | None, timeout: float
 ) -> list[Said]:
     """Return what entries claim of facts. An extractor is shown every fact, the rules only those that are mentioned.
 
-    It may call a model, and wait for it ``patience`` seconds: call it without a lock.
+    It may call a model, and wait for it ``timeout`` seconds: call it without a lock.
     """
     if not entries:
         return []
     keys = None if extractor else _mentioned(storage, scope, entries)
-    return claimed(_standing(storage, scope, keys), entries, extractor, patience)
+    return claimed(_standing(storage, scope, keys), entries, extractor, timeout)
 
 
 def flag_claims(storage: Storage, scope: Scope, said: Collection[Said]) -> None:

@@ -180,7 +180,7 @@ class Learner:
             return RuleExtractor().extract_graph(texts)
         ask = partial(self.extractor.extract_graph, texts)
         try:
-            found = in_time(ask, self.writer.settings.models.patience, given_up=lambda: self.background.stopped)
+            found = in_time(ask, self.writer.settings.models.timeout, given_up=lambda: self.background.stopped)
         except InterruptedError as error:
             raise Closed("the memory was closed while an extractor was at work; the episode stays queued") from error
         except KeyboardInterrupt as error:

@@ -203,7 +203,7 @@ class _Asked:
             settings = self._settings
             self._opened = ReadOnlySQLite(
                 self.peer.memory,
-                timeout=settings.peers.patience,
+                timeout=settings.peers.timeout,
                 query_deadline=settings.storage.query_deadline,
                 vector_cache_bytes=settings.storage.vector_cache_mb * 1024 * 1024,
             )

@@ -6,13 +6,15 @@ BIN := .venv/bin
 DATA ?=
 BENCH_DATA := $(or $(DATA),$(TIDAL_BENCH_DATA))
 
-.PHONY: help demo test test-oldest check bench fit-emotion clean
+.PHONY: help demo test test-oldest check docs package bench fit-emotion clean
 
 help:
 	@echo "make demo [DATA=file]   a LangGraph agent that remembers across processes and says why"
 	@echo "make test               every test"
 	@echo "make test-oldest        the same, but for slow ones, on the oldest versions that pyproject.toml allows"
-	@echo "make check              format, lint, types, import layers, and the code in README.md"
+	@echo "make check              format, lint, types, import layers, the documentation and the code in it"
+	@echo "make docs               the documentation, as a site in build/site"
+	@echo "make package            wheel and sdist in dist/, each extra installed and tried (minutes, and 2 GB for a while)"
 	@echo "make bench [DATA=file]  recall, compaction, living (these need a file, or TIDAL_BENCH_DATA), speed"
 	@echo "make fit-emotion DATA=folder   the weights that read emotions, anew from GoEmotions (minutes)"
 	@echo "make clean              remove .venv and everything generated"
@@ -31,7 +33,18 @@ check: .venv/.stamp
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
-	@$(BIN)/python -m pytest -q tests/test_readme.py
+	@$(BIN)/python -m pytest -q tests/test_docs.py
+	@$(MAKE) --no-print-directory docs
+
+docs: .venv/.stamp
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	@echo "The documentation is in build/site/index.html"
+
+package: .venv/.stamp
+	@rm -rf dist
+	@$(BIN)/python -m build
+	@$(BIN)/twine check --strict dist/*
+	@$(BIN)/python tools/package.py dist
 
 bench: .venv/.stamp
 ifeq ($(BENCH_DATA),)

@@ -76,9 +76,10 @@ from tidal_plugins import (
     ToolCall,
 )
 from tidal_plugins.compaction.turns import history as split
+from tidal_plugins.english.sentences import sentences
 from tidal_plugins.errors import ContextOverflow
 from tidal_plugins.model.fence import frame
-from tidal_plugins.scoring.text import sentences, terms
+from tidal_plugins.scoring.text import terms
 from tidal_plugins.tuning import Tuning
 
 LIMITS = (1_000, 2_000, 4_000)

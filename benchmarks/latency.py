@@ -42,10 +42,11 @@ from tidal_plugins import (
     TidalError,
     TidalMemory,
 )
+from tidal_plugins.english.stop_words import STOP_WORDS
 from tidal_plugins.model.entry import KINDS
 from tidal_plugins.model.graph import CHANNEL
 from tidal_plugins.scoring.fusion import reciprocal_rank
-from tidal_plugins.scoring.text import STOP_WORDS, terms
+from tidal_plugins.scoring.text import terms
 from tidal_plugins.storage.base import Where
 from tidal_plugins.tuning import RecallTuning
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tidal_plugins import (
+    BadEmbedding,
     EmbedderMismatch,
     EmbeddingError,
     Exchange,
@@ -18,7 +19,6 @@ from tidal_plugins import (
     InvalidInput,
     InvalidScope,
     InvalidText,
-    InvalidVector,
     Message,
     NotADatabase,
     Note,
@@ -323,15 +323,15 @@ def _raises(error: Exception) -> Callable[[int], Any]:
 @pytest.mark.parametrize(
     ("rows", "error"),
     [
-        (_row(0, 0, 0, 0), InvalidVector),
-        (_row(1, float("nan"), 0, 0), InvalidVector),
-        (_row(1, float("inf"), 0, 0), InvalidVector),
-        (_row(1, 2, 3), InvalidVector),
-        (_row(), InvalidVector),
-        (lambda count: [1.0, 2.0, 3.0, 4.0], InvalidVector),
-        (lambda count: np.ones((count + 1, 4)), InvalidVector),
-        (lambda count: np.ones((count, 4, 1)), InvalidVector),
-        (lambda count: None, InvalidVector),
+        (_row(0, 0, 0, 0), BadEmbedding),
+        (_row(1, float("nan"), 0, 0), BadEmbedding),
+        (_row(1, float("inf"), 0, 0), BadEmbedding),
+        (_row(1, 2, 3), BadEmbedding),
+        (_row(), BadEmbedding),
+        (lambda count: [1.0, 2.0, 3.0, 4.0], BadEmbedding),
+        (lambda count: np.ones((count + 1, 4)), BadEmbedding),
+        (lambda count: np.ones((count, 4, 1)), BadEmbedding),
+        (lambda count: None, BadEmbedding),
         (lambda count: [["a"] * 4] * count, EmbeddingError),
         (lambda count: [[1.0] * (n + 3) for n in range(count + 1)], EmbeddingError),
         (_raises(RuntimeError("out of memory")), EmbeddingError),

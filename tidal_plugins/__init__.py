@@ -4,6 +4,7 @@ import importlib
 import typing
 
 from tidal_plugins.errors import (
+    BadEmbedding,
     BrokenInvariant,
     Busy,
     Closed,
@@ -94,6 +95,7 @@ __all__ = [
     "Affect",
     "Annotation",
     "AuditEntry",
+    "BadEmbedding",
     "Brief",
     "BrokenInvariant",
     "Busy",

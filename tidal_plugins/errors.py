@@ -3,13 +3,13 @@
     TidalError
     ├── InvalidInput            an argument cannot be used (also a ValueError)
     │   ├── InvalidText         empty, too long, or not valid Unicode
-    │   ├── InvalidVector       wrong size, NaN, Inf or zero
+    │   ├── InvalidVector       a vector of the caller's has the wrong size, holds NaN or Inf, or is zero
     │   ├── InvalidScope        a scope that is not a tuple of non-empty strings
     │   └── InvalidCapsule      sections are missing, doubled or too long
     ├── NotFound                no entry or episode has this id in this scope (also a KeyError)
-    │   └── Forgotten           it was there, and was forgotten on request
+    │   └── Forgotten           the entry or text was forgotten on request
     ├── CompactionError         a context could not be rebuilt
-    │   ├── ContextOverflow     what may not be shortened exceeds the limit
+    │   ├── ContextOverflow     the parts that may not be shortened exceed the limit
     │   └── BrokenInvariant     a rebuilt context fails its own check
     ├── ExtractionError         an extractor's answer cannot be used
     ├── RerankError             a reranker cannot be loaded, or its answer cannot be used
@@ -22,13 +22,14 @@
     │   └── SignalNotAllowed    signals of this type are not among those allowed
     ├── EmbeddingError          text could not be turned into vectors
     │   ├── EmbedderUnavailable no weights, or a library is missing
-    │   └── EmbedderMismatch    the store was written with another embedder
-    └── StorageError            the store refused or could not do it
-        ├── NotADatabase        the path is no database of ours
+    │   ├── EmbedderMismatch    the store was written with another embedder
+    │   └── BadEmbedding        the embedder returned vectors of the wrong size, or with NaN, Inf or zeros alone
+    └── StorageError            the store refused an operation or could not complete it
+        ├── NotADatabase        the path does not lead to a database of this library
         ├── SchemaTooNew        written by a later version of this library
         ├── SchemaTooOld        written by an earlier version: before 1.0 there are no migrations
         ├── ReadOnly            the file or its folder cannot be written to
-        ├── DiskFull            no space left; nothing was written
+        ├── DiskFull            no space is left; nothing was written
         ├── Busy                another process held the write lock for too long
         ├── Conflict            a document changed since it was read
         ├── Corrupt             stored bytes fail their checksum or cannot be read
@@ -51,7 +52,7 @@ class InvalidText(InvalidInput):
 
 
 class InvalidVector(InvalidInput):
-    """A vector has the wrong size, or holds NaN or Inf, or is zero."""
+    """A vector that the caller gave has the wrong size, or holds NaN or Inf, or is zero."""
 
 
 class InvalidScope(InvalidInput):
@@ -74,11 +75,11 @@ class Forgotten(NotFound):
 
 
 class CompactionError(TidalError):
-    """A context could not be rebuilt; nothing of it was dropped."""
+    """A context could not be rebuilt. Nothing of it was dropped."""
 
 
 class ContextOverflow(CompactionError):
-    """What may not be shortened exceeds the limit."""
+    """The parts of a context that may not be shortened exceed the limit."""
 
 
 class BrokenInvariant(CompactionError):
@@ -86,7 +87,7 @@ class BrokenInvariant(CompactionError):
 
 
 class ExtractionError(TidalError):
-    """An extractor's answer cannot be used; the episode is as it was, and is read again later."""
+    """An extractor's answer cannot be used. The episode is unchanged, and is read again later."""
 
 
 class RerankError(TidalError):
@@ -102,7 +103,7 @@ class SessionClosed(Closed):
 
 
 class PolicyViolation(TidalError):
-    """A session's policy refuses a signal: ``signal`` is its type, ``policy`` the policy's name, ``reason`` why."""
+    """A policy refuses a signal. ``signal`` is its type, ``policy`` the policy's name, ``reason`` the reason."""
 
     def __init__(self, reason: str, *, signal: str, policy: str) -> None:
         super().__init__(f"signal {signal!r} was refused by policy {policy!r}: {reason}")
@@ -142,6 +143,10 @@ class EmbedderMismatch(EmbeddingError):
     """The store was written with another embedder."""
 
 
+class BadEmbedding(EmbeddingError):
+    """The embedder returned vectors of the wrong size, or a vector that holds NaN or Inf, or is zero."""
+
+
 class StorageError(TidalError):
     """The store refused an operation or could not complete it."""
 
@@ -163,7 +168,7 @@ class ReadOnly(StorageError):
 
 
 class DiskFull(StorageError):
-    """No space left on the device."""
+    """No space is left on the device. Nothing was written."""
 
 
 class Busy(StorageError):
@@ -175,7 +180,7 @@ class Conflict(StorageError):
 
 
 class Corrupt(StorageError):
-    """Stored bytes fail their checksum or cannot be read; ``entry`` is the damaged entry's id where one is known."""
+    """Stored bytes fail their checksum or cannot be read. ``entry`` is the damaged entry's id, if it is known."""
 
     def __init__(self, message: str, entry: str | None = None) -> None:
         super().__init__(message)

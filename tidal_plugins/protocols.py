@@ -25,11 +25,11 @@ what is known of one topic now."""
 class Embedder(Protocol):
     """Turns texts into vectors.
 
-    ``embed`` returns one row per text: an array of shape ``(len(texts), dimensions)``, or anything that
+    ``embed`` returns one row for each text: an array of shape ``(len(texts), dimensions)``, or anything that
     ``numpy.asarray`` takes for one. Rows need not be normalised. It may be called from several threads.
 
-    An embedder may also have a string ``id`` (model and revision). Without one a store knows it by its class, its
-    dimensions and the vector of a probe text.
+    An embedder may also have a string ``id``, which names the model and its revision. A store remembers it, and refuses
+    another one. Without an ``id`` it knows an embedder by its class, its dimensions and the vector of a probe text.
     """
 
     @property
@@ -42,8 +42,9 @@ class Embedder(Protocol):
 class EmotionEstimator(Protocol):
     """Reads how texts feel.
 
-    ``vectors`` are their embeddings where the caller has them already, one row of length 1 per text: of a text of
-    several passages the direction of their mean. A row of zeros stands for none.
+    ``estimate`` returns an ``Affect`` for each text. ``vectors`` are the embeddings of the texts if the caller has
+    them, one row of length 1 for each; for a text of several passages, the direction of their mean. A row of zeros
+    stands for none.
     """
 
     def estimate(self, texts: Sequence[str], vectors: NDArray[np.float32] | None = None) -> list[Affect]: ...
@@ -51,10 +52,11 @@ class EmotionEstimator(Protocol):
 
 @runtime_checkable
 class Reranker(Protocol):
-    """Reads each text beside a query and says how well it answers: a score per text, higher is better, on any scale.
+    """Scores how well each text answers a query.
 
-    It may raise anything, and may take its time: it is never called while a lock is held or the store is being read,
-    and the order that stood before stays where it gives none in time. It may be called from several threads.
+    ``rerank`` returns a score for each text, higher is better, on any scale. It may raise anything and may block: it is
+    called without locks, and the earlier order stands if it does not answer in time. It may be called from several
+    threads.
     """
 
     def rerank(self, query: str, texts: Sequence[str]) -> Sequence[float]: ...
@@ -62,11 +64,11 @@ class Reranker(Protocol):
 
 @runtime_checkable
 class CoverageAssessor(Protocol):
-    """Says what texts leave open of a query, and what to ask next, the most telling first.
+    """Finds the parts of a query that texts leave open, and the queries to ask next.
 
-    ``texts`` are what was found so far, the newest finds first, each led by «name: » where its speaker is known. It may
-    raise anything, and may take its time: it is never called while a lock is held or the store is being read, and what
-    was found so far is the answer where it gives none in time.
+    ``texts`` are those found so far, the newest finds first, each with «name: » ahead if its speaker is known. It may
+    raise anything and may block: it is called without locks, and the hits so far are the answer if it does not answer
+    in time.
     """
 
     def assess(self, query: str, texts: Sequence[str]) -> Coverage: ...
@@ -76,9 +78,9 @@ class CoverageAssessor(Protocol):
 class Summariser(Protocol):
     """Condenses sources into statements, each with the ids of the sources that it rests on.
 
-    ``previous`` are the statements made of earlier sources: what still matters of them comes back among the new ones,
-    with its ids. All together should stay within ``max_tokens``. It may raise anything, and may take its time: it is
-    never called while a lock is held, and the caller knows what to do instead.
+    ``previous`` are the statements made of earlier sources. Those that still matter come back among the new ones, with
+    their ids. All together should stay within ``max_tokens``. It may raise anything and may block: it is called without
+    locks, and extracts stand in for it.
     """
 
     def summarise(
@@ -88,11 +90,11 @@ class Summariser(Protocol):
 
 @runtime_checkable
 class ClaimExtractor(Protocol):
-    """Reads what texts say of known facts: for each text the claims it makes, with the words that make them.
+    """Reads the statements of texts about known facts.
 
-    ``facts`` are the values by key. A claim that names none of them, or quotes what is not in its text, is left out.
-    An ``explicit`` one contradicts every other value, any other claim only what is plainly its opposite.
-    It may raise anything, and may take its time: it is never called while a lock is held, and rules stand in for it.
+    ``facts`` are the values by key. ``extract`` returns for each text the claims it makes, with the words that make
+    them. A claim that names no fact, or quotes words that are not in its text, is left out. It may raise anything and
+    may block: it is called without locks, and rules stand in for it.
     """
 
     def extract(self, texts: Sequence[str], facts: Mapping[str, Any]) -> Sequence[Sequence[Claim]]: ...
@@ -100,10 +102,11 @@ class ClaimExtractor(Protocol):
 
 @runtime_checkable
 class GraphExtractor(Protocol):
-    """Reads what texts name and say: for each text its mentions and assertions, with the spans that support them.
+    """Reads the entities and relations of texts.
 
-    What does not stand in its text is left out. It may raise anything, and may take its time: it is called in the
-    background, and the text is read again later.
+    ``extract_graph`` returns for each text its mentions and assertions, with the spans that support them. A span that
+    is not in its text is left out. It may raise anything and may block: it is called in the background, and the text is
+    read again later.
     """
 
     def extract_graph(self, texts: Sequence[str]) -> Sequence[Extraction]: ...
@@ -136,6 +139,6 @@ class GraphStore(Protocol):
 
 @runtime_checkable
 class TokenCounter(Protocol):
-    """Counts the tokens of a text, as the model that gets it would, or nearly so."""
+    """Counts the tokens of a text, as the model that receives it would, or nearly so."""
 
     def count(self, text: str) -> int: ...

@@ -1,4 +1,4 @@
-"""Every number with a meaning, by capability. All of it is frozen; change it when the memory is opened:
+"""The settings that users turn, by capability. They are frozen; give them when the memory is opened:
 
 TidalMemory("agent.db", settings=Settings(whisper={"max_chars": 300}))
 """
@@ -23,6 +23,8 @@ class Group(BaseModel):
 
 
 class StorageSettings(Group):
+    """The file."""
+
     durability: Literal["full", "fast"] = "full"
     """``full``: a commit survives a power cut. ``fast``: quicker, a power cut may take the last commits."""
     busy_timeout: float = Field(30.0, ge=0)
@@ -34,6 +36,8 @@ class StorageSettings(Group):
 
 
 class IngestionSettings(Group):
+    """Recording and remembering."""
+
     max_chars: int = Field(1_000_000, gt=0)
     """Characters that one text may have."""
     max_metadata_bytes: int = Field(64 * 1024, gt=0)
@@ -41,52 +45,57 @@ class IngestionSettings(Group):
 
 
 class ModelSettings(Group):
-    """Of models that are plugged in to write or to read: a ``Summariser``, an ``ClaimExtractor``."""
+    """Models that are plugged in to write or to read."""
 
     timeout: float = Field(60.0, gt=0, le=threading.TIMEOUT_MAX)
     """Seconds to wait for an answer before extracts or rules stand in."""
 
 
 class DecaySettings(Group):
-    """[Tidal §2.4]; times in hours."""
+    """Half-lives of the weight of an entry, in hours [Tidal §2.4]."""
 
     warm: float = Field(72.0, gt=0)
+    """For a warm entry."""
     accessed: float = Field(168.0, gt=0)
-    """Of an entry that was used since it was stored: from when use is recorded."""
+    """For an entry that was used since it was stored."""
     emotional: float = Field(240.0, gt=0)
+    """For an entry that was stored in a stirred mood."""
     cold: float = Field(720.0, gt=0)
+    """For a cold entry, until it is archived."""
 
 
 class GateSettings(Group):
-    """[Anamnesis G6]."""
+    """The write gate [Anamnesis G6]."""
 
     enabled: bool = False
+    """Whether new entries are weighed."""
     threshold: float = Field(0.35, ge=0)
-    """Salience from which on something is kept for good."""
+    """Salience from which an entry is kept for good."""
     days: float = Field(14.0, gt=0, le=36_500)
-    """Days after which the rest leaves active queries unless it is used."""
+    """Days after which other entries leave active queries, unless they are used."""
 
 
 class FactSettings(Group):
-    """[Capsule]."""
+    """Named facts [Capsule]."""
 
     max_bytes: int = Field(16 * 1024, gt=0)
     """Bytes that a fact's value may have as JSON."""
 
 
 class GraphSettings(Group):
-    """[SIYA §3.3]."""
+    """The graph of entities and relations [SIYA §3.3]."""
 
     enabled: bool = True
-    """Whether what is recorded is read for entities and relations."""
+    """Whether recorded turns are read for entities and relations."""
     background: bool = True
-    """Whether a thread reads it when nothing is being recorded; otherwise ``graph.index_pending`` does."""
+    """Whether a thread reads them when nothing is being recorded. If not, ``graph.index_pending`` and
+    ``maintenance.run`` do."""
     half_life: float = Field(180.0, gt=0)
-    """Days in which the confidence of a relation that nothing confirms falls by half."""
+    """Days in which the confidence of a relation falls by half if nothing confirms it."""
 
 
 class AffectSettings(Group):
-    """[Tidal §3]."""
+    """The mood [Tidal §3]."""
 
     half_life: float = Field(6.0, gt=0)
     """Hours in which the state relaxes half way to the baseline."""
@@ -95,79 +104,84 @@ class AffectSettings(Group):
 
 
 class RecallSettings(Group):
-    """[Tidal §2.3, §3.2], [Anamnesis]."""
+    """Recall [Tidal §2.3, §3.2], [Anamnesis]."""
 
     profile: Profile = "balanced"
+    """The formula of ranking."""
     limit: int = Field(10, gt=0, le=1000)
+    """Hits to return."""
     associated: int = Field(5, ge=0, le=100)
     """Entries beyond the limit that associative recall appends."""
 
 
 class RerankSettings(Group):
-    """Of a reranker, where one is plugged in [Anamnesis]."""
+    """A reranker, if one is plugged in [Anamnesis]."""
 
     depth: int = Field(40, gt=0, le=1000)
-    """Candidates that it reads, the best of the ranking without it; the limit where that is more. They are the
-    shortlist, and hold what it could bring up."""
+    """Candidates that it reads: the best of the ranking without it. A larger limit of the recall replaces it."""
     seconds: float = Field(2.0, gt=0, le=threading.TIMEOUT_MAX)
-    """Time that it has before the ranking without it stands: one of six layers reads 40 spoken turns in about half a
-    second on a busy core, 40 passages of 120 words in two."""
+    """Seconds that it has before the ranking without it stands. A model of six layers reads 40 spoken turns in about
+    half a second on a busy core, 40 passages of 120 words in two."""
 
 
 class HopSettings(Group):
     """Recall over several hops."""
 
     hops: int = Field(1, ge=1, le=10)
-    """Hops of a recall that is not told how many: 1 is none beside the query itself. On the development conversations
-    later hops bring up less (recall of all hits 86.0) than as many hits of the first do (87.1), and cost as much again
-    each: they are for questions that go by somebody whom they do not name."""
+    """Hops of a recall by default; 1 is the query alone. On the development conversations later hops find less (recall
+    of all hits 86.0) than as many hits of the first do (87.1), and each costs as much again. They are for questions
+    about somebody whom they do not name."""
     ms: float = Field(1_000.0, gt=0, le=3_600_000)
-    """Milliseconds after which no further query is asked, and which an assessor that is a model has for its answers."""
+    """Milliseconds after which no further query is asked. An assessor has the same time for its answers."""
 
 
 class PeerSettings(Group):
-    """Of other memories that recall asks [Anamnesis G5]."""
+    """Other memories that recall asks [Anamnesis G5]."""
 
     trust: float = Field(0.8, gt=0, le=1)
-    """What the scores of a peer's hits count that has no trust of its own: an own memory comes first unless a peer's is
-    nearer by about a nat, .045 of cosine."""
+    """The factor by which the scores of a peer's hits are multiplied, if the peer has no trust of its own. At 0.8 an
+    own memory comes first unless a peer's is nearer by .045 of cosine."""
     timeout: float = Field(1.0, ge=0, le=3_600)
-    """Seconds to wait for whoever has a peer's file locked."""
+    """Seconds to wait for a process that has a peer's file locked."""
 
 
 class WhisperSettings(Group):
-    """[Tidal §2.3]."""
+    """The whisper [Tidal §2.3]."""
 
     max_entries: int = Field(3, gt=0, le=20)
+    """Memories that it may show."""
     max_chars: int = Field(500, ge=200)
     """Characters of the whole whisper, frame and preamble included."""
     least_words: int = Field(1, ge=0)
-    """Words with a content that a turn needs before anything surfaces."""
+    """Words with content that a turn needs before anything surfaces."""
     threshold: float = Field(0.415, ge=0)
-    """Confidence that the first memory needs for anything to surface, and nearness with its surroundings that each of
-    the others needs too. It keeps nine in ten of the questions that recall answers on LoCoMo, and is silent on more
-    than a third of them once what answers them is taken out of the memory. 0: no threshold."""
+    """Confidence that the first memory needs for anything to surface, in units of cosine; each of the others needs to
+    be as near. On LoCoMo it keeps nine in ten of the questions that recall answers, and stays silent on more than a
+    third of them once their evidence is taken out of the memory. 0 for no threshold."""
 
 
 class ConsolidationSettings(Group):
+    """Maintenance runs."""
+
     seeds: int = Field(3, ge=0, le=100)
-    """Thought seeds that a run yields."""
+    """Thought seeds that a run names."""
     runs: int = Field(30, gt=0)
-    """Runs, the last ones, that can be undone."""
+    """The last runs that can be undone."""
 
 
 class CompactionSettings(Group):
-    """[SIYA §2]. Shares are of the limit, in tokens and in bytes alike."""
+    """Compaction [SIYA §2]. Shares are of the limit, in tokens and in bytes alike."""
 
     max_tokens: int = Field(32_000, gt=0)
-    """Tokens that everything sent to the model may have: system prompt, tool schemas, whisper, messages."""
+    """Tokens of everything sent to the model: system prompt, tool schemas, whisper, messages."""
     max_bytes: int = Field(4_000_000, gt=0)
-    """The same in bytes, serialized: images weigh little in tokens and much here."""
+    """The same in bytes, serialised. Images weigh little in tokens and much in bytes."""
     compact: float = Field(0.85, gt=0, le=1)
     """Share at which the context is rebuilt."""
     target: float = Field(0.60, gt=0, le=1)
-    """Share that a rebuilt context should not exceed without its files, so that it is not rebuilt again at once."""
+    """Share that a rebuilt context should not exceed without its files."""
     max_files: int = Field(5, ge=0)
+    """Files that are restored."""
     read_tools: tuple[str, ...] = ("Read",)
     """Tools whose result is a file's content."""
     system_paths: tuple[str, ...] = (
@@ -178,25 +192,25 @@ class CompactionSettings(Group):
 
 
 class DossierSettings(Group):
-    """[Capsule]."""
+    """Dossiers [Capsule]."""
 
     refresh: float = Field(2.0, ge=0)
-    """Hours between two refreshes of one dossier, at least."""
+    """Hours after which a dossier is due again."""
     max_tokens: int = Field(600, gt=0)
-    """Tokens that a dossier's text may have, citations included."""
+    """Tokens of a dossier's text, citations included."""
     versions: int = Field(20, ge=0)
     """Earlier versions that stay readable."""
 
 
 class CapsuleSettings(Group):
-    """[Capsule]. Sections in lines, without headings and empty lines."""
+    """The capsule [Capsule]."""
 
     max_lines: int = Field(MAX_LINES, ge=100)
     """Lines of the whole capsule."""
 
 
 class BriefSettings(Group):
-    """[Capsule]."""
+    """Briefs [Capsule]."""
 
     max_chars: int = Field(2_000, ge=200)
     """Characters of a brief."""
@@ -213,18 +227,18 @@ SIGNALS: Mapping[str, SignalType] = {
     "skip": SignalType(sign=-1),
     "dislike": SignalType(half_life=168.0, sign=-1),
 }
-"""What is said on purpose lasts a week, what one happens to do a day, as in [tidalDB]."""
+"""Deliberate signals last a week, incidental ones a day, as in [tidalDB]."""
 
 
 class SignalSettings(Group):
-    """[tidalDB]."""
+    """Signals and sessions [tidalDB]."""
 
     types: Mapping[str, SignalType] = Field(default_factory=lambda: dict(SIGNALS))
-    """The types of signals that there are. ``reward`` and ``annotate`` always are among them."""
+    """The types of signals. ``reward`` and ``annotate`` must be among them."""
     annotations: int = Field(100, ge=0)
-    """Annotations of a session that count, the last ones."""
+    """The last annotations of a session that count."""
     audit: int = Field(10_000, ge=0)
-    """Decisions that a session's audit keeps, the last ones."""
+    """The last decisions that the audit of a session keeps."""
 
     @model_validator(mode="after")
     def _complete(self) -> Self:

@@ -8,9 +8,10 @@ from datetime import timedelta
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
 from langchain.agents.middleware.types import ContextT, ResponseT
+from langchain_core.runnables.config import ensure_config
 
 from langchain_tidal.prefix import MAX_AGE, appended, prefix
-from langchain_tidal.turn import Scope, TurnMemory
+from langchain_tidal.run import Scope, place_of
 from tidal_plugins import TidalMemory
 
 
@@ -27,7 +28,8 @@ class TidalCapsule(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT]):
 
     def __init__(self, memory: TidalMemory, *, max_age: timedelta = MAX_AGE, scope: Scope | None = None) -> None:
         super().__init__()
-        self._turns = TurnMemory(memory, scope)
+        self._memory = memory
+        self._scope = scope
         self._max_age = max_age
 
     def wrap_model_call(
@@ -43,5 +45,6 @@ class TidalCapsule(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT]):
         return await handler(await asyncio.to_thread(self._prefixed, request))
 
     def _prefixed(self, request: ModelRequest[ContextT]) -> ModelRequest[ContextT]:
-        capsule = self._turns.place().memory.capsule.read(max_age=self._max_age)
+        place = place_of(self._memory, self._scope, ensure_config())
+        capsule = place.memory.capsule.read(max_age=self._max_age)
         return request.override(system_message=appended(request.system_message, prefix(capsule)))

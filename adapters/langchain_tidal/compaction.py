@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Unpack
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
 from langchain.agents.middleware.types import ContextT, ResponseT
-from langchain_core.language_models import BaseChatModel
 
-from langchain_tidal.context import ContextMemory, RestoreAs, SummaryAs, View
+from langchain_tidal.context import ContextMemory, ContextOptions, View
 from langchain_tidal.models import overflowed
-from langchain_tidal.sizes import MessagesCounter, reserved
+from langchain_tidal.run import Scope
+from langchain_tidal.sizes import reserved
 from langchain_tidal.tools import ReadEpisode
-from langchain_tidal.turn import Scope
 from tidal_plugins import TidalMemory
-from tidal_plugins.protocols import Summariser
 
 
 class TidalCompaction(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT]):
@@ -44,27 +42,13 @@ class TidalCompaction(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT
         self,
         memory: TidalMemory,
         *,
-        max_tokens: int | None = None,
-        max_bytes: int | None = None,
-        summariser: Summariser | BaseChatModel | None = None,
-        token_counter: MessagesCounter | None = None,
-        summary_as: SummaryAs = "assistant",
-        restore_as: RestoreAs = "tool",
         read_tool: bool = True,
         scope: Scope | None = None,
+        **options: Unpack[ContextOptions],
     ) -> None:
         super().__init__()
         self.tools = [ReadEpisode(memory=memory, scope=scope)] if read_tool else []
-        self._context = ContextMemory(
-            memory,
-            max_tokens=max_tokens,
-            max_bytes=max_bytes,
-            summariser=summariser,
-            token_counter=token_counter,
-            summary_as=summary_as,
-            restore_as=restore_as,
-            scope=scope,
-        )
+        self._context = ContextMemory(memory, scope=scope, **options)
 
     def wrap_model_call(
         self, request: ModelRequest[ContextT], handler: Callable[[ModelRequest[ContextT]], ModelResponse[ResponseT]]

@@ -7,24 +7,21 @@ import math
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
-from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables import RunnableConfig, ensure_config
 
 from langchain_tidal.messages import COMPACTION, by_compaction, is_notice, spans, text_of, to_message, written_id
 from langchain_tidal.models import summariser_of
+from langchain_tidal.run import Scope, place_of
 from langchain_tidal.sizes import Gauge, MessagesCounter, size_of
-from langchain_tidal.turn import Place, Recent, Scope, TurnMemory
 from tidal_plugins import Exchange, InvalidInput, Message, TidalMemory
 from tidal_plugins.errors import ContextOverflow
-from tidal_plugins.model.compaction import Compaction, Kept, RestoredFile, Size, Written
-from tidal_plugins.model.transcript import file_text
+from tidal_plugins.model.compaction import Compaction, Size
 from tidal_plugins.protocols import Summariser
-
-SummaryAs = Literal["assistant", "human"]
-RestoreAs = Literal["tool", "human"]
+from tidal_plugins.turns import Place, Recent, RestoreAs, Style, SummaryAs, WrittenMessage
 
 OVERFLOWN = 0.7
 """Share of what a provider refused that is sent instead."""
@@ -32,9 +29,9 @@ OVERFLOWN = 0.7
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What a model should see. ``compaction`` is the account of it, ``ratio`` how many tokens one of its tokens is.
+    """The messages that a model should see. ``ratio`` is the number of the model's tokens in an estimated one.
 
-    ``new`` says that no earlier call had the same context, ``changed`` that it is not the given messages.
+    ``new`` means that no earlier call had the same context, ``changed`` that it differs from the given messages.
     """
 
     messages: list[BaseMessage]
@@ -44,7 +41,7 @@ class View:
     changed: bool
 
     def event(self) -> dict[str, Any]:
-        """What a run's custom stream is told of a rebuilt context."""
+        """Return the event of a rebuilt context for the run's custom stream."""
         made = self.compaction
         told = {
             "id": made.id,
@@ -62,39 +59,53 @@ class View:
         return {"tidal_compaction": told}
 
 
-class ContextMemory:
-    """Decides before each model call what the model should see of a history.
+class ContextOptions(TypedDict, total=False):
+    """The options of a context that is rebuilt.
 
     ``max_tokens`` and ``max_bytes`` limit everything that is sent (default: ``Settings.compaction``). ``summariser``
-    may be a chat model. ``scope`` defaults to the memory's own, the thread is that of the run.
+    condenses: a chat model or any ``Summariser`` (default: extracts, without a model). ``token_counter`` counts a list
+    of messages; by default sizes are estimated, and corrected by the usage that the model reports.
+    ``summary_as="human"`` and ``restore_as="human"`` are for providers that refuse assistant messages or tool calls
+    that they did not write.
+    """
+
+    max_tokens: int | None
+    max_bytes: int | None
+    summariser: Summariser | BaseChatModel | None
+    token_counter: MessagesCounter | None
+    summary_as: SummaryAs
+    restore_as: RestoreAs
+
+
+class ContextMemory:
+    """Decides before each model call how much of a history the model should see.
+
+    ``scope`` defaults to the memory's own, the thread is that of the run. Raises ``InvalidInput`` for options that
+    nobody knows.
     """
 
     def __init__(
         self,
         memory: TidalMemory,
         *,
-        max_tokens: int | None = None,
-        max_bytes: int | None = None,
-        summariser: Summariser | BaseChatModel | None = None,
-        token_counter: MessagesCounter | None = None,
-        summary_as: SummaryAs = "assistant",
-        restore_as: RestoreAs = "tool",
         scope: Scope | None = None,
+        **options: Unpack[ContextOptions],
     ) -> None:
-        if summary_as not in ("assistant", "human") or restore_as not in ("tool", "human"):
-            raise InvalidInput("summary_as is 'assistant' or 'human', restore_as is 'tool' or 'human'")
-        self._turns = TurnMemory(memory, scope)
-        self._max_tokens = max_tokens
-        self._max_bytes = max_bytes
-        self._summariser = summariser_of(summariser)
-        self._style = _Style(summary_as, restore_as)
-        self._gauge = Gauge(token_counter)
+        if unknown := options.keys() - ContextOptions.__optional_keys__:
+            raise InvalidInput(f"{', '.join(sorted(unknown))}: no such option of a context")
+        self._memory = memory
+        self._scope = scope
+        self._max_tokens = options.get("max_tokens")
+        self._max_bytes = options.get("max_bytes")
+        self._summariser = summariser_of(options.get("summariser"))
+        self._style = Style(options.get("summary_as", "assistant"), options.get("restore_as", "tool"))
+        self._gauge = Gauge(options.get("token_counter"))
         self._seen = Recent[str | None]()
         self._refused = Recent[Size]()
 
     def place(self, config: RunnableConfig | None = None) -> Place:
-        """Where the run with this config remembers; without one, the run that this is called in."""
-        return self._turns.place(config)
+        """Return the place of the run with this config; without one, of the run that this is called in."""
+        return place_of(self._memory, self._scope, ensure_config() if config is None else config)
 
     def view(
         self,
@@ -111,7 +122,7 @@ class ContextMemory:
         where others have edited ``messages`` for this one request: what is shown is edited, what is recorded is not.
         Raises what ``Compactor.compact`` raises.
         """
-        talk, history = _talk(place), _History.of(messages, place.thread, said)
+        talk, history = place.key, _History.of(messages, place.thread, said)
         limit = self._limit(place, max_tokens).at_most(self._refused.get(talk) or Size(sys.maxsize, sys.maxsize))
         view = self._made(place, history, reserved, limit, self._gauge.ratio(talk, messages))
         exact = self._gauge.counted(talk, view.messages)
@@ -130,7 +141,7 @@ class ContextMemory:
     ) -> View | None:
         """Return what to send instead of ``refused``; ``None`` where no more may be left out."""
         limit = refused * OVERFLOWN
-        self._refused.put(_talk(place), limit)  # it would refuse as much again
+        self._refused.put(place.key, limit)  # it would refuse as much again
         try:
             return self._made(place, _History.of(messages, place.thread, said), reserved, limit, 1.0, force="hard")
         except ContextOverflow:
@@ -162,8 +173,8 @@ class ContextMemory:
             force=force,
             carried=history.carried,
         )
-        shown = self._style.shown(compaction, history.messages) if compaction.rebuilt else list(history.given)
-        talk, changed = _talk(place), compaction.rebuilt and compaction.id != history.carried
+        shown = _shown(compaction, history.messages, self._style) if compaction.rebuilt else list(history.given)
+        talk, changed = place.key, compaction.rebuilt and compaction.id != history.carried
         new = changed and compaction.id != self._seen.get(talk)
         self._seen.put(talk, compaction.id)
         self._gauge.sent(talk, shown, sum((size_of(message) for message in shown), reserved).tokens)
@@ -189,39 +200,23 @@ class _History:
         return cls(given, [m for m in given if not by_compaction(m)], exchanges, carried[-1] if carried else None)
 
 
-@dataclass(frozen=True, slots=True)
-class _Style:
-    summary_as: SummaryAs
-    restore_as: RestoreAs
+def _shown(compaction: Compaction, history: Sequence[BaseMessage], style: Style) -> list[BaseMessage]:
+    """Return a rebuilt context as messages: originals as they are, those that compaction wrote marked."""
+    pieces = style.messages(compaction)
+    messages = [history[p] if isinstance(p, int) else _written(p, str(compaction.id)) for p in pieces]
+    head = list(itertools.takewhile(_stands_apart, messages))
+    return [*sorted(head, key=lambda message: message.type != "system"), *messages[len(head) :]]
 
-    def shown(self, compaction: Compaction, history: Sequence[BaseMessage]) -> list[BaseMessage]:
-        """A rebuilt context as messages: originals as they are, what was written marked."""
-        messages: list[BaseMessage] = []
-        for piece in compaction.view:
-            if isinstance(piece, Kept):
-                messages.append(history[piece.position])
-            elif isinstance(piece, Written):
-                messages.append(self._written(piece, str(compaction.id)))
-            else:
-                messages += self._file(piece, str(compaction.id))
-        head = list(itertools.takewhile(_stands_apart, messages))
-        return [*sorted(head, key=lambda message: message.type != "system"), *messages[len(head) :]]
 
-    def _written(self, piece: Written, id_: str) -> BaseMessage:
-        human = piece.part == "question" or self.summary_as == "human"
-        kind = HumanMessage if human else AIMessage
-        return kind(piece.text, id=written_id(id_, piece.part), additional_kwargs=_mark(id_))
-
-    def _file(self, file: RestoredFile, id_: str) -> Iterator[BaseMessage]:
-        name, mark = written_id(id_, file.id), _mark(id_)
-        if self.restore_as == "human":
-            yield HumanMessage(file_text(file), id=name, additional_kwargs=mark)
-            return
-        call = {"name": file.tool, "args": dict(file.arguments), "id": file.id}
-        yield AIMessage("", tool_calls=[call], id=f"{name}-call", additional_kwargs=mark)
-        yield ToolMessage(
-            file.content, tool_call_id=file.id, name=file.tool, id=f"{name}-result", additional_kwargs=mark
-        )
+def _written(piece: WrittenMessage, id_: str) -> BaseMessage:
+    said = piece.message
+    mark: dict[str, Any] = {"id": written_id(id_, piece.name), "additional_kwargs": _mark(id_)}
+    if said.role == "user":
+        return HumanMessage(said.text, **mark)
+    if said.role == "tool":
+        return ToolMessage(said.text, tool_call_id=said.tool_call_id, name=piece.tool, **mark)
+    calls = [{"name": call.name, "args": dict(call.arguments), "id": call.id} for call in said.tool_calls]
+    return AIMessage(said.text, tool_calls=calls, **mark)
 
 
 def _as_said(messages: Sequence[BaseMessage], said: Sequence[BaseMessage]) -> list[BaseMessage]:
@@ -255,13 +250,12 @@ def _said(message: BaseMessage) -> Message:
 
 
 def _stands_apart(message: BaseMessage) -> bool:
-    """Whether it is no part of the conversation: a system message, or a notice, behind which providers take none."""
+    """Return whether a message is no part of the conversation: a system message or a notice.
+
+    Providers take none of these in the middle.
+    """
     return not by_compaction(message) and _said(message).role == "system"
 
 
 def _mark(id_: str) -> dict[str, Any]:
     return {"lc_source": COMPACTION, COMPACTION: id_}
-
-
-def _talk(place: Place) -> tuple[Any, ...]:
-    return place.memory.scope, place.thread

@@ -18,11 +18,9 @@ from langchain_core.messages import (
 )
 from pydantic import ConfigDict, Field, PrivateAttr
 
-from langchain_tidal.lane import to_lane
 from langchain_tidal.messages import answered, question, to_exchange, turns
-from langchain_tidal.turn import Recent, record_all
 from tidal_plugins import Episode, InvalidInput, Policy, TidalMemory, Whisper
-from tidal_plugins.model.entry import user_of
+from tidal_plugins.turns import Place, Recent, in_scope, record_turns, session_config
 
 STOP = "stop"
 """A chain's input that is no part of the prompt."""
@@ -31,14 +29,14 @@ STEPS = "intermediate_steps"
 
 
 class TidalConversationMemory(BaseMemory):
-    """The last turns of this conversation, and what the input brings up from everything before it.
+    """Shows a chain the last turns of its conversation, and the whisper for its input.
 
     ``ConversationChain(llm=model, memory=TidalConversationMemory(memory))``. The variable ``memory_key`` holds the
     last ``recent`` turns of the thread (0 for none) and, after them, the whisper: as text, or as messages with
     ``return_messages``. ``thread`` names a conversation to go on with; without one a new one begins. ``input_key``
     and ``output_key`` are needed only where a chain has several inputs or outputs. An executor that returns its
-    intermediate steps has its tool calls recorded too. With a ``policy`` and an ``agent`` recall feels the session of
-    the conversation, as ``TidalMemoryMiddleware`` does.
+    intermediate steps has its tool calls recorded too. With a ``policy`` and an ``agent`` recall uses the
+    signals of the thread's session, as in ``TidalMemoryMiddleware``.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
@@ -61,7 +59,7 @@ class TidalConversationMemory(BaseMemory):
 
     def __init__(self, memory: TidalMemory, **fields: Any) -> None:
         super().__init__(memory=memory, **fields)
-        to_lane(memory, self.policy, self.agent)
+        session_config(memory, self.policy, self.agent)
         self._current = self.thread or _new_thread("chain")
 
     @property
@@ -74,10 +72,10 @@ class TidalConversationMemory(BaseMemory):
         return self._current
 
     def load_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
-        """Return what to show beside the input. Without an input: the last turns only."""
+        """Return the last turns and the whisper for the input. Without an input: the last turns only."""
         recent, asked = self._recent(), self._question(inputs) if inputs else ""
-        memory, lane = self._here, to_lane(self.memory, self.policy, self.agent)
-        session = lane.session(memory, user_of(memory.scope), self._current) if lane and asked else None
+        memory, config = self._here, session_config(self.memory, self.policy, self.agent)
+        session = config.session(Place(memory, self._current)) if config and asked else None
         whisper = memory.whisper(asked, exclude=[episode.id for episode in recent], session=session)
         self._surfaced.put((self._current, asked), whisper.ids)
         return {self.memory_key: self._shown(recent, whisper)}
@@ -86,17 +84,17 @@ class TidalConversationMemory(BaseMemory):
         return await asyncio.to_thread(self.load_memory_variables, inputs)
 
     def save_context(self, inputs: dict[str, Any], outputs: dict[str, Any]) -> None:
-        """Record the turn. What this memory had put into the inputs is no part of it."""
+        """Record the turn, without the text that this memory had put into the inputs."""
         asked = self._question(inputs)
         turn = [HumanMessage(asked), *_steps(outputs.get(STEPS)), *answered(self._answer(outputs))]
-        if exchange := to_exchange(turn, self._current, self._surfaced.get((self._current, asked)) or ()):
-            record_all(self._here, [exchange])
+        surfaced = self._surfaced.get((self._current, asked)) or ()
+        record_turns(self._here, [to_exchange(turn, self._current, surfaced)])
 
     async def asave_context(self, inputs: dict[str, Any], outputs: dict[str, Any]) -> None:
         await asyncio.to_thread(self.save_context, inputs, outputs)
 
     def clear(self, *, forget: bool = False) -> None:
-        """Begin a new conversation: its last turns are none. What was said before is still recalled.
+        """Begin a new conversation, without last turns. Recall still finds the earlier ones.
 
         ``forget=True`` removes the turns of the conversation that ends here from the memory, for good.
         """
@@ -109,7 +107,7 @@ class TidalConversationMemory(BaseMemory):
 
     @property
     def _here(self) -> TidalMemory:
-        return self.memory if self.scope is None else self.memory.scoped(*self.scope)
+        return in_scope(self.memory, self.scope)
 
     def _recent(self) -> list[Episode]:
         if not self.recent:
@@ -137,14 +135,14 @@ class TidalConversationMemory(BaseMemory):
 
 
 def _only(values: Mapping[str, Any], key: str | None) -> Any:
-    """The value that was named, or the only one; ``None`` where there is no such value."""
+    """Return the value that was named, or the only one; ``None`` if there is no such value."""
     if key is not None:
         return values.get(key)
     return next(iter(values.values())) if len(values) == 1 else None
 
 
 def _said(asked: Any) -> str:
-    """What the user said, of a text, a message or messages."""
+    """Return the user's words, from a text, a message or messages."""
     if isinstance(asked, str):
         return asked
     history = turns([asked] if isinstance(asked, BaseMessage) else convert_to_messages(asked))
@@ -157,7 +155,7 @@ def _messages(episode: Episode) -> list[BaseMessage]:
 
 
 def _steps(steps: Any) -> list[BaseMessage]:
-    """An executor's steps, pairs of an action and what was observed, as calls of tools and their results."""
+    """Return an executor's steps, pairs of an action and an observation, as calls of tools and their results."""
     found: list[BaseMessage] = []
     for number, (action, observation) in enumerate(steps or (), 1):
         arguments = action.tool_input if isinstance(action.tool_input, dict) else {"input": action.tool_input}

@@ -10,12 +10,13 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from pydantic import BaseModel
 
 from tidal_plugins import Exchange, Message, ToolCall
+from tidal_plugins.turns import json_arguments, recording, spoken_text
 
 COMPACTION = "tidal_compaction"
-"""What ``lc_source`` says of messages that compaction wrote."""
+"""The ``lc_source`` of messages that compaction wrote."""
 
 CAPSULE = "tidal_capsule"
-"""The same of the one that holds the capsule."""
+"""The ``lc_source`` of the message that holds the capsule."""
 
 
 def turns(messages: Sequence[BaseMessage]) -> list[list[BaseMessage]]:
@@ -43,14 +44,14 @@ def spans(messages: Sequence[BaseMessage]) -> list[list[BaseMessage]]:
 
 
 def by_human(message: BaseMessage) -> bool:
-    """Whether a human wrote it: LangChain puts summaries and notices into human messages too, and marks them."""
+    """Return whether a human wrote a message: LangChain puts marked summaries and notices into human messages too."""
     if not isinstance(message, HumanMessage) or by_compaction(message):
         return False
     return bool(message.additional_kwargs.get("lc_source", COMPACTION) == COMPACTION)  # a client may set it as well
 
 
 def by_compaction(message: BaseMessage) -> bool:
-    """Whether our compaction wrote it, be it in the assistant's, a tool's or a human's name.
+    """Return whether our compaction wrote a message, be it in the assistant's, a tool's or a human's name.
 
     The mark alone would let a client make any message disappear: the id tells, too.
     """
@@ -61,47 +62,46 @@ def by_compaction(message: BaseMessage) -> bool:
 
 
 def written_id(compaction: str, part: str) -> str:
-    """The id of a message that a compaction wrote."""
+    """Return the id of a message that a compaction wrote."""
     return f"tidal-{compaction}-{part}"
 
 
 def by_capsule(message: BaseMessage) -> bool:
-    """Whether it holds the capsule."""
+    """Return whether a message holds the capsule."""
     return message.additional_kwargs.get("lc_source") == CAPSULE
 
 
 def is_notice(message: BaseMessage) -> bool:
-    """Whether some other framework wrote it in a human's name."""
+    """Return whether some other framework wrote a message in a human's name."""
     return isinstance(message, HumanMessage) and not by_human(message) and not by_compaction(message)
 
 
 def finished(turn: Sequence[BaseMessage]) -> bool:
-    """Whether a turn ends with an answer, not with a call of tools or their results."""
+    """Return whether a turn ends with an answer, not with a call of tools or their results."""
     last = turn[-1]
     return isinstance(last, AIMessage) and not last.tool_calls
 
 
 def turn_key(turn: Sequence[BaseMessage]) -> str | None:
-    """The id that a turn is recorded under: that of its first message with one."""
+    """Return the key that a turn is recorded under: the id of its first message with one."""
     return next((message.id for message in turn if message.id), None)
 
 
 def question(turn: Sequence[BaseMessage]) -> str:
-    """What the human said in a turn."""
+    """Return the human's words in a turn."""
     return "\n\n".join(text_of(message) for message in turn if isinstance(message, HumanMessage))
 
 
 def to_exchange(turn: Sequence[BaseMessage], thread: str | None, surfaced: Sequence[str] = ()) -> Exchange | None:
     """Return a turn as an exchange to record, or ``None`` where it has no text."""
-    messages = tuple(converted for message in turn if (converted := to_message(message)))
-    if not any(message.text for message in messages):
-        return None
-    return Exchange(messages, thread, surfaced=tuple(surfaced))
+    return recording.to_exchange([to_message(message) for message in turn], thread, surfaced=surfaced)
 
 
 def answered(output: Any) -> list[BaseMessage]:
-    """What a model or chain gave back, as messages: a text, a message, those of several that follow the last human one;
-    anything else as JSON."""
+    """Return the output of a model or chain as messages: of several, those that follow the last human one.
+
+    Output that is neither text nor messages becomes JSON.
+    """
     if isinstance(output, BaseMessage):
         return [output]
     if isinstance(output, list) and output and all(isinstance(item, BaseMessage) for item in output):
@@ -111,19 +111,15 @@ def answered(output: Any) -> list[BaseMessage]:
 
 
 def to_message(message: BaseMessage) -> Message | None:
-    """Return a message to record; ``None`` for what is no part of the conversation, such as a system prompt.
-
-    Only white space counts as no text: models send it along with tool calls, and tools return it.
-    """
+    """Return a message to record; ``None`` for one that is no part of the conversation, such as a system prompt."""
     if by_compaction(message):
         return None
-    text = text_of(message)
-    text = text if text.strip() else ""
+    text = spoken_text(text_of(message))
     if isinstance(message, HumanMessage):
         return Message("user", text, message.id, message.name or None)
     if isinstance(message, AIMessage):
         calls = tuple(
-            ToolCall(call["name"] or "unnamed", _plain(call["args"]), call["id"]) for call in message.tool_calls
+            ToolCall(call["name"] or "unnamed", json_arguments(call["args"]), call["id"]) for call in message.tool_calls
         )
         return Message("assistant", text, message.id, message.name or None, calls)
     if isinstance(message, ToolMessage):
@@ -133,7 +129,7 @@ def to_message(message: BaseMessage) -> Message | None:
 
 
 def text_of(message: BaseMessage) -> str:
-    """The text of a message; what is no text (an image, a file) is named in brackets, not stored."""
+    """Return the text of a message. Content that is no text (an image, a file) is named in brackets, not stored."""
     if isinstance(message.content, str):
         return message.content
     return "\n".join(part for part in map(_part, message.content) if part)
@@ -152,12 +148,6 @@ def with_whisper(messages: Sequence[BaseMessage], whisper: str) -> list[BaseMess
                 shown[index] = message.model_copy(update={"content": _prefixed(whisper, message.content)})
             break
     return shown
-
-
-def _plain(arguments: dict[str, Any]) -> dict[str, Any]:
-    """A tool's arguments as JSON; what JSON does not know (a date, NaN) as text."""
-    plain: dict[str, Any] = json.loads(json.dumps(arguments, default=str), parse_constant=str)
-    return plain
 
 
 def _json(value: Any) -> str:

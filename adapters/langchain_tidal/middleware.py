@@ -13,14 +13,14 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from langchain_tidal.lane import to_lane
 from langchain_tidal.messages import by_human, question, turns, with_whisper
-from langchain_tidal.turn import Recalled, Scope, TurnMemory, event, recalled
+from langchain_tidal.run import Recalled, Scope, TurnMemory, event, recalled
 from tidal_plugins import Policy, TidalMemory
+from tidal_plugins.turns import session_config
 
 
 class TurnInHand(Recalled):
-    """What surfaced in the turn, and what was asked: other middleware may cut the question off in a long tool loop."""
+    """The ids that surfaced in a turn, and its question, which other middleware may cut off in a long tool loop."""
 
     asked: str
 
@@ -41,7 +41,7 @@ class TidalMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Res
     middleware it stands after what shortens or edits the history.
 
     With a ``policy`` (or the name of one) the thread has a session of ``agent`` and the run's user under it, and recall
-    feels what was signalled there, from the next model call on [tidalDB]. ``signal_tools`` of the same policy and agent
+    uses the signals there, from the next model call on [tidalDB]. ``signal_tools`` of the same policy and agent
     let the model write in it. The user is the context's or config's ``user_id``, or that of a scope
     ``("user", "42")``. Raises ``InvalidInput`` then for a run without a thread.
     """
@@ -57,7 +57,7 @@ class TidalMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Res
         agent: str | None = None,
     ) -> None:
         super().__init__()
-        self._turns = TurnMemory(memory, scope, to_lane(memory, policy, agent))
+        self._turns = TurnMemory(memory, scope, session_config(memory, policy, agent))
 
     def before_agent(self, state: AgentState[ResponseT], runtime: Runtime[ContextT]) -> None:
         self._record(state)
@@ -91,12 +91,12 @@ class TidalMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Res
         if not history:
             return request, None
         turn = history[-1][0].id
-        whisper, fresh = self._turns.whisper(self._turns.place(), history, turns(request.messages))
+        surfaced, fresh = self._turns.whisper(self._turns.place(), history, turns(request.messages))
         if fresh and request.runtime:  # outside a graph there is no stream
-            request.runtime.stream_writer(event(turn, whisper))
-        messages: list[Any] = with_whisper(request.messages, whisper.text)
+            request.runtime.stream_writer(event(turn, surfaced))
+        messages: list[Any] = with_whisper(request.messages, surfaced.whisper.text)
         earlier: Any = request.state.get("recalled")
-        shown = recalled(turn, whisper, earlier)
+        shown = recalled(turn, surfaced, earlier)
         in_hand = TurnInHand(turn=turn, ids=shown["ids"], asked=question(history[-1]))
         return request.override(messages=messages), in_hand
 
@@ -105,7 +105,7 @@ class TidalMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Res
 
 
 def _history(state: Any) -> list[list[BaseMessage]]:
-    """The turns of a state, the question of the turn in hand put back where its messages are left without it."""
+    """Return the turns of a state. The question of the turn in hand is put back if its messages stand without it."""
     messages, in_hand = state["messages"], state.get("recalled")
     history = turns(messages)
     left = list(itertools.takewhile(lambda message: not by_human(message), messages))
@@ -118,7 +118,7 @@ def _history(state: Any) -> list[list[BaseMessage]]:
 def _told(
     request: ModelRequest[ContextT], response: ModelResponse[ResponseT], in_hand: TurnInHand | None
 ) -> ModelResponse[ResponseT] | ExtendedModelResponse[ResponseT]:
-    """The response, and what surfaced where the state does not know it yet."""
+    """Return the response, with the ids that surfaced if the state does not know them yet."""
     if in_hand is None or request.state.get("recalled") == in_hand:
         return response
     return ExtendedModelResponse(response, Command(update={"recalled": in_hand}))

@@ -59,12 +59,12 @@ class ChatModelExtractor:
 
 
 def summariser_of(given: Summariser | BaseChatModel | None) -> Summariser | None:
-    """What compaction condenses with: a chat model is wrapped, a summariser taken as it is."""
+    """Return a summariser: a chat model is wrapped, a summariser taken as it is."""
     return ChatModelSummariser(given) if isinstance(given, BaseChatModel) else given
 
 
 def overflowed(error: BaseException) -> bool:
-    """Whether a provider refused a request because it takes more context than the model has."""
+    """Return whether a provider refused a request because it takes more context than the model has."""
     if isinstance(error, TidalError):
         return False
     return isinstance(error, ContextOverflowError) or provider.overflowed(error)
@@ -89,7 +89,7 @@ class _Structured(Generic[T]):
         return _text(self._model.invoke(asked, QUIET))
 
     def _structure(self, output: dict[str, Any]) -> T | str:
-        """What a structured output says; an answer that a model wrote as text instead counts too."""
+        """Return a structured output, or the text that a model wrote instead."""
         parsed, raw = output["parsed"], output["raw"]
         if not isinstance(parsed, self._schema):
             return _text(raw)
@@ -120,6 +120,6 @@ def _finished(message: BaseMessage) -> None:
 
 
 def _knows_no_tools(error: Exception) -> bool:
-    """Whether a server refused because this model cannot call tools, which its class does not know (Ollama, vLLM)."""
+    """Return whether a server refused because this model cannot call tools; its class may not know (Ollama, vLLM)."""
     said = str(error).lower()
     return "tool" in said and ("does not support" in said or "not supported" in said or "requires --enable" in said)

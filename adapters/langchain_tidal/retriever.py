@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -13,11 +14,11 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableConfig, ensure_config
 from pydantic import ConfigDict, Field
 
-from langchain_tidal.lane import to_lane
-from langchain_tidal.turn import Place, Scope, place_of
+from langchain_tidal.run import Scope, place_of
 from tidal_plugins import Hit, InvalidInput, Policy, TidalMemory
 from tidal_plugins.graph.render import evidence_of, quoted
 from tidal_plugins.model.graph import CHANNEL
+from tidal_plugins.turns import Place, in_scope, session_config
 
 FILTERS = {
     "kinds": "kinds",
@@ -31,7 +32,7 @@ FILTERS = {
     "entry_tags": "tags",
     "entry_metadata": "metadata",
 }
-"""What this retriever calls the filters of ``TidalMemory.recall``."""
+"""This retriever's names for the filters of ``TidalMemory.recall``."""
 
 
 class TidalRetriever(BaseRetriever):
@@ -46,7 +47,7 @@ class TidalRetriever(BaseRetriever):
     ``k`` and the filters are those of ``TidalMemory.recall``, and may be given anew with each call:
     ``invoke(query, k=3, since=…)``. ``tags`` and ``metadata`` are LangChain's, for tracing; the entries' own are
     ``entry_tags`` and ``entry_metadata``. ``scope`` is a tuple, or a function of the run's context and config. With a
-    ``policy`` and an ``agent`` recall feels the session of the run's thread, as ``TidalMemoryMiddleware`` does.
+    ``policy`` and an ``agent`` recall uses the signals of the thread's session, as in ``TidalMemoryMiddleware``.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
@@ -69,7 +70,7 @@ class TidalRetriever(BaseRetriever):
 
     def __init__(self, memory: TidalMemory, **fields: Any) -> None:
         super().__init__(memory=memory, **fields)  # pydantic's own would refuse a position
-        to_lane(memory, self.policy, self.agent)
+        session_config(memory, self.policy, self.agent)
 
     def invoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:
         return super().invoke(input, config, place=self._place(config), **kwargs)
@@ -95,15 +96,15 @@ class TidalRetriever(BaseRetriever):
         return place_of(self.memory, self.scope, ensure_config(config))
 
     def _asked(self, k: int | None, given: dict[str, Any]) -> tuple[TidalMemory, dict[str, Any]]:
-        """The memory in the scope of this call, and what recall is asked for beside the query."""
+        """Return the memory in the scope of this call, and the arguments of its recall beside the query."""
         place, scope = given.pop("place", None) or self._place(None), given.pop("scope", None)
-        memory = self.memory.scoped(*scope) if scope else place.memory
+        memory = in_scope(self.memory, scope) if scope else place.memory
         given.pop("verbose", None)  # LangChain's
         if unknown := sorted(given.keys() - FILTERS.keys()):
             raise InvalidInput(f"{', '.join(unknown)}: no such filter; known are k, scope, {', '.join(FILTERS)}")
         filters = {ours: given.get(name, getattr(self, name)) for name, ours in FILTERS.items()}
-        if lane := to_lane(memory, self.policy, self.agent):
-            filters["session"] = lane.session(memory, place.user, place.thread)
+        if rules := session_config(memory, self.policy, self.agent):
+            filters["session"] = rules.session(replace(place, memory=memory))
         return memory, {"limit": self.k if k is None else k, **filters}
 
 

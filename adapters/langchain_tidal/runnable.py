@@ -14,10 +14,10 @@ from langchain_core.prompt_values import ChatPromptValue, PromptValue
 from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
 from langchain_core.runnables.base import RunnableLike, coerce_to_runnable
 
-from langchain_tidal.lane import to_lane
 from langchain_tidal.messages import answered, turns, with_whisper
-from langchain_tidal.turn import Place, Recalled, Scope, TurnMemory
+from langchain_tidal.run import Recalled, Scope, TurnMemory, recalled
 from tidal_plugins import InvalidInput, Policy, TidalMemory
+from tidal_plugins.turns import Place, session_config
 
 
 def with_memory(
@@ -31,22 +31,22 @@ def with_memory(
     policy: Policy | str | None = None,
     agent: str | None = None,
 ) -> Runnable[Any, Any]:
-    """Return a runnable that whispers to ``runnable`` what its input brings up, and records what came of it.
+    """Return a runnable that shows ``runnable`` the whisper for its input, and records the turn with its output.
 
     The input is a text, messages, or a dict that has one of these under ``input_key`` (not needed where it has one key
     only). The whisper stands at the head of it, or of its last human message. Of a dict that comes out, ``output_key``
-    names the answer in the same way; what is neither text nor messages is recorded as JSON. A stream is recorded at
+    names the answer in the same way; other output is recorded as JSON. A stream is recorded at
     its end, or as far as it went when it is closed sooner; a call that fails is not recorded. ``thread`` defaults to
     the config's ``thread_id`` or ``session_id``, ``scope`` to the memory's own. With a ``policy`` and an ``agent``
-    recall feels the session of that thread, as ``TidalMemoryMiddleware`` does.
+    recall uses the signals of that thread's session, as in ``TidalMemoryMiddleware``.
     """
-    turns = TurnMemory(memory, scope, to_lane(memory, policy, agent))
+    turns = TurnMemory(memory, scope, session_config(memory, policy, agent))
     return RunnableWithMemory(coerce_to_runnable(runnable), turns, thread, input_key, output_key)
 
 
 @dataclass(frozen=True, slots=True)
 class _Turn:
-    """One call: what the runnable is given, and what will be recorded with its output."""
+    """One call: the input of the runnable, and the messages to record with its output."""
 
     input: Any
     place: Place
@@ -55,7 +55,7 @@ class _Turn:
 
 
 class RunnableWithMemory(Runnable[Any, Any]):
-    """What :func:`with_memory` returns."""
+    """The runnable that :func:`with_memory` returns."""
 
     def __init__(
         self,
@@ -121,10 +121,10 @@ class RunnableWithMemory(Runnable[Any, Any]):
         history = turns(messages)
         if not history:
             return _Turn(input, place)
-        whisper, _ = self._turns.whisper(place, history)
-        shown = _whispered(given, messages, whisper.text)
-        recalled = Recalled(turn=history[-1][0].id, ids=list(whisper.ids))
-        return _Turn(shown if key is None else {**input, key: shown}, place, history[-1], recalled)
+        surfaced, _ = self._turns.whisper(place, history)
+        shown = _whispered(given, messages, surfaced.whisper.text)
+        told = recalled(history[-1][0].id, surfaced, None)
+        return _Turn(shown if key is None else {**input, key: shown}, place, history[-1], told)
 
     def _end(self, turn: _Turn, *output: Any) -> None:
         """Record the turn with its output, which a stream gives in parts."""
@@ -166,7 +166,7 @@ def _messages(given: Any) -> list[BaseMessage]:
 
 
 def _whispered(given: Any, messages: Sequence[BaseMessage], whisper: str) -> Any:
-    """What was given with the whisper in it, as what it was: a text, a message, a prompt, or messages."""
+    """Return the input with the whisper in it, in the form it had: a text, a message, a prompt, or messages."""
     if not whisper:
         return given
     shown = with_whisper(messages, whisper)

@@ -11,11 +11,11 @@ from langchain_core.tools import BaseTool
 from langgraph.prebuilt import InjectedState
 from pydantic import Field
 
-from langchain_tidal.lane import Lane, to_lane
+from langchain_tidal.run import Scope, place_of
 from langchain_tidal.tools import Arguments, MemoryTool, refusals
-from langchain_tidal.turn import Scope, place_of
 from tidal_plugins import InvalidInput, Policy, Session, TidalMemory
 from tidal_plugins.sessions.requests import annotate, meant, reward
+from tidal_plugins.turns import SessionConfig, session_config
 
 CITATION = "The citation of the memory, such as [ep:6k1m] or [mem:2q7z], or the id in it."
 
@@ -23,7 +23,7 @@ CITATION = "The citation of the memory, such as [ep:6k1m] or [mem:2q7z], or the 
 class _SignalArguments(Arguments):
     citation: str = Field(min_length=1, max_length=100, description=CITATION)
     state: Annotated[Any, InjectedState] = None
-    """What a graph's ``ToolNode`` gives; no model sees it."""
+    """The state, given by a graph's ``ToolNode``; no model sees it."""
 
 
 class RewardArguments(_SignalArguments):
@@ -36,16 +36,18 @@ class AnnotateArguments(_SignalArguments):
 
 
 class SignalTool(MemoryTool):
-    """A tool that writes in the session of the run's thread, and nowhere else. What the policy refuses comes back as
-    text, like wrong arguments."""
+    """A tool that writes in the session of the run's thread, and nowhere else.
+
+    A refusal of the policy comes back as text, like wrong arguments.
+    """
 
     policy: Policy | str = Field(exclude=True)
     agent: str | None = Field(None, exclude=True)
 
     def _opened(self, config: RunnableConfig, citation: str, state: Any) -> tuple[Session, Sequence[str]]:
-        """The session of a run, and the entries that a citation means there."""
+        """Return the session of a run, and the entries that a citation means there."""
         place = place_of(self.memory, self.scope, config)
-        session = Lane(self.policy, self.agent).session(place.memory, place.user, place.thread)
+        session = SessionConfig(self.policy, self.agent).session(place)
         return session, meant(place.memory.episodes.entry_ids(citation), _shown(state))
 
 
@@ -105,13 +107,13 @@ def signal_tools(
     all of them where the tool is called outside a graph. Raises ``InvalidInput`` for a policy that names unknown
     signals.
     """
-    if to_lane(memory, policy, agent) is None:
+    if session_config(memory, policy, agent) is None:
         raise InvalidInput("an agent writes under a policy: give one, Policy() for one that admits everything")
     given: dict[str, Any] = {"memory": memory, "policy": policy, "agent": agent, "scope": scope}
     return [RewardMemory(**given), AnnotateMemory(**given)]
 
 
 def _shown(state: Any) -> Sequence[str]:
-    """The ids of what surfaced in the turn, where the state of a graph has them."""
+    """Return the ids that surfaced in the turn, if the state of a graph has them."""
     recalled = state.get("recalled") if isinstance(state, dict) else getattr(state, "recalled", None)
     return recalled.get("ids", ()) if isinstance(recalled, dict) else ()

@@ -12,20 +12,20 @@ from langchain_core.messages import AIMessage, BaseMessage, SystemMessage, ToolM
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from langchain_tidal.turn import Recent
 from tidal_plugins.model.compaction import Size
 from tidal_plugins.protocols import TokenCounter
 from tidal_plugins.summarising.sizes import MESSAGE_TOKENS, ApproximateCounter
+from tidal_plugins.turns import Recent
 
 MessagesCounter = Callable[[Sequence[BaseMessage]], int]
 """Counts the tokens of a list of messages, like ``count_tokens_approximately`` or a model's own
 ``get_num_tokens_from_messages``."""
 
 IMAGE_TOKENS = 1_600
-"""What providers charge for a large image, at most; they shrink what is larger."""
+"""Tokens that providers charge for a large image, at most; they shrink larger ones."""
 
 PAGE_BYTES = 100_000
-"""Of a file that is no image: about what a page of a PDF, or the tokens of an image in sound, take as base64."""
+"""Bytes of base64 in a file that is no image that count as much as one image: about a page of a PDF."""
 
 ENOUGH = 1_000
 """Tokens from which on what a provider reports says something about the estimate."""
@@ -78,7 +78,7 @@ def reserved(
 
 
 class Gauge:
-    """How far estimates are off, conversation by conversation: tokens as the model counts them, per estimated one.
+    """Measures how far estimates are off, for each thread: tokens as the model counts them, per estimated one.
 
     ``token_counter`` says it of any messages; without one, the usage that the provider reports with an answer says it
     of what was sent before that answer.
@@ -90,13 +90,13 @@ class Gauge:
         self._ratios = Recent[float]()
 
     def ratio(self, talk: Hashable, messages: Sequence[BaseMessage]) -> float:
-        """What to go by for these messages: the ratio known last, or a count where there is none yet."""
+        """Return the ratio for these messages: the one known last, else one that is counted."""
         self._learn(talk, messages)
         known = self._ratios.get(talk)
         return known or self.counted(talk, messages) or 1.0
 
     def counted(self, talk: Hashable, messages: Sequence[BaseMessage]) -> float | None:
-        """The ratio that the counter gives for these messages; ``None`` without one."""
+        """Return the ratio that the counter gives for these messages; ``None`` without a counter."""
         if self._counter is None or not messages:
             return None
         ratio = max(0.001, self._counter(messages) / sum(size_of(message).tokens for message in messages))
@@ -104,7 +104,7 @@ class Gauge:
         return ratio
 
     def sent(self, talk: Hashable, messages: Sequence[BaseMessage], estimate: int) -> None:
-        """Remember what a model call is given, to compare with what its answer reports."""
+        """Store the estimate of a model call, to compare it with the usage that its answer reports."""
         if messages and messages[-1].id and estimate >= ENOUGH and self._counter is None:
             self._sent.put(talk, (messages[-1].id, estimate))
 
@@ -115,7 +115,7 @@ class Gauge:
 
 
 def _reported(messages: Sequence[BaseMessage], last: str) -> int | None:
-    """The input tokens reported by the answer to what ended with the message ``last``."""
+    """Return the input tokens that the answer to messages ending with ``last`` reports."""
     for index in range(len(messages) - 2, -1, -1):
         if messages[index].id == last:
             answer = messages[index + 1]
@@ -148,7 +148,7 @@ def _tokens(block: Any, counter: TokenCounter) -> int:
 
 
 def _kind(block: Any) -> str:
-    """What a content block is: its type, or, the way Bedrock writes it, its only key."""
+    """Return the kind of a content block: its type, or its only key, as Bedrock writes it."""
     return str(block.get("type") or next(iter(block), "")) if isinstance(block, dict) else "text"
 
 

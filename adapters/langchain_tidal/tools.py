@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Literal
 
 from langchain_core.documents import Document
@@ -13,20 +13,11 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, ToolException
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from langchain_tidal.lane import to_lane
 from langchain_tidal.retriever import to_document
-from langchain_tidal.turn import Scope, place_of, scoped
-from tidal_plugins import Policy, Recall, TidalMemory
-from tidal_plugins.graph.render import Aspect, tell
-from tidal_plugins.retrieval.whisper import compose
-from tidal_plugins.sessions.requests import REFUSALS
-from tidal_plugins.tuning import WhisperTuning
-
-LINE = 300
-"""Characters that a found memory may take, with its citation, age and source."""
-
-AGENT = "agent"
-"""The source under which the model's own notes stand: ``memory.forget(source="agent")`` takes them back."""
+from langchain_tidal.run import Scope, place_of, scoped
+from tidal_plugins import Policy, TidalMemory
+from tidal_plugins.graph.render import Aspect
+from tidal_plugins.turns import REFUSALS, session_config, tools
 
 
 class Arguments(BaseModel):
@@ -66,13 +57,13 @@ class GraphArguments(Arguments):
 
 
 def _refusal(error: ValidationError | Any) -> str:
-    """What was wrong with the arguments, for the model to put right; without the values, which it knows."""
+    """Return the faults of the arguments, for the model to put right, without the values."""
     faults = (f"{'.'.join(map(str, fault['loc'])) or 'arguments'}: {fault['msg']}" for fault in error.errors())
     return f"Not done. {'; '.join(faults)}"
 
 
 class MemoryTool(BaseTool):
-    """A tool over a memory. What the memory refuses, and wrong arguments, come back as text for the model to read."""
+    """A tool over a memory. Refusals and wrong arguments come back as text for the model to read."""
 
     memory: TidalMemory = Field(exclude=True, repr=False)
     scope: Scope | None = Field(None, exclude=True)
@@ -97,10 +88,12 @@ class SearchMemory(MemoryTool):
     response_format: Literal["content", "content_and_artifact"] = "content_and_artifact"
 
     def _run(self, query: str, *, config: RunnableConfig, **filters: Any) -> tuple[str, list[Document]]:
-        place, lane = place_of(self.memory, self.scope, config), to_lane(self.memory, self.policy, self.agent)
+        place = place_of(self.memory, self.scope, config)
+        rules = session_config(self.memory, self.policy, self.agent)
         with refusals():
-            session = lane.session(place.memory, place.user, place.thread) if lane else None
-            return _found(place.memory, place.memory.recall(query, session=session, **_filters(**filters)))
+            session = rules.session(place) if rules else None
+            found = tools.search(place.memory, query, session=session, **filters)
+        return found.text or tools.NOTHING_FOUND, [to_document(hit) for hit in found.hits]
 
     async def _arun(self, query: str, *, config: RunnableConfig, **filters: Any) -> tuple[str, list[Document]]:
         return await asyncio.to_thread(self._run, query, config=config, **filters)
@@ -118,13 +111,10 @@ class SaveMemory(MemoryTool):
 
     def _run(self, text: str, *, config: RunnableConfig, **fields: Any) -> str:
         with refusals():
-            entry = self._scoped(config).remember(text, source=AGENT, **fields)
-        return f"Saved as [{entry.citation}]."
+            return tools.save(self._scoped(config), text, **fields)
 
     async def _arun(self, text: str, *, config: RunnableConfig, **fields: Any) -> str:
-        with refusals():
-            entry = await self._scoped(config).aremember(text, source=AGENT, **fields)
-        return f"Saved as [{entry.citation}]."
+        return await asyncio.to_thread(self._run, text, config=config, **fields)
 
 
 class ReadEpisode(MemoryTool):
@@ -139,15 +129,18 @@ class ReadEpisode(MemoryTool):
     args_schema: Any = ReadArguments
 
     def _run(self, citation: str, page: int = 1, *, config: RunnableConfig) -> str:
-        return _read(self._scoped(config), citation, page)
+        with refusals():
+            return self._scoped(config).episodes.page(citation, page)
 
     async def _arun(self, citation: str, page: int = 1, *, config: RunnableConfig) -> str:
-        return await asyncio.to_thread(_read, self._scoped(config), citation, page)
+        return await asyncio.to_thread(self._run, citation, page, config=config)
 
 
 class SearchGraph(MemoryTool):
-    """Returns what is known of an entity, a line for each relation with the words that say so and their citation,
-    fenced like a whisper: ``SearchGraph(memory=memory)``."""
+    """Returns the relations of an entity, each on a line with its evidence and citation, fenced like a whisper.
+
+    ``SearchGraph(memory=memory)`` makes one.
+    """
 
     name: str = "search_graph"
     description: str = (
@@ -157,10 +150,11 @@ class SearchGraph(MemoryTool):
     args_schema: Any = GraphArguments
 
     def _run(self, entity: str, *, config: RunnableConfig, **asked: Any) -> str:
-        return _told(self._scoped(config), entity, **asked)
+        with refusals():
+            return tools.search_graph(self._scoped(config), entity, **asked)
 
     async def _arun(self, entity: str, *, config: RunnableConfig, **asked: Any) -> str:
-        return await asyncio.to_thread(_told, self._scoped(config), entity, **asked)
+        return await asyncio.to_thread(self._run, entity, config=config, **asked)
 
 
 def memory_tools(
@@ -172,11 +166,11 @@ def memory_tools(
 ) -> list[BaseTool]:
     """Return ``search_memory`` and ``save_memory`` over a memory, in its own scope or the given one.
 
-    With a ``policy`` a search feels what was signalled in the session of the run's thread; see ``signal_tools``.
+    With a ``policy`` a search uses the signals in the session of the run's thread; see ``signal_tools``.
     ``TidalCompaction`` brings ``read_episode`` along; elsewhere ``ReadEpisode(memory=memory)`` is it. The tool over the
     graph is ``SearchGraph(memory=memory)``.
     """
-    to_lane(memory, policy, agent)
+    session_config(memory, policy, agent)
     return [
         SearchMemory(memory=memory, scope=scope, policy=policy, agent=agent),
         SaveMemory(memory=memory, scope=scope),
@@ -185,35 +179,8 @@ def memory_tools(
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """What the memory refuses goes to the model, LangChain's way; a fault of the store stays an error."""
+    """Turn refusals into a ``ToolException``, which goes to the model; a fault of the store stays an error."""
     try:
         yield
     except REFUSALS as error:
         raise ToolException(f"Not done. {error}") from error
-
-
-def _read(memory: TidalMemory, citation: str, number: int) -> str:
-    with refusals():
-        return memory.episodes.page(citation, number)
-
-
-def _told(
-    memory: TidalMemory, entity: str, aspect: Aspect = "relations", at: datetime | None = None, limit: int = 10
-) -> str:
-    with refusals():
-        return tell(memory.graph, entity, aspect, at=_aware(at), limit=limit) or "Nothing known."
-
-
-def _filters(limit: int = 5, kind: str | None = None, **times: datetime | None) -> dict[str, Any]:
-    aware = {name: _aware(time) for name, time in times.items()}
-    return {"limit": limit, "kinds": None if kind is None else {kind}, **aware}
-
-
-def _aware(time: datetime | None) -> datetime | None:
-    return time if time is None or time.tzinfo else time.replace(tzinfo=UTC)
-
-
-def _found(memory: TidalMemory, recall: Recall) -> tuple[str, list[Document]]:
-    room = WhisperTuning(max_entries=20, max_chars=100 + LINE * max(1, len(recall)))
-    shown = compose(recall, memory.now(), room)
-    return shown.text or "Nothing found.", [to_document(hit) for hit in shown.hits]

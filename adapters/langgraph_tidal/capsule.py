@@ -6,10 +6,11 @@ from datetime import timedelta
 from typing import Any
 
 from langchain_tidal.prefix import MAX_AGE, prefix, to_message, with_capsule
-from langchain_tidal.turn import Place, Scope
+from langchain_tidal.run import Scope
 from langgraph_tidal.nodes import MemoryNode, unstreamed
 from langgraph_tidal.state import PREPARED, model_input
 from tidal_plugins import TidalMemory
+from tidal_plugins.turns import Place
 
 
 class CapsuleNode(MemoryNode):

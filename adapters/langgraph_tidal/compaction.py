@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
-from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.language_models import LanguageModelInput
 from langchain_core.messages import BaseMessage, RemoveMessage, convert_to_messages
 from langchain_core.prompt_values import PromptValue
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
-from langchain_tidal.context import ContextMemory, RestoreAs, SummaryAs
+from langchain_tidal.context import ContextMemory, ContextOptions
 from langchain_tidal.models import overflowed
-from langchain_tidal.sizes import MessagesCounter, size_of
-from langchain_tidal.turn import Place, Scope
+from langchain_tidal.run import Scope
+from langchain_tidal.sizes import size_of
 from langgraph_tidal.nodes import MemoryNode, emit, unstreamed
 from langgraph_tidal.state import PREPARED, messages_of
 from tidal_plugins import InvalidInput, TidalMemory
 from tidal_plugins.model.compaction import Size
-from tidal_plugins.protocols import Summariser
+from tidal_plugins.turns import Place
 
 
 class CompactionNode(MemoryNode):
@@ -48,32 +48,18 @@ class CompactionNode(MemoryNode):
         self,
         memory: TidalMemory,
         *,
-        max_tokens: int | None = None,
-        max_bytes: int | None = None,
         input_messages_key: str = "messages",
         output_messages_key: str = PREPARED,
-        summariser: Summariser | BaseChatModel | None = None,
-        token_counter: MessagesCounter | None = None,
-        summary_as: SummaryAs = "assistant",
-        restore_as: RestoreAs = "tool",
         reserved: Size | None = None,
         scope: Scope | None = None,
+        **options: Unpack[ContextOptions],
     ) -> None:
         super().__init__(memory, scope=scope, input_messages_key=input_messages_key)
         if output_messages_key not in (PREPARED, input_messages_key):
             raise InvalidInput(f"output_messages_key is {PREPARED!r}, or {input_messages_key!r} to rewrite the history")
         self.rewrites = output_messages_key == input_messages_key
         self._reserved = reserved or Size()
-        self._context = ContextMemory(
-            memory,
-            max_tokens=max_tokens,
-            max_bytes=max_bytes,
-            summariser=summariser,
-            token_counter=token_counter,
-            summary_as=summary_as,
-            restore_as=restore_as,
-            scope=scope,
-        )
+        self._context = ContextMemory(memory, scope=scope, **options)
 
     def guard(self, model: Runnable[Any, Any]) -> GuardedModel:
         """Return the model as one that is called once more, with less, when its provider refuses a context."""

@@ -1,4 +1,4 @@
-"""Times to live of a store's items: an item is archived when its time is over, which every channel filters by."""
+"""Times to live of a store's items. An item is archived when its time is over, and no search returns it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ UNFADING = 1e9
 
 
 def lasting(minutes: float | None, now: datetime) -> Tier | None:
-    """An item's time to live: it is archived when that is over, and does not fade before."""
+    """Return the tier of an item that is archived after some minutes and does not fade before.
+
+    Raises ``InvalidInput`` for anything but a number above 0.
+    """
     if minutes is None:
         return None
     try:

@@ -27,7 +27,7 @@ def check(wanted: Any) -> None:
 
 
 def holds(value: Any, wanted: Any) -> bool:
-    """Whether ``value`` is as wanted. Of a mapping only the fields named count; what is missing is ``None``."""
+    """Return whether ``value`` is as wanted. Only the named fields of a mapping count; a missing one is ``None``."""
     if _is_operation(wanted):
         return all(_operator(name)(value, operand) for name, operand in wanted.items())
     if isinstance(wanted, Mapping):

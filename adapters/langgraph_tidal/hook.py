@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from langchain_tidal.turn import Place, Scope
+from langchain_tidal.run import Scope
 from langgraph_tidal.capsule import CapsuleNode
 from langgraph_tidal.compaction import CompactionNode
 from langgraph_tidal.nodes import MemoryNode, RecallNode
 from langgraph_tidal.state import messages_of, value
 from tidal_plugins import InvalidInput, Policy, TidalMemory
+from tidal_plugins.turns import Place
 
 
 def tidal_pre_model_hook(

@@ -16,7 +16,7 @@ Namespace = tuple[str, ...]
 
 
 def to_scope(root: Scope, namespace: Namespace) -> Scope:
-    """The scope of a namespace below ``root``: a segment for each label, with what a scope cannot have escaped."""
+    """Return the scope of a namespace below ``root``: one segment for each label, escaped where a scope requires it."""
     return (*root, *map(_segment, namespace))
 
 
@@ -25,7 +25,7 @@ def from_scope(root: Scope, scope: Scope) -> Namespace:
 
 
 def matches(namespace: Namespace, condition: MatchCondition) -> bool:
-    """Whether a namespace begins or ends with a path, in which «*» stands for any one label."""
+    """Return whether a namespace begins or ends with a path, in which «*» stands for any one label."""
     path = condition.path
     if condition.match_type not in ("prefix", "suffix"):
         raise InvalidInput(f"namespaces match by prefix or suffix, not by {condition.match_type!r}")

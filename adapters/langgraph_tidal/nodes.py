@@ -11,11 +11,11 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config
 from langgraph.runtime import get_runtime
 
-from langchain_tidal.lane import Lane, to_lane
 from langchain_tidal.messages import finished, turns, with_whisper
-from langchain_tidal.turn import Place, Scope, TurnMemory, event, recalled
+from langchain_tidal.run import Scope, TurnMemory, event, recalled
 from langgraph_tidal.state import PREPARED, compacted, messages_of, value
 from tidal_plugins import Policy, TidalMemory
+from tidal_plugins.turns import Place, SessionConfig, session_config
 
 
 class MemoryNode(Runnable[Any, dict[str, Any]]):
@@ -27,9 +27,9 @@ class MemoryNode(Runnable[Any, dict[str, Any]]):
         *,
         scope: Scope | None = None,
         input_messages_key: str = "messages",
-        lane: Lane | None = None,
+        session: SessionConfig | None = None,
     ) -> None:
-        self._turns = TurnMemory(memory, scope, lane)
+        self._turns = TurnMemory(memory, scope, session)
         self._key = input_messages_key
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> dict[str, Any]:
@@ -44,15 +44,15 @@ class MemoryNode(Runnable[Any, dict[str, Any]]):
 
 
 class RecallNode(MemoryNode):
-    """Recalls what the current turn reminds the agent of, once per user turn.
+    """Recalls memories for the current turn, once per user turn.
 
-    Returns ``llm_input_messages``: the messages, less what ``CompactionNode`` left out before, with the whisper at the
-    head of the last human one. ``messages`` stay as they are. What the model sees anyway (the turns shown verbatim) is
-    left out of the whisper. The run's custom stream gets ``{"tidal_recall": {"turn", "ids", "why", "whisper",
+    Returns ``llm_input_messages``: the messages, less those that ``CompactionNode`` left out, with the whisper at
+    the head of the last human one. ``messages`` stay as they are. The turns that the model sees verbatim are left out
+    of the whisper. The run's custom stream gets ``{"tidal_recall": {"turn", "ids", "why", "whisper",
     "valence", "arousal"}}``.
 
     With a ``policy`` (or the name of one) the run's thread has a session of ``agent`` and the run's user under it, and
-    recall feels what was signalled there [tidalDB]: lead the tools back to this node, and the next model call shows it.
+    recall uses the signals there [tidalDB]: lead the tools back to this node, and the next model call shows it.
     ``langchain_tidal.signal_tools`` of the same policy and agent let the model write in it. The user is the context's
     or config's ``user_id``, or that of a scope ``("user", "42")``. Raises ``InvalidInput`` then for a run without a
     thread.
@@ -67,19 +67,19 @@ class RecallNode(MemoryNode):
         agent: str | None = None,
         input_messages_key: str = "messages",
     ) -> None:
-        lane = to_lane(memory, policy, agent)
-        super().__init__(memory, scope=scope, input_messages_key=input_messages_key, lane=lane)
+        session = session_config(memory, policy, agent)
+        super().__init__(memory, scope=scope, input_messages_key=input_messages_key, session=session)
 
     def _run(self, place: Place, state: Any) -> dict[str, Any]:
         history, view = turns(messages_of(state, self._key)), compacted(state, self._key)
         if not history:
             return {PREPARED: view, "recalled": {"turn": None, "ids": []}}
         turn = history[-1][0].id
-        whisper, _ = self._turns.whisper(place, history, turns(view))
-        emit(event(turn, whisper))
+        surfaced, _ = self._turns.whisper(place, history, turns(view))
+        emit(event(turn, surfaced))
         return {
-            PREPARED: with_whisper(view, whisper.text),
-            "recalled": recalled(turn, whisper, value(state, "recalled")),
+            PREPARED: with_whisper(view, surfaced.whisper.text),
+            "recalled": recalled(turn, surfaced, value(state, "recalled")),
         }
 
 
@@ -99,7 +99,7 @@ class RecordNode(MemoryNode):
 
 
 def emit(told: dict[str, Any]) -> None:
-    """Tell the run's custom stream."""
+    """Write an event to the run's custom stream."""
     try:
         writer = get_runtime().stream_writer
     except (AttributeError, RuntimeError, KeyError):  # outside a graph there is no stream
@@ -108,7 +108,7 @@ def emit(told: dict[str, Any]) -> None:
 
 
 def unstreamed(messages: list[BaseMessage]) -> list[BaseMessage]:
-    """Keep messages out of the run's stream of messages: nobody said just now what compaction or a capsule says.
+    """Keep messages of compaction or of a capsule out of the run's stream of messages: nobody said them just now.
 
     LangGraph streams every message that a node returns, but for those whose ids its handler has seen.
     """

@@ -11,14 +11,14 @@ from langgraph.graph.message import add_messages
 
 from langchain_tidal.messages import by_capsule, by_compaction, by_human
 from langchain_tidal.prefix import with_capsule
-from langchain_tidal.turn import Recalled
+from langchain_tidal.run import Recalled
 from tidal_plugins import InvalidInput
 
 PREPARED = "llm_input_messages"
 
 
 def last(_: Recalled, new: Recalled) -> Recalled:
-    """Of branches that recall side by side, one speaks for the step."""
+    """Return the value of one branch: branches that recall side by side write one value in a step."""
     return new
 
 
@@ -37,12 +37,11 @@ class TidalState(TypedDict):
 
 
 def model_input(state: Any, input_messages_key: str = "messages") -> list[BaseMessage]:
-    """Return what the model should see: the messages as they are now, less what compaction left out, with the capsule
+    """Return the messages that the model should see: those of the state as compaction shows them, with the capsule
     and the whisper.
 
-    Of ``llm_input_messages`` that takes what compaction wrote, the capsule, and the human message that carries the
-    whisper, while it still says the same: what was added, removed or edited since (a tool call and its result, a
-    trimmed history) shows as it stands.
+    Compaction's messages, the capsule and the human message with the whisper come from ``llm_input_messages``. Messages
+    that were added, removed or edited since (a tool call and its result, a trimmed history) show as they stand.
     """
     messages, prepared = compacted(state, input_messages_key), value(state, PREPARED) or []
     whispered = next((message for message in reversed(prepared) if by_human(message)), None)
@@ -54,13 +53,13 @@ def model_input(state: Any, input_messages_key: str = "messages") -> list[BaseMe
 
 
 def compacted(state: Any, input_messages_key: str) -> list[BaseMessage]:
-    """The messages as they are now, less what compaction left out, with the capsule in front where there is one."""
+    """Return the messages as they are now, less those that compaction left out, with the capsule in front if any."""
     messages, prepared = messages_of(state, input_messages_key), value(state, PREPARED) or []
     return with_capsule(_compacted(messages, prepared), next(filter(by_capsule, prepared), None))
 
 
 def messages_of(state: Any, key: str) -> list[BaseMessage]:
-    """The messages of a state. Raises ``InvalidInput`` where it has none under ``key``."""
+    """Return the messages of a state. Raises ``InvalidInput`` if it has none under ``key``."""
     messages = value(state, key)
     if messages is None:
         raise InvalidInput(f"the state has no {key!r}; say where its messages are with input_messages_key=")
@@ -68,7 +67,7 @@ def messages_of(state: Any, key: str) -> list[BaseMessage]:
 
 
 def value(state: Any, name: str) -> Any:
-    """What a state has under ``name``, be it a mapping or an object (pydantic, dataclass); ``None`` for nothing."""
+    """Return the value of a state under ``name``, of a mapping or an object (pydantic, dataclass); ``None`` without."""
     return state.get(name) if isinstance(state, Mapping) else getattr(state, name, None)
 
 

@@ -1,10 +1,8 @@
-"""TidalMemoryBlock: what surfaces, for those who keep LlamaIndex's ``Memory``."""
+"""TidalMemoryBlock: the whisper as a block of LlamaIndex's ``Memory``."""
 
 from __future__ import annotations
 
 import asyncio
-import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,30 +11,17 @@ from llama_index.core.memory import BaseMemoryBlock
 from pydantic import PrivateAttr
 
 from llama_index_tidal.messages import inert, text_of
-from llama_index_tidal.place import (
-    Rules,
-    Scope,
-    check_policy,
-    path_of,
-    reopened,
-    restore_with,
-    scope_of,
-    session_of,
-    written,
-)
-from llama_index_tidal.turns import grown, record, to_exchange
-from llama_index_tidal.whispers import surface
+from llama_index_tidal.place import Rules, Scope, path_of, reopened, restore_with
+from llama_index_tidal.turns import grown, to_exchange
 from tidal_plugins import InvalidInput, TidalMemory
+from tidal_plugins.turns import Place, Recent, Surfaced, in_scope, record_turns, session_config, surface
 
-THREADS = 1024
+MAX_THREADS = 1024
 """Threads whose last whisper is kept, for the steps of a tool loop."""
-
-Mark = tuple[int, str, tuple[int, int] | None]
-"""Which turn, what was asked in it, and how far its session was written."""
 
 
 class TidalMemoryBlock(BaseMemoryBlock[str]):
-    """A block of LlamaIndex's ``Memory`` that shows what the user's last message brings up.
+    """A block of LlamaIndex's ``Memory`` that shows the whisper for the user's last message.
 
     **It is written to on overflow only**: ``Memory`` gives a block what no longer fits its history (0.7 of
     ``token_limit``), so that short chats are never recorded, and long ones late. Where every turn must be recorded,
@@ -44,8 +29,8 @@ class TidalMemoryBlock(BaseMemoryBlock[str]):
     (``CondensePlusContextChatEngine``, ``ContextChatEngine``), leave ``insert_method`` at ``SYSTEM``: at ``USER``
     a block lands in the previous turn.
 
-    ``scope`` defaults to the memory's own; the thread is that of ``Memory``. With a ``policy`` and an ``agent`` what
-    surfaces feels the signals of that session, as in :class:`TidalChatMemory`.
+    ``scope`` defaults to the memory's own; the thread is that of ``Memory``. With a ``policy`` and an ``agent`` recall
+    uses the signals of that session, as in :class:`TidalChatMemory`.
     """
 
     name: str = "tidal_memory"
@@ -56,21 +41,20 @@ class TidalMemoryBlock(BaseMemoryBlock[str]):
     agent: str | None = None
 
     _memory: TidalMemory | None = PrivateAttr(default=None)
-    _shown: OrderedDict[str | None, tuple[Mark, str]] = PrivateAttr(default_factory=OrderedDict)
-    _lock: threading.Lock = PrivateAttr(default_factory=threading.Lock)
+    _surfaced: Recent[tuple[int, Surfaced]] = PrivateAttr(default_factory=lambda: Recent(MAX_THREADS))
 
     def __init__(
         self, memory: TidalMemory | None = None, *, scope: Scope | None = None, path: str | None = None, **fields: Any
     ) -> None:
         if memory is not None:
             restore_with(memory)
-            path, scope = path_of(memory), scope_of(memory, scope)
+            path, scope = path_of(memory), in_scope(memory, scope).scope
         if path is None:
             raise InvalidInput("give the memory that this block shows: TidalMemoryBlock(memory)")
         super().__init__(path=path, scope=scope, **fields)
         self._memory = memory
         if memory is not None:
-            check_policy(self._scoped(), self.policy, self.agent)
+            session_config(self._scoped(), self.policy, self.agent, check_name=True)
 
     async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
         return await asyncio.to_thread(self._whisper, messages or [], block_kwargs.get("session_id"))
@@ -79,7 +63,7 @@ class TidalMemoryBlock(BaseMemoryBlock[str]):
         await asyncio.to_thread(self._record, messages)
 
     def _whisper(self, messages: Sequence[ChatMessage], thread: str | None) -> str:
-        """What surfaces for the last message, once per user turn; nothing when it is answered.
+        """Return the whisper for the last message, once per user turn; none if the message is answered.
 
         After its tools have run an agent's question comes twice: in the history, and once more behind it.
         """
@@ -87,28 +71,22 @@ class TidalMemoryBlock(BaseMemoryBlock[str]):
         if not turns or not turns[-1].waits:
             return ""
         asked = [message for message in turns[-1].messages if message.role == MessageRole.USER]
-        memory, question = self._scoped(), text_of(asked[-1])
-        lane = session_of(memory, self.policy, self.agent, thread)
-        mark = (len(turns), question, written(lane))
-        known = self._shown.get(thread)
-        if known is None or known[0] != mark:
-            whisper = surface(memory, question, seen={text_of(message) for message in messages}, session=lane)
-            known = self._keep(thread, (mark, inert(whisper.text)))
-        return known[1]
-
-    def _keep(self, thread: str | None, shown: tuple[Mark, str]) -> tuple[Mark, str]:
-        with self._lock:
-            self._shown[thread] = shown
-            self._shown.move_to_end(thread)
-            while len(self._shown) > THREADS:
-                self._shown.popitem(last=False)
-        return shown
+        memory, turn = self._scoped(), len(turns)
+        last, known = self._surfaced.get(thread) or (turn, None)
+        surfaced = surface(
+            Place(memory, thread),
+            text_of(asked[-1]),
+            config=session_config(memory, self.policy, self.agent),
+            known=known if last == turn else None,
+            shown_texts={text_of(message) for message in messages},
+        )
+        self._surfaced.put(thread, (turn, surfaced))
+        return inert(surfaced.whisper.text)
 
     def _record(self, messages: Sequence[ChatMessage]) -> None:
         """Record messages that will not come again, in their turns; ``aput`` writes the thread into them."""
         thread = next((kwargs["session_id"] for m in messages if "session_id" in (kwargs := m.additional_kwargs)), None)
-        exchanges = [to_exchange(turn, thread) for turn in grown([], messages)]
-        record(self._scoped(), [exchange for exchange in exchanges if exchange])
+        record_turns(self._scoped(), [to_exchange(turn, thread) for turn in grown([], messages)])
 
     def _scoped(self) -> TidalMemory:
         if self._memory is None:

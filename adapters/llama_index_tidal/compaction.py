@@ -1,24 +1,85 @@
-"""A chat's turns for a compaction, and what it shows of them as LlamaIndex's messages [SIYA §2]."""
+"""A chat within its limits: its turns as a history to compact, and the result as LlamaIndex's messages [SIYA §2]."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, Literal, get_args
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
-from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock, ToolCallBlock
+from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.workflow import Context, WorkflowRuntimeError
 
-from llama_index_tidal.messages import WrittenMessage, to_shown
+from llama_index_tidal.messages import to_shown, to_written
+from llama_index_tidal.sizes import size_of
 from llama_index_tidal.turns import Turn
 from tidal_plugins import Exchange, InvalidInput, Message
-from tidal_plugins.model.compaction import Compaction, Kept, Part, RestoredFile, Written
-from tidal_plugins.model.transcript import file_text
+from tidal_plugins.errors import ContextOverflow
+from tidal_plugins.model.compaction import Compaction, Size
+from tidal_plugins.protocols import Summariser, TokenCounter
+from tidal_plugins.turns import Place, Style
 
-RestoreAs = Literal["tool", "human"]
-SummaryAs = Literal["assistant", "human"]
+TOKEN_BYTES = 4
+"""Bytes of a token of a text of which an engine tells only the tokens."""
 
 SCRATCHPAD = "scratchpad"
-"""Under which key an agent keeps the messages of a turn that goes on (``FunctionAgent.scratchpad_key``)."""
+"""The key under which an agent keeps the messages of an open turn (``FunctionAgent.scratchpad_key``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The tokens and bytes that a chat may take (``None`` for the memory's own), and how it is shortened."""
+
+    max_tokens: int | None
+    max_bytes: int | None
+    style: Style
+    summariser: Summariser | None
+    counter: TokenCounter
+
+    def size(self, messages: Iterable[ChatMessage]) -> list[Size]:
+        """Return the size of each message."""
+        return [size_of(message, self.counter) for message in messages]
+
+
+def rebuilt(
+    place: Place,
+    turns: Sequence[Turn],
+    limits: Limits,
+    *,
+    asked: str | None = None,
+    initial_token_count: int = 0,
+    held_back: Sequence[ChatMessage] = (),
+    **ignored: Any,
+) -> tuple[list[ChatMessage], ContextOverflow | None]:
+    """Return a chat within its limits, and an error if the messages that an agent holds back make it too long.
+
+    ``asked`` is a question that an engine puts later, ``initial_token_count`` the tokens of its own text. Raises
+    ``ContextOverflow`` if the messages that may not be shortened are too long by themselves.
+    """
+    compactor = place.memory.compactor(
+        max_tokens=limits.max_tokens,
+        max_bytes=limits.max_bytes,
+        summariser=limits.summariser,
+        counter=limits.counter,
+    )
+    messages = messages_of(turns)
+    compact = partial(
+        compactor.compact, to_history(turns, place.thread), thread=place.thread, sizes=limits.size(messages)
+    )
+    fixed = Size(initial_token_count, initial_token_count * TOKEN_BYTES)
+    fixed = sum(limits.size([ChatMessage(asked)] if asked else []), fixed)
+    try:
+        return _shown(compact(reserved=sum(limits.size(held_back), fixed)), messages, limits.style), None
+    except ContextOverflow as error:
+        if not held_back:
+            raise
+        # Nothing here can shorten what an agent holds back: all else makes as much room for it as it can.
+        return _shown(compact(reserved=fixed, force="hard"), messages, limits.style), error
+
+
+def messages_of(turns: Sequence[Turn]) -> list[ChatMessage]:
+    """Return the messages of turns, in order."""
+    return [message for turn in turns for message in turn.messages]
 
 
 def to_history(turns: Sequence[Turn], thread: str | None) -> list[Exchange]:
@@ -42,26 +103,15 @@ def to_history(turns: Sequence[Turn], thread: str | None) -> list[Exchange]:
     return history
 
 
-def shown(
-    compaction: Compaction, messages: Sequence[ChatMessage], *, restore_as: RestoreAs, summary_as: SummaryAs
-) -> list[ChatMessage]:
-    """Return what a compaction shows of the messages of its history."""
-    if not compaction.rebuilt:
-        return list(messages)
-    view: list[ChatMessage] = []
-    for piece in compaction.view:
-        if isinstance(piece, Kept):
-            view.append(messages[piece.position])
-        elif isinstance(piece, Written):
-            role = MessageRole.USER if piece.part == "question" or summary_as == "human" else MessageRole.ASSISTANT
-            view.append(_written(piece.part, role, TextBlock(text=piece.text)))
-        else:
-            view += _restored(piece, restore_as)
-    return view
+def limit_of(name: str, limit: int | None) -> int | None:
+    """Return a limit of a chat. Raises ``InvalidInput`` for one that is no whole number above 0."""
+    if limit is not None and (not isinstance(limit, int) or limit < 1):
+        raise InvalidInput(f"{name} must be a whole number above 0, or None for no compaction, got {limit!r}")
+    return limit
 
 
 async def held_back() -> list[ChatMessage]:
-    """What a ``FunctionAgent`` keeps to itself until its turn is over (calls and results), where a step of it asks."""
+    """Return the calls and results that a ``FunctionAgent`` holds back until its turn is over; none outside a step."""
     try:
         held = await Context.get_step_context().store.get(SCRATCHPAD, default=[])
     except (AttributeError, WorkflowRuntimeError):  # outside a step, or of an older release
@@ -69,27 +119,12 @@ async def held_back() -> list[ChatMessage]:
     return [message for message in held if isinstance(message, ChatMessage)] if isinstance(held, list) else []
 
 
-def one_of(name: str, value: Any, choices: Any) -> Any:
-    """Return a value that is one of a Literal's; raise ``InvalidInput`` for any other."""
-    if value not in get_args(choices):
-        raise InvalidInput(f"{name} must be one of {', '.join(get_args(choices))}, got {value!r}")
-    return value
-
-
 def _longer(exchange: Exchange, messages: Sequence[Message]) -> Exchange:
     return Exchange((*exchange.messages, *messages), exchange.thread, exchange.id)
 
 
-def _restored(file: RestoredFile, restore_as: RestoreAs) -> Iterator[ChatMessage]:
-    if restore_as == "human":
-        yield _written("file", MessageRole.USER, TextBlock(text=file_text(file)))
-        return
-    call = ToolCallBlock(tool_call_id=file.id, tool_name=file.tool, tool_kwargs=dict(file.arguments))
-    yield _written("file", MessageRole.ASSISTANT, call)
-    yield _written("file", MessageRole.TOOL, TextBlock(text=file.content), tool_call_id=file.id)
-
-
-def _written(
-    part: Part | Literal["file"], role: MessageRole, block: TextBlock | ToolCallBlock, **additional: Any
-) -> WrittenMessage:
-    return WrittenMessage(role=role, blocks=[block], additional_kwargs=additional, part=part)
+def _shown(compaction: Compaction, messages: Sequence[ChatMessage], style: Style) -> list[ChatMessage]:
+    if not compaction.rebuilt:
+        return list(messages)
+    pieces = style.messages(compaction)
+    return [messages[piece] if isinstance(piece, int) else to_written(piece) for piece in pieces]

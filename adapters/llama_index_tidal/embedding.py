@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 UNNAMED = "unknown"
-"""What LlamaIndex calls a model that was given no name."""
+"""LlamaIndex's name for a model that was given none."""
 
 
 class LlamaIndexEmbedder:

@@ -18,11 +18,11 @@ NAMED = {
     "tag": "tags",
     "tags": "tags",
 }
-"""What a node's metadata calls it, and what recall does. Every other key is one of the entry's own metadata."""
+"""The filters of recall by their keys in a node's metadata. Any other key is one of the entry's own metadata."""
 
 OCCURRED = "occurred_at"
 SHOWN_ONLY = ("citation", "role")
-"""What a node's metadata tells of an entry, and recall has no filter for."""
+"""The keys of a node's metadata that recall has no filter for."""
 
 _ONE_OF = (FilterOperator.EQ, FilterOperator.IN)
 _TAG_OF = (*_ONE_OF, FilterOperator.ANY, FilterOperator.CONTAINS)
@@ -102,7 +102,7 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _both(name: str, one: Any, other: Any) -> Any:
-    """What two filters on the same thing leave."""
+    """Return the filter that two filters on the same key leave."""
     if name == "tags":
         raise _refused("two filters on tags (recall looks for any of its tags)")
     if name == "metadata":

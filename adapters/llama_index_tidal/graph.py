@@ -10,12 +10,13 @@ from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.callbacks import CallbackManager
 from llama_index.core.schema import NodeRelationship, NodeWithScore, QueryBundle, RelatedNodeInfo, TextNode
 
-from llama_index_tidal.place import Scope, scope_of
+from llama_index_tidal.place import Scope
 from tidal_plugins import TidalMemory
 from tidal_plugins.aio import in_thread
 from tidal_plugins.graph.graph import KnowledgeGraph
 from tidal_plugins.graph.render import QUOTES, Told, quoted, related
 from tidal_plugins.model.graph import Relation
+from tidal_plugins.turns import in_scope
 
 SHOWN = ("evidence",)
 """Metadata that a language model is shown with a relation; the rest is for the program."""
@@ -45,7 +46,7 @@ class TidalGraphRetriever(BaseRetriever):
         verbose: bool = False,
     ) -> None:
         super().__init__(callback_manager=callback_manager, verbose=verbose)
-        self._graph = memory.scoped(*scope_of(memory, scope)).graph
+        self._graph = in_scope(memory, scope).graph
         self._options: dict[str, Any] = {
             "limit": limit,
             "depth": depth,
@@ -68,7 +69,7 @@ def _found(graph: KnowledgeGraph, question: str, options: Mapping[str, Any]) -> 
 
 
 def facts(relation: Relation) -> dict[str, Any]:
-    """What is known of a relation, as metadata of plain values."""
+    """Return a relation as metadata of plain values."""
     times = {
         "valid_from": relation.valid_from,
         "valid_until": relation.valid_until,

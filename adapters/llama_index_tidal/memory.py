@@ -1,4 +1,4 @@
-"""TidalChatMemory: the history of one chat, what surfaces in it, and every turn into the memory."""
+"""TidalChatMemory: the history of one chat, with whispers, and every turn recorded."""
 
 from __future__ import annotations
 
@@ -8,98 +8,70 @@ import logging
 import secrets
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from typing import Any
 
-from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock
+from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.llms import LLM
 from llama_index.core.memory import BaseMemory
 from pydantic import PrivateAttr, SerializationInfo, SerializerFunctionWrapHandler, model_serializer
 
-from llama_index_tidal.compaction import RestoreAs, SummaryAs, held_back, one_of, shown, to_history
-from llama_index_tidal.messages import (
-    WrittenMessage,
-    copies,
-    finished,
-    inert,
-    inert_history,
-    text_of,
-    with_whisper,
-)
+from llama_index_tidal.compaction import Limits, held_back, limit_of, messages_of, rebuilt
+from llama_index_tidal.messages import WrittenMessage, copies, finished, inert, inert_history, text_of, with_whisper
 from llama_index_tidal.models import summariser_of
-from llama_index_tidal.place import (
-    Rules,
-    Scope,
-    check_policy,
-    path_of,
-    reopened,
-    restore_with,
-    scope_of,
-    session_of,
-    written,
-)
-from llama_index_tidal.sizes import Tokenizer, Tokens, size_of
-from llama_index_tidal.turns import Turn, dump, filled, grown, load, record, replaced, resumed, stored, to_exchange
-from llama_index_tidal.whispers import surface
+from llama_index_tidal.place import Rules, Scope, path_of, reopened, restore_with
+from llama_index_tidal.sizes import Tokenizer, Tokens
+from llama_index_tidal.turns import Turn, dump, filled, grown, load, replaced, resumed, stored, to_exchange
 from tidal_plugins import InvalidInput, Policy, TidalMemory, Whisper
-from tidal_plugins.errors import ContextOverflow
-from tidal_plugins.model.compaction import Compaction, Size
 from tidal_plugins.protocols import Summariser, TokenCounter
 from tidal_plugins.summarising.sizes import ApproximateCounter
+from tidal_plugins.turns import (
+    Place,
+    RestoreAs,
+    Style,
+    SummaryAs,
+    Surfaced,
+    in_scope,
+    record_turns,
+    session_config,
+    surface,
+)
 
 logger = logging.getLogger(__name__)
-
-TOKEN_BYTES = 4
-"""Of a text of which an engine tells only the tokens."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Surfaced:
-    """The whisper of one question. ``turn`` is the key of its turn, ``None`` while the question is still to be put.
-    ``ids`` are all that surfaced for it; ``written`` tells how far its session was written then."""
-
-    question: str
-    whisper: Whisper
-    turn: str | None
-    ids: tuple[str, ...]
-    written: tuple[int, int] | None
 
 
 class TidalChatMemory(BaseMemory):
     """The memory of one chat, for chat engines and agents.
 
-    ``put`` keeps the history, and records each turn in ``memory`` when its answer is there. ``get`` gives the history
-    with what the question reminds the agent of: at the head of the user's last message, or, for engines that ask
-    before they put, in a message by the user at the end. That is worked out once per turn, and not kept
-    here; a ``Context`` serialised while a step runs may hold it in the workflow's own events.
+    ``put`` keeps the history, and records each turn in ``memory`` when its answer is there. ``get`` returns the history
+    with the whisper for the question: at the head of the user's last message or, for engines that ask before they put,
+    in a message by the user at the end. The whisper is worked out once per turn, and not kept here; a ``Context``
+    that is serialised while a step runs may hold it in the workflow's own events.
 
-    **Compaction** [SIYA §2]: with a ``token_limit`` (tokens) or a ``byte_limit`` (bytes as sent), what ``get`` returns
-    never takes more: turns that do not fit are told in a summary whose ``[ep:ID]`` lead to them (give the agent
-    ``TidalToolSpec.read_episode``), with the files that were read last; what still goes on stays as it is. Nothing of
-    that is put or recorded: ``get_all`` is the whole history. Turns that were never recorded are, before they are left
-    out. Both limits default to ``None``, which is no compaction, since only the model's context can tell what fits; of
-    two limits the one that is not given is the memory's own (``Settings.compaction``). As in LlamaIndex's memories they
-    are for what ``get`` returns: leave room for the tools, and for what an engine adds. The ``input`` and the
-    ``initial_token_count`` of engines are counted. What a ``FunctionAgent`` holds back while its tools run cannot be
-    folded here: the history makes room for it, and where that is not enough, a warning is logged, once a turn, and
-    what the agent sends is over the limit. ``get`` raises ``ContextOverflow`` where what may not be shortened is too
-    much.
+    **Compaction** [SIYA §2]: with a ``token_limit`` (tokens) or a ``byte_limit`` (bytes as sent), ``get`` never returns
+    more. A summary stands for the turns that do not fit, and cites them as ``[ep:ID]`` (give the agent
+    ``TidalToolSpec.read_episode``); the files that were read last follow, and the open turn stays as it is. Nothing of
+    that is put or recorded: ``get_all`` is the whole history. Turns that were never recorded are recorded before they
+    are left out. Both limits default to ``None``, no compaction; if one is given, the other is the memory's own
+    (``Settings.compaction``). Leave room for the tools, and for the text that an engine adds; its ``input`` and its
+    ``initial_token_count`` are counted. Messages that a ``FunctionAgent`` holds back while its tools run cannot be
+    shortened here: the history makes room for them, and if that is not enough, a warning is logged once a turn. ``get``
+    raises ``ContextOverflow`` if the messages that may not be shortened are too long by themselves.
 
     ``summariser`` is an ``LLM``, or a ``Summariser`` (default: extracts). ``tokenizer_fn`` returns a text's tokens
-    (default: about four characters each). Neither can be written down: what is restored has the defaults.
-    ``restore_as="human"`` shows files in messages by the user, and ``summary_as="human"`` what was written, for
-    integrations that refuse them as tool results (some know no ``ToolCallBlock``) or in the assistant's name.
+    (default: about four characters each). Neither is serialised: a restored memory has the defaults.
+    ``restore_as="human"`` shows files in messages by the user, and ``summary_as="human"`` summaries, for integrations
+    that refuse them as tool results (some know no ``ToolCallBlock``) or in the assistant's name.
 
-    With a ``policy`` (or the name of one) the chat has a session of ``agent`` under it, and of the user where the scope
-    is one such as ``("user", "42")``: what is signalled there is felt by what surfaces, from the next ``get`` on
-    [tidalDB]. ``signal_tools`` of the same policy and agent let the model write in it.
+    With a ``policy`` (or the name of one) the chat has a session of ``agent`` under it, and of the user of a scope such
+    as ``("user", "42")``. Whispers use the signals there, from the next ``get`` on [tidalDB]. ``signal_tools`` of the
+    same policy and agent let the model write in it.
 
-    ``thread`` names the chat (default: a new name). ``chat_history`` is what was said before; like what ``set``
-    gives, it is shown and, unless a compaction leaves it out, not recorded. ``scope`` defaults to the memory's own.
-    Every method has its async twin, which runs on a worker thread. Serialised, it has the file's path, the scope, the
+    ``thread`` names the chat (default: a new name). ``chat_history`` are earlier messages; like those of ``set``, they
+    are shown and not recorded, unless a compaction leaves them out. ``scope`` defaults to the memory's own. Every
+    method has its async twin, which runs on a worker thread. Serialised, the memory has the file's path, the scope, the
     thread, the limits and the turns' keys, and the messages only of turns that are not in the file; see
-    :func:`restore_with`.
+    :func:`restore_with`. For errors, see :mod:`tidal_plugins.turns`.
     """
 
     path: str
@@ -116,7 +88,8 @@ class TidalChatMemory(BaseMemory):
     _summariser: Summariser | None = PrivateAttr(default=None)
     _counter: TokenCounter = PrivateAttr(default_factory=ApproximateCounter)
     _turns: list[Turn] = PrivateAttr(default_factory=list)
-    _surfaced: _Surfaced | None = PrivateAttr(default=None)
+    _surfaced: Surfaced | None = PrivateAttr(default=None)
+    _surfaced_in: str | None = PrivateAttr(default=None)  # a turn's key; None while its question is still to be put
     _overfull: str | None = PrivateAttr(default=None)
     _lock: threading.RLock = PrivateAttr(default_factory=threading.RLock)
 
@@ -141,23 +114,24 @@ class TidalChatMemory(BaseMemory):
     ) -> None:
         if memory is not None:
             restore_with(memory)
-            path, scope = path_of(memory), scope_of(memory, scope)
+            path, scope = path_of(memory), in_scope(memory, scope).scope
         if path is None:
             raise InvalidInput("give the memory that this chat is remembered in: TidalChatMemory(memory)")
+        Style(summary_as, restore_as)  # refuses others in our own words
         super().__init__(
             path=path,
             scope=scope,
             thread=thread or secrets.token_hex(8),
-            token_limit=_positive("token_limit", token_limit),
-            byte_limit=_positive("byte_limit", byte_limit),
-            restore_as=one_of("restore_as", restore_as, RestoreAs),
-            summary_as=one_of("summary_as", summary_as, SummaryAs),
+            token_limit=limit_of("token_limit", token_limit),
+            byte_limit=limit_of("byte_limit", byte_limit),
+            restore_as=restore_as,
+            summary_as=summary_as,
             policy=policy,
             agent=agent,
         )
         self._memory = memory
         if memory is not None:
-            check_policy(self._scoped(), self.policy, self.agent)
+            session_config(self._scoped(), self.policy, self.agent, check_name=True)
         self._summariser = summariser_of(summariser)
         self._counter = Tokens(tokenizer_fn) if tokenizer_fn else ApproximateCounter()
         self._turns = [load(turn) for turn in turns]
@@ -196,7 +170,7 @@ class TidalChatMemory(BaseMemory):
         """
         with self._lock:
             turns = self._loaded()
-        asked = input if isinstance(input, str) and input.strip() and not _asks(turns, input) else None
+        asked = input if isinstance(input, str) and input.strip() and not (turns and turns[-1].asks(input)) else None
         view = self._view(turns, asked, **kwargs)  # a model may write in it: not under the lock
         with self._lock:
             if asked is not None:
@@ -216,7 +190,7 @@ class TidalChatMemory(BaseMemory):
     def get_all(self) -> list[ChatMessage]:
         """Return the history."""
         with self._lock:
-            return copies(_messages(self._loaded()))
+            return copies(messages_of(self._loaded()))
 
     def put(self, message: ChatMessage) -> None:
         """Add a message; when it ends the turn, the turn is on disk when this returns."""
@@ -227,8 +201,8 @@ class TidalChatMemory(BaseMemory):
         with self._lock:
             turns = grown(self._loaded(), messages)
             shown = self._surfaced
-            if turns and shown and shown.turn is None and turns[-1].question.endswith(shown.question):
-                self._surfaced = replace(shown, turn=turns[-1].key)
+            if turns and shown and self._surfaced_in is None and turns[-1].question.endswith(shown.question):
+                self._surfaced_in = turns[-1].key
             self._turns = self._recorded(turns)
 
     def set(self, messages: Sequence[ChatMessage]) -> None:
@@ -262,83 +236,49 @@ class TidalChatMemory(BaseMemory):
     def _limited(self) -> bool:
         return self.token_limit is not None or self.byte_limit is not None
 
-    def _view(self, turns: Sequence[Turn], asked: str | None, **others: Any) -> list[ChatMessage]:
-        """What the model should see of the history."""
-        messages = _messages(turns)
-        if not messages or not self._limited:
-            return messages
-        compaction = self._compacted(turns, messages, asked, **others)
-        return shown(compaction, messages, restore_as=self.restore_as, summary_as=self.summary_as)
-
-    def _compacted(
-        self,
-        turns: Sequence[Turn],
-        messages: Sequence[ChatMessage],
-        asked: str | None,
-        initial_token_count: int = 0,
-        held_back: Sequence[ChatMessage] = (),
-        **ignored: Any,
-    ) -> Compaction:
-        compactor = self._scoped().compactor(
-            max_tokens=self.token_limit, max_bytes=self.byte_limit, summariser=self._summariser, counter=self._counter
-        )
-        fixed = Size(initial_token_count, initial_token_count * TOKEN_BYTES)
-        asking = [ChatMessage(asked)] if asked else []
-        compact = partial(
-            compactor.compact,
-            to_history(turns, self.thread),
-            thread=self.thread,
-            sizes=[size_of(message, self._counter) for message in messages],
-        )
-        sizes = [size_of(message, self._counter) for message in [*asking, *held_back]]
-        try:
-            return compact(reserved=sum(sizes, fixed))
-        except ContextOverflow as error:
-            if not held_back:
-                raise
-            # Nothing here can shorten what an agent holds back: all else makes as much room for it as it can.
-            self._tell_once(turns[-1].key, error)
-            return compact(reserved=sum(sizes[: len(asking)], fixed), force="hard")
-
-    def _tell_once(self, turn: str, error: ContextOverflow) -> None:
-        """Log that what an agent holds back does not fit, at the first of a turn's many steps."""
-        if self._overfull != turn:
-            logger.warning("thread %s: what the agent holds back in this turn is too long: %s", self.thread, error)
-            self._overfull = turn
+    def _view(self, turns: Sequence[Turn], asked: str | None, **engine: Any) -> list[ChatMessage]:
+        """Return the history as the model should see it."""
+        if not turns or not self._limited:
+            return messages_of(turns)
+        style = Style(self.summary_as, self.restore_as)
+        limits = Limits(self.token_limit, self.byte_limit, style, self._summariser, self._counter)
+        view, overflow = rebuilt(self._place(), turns, limits, asked=asked, **engine)
+        if overflow and self._overfull != turns[-1].key:  # at the first of a turn's many steps
+            logger.warning("thread %s: what the agent holds back in this turn is too long: %s", self.thread, overflow)
+            self._overfull = turns[-1].key
+        return view
 
     def _whisper(self, question: str, turn: str | None, turns: Sequence[Turn], view: Sequence[ChatMessage]) -> Whisper:
-        """The whisper for a question; steps of a tool loop and retries get the one that the turn began with, unless the
-        thread was written to meanwhile.
+        """Return the whisper for a question.
 
-        What the model sees anyway does not come up; what a compaction left out may.
+        What the model sees anyway does not surface; what a compaction left out may.
         """
-        known, memory = self._surfaced, self._scoped()
-        if known and (known.question, known.turn) != (question, turn):
-            known = None
-        lane = session_of(memory, self.policy, self.agent, self.thread)
-        far = written(lane)
-        if known is None or known.written != far:
-            visible = set(map(id, view))
-            seen = {text_of(message) for message in view}
-            told = [
-                memory.episodes.id_of(each.key, thread=self.thread)
+        place, visible = self._place(), set(map(id, view))
+        surfaced = surface(
+            place,
+            question,
+            config=session_config(place.memory, self.policy, self.agent),
+            known=self._surfaced if self._surfaced_in == turn else None,
+            shown_turns=[
+                each.key
                 for each in turns
                 if each.state == "stored" and any(id(message) in visible for message in each.messages)
-            ]
-            whisper = surface(memory, question, seen=seen, exclude=told, session=lane)
-            ids = tuple(dict.fromkeys([*(known.ids if known else ()), *whisper.ids]))
-            known = self._surfaced = _Surfaced(question, whisper, turn, ids, far)
-        return known.whisper
+            ],
+            shown_texts={text_of(message) for message in view},
+        )
+        self._surfaced, self._surfaced_in = surfaced, turn
+        return surfaced.whisper
 
     def _recorded(self, turns: list[Turn]) -> list[Turn]:
         """Record the new turns that are over, and return the turns as they then stand."""
         over = turns if turns and finished(turns[-1].messages) else turns[:-1]
-        new = {turn.key: turn for turn in over if turn.state == "new" and turn.asked}
-        shown = self._surfaced
-        ids = {shown.turn: shown.ids} if shown else {}
-        exchanges = [to_exchange(turn, self.thread, ids.get(key, ())) for key, turn in new.items()]
-        done = record(self._scoped(), [exchange for exchange in exchanges if exchange])
-        settled = {key: replace(turn, state="stored" if key in done else "given") for key, turn in new.items()}
+        new = [turn for turn in over if turn.state == "new" and turn.asked]
+        ids = {self._surfaced_in: self.surfaced}
+        done = record_turns(self._scoped(), [to_exchange(turn, self.thread, ids.get(turn.key, ())) for turn in new])
+        settled = {
+            turn.key: replace(turn, state="stored" if is_stored else "given")
+            for turn, is_stored in zip(new, done, strict=True)
+        }
         return [settled.get(turn.key, turn) for turn in turns]
 
     def _loaded(self) -> list[Turn]:
@@ -346,25 +286,10 @@ class TidalChatMemory(BaseMemory):
             self._turns = filled(self._scoped(), self.thread, self._turns)
         return self._turns
 
+    def _place(self) -> Place:
+        return Place(self._scoped(), self.thread)
+
     def _scoped(self) -> TidalMemory:
         if self._memory is None:
             self._memory = reopened(self.path)
         return self._memory.scoped(*self.scope)
-
-
-def _messages(turns: Sequence[Turn]) -> list[ChatMessage]:
-    return [message for turn in turns for message in turn.messages]
-
-
-def _positive(name: str, limit: int | None) -> int | None:
-    if limit is not None and (not isinstance(limit, int) or limit < 1):
-        raise InvalidInput(f"{name} must be a whole number above 0, or None for no compaction, got {limit!r}")
-    return limit
-
-
-def _asks(turns: Sequence[Turn], question: str) -> bool:
-    """Whether the last turn waits for the answer to this question: an agent asks again after its tools have run."""
-    if not turns or not turns[-1].waits:
-        return False
-    asked = [message for message in turns[-1].messages if message.role == MessageRole.USER]
-    return "\n".join(block.text for block in asked[-1].blocks if isinstance(block, TextBlock)) == question

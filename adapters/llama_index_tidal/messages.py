@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
@@ -12,14 +11,16 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock
 from tidal_plugins import Message, ToolCall
 from tidal_plugins.model.compaction import Part
 from tidal_plugins.model.fence import strip_frames
+from tidal_plugins.turns import json_arguments, spoken_text
+from tidal_plugins.turns import rebuilt as written
 
 ASSISTANT = (MessageRole.ASSISTANT, MessageRole.CHATBOT, MessageRole.MODEL)
 TOOL = (MessageRole.TOOL, MessageRole.FUNCTION)
 SILENT = ("tool_call", "thinking", "cache")
-"""Blocks that are no part of what was said."""
+"""Blocks that are no part of the conversation."""
 
 ENGINES_OWN = frozenset({"context_str", "context_msg", "query_str", "existing_answer"})
-"""What chat engines put in the place of its name in braces, in the history too."""
+"""Variables that chat engines fill in, in the history too."""
 
 _VARIABLE = re.compile(r"\{([A-Za-z_][\w.]*)\}")
 
@@ -39,17 +40,13 @@ def by_user(message: ChatMessage) -> bool:
 
 
 def finished(messages: Sequence[ChatMessage]) -> bool:
-    """Whether a turn ends with an answer, not with a call of tools or their results."""
+    """Return whether a turn ends with an answer, not with a call of tools or their results."""
     return bool(messages) and messages[-1].role in ASSISTANT and not calls_of(messages[-1])
 
 
 def to_message(message: ChatMessage) -> Message | None:
-    """Return a message to record; ``None`` for what is no part of the conversation, such as a system prompt.
-
-    Only white space counts as no text: models send it along with tool calls, and tools return it.
-    """
-    text = text_of(message)
-    text = text if text.strip() else ""
+    """Return a message to record; ``None`` for one that is no part of the conversation, such as a system prompt."""
+    text = spoken_text(text_of(message))
     if message.role == MessageRole.USER:
         return Message("user", text)
     if message.role in ASSISTANT:
@@ -74,19 +71,27 @@ def to_chat_message(message: Message) -> ChatMessage:
     return ChatMessage(role=MessageRole(message.role), blocks=blocks, additional_kwargs=answers)
 
 
+def to_written(piece: written.WrittenMessage) -> WrittenMessage:
+    """Return a message that a compaction wrote, marked by its class."""
+    message = to_chat_message(piece.message)
+    return WrittenMessage(
+        role=message.role, blocks=message.blocks, additional_kwargs=message.additional_kwargs, part=piece.part
+    )
+
+
 def text_of(message: ChatMessage) -> str:
-    """The text of a message; what is no text (an image, a file) is named in brackets, not stored."""
+    """Return the text of a message. Content that is no text (an image, a file) is named in brackets, not stored."""
     parts = (block.text if isinstance(block, TextBlock) else f"[{block.block_type}]" for block in spoken(message))
     return "\n".join(part for part in parts if part)
 
 
 def spoken(message: ChatMessage) -> list[Any]:
-    """The blocks of a message that are part of what was said."""
+    """Return the blocks of a message that are part of the conversation."""
     return [block for block in message.blocks if block.block_type not in SILENT]
 
 
 def calls_of(message: ChatMessage) -> tuple[ToolCall, ...]:
-    """The tools that a message calls: in blocks, or where older integrations put them."""
+    """Return the tool calls of a message, from its blocks or from the field of older integrations."""
     blocks = [block for block in message.blocks if isinstance(block, ToolCallBlock)]
     if blocks:
         return tuple(_call(block.tool_name, block.tool_kwargs, block.tool_call_id) for block in blocks)
@@ -94,7 +99,7 @@ def calls_of(message: ChatMessage) -> tuple[ToolCall, ...]:
 
 
 def copies(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
-    """Copies that may be changed: agents write their state into the last message that they are given."""
+    """Return copies that may be changed: agents write their state into the last message that they are given."""
     return [message.model_copy(deep=True) for message in messages]
 
 
@@ -116,7 +121,7 @@ def with_whisper(messages: Sequence[ChatMessage], whisper: str) -> list[ChatMess
 
 
 def without_whisper(message: ChatMessage) -> ChatMessage:
-    """A message without the whisper that was put into it."""
+    """Return a message without its whisper."""
     spoken = message.model_copy(deep=True)
     for block in spoken.blocks:
         if isinstance(block, TextBlock):
@@ -135,7 +140,7 @@ def inert(text: str, names: Collection[str] | None = None) -> str:
 
 
 def inert_history(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
-    """Copies for the engines that make a prompt template of the history and then fill it in."""
+    """Return copies for the engines that make a prompt template of the history and then fill it in."""
     shown = copies(messages)
     for message in shown:
         for block in message.blocks:
@@ -149,24 +154,12 @@ def _apart(found: re.Match[str]) -> str:
 
 
 def _call(name: str | None, arguments: Any, id_: str | None) -> ToolCall:
-    return ToolCall(name or "unnamed", _plain(arguments), id_ or None)
+    return ToolCall(name or "unnamed", json_arguments(arguments), id_ or None)
 
 
 def _older_call(call: Any) -> ToolCall:
-    """A call as OpenAI's client has it, or a mapping of the same form."""
+    """Return a call from OpenAI's client, or from a mapping of the same form."""
     fields = call if isinstance(call, Mapping) else vars(call)
     called = fields.get("function", fields)
     called = called if isinstance(called, Mapping) else vars(called)
     return _call(called.get("name"), called.get("arguments", called.get("input")), fields.get("id"))
-
-
-def _plain(arguments: Any) -> dict[str, Any]:
-    """A tool's arguments as JSON; what JSON does not know (a date, NaN) as text."""
-    if isinstance(arguments, str):
-        try:
-            arguments = json.loads(arguments)
-        except ValueError:
-            arguments = {"input": arguments}
-    known = arguments if isinstance(arguments, Mapping) else {} if arguments is None else {"input": arguments}
-    plain: dict[str, Any] = json.loads(json.dumps(dict(known), default=str), parse_constant=str)
-    return plain

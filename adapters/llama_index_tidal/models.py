@@ -86,7 +86,7 @@ def summariser_of(given: LLM | Summariser | None) -> Summariser | None:
 
 
 def _asked(llm: LLM, asked: str, schema: type[T], refusal: type[TidalError]) -> list[T] | str:
-    """What a model answers: structures where it calls functions, else a text. Raises ``refusal`` if it was cut off."""
+    """Return a model's answer: structures if it calls functions, else a text. Raises ``refusal`` if it was cut off."""
     if isinstance(llm, FunctionCallingLLM) and llm.metadata.is_function_calling_model:
         return _called(llm, asked, schema, refusal)
     response = llm.complete(asked)
@@ -107,7 +107,7 @@ def _called(llm: FunctionCallingLLM, asked: str, schema: type[T], refusal: type[
 
 
 def _merged(answers: Sequence[Found]) -> Found:
-    """What several calls found together."""
+    """Return the findings of several calls as one."""
     return Found(
         entities=[entity for each in answers for entity in each.entities],
         relations=[relation for each in answers for relation in each.relations],

@@ -1,4 +1,4 @@
-"""Where something remembers: a file and a scope. It can be written down, and found again in another process."""
+"""The memory that something remembers in, which can be written down, and found again in another process."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import PlainSerializer
 
-from tidal_plugins import Closed, InvalidInput, InvalidScope, Policy, Session, TidalMemory
-from tidal_plugins.model.entry import user_of
+from tidal_plugins import Closed, InvalidInput, Policy, TidalMemory
 
 Scope = tuple[str, ...]
 
@@ -43,42 +42,6 @@ def reopened(path: str) -> TidalMemory:
         return memory
 
 
-def scope_of(memory: TidalMemory, scope: Scope | None) -> Scope:
-    """Return ``scope``, or the memory's own where none is given."""
-    if scope is None:
-        return memory.scope
-    if not isinstance(scope, tuple) or not scope:  # a str would fall apart into letters
-        raise InvalidScope(f"scope must be a tuple such as ('user', '42'), got {scope!r}")
-    return memory.scoped(*scope).scope
-
-
-def session_of(memory: TidalMemory, policy: Policy | str | None, agent: str | None, chat: str | None) -> Session | None:
-    """Return the session of a chat under a policy, ``None`` for no policy."""
-    return None if policy is None else opened(memory, policy, agent, chat)
-
-
-def opened(memory: TidalMemory, policy: Policy | str, agent: str | None, chat: str | None) -> Session:
-    """Return the session of a chat under a policy: the one that is open, or a new one.
-
-    Its user is that of a scope such as ``("user", "42")``. Raises ``InvalidInput`` without a chat.
-    """
-    if chat is None:
-        raise InvalidInput("policy= is for the session of a chat, and there is none here: do without policy=")
-    return memory.sessions.open(user=user_of(memory.scope), agent=agent, policy=policy, thread=chat)
-
-
-def check_policy(memory: TidalMemory, policy: Policy | str | None, agent: str | None) -> None:
-    """Raise ``InvalidInput`` for a policy that is unknown or names unknown signals, and for an agent without one."""
-    if policy is None and agent is not None:
-        raise InvalidInput("agent= says who writes in a session: give its policy=, too")
-    memory.sessions.open(agent=agent, policy=policy)  # opens nothing
-
-
-def written(session: Session | None) -> tuple[int, int] | None:
-    """Which session it is, and how far it was written."""
-    return None if session is None else (session.id, session.info.accepted)
-
-
 def _plain(policy: Policy | str | None) -> Any:
     return policy.model_dump(mode="json") if isinstance(policy, Policy) else policy
 
@@ -88,7 +51,7 @@ Rules = Annotated[Policy | str | None, PlainSerializer(_plain)]
 
 
 def path_of(memory: TidalMemory) -> str:
-    """The absolute path of a memory's file."""
+    """Return the absolute path of a memory's file."""
     if not isinstance(memory, TidalMemory):
         raise InvalidInput(f"give a TidalMemory, such as TidalMemory('agent.db'), got {memory!r}")
     return memory.path

@@ -19,15 +19,16 @@ from llama_index.core.vector_stores.types import VectorStoreQuery
 from llama_index.core.vector_stores.utils import node_to_metadata_dict
 
 from llama_index_tidal.graph import facts
-from llama_index_tidal.place import Scope, scope_of
+from llama_index_tidal.place import Scope
 from tidal_plugins import Episode, InvalidInput, NotFound, TidalMemory
 from tidal_plugins.graph.queries import entities_of
 from tidal_plugins.model.graph import Entity, Relation
 from tidal_plugins.model.transcript import transcript
+from tidal_plugins.turns import in_scope
 
 
 class TidalPropertyGraphStore(PropertyGraphStore):
-    """What a memory has learned, to read: ``PropertyGraphIndex.from_existing(TidalPropertyGraphStore(memory))``.
+    """A memory's graph, read-only: ``PropertyGraphIndex.from_existing(TidalPropertyGraphStore(memory))``.
 
     Relations are learned from episodes, and each rests on one: writing here raises ``InvalidInput``. An entity is an
     ``EntityNode`` under its name, its type the label; ``properties`` has its ``entity_id``, ``category``, ``aliases``
@@ -40,7 +41,7 @@ class TidalPropertyGraphStore(PropertyGraphStore):
     supports_vector_queries = False
 
     def __init__(self, memory: TidalMemory, *, scope: Scope | None = None) -> None:
-        self._memory = memory.scoped(*scope_of(memory, scope))
+        self._memory = in_scope(memory, scope)
 
     @property
     def client(self) -> TidalMemory:
@@ -182,7 +183,7 @@ def _has(properties: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
 
 
 def _joint(names: Sequence[str] | None, ids: Sequence[str] | None) -> Sequence[str] | None:
-    """What either filter names; where there are both, what both name."""
+    """Return the values that both filters name; with one filter, its values."""
     if names and ids:
         return [name for name in names if name in ids]
     return names or ids or None

@@ -1,10 +1,9 @@
-"""TidalRetriever: what a memory brings up, as nodes."""
+"""TidalRetriever: recalled memories as nodes."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from llama_index.core.base.base_retriever import BaseRetriever
@@ -13,9 +12,10 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.core.vector_stores import MetadataFilters
 
 from llama_index_tidal.filters import to_recall
-from llama_index_tidal.place import Scope, check_policy, scope_of, session_of
+from llama_index_tidal.place import Scope
 from tidal_plugins import Entry, Hit, InvalidInput, Policy, Recall, TidalMemory
 from tidal_plugins.model.recall import OWN
+from tidal_plugins.turns import Place, in_scope, session_config
 
 TOLD = ("kind", "source", "speaker", "role", "occurred_at")
 """Metadata that a language model is shown with a node; the rest is for the program."""
@@ -29,7 +29,7 @@ class TidalRetriever(BaseRetriever):
     ``filters`` are LlamaIndex's (see :func:`llama_index_tidal.filters.to_recall`); ``recall`` are filters
     of ``TidalMemory.recall`` itself, such as ``kinds=``, ``since=`` or ``metadata={"draft": True}``: a
     ``MetadataFilter`` refuses a bool. ``scope`` defaults to the memory's own. With a ``policy``, an ``agent`` and the
-    ``thread`` of a chat, recall feels what was signalled there, as in ``TidalChatMemory``.
+    ``thread`` of a chat, recall uses the signals there, as in ``TidalChatMemory``.
     """
 
     def __init__(
@@ -47,13 +47,12 @@ class TidalRetriever(BaseRetriever):
         **recall: Any,
     ) -> None:
         super().__init__(callback_manager=callback_manager, verbose=verbose)
-        self._memory = memory.scoped(*scope_of(memory, scope))
+        self._place = Place(in_scope(memory, scope), thread)
         self._limit = limit
         self._options = _joined(to_recall(filters), recall)
-        check_policy(self._memory, policy, agent)
+        self._config = session_config(self._place.memory, policy, agent, check_name=True)
         if (policy is None) != (thread is None):
             raise InvalidInput("policy= and thread= go together: the session of a chat, under a policy")
-        self._session = partial(session_of, self._memory, policy, agent, thread)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         if not query_bundle.query_str.strip():
@@ -66,9 +65,10 @@ class TidalRetriever(BaseRetriever):
         return await asyncio.to_thread(self._found, query_bundle.query_str)
 
     def _found(self, query: str) -> list[NodeWithScore]:
-        session = self._session()
-        lane: dict[str, Any] = {"session": session} if session else {}
-        return _nodes(self._memory.recall(query, limit=self._limit, **lane, **self._options))
+        options = self._options
+        if self._config:
+            options = {**options, "session": self._config.session(self._place)}
+        return _nodes(self._place.memory.recall(query, limit=self._limit, **options))
 
 
 def _joined(filters: Mapping[str, Any], recall: Mapping[str, Any]) -> dict[str, Any]:
@@ -97,7 +97,7 @@ def _node(hit: Hit) -> TextNode:
 
 
 def _metadata(entry: Entry) -> dict[str, Any]:
-    """What is known of an entry and does not depend on the query. The entry's own metadata give way to it."""
+    """Return the fields of an entry that do not depend on a query. They replace its own metadata of the same name."""
     known = {
         "kind": entry.kind,
         "citation": entry.citation,

@@ -12,12 +12,13 @@ from llama_index.core.tools import FunctionTool
 from llama_index.core.workflow import Context
 
 from llama_index_tidal.memory import TidalChatMemory
-from llama_index_tidal.place import Scope, check_policy, opened, scope_of
+from llama_index_tidal.place import Scope
 from tidal_plugins import InvalidInput, Policy, Session, TidalMemory
-from tidal_plugins.sessions.requests import REFUSALS, annotate, meant, reward
+from tidal_plugins.sessions.requests import annotate, meant, reward
+from tidal_plugins.turns import REFUSALS, Place, SessionConfig, in_scope, session_config
 
 CHAT = "memory"
-"""Under which key an agent keeps its memory in a ``Context``."""
+"""The key under which an agent keeps its memory in a ``Context``."""
 
 Act = Callable[[Session, Sequence[str]], str]
 
@@ -32,18 +33,18 @@ def signal_tools(
     that ``TidalChatMemory`` showed in the turn, elsewhere all of them. What is refused is told as text. Raises
     ``InvalidInput`` for a policy that is unknown or names unknown signals.
     """
-    if policy is None:
+    memory = in_scope(memory, scope)
+    config = session_config(memory, policy, agent, check_name=True)
+    if config is None:
         raise InvalidInput("an agent writes under a policy: give one, Policy() for one that admits everything")
-    signals = _Signals(memory.scoped(*scope_of(memory, scope)), policy, agent)
+    signals = _Signals(memory, config)
     return [FunctionTool.from_defaults(async_fn=tool) for tool in (signals.reward_memory, signals.annotate_memory)]
 
 
 class _Signals:
-    def __init__(self, memory: TidalMemory, policy: Policy | str, agent: str | None) -> None:
-        check_policy(memory, policy, agent)
+    def __init__(self, memory: TidalMemory, config: SessionConfig) -> None:
         self._memory = memory
-        self._policy = policy
-        self._agent = agent
+        self._config = config
 
     async def reward_memory(self, ctx: Context, citation: str, weight: float = 1.0, note: str | None = None) -> str:
         """Say that a memory was useful, by the citation that it was shown with.
@@ -79,7 +80,6 @@ class _Signals:
 
     def _do(self, chat: Any, citation: str, act: Act) -> str:
         ours = isinstance(chat, TidalChatMemory)
-        session = opened(
-            self._memory, self._policy, self._agent, getattr(chat, "session" if ours else "session_id", None)
-        )
+        thread = getattr(chat, "thread" if ours else "session_id", None)
+        session = self._config.session(Place(self._memory, thread))
         return act(session, meant(self._memory.episodes.entry_ids(citation), chat.surfaced if ours else ()))

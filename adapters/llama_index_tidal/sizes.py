@@ -1,4 +1,4 @@
-"""How large LlamaIndex's messages are: what they say as text, and what they carry (images, files) by its bytes."""
+"""Sizes of LlamaIndex's messages: their text in tokens, images and files by their bytes."""
 
 from __future__ import annotations
 
@@ -17,15 +17,14 @@ from tidal_plugins.summarising.sizes import measure, serialized
 Tokenizer = Callable[[str], Sequence[Any]]
 
 CARRIED = {"image": ("image", 128), "audio": ("audio", 512), "video": ("video", 512), "document": ("data", 32)}
-"""Where a block has its content, and how many bytes of base64 make a token: providers count pixels, seconds and pages,
-which only they see."""
+"""The field of a block's content, and the bytes of base64 that make a token: only providers see pixels and pages."""
 
 IMAGE_TOKENS = 1_600
 """Larger images are scaled down before they are looked at."""
 
 BASE64 = 4 / 3
 BLOCK_BYTES = 64
-"""Of JSON around what a block carries."""
+"""Bytes of JSON around the content of a block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +38,12 @@ class Tokens:
 
 
 def size_of(message: ChatMessage, counter: TokenCounter) -> Size:
-    """The size of a message with its tool calls and everything it carries."""
+    """Return the size of a message with its tool calls, images and files."""
     return sum((_carried(block, counter) for block in message.blocks), measure(to_shown(message), counter))
 
 
 def _carried(block: Any, counter: TokenCounter) -> Size:
-    """What a block adds to the text and the calls of its message."""
+    """Return the size that a block adds to the text and the calls of its message."""
     if block.block_type in CARRIED:
         return _media(block)
     if block.block_type == "thinking":  # providers want it back, with its signature
@@ -71,7 +70,7 @@ def _media(block: Any) -> Size:
 
 
 def _bytes(content: bytes | IOBase | None, block: Any) -> int | None:
-    """The bytes of a block's content as base64; ``None`` where only its address is sent."""
+    """Return the bytes of a block's content as base64; ``None`` if only its address is sent."""
     if isinstance(content, bytes):  # blocks encode it when they are made
         return len(content)
     if isinstance(content, IOBase):

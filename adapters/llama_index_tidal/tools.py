@@ -3,27 +3,16 @@
 LlamaIndex makes a tool's schema from its annotations as they stand, so they may not be strings here.
 """
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Literal
 
 from llama_index.core.tools.tool_spec.base import BaseToolSpec
 
-from llama_index_tidal.place import Scope, scope_of
-from tidal_plugins import InvalidInput, NotFound, TidalMemory
+from llama_index_tidal.place import Scope
+from tidal_plugins import InvalidInput, TidalMemory
 from tidal_plugins.aio import in_thread
 from tidal_plugins.graph.render import MOST as MOST_LINES
-from tidal_plugins.graph.render import tell
-from tidal_plugins.retrieval.whisper import compose
-from tidal_plugins.tuning import WhisperTuning
-
-MOST = 20
-"""Memories that one search returns."""
-
-LINE = 300
-"""Characters that a found memory may take, with its citation, age and source."""
-
-AGENT = "agent"
-"""The source under which the model's own notes stand: ``memory.forget(source="agent")`` takes them back."""
+from tidal_plugins.turns import REFUSALS, in_scope, tools
 
 
 class TidalToolSpec(BaseToolSpec):
@@ -41,7 +30,7 @@ class TidalToolSpec(BaseToolSpec):
     ]
 
     def __init__(self, memory: TidalMemory, *, scope: Scope | None = None) -> None:
-        self._memory = memory.scoped(*scope_of(memory, scope))
+        self._memory = in_scope(memory, scope)
 
     def search_memory(
         self,
@@ -62,17 +51,17 @@ class TidalToolSpec(BaseToolSpec):
             since (str): Only what happened at or after this time, ISO 8601, UTC.
             until (str): Only what happened before this time, ISO 8601, UTC.
         """
-        if not 1 <= limit <= MOST:
-            raise InvalidInput(f"limit must be from 1 to {MOST}, got {limit}")
-        recall = self._memory.recall(
+        if not 1 <= limit <= tools.MAX_FOUND:
+            raise InvalidInput(f"limit must be from 1 to {tools.MAX_FOUND}, got {limit}")
+        found = tools.search(
+            self._memory,
             query,
             limit=limit,
-            kinds=None if kind is None else {kind},
+            kind=kind,
             since=_time("since", since),
             until=_time("until", until),
         )
-        room = WhisperTuning(max_entries=MOST, max_chars=100 + LINE * max(1, len(recall)))
-        return compose(recall, self._memory.now(), room).text or "Nothing found."
+        return found.text or tools.NOTHING_FOUND
 
     def search_graph(
         self,
@@ -94,7 +83,7 @@ class TidalToolSpec(BaseToolSpec):
         """
         if not 1 <= limit <= MOST_LINES:
             raise InvalidInput(f"limit must be from 1 to {MOST_LINES}, got {limit}")
-        return tell(self._memory.graph, entity, aspect, at=_time("at", at), limit=limit) or "Nothing known."
+        return tools.search_graph(self._memory, entity, aspect, _time("at", at), limit)
 
     def read_episode(self, id: str, page: int = 1) -> str:
         """Read an earlier turn of a conversation, verbatim: what was said, which tools ran and what they returned.
@@ -108,7 +97,7 @@ class TidalToolSpec(BaseToolSpec):
         """
         try:
             return self._memory.episodes.page(id, page)
-        except (InvalidInput, NotFound) as error:  # for the model to read; forgotten ones too
+        except REFUSALS as error:  # for the model to read; forgotten ones too
             return str(error)
 
     def save_memory(
@@ -124,7 +113,7 @@ class TidalToolSpec(BaseToolSpec):
             kind (str): A fact, a way to do something (skill), or a document (kb).
             tags (list): Words under which to find it again.
         """
-        return f"Saved as [{self._memory.remember(text, kind=kind, source=AGENT, tags=tags).citation}]."
+        return tools.save(self._memory, text, kind=kind, tags=tags)
 
     asearch_memory = in_thread(search_memory)
     asearch_graph = in_thread(search_graph)
@@ -136,7 +125,6 @@ def _time(name: str, text: str | None) -> datetime | None:
     if not text:
         return None
     try:
-        time = datetime.fromisoformat(text)
+        return datetime.fromisoformat(text)
     except ValueError as error:
         raise InvalidInput(f"{name} must be a time such as 2026-03-01T12:00:00Z, got {text!r}") from error
-    return time if time.tzinfo else time.replace(tzinfo=UTC)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from llama_index.core.base.llms.types import ChatMessage, MessageRole
+from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock
 
 from llama_index_tidal.messages import (
     WrittenMessage,
@@ -19,9 +18,8 @@ from llama_index_tidal.messages import (
     to_message,
     without_whisper,
 )
-from tidal_plugins import Exchange, InvalidInput, TidalMemory
-
-logger = logging.getLogger(__name__)
+from tidal_plugins import Exchange, TidalMemory
+from tidal_plugins.turns import recording
 
 State = Literal["new", "stored", "given"]
 
@@ -40,7 +38,7 @@ class Turn:
 
     @property
     def question(self) -> str:
-        """What the user said in it."""
+        """The user's words in it."""
         return "\n\n".join(text_of(message) for message in self.messages if message.role == MessageRole.USER)
 
     @property
@@ -51,6 +49,13 @@ class Turn:
     def waits(self) -> bool:
         """Whether the user waits for an answer."""
         return self.asked and not finished(self.messages)
+
+    def asks(self, question: str) -> bool:
+        """Return whether it waits for the answer to this question: an agent asks again after its tools have run."""
+        asked = [message for message in self.messages if message.role == MessageRole.USER]
+        if not asked or not self.waits:
+            return False
+        return "\n".join(block.text for block in asked[-1].blocks if isinstance(block, TextBlock)) == question
 
 
 def grown(turns: Sequence[Turn], messages: Iterable[ChatMessage]) -> list[Turn]:
@@ -94,28 +99,11 @@ def resumed(turns: Sequence[Turn], view: Sequence[ChatMessage]) -> list[Turn]:
 
 def to_exchange(turn: Turn, thread: str | None, surfaced: Sequence[str] = ()) -> Exchange | None:
     """Return a turn as an exchange to record, or ``None`` where it has no text."""
-    messages = tuple(converted for message in turn.messages if (converted := to_message(message)))
-    if not any(message.text for message in messages):
-        return None
-    return Exchange(messages, thread, turn.key, surfaced=tuple(surfaced))
-
-
-def record(memory: TidalMemory, exchanges: Sequence[Exchange]) -> set[str]:
-    """Record what can be stored and return its keys. A turn that cannot is logged, and stops no conversation."""
-    if not exchanges:
-        return set()
-    try:
-        memory.record_many(exchanges)
-    except InvalidInput as error:
-        if len(exchanges) > 1:
-            return {key for exchange in exchanges for key in record(memory, [exchange])}
-        logger.error("turn %s of thread %s was not recorded: %s", exchanges[0].key, exchanges[0].thread, error)
-        return set()
-    return {exchange.key for exchange in exchanges if exchange.key}
+    return recording.to_exchange([to_message(message) for message in turn.messages], thread, turn.key, surfaced)
 
 
 def dump(turn: Turn) -> dict[str, Any]:
-    """A turn as plain JSON: its key where the store can give it back as it is, else with its messages."""
+    """Return a turn as plain JSON: its key if the store can return it unchanged, else with its messages."""
     plain: dict[str, Any] = {"key": turn.key, "state": turn.state}
     if turn.state != "stored" or not all(map(_survives, turn.messages)):
         plain["messages"] = [message.model_dump(mode="json") for message in turn.messages]
@@ -123,7 +111,7 @@ def dump(turn: Turn) -> dict[str, Any]:
 
 
 def load(plain: Mapping[str, Any]) -> Turn:
-    """The opposite of :func:`dump`, without the messages that are in the store."""
+    """Return the turn of a :func:`dump`, without the messages that are in the store."""
     messages = tuple(ChatMessage.model_validate(message) for message in plain.get("messages", ()))
     return Turn(messages, plain["key"], plain["state"])
 
@@ -143,7 +131,7 @@ def filled(memory: TidalMemory, thread: str, turns: Sequence[Turn]) -> list[Turn
 
 
 def stored(memory: TidalMemory, thread: str) -> list[Turn]:
-    """The turns of a thread that the store has, for a history that was lost."""
+    """Return the turns of a thread that the store has, for a history that was lost."""
     episodes = memory.episodes.list(thread=thread)
     return [Turn(tuple(map(to_chat_message, episode.messages)), state="given") for episode in episodes]
 
@@ -153,14 +141,14 @@ def _begins(message: ChatMessage, last: Turn) -> bool:
 
 
 def _continues(turns: Sequence[Turn], rest: Sequence[Turn]) -> bool:
-    """Whether ``rest`` is what a view shows of ``turns``; its last turn may have gone on, or others may follow."""
+    """Return whether a view shows ``turns`` as ``rest``; the last turn may have gone on, or others may follow."""
     pairs = list(zip(turns, rest, strict=False))
     held = all(_holds(turn, left) for turn, left in pairs[:-1])
     return bool(pairs) and held and pairs[-1][0].messages[:1] == pairs[-1][1].messages[:1]
 
 
 def _holds(turn: Turn, rest: Turn) -> bool:
-    """Whether ``rest`` is what a fold left of a turn."""
+    """Return whether a fold left ``rest`` of a turn."""
     left = iter(turn.messages)
     return all(message in left for message in rest.messages)
 
@@ -170,7 +158,7 @@ def _mark(turn: Turn) -> object:
 
 
 def _taken(known: Mapping[object, list[Turn]], turn: Turn) -> Turn | None:
-    """The known turn with the same messages; the same words said twice are two turns."""
+    """Return the known turn with the same messages; the same words said twice are two turns."""
     same = known.get(_mark(turn), [])
     found = next((each for each in same if each.messages == turn.messages), None)
     if found:
@@ -179,6 +167,6 @@ def _taken(known: Mapping[object, list[Turn]], turn: Turn) -> Turn | None:
 
 
 def _survives(message: ChatMessage) -> bool:
-    """Whether the store gives a message back as it is."""
+    """Return whether the store returns a message unchanged."""
     recorded = to_message(message)
     return recorded is not None and to_chat_message(recorded) == message

@@ -32,10 +32,10 @@ from langchain_tidal import TidalCompaction, TidalMemoryMiddleware
 from langchain_tidal.context import ContextMemory
 from langchain_tidal.messages import by_compaction, by_human, is_notice
 from langchain_tidal.sizes import size_of
-from langchain_tidal.turn import Place
 from tidal_plugins import InvalidInput
 from tidal_plugins.errors import ContextOverflow
 from tidal_plugins.model.compaction import Size
+from tidal_plugins.turns import Place
 
 MARK = "<tidal-memory>"
 LIMIT = 2_000
@@ -248,7 +248,7 @@ def test_files_come_back_as_they_were_read(agent, strict, restore_as):
 
 @pytest.mark.parametrize("wrong", [{"summary_as": "system"}, {"restore_as": "assistant"}])
 def test_an_unknown_style_is_refused(memory, wrong):
-    with pytest.raises(InvalidInput, match="summary_as"):
+    with pytest.raises(InvalidInput, match="_as must be one of"):
         TidalCompaction(memory, **wrong)
 
 

@@ -26,7 +26,7 @@ from langgraph.types import Command, RetryPolicy, Send, interrupt
 from pydantic import BaseModel
 
 from langgraph_tidal import RecallNode, RecordNode, TidalState, model_input, tidal_pre_model_hook
-from tidal_plugins import EmbeddingError, HashingEmbedder, InvalidInput, InvalidScope, InvalidVector, TidalMemory
+from tidal_plugins import BadEmbedding, EmbeddingError, HashingEmbedder, InvalidInput, InvalidScope, TidalMemory
 
 FACT = "I practise jazz piano every evening after dinner."
 ASK = "Which jazz piano piece should I practise this evening?"
@@ -1025,7 +1025,7 @@ def test_a_turn_is_recorded_after_its_embedder_has_recovered(tmp_path):
     state = {"messages": [HumanMessage(FACT, id="h1"), AIMessage("Noted.", id="a1")]}
     with TidalMemory(tmp_path / "stumbling.db", embedder=Stumbling()) as memory:
         record = RecordNode(memory)
-        with pytest.raises(InvalidVector):
+        with pytest.raises(BadEmbedding):
             record.invoke(state, thread("t"))
         record.invoke(state, thread("t"))
         assert said(only(memory)) == [FACT, "Noted."]

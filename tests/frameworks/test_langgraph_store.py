@@ -24,6 +24,7 @@ from langgraph.store.sqlite import SqliteStore
 
 from langgraph_tidal import TidalStore
 from tidal_plugins import HashingEmbedder, InvalidInput, InvalidScope, TidalMemory
+from tidal_plugins.storage.sqlite import SQLiteStorage
 from tidal_plugins.testing import FrozenClock
 
 DOCS = ("docs",)
@@ -521,7 +522,8 @@ class StoreConformance:
 class TestTidalStore(StoreConformance):
     @pytest.fixture
     def clock(self):
-        return FrozenClock()
+        self.clock = FrozenClock()
+        return self.clock
 
     @pytest.fixture
     def open_store(self, memory):
@@ -533,7 +535,7 @@ class TestTidalStore(StoreConformance):
             yield memory
 
     def wait(self, store, minutes):
-        store._memory._services.clock.advance(minutes=minutes)
+        self.clock.advance(minutes=minutes)
 
     def test_a_store_is_seen_by_no_recall_and_by_no_other_scopes_store(self, memory, store):
         store.put(("a",), "key", {"text": "jazz piano"})
@@ -623,20 +625,22 @@ class TestTidalStore(StoreConformance):
         with pytest.raises(InvalidInput, match="dims, embed"):
             TidalStore(memory, index={"dims": 3, "embed": embed})
 
-    def test_one_batch_is_one_transaction(self, memory, store, monkeypatch):
-        storage, calls = memory._services.storage, []
+    def test_one_batch_is_one_transaction(self, tmp_path):
+        class Filling(SQLiteStorage):
+            puts = 0
 
-        def fails(scope, records):
-            calls.append(scope)
-            if len(calls) == 2:
-                raise RuntimeError("the disk is full")
-            return type(storage).put(storage, scope, records)
+            def put(self, scope, records, *, replace=False):
+                self.puts += 1
+                if self.puts == 3:
+                    raise RuntimeError("the disk is full")
+                return super().put(scope, records, replace=replace)
 
-        store.put(DOCS, "old", {"n": 1})
-        monkeypatch.setattr(storage, "put", fails)
-        with pytest.raises(RuntimeError):
-            store.batch([PutOp(DOCS, "old", None), PutOp(DOCS, "a", {"n": 1}), PutOp(DOCS, "b", {"n": 1})])
-        assert keys(store.search(())) == ["old"]
+        with TidalMemory(storage=Filling(tmp_path / "full.db"), embedder=HashingEmbedder()) as memory:
+            store = TidalStore(memory)
+            store.put(DOCS, "old", {"n": 1})
+            with pytest.raises(RuntimeError):
+                store.batch([PutOp(DOCS, "old", None), PutOp(DOCS, "a", {"n": 1}), PutOp(DOCS, "b", {"n": 1})])
+            assert keys(store.search(())) == ["old"]
 
     def test_another_process_sees_what_was_put(self, tmp_path, store, clock):
         store.put(DOCS, "a", {"text": "jazz"})

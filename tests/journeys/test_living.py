@@ -121,7 +121,7 @@ def contents(path: Path) -> dict[str, list[Any]]:
     connection = apsw.Connection(str(path))
     found = {}
     try:
-        for table in ("entries", "passages", "vectors", "links", "log", "documents", "earlier_documents", "meta"):
+        for table in ("entries", "passages", "vectors", "links", "log", "documents", "earlier_documents"):
             columns = [row[1] for row in connection.execute(f"PRAGMA table_info ({table})")]
             shown = [f'"{name}"' for name in columns if name not in hidden or (table == "documents" and name == "key")]
             found[table] = sorted(connection.execute(f"SELECT {', '.join(shown)} FROM {table}"), key=repr)

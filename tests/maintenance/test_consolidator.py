@@ -55,7 +55,7 @@ def tier(memory: TidalMemory, id_: str) -> Tier:
 def contents(memory: TidalMemory) -> list[Any]:
     """Everything in the file, row by row."""
     connection = apsw.Connection(memory.path)
-    tables = ("entries", "passages", "vectors", "links", "log", "documents", "earlier_documents", "meta")
+    tables = ("entries", "passages", "vectors", "links", "log", "documents", "earlier_documents")
     try:
         return [(table, row) for table in tables for row in connection.execute(f"SELECT * FROM {table}")]
     finally:
@@ -601,7 +601,7 @@ def test_undo_that_was_cut_off_can_be_run_again(
     assert report.run
     storage = type(memory._services.storage)
 
-    def die(*_: Any) -> None:
+    def die(*_: Any, **__: Any) -> None:
         raise Kill
 
     with monkeypatch.context() as dying:

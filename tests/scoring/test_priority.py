@@ -1,6 +1,6 @@
 import pytest
 
-from tidal_plugins.ingestion.extract import BASE, importance
+from tidal_plugins.english.importance import BASE, importance
 from tidal_plugins.scoring.priority import (
     LEAST,
     information,

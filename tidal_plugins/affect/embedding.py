@@ -6,7 +6,7 @@ What the vector does not hold is emphasis, since the model reads no capitals and
 read off the text.
 
 The constants are calibrations, and nothing that a user would set: some 7 % of ordinary conversation turns exceed an
-intensity of 0.5. docs/affect.md has the figures.
+intensity of 0.5. docs/capabilities/affect.md has the figures.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from tidal_plugins.affect.circumplex import LABELS, PLACES, PRIMARY
 from tidal_plugins.affect.probe import SHIPPED, load
 from tidal_plugins.embedding.identity import fits
-from tidal_plugins.errors import EmbedderMismatch, InvalidVector
+from tidal_plugins.errors import BadEmbedding, EmbedderMismatch, InvalidVector
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.protocols import Embedder
 
@@ -76,7 +76,7 @@ class EmbeddingEmotion:
         """One :class:`Affect` per text, neutral for an empty one.
 
         ``vectors`` are the texts' embeddings, shape ``(len(texts), dimensions)``; without them they are embedded.
-        Raises :class:`InvalidVector` for vectors of another shape.
+        Raises :class:`InvalidVector` for ``vectors`` of another shape, :class:`BadEmbedding` for an embedder's own.
         """
         import numpy as np
 
@@ -100,16 +100,23 @@ class EmbeddingEmotion:
 
         if not texts:
             return np.empty((0, len(LABELS)), np.float32)
-        return self._probe.probabilities(
-            self._rows(self._embedder.embed(texts) if vectors is None else vectors, len(texts))
-        )
+        if vectors is None:
+            rows = self._rows(self._embedder.embed(texts), len(texts), BadEmbedding)
+        else:
+            rows = self._rows(vectors, len(texts))
+        return self._probe.probabilities(rows)
 
-    def _rows(self, vectors: NDArray[np.float32], count: int) -> NDArray[np.float32]:
+    def _rows(
+        self,
+        vectors: NDArray[np.float32],
+        count: int,
+        error: type[BadEmbedding | InvalidVector] = InvalidVector,
+    ) -> NDArray[np.float32]:
         import numpy as np
 
         rows, shape = np.asarray(vectors, np.float32), (count, len(self._probe.weight))
         if rows.shape != shape:
-            raise InvalidVector(f"vectors have shape {rows.shape} for {count} texts; expected {shape}")
+            raise error(f"vectors have shape {rows.shape} for {count} texts; expected {shape}")
         return rows
 
 

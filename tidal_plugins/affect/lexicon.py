@@ -17,9 +17,10 @@ from functools import cache
 from string import punctuation
 from typing import TYPE_CHECKING, NamedTuple
 
+from tidal_plugins.english.sentences import sentences
+from tidal_plugins.english.tools import WORKADAY
 from tidal_plugins.errors import TidalError
 from tidal_plugins.model.affect import Affect
-from tidal_plugins.scoring.text import sentences
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,13 +57,6 @@ MOST_MARKS = 3
 FULL_AROUSAL = 0.66
 """The share of charged words and emphasis at which arousal is 1; arousal grows with the square of the share."""
 
-WORKADAY = re.compile(
-    r"alarm|alert|arguments?|block(s|ed|ing)?|conflict(s|ing)?|crash|critical|cuts?|delay(ed)?|drop|dumps?|errors?"
-    r"|exclude[ds]?|exploits?|fail(s|ed|ing|ures?)?|fatal|ignore[ds]?|low(er|est)?|missing|no|problems?"
-    r"|reject(s|ed)?|stop(s|ped)?|warn(s|ed|ings?)?"
-)
-"""Words of VADER's lexicon read as plain: they name things in technical work, and without them it judges no worse.
-VADER still takes «no» for a negation of what follows."""
 
 _LONG_RUN = re.compile(r"([^\w\s]{8})[^\w\s]+")  # rules and rows of emoji, which VADER is slow on
 

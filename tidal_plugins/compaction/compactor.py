@@ -39,10 +39,7 @@ PROSE = "Here is what it reminds me of: in May the user said that the boat would
 
 @dataclass(frozen=True)
 class Compactor:
-    """Rebuilds the contexts of a scope within ``limit``.
-
-    ``summariser`` writes what stands in for completed turns (``None``: extracts of them), ``counter`` counts tokens.
-    """
+    """Rebuilds the contexts of a scope within a limit. ``memory.compactor(max_tokens=…)`` returns one."""
 
     recorder: Recorder
     preparations: Preparations
@@ -61,17 +58,20 @@ class Compactor:
         force: Literal["compact", "hard"] | None = None,
         carried: str | None = None,
     ) -> Compaction:
-        """Return what the model should see of a history; to be called before each call of it.
+        """Return the context for a model, made of a history. Call it before each call of the model.
 
-        ``history`` are all messages in order, or exchanges with one turn each. ``thread`` is where the turns are
-        recorded, and where the rebuilt context is kept. ``sizes`` are those of the messages where the caller knows
-        better than their texts tell (images); ``reserved`` is what else is sent (a system prompt, tool schemas).
-        ``force`` rebuilds whatever the size, as after a provider's complaint. ``carried`` is the id of the compaction
-        that a history was rewritten with. A message that was shown before comes again as it was, under its id: with a
-        changed message a turn is another one, and the summary is made anew.
+        Args:
+            history: all messages in order, or exchanges with one turn each.
+            thread: the conversation in which the turns are recorded, and the rebuilt context is kept.
+            sizes: the sizes of the messages, if they are not those of their texts (images).
+            reserved: the size of everything else that is sent (a system prompt, tool schemas).
+            force: ``compact`` or ``hard`` to rebuild whatever the size, such as after a provider's complaint.
+            carried: the id of the compaction that the history was rewritten with.
 
-        Raises ``ContextOverflow`` where what may not be shortened exceeds the limit, ``CompactionError`` for a turn
-        that cannot be recorded, ``InvalidInput`` for what is no history.
+        A message that was shown before must come again as it was, under its id. With a changed message a turn is
+        another one, and the summary is made anew. Raises ``ContextOverflow`` if the parts that may not be shortened
+        exceed the limit, ``CompactionError`` for a turn that cannot be recorded, and ``InvalidInput`` for an unusable
+        history.
         """
         if force not in (None, "compact", "hard"):
             raise InvalidInput(f"force must be 'compact', 'hard' or None, got {force!r}")

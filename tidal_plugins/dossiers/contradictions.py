@@ -8,45 +8,31 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from tidal_plugins.dossiers.phrases import Phrase, phrases, stems
+from tidal_plugins.dossiers.phrases import Phrase, phrases
+from tidal_plugins.english.calendar import CLEAR_MONTH, WEEKDAY
+from tidal_plugins.english.negation import NEGATED
+from tidal_plugins.english.opposites import STATES, are_opposed
+from tidal_plugins.english.statements import (
+    LEADING_ARTICLE,
+    PAST,
+    PERSON,
+    PRESENT,
+    SINGULAR_ATTRIBUTES,
+    STATEMENT,
+    STATEMENT_TAIL,
+    UNNAMED_SUBJECT,
+)
 from tidal_plugins.model.dossier import Contradiction
 from tidal_plugins.model.entry import Entry
-from tidal_plugins.scoring.opposites import STATES, are_opposed
-from tidal_plugins.scoring.text import terms
+from tidal_plugins.scoring.text import stems, terms
 
 MOST = 10
 """Contradictions that are listed."""
 
 Kind = Literal["value", "number", "negation"]
 
-_SINGLE = frozenset(
-    "name birthday deadline address password port email phone capital owner version colour color timezone title "
-    "default username host branch status state mode codename nickname surname hometown manager boss maintainer "
-    "currency language database provider".split()
-)
-"""What a thing has one of."""
 
-_STATE = re.compile(
-    r"(?:the |a |an )?(?P<subject>\S+(?: \S+){0,5}?)(?: is| are|'s|'re|'m| am| =| equals)"
-    r"(?P<still> (?:now|currently|still|again|back|already|finally))?(?P<not> not|n't| no longer)? (?P<value>.+)"
-)
-_TAIL = re.compile(
-    r"(?: (?:since|until|till|because|for now|for the|again|now|today|currently|at the moment|right now|as of|"
-    r"this|after|due|so|but|and|thanks)\b|[,;:(–—]).*"
-)
-_ARTICLE = re.compile(r"^(?:the|a|an|completely|fully|totally|really|very|back|still) ")
-_DENIED = re.compile(r"\b(?:not|never|no longer|cannot|\w+n't|hardly|no)\b")
-_PAST = re.compile(r"\b(?:did|didn't|was|wasn't|were|weren't|had|hadn't|used to|yesterday|ago|last)\b")
-_NOW = re.compile(
-    r"\b(?:is|are|am|costs?|has|have|starts?|begins?|ends?|opens?|closes?|takes?|needs?|weighs?|lives?|runs?|listens?|"
-    r"expires?|leaves?|arrives?|lasts?|requires?|will be|due)\b|'s\b|="
-)
-_FIGURE = re.compile(
-    r"\d+(?:[:.,/-]\d+)*|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b"
-    r"|\b(?:january|february|march|april|june|july|august|september|october|november|december)\b"
-)
-_UNNAMED = re.compile(r"(?:it|this|that|these|those|they|there|he|she|here|what|which)(?:'|\b)")
-_PERSON = re.compile(r"\b(i|me|my|mine|we|us|our|you|your|he|she|his|her|they|their|it|its|this|that|these|those)\b")
+_FIGURE = re.compile(rf"\d+(?:[:.,/-]\d+)*|\b(?:{WEEKDAY}|{CLEAR_MONTH})\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +92,7 @@ def _disagree(a: _Claim, b: _Claim) -> bool:
 
 
 def _claims(phrase: Phrase) -> Iterator[_Claim]:
-    if not phrase.sure or _PAST.search(phrase.plain) or _UNNAMED.match(phrase.plain):
+    if not phrase.sure or PAST.search(phrase.plain) or UNNAMED_SUBJECT.match(phrase.plain):
         return
     yield from _state(phrase)
     yield from _figures(phrase)
@@ -115,14 +101,14 @@ def _claims(phrase: Phrase) -> Iterator[_Claim]:
 
 def _state(phrase: Phrase) -> Iterator[_Claim]:
     """«The bridge is down», «the owner is Anna»."""
-    match = _STATE.fullmatch(phrase.plain)
-    if match is None or match["not"] or _DENIED.search(match["subject"]):
+    match = STATEMENT.fullmatch(phrase.plain)
+    if match is None or match["not"] or NEGATED.search(match["subject"]):
         return
-    subject, value = stems(match["subject"]), _ARTICLE.sub("", _TAIL.sub("", match["value"])).strip()
+    subject, value = stems(match["subject"]), LEADING_ARTICLE.sub("", STATEMENT_TAIL.sub("", match["value"])).strip()
     if not subject or len(subject) > 4 or _FIGURE.search(value):
         return
     about = (_owner(phrase, match["subject"]), *subject)
-    single = terms(match["subject"])[-1] in _SINGLE and len(value.split()) <= 2
+    single = terms(match["subject"])[-1] in SINGULAR_ATTRIBUTES and len(value.split()) <= 2
     if value in STATES or (single and _is_name(phrase, value)):
         yield _Claim("value", (*about, value in STATES), value, phrase)
 
@@ -136,7 +122,7 @@ def _is_name(phrase: Phrase, value: str) -> bool:
 def _figures(phrase: Phrase) -> Iterator[_Claim]:
     """«The meeting is at 10:00», «the licence costs 30 euros»: the same words with other figures."""
     figures = list(_FIGURE.finditer(phrase.plain))
-    if not 1 <= len(figures) <= 2 or not _NOW.search(phrase.plain, 0, figures[0].start()):
+    if not 1 <= len(figures) <= 2 or not PRESENT.search(phrase.plain, 0, figures[0].start()):
         return
     masked = _FIGURE.sub("#", phrase.plain)
     if terms(masked):
@@ -148,13 +134,13 @@ def _denial(phrase: Phrase) -> Iterator[_Claim]:
     """«I am allergic to nuts», «I am not allergic to nuts»: the same words, denied once."""
     words = tuple(stems(phrase.plain.replace("no longer", "not")))
     if len(words) >= 2:
-        denials = len(_DENIED.findall(phrase.plain))
+        denials = len(NEGATED.findall(phrase.plain))
         yield _Claim("negation", (_owner(phrase, phrase.plain), words), "no" if denials % 2 else "yes", phrase)
 
 
 def _owner(phrase: Phrase, text: str) -> tuple[str, ...]:
     """Whom «I», «you» and «it» mean: they are the same only in the mouth of the same speaker."""
-    persons = sorted(set(_PERSON.findall(text)))
+    persons = sorted(set(PERSON.findall(text)))
     if not persons:
         return ()
     entry = phrase.entry

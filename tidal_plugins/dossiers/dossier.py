@@ -15,8 +15,9 @@ from tidal_plugins.dossiers.contradictions import contradictions
 from tidal_plugins.dossiers.drafting import Draft, Drafter, InPlace
 from tidal_plugins.dossiers.sources import CHANNEL, DOSSIER, Sources
 from tidal_plugins.dossiers.stored import from_document, to_value
+from tidal_plugins.english.importance import importance
+from tidal_plugins.english.tags import tags
 from tidal_plugins.errors import Conflict, InvalidInput, NotFound
-from tidal_plugins.ingestion.extract import importance, tags
 from tidal_plugins.ingestion.forget import DOSSIERS, purge
 from tidal_plugins.ingestion.writer import FORGOTTEN, Writer
 from tidal_plugins.model.clock import from_micros, hours_between, to_micros

@@ -6,13 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tidal_plugins.aio import in_time
+from tidal_plugins.english.sentences import sentences
 from tidal_plugins.model.dossier import Dossier, Finding, Maker
 from tidal_plugins.model.entry import Entry, bare_id
 from tidal_plugins.model.exchange import Message
 from tidal_plugins.model.fence import inert, strip_frames
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.protocols import Purpose, Summariser
-from tidal_plugins.scoring.text import sentences, terms
+from tidal_plugins.scoring.text import terms
 from tidal_plugins.tuning import DossierTuning
 
 PURPOSE: Purpose = "dossier"

@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tidal_plugins.english.hedges import HEDGED
+from tidal_plugins.english.sentences import sentences
 from tidal_plugins.model.dossier import Finding
 from tidal_plugins.model.entry import Entry
 from tidal_plugins.model.fence import inert, strip_frames
-from tidal_plugins.scoring.text import sentences, terms
 
 LONGEST = 240
 """Characters of a sentence that rules read; a longer one is a list, a log or code."""
@@ -17,17 +18,6 @@ LONGEST = 240
 _READ = 20_000
 _MARKS = str.maketrans({"’": "'", "‘": "'", "ʼ": "'"})
 _END = re.compile(r"[\s.!…;,]+$")
-_HEDGED = re.compile(
-    r"\b(?:if|unless|maybe|perhaps|might|could|would|should|probably|possibly|supposed|suppose|guess|"
-    r"not sure|wonder|pretend|imagine|whether|apparently|rumou?rs?|joking|kidding|hypothetically|say|says|said)\b"
-)
-_IRREGULAR = dict(
-    pair.split("/")
-    for pair in "sent/send bought/buy paid/pay wrote/write written/write made/make did/do took/take taken/take "
-    "gave/give given/give told/tell met/meet got/get went/go gone/go built/build found/find ran/run spoke/speak "
-    "spoken/speak chose/choose chosen/choose sold/sell brought/bring held/hold kept/keep left/leave drew/draw "
-    "drove/drive taught/teach put/put set/set cut/cut".split()
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +41,7 @@ class Phrase:
     @property
     def sure(self) -> bool:
         """Whether it says something outright: no question, condition, guess or hearsay."""
-        return not self.plain.endswith("?") and not _HEDGED.search(self.plain)
+        return not self.plain.endswith("?") and not HEDGED.search(self.plain)
 
 
 def phrases(entry: Entry) -> Iterator[Phrase]:
@@ -61,25 +51,3 @@ def phrases(entry: Entry) -> Iterator[Phrase]:
         if end - start <= LONGEST:
             raw = text[start:end]
             yield Phrase(raw, _END.sub("", " ".join(raw.translate(_MARKS).lower().split())), entry)
-
-
-def stems(text: str) -> list[str]:
-    """The words of a text that say something, without their endings."""
-    return [stem(word) for word in terms(text)]
-
-
-def stem(word: str) -> str:
-    """A word without the ending of its number or tense, roughly: both «booked» and «booking» give «book»."""
-    word = _IRREGULAR.get(word, word)
-    for ending in ("ing", "ied", "ed", "ies", "es", "s"):
-        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
-            word = word[: -len(ending)] + ("y" if ending in ("ied", "ies") else "")
-            break
-    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz":
-        word = word[:-1]  # planned, planning
-    return word.removesuffix("e") if len(word) > 3 else word
-
-
-def is_past(word: str) -> bool:
-    """Whether a verb stands in its past form."""
-    return word in _IRREGULAR or (word.endswith("ed") and len(word) > 4)

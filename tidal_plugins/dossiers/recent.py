@@ -12,8 +12,8 @@ from functools import cached_property
 from tidal_plugins.dossiers.phrases import Phrase, phrases
 from tidal_plugins.dossiers.sources import FACT, PRIMARY, without_citations, worth_of
 from tidal_plugins.dossiers.tasks import pending
+from tidal_plugins.english.importance import importance
 from tidal_plugins.ingestion.episodes import FORGOTTEN_TEXT, from_entry
-from tidal_plugins.ingestion.extract import importance
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.model.fence import inert
 from tidal_plugins.retrieval.request import active

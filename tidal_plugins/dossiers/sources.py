@@ -6,13 +6,13 @@ import re
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from tidal_plugins.dossiers.phrases import stems
 from tidal_plugins.model.clock import hours_between
 from tidal_plugins.model.entry import KINDS, SYNTHESIS, Entry, Scope
 from tidal_plugins.model.recall import Hit
 from tidal_plugins.retrieval.pipeline import Recaller
 from tidal_plugins.retrieval.request import MAX_LIMIT, Request, active
 from tidal_plugins.scoring.dossier import salience
+from tidal_plugins.scoring.text import stems
 from tidal_plugins.storage.base import Where
 from tidal_plugins.tuning import DossierTuning, Tuning
 

@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from tidal_plugins.dossiers.phrases import Phrase, phrases
+from tidal_plugins.english.instructions import CONTACT, IDENTITY, OWN_PLANS, ROUTINE, STANDING_RULE
 from tidal_plugins.model.capsule import Suggestion
 from tidal_plugins.model.entry import Entry
 
 _RULES = {
-    "identity": re.compile(
-        r"\byour (?:name|role|job|voice|tone|task) (?:is|should be)\b|\byou are (?:called|an? (?:\w+ ){0,3}"
-        r"(?:assistant|agent|bot|engineer|analyst|tutor|coach))\b|\bcall yourself\b"
-    ),
-    "loop_protocol": re.compile(
-        r"\bevery (?:\d+ )?(?:minutes?|hours?|morning|day|evening|night|week|loop|cycle|thread|hour)\b"
-        r"|\b(?:at the (?:start|end) of|before|after) (?:each|every) (?:loop|cycle|thread|run|day|turn)\b"
-        r"|\bfirst thing\b"
-    ),
-    "key_contacts": re.compile(
-        r"[\w.+-]+@[\w-]+\.\w|\+?\d[\d ()-]{7,}\d"
-        r"|\bmy (?:boss|manager|wife|husband|partner|lawyer|doctor|accountant|assistant|landlord) is \w"
-    ),
-    "operational_rules": re.compile(
-        r"\b(?:always|never|must(?: not)?|from now on|do not ever|don't ever|make sure (?:to|that)|forbidden)\b"
-    ),
+    "identity": IDENTITY,
+    "loop_protocol": ROUTINE,
+    "key_contacts": CONTACT,
+    "operational_rules": STANDING_RULE,
 }
-_PLANS = re.compile(r"\bi(?:'ll|'ve|'m| will| have| am)?\b")
-"""What somebody says about themselves is no rule for an agent."""
 _FOR_AGENTS = ("loop_protocol", "operational_rules")
 
 
@@ -46,7 +32,7 @@ def suggestions(entries: Iterable[Entry], sections: Sequence[str], *, each: int)
 def _offered(name: str, said: Iterable[Phrase]) -> Iterable[Suggestion]:
     texts = set()
     for phrase in said:
-        plan = name in _FOR_AGENTS and _PLANS.search(phrase.plain)
+        plan = name in _FOR_AGENTS and OWN_PLANS.search(phrase.plain)
         if not plan and phrase.plain not in texts and _RULES[name].search(phrase.plain):
             texts.add(phrase.plain)
             yield Suggestion(name, phrase.text, phrase.entry.citation)

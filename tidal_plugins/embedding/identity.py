@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tidal_plugins.errors import EmbedderMismatch, EmbeddingError, InvalidVector, TidalError
+from tidal_plugins.errors import BadEmbedding, EmbedderMismatch, EmbeddingError, TidalError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,8 +47,8 @@ class StoreEmbedder:
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one unit row per text, shape ``(len(texts), dimensions)``.
 
-        Raises ``EmbedderMismatch`` where the store holds another embedder's vectors, ``InvalidVector`` where the
-        embedder returns what cannot be stored.
+        Raises ``EmbedderMismatch`` if the store holds another embedder's vectors, ``BadEmbedding`` if the embedder
+        returns vectors that cannot be stored, and ``EmbeddingError`` if it fails.
         """
         if texts:
             self.verify()
@@ -120,14 +120,14 @@ def _embed(embedder: Embedder, texts: Sequence[str]) -> NDArray[np.float32]:
         reason = f"{type(error).__name__}: {error}"
         raise EmbeddingError(f"{_name(embedder)}.embed did not return rows of numbers: {reason}") from error
     if rows.shape != (len(texts), dimensions):
-        raise InvalidVector(
+        raise BadEmbedding(
             f"{_name(embedder)}.embed returned shape {rows.shape} for {len(texts)} texts; "
             f"expected {(len(texts), dimensions)}"
         )
     with np.errstate(over="ignore"):
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     if not np.isfinite(lengths).all() or not (lengths > 0).all():
-        raise InvalidVector(f"{_name(embedder)}.embed returned a vector that is zero, NaN or infinite")
+        raise BadEmbedding(f"{_name(embedder)}.embed returned a vector that is zero, NaN or infinite")
     return np.asarray(rows / lengths, dtype=np.float32)
 
 

@@ -1,42 +1,51 @@
-"""What makes a sentence no plain statement of the present: questions aside, doubt, hearsay, wishes, quotations, code.
+"""Find the words that make a sentence less than a plain statement of the present: doubt, hearsay, wishes, plans.
 
-Shared by whatever reads statements by rules: precision before recall.
+Each word stands here once; a reader takes the patterns that it needs.
 """
 
 from __future__ import annotations
 
 import re
 
-ADVERB = (
-    r"(?:now|currently|again|still|actually|already|officially|definitely|really|indeed|unfortunately|sadly|just|"
-    r"completely|totally|fully|permanently|temporarily|also|finally)"
-)
-BEFORE = (  # what may stand before the subject; anything else makes it another thing, or another's words
-    r"(?:\A|[.;,!()\n–—]|(?<!\w)(?:note|remember|update|correction|reminder|fyi|ps|news|warning|careful|"
-    r"attention|heads[- ]up):|"  # any other colon is a title's, or another speaker's
-    r"(?<!\w)(?:and|but|so|then|now|however|note|remember|fyi|update|correction|also|today|actually|"
-    r"unfortunately|sorry|yes|ok|okay|turns out|note that|remember that|confirmed that|it turns out that|since|"
-    r"because)(?!\w))[\s*\-•\"]*+"
-)
-TRAIL = re.compile(
-    rf"(?:\s+(?:{ADVERB}|today|tonight|anymore|any more|at the moment|right now|for now|as well|too|please|\.+))+$",
+_IF = r"if|unless|whether|suppos(?:e|ing)|imagin\w+|pretend\w*|hypothetical\w*"
+_WHEN = r"when|whenever"
+_PERHAPS = r"maybe|perhaps|probably|possibly|apparently|guess\w*|wonder(?:s|ed|ing)?|not sure"
+_HEARSAY = r"says?|said|rumou?rs?"
+_JOKES = r"joking|kidding"
+_WOULD = r"would|could|might|should"
+
+_HEDGES = f"{_IF}|{_PERHAPS}|{_HEARSAY}|{_JOKES}"
+
+HEDGED = re.compile(rf"\b(?:{_HEDGES}|{_WOULD}|supposed)\b")
+"""What makes a lower-case sentence of a note unsure: less is asked of it than of a statement that becomes a fact."""
+DOUBT = re.compile(
+    rf"\b(?:{_HEDGES}|{_WHEN}|assum\w+|as though|wish\w*|hop(?:e|es|ed|ing)|think|thinks|thought|believ\w+|"
+    r"feels? like|seem\w*|doubt\w*|unsure|presumably|allegedly|supposedly|reportedly|likely|not true|heard|hear|"
+    r"claim\w*|told|tells?|according to|asked|asks|used to|was once|formerly|previously|at the time|back then|"
+    r"in those days|once upon|until recently|no longer true|for example|e\.g|for instance|let's say|"
+    r"in the (?:story|book|film|movie|game|novel|song|dream)|dream(?:t|ed)?|joke)\b",
     re.IGNORECASE,
 )
-DOUBT = re.compile(  # what says, anywhere in a sentence, that it is no plain statement of the present
-    r"\b(?:if|unless|whether|when|whenever|suppose|supposing|assum\w+|imagin\w+|pretend\w*|hypothetical\w*|as though|"
-    r"wish\w*|hop(?:e|es|ed|ing)|think|thinks|thought|believ\w+|guess\w*|feels? like|seem\w*|wonder\w*|doubt\w*|unsure|"
-    r"maybe|perhaps|probably|possibly|presumably|apparently|allegedly|supposedly|reportedly|likely|not sure|not true|"
-    r"heard|hear|rumou?rs?|says?|said|claim\w*|told|tells?|according to|asked|asks|used to|was once|formerly|"
-    r"previously|at the time|back then|in those days|once upon|until recently|no longer true|for example|e\.g|"
-    r"for instance|let's say|in the (?:story|book|film|movie|game|novel|song|dream)|dream(?:t|ed)?|"
-    r"joke|joking|kidding)\b",
-    re.IGNORECASE,
-)
-MODAL = re.compile(  # the same, of what comes before the claim has been made
-    r"\b(?:would|could|might|(?-i:may)|should|shall|will|must|can|wo|gonna|going to|about to|want\w*|expect\w*|"
+"""What says, anywhere in a sentence, that it is no plain statement of the present."""
+MODAL = re.compile(
+    rf"\b(?:{_WOULD}|(?-i:may)|shall|will|must|can|wo|gonna|going to|about to|want\w*|expect\w*|"
     r"plan(?:s|ned|ning)?\s+(?:to|on|for)|how|why|where|who|what)\b|['’](?:ll|d)\b",
     re.IGNORECASE,
 )
-SPEECH = re.compile(r"“[^”]*”|«[^»]*»|„[^“]*“|\"[^\"\n]*\"|(?<!\w)'[^'\n]*'(?!\w)")
-QUOTED = re.compile(rf"{SPEECH.pattern}|`[^`\n]*`")
-FENCED = re.compile(r"(?ms)^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)|^[ \t]*>[^\n]*$")
+"""The same, of the words before the claim has been made."""
+CONDITION = re.compile(rf"\b(?:if|unless|{_WHEN})\b", re.IGNORECASE)
+"""The words that begin a condition."""
+UNSURE = re.compile(
+    r"\b(?:almost|nearly|let['’]?s|lets|in case|joked|nobody|hardly|rarely|seldom|sometimes|in theory|ideally|"
+    r"in my (?:last|old|previous) \w+|former|as a (?:child|kid|student)|yesterday|"
+    r"last (?:week|month|year)|years? ago)\b",
+    re.IGNORECASE,
+)
+"""What says of a habit or a taste that it does not hold now."""
+ELSEWHERE = re.compile(
+    r"\b(?:once|after|as soon as|sometimes|often|usually|every|each|tomorrow|next (?:week|month|year|time)|on \w+days?|"
+    r"at night|(?:in|by) \d{4}|translate|repeat|grammar|example|scenario|story|opposite|not the case)\b|"
+    r"\A\W*(?:in|on|at)\s+(?!(?:fact|the moment|short|present|summary)\b)[^,]{1,40},",
+    re.IGNORECASE,
+)
+"""What tells, before a claim has been made, of other times and places, and of exercises."""

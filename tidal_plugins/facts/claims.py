@@ -12,10 +12,14 @@ from functools import lru_cache
 from math import isfinite
 from typing import Any
 
-from tidal_plugins.english.hedges import ADVERB, BEFORE, DOUBT, FENCED, MODAL, QUOTED, TRAIL
+from tidal_plugins.english.clauses import ADVERB, BEFORE, TRAIL
+from tidal_plugins.english.hedges import DOUBT, ELSEWHERE, MODAL
+from tidal_plugins.english.opposites import EXCLUSIVE, FALSE, STATES, TRUE, are_opposed
+from tidal_plugins.english.quotations import FENCED, QUOTED
+from tidal_plugins.english.sentences import sentences
+from tidal_plugins.english.statements import NATIONALITY
 from tidal_plugins.model.fact import Claim
-from tidal_plugins.scoring.opposites import STATES, are_opposed
-from tidal_plugins.scoring.text import normal, sentences, terms
+from tidal_plugins.scoring.text import normal, terms
 
 MAX_WORDS = 6
 """Words that a claimed value has at most."""
@@ -24,17 +28,6 @@ LONGEST = 400
 MAX_ASSIGNED = 3
 """The same after a colon or an equals sign: «Error: the file was not found» says nothing of a fact called error."""
 
-_TRUE = frozenset("true yes on enabled active".split())
-_FALSE = frozenset("false no off disabled inactive".split())
-_EXCLUSIVE = tuple(
-    frozenset(words.split())
-    for words in (
-        "monday tuesday wednesday thursday friday saturday sunday",
-        "january february march april may june july august september october november december",
-        "red orange yellow green blue purple violet pink brown black white grey gray",
-        "low medium high critical",
-    )
-)
 _AFTER_STATE = "for since until till due because today tonight again this all right"
 
 _OWN = {"assistant": "our|your", "user": "our|my"}  # facts are the user's, whoever speaks
@@ -58,12 +51,6 @@ _STOP = (
 _VALUE = rf"(?P<value>[^\s;!?\n][^;!?\n]{{0,80}}?){_STOP}"
 _ARTICLE = re.compile(r"^(?:the|a|an)\s+(?=\S)", re.IGNORECASE)
 
-_ELSEWHERE = re.compile(  # what tells, before a claim has been made, of other times and places, and of exercises
-    r"\b(?:once|after|as soon as|sometimes|often|usually|every|each|tomorrow|next (?:week|month|year|time)|on \w+days?|"
-    r"at night|(?:in|by) \d{4}|translate|repeat|grammar|example|scenario|story|opposite|not the case)\b|"
-    r"\A\W*(?:in|on|at)\s+(?!(?:fact|the moment|short|present|summary)\b)[^,]{1,40},",
-    re.IGNORECASE,
-)
 _CODE = re.compile(r"[A-Za-z_][\w.]*\s*[(\[{]|[a-z_]\w*\.[a-z_]|self\b|lambda\b")
 _NUMBER = re.compile(r"[-+]?\d+(?:[.,:/\-]\d+)*")
 _PLAIN_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?", re.ASCII | re.IGNORECASE)
@@ -141,7 +128,7 @@ def _claims(sentence: str, keys: Iterable[str], own: str) -> Iterator[Claim]:
 
 
 def _claim(key: str, match: re.Match[str], sentence: str, bare: str) -> Claim | None:
-    if any(doubt.search(bare, 0, match.end("value")) for doubt in (MODAL, _ELSEWHERE)):
+    if any(doubt.search(bare, 0, match.end("value")) for doubt in (MODAL, ELSEWHERE)):
         return None
     groups = match.groupdict()
     value = TRAIL.sub("", match["value"].strip().rstrip(".")).strip()
@@ -189,7 +176,7 @@ def _spoken(value: Any) -> str:
 
 def _polarity(value: Any) -> bool | None:
     word = _state(_spoken(value))
-    return True if word in _TRUE else False if word in _FALSE else None
+    return True if word in TRUE else False if word in FALSE else None
 
 
 def _state(said: str) -> str:
@@ -204,7 +191,7 @@ def _opposed(fact: str, said: str) -> bool:
 
 def _exclusive(fact: str, said: str) -> bool:
     a, b = _state(fact), _state(said)
-    return a != b and any(a in words and b in words for words in _EXCLUSIVE)
+    return a != b and any(a in words and b in words for words in EXCLUSIVE)
 
 
 def _alike(fact: str, said: str) -> bool:
@@ -225,10 +212,7 @@ def _other_name(value: Any, said: Any) -> bool:
     """Whether both are proper names, and neither is part of the other."""
     if not isinstance(value, str) or not _PROPER.fullmatch(value) or not _PROPER.fullmatch(str(said)):
         return False
-    return not _within(normal(value), normal(str(said))) and not _NATIONAL.search(str(said))
-
-
-_NATIONAL = re.compile(r"(?:[a-z](?:ish|ese|ian|ean|can|ench)|German|Dutch|Greek|Swiss|Czech|Thai|Welsh)$")
+    return not _within(normal(value), normal(str(said))) and not NATIONALITY.search(str(said))
 
 
 def _within(fact: str, said: str) -> bool:

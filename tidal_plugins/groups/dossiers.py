@@ -55,9 +55,10 @@ class Dossiers:
         return self._engine.drop(topic, self._services.now())
 
     def brief(self, topic: str) -> Brief:
-        """Answer «what is happening with this topic?» from its dossier, recent entries and associations.
+        """Return a bounded, cited answer to «what is happening with this topic?».
 
-        The answer is bounded and cited. A topic without a dossier gets none by this call, and nothing is stored.
+        It is made of the topic's dossier, recent entries and associations. A topic without a dossier gets none by this
+        call, and nothing is stored.
         """
         services, now = self._services, self._services.now()
         web = AssociationWeb(services.storage, services.settings.associations)

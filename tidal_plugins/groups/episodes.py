@@ -54,9 +54,15 @@ class Episodes:
     ) -> builtins.list[Episode]:
         """List episodes in order of time.
 
-        ``thread`` keeps those of one conversation, ``since`` (inclusive) and ``until`` (exclusive) those of a span of
-        time, ``tool`` those in which a tool of this name ran. To search by meaning, use
-        ``memory.recall(query, kinds={"episode"})``. Raises ``InvalidInput``.
+        Args:
+            thread: only those of this conversation.
+            since: only those at or after this time.
+            until: only those before this time.
+            tool: only those in which a tool of this name ran.
+            limit: at most so many.
+            newest_first: whether the newest come first.
+
+        To search by meaning, use ``memory.recall(query, kinds={"episode"})``. Raises ``InvalidInput``.
         """
         where = Where(
             kinds={EPISODE},

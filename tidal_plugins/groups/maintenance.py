@@ -22,9 +22,11 @@ class MaintenanceGroup:
     _scope: Scope
 
     def run(self, now: datetime | None = None) -> Consolidation:
-        """Settle tiers, prune associations, make facts of what recurs, refresh due dossiers and yield thought seeds.
+        """Do what is due in this scope, and return a report.
 
-        Runs in small transactions. It is safe to interrupt and to run concurrently.
+        A run reads pending episodes, settles tiers, prunes associations, makes facts of recurring memories, refreshes
+        due dossiers and names thought seeds. It runs in small transactions. It is safe to interrupt and to run
+        concurrently.
         """
         at = self._services.now() if now is None else aware(now, "now")
         return self._services.consolidator(self._scope).run(at)

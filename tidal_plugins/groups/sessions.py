@@ -20,7 +20,7 @@ from tidal_plugins.validation import label, mapping
 
 @dataclass(frozen=True, slots=True)
 class PolicyGroup(MutableMapping[str, Policy]):
-    """The policies of one scope by name: those of ``Settings.policies``, and those that are stored here."""
+    """The policies of one scope by name: those of ``Settings.policies``, and those stored here. A mapping."""
 
     _policies: engine.Policies
 

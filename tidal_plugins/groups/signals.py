@@ -20,7 +20,11 @@ class Signals:
     _scope: Scope
 
     def add(self, type: str, entry_id: str, weight: float = 1.0, at: datetime | None = None) -> Signal:
-        """Store a signal on an entry. No policy applies; otherwise it raises as ``Session.signal`` does."""
+        """Store a signal on an entry, and return it with its score. No policy applies.
+
+        ``weight`` is at least 0; ``at`` is when it happened (default: now). Raises ``NotFound`` for an unknown entry,
+        and ``InvalidInput`` for an unknown type or an episode.
+        """
         settings, now = self._services.settings.signals, self._services.now()
         return self._services.ledger(self._scope).share(to_signal(settings, type, entry_id, weight, at, None, now), now)
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
+from tidal_plugins.english.sentences import sentences
 from tidal_plugins.model.entry import EPISODE, Entry
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Message, ToolCall
-from tidal_plugins.scoring.text import sentences
 
 TOOL_TAG = "tool:"
 FORGOTTEN_TEXT = "[forgotten]"

@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from tidal_plugins.english.tags import tags
 from tidal_plugins.graph.formats.loading import IMPORT
 from tidal_plugins.graph.graph import KnowledgeGraph
 from tidal_plugins.graph.relations import KINDS
 from tidal_plugins.graph.stale import settle, stale
 from tidal_plugins.graph.stored import StoredGraph
 from tidal_plugins.graph.unlearning import fact_id
-from tidal_plugins.ingestion.extract import tags
 from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.model.graph import CHANNEL, Entity, Relation

@@ -12,12 +12,13 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from tidal_plugins.affect.state import AffectLoop
+from tidal_plugins.english.importance import importance
+from tidal_plugins.english.tags import tags
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.facts.conflicts import Said
 from tidal_plugins.facts.versions import flag_claims
 from tidal_plugins.ingestion.associate import associate
 from tidal_plugins.ingestion.episodes import FORGOTTEN_TEXT, from_entry, summary, to_entry
-from tidal_plugins.ingestion.extract import importance, tags
 from tidal_plugins.ingestion.feeling import Feelings, feelings
 from tidal_plugins.ingestion.gate import admit, tally
 from tidal_plugins.ingestion.repeats import Neighbours, add, neighbours

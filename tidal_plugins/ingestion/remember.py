@@ -7,9 +7,10 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from tidal_plugins.english.importance import importance
+from tidal_plugins.english.tags import tags
 from tidal_plugins.errors import Forgotten, InvalidInput
 from tidal_plugins.facts.versions import flag_claims
-from tidal_plugins.ingestion.extract import importance, tags
 from tidal_plugins.ingestion.gate import admit, tally
 from tidal_plugins.ingestion.repeats import Neighbours, add, neighbours
 from tidal_plugins.ingestion.writer import DECAYING, Progress, Writer, batches, new_tier

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
+from tidal_plugins.english.scripts import UNSPACED
+from tidal_plugins.english.sentences import sentences, trim
 from tidal_plugins.errors import InvalidInput
-from tidal_plugins.scoring.text import UNSPACED, sentences, trim
 
 _WORD_LENGTH = 20  # characters; a longer run counts as several words, or a blob without spaces would count as one
 _TINY = 15  # words; a last piece below this says little by itself

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeVar
 
+from tidal_plugins.english.calendar import MONTHS
 from tidal_plugins.facts.conflicts import Said
 from tidal_plugins.facts.versions import read_claims
 from tidal_plugins.ingestion.background import Background
@@ -35,11 +36,6 @@ DECAYING = "conversation"
 
 UNFADING = 1e9
 """Half-life in hours of what does not."""
-
-MONTHS = (
-    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
-    "december",
-)  # fmt: skip
 
 T = TypeVar("T")
 

@@ -12,7 +12,9 @@ from datetime import datetime, timedelta
 from tidal_plugins.dossiers.drafting import Draft, Drafter, InPlace
 from tidal_plugins.dossiers.phrases import LONGEST
 from tidal_plugins.dossiers.sources import CHANNEL, FACT
-from tidal_plugins.ingestion.extract import importance, tags
+from tidal_plugins.english.importance import importance
+from tidal_plugins.english.sentences import sentences
+from tidal_plugins.english.tags import tags
 from tidal_plugins.ingestion.forget import RECURRING, purge
 from tidal_plugins.ingestion.uses import USES
 from tidal_plugins.ingestion.writer import DECAYING, Writer
@@ -23,7 +25,6 @@ from tidal_plugins.protocols import Purpose, Summariser
 from tidal_plugins.retrieval.search import intact
 from tidal_plugins.retrieval.whisper import excerpt
 from tidal_plugins.scoring.recurrence import recurrence
-from tidal_plugins.scoring.text import sentences
 from tidal_plugins.storage.base import Line, Record, Storage, Where
 from tidal_plugins.tuning import ConsolidationTuning
 

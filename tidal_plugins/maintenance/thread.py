@@ -14,10 +14,10 @@ logger = logging.getLogger(__name__)
 
 
 class Maintenance:
-    """Calls ``consolidate`` on a thread of its own: when started, and then ``interval`` after each end.
+    """A thread that runs maintenance: when it is started, and then ``interval`` after the end of each run.
 
-    It ends with the process, when it is stopped, and when ``consolidate`` raises ``Closed``; any other error is logged
-    and the next round comes all the same. A child process after ``fork`` has no such thread until it starts one.
+    It ends with the process, when it is stopped, and when the memory is closed. Any other error is logged, and the next
+    run comes all the same. A child process after ``fork`` has no such thread until it starts one.
     """
 
     def __init__(self, consolidate: Callable[[], object], interval: timedelta) -> None:
@@ -35,7 +35,7 @@ class Maintenance:
         return self._thread is not None and self._thread.is_alive()
 
     def start(self) -> None:
-        """Start, unless it is running."""
+        """Start the thread, unless it is running."""
         self._check_process()
         with self._lock:
             if not self.running:
@@ -46,9 +46,9 @@ class Maintenance:
                 self._thread.start()
 
     def stop(self, timeout: float | None = None) -> bool:
-        """End the thread, and wait until it has ended or ``timeout`` seconds are over: a model may be writing.
+        """End the thread, and return whether it has ended.
 
-        Return whether it has ended.
+        Waits until it has ended, at most ``timeout`` seconds: a model may be writing.
         """
         self._check_process()
         with self._lock:

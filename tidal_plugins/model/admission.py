@@ -8,10 +8,14 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """Whether something new is kept for good or for a while, and why.
+    """The decision of the write gate on a new entry: kept for good, or for a while.
 
-    ``importance`` is in [1, 10], ``intensity``, ``surprise`` and ``salience`` in [0, 1]. What is ephemeral leaves
-    active queries at ``expires_at`` unless it is used before; nothing is dropped. ``None`` there means for good.
+    Attributes:
+        importance: in [1, 10].
+        intensity: of the mood, in [0, 1].
+        surprise: how far it is from everything known, in [0, 1].
+        salience: the weighed sum of the three, in [0, 1].
+        expires_at: when it leaves active queries unless it is used before; ``None`` if it is kept for good.
     """
 
     importance: float

@@ -11,9 +11,14 @@ ROUNDING = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Affect:
-    """Valence in [−1, 1] (unpleasant to pleasant) and arousal in [0, 1] (calm to stirred) [Tidal §3].
+    """A feeling [Tidal §3].
 
-    ``emotions`` holds the strength in [0, 1] of named emotions where an estimator reads them, else ``None``.
+    Attributes:
+        valence: from −1 (unpleasant) to 1 (pleasant).
+        arousal: from 0 (calm) to 1 (stirred).
+        emotions: the strength of named emotions, in [0, 1]; ``None`` if no estimator read them.
+
+    Raises ``InvalidInput`` for a number that is out of range.
     """
 
     valence: float = 0.0
@@ -32,10 +37,10 @@ class Affect:
 
     @property
     def intensity(self) -> float:
-        """The stronger of \\|valence\\| and arousal, in [0, 1] [Tidal §3.3]."""
+        r"""The stronger of \|valence\| and arousal, in [0, 1] [Tidal §3.3]."""
         return max(abs(self.valence), self.arousal)
 
     def in_words(self, most: int = 3) -> str:
-        """The strongest named emotions, such as ``joy .62, trust .20``; empty where none is felt."""
+        """Return the strongest named emotions, such as ``joy .62, trust .20``; empty if none is felt."""
         felt = sorted((self.emotions or {}).items(), key=lambda item: (-item[1], item[0]))[:most]
         return ", ".join(f"{name} {strength:.2f}".replace(" 0.", " .") for name, strength in felt if strength >= 0.005)

@@ -62,7 +62,7 @@ _FENCE = re.compile(r" {0,3}(```+|~~~+)")
 
 
 class Suggestion(NamedTuple):
-    """Something that memory says and that may belong into a section written by people: nobody but they puts it in."""
+    """A memory that may belong in a section written by people. Only people put it there."""
 
     section: str
     text: str
@@ -74,9 +74,9 @@ class Suggestion(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A section as it stands in the text: its heading's line, if it has one, and all up to the next section.
+    """A section as it stands in the text: its heading, if it has one, and everything up to the next section.
 
-    ``name`` is a key of ``BUDGETS``, or the heading of a section that is not among them.
+    ``name`` is one of the nine, or the heading of a section that people added.
     """
 
     name: str
@@ -89,23 +89,28 @@ class Section:
 
     @property
     def body(self) -> str:
-        """What stands under the heading, without white space around it."""
+        """The text under the heading, without white space around it."""
         return self.text[len(self.heading) :].strip()
 
     @property
     def lines(self) -> int:
-        """Lines under the heading that are not empty."""
+        """The number of lines under the heading that are not empty."""
         return sum(bool(line.strip()) for line in self.body.splitlines())
 
 
 @dataclass(frozen=True, slots=True)
 class Capsule:
-    """The nine sections, and others that people added, in the order in which they stand. ``str`` gives the text.
+    """The nine sections, and others that people added, in order.
 
-    ``capsule["tools"]`` is what a section says. ``sources`` are the ids of the entries and episodes that it was made
-    from, ``suggestions`` what memory has for written sections that are empty. ``ratio`` is how many characters of
-    memory there are for each of the capsule's. ``written`` is the version of what people wrote that is in it; a text
-    does not tell it, so it is ``None`` for one that was parsed. Capsules are equal when their texts are.
+    ``str`` returns the text, ``capsule["tools"]`` the text of a section. Capsules are equal when their texts are.
+
+    Attributes:
+        sections: the sections.
+        suggestions: memories for written sections that are empty.
+        sources: the ids of the entries and episodes that it was made from.
+        ratio: how many characters of memory there are for each of the capsule's.
+        version: the version of the stored capsule.
+        written: the version of the people's sections in it; ``None`` for a capsule that was parsed from a text.
     """
 
     sections: tuple[Section, ...]
@@ -118,9 +123,9 @@ class Capsule:
 
     @classmethod
     def parse(cls, text: str, *, budgets: Mapping[str, int] = BUDGETS, max_lines: int = MAX_LINES) -> Self:
-        """Read a capsule; ``str`` of it is ``text`` again, to the byte.
+        """Return the capsule that a text holds; ``str`` of it is the text again, to the byte.
 
-        Raises ``InvalidCapsule``, which names every section that is missing, stands there twice or is too long.
+        Raises ``InvalidCapsule``, which names every section that is missing, doubled or too long.
         """
         if not isinstance(text, str):
             raise InvalidCapsule(f"a capsule is a text, got {type(text).__name__}")

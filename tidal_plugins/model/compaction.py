@@ -22,7 +22,7 @@ _CITED = re.compile(r"\[ep:([0-9a-z]+)\]")
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much of a context something takes: in tokens, and in bytes as it is sent."""
+    """The size of a part of a context: in tokens, and in bytes as it is sent."""
 
     tokens: int = 0
     bytes: int = 0
@@ -37,31 +37,31 @@ class Size:
         return Size(int(self.tokens * share), int(self.bytes * share))
 
     def at_most(self, other: Size) -> Size:
-        """The smaller of the two, in tokens and in bytes."""
+        """Return the smaller of the two, in tokens and in bytes."""
         return Size(min(self.tokens, other.tokens), min(self.bytes, other.bytes))
 
     def within(self, limit: Size) -> bool:
         return self.tokens <= limit.tokens and self.bytes <= limit.bytes
 
     def share(self, limit: Size) -> float:
-        """The larger of the shares of ``limit`` that this takes in tokens and in bytes."""
+        """Return the larger of the shares of ``limit`` that this takes in tokens and in bytes."""
         return max(self.tokens / limit.tokens, self.bytes / limit.bytes)
 
     def least_share(self, limit: Size) -> float:
-        """The smaller of the two shares: what there is at least of either."""
+        """Return the smaller of the two shares."""
         return min(self.tokens / limit.tokens, self.bytes / limit.bytes)
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A message of the history as it is: ``position`` counts all messages of the history from 0."""
+    """A message of the history that stays as it is, at ``position``, counted from 0 over the whole history."""
 
     position: int
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A message that compaction wrote. ``question`` is a user's, verbatim; the others speak for the assistant."""
+    """A message that compaction wrote: the part ``question`` verbatim for the user, other parts for the assistant."""
 
     part: Part
     text: str
@@ -69,10 +69,18 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class RestoredFile:
-    """A file that the agent had read, as the call that read it and its result.
+    """A file that the agent had read, shown as the tool call that read it and its result.
 
-    ``content`` is what the tool gave then, not what is on disk; ``cut`` says that its end is missing. ``seen`` is when
-    it was first read, ``reads`` how often. ``id`` is the same whenever the same reading is restored.
+    Attributes:
+        id: the same whenever the same reading is restored.
+        tool: the tool that read it.
+        path: its path.
+        arguments: the arguments of the call.
+        content: the result of the tool at that time, not the file as it is now.
+        episode: the episode in which it was read.
+        seen: when it was first read.
+        reads: how often it was read.
+        cut: whether its end is missing.
     """
 
     id: str
@@ -87,7 +95,7 @@ class RestoredFile:
 
     @property
     def messages(self) -> tuple[Message, Message]:
-        """The call that read it, and the result."""
+        """The call that read the file, and the result."""
         call = ToolCall(self.tool, self.arguments, self.id)
         return Message("assistant", "", tool_calls=(call,)), Message("tool", self.content, tool_call_id=self.id)
 
@@ -97,10 +105,15 @@ Piece = Kept | Written | RestoredFile
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """A message that the model no longer sees: where it stands verbatim, and what the context still says of it.
+    """A message that the model no longer sees.
 
-    ``position`` is its place in the history, ``index`` that in its episode. ``message`` is its id where it has one,
-    ``stated`` are the statements of the view that tell of it.
+    Attributes:
+        position: its place in the history.
+        role: its role.
+        episode: the episode in which it stands verbatim.
+        index: its place in that episode.
+        message: its id, if it has one.
+        stated: the statements of the context that tell of it.
     """
 
     position: int
@@ -134,7 +147,7 @@ class LossLedger(Sequence[Loss]):
 
     @property
     def episodes(self) -> tuple[str, ...]:
-        """The episodes that hold what was left out, in order."""
+        """The episodes that hold the omitted messages, in order."""
         return tuple(dict.fromkeys(loss.episode for loss in self.losses))
 
     def to_json(self) -> list[dict[str, Any]]:
@@ -153,17 +166,25 @@ class LossLedger(Sequence[Loss]):
 
 @dataclass(frozen=True)
 class Compaction:
-    """What the model should see of a history, in order, and the account of what it does not see.
+    """A context for a model, and the account of every message that it leaves out.
 
-    ``stage`` is what this call did, so that a context that was rebuilt earlier and stands as it was has the stage
-    ``none`` too; see ``rebuilt``.
-
-    ``view`` lists it: the system prompt, the summary of the completed turns, the last completed turn (its question
-    verbatim, and a synthesis), restored files, the ongoing turn verbatim. Where nothing had to be left out, the view is
-    the history. ``before`` and ``after`` are sizes of the whole payload, what was reserved for the system prompt,
-    tools and whisper included. ``summariser`` is what wrote the summary; ``fallback`` says why it was not the model
-    that was given; ``unknown_citations`` counts what it cited and nobody had told it. ``id`` names the rebuilt context,
-    and stays while the context only grows; it is ``None`` where the view is the history.
+    Attributes:
+        stage: the action of this call: ``none``, ``prepare``, ``compact`` or ``hard``. It is ``none`` too for a context
+            that was rebuilt earlier and stands; see ``rebuilt``.
+        history: the messages that were given.
+        view: the context in order: system prompt, summary of the completed turns, last completed turn (its question
+            verbatim, and a synthesis), restored files, ongoing turn verbatim. If nothing is left out, the history.
+        before: the size of the whole payload before, with everything that was reserved for system prompt, tools and
+            whisper.
+        after: the size of it now.
+        limit: the limit.
+        id: the name of the rebuilt context, which stays while the context only grows; ``None`` if the view is the
+            history.
+        statements: the statements of the summary.
+        ledger: an entry for each omitted message.
+        summariser: who wrote the summary: ``model`` or ``extractive``.
+        fallback: why it was not the model that was given; ``None`` if it was.
+        unknown_citations: how many citations of the model led to nothing and were removed.
     """
 
     stage: Stage
@@ -189,7 +210,7 @@ class Compaction:
 
     @property
     def rebuilt(self) -> bool:
-        """Whether the view is anything but the history."""
+        """Whether the view is anything else than the history."""
         return self.id is not None
 
     @property
@@ -220,12 +241,12 @@ class Compaction:
         return tuple(message for piece in self.view for message in self._shown(piece))
 
     def verify(self) -> None:
-        """Check the invariants [SIYA §2.4]; raise ``BrokenInvariant`` with all that is wrong. It has been called on
-        every compaction that was returned.
+        """Check the invariants [SIYA §2.4]. It has been called on every compaction that was returned.
 
-        Citations and the episodes of the ledger lead somewhere, tool pairs are whole, the ongoing turn is what it was
-        but for what was folded, every message is shown or in the ledger, and all of it is within the limit. What stands
-        in the episodes is not read again: that they hold the messages was seen to when they were recorded.
+        Citations and the episodes of the ledger lead somewhere, tool pairs are whole, the ongoing turn is unchanged
+        except for its fold, every message is shown or in the ledger, and the whole is within the limit. The episodes
+        are not read again: that they hold the messages was checked when they were recorded. Raises ``BrokenInvariant``
+        with all problems.
         """
         problems = [
             *self._unresolved(), *self._misplaced(), *self._unpaired(), *self._changed(), *self._unaccounted()

@@ -12,7 +12,7 @@ from tidal_plugins.model.entry import Entry
 class Seed:
     """A thought seed: two memories from different sources or threads that keep coming up together [Tidal §4].
 
-    ``weight`` is that of their association, ``why`` says where they come from.
+    ``weight`` is the weight of their association, ``why`` says where they come from.
     """
 
     first: Entry
@@ -23,13 +23,19 @@ class Seed:
 
 @dataclass(frozen=True, slots=True)
 class Consolidation:
-    """What a run of the consolidator did.
+    """The report of a maintenance run.
 
-    ``run`` is what to undo it by, ``None`` where it changed nothing that could be undone. ``learned`` counts episodes
-    that were read for the graph, ``settled`` entries whose tier turned cold, ``pruned`` associations that had faded
-    away. ``facts`` are the ids of the facts it made of what recurs, ``dossiers`` the topics that were looked through,
-    ``ephemeral`` the share in [0, 1] of what the write gate has kept for a while only. ``errors`` says which steps
-    failed, and why: the others were done all the same.
+    Attributes:
+        run: the id to undo it by; ``None`` if it changed nothing that can be undone.
+        at: when it ran.
+        learned: how many episodes were read into the graph.
+        settled: how many entries turned cold.
+        pruned: how many faded associations were removed.
+        facts: the ids of the facts that it made of recurring memories.
+        dossiers: the topics whose dossiers were looked through.
+        seeds: the thought seeds.
+        ephemeral: the share in [0, 1] of new entries that the write gate keeps for a while only.
+        errors: the steps that failed, with the reasons; the others were done.
     """
 
     run: str | None

@@ -15,8 +15,7 @@ Maker = Literal["model", "extractive"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing known, on one line. ``sources`` are the ids of the entries that say it, ``citations`` how a text
-    refers to them (``ep:…``, ``mem:…``)."""
+    """One line of a dossier, with the ids of its ``sources`` and the ``citations`` that refer to them in texts."""
 
     text: str
     sources: tuple[str, ...]
@@ -28,7 +27,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """Two things said that cannot both hold: other values or numbers for the same thing, or one denies the other."""
+    """Two findings that cannot both hold: other values or numbers for the same thing, or one denies the other."""
 
     kind: Literal["value", "number", "negation"]
     newer: Finding
@@ -40,12 +39,18 @@ class Contradiction:
 
 @dataclass(frozen=True, slots=True)
 class Dossier:
-    """What is known of one topic. ``str`` gives its text, with citations, between marks by which it is known
-    when it comes back.
+    """The current document on a topic. ``str`` returns its text, between marks that recording recognises.
 
-    ``version`` counts from 1 and is 0 while nothing is known. ``updated_at`` is when the text last changed,
-    ``checked_at`` when its sources were last looked through. ``problem`` says why that left an older text in place, or
-    why it was not the model that was asked which wrote this one. ``entry`` is its id in the unified index.
+    Attributes:
+        topic: the topic.
+        findings: its lines.
+        contradictions: the pairs of findings that cannot both hold.
+        version: its version, from 1; 0 while nothing is known.
+        updated_at: when the text last changed.
+        checked_at: when its sources were last looked through.
+        made_by: ``model`` or ``extractive``.
+        problem: why an older text stands, or why extracts stand in for the model; ``None`` if neither.
+        entry: the id of its entry.
     """
 
     topic: str
@@ -75,10 +80,15 @@ class Dossier:
 
 @dataclass(frozen=True, slots=True)
 class Brief:
-    """What is happening with a topic: one bounded text with citations, and what it was made of.
+    """A bounded answer to «what is happening with this topic?», with citations. ``str`` returns the text.
 
-    ``recent`` are entries that the dossier does not cite, newest first; ``associated`` what comes up together with
-    them. ``suggestions`` offer to the capsule what matters in it.
+    Attributes:
+        topic: the topic.
+        text: the answer.
+        dossier: the dossier that it begins with.
+        recent: entries that the dossier does not cite, newest first.
+        associated: entries that come up together with them.
+        suggestions: what the capsule may want of it.
     """
 
     topic: str

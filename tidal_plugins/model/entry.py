@@ -31,11 +31,18 @@ _ID_LENGTH = 13  # of 5 bits each
 
 @dataclass(frozen=True, slots=True)
 class Tier:
-    """How strong an entry is, and when that changes by itself [Tidal §2.4].
+    """The strength of an entry, and when it changes by itself [Tidal §2.4].
 
-    Weight at time t is ``weight · 2^(−(t − anchored_at) / half_life)``. It turns cold at ``cold_at`` and is archived
-    at ``archived_at``; ``None`` means never. What the write gate found trivial is out of active queries from
-    ``expires_at`` on, unless it is used before [Anamnesis].
+    The weight at time t is ``weight · 2^(−(t − anchored_at) / half_life)``.
+
+    Attributes:
+        weight: the weight at ``anchored_at``.
+        anchored_at: the time of the last change of weight.
+        half_life: hours in which the weight falls by half.
+        cold_at: when the entry turns cold; ``None`` for never.
+        archived_at: when it is archived; ``None`` for never.
+        expires_at: when it leaves active queries, if the write gate found it trivial and it is not used before
+            [Anamnesis].
     """
 
     weight: float
@@ -46,9 +53,10 @@ class Tier:
     expires_at: datetime | None = None
 
     def state(self, now: datetime) -> State:
-        """Return what it is at ``now``, an aware time. Recall finds what is warm or cold, and the rest when asked to.
+        """Return ``warm``, ``cold``, ``archived`` or ``expired``, as of ``now``, an aware time.
 
-        What the gate let expire is ``expired`` from then on, whatever else its weight makes of it.
+        Recall finds warm and cold entries, and the others when it is asked to. An entry that the write gate let expire
+        is ``expired`` from then on, whatever its weight.
         """
         now = aware(now, "now")
         if self.expires_at and self.expires_at <= now:
@@ -60,12 +68,31 @@ class Tier:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One thing remembered.
+    """One thing remembered, which recall can find.
 
-    ``occurred_at`` is when it happened, ``recorded_at`` when it was stored: questions about time use the first, decay
-    the second. ``channel`` says who wrote it (``user``, ``agent``, ``import`` …) and sets ``trust`` in [0, 1].
-    ``importance`` is in [1, 10]. ``position`` orders entries within their thread or episode. ``admission`` is what
-    the write gate made of it, on what a write returns; it is not stored.
+    Attributes:
+        id: its id in the store.
+        kind: ``conversation``, ``skill``, ``kb``, ``fact``, ``dossier`` or ``episode``.
+        text: the text, verbatim.
+        scope: its owner.
+        occurred_at: when it happened. Questions about time use it.
+        recorded_at: when it was stored. Decay uses it.
+        tier: its strength; ``None`` if it does not fade.
+        thread: the conversation that it belongs to.
+        episode: the id of the turn in which it was said.
+        position: its place in its thread or episode.
+        speaker: who said it, by name.
+        role: ``user``, ``assistant`` or ``tool``.
+        source: where it comes from, such as a path or a title.
+        channel: who wrote it: ``user``, ``agent``, ``import`` …
+        trust: how far it is trusted, in [0, 1].
+        importance: in [1, 10].
+        affect: the mood after its exchange, with the emotions of its own text.
+        tags: its labels.
+        valid_from: the time from which it holds.
+        valid_until: the time until which it holds.
+        metadata: further fields, as JSON values.
+        admission: the decision of the write gate, on the result of a write; it is not stored.
     """
 
     id: str
@@ -93,7 +120,7 @@ class Entry:
 
     @property
     def citation(self) -> str:
-        """How a text refers to this entry: by its episode where it has one, else by its own id."""
+        """The text by which others refer to it: ``ep:`` and its episode if it has one, else ``mem:`` and its id."""
         return f"ep:{self.episode}" if self.episode else f"mem:{self.id}"
 
 

@@ -14,11 +14,21 @@ from tidal_plugins.model.exchange import Message, ToolCall, answers
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """One interaction turn: every message in order, with a summary and its place in the thread.
+    """One recorded turn: every message in order, with a summary and its place in the thread.
 
-    ``recorded_at`` is when it was last added to. ``entries`` are the ids of the entries that make the turn's texts
-    findable; ``surfaced`` the ids of what recall had shown before the turn. ``admissions`` are what the write gate made
-    of new entries, by id, on what ``record`` returns; they are not stored.
+    Attributes:
+        id: its id in the store.
+        scope: its owner.
+        messages: the messages, verbatim.
+        summary: its question and its answer in short.
+        occurred_at: when it happened.
+        recorded_at: when something was last added to it.
+        thread: the conversation that it belongs to.
+        turn: its place in the thread, from 1.
+        entries: the ids of the entries that make its texts findable.
+        surfaced: the ids of the memories that were shown before it.
+        metadata: further fields, as JSON values.
+        admissions: the decisions of the write gate by entry, on the result of ``record``; they are not stored.
     """
 
     id: str
@@ -45,7 +55,7 @@ class Episode:
 
     @property
     def answer(self) -> str:
-        """The last assistant message that says something, verbatim; empty while there is none."""
+        """The last assistant message that has a text, verbatim; empty while there is none."""
         final = self._final
         return final.text if final else ""
 

@@ -13,7 +13,7 @@ Role = Literal["system", "user", "assistant", "tool"]
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One call of a tool; ``result`` is ``None`` while there is none."""
+    """A call of a tool. ``result`` is ``None`` while there is none; ``error`` says whether the call failed."""
 
     name: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
@@ -24,10 +24,17 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message of a turn, verbatim. A system prompt is part of a context, not of a turn: it is never recorded.
+    """One message of a turn, verbatim. A system prompt is part of a context and not of a turn; it is never recorded.
 
-    ``id`` is the framework's message id: recording the same id again changes nothing. An assistant's message may
-    call tools; a tool's message answers the call ``tool_call_id``.
+    Attributes:
+        role: ``system``, ``user``, ``assistant`` or ``tool``.
+        text: the text.
+        id: the framework's message id. Recording the same id again changes nothing.
+        speaker: who said it, by name.
+        tool_calls: the calls that an assistant's message makes.
+        tool_call_id: the call that a tool's message answers.
+        error: whether a tool's message reports a failure.
+        at: when it was said; an aware time.
     """
 
     role: Role
@@ -77,8 +84,14 @@ def answers(messages: Sequence[Message]) -> list[list[Message | None]]:
 class Exchange:
     """The messages of one turn, in order, with where and when it happened.
 
-    ``id`` identifies the turn within its thread: recording it again adds only the messages that are new. Without
-    one, the id of the first message that has one serves. ``surfaced`` are the ids of the memories shown before it.
+    Attributes:
+        messages: the messages.
+        thread: the conversation.
+        id: the id of the turn in its thread. Recording it again adds only the messages that are new. Default: the id of
+            the first message that has one.
+        occurred_at: when it happened; an aware time. Default: now.
+        surfaced: the ids of the memories that were shown before it.
+        metadata: further fields, as JSON values.
     """
 
     messages: tuple[Message, ...]

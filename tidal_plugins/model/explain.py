@@ -19,7 +19,7 @@ SHOWN = 120
 
 @dataclass(frozen=True, slots=True)
 class ExplainedHit:
-    """A hit in plain data: what it is, and ``why`` it stands at its ``place``, the fields of :class:`Explanation`."""
+    """A hit as plain data: its ``place``, its entry, and the fields of :class:`Explanation` in ``why``."""
 
     place: int
     id: str
@@ -33,11 +33,10 @@ class ExplainedHit:
 
 @dataclass(frozen=True, slots=True)
 class RecallExplanation:
-    """What a recall asked, found and left out, in nothing but strings, numbers, lists and dictionaries.
+    """A recall as plain data: strings, numbers, lists and dictionaries.
 
-    ``at`` is ISO 8601. ``stages`` counts the ``dropped`` candidates by the stage at which they fell out; each of those
-    has its id, stage, reason and origin. ``peers`` are the other memories that were asked, ``times`` what the query was
-    understood to speak of.
+    ``at`` is ISO 8601. ``stages`` counts the ``dropped`` candidates by stage; each of those has its id, stage, reason
+    and origin. ``peers`` are the other memories that were asked, ``times`` the times that the query names.
     """
 
     query: str
@@ -56,11 +55,11 @@ class RecallExplanation:
     times: list[str]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as a dictionary that ``json`` takes."""
+        """Return a dictionary that ``json`` takes."""
         return asdict(self)
 
     def as_json(self, indent: int | None = None) -> str:
-        """Return it as JSON."""
+        """Return a text in JSON."""
         return json.dumps(self.as_dict(), ensure_ascii=False, indent=indent)
 
 

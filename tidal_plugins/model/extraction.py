@@ -8,10 +8,14 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """An episode that waits for its entities and relations to be read.
+    """An episode that waits to be read into the graph.
 
-    After ``attempts`` that failed, the last one with ``error``, it is tried again from ``next_at`` on; ``None`` says
-    that it was given up until somebody asks for it.
+    Attributes:
+        episode: its id.
+        since: when it was recorded.
+        attempts: how often reading it has failed.
+        error: the error of the last attempt.
+        next_at: when it is tried again; ``None`` if it waits until somebody asks.
     """
 
     episode: str
@@ -23,11 +27,15 @@ class Pending:
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """What reading pending episodes came to.
+    """The result of reading pending episodes.
 
-    ``episodes`` counts those that were read, ``failed`` those that were not and stay in the queue. ``mentions`` and
-    ``assertions`` count what was found in them, ``dropped`` what was left out, because its span is not in the text or
-    cannot be used. ``facts`` counts the entries that recall now finds, changed or new.
+    Attributes:
+        episodes: how many were read.
+        failed: how many could not be read, and stay in the queue.
+        mentions: how many names were found in them.
+        assertions: how many statements were found in them.
+        dropped: how many of both were left out, because their span is not in the text or cannot be used.
+        facts: how many entries recall finds now that are new or changed.
     """
 
     episodes: int = 0

@@ -9,10 +9,15 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One value that a key had or has: true from ``since`` until ``until`` (``None``: still), known from
-    ``recorded_at`` on.
+    """One value that a key has or had.
 
-    ``source`` is the citation or the name of where it comes from.
+    Attributes:
+        key: the key, as it was last given.
+        value: the value.
+        since: when it became true.
+        until: when it ceased to be; ``None`` if it still holds.
+        recorded_at: when it was stored.
+        source: the citation or the name of its origin.
     """
 
     key: str
@@ -25,10 +30,15 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a text says of a fact: that it is ``value``, or where ``negated`` that it is not.
+    """A statement of a text about a fact.
 
-    ``quote`` is the sentence that says so. ``explicit``: it sets the value in so many words («X = Y», «X changed to
-    Y»), so that any other value contradicts it; else only what is plainly its opposite does.
+    Attributes:
+        key: the key of the fact.
+        value: the value that the text states, or denies.
+        quote: the sentence that says so.
+        negated: whether the text denies the value.
+        explicit: whether the text sets the value («X = Y», «X changed to Y»), so that any other value contradicts it.
+            Otherwise only the plain opposite does.
     """
 
     key: str
@@ -42,8 +52,16 @@ class Claim:
 class FactConflict:
     """A text that contradicts a fact, open until somebody resolves it.
 
-    ``fact`` is the value that the fact has, ``claim`` what the text says in ``quote`` (with ``negated``, that it is
-    not so). ``entry`` is the text's id, ``citation`` how to cite it, ``at`` when it was said.
+    Attributes:
+        id: the id to resolve it by.
+        key: the key of the fact.
+        fact: the value that the fact has.
+        claim: the value that the text states, or denies.
+        negated: whether the text denies the value.
+        quote: the sentence that says so.
+        entry: the id of the text's entry.
+        citation: how to cite the text.
+        at: when it was said.
     """
 
     id: str

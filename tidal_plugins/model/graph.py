@@ -52,10 +52,15 @@ DEPENDENCIES = ("depends_on", "calls", "imports", "uses")
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """An entity named in a text: ``text[start:end]`` supports it.
+    """An entity named in a text, at ``text[start:end]``.
 
-    ``name`` is as it stands in the text; ``type`` is a word such as file, function, class, module, package, variable,
-    url, config, error, person, preference, decision, rule, concept, place or date.
+    Attributes:
+        name: the name as it stands in the text.
+        type: a word such as file, function, class, module, package, variable, url, config, error, person, preference,
+            decision, rule, concept, place or date.
+        category: technical, contextual or behavioural.
+        start: where the supporting span begins.
+        end: where it ends.
     """
 
     name: str
@@ -102,9 +107,10 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Where something was learned: characters ``start`` to ``end`` of a message of an episode, verbatim in ``quote``.
+    """A place where something was learned: characters ``start`` to ``end`` of a message of an episode.
 
-    ``entry`` is the message's entry. What came from another graph has that graph's name for an episode and no quote.
+    ``quote`` are its words, verbatim, and ``entry`` is the message's entry. Evidence from another graph has that
+    graph's name for an episode, and no quote.
     """
 
     episode: str
@@ -124,7 +130,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """Something that exists, the names it goes by, and the episodes and threads that speak of it, newest first."""
+    """A known thing, with the names it goes by, and the episodes and threads that name it, newest first."""
 
     id: str
     name: str
@@ -139,7 +145,7 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """How two entities are related, how sure that is now, when it was true and when it was believed [SIYA §3.3].
+    """A relation between two entities, with its confidence and its times [SIYA §3.3].
 
     ``subject`` and ``object`` are ids of entities; ``episodes`` and ``threads`` are where it was said, newest first.
     """
@@ -179,7 +185,7 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """Two entities that may be one, how alike their names are in [0, 1], and why that was noticed."""
+    """Two entities that may be one, with the ``similarity`` of their names in [0, 1] and the ``reason``."""
 
     first: Entity
     second: Entity
@@ -189,7 +195,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """Two entities taken for one: ``absorbed`` goes by ``kept`` until ``undone_at``."""
+    """A merge of two entities: ``absorbed`` goes by the name of ``kept``, until ``undone_at``."""
 
     id: str
     kept: str

@@ -12,8 +12,19 @@ from typing import Any, TypedDict
 class Note:
     """A skill, a knowledge document or a fact to remember.
 
-    ``source`` names where the text comes from, such as a path or a title: it is searched and shown with the text.
-    ``importance`` in [1, 10] and ``tags`` are estimated when not given. ``trust`` in [0, 1].
+    Attributes:
+        text: the text.
+        kind: ``skill``, ``kb`` or ``fact``.
+        source: where the text comes from, such as a path or a title. It is searched and shown with the text.
+        tags: labels. Default: estimated.
+        importance: in [1, 10]. Default: estimated.
+        speaker: who said it, by name.
+        role: the role of the speaker.
+        thread: the conversation that it belongs to.
+        occurred_at: when it happened; an aware time. Default: now.
+        valid_until: the time until which it holds.
+        trust: how far it is trusted, in [0, 1].
+        metadata: further fields, as JSON values.
     """
 
     text: str

@@ -21,16 +21,23 @@ OWN = "own"
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why an entry came up, and how far.
+    """The reasons for a hit.
 
-    Ranks count from 1 in each channel and are ``None`` where the channel did not find the entry. ``keyword_score``
-    is BM25, ``keyword_strength`` the same made comparable across queries, ``cosine`` that of the best passage,
-    ``fused`` what both give together, ``relevance`` where that stands against the best of this recall, in [0, 1].
-    ``factors`` are what relevance was multiplied by or what was added, ``feeling`` the strongest emotions of the
-    entry's text, in words; empty where it shows none. What associations brought up has a ``path``, from a hit to the
-    entry itself, shared labels between them behind a #, and the ``activation`` in (0, 1) that arrived on it; no channel
-    ranked it.
-    What a later ``hop`` brought up has the query that was ``asked`` then; ranks and the rest are those of that query.
+    Attributes:
+        keyword_rank: its rank in the keyword channel, from 1; ``None`` if that did not find it.
+        keyword_score: BM25.
+        vector_rank: its rank in the vector channel, from 1; ``None`` if that did not find it.
+        cosine: the cosine of its best passage.
+        keyword_strength: the keyword score made comparable across queries.
+        fused: both channels and the context together, in units of cosine.
+        relevance: the fused score against the best of this recall, in [0, 1].
+        factors: the terms that were added to the relevance or multiplied it, by name.
+        profile: the formula that ranked it.
+        activation: the activation in (0, 1) that reached it by associations; 0 for a hit that a channel found.
+        path: the ids from a hit to this entry, if associations brought it up; labels stand in it with a #.
+        feeling: the strongest emotions of its text, in words; empty if it shows none.
+        hop: the hop that found it, from 1. Ranks and scores are those of that hop's query.
+        asked: the query of that hop; empty for the first.
     """
 
     keyword_rank: int | None
@@ -62,7 +69,7 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What was said ``before`` a hit and ``after`` it in its thread, each in order."""
+    """The turns around a hit in its thread, ``before`` and ``after``, each in order."""
 
     before: tuple[Entry, ...] = ()
     after: tuple[Entry, ...] = ()
@@ -70,8 +77,16 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """An entry that came up. ``passage`` is the part of its text that matched best, ``origin`` the peer it is
-    from."""
+    """An entry that came up.
+
+    Attributes:
+        entry: the entry.
+        score: the score by which hits are ordered, higher is better.
+        passage: the part of its text that matched best.
+        why: the reasons.
+        origin: the name of the peer that it comes from, or ``own``.
+        window: the turns around it, if the recall asked for them.
+    """
 
     entry: Entry
     score: float
@@ -90,7 +105,7 @@ class Hit:
 
 
 class Dropped(NamedTuple):
-    """A candidate that recall did not return: at which stage it fell out, and why."""
+    """A candidate that recall did not return, with the ``stage`` at which it was dropped and the ``reason``."""
 
     id: str
     stage: str
@@ -103,8 +118,15 @@ class Dropped(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PeerReport:
-    """What became of a peer in a recall: how many ``hits`` of it are shown, how far it is trusted, what it had to do
-    without, and the ``error`` where it could not be asked at all."""
+    """The part that a peer had in a recall.
+
+    Attributes:
+        name: the peer.
+        trust: the factor that its scores were multiplied by, in (0, 1].
+        hits: how many hits of the recall come from it.
+        error: why it could not be asked; empty if it was.
+        degraded: the parts of its recall that could not answer in time.
+    """
 
     name: str
     trust: float
@@ -121,8 +143,11 @@ class PeerReport:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What texts leave open of a query: the words or names that are ``uncovered``, and the ``queries`` to ask next, the
-    most telling first. With neither the query is covered.
+    """The parts of a query that texts leave open. The query is covered when there are none.
+
+    Attributes:
+        uncovered: the words or names that the texts do not cover.
+        queries: the queries to ask next, the most telling first.
     """
 
     uncovered: tuple[str, ...] = ()
@@ -134,7 +159,7 @@ class Coverage:
 
 
 class Hop(NamedTuple):
-    """One query of a recall over several hops: which hop asked it, and the ids of the hits that it brought."""
+    """A further query of a recall: the ``number`` of its hop, its text, and the ``ids`` of the hits that it found."""
 
     number: int
     query: str
@@ -143,16 +168,23 @@ class Hop(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Recall(Sequence[Hit]):
-    """The hits of one recall, best first and then what they are associated with: a sequence. ``affect`` is the state
-    that shaped the order.
+    """The hits of one recall: a sequence, best first, followed by associated entries if those were asked for.
 
-    ``words`` are the query's words that the keyword channel looked for, without the names of those who speak.
-    ``degraded`` names channels, and ``reranker``, that could not answer in time. ``confidence`` is how sure a whisper
-    is that the first candidate was meant, in units of cosine; ``None`` for an explicit recall. ``hops`` are the
-    queries that were asked beside, in order, and ``stopped`` says why no more were: «covered», «no new query», «no new
-    hit», «hops», «queries», «time» or «assessor», which failed; empty where one hop was asked for.
-    ``times`` are those that the query speaks of, as they were understood.
-    ``peers`` says of each other memory what became of it; one that could not be asked is among the ``degraded``, too.
+    Attributes:
+        query: the text that was asked.
+        words: the words that the keyword channel searched, without the names of speakers.
+        hits: the hits.
+        dropped: the candidates that were not returned, with the reasons.
+        affect: the mood that shaped the order.
+        profile: the formula that ranked.
+        at: the time that the recall was asked for.
+        degraded: the channels, peers and plugs that could not answer in time.
+        confidence: how far the first candidate stands out, in units of cosine; ``None`` if no whisper asked.
+        hops: the further queries, in order.
+        stopped: why there were no more hops: «covered», «no new query», «no new hit», «hops», «queries», «time», or
+            «assessor» for one that failed. Empty if one hop was asked for.
+        peers: a report for each other memory that was asked.
+        times: the times that the query names, as they were understood.
     """
 
     query: str
@@ -189,11 +221,10 @@ class Recall(Sequence[Hit]):
         return tuple(hit.id for hit in self.hits)
 
     def explain(self, dropped: int = 10) -> str:
-        """Return a line per hit, and per dropped candidate up to that many: what it is and why it stands there; and
-        what times the query speaks of, what became of each peer, what could not answer in time, and why no further hop
-        was taken.
+        """Return a line for each hit, and for up to ``dropped`` candidates that fell out.
 
-        Where the state that shaped the order has emotions, a line before them names it.
+        Further lines name the mood that shaped the order, the times that the query names, the report of each peer, the
+        channels that could not answer in time, and the reason why no further hop was taken.
         """
         words, state = self.affect.in_words(), self.affect
         mood = [f"felt: {words} (valence {state.valence:+.2f}, arousal {state.arousal:.2f})"] if words else []
@@ -209,22 +240,26 @@ class Recall(Sequence[Hit]):
         )
 
     def explanation(self) -> RecallExplanation:
-        """Return all of it as plain data, which ``json`` takes."""
+        """Return the whole explanation as plain data, which ``json`` takes."""
         return explained(self)
 
     def table(self, dropped: int = 10) -> Table:
-        """Return a table for rich, of the hits and of up to so many dropped candidates: ``rich.print`` shows it.
+        """Return a table for rich, of the hits and of up to ``dropped`` candidates that fell out.
 
-        Raises ``ImportError`` where rich is not installed.
+        Raises ``ImportError`` if rich is not installed.
         """
         return table(self, dropped)
 
 
 @dataclass(frozen=True, slots=True)
 class Whisper:
-    """What surfaces before a model call: a framed text within its budget, or the empty text.
+    """The few memories to show a model: a framed text within its budget, or the empty text. An empty whisper is false.
 
-    ``hits`` are the memories it shows; pass their ids to ``record`` as ``surfaced`` with the exchange they served.
+    Attributes:
+        text: the text to put ahead of the user's words; ``str`` returns it too.
+        hits: the memories that it shows. Pass their ``ids`` to ``record`` as ``surfaced``, with the exchange they
+            served.
+        recall: the recall behind it, with the reasons.
     """
 
     text: str

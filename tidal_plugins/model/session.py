@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_serializer, model_valid
 
 
 class SignalType(BaseModel):
-    """What a signal of one type is worth: how fast it fades, and whether it lifts or lowers an entry."""
+    """The effect of signals of one type: how fast they fade, and whether they raise or lower an entry."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
@@ -22,10 +22,15 @@ class SignalType(BaseModel):
 
 
 class Policy(BaseModel):
-    """What an agent may write in a session, how much of it, and for how long. Checked when it is built.
+    """The rules for the signals of a session. They are checked when the policy is built.
 
-    ``allow`` and ``deny`` name types of signals; an empty ``allow`` admits all that is not denied. ``None`` stands for
-    no limit, 0 for none at all. Raises pydantic's ``ValidationError``, a ``ValueError``, for a type in both lists.
+    Attributes:
+        allow: the types that are allowed; if it is empty, every type that is not denied.
+        deny: the types that are denied.
+        max_duration: how long a session may last; ``None`` for no limit.
+        max_signals: how many signals it may have; ``None`` for no limit, 0 for none at all.
+
+    Raises pydantic's ``ValidationError``, a ``ValueError``, for a type that is both allowed and denied.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
@@ -48,7 +53,7 @@ class Policy(BaseModel):
 
 
 class Counts(NamedTuple):
-    """Signals of one type in the last minute, hour, day and 7 days."""
+    """The signals of one type in the last ``minute``, ``hour``, ``day`` and ``week``."""
 
     minute: int = 0
     hour: int = 0
@@ -58,7 +63,7 @@ class Counts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """A signal that was accepted. ``score`` is what its type has come to for this entry, now."""
+    """An accepted signal. ``score`` is the score of its type for this entry, now."""
 
     type: str
     entry: str
@@ -70,7 +75,7 @@ class Signal:
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """What an agent noted with a signal about an entry."""
+    """The note of an agent about an entry."""
 
     entry: str
     type: str
@@ -80,7 +85,7 @@ class Annotation:
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """One decision on a signal; ``reason`` says why it was refused."""
+    """A decision on a signal. ``reason`` says why it was refused."""
 
     at: datetime
     type: str
@@ -92,7 +97,7 @@ class AuditEntry:
 
 @dataclass(frozen=True, slots=True)
 class SessionInfo:
-    """A session as it stands: whose it is, under which policy, and how many signals it has accepted and refused."""
+    """The state of a session: its user, agent and policy, and how many signals it has accepted and refused."""
 
     id: int
     user: str | None
@@ -111,16 +116,16 @@ class SessionInfo:
 
     @property
     def remaining(self) -> int | None:
-        """Signals that its policy still admits; ``None`` for no limit."""
+        """How many signals its policy still admits; ``None`` for no limit."""
         most = self.policy.max_signals
         return None if most is None else max(0, most - self.accepted)
 
 
 @dataclass(frozen=True, slots=True)
 class SessionSnapshot:
-    """All that a session holds at one time; of a closed one, as it was when it closed.
+    """Everything that a session holds; of a closed session, as it was when it closed.
 
-    ``scores`` are by type and entry, faded to ``at``; ``counts`` by type.
+    ``scores`` are by type and entry, faded to ``at``; ``counts`` are by type.
     """
 
     info: SessionInfo
@@ -137,7 +142,7 @@ class SessionSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class SessionSummary:
-    """What a session came to."""
+    """The totals of a session."""
 
     id: int
     signals_written: int

@@ -9,7 +9,7 @@ from tidal_plugins.model.exchange import Message
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Something to condense: the messages of an episode or an entry, in order, under the id that cites it."""
+    """A source to condense: the ``messages`` of an episode or entry, in order, and the ``id`` that cites it."""
 
     id: str
     messages: tuple[Message, ...]
@@ -17,9 +17,12 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One thing worth saying, with the ids of the sources that say it.
+    """One statement of a summary.
 
-    ``messages`` are the ids of the messages that it was taken from, where that is known.
+    Attributes:
+        text: the statement.
+        sources: the ids of the sources that say it.
+        messages: the ids of the messages that it was taken from, if they are known.
     """
 
     text: str

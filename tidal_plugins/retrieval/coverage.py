@@ -1,4 +1,4 @@
-"""Rules that assess which parts of a query texts leave open, and which names in them lead further."""
+"""What found texts leave open of a query, told by rules: words that are not covered, names that lead further."""
 
 from __future__ import annotations
 
@@ -6,30 +6,32 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from tidal_plugins.english.sentences import sentences
+from tidal_plugins.english.small_talk import SMALL_TALK
+from tidal_plugins.english.stems import stem
+from tidal_plugins.english.stop_words import STOP_WORDS
 from tidal_plugins.model.recall import Coverage
-from tidal_plugins.retrieval.small_talk import COURTESY
 from tidal_plugins.scoring.context import dated
-from tidal_plugins.scoring.text import STOP_WORDS, sentences, terms
+from tidal_plugins.scoring.text import terms
 
 NEW_WORDS = 3
-"""Words beyond the query's up to which a text without a name leads on by them: a short text says one thing."""
+"""Words that a text without a name may have beyond the query's to lead on by them: what is short says one thing."""
 
 _LARGE = r"(?<!\w)[^\W\d_a-z][\w'’-]*"
 _NAME = re.compile(rf"{_LARGE}(?: {_LARGE})*")
 _TOKEN = re.compile(r"(?<![^\W_])[^\W_]++(?:[-_./:]++[^\W_]++)*+")
 _IDENTIFIER = re.compile(r"[_./:]|\d|[a-z][A-Z]|-[A-Z]")
 _LONGEST = 64
-"""Characters up to which a token is an identifier. A longer one is data."""
+"""Characters of an identifier; what is longer is data."""
 _POSSESSIVE = re.compile(r"['’]s?$")
-_SUFFIX = re.compile(r"(?<=...)(?:ing|ed|es|s|e)$")
 _SUBJECT = 1
-"""The rank of a name that begins a sentence, where any word has a capital. It leads on after the others."""
+"""Rank of a name that begins a sentence, where any word is written large: it leads on after the others."""
 _NAMELESS = 2
-"""The rank of a lead without a name."""
+"""Rank of what leads on without a name."""
 
 
 class Lead(NamedTuple):
-    """A name that a text brings up, or its new words, with the ``gap``: the query's words that the text lacks."""
+    """Where to go on: a name that a text brings up, or its new words, beside what the text says nothing of."""
 
     apart: bool
     open: int
@@ -42,55 +44,55 @@ class Lead(NamedTuple):
 class HeuristicAssessor:
     """Assesses coverage without a model.
 
-    A query is covered if one text has all of its words. Otherwise a text that has some of them may name somebody or
-    something new. That name is asked for, together with the words that the text lacks: for «What does Ada's sister
-    play?» the text «Maria is Ada's sister» leads to «Maria play». Texts that share a name with the query lead first,
-    then texts that share a name with those, then the ones that lack the fewest words.
+    A query is covered where one text has all of its words. Else what a text says of some of them names somebody or
+    something new, and that name is asked for together with the words that the text leaves open: of «What does Ada's
+    sister play?» the text «Maria is Ada's sister» leads to «Maria play». Texts that name whom the query names lead
+    first, and those that name who is named there; then those that leave least open.
     """
 
     def assess(self, query: str, texts: Sequence[str]) -> Coverage:
-        """Return which parts of the query ``texts`` leave open. The time is linear in their length."""
+        """Return what ``texts`` leave open; linear in their length."""
         wanted = _stems(query)
         covered = [wanted.keys() & _stems(text).keys() for text in texts]
         if not wanted or any(len(found) == len(wanted) for found in covered):
             return Coverage()
-        open_ = tuple(word for stem, word in wanted.items() if not any(stem in found for found in covered))
+        open_ = tuple(word for root, word in wanted.items() if not any(root in found for found in covered))
         leads = dict.fromkeys(f"{lead.name} {' '.join(lead.gap)}" for lead in sorted(_leads(query, texts)))
         return Coverage(open_ or tuple(wanted.values()), tuple(leads))
 
 
 def _leads(query: str, texts: Sequence[str]) -> Iterator[Lead]:
     wanted = _stems(query)
-    named = {stem for name, _ in _names(query) for stem in _stems(name)}
+    named = {root for name, _ in _names(query) for root in _stems(name)}
     anchors = named or set(wanted)
     stems = [_stems(text) for text in texts]
     names = [list(_names(text)) for text in texts]
     near = [not anchors.isdisjoint(found) for found in stems]
     known = {
-        stem for found, there in zip(names, near, strict=True) if there for name, _ in found for stem in _stems(name)
+        root for found, there in zip(names, near, strict=True) if there for name, _ in found for root in _stems(name)
     }
     for place, (found, there) in enumerate(zip(stems, near, strict=True)):
         linked = there or not known.isdisjoint(found)
-        gap = tuple(word for stem, word in wanted.items() if stem not in found and stem not in named)
+        gap = tuple(word for root, word in wanted.items() if root not in found and root not in named)
         if not gap or not (linked or not wanted.keys().isdisjoint(found)):
             continue
         fresh = [(name, first) for name, first in names[place] if wanted.keys().isdisjoint(_stems(name))]
         for name, first in fresh:
             yield Lead(not linked, len(gap), _SUBJECT if first else 0, place, name, gap)
-        new = [word for stem, word in found.items() if stem not in wanted]
+        new = [word for root, word in found.items() if root not in wanted]
         if not fresh and 0 < len(new) <= NEW_WORDS:
             yield Lead(not linked, len(gap), _NAMELESS, place, " ".join(new), gap)
 
 
 def _names(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield capitalised words and identifiers of a text, each with whether it begins a sentence."""
+    """What a text names, by its form: words written large, and identifiers; and whether it begins a sentence."""
     starts = {start for start, _ in sentences(text)}
     for match in _NAME.finditer(text):
         first = match.start() in starts
         words = [_POSSESSIVE.sub("", word) for word in match[0].split()]
         if not words[0][:1].isupper():
             continue
-        while words and (words[0].lower() in STOP_WORDS | COURTESY or not terms(words[0])):
+        while words and (words[0].lower() in STOP_WORDS | SMALL_TALK or not terms(words[0])):
             words, first = words[1:], False
         if words and not dated(" ".join(words)) and words != ["May"]:
             yield " ".join(words), first
@@ -104,5 +106,5 @@ def _names(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _stems(text: str) -> dict[str, str]:
-    """Return the words of a text by their rough stems: «plays» and «played» have the same."""
-    return {_SUFFIX.sub("", word).replace("y", "i"): word for word in terms(text)}
+    """Return the words of a text by their stems."""
+    return {stem(word): word for word in terms(text)}

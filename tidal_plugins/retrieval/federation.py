@@ -50,13 +50,12 @@ class OpenMemory(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Another memory that recall and whisper read, too. It is never written to.
+    """Another memory that recall asks too, and never writes to.
 
-    Args:
+    Attributes:
         memory: the path of its file, or an open ``TidalMemory``.
-        trust: the share in (0, 1] that the scores of its hits and its confidence count. Default:
-            ``Settings.peers.trust``.
-        name: the ``origin`` of its hits. Default: the name of the file without its suffix.
+        trust: the factor by which the scores of its hits are multiplied, in (0, 1]. Default: ``Settings.peers.trust``.
+        name: the ``origin`` of its hits. Default: the name of the file, without its suffix.
         scope: the scope that is read there. Default: that of an open memory; for a path, the scope that asks.
 
     Raises ``InvalidInput`` and ``InvalidScope``.

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from tidal_plugins.retrieval.context import Lifts
 from tidal_plugins.retrieval.search import intact, nearness, reciprocal
 from tidal_plugins.retrieval.state import Found, Ranked, State, by_score
-from tidal_plugins.retrieval.time import closest
+from tidal_plugins.retrieval.times import closest
 from tidal_plugins.scoring.affect import AXIS, POLES, alpha, blend, emotion_similarity
 from tidal_plugins.scoring.decay import remaining, strength
 from tidal_plugins.scoring.fusion import importance_factor, relevance, sharp_relevance

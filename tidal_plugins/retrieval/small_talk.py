@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
+from tidal_plugins.english.small_talk import SMALL_TALK
 from tidal_plugins.model.recall import Recall
 from tidal_plugins.retrieval.state import State
 from tidal_plugins.retrieval.understand import Query
 from tidal_plugins.tuning import WhisperTuning
-
-COURTESY = frozenset(
-    "afternoon agreed amazing appreciate appreciated awesome bye cheers continue cool evening exactly excellent fine "
-    "glad going good goodbye got great haha hello help helped helpful hey hi hmm hope idea interesting kidding later "
-    "lol look looks lot lovely luck makes moment morning much nice night no ok okay perfect please pleasure point "
-    "problem ready right see sense sorry sound sounds sure talk tell thank thanks thx true understood welcome well "
-    "wonderful wow yeah yep yes".split()
-)
-"""Words of greetings, thanks and assent."""
 
 
 def skip_small_talk(state: State) -> None:
@@ -27,4 +19,4 @@ def skip_small_talk(state: State) -> None:
 
 def is_small_talk(query: Query, settings: WhisperTuning) -> bool:
     """Return whether a turn has too few words with a content: «thanks, sounds good»."""
-    return len(set(query.terms) - COURTESY) + len(query.names) < settings.least_words
+    return len(set(query.terms) - SMALL_TALK) + len(query.names) < settings.least_words

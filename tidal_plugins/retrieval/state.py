@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from tidal_plugins.english.times import Period
     from tidal_plugins.retrieval.boost import Boosts, SessionSignals
     from tidal_plugins.retrieval.context import ContextScores
     from tidal_plugins.retrieval.request import Request
     from tidal_plugins.retrieval.search import Channels
-    from tidal_plugins.retrieval.time import Period
     from tidal_plugins.retrieval.understand import Query
 
 NEARNESS_PARTS = frozenset({"assistant", "passages", "speaker", "time", "thread", "neighbours", "time_mention"})

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from datetime import timedelta
 
+from tidal_plugins.english.times import Event, Period, event, periods
 from tidal_plugins.model.entry import KINDS
 from tidal_plugins.retrieval.request import visible
 from tidal_plugins.retrieval.search import Channels, intact, join, nearness
 from tidal_plugins.retrieval.state import State
-from tidal_plugins.retrieval.time import Event, Period, event, periods
 from tidal_plugins.retrieval.understand import to_query
+from tidal_plugins.scoring.time import closeness
+from tidal_plugins.storage.base import EntrySummary, Where
+from tidal_plugins.tuning import RecallTuning
 
 
 def read_times(state: State) -> None:
@@ -33,8 +37,26 @@ def add_from_times(state: State) -> None:
     """
     if state.times:
         reach, where = state.settings.recall.reach, state.request.where
-        near = (match for time in state.times for match in state.channels.nearest(reach, time.within(where)))
+        near = (match for time in state.times for match in state.channels.nearest(reach, narrowed(where, time)))
         join(state, {match.id for match in near})
+
+
+def closest(summary: EntrySummary, periods: Iterable[Period], settings: RecallTuning) -> float:
+    """Return how near an entry is to the nearest of some periods, in [0, 1]; 0 where there are none.
+
+    The memory that tells of the move is not from before the move, nor from after it.
+    """
+    slack, moment = timedelta(days=settings.slack), summary.occurred_at
+    if moment is None:
+        return 0.0
+    others = (item for item in periods if item.known_from != summary.id)
+    return max((closeness(moment, item.start, item.end, slack=slack) for item in others), default=0.0)
+
+
+def narrowed(where: Where, period: Period) -> Where:
+    """Return a filter, narrowed to a time."""
+    since = max(filter(None, (period.start, where.since)), default=None)
+    return replace(where, since=since, until=min(filter(None, (period.end, where.until)), default=None))
 
 
 def _known(state: State, named: Event) -> Sequence[Period]:

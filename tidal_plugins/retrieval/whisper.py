@@ -8,10 +8,11 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from tidal_plugins.english.sentences import sentences
 from tidal_plugins.model.entry import SYNTHESIS, Entry
 from tidal_plugins.model.fence import frame, inert
 from tidal_plugins.model.recall import OWN, Dropped, Hit, Recall, Whisper, counted
-from tidal_plugins.scoring.text import sentences, terms
+from tidal_plugins.scoring.text import terms
 from tidal_plugins.tuning import WhisperTuning
 
 LEAST_TEXT = 24

@@ -6,16 +6,15 @@ import math
 import re
 from collections.abc import Sequence
 
+from tidal_plugins.english.calendar import CLEAR_MONTHS, WEEKDAYS
+
 _CLOSERS = " \t\r\n\"'”’»)]*_"
 _QUESTION_MARKS = ("?", "？", "؟")
 _WORD = re.compile(r"[a-z]+")
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _TIMES = frozenset(
-    "yesterday today tonight tomorrow ago recently weekend last next week weeks month months year years "
-    "monday tuesday wednesday thursday friday saturday sunday "
-    "mondays tuesdays wednesdays thursdays fridays saturdays sundays "
-    "january february march april june july august september october november december".split()
-)  # "may" is a verb more often than a month
+    "yesterday today tonight tomorrow ago recently weekend last next week weeks month months year years".split()
+).union(CLEAR_MONTHS, WEEKDAYS, (f"{day}s" for day in WEEKDAYS))
 
 
 def brief(words: int, turn: float) -> float:

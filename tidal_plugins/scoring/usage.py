@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from tidal_plugins.scoring.text import STOP_WORDS, terms
+from tidal_plugins.english.negation import DENIAL
+from tidal_plugins.english.small_talk import PLEASANTRIES
+from tidal_plugins.english.stop_words import STOP_WORDS
+from tidal_plugins.scoring.text import terms
 
-_EMPTY = STOP_WORDS | frozenset(
-    "yes yeah yep nope ok okay sure thanks thank great good nice cool fine right well please sorry welcome hello hi "
-    "hey bye wow haha".split()
-)
-_DENIAL = re.compile(r"(?:\b(?:not|no|never|nothing|unlike|cannot)\b|n['’]t\b)[^.,;:!?\n]*+", re.IGNORECASE)
+_EMPTY = STOP_WORDS | PLEASANTRIES
 _TOKEN = re.compile(r"\w+")
 
 
@@ -30,7 +29,7 @@ def echoes(answer: str, question: str, entry: str, *, words: int, share: float) 
     """
     asked = _words(question)
     told, said = _words(entry) - asked, _words(answer) - asked
-    affirmed = answer if _DENIAL.search(entry) else _DENIAL.sub(" ", answer)
+    affirmed = answer if DENIAL.search(entry) else DENIAL.sub(" ", answer)
     common, fewer = len(told & said & _words(affirmed)), min(len(told), len(said))
     return common >= max(1, min(words, len(said))) and common >= share * fewer
 

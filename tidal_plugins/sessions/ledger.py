@@ -148,7 +148,7 @@ class Ledger:
         with self.storage.transaction():
             info = self.info(session)
             if not info.is_open:
-                raise SessionClosed(f"session {session} was closed: open a new one with memory.session(…)")
+                raise SessionClosed(f"session {session} was closed: open a new one with memory.sessions.open(…)")
             self._check(signal.entry)
             refused = violation(info, signal.type, now)
             counters = self._counters(lane_of(session))

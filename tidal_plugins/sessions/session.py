@@ -26,11 +26,12 @@ words: Persian and Hindi join letters with them, and emoji families."""
 
 
 class Session:
-    """A lane of memory that one agent writes for one user, as far as its policy lets it.
+    """A session that one agent writes signals in, for one user, as far as its policy lets it.
 
-    Opened when it is entered or first used. What it signals shapes ``recall(…, session=session)`` from the next
-    query on, and nothing else. Closed, or in a process forked since, it refuses use with ``SessionClosed``; it cannot
-    be copied or pickled: ``memory.sessions.resume(session.id)`` gives another handle. Safe to share between threads.
+    It is opened when it is entered or first used. Its signals shape ``recall(…, session=session)`` from the next query
+    on, and nothing else. A closed session, and one of another process, refuses use with ``SessionClosed``. A handle
+    cannot be copied or pickled: ``memory.sessions.resume(session.id)`` returns another one. It is safe to share between
+    threads.
     """
 
     def __init__(
@@ -47,12 +48,12 @@ class Session:
 
     @property
     def id(self) -> int:
-        """Ids rise from session to session, and never come again."""
+        """The id of the session. Ids rise from session to session, and are never used again."""
         return self._open().id
 
     @property
     def info(self) -> SessionInfo:
-        """Whose it is and under which policy, and what it has counted by now."""
+        """The user, the agent and the policy, and how many signals were accepted and refused by now."""
         return self._ledger.info(self.id)
 
     def signal(
@@ -63,12 +64,17 @@ class Session:
         at: datetime | None = None,
         note: str | None = None,
     ) -> Signal:
-        """Write a signal about an entry, with what there is to note of it, and return it with the score it led to.
+        """Store a signal about an entry, and return it with the score of its type. It is durable when this returns.
 
-        ``at`` is when it happened (default: now; the future counts as now). Durable when it returns. Raises a
-        ``PolicyViolation`` where the policy refuses it, ``NotFound`` for an unknown entry, ``InvalidInput`` for a type
-        that ``Settings.signals`` does not have, for a weight that is negative or not finite and for an episode (signal
-        what ``memory.episodes.entry_ids`` gives for it), and ``SessionClosed``.
+        Args:
+            type: one of ``Settings.signals.types``.
+            entry_id: the id of an entry. For an episode, use the ids that ``memory.episodes.entry_ids`` returns.
+            weight: at least 0.
+            at: when it happened; an aware time. Default: now. A time in the future counts as now.
+            note: words about the entry, which count as an annotation.
+
+        Raises ``PolicyViolation`` if the policy refuses it, ``NotFound`` for an unknown entry, ``InvalidInput`` for an
+        unknown type, an unusable weight or an episode, and ``SessionClosed``.
         """
         session, now = self._open(), self._clock()
         return self._ledger.signal(
@@ -76,19 +82,19 @@ class Session:
         )
 
     def annotate(self, entry_id: str, note: str, at: datetime | None = None) -> Signal:
-        """Note something about an entry: a signal of type ``annotate``, under the same policy."""
+        """Store a note about an entry: a signal of type ``annotate``, under the same policy."""
         return self.signal(ANNOTATE, entry_id, at=at, note=note)
 
     def snapshot(self) -> SessionSnapshot:
-        """Return all that the session holds now."""
+        """Return everything that the session holds now."""
         return self._ledger.snapshot(self._open().id, self._clock())
 
     def audit(self) -> list[AuditEntry]:
-        """List what was decided on its signals, accepted or refused, the first first (the last 10,000)."""
+        """List the decisions on its signals, accepted or refused, the oldest first (the last 10,000)."""
         return self._ledger.audit(self._open().id)
 
     def close(self) -> SessionSummary:
-        """Close the session for good and return what it came to. Closing again returns the same."""
+        """Close the session for good, and return its totals. Closing again returns the same."""
         self._check_process()
         if self._summary is None:
             self._summary = self._ledger.close(self._open().id, self._clock())
@@ -97,7 +103,7 @@ class Session:
     def _open(self) -> SessionInfo:
         self._check_process()
         if self._summary is not None:
-            raise SessionClosed(f"session {self._info.id} was closed: open a new one with memory.session(…)")
+            raise SessionClosed(f"session {self._info.id} was closed: open a new one with memory.sessions.open(…)")
         with self._lock:
             if not self._info.id:
                 self._info = self._ledger.open(replace(self._info, opened_at=self._clock()), self._thread)

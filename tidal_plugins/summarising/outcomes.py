@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from tidal_plugins.english.tools import CHANGES, ERROR_WORDS, FAILED, FAILURE_SPOKEN, LOOKS, NAMED_ERROR, REFUSED
 from tidal_plugins.model.exchange import Message, ToolCall
 
 Kind = Literal["said", "failed", "changed", "ran", "looked"]
@@ -17,30 +18,11 @@ _MAX_RESULT = {"changed": 60, "failed": 200, "ran": 120, "looked": 100}
 _MAX_VALUE, _LONG = 120, 60
 _GLANCE = 2_000  # characters of each end of a result that are read
 
-_CHANGES = (
-    "write edit create update delete remove add insert append apply patch replace rename move copy save store set put "
-    "post book cancel reserve buy pay refund order send submit reply publish deploy install commit push merge transfer "
-    "schedule assign upload modify change register enable disable start stop restart kill mkdir touch rm mv cp chmod"
-)
-_LOOKS = (
-    "get read search find list look lookup fetch view open show query select load describe inspect browse check "
-    "calculate think ls cat head tail grep rg tree pwd cd goto scroll glob which wc stat"
-)
 _VERBS: dict[str, Kind] = {
-    **dict.fromkeys(_CHANGES.split(), "changed"),
-    **dict.fromkeys(_LOOKS.split(), "looked"),
+    **dict.fromkeys(CHANGES.split(), "changed"),
+    **dict.fromkeys(LOOKS.split(), "looked"),
 }
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-_REFUSED = re.compile(r"\W*(?:error|failed|failure|traceback|fatal|invalid|cannot|unable)\b", re.IGNORECASE)
-_FAILED = re.compile(
-    r"^Traceback \(most recent call last\)|^\w*(?:Error|Exception): |\b[1-9]\d* (?:failed|errors?)\b|^FAILED\b"
-    r"|\b(?:exit(?:ed)?(?: with)?|return) (?:code|status):? [1-9]|command not found|No such file or directory"
-    r"|Permission denied|\bfatal: ",
-    re.IGNORECASE | re.MULTILINE,
-)
-_SPOKEN = re.compile(r"\b(?<!no )(?<!0 )(?:error|failed)\b", re.IGNORECASE)
-_NAMED = re.compile(r"\b\w*(?:Error|Exception)\b: ")
-_TELLING = re.compile(r"error|exception|fail|fatal|denied|not found|no such|invalid|cannot|refused|timed? ?out", re.I)
 
 
 def outcome(call: ToolCall, answer: Message | None, kind: Kind) -> str:
@@ -76,12 +58,13 @@ def _verb(call: ToolCall) -> Kind:
 
 
 def _fails(text: str, verb: Kind) -> bool:
-    if _REFUSED.match(text[:80]):
+    if REFUSED.match(text[:80]):
         return True
     if verb == "looked":  # a file may speak of errors
         return False
     return (
-        _SPOKEN.search(text.lstrip().partition("\n")[0][:200]) is not None or _FAILED.search(_glance(text)) is not None
+        FAILURE_SPOKEN.search(text.lstrip().partition("\n")[0][:200]) is not None
+        or FAILED.search(_glance(text)) is not None
     )
 
 
@@ -92,7 +75,7 @@ def _glance(text: str) -> str:
 def _telling(text: str) -> str:
     """The last line that names an error, as a traceback's does; else the last that speaks of one; else the first."""
     lines = [line.strip() for line in text.splitlines() if line.strip()] or ["no message"]
-    found = (line for pattern in (_NAMED, _TELLING) for line in reversed(lines) if pattern.search(line))
+    found = (line for pattern in (NAMED_ERROR, ERROR_WORDS) for line in reversed(lines) if pattern.search(line))
     return next(found, lines[0])
 
 

@@ -7,13 +7,14 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from tidal_plugins.english.importance import BASE, importance
+from tidal_plugins.english.sentences import sentences
+from tidal_plugins.english.small_talk import INTERJECTION
 from tidal_plugins.ingestion.episodes import FORGOTTEN_TEXT
-from tidal_plugins.ingestion.extract import BASE, importance
 from tidal_plugins.model.exchange import Message, ToolCall, answers
 from tidal_plugins.model.fence import uncited
 from tidal_plugins.model.summary import Statement
 from tidal_plugins.scoring.priority import LEAST, sentence_priority, tool_priority
-from tidal_plugins.scoring.text import sentences
 from tidal_plugins.summarising.outcomes import Kind, outcome, outcome_kind, subject
 
 USER, AGENT = "User", "Agent"
@@ -148,17 +149,12 @@ def _ran(call: ToolCall, message: Message, answer: Message | None) -> Quote:
 
 
 _MARKS = re.compile(r"(?:[-*+•>|#]+\s+)+")
-_FILLER = re.compile(
-    r"(?:oh|ooh|wow|whoa|yeah|yup|well|so|hey|hi|hello|haha|hah|lol|aw+|ah|hmm|ok|okay|btw|by the way|anyway|actually|"
-    r"honestly|thanks|thank you|you know)(?: so much| a lot| [A-Z]\w+)?(?:, (?:[A-Z]\w+[,!] )?|! |\.\.\. |- )",
-    re.IGNORECASE,
-)
 
 
 def _trimmed(sentence: str) -> str:
     """Without list marks and interjections in front of what it says."""
     marks = _MARKS.match(sentence)
     sentence = sentence[marks.end() if marks else 0 :].replace("**", "")
-    filler = _FILLER.match(sentence)
+    filler = INTERJECTION.match(sentence)
     rest = sentence[filler.end() :] if filler else ""
     return rest[:1].upper() + rest[1:] if rest.count(" ") > 1 else sentence

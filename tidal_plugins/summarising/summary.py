@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from tidal_plugins.aio import in_time
+from tidal_plugins.english.importance import importance
+from tidal_plugins.english.tools import REFUSAL
 from tidal_plugins.errors import CompactionError
-from tidal_plugins.ingestion.extract import importance
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.protocols import Purpose, Summariser, TokenCounter
 from tidal_plugins.scoring.priority import states
@@ -96,10 +97,6 @@ def _known(sources: Sequence[Source], previous: Sequence[Statement]) -> set[str]
 _BRACKETS = re.compile(r" ?\[([^\[\]]{1,400})\]")
 _IDS = re.compile(r"(?: ?(?:ep|mem) ?: ?[\w-]+ ?[,;]?)+ ?", re.IGNORECASE)
 _CITED = re.compile(r"(?:ep|mem)\s*:\s*([\w-]+)", re.IGNORECASE)
-_REFUSAL = re.compile(
-    r"(?:i(?:'?m| am) (?:sorry|unable)|sorry|i apologi[sz]e|as an ai|i (?:can'?t|cannot|can not|won'?t))\b",
-    re.IGNORECASE,
-)
 
 
 def _checked(answer: object, known: Collection[str]) -> tuple[list[Statement], int]:
@@ -116,7 +113,7 @@ def _checked(answer: object, known: Collection[str]) -> tuple[list[Statement], i
         unknown += len(cited) - len(sources)
         if sources and terms(text):
             found.append(Statement(text, sources))
-    if found and all(_REFUSAL.match(statement.text) for statement in found):
+    if found and all(REFUSAL.match(statement.text) for statement in found):
         return [], unknown
     return found, unknown
 

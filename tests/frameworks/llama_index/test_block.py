@@ -8,7 +8,7 @@ from llama_index.core.chat_engine import ContextChatEngine, SimpleChatEngine
 from llama_index.core.memory import InsertMethod, Memory
 
 from llama_index_tidal import TidalMemoryBlock, TidalRetriever
-from tidal_plugins import InvalidInput, InvalidScope
+from tidal_plugins import Closed, InvalidInput, InvalidScope
 
 pytestmark = [  # llama-index-workflows looks at every attribute of an agent, which is a pydantic model
     pytest.mark.filterwarnings("ignore:The `__fields__` attribute is deprecated:DeprecationWarning"),
@@ -143,7 +143,9 @@ async def test_written_down_it_has_path_and_scope_and_works_again(reminded, path
     assert (data["path"], data["scope"], data["name"], data["priority"]) == (str(path), ("default",), "tidal", 2)
     block = TidalMemoryBlock.model_validate(data)
     assert fact in await block.aget([user(ask)])
-    assert block._memory is reminded
+    reminded.close()
+    with pytest.raises(Closed):  # it is that memory, and not another one on the file
+        await block.aget([user("Are you there?")])
 
 
 def test_what_it_cannot_work_with_is_refused(memory):

@@ -9,7 +9,7 @@ from llama_index.core.base.llms.types import ChatMessage, ImageBlock, TextBlock,
 from llama_index.core.memory import BaseMemory
 
 from llama_index_tidal import TidalChatMemory, restore_with
-from tidal_plugins import HashingEmbedder, InvalidInput, InvalidScope, NotADatabase, TidalMemory
+from tidal_plugins import Closed, HashingEmbedder, InvalidInput, InvalidScope, NotADatabase, TidalMemory
 
 FENCE = "<tidal-memory>"
 
@@ -451,8 +451,10 @@ def test_restoring_reads_nothing_until_it_is_used(memory, chat, monkeypatch):
 def test_restored_it_uses_the_memory_that_is_open_in_this_process(memory, chat):
     talk(chat, "Hello.", "Hi.")
     restored = TidalChatMemory.from_dict(chat.to_dict())
-    restored.get_all()
-    assert restored._memory is memory
+    assert said(restored.get_all()) == ["Hello.", "Hi."]
+    memory.close()
+    with pytest.raises(Closed):  # it is that memory, and not another one on the file
+        restored.put_messages([user("Are you there?"), answer("No.")])
 
 
 def test_restored_after_closing_it_opens_the_file_anew_or_uses_the_one_it_is_told(path, open_, ask):
@@ -465,7 +467,8 @@ def test_restored_after_closing_it_opens_the_file_anew_or_uses_the_one_it_is_tol
         restored = TidalChatMemory.from_dict(data)
         restored.put(user(ask))
         restored.get()
-        assert restored._memory is memory
+        restored.put(answer("Yes."))
+        assert [episode.query for episode in memory.episodes.list()] == ["Hello.", ask]
 
 
 def test_a_path_that_somebody_wrote_down_makes_no_file(tmp_path):

@@ -211,7 +211,7 @@ async def test_the_tools_work_in_a_workflow_of_ones_own(pieces: TidalMemory) -> 
     assert [text.partition(":")[0] for text in told] == ["Rewarded", "Noted"]
     assert "Naima" in lines(chat.get()[-1].content)[0]
     told = await Curation().run(chat=None, citation=citation)
-    assert all(text.startswith("Not done. policy= is for the session of a chat") for text in told)
+    assert all(text.startswith("Not done. policy= is for the session of a thread") for text in told)
 
 
 async def test_a_fault_of_the_store_is_no_text_for_the_model(pieces: TidalMemory) -> None:

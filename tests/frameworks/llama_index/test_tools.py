@@ -102,7 +102,7 @@ def test_an_episode_that_is_not_there_is_told_in_a_sentence(reminded, tools):
 
 def test_an_episode_of_another_scope_is_not_read(reminded):
     (episode,) = reminded.episodes.list()
-    assert "every evening" not in TidalToolSpec(reminded, scope=("user", "anna")).episodes.page(episode.id)
+    assert "every evening" not in TidalToolSpec(reminded, scope=("user", "anna")).read_episode(episode.id)
 
 
 # the graph

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from tidal_plugins.english.subjects import COURTEOUS_DUTY, NOBODY, NOTHING, OPINION, ROLE
 from tidal_plugins.graph.rules.clauses import MASK, Clause
 from tidal_plugins.graph.rules.vocabulary import mention
 from tidal_plugins.model.graph import Mention
-from tidal_plugins.scoring.text import STOP_WORDS
 
 _TYPES = {
     "preferred": "preference",
@@ -28,34 +28,6 @@ _ASKED = {
     "defined_in": frozenset("file module directory symbol class package".split()),
 }
 """The types of objects that fit a predicate."""
-_NOBODY = STOP_WORDS | frozenset(
-    "everyone everybody nobody someone somebody anyone anybody people mom mum dad mother father grandma grandpa god "
-    "life time everything nothing something monday tuesday wednesday thursday friday saturday sunday which".split()
-)
-_NOTHING = STOP_WORDS | frozenset(
-    "problem thing issue point idea question answer reason result goal plan trick fact truth rest first last next "
-    "way latter former case difference outcome story hope day time moment people man woman world book film movie novel "
-    "game".split()
-)
-_OPINION = re.compile(
-    r"\b(?:great|good|better|fantastic|excellent|perfect|wonderful|amazing|awesome|terrible|horrible|bad|weird|strange|nice|"
-    r"lovely|beautiful|true|real|total|complete|notoriously|very|really|valuable|essential|important|popular|ideal|"
-    r"powerful|useful|helpful|fun|idea|fit|place|choice|masterpiece|guy|hero|AI|mess|joke|disaster|shame|pity|pain|"
-    r"nightmare|dream|testament|reminder|manifestation|must)\b",
-    re.IGNORECASE,
-)
-_COURTESY = re.compile(
-    r"(?:be|feel|know|love|hate|think|mean|try|check|ask|go|get|agree|apologi[sz]e|thank|remind|see|visit|read|watch|look|"
-    r"remember|tell|warn|add|note|stress|insist)\b",
-    re.IGNORECASE,
-)
-_ROLE = re.compile(  # what people are, and things are not
-    r"\b(?:engineer|designer|developer|programmer|manager|teacher|doctor|nurse|lawyer|dancer|singer|writer|painter|artist|"
-    r"musician|pianist|cellist|scientist|researcher|student|professor|consultant|accountant|architect|analyst|chef|cook|"
-    r"baker|farmer|gardener|carpenter|plumber|electrician|driver|pilot|judge|journalist|editor|photographer|dentist|vet|"
-    r"clerk|coach|intern|freelancer|founder|director|maintainer|administrator|admin|colleague|neighbou?r|translator)$",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +57,11 @@ def subject_of(sentence: Sentence, clause: Clause, match: re.Match[str]) -> Ment
         return _as(name, clause) if name and name.type not in _NO_SUBJECT else None
     if "person" in groups:
         person = groups["person"]
-        return None if person.lower() in _NOBODY else sentence.mention("person", *match.span("person"))
+        return None if person.lower() in NOBODY else sentence.mention("person", *match.span("person"))
     (group, said), *_ = groups.items()
     if group == "plain" and not re.search(r"[^s]s$", said):
         return None  # «messages must …» is a rule, «something must …» a guess
-    if group != "doing" and any(word.lower() in _NOTHING for word in said.split()):
+    if group != "doing" and any(word.lower() in NOTHING for word in said.split()):
         return None
     return sentence.mention("concept", *match.span(group))
 
@@ -125,11 +97,11 @@ def fits(clause: Clause, subject: Mention, object: Mention) -> bool:
     if clause.predicate == "is":
         return _is_one(subject, object)
     if clause.predicate == "must" and subject.name.lower() in ("i", "you"):
-        return not _COURTESY.match(object.name)
+        return not COURTEOUS_DUTY.match(object.name)
     return True
 
 
 def _is_one(subject: Mention, object: Mention) -> bool:
     if subject.type == "person" and subject.name.lower() not in ("i", "my"):
-        return bool(_ROLE.search(object.name))
-    return object.type == "person" or not _OPINION.search(object.name)
+        return bool(ROLE.search(object.name))
+    return object.type == "person" or not OPINION.search(object.name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from tidal_plugins.english.hedges import ADVERB, BEFORE
+from tidal_plugins.english.clauses import ADVERB, BEFORE
 from tidal_plugins.graph.rules.vocabulary import CUE, PERIOD, STATES
 
 MASK = "\ue000"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from tidal_plugins.english.hedges import FENCED
+from tidal_plugins.english.quotations import FENCED
 from tidal_plugins.graph.rules import code
 from tidal_plugins.graph.rules.clauses import HUSH, MASK
 from tidal_plugins.graph.rules.mentions import named

@@ -5,7 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from tidal_plugins.english.hedges import TRAIL
+from tidal_plugins.english.calendar import MONTHS, WEEKDAYS
+from tidal_plugins.english.clauses import TRAIL
+from tidal_plugins.english.objects import (
+    AFTER_STATE,
+    CLAUSE_START,
+    EMPTY_OBJECT,
+    GUESSED,
+    HOLLOW_END,
+    IMPERSONAL,
+    OBJECT_ARTICLE,
+    PAST_VERBS,
+    POINTING,
+    PREPOSITION,
+    RELATIVE_CLAUSE,
+)
+from tidal_plugins.english.small_talk import TRAILING_CHATTER
 from tidal_plugins.graph.rules.clauses import HUSH, MASK
 from tidal_plugins.graph.rules.vocabulary import CUE, STATES
 
@@ -25,41 +40,7 @@ _CONJUNCTION = (
 _TASTE_BREAK = re.compile(rf"\s(?:{_CONJUNCTION}|and|or|nor|as|than|instead)\b", re.IGNORECASE)
 _BREAK = re.compile(rf"{_TASTE_BREAK.pattern}|\s(?:after|before|by)\b", re.IGNORECASE)
 _DEED_BREAK = re.compile(rf"\s(?:{_CONJUNCTION})\b", re.IGNORECASE)
-_PREPOSITION = re.compile(
-    r"\s(?:for|in|on|with|from|at|of|to|via|inside|within|about|into|during|every|now|here|there|everywhere|daily|more|"
-    r"a\s+lot|most|all)\b",
-    re.IGNORECASE,
-)
-_ARTICLE = re.compile(r"(?:the|an?|our)\s+(?=\S)", re.IGNORECASE)
-_CHATTER = re.compile(
-    r"(?:\s+(?:btw|lol|haha|though|anyway|lately|a lot|so much|very much|too much|together lately|by the way|again|"
-    r"either|more|most|best|better|in particular|for the most part|man|bro|guys))+$",
-    re.IGNORECASE,
-)
-_EMPTY = re.compile(  # what says too little to be known, or begins a clause
-    r"(?:it|its|that|this|these|those|them|him|her|you|your|me|he|she|they|we|us|i|to|how|what|who|where|when|why|being|"
-    r"not|nothing|nobody|everything|anything|something|someone|one|ones|both|neither|none|each|up|out|off|so|there|"
-    r"myself|yourself|same|other|others|more|less|most|much|many|some|any|all|no|very|too|just|only|like|"
-    r"way|lot|bit|little|few|thing|things|problem|issue|question|fan|matter|member|part|disagree|"
-    r"(?:good|bad|best|nice|great|fine)$|their|his|her|also|even|such|idea|fact|sound|look|feel|"
-    r"in|on|at|for|from|with|by|of|about|u|ya|ur|every|mine)\b",
-    re.IGNORECASE,
-)
-_HOLLOW = re.compile(
-    r"\b(?:fan|thing|things|way|one|ones|bit|lot|mess|believer|that|these|those|this|it|them|you|to|of|for)$",
-    re.IGNORECASE,
-)
-_RELATIVE = re.compile(r"\s(?:that|which|who|whose|where|when|while|like|as|than|how|what|if)\b", re.IGNORECASE)
-_CLAUSE_START = re.compile(
-    r"(?:my\s+\w+|but|of|and|or|because|though|especially|particularly|such|as|from|with|even|"
-    r"i|we|you|he|she|it|they|the|then|so|also|not|will|would|can|is|are|was|hate|like|love)\b",
-    re.IGNORECASE,
-)
 _CAPITAL = re.compile(r"(?:[^\W\d_a-z][\w’'-]*[^\W_])(?:[ ](?:de|del|la|do|of|am|[^\W\d_a-z][\w’'-]*[^\W_]))*")
-_TIMES = frozenset(
-    "january february march april may june july august september october november december "
-    "monday tuesday wednesday thursday friday saturday sunday".split()
-)
 _NAME = re.compile(rf"(?:(?:the|our|an?)\s+)?(?:{CUE}\s+)?(?P<name>{MASK}+)")
 _AND = re.compile(r"\s+and\s", re.IGNORECASE)
 _LIST = re.compile(r"\s*(?:,\s*and\s+|,\s*|\s+and\s+)")
@@ -72,23 +53,8 @@ _VALUE = re.compile(
 )
 _VERSION = re.compile(r"v?(?P<version>\d+(?:\.\d+)*(?:-?[a-z]+\d*)?)(?![\w.]*\w)")
 _STATE = re.compile(rf"\s*(?P<state>{STATES})(?!\w|-)", re.IGNORECASE)
-_PAST = frozenset(
-    "met went saw knew got had was were thought came did made took found heard ate said told wrote left felt kept lost "
-    "gave became began been quite really again mind did even once forgot understood".split()
-)
-_POINTING = re.compile(r"(?:\S+\s+){0,2}(?:it|them|him)\b", re.IGNORECASE)
-"""At something that only the conversation before knows."""
 _HAVE = re.compile(r"have\b", re.IGNORECASE)
 _BE = re.compile(r"be\s", re.IGNORECASE)
-_GUESSED = re.compile(  # a guess, not a duty: «it must cost a lot», «they must be tired»
-    r"(?:have|say|admit|confess|know|mean|always|never|not|surely|love|feel|think|like|enjoy|want|need|miss|seem|look|"
-    r"remember|taste|smell|cost|take|feel)\b|be\s+(?:\w+ly\s+)?(?:\w+ing|tired|excited|thrilled|relieved|exhausted|worried|"
-    r"disappointed|bored|scared|pleased|stressed|interested|surprised|delighted|overwhelmed|mistaken|confused|devastated|"
-    r"a|an|the|in|at|on|from|due|because|here|there|somewhere|related|so|very|such|really|quite|nice|great|fun|hard|"
-    r"tough|wonderful|terrible|horrible|proud|happy|sad|true|wrong)\b",
-    re.IGNORECASE,
-)
-_IMPERSONAL = re.compile(r"(?:be|have|been|say|admit|confess|know|understand)\b", re.IGNORECASE)
 
 
 def spans(kind: str, masked: str, start: int) -> tuple[list[Span], list[Span]]:
@@ -103,13 +69,13 @@ def phrase(masked: str, start: int, *breaks: re.Pattern[str], words: int = MAX_W
     for pattern in breaks:
         stop = pattern.search(masked, start, end)
         end = stop.start() if stop else end
-    for trail in (_CHATTER.search(masked[start:end]), TRAIL.search(masked[start:end])):
+    for trail in (TRAILING_CHATTER.search(masked[start:end]), TRAIL.search(masked[start:end])):
         end = min(end, start + trail.start()) if trail else end
-    article = _ARTICLE.match(masked, start, end)
+    article = OBJECT_ARTICLE.match(masked, start, end)
     start = article.end() if article else start
     end = start + len(masked[start:end].rstrip(" \t\r*_\"'”»"))
     said = masked[start:end]
-    if not said or HUSH in said or _EMPTY.match(said) or _HOLLOW.search(said) or len(said.split()) > words:
+    if not said or HUSH in said or EMPTY_OBJECT.match(said) or HOLLOW_END.search(said) or len(said.split()) > words:
         return None
     return start, end
 
@@ -123,7 +89,7 @@ def name(masked: str, start: int) -> Span | None:
 def listed(masked: str, start: int, *breaks: re.Pattern[str]) -> list[Span]:
     """The phrases of a list, such as «jazz, blues and soul», each of one or two words."""
     first = name(masked, start) or phrase(masked, start, *breaks)
-    if not first or (masked[first[0]] != MASK and _RELATIVE.match(masked, first[1])):
+    if not first or (masked[first[0]] != MASK and RELATIVE_CLAUSE.match(masked, first[1])):
         return []  # «games that make one think» are not games
     found, bound = [first], ""
     if first[0] > start and masked[first[0]] != MASK:  # «the arts and crafts fair» is no list
@@ -131,7 +97,7 @@ def listed(masked: str, start: int, *breaks: re.Pattern[str]) -> list[Span]:
     while len(masked[slice(*found[-1])].split()) <= MAX_LISTED:
         comma = _LIST.match(masked, found[-1][1])
         following = comma and (name(masked, comma.end()) or phrase(masked, comma.end(), *breaks, words=MAX_LISTED))
-        if not comma or not following or _CLAUSE_START.match(masked, following[0]) or not _ends(masked, following[1]):
+        if not comma or not following or CLAUSE_START.match(masked, following[0]) or not _ends(masked, following[1]):
             break
         found.append(following)
         bound = comma[0]
@@ -140,7 +106,7 @@ def listed(masked: str, start: int, *breaks: re.Pattern[str]) -> list[Span]:
 
 def _ends(masked: str, end: int) -> bool:
     """Whether a list goes on or ends here: what has a verb after it is a clause of its own."""
-    return bool(_LIST.match(masked, end) or _END.match(masked, end) or _PREPOSITION.match(masked, end))
+    return bool(_LIST.match(masked, end) or _END.match(masked, end) or PREPOSITION.match(masked, end))
 
 
 def _liked(masked: str, start: int) -> tuple[list[Span], list[Span]]:
@@ -157,21 +123,21 @@ def _preferred(masked: str, start: int) -> tuple[list[Span], list[Span]]:
 
 
 def _used(masked: str, start: int) -> tuple[list[Span], list[Span]]:
-    return listed(masked, start, _PREPOSITION, _BREAK), []
+    return listed(masked, start, PREPOSITION, _BREAK), []
 
 
 def _named(masked: str, start: int) -> tuple[list[Span], list[Span]]:
     if not name(masked, start):
         return [], []
-    return [span for span in listed(masked, start, _PREPOSITION, _BREAK) if masked[span[0]] == MASK], []
+    return [span for span in listed(masked, start, PREPOSITION, _BREAK) if masked[span[0]] == MASK], []
 
 
 def _part(masked: str, start: int) -> tuple[list[Span], list[Span]]:
     if name(masked, start):
         return _named(masked, start)
-    if not _ARTICLE.match(masked, start):
+    if not OBJECT_ARTICLE.match(masked, start):
         return [], []
-    found = phrase(masked, start, _PREPOSITION, _BREAK, words=4)
+    found = phrase(masked, start, PREPOSITION, _BREAK, words=4)
     return [found] if found else [], []
 
 
@@ -182,11 +148,11 @@ def _cure(masked: str, start: int) -> tuple[list[Span], list[Span]]:
 
 
 def _chosen(masked: str, start: int) -> tuple[list[Span], list[Span]]:
-    found = name(masked, start) or phrase(masked, start, _RIVAL, _PREPOSITION, _BREAK, words=4)
+    found = name(masked, start) or phrase(masked, start, _RIVAL, PREPOSITION, _BREAK, words=4)
     if not found or masked[start : start + 3].lower() == "to ":
         return [], []
     rival = _CHOSEN_RIVAL.match(masked, found[1])
-    against = rival and (name(masked, rival.end()) or phrase(masked, rival.end(), _PREPOSITION, _BREAK))
+    against = rival and (name(masked, rival.end()) or phrase(masked, rival.end(), PREPOSITION, _BREAK))
     return [found], [against] if against else []
 
 
@@ -197,7 +163,7 @@ def _matter(masked: str, start: int) -> tuple[list[Span], list[Span]]:
 
 def _deed(masked: str, start: int) -> tuple[list[Span], list[Span]]:
     found = phrase(masked, start, _DEED_BREAK, words=MAX_DEED_WORDS)
-    return [found] if found and not _POINTING.match(masked, *found) else [], []
+    return [found] if found and not POINTING.match(masked, *found) else [], []
 
 
 def _rule(masked: str, start: int) -> tuple[list[Span], list[Span]]:
@@ -205,7 +171,7 @@ def _rule(masked: str, start: int) -> tuple[list[Span], list[Span]]:
 
 
 def _duty(masked: str, start: int) -> tuple[list[Span], list[Span]]:
-    if _GUESSED.match(masked, start) or (masked.rstrip().endswith("!") and _BE.match(masked, start)):
+    if GUESSED.match(masked, start) or (masked.rstrip().endswith("!") and _BE.match(masked, start)):
         return [], []
     return _deed(masked, start)
 
@@ -213,7 +179,12 @@ def _duty(masked: str, start: int) -> tuple[list[Span], list[Span]]:
 def _habit(masked: str, start: int) -> tuple[list[Span], list[Span]]:
     verb = masked[start:].split(maxsplit=1)
     word = verb[0].lower().strip(".,;:!?") if verb else ""
-    if len(verb) < 2 or word in _PAST or _IMPERSONAL.match(word) or (word.endswith("ed") and not word.endswith("eed")):
+    if (
+        len(verb) < 2
+        or word in PAST_VERBS
+        or IMPERSONAL.match(word)
+        or (word.endswith("ed") and not word.endswith("eed"))
+    ):
         return [], []
     found, against = _deed(masked, start)
     return [span for span in found if " " in masked[slice(*span)]], against
@@ -221,13 +192,13 @@ def _habit(masked: str, start: int) -> tuple[list[Span], list[Span]]:
 
 def _capital(masked: str, start: int) -> tuple[list[Span], list[Span]]:
     found = _CAPITAL.match(masked, start)
-    if not found or found[0].split()[0].lower() in _TIMES:
+    if not found or found[0].split()[0].lower() in (*MONTHS, *WEEKDAYS):
         return [], []
     return [found.span()], []
 
 
 def _kind(masked: str, start: int) -> tuple[list[Span], list[Span]]:
-    found = phrase(masked, start, _PREPOSITION, _BREAK, words=4)
+    found = phrase(masked, start, PREPOSITION, _BREAK, words=4)
     return [found] if found and MASK not in masked[slice(*found)] else [], []
 
 
@@ -248,16 +219,9 @@ def _state(masked: str, start: int) -> tuple[list[Span], list[Span]]:
     return [found.span("state")], []
 
 
-_AFTER_STATE = re.compile(
-    r"\s*(?:[;!?()\n–—,.:]|$|(?:for|since|until|till|due|because|today|tonight|again|at|during|from|right|now|"
-    r"and|but|so|anymore|too|yet|already|as\s+of)\b)",
-    re.IGNORECASE,
-)
-
-
 def _finished(masked: str, end: int) -> bool:
     """Whether the state ends here: «open to ideas» and «full of holes» are others."""
-    return _AFTER_STATE.match(masked, end) is not None
+    return AFTER_STATE.match(masked, end) is not None
 
 
 _READERS: dict[str, Callable[[str, int], tuple[list[Span], list[Span]]]] = {

@@ -7,13 +7,15 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import pairwise
 
-from tidal_plugins.english.hedges import DOUBT, MODAL, SPEECH
+from tidal_plugins.english.calendar import month_number
+from tidal_plugins.english.hedges import CONDITION, DOUBT, MODAL, UNSURE
+from tidal_plugins.english.quotations import SPEECH
+from tidal_plugins.english.sentences import sentences
 from tidal_plugins.graph.rules.arguments import Sentence, fits, object_of, subject_of
 from tidal_plugins.graph.rules.clauses import CLAUSES, HUSH, MASK, Clause
 from tidal_plugins.graph.rules.objects import spans
-from tidal_plugins.graph.rules.vocabulary import DATE, MONTHS, PERIOD
+from tidal_plugins.graph.rules.vocabulary import DATE, PERIOD
 from tidal_plugins.model.graph import Assertion, Mention
-from tidal_plugins.scoring.text import sentences
 
 LONGEST = 400
 """Characters of a sentence that is read; a longer one is a list, a log or code."""
@@ -27,13 +29,6 @@ _BY_WORD = {
     word: [number for number, clause in enumerate(CLAUSES) if word in clause.words]
     for word in frozenset[str]().union(*(clause.words for clause in CLAUSES))
 }
-_UNSURE = re.compile(
-    r"\b(?:almost|nearly|let['’]?s|lets|in case|joked|nobody|hardly|rarely|seldom|sometimes|in theory|ideally|"
-    r"in my (?:last|old|previous) \w+|former|as a (?:child|kid|student)|yesterday|"
-    r"last (?:week|month|year)|years? ago)\b",
-    re.IGNORECASE,
-)
-_CONDITION = re.compile(r"\b(?:if|when|whenever|unless)\b", re.IGNORECASE)
 _SINGULAR = re.compile(r"\b(?!always)\w+s\b|\bdoes", re.IGNORECASE)
 _OVER = r"(?=\s*(?:[^\w\s]|\Z|(?:and|but|so|or|because|until|till|when|with|in|at|as|now|already)\b))"
 """What follows a year; «2000 requests» are none."""
@@ -114,7 +109,7 @@ def _extent(sentence: str, start: int, end: int) -> tuple[int, int]:
 def _read(sentence: Sentence) -> Iterator[Assertion | Mention]:
     masked = sentence.masked
     likely = _likely(masked)
-    if not (likely or len(sentence.names) > 1) or _UNSURE.search(masked):
+    if not (likely or len(sentence.names) > 1) or UNSURE.search(masked):
         return
     doubt = DOUBT.search(masked)
     if not doubt:
@@ -149,7 +144,7 @@ def _orders(sentence: Sentence) -> Iterator[Mention]:
 
 def _only_condition(masked: str, doubt: re.Match[str]) -> bool:
     """Whether the only doubt is a condition: that a function raises an error if … says that it raises one."""
-    return bool(_CONDITION.fullmatch(doubt[0])) and not DOUBT.search(_CONDITION.sub(" ", masked))
+    return bool(CONDITION.fullmatch(doubt[0])) and not DOUBT.search(CONDITION.sub(" ", masked))
 
 
 def _said(sentence: Sentence, clause: Clause, match: re.Match[str]) -> Iterator[Assertion]:
@@ -233,7 +228,7 @@ def _date(sentence: Sentence, match: re.Match[str] | None) -> datetime | None:
 def read_period(said: str) -> datetime:
     """When a year, or a month of one, begins, at midnight UTC."""
     *month, year = said.split()
-    return datetime(int(year), MONTHS.index(month[0][:3].lower()) + 1 if month else 1, 1, tzinfo=UTC)
+    return datetime(int(year), month_number(month[0]) if month else 1, 1, tzinfo=UTC)
 
 
 def read_date(said: str) -> datetime | None:
@@ -245,6 +240,6 @@ def read_date(said: str) -> datetime | None:
         if match["iso"]:
             return datetime.fromisoformat(said).replace(tzinfo=UTC)
         day, month, year = (match[name + "1"] or match[name + "2"] for name in "dmy")
-        return datetime(int(year), MONTHS.index(month[:3].lower()) + 1, int(day), tzinfo=UTC)
+        return datetime(int(year), month_number(month), int(day), tzinfo=UTC)
     except ValueError:
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from tidal_plugins.english.calendar import ANY_MONTH
 from tidal_plugins.model.graph import Category, Mention
 
 CATEGORIES: dict[str, Category] = {
@@ -71,20 +72,15 @@ STATES = (
     r"overloaded|corrupted|read-only|mandatory|optional|approved|rejected|out of date|up to date)"
 )
 
-MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_DATE_MONTHS = (
-    r"(?:january|february|march|april|may|june|july|august|september|october|november|december|"
-    r"jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)"
-)
 DATE = re.compile(
     r"(?<![\w.-])(?P<iso>\d{4}-\d{2}-\d{2})(?![\w-])"
-    rf"|(?<![\w.])(?P<d1>\d{{1,2}})(?:st|nd|rd|th)? (?P<m1>{_DATE_MONTHS})\.?,? (?P<y1>(?:19|20)\d\d)(?!\w)"
-    rf"|(?<!\w)(?P<m2>{_DATE_MONTHS})\.? (?P<d2>\d{{1,2}})(?:st|nd|rd|th)?, (?P<y2>(?:19|20)\d\d)(?!\w)",
+    rf"|(?<![\w.])(?P<d1>\d{{1,2}})(?:st|nd|rd|th)? (?P<m1>{ANY_MONTH})\.?,? (?P<y1>(?:19|20)\d\d)(?!\w)"
+    rf"|(?<!\w)(?P<m2>{ANY_MONTH})\.? (?P<d2>\d{{1,2}})(?:st|nd|rd|th)?, (?P<y2>(?:19|20)\d\d)(?!\w)",
     re.IGNORECASE,
 )
 """A date that needs no other to be understood: «Tuesday» or «March 3» name none."""
 
-PERIOD = rf"(?:(?:{_DATE_MONTHS})\.?,? )?(?:19|20)\d\d(?![\w-]|[.,:/]\d)"
+PERIOD = rf"(?:(?:{ANY_MONTH})\.?,? )?(?:19|20)\d\d(?![\w-]|[.,:/]\d)"
 """A year, or a month of one: they say since when something is so, and are nothing to come back to."""
 
 

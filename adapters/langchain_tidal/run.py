@@ -1,0 +1,147 @@
+"""The memory of a run: where it remembers, what surfaces before a turn, and what it records after one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, TypedDict
+
+from langchain_core.messages import BaseMessage
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import ensure_config
+
+from langchain_tidal.messages import finished, question, to_exchange, turn_key
+from tidal_plugins import Affect, Exchange, TidalMemory
+from tidal_plugins.model.entry import user_of
+from tidal_plugins.turns import Place, Recent, Recorder, SessionConfig, Surfaced, in_scope, surface
+
+Scope = tuple[str, ...] | Callable[[Any, RunnableConfig], tuple[str, ...]]
+"""A scope, or a function of the run's context and config that returns one."""
+
+MAX_WHISPERS = 64
+"""Turns whose whisper is kept for their next steps."""
+
+
+class Recalled(TypedDict):
+    """The ids that surfaced in a turn: plain, so that any checkpointer keeps it. ``turn`` is the human message's id."""
+
+    turn: str | None
+    ids: list[str]
+
+
+class TurnMemory:
+    """Recalls once per user turn, and records every turn once.
+
+    ``scope`` defaults to the memory's own; the thread is that of the run. With a ``session``, recall uses the signals
+    of the thread's session under its policy.
+    """
+
+    def __init__(self, memory: TidalMemory, scope: Scope | None = None, session: SessionConfig | None = None) -> None:
+        self._memory = memory
+        self._scope = scope
+        self._session = session
+        self._whispers = Recent[Surfaced](MAX_WHISPERS)
+        self._recorder = Recorder()
+
+    def place(self, config: RunnableConfig | None = None) -> Place:
+        """Return the place of the run with this config; without one, of the run that this is called in."""
+        return place_of(self._memory, self._scope, ensure_config() if config is None else config)
+
+    def whisper(
+        self, place: Place, history: Sequence[list[BaseMessage]], seen: Sequence[list[BaseMessage]] | None = None
+    ) -> tuple[Surfaced, bool]:
+        """Return the whisper of the last turn of a history, and whether it was worked out just now.
+
+        ``seen`` are the turns that the model sees anyway, and that do not surface (default: all).
+        """
+        turn = history[-1][0].id
+        known = self._whispers.get((place.key, turn)) if turn else None
+        surfaced = surface(
+            place,
+            question(history[-1]),
+            config=self._session,
+            known=known,
+            shown_turns=[key for key in map(turn_key, seen or history) if key],
+        )
+        self._whispers.put((place.key, turn), surfaced)
+        return surfaced, surfaced is not known
+
+    def record(
+        self,
+        place: Place,
+        history: Sequence[list[BaseMessage]],
+        recalled: Recalled | None = None,
+        *,
+        ended: bool = False,
+    ) -> None:
+        """Record every turn that is over and not recorded yet.
+
+        The last turn is over when it ends with an answer, or when the run that it belongs to has ``ended``. Message
+        ids make it idempotent: retries and replays record nothing twice.
+        """
+
+        def convert(turn: list[BaseMessage]) -> Exchange | None:
+            surfaced = _surfaced(recalled, turn) if turn[0].id or turn is history[-1] else ()
+            return to_exchange(turn, place.thread, surfaced)
+
+        over = history if ended or (history and finished(history[-1])) else history[:-1]
+        self._recorder.record(place, over, mark=_mark, convert=convert)
+
+
+def place_of(memory: TidalMemory, scope: Scope | None, config: RunnableConfig) -> Place:
+    """Return the place of the run with this config: its scope, its thread, and the user that it names."""
+    here, settings = scoped(memory, scope, config), config.get("configurable", {})
+    thread, user = settings.get("thread_id"), _user(run_context()) or settings.get("user_id") or user_of(here.scope)
+    return Place(here, None if thread is None else str(thread), None if user is None else str(user))
+
+
+def scoped(memory: TidalMemory, scope: Scope | None, config: RunnableConfig) -> TidalMemory:
+    """Return the memory in a scope that is given, or that a function makes of the run's context and config."""
+    if not callable(scope):
+        return in_scope(memory, scope)
+    made = scope(run_context(), config)
+    return in_scope(memory, () if made is None else made)  # a run whose scope is unknown must not see the default one
+
+
+def run_context() -> Any:
+    """Return the context of the graph run that this is called in; ``None`` outside one."""
+    try:
+        from langgraph.runtime import get_runtime
+
+        return get_runtime().context
+    except (AttributeError, ImportError, KeyError, RuntimeError):
+        return None
+
+
+def recalled(turn: str | None, surfaced: Surfaced, earlier: Recalled | None) -> Recalled:
+    """Return the ids that surfaced in a turn, with those that the run's state has of it."""
+    before = earlier["ids"] if earlier and turn is not None and earlier.get("turn") == turn else []
+    return Recalled(turn=turn, ids=list(dict.fromkeys([*before, *surfaced.ids])))
+
+
+def event(turn: str | None, surfaced: Surfaced) -> dict[str, Any]:
+    """Return the event of a recall for the run's custom stream."""
+    whisper = surfaced.whisper
+    affect = whisper.recall.affect if whisper.recall else Affect()
+    told = {
+        "turn": turn,
+        "ids": list(whisper.ids),
+        "why": [str(hit.why) for hit in whisper.hits],
+        "whisper": whisper.text,
+        "valence": affect.valence,
+        "arousal": affect.arousal,
+    }
+    return {"tidal_recall": told}
+
+
+def _mark(turn: Sequence[BaseMessage]) -> Hashable | None:
+    return tuple(message.id for message in turn) if turn_key(turn) else None
+
+
+def _user(context: Any) -> Any:
+    """Return the user that a run's context names, as LangGraph's own examples do."""
+    return context.get("user_id") if isinstance(context, Mapping) else getattr(context, "user_id", None)
+
+
+def _surfaced(recalled: Recalled | None, turn: Sequence[BaseMessage]) -> Sequence[str]:
+    """Return the ids that recall showed, if this was the turn that it ran for last."""
+    return recalled.get("ids", ()) if recalled and recalled.get("turn") == turn[0].id else ()

@@ -1,0 +1,207 @@
+"""README.md and the pages in ``docs/`` keep their word.
+
+The ```` ```python ```` blocks of a page run in order, in an empty folder and in one namespace, as one would type them
+in. What a reader brings along is there already: ``call_model`` (a LangGraph node that answers), a LangChain ``model``,
+``tools``, and a LlamaIndex ``llm``. Each of the three models prints the last message that it is shown.
+
+A ```` ```text ```` block with a title shows what the Python block before it prints, or a part of that: ``…`` stands for
+anything on a line, and the ids in citations may be others. ``<!-- no-run -->`` on the line before a block leaves it
+out, which is only for code that needs a provider's key.
+"""
+
+import ast
+import contextlib
+import io
+import re
+import textwrap
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from langchain_core.language_models.fake_chat_models import FakeListChatModel
+from llama_index.core.llms import ChatMessage, MockFunctionCallingLLM
+
+import langchain_tidal
+import langgraph_tidal
+import llama_index_tidal
+import tidal_plugins
+import tidal_plugins.errors
+from langgraph_tidal import model_input
+from tidal_plugins import Policy, Settings, TidalError, TidalMemory
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+ANSWER = "Scales, then a standard."
+
+BLOCK = re.compile(
+    r"^(?P<skip>[ ]*<!-- no-run -->\n\s*)?"
+    r"(?P<indent>[ ]*)```(?P<kind>python\n|text title=.*\n)(?P<text>.*?)^(?P=indent)```",
+    re.M | re.S,
+)
+PROVIDER = re.compile(r"init_chat_model|api_key|langchain_(openai|anthropic|google)|llama_index\.llms", re.I)
+GROUPS = ("affect", "associations", "capsule", "dossiers", "episodes", "facts", "graph", "maintenance", "sessions")
+GROUPS += ("signals",)
+
+
+class Block(NamedTuple):
+    line: int
+    text: str
+    python: bool
+    skip: bool
+
+
+def page_name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def blocks(page: Path) -> list[Block]:
+    text = page.read_text(encoding="utf-8")
+    return [
+        Block(
+            text.count("\n", 0, match.start("text")),
+            textwrap.dedent(match["text"]),
+            match["kind"].startswith("python"),
+            bool(match["skip"]),
+        )
+        for match in BLOCK.finditer(text)
+    ]
+
+
+class ShowingModel(FakeListChatModel):
+    def _call(self, messages: Any, *args: Any, **kwargs: Any) -> str:
+        print(messages[-1].text)
+        return super()._call(messages, *args, **kwargs)
+
+    def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
+        return self
+
+
+def call_model(state: Any) -> dict[str, Any]:
+    from langchain_core.messages import AIMessage
+
+    print(model_input(state)[-1].text)
+    return {"messages": [AIMessage(ANSWER)]}
+
+
+def show(messages: Any, **kwargs: Any) -> ChatMessage:
+    print(messages[-1].content)
+    return ChatMessage(ANSWER, role="assistant")
+
+
+@pytest.fixture
+def reader(minilm: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What a reader has in hand; the default embedder is loaded once for all pages."""
+
+    class Memory(TidalMemory):
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **{"embedder": minilm, **options})
+
+    for adapter in (langchain_tidal, langgraph_tidal, llama_index_tidal):  # they know TidalMemory as it is
+        for name in adapter.__all__:
+            getattr(adapter, name)
+    monkeypatch.setattr(tidal_plugins, "TidalMemory", Memory)
+    monkeypatch.chdir(tmp_path)
+    model, llm = ShowingModel(responses=[ANSWER]), MockFunctionCallingLLM(response_generator=show)
+    return {"__name__": "page", "call_model": call_model, "model": model, "tools": [], "llm": llm}
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if any(block.python for block in blocks(page))], ids=page_name)
+def test_python_blocks_run_in_order_and_print_what_the_page_shows(page: Path, reader: dict[str, Any]) -> None:
+    printed = ""
+    for block in blocks(page):
+        if not block.python:
+            assert re.search(pattern(block.text), printed), f"{page_name(page)}:{block.line}: printed was\n{printed}"
+        elif not block.skip:
+            with contextlib.redirect_stdout(io.StringIO()) as out:
+                code = "\n" * block.line + block.text  # tracebacks then name the page's own lines
+                exec(compile(code, str(page), "exec"), reader)
+            printed = out.getvalue()
+    for memory in [value for value in reader.values() if isinstance(value, TidalMemory)]:
+        memory.close()
+
+
+def pattern(shown: str) -> str:
+    """A pattern for what a page shows."""
+    known = re.escape(shown.strip("\n"))
+    known = re.sub(r"\b(ep|mem):[0-9a-z]+", r"\1:[^\\]\\s]+", known)
+    return re.sub(r"^…$", r"(?:.*\\n)*?.*", known, flags=re.M).replace("…", ".*")
+
+
+def test_only_code_that_needs_a_provider_is_left_out() -> None:
+    for page in PAGES:
+        for block in blocks(page):
+            assert not block.skip or PROVIDER.search(block.text), f"{page_name(page)}:{block.line}: let it run"
+
+
+def test_every_python_block_is_python() -> None:
+    for page in PAGES:
+        for block in blocks(page):
+            if block.python:
+                ast.parse(block.text)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
+def test_every_name_that_a_page_mentions_exists(page: Path, open_memory: Any) -> None:
+    text, memory = page.read_text(encoding="utf-8"), open_memory()
+    for group, name in re.findall(rf"\bmemory\.({'|'.join(GROUPS)})\.([a-z_]+)", text):
+        assert hasattr(getattr(memory, group), name), f"memory.{group}.{name}"
+    for name in re.findall(r"\bmemory\.([a-z_]+)", text):
+        assert name in ("md", "py") or hasattr(memory, name), f"memory.{name}"
+    for group, name in re.findall(r"\bSettings\.([a-z_]+)(?:\.([a-z_]+))?", text):
+        if name not in ("md", "py"):
+            fields = type(Settings()).model_fields
+            assert group in fields, f"Settings.{group}"
+            assert not name or name in type(getattr(Settings(), group)).model_fields, f"Settings.{group}.{name}"
+
+
+def test_settings_in_prose_are_settings() -> None:
+    for page in PAGES:
+        for inline in re.findall(r"(?<!`)`(Settings\([^`]*\))`", page.read_text(encoding="utf-8")):
+            eval(inline, {"Settings": Settings, "Policy": Policy})
+
+
+def test_every_make_target_that_is_named_exists() -> None:
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)
+    for page in [*PAGES, ROOT / "CONTRIBUTING.md"]:
+        prose = re.sub(r"^```(?!sh\b)\w.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+        assert set(re.findall(r"(?:^|`|\$ )make ([a-z-]+)", prose, re.M)) <= set(targets), page_name(page)
+
+
+def test_every_extra_that_is_named_exists() -> None:
+    known = set(re.findall(r'^([a-z-]+) = \["', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.M))
+    for page in PAGES:
+        for named in re.findall(r"pip install '[^'\[]*\[([a-z,-]+)\]", page.read_text(encoding="utf-8")):
+            assert set(named.split(",")) <= known, page_name(page)
+
+
+def test_every_file_that_readme_links_to_exists() -> None:
+    links = re.findall(r"\]\((?!https?:|#)([^)#\s]+)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) < 180
+
+
+def test_the_reference_has_every_public_name() -> None:
+    shown = {
+        name
+        for page in (DOCS / "reference").glob("*.md")
+        for name in re.findall(r"^::: ([\w.]+)", page.read_text(encoding="utf-8"), re.M)
+    }
+    errors = {name for name, kind in vars(tidal_plugins.errors).items() if isinstance(kind, type)}
+    public = {f"tidal_plugins.{name}" for name in tidal_plugins.__all__ if name not in errors}
+    for adapter in (langchain_tidal, langgraph_tidal, llama_index_tidal):
+        public |= {f"{adapter.__name__}.{name}" for name in adapter.__all__}
+    assert public <= shown
+
+
+def test_the_error_index_has_every_error() -> None:
+    listed = re.findall(r"^\| `(\w+)` \|", (DOCS / "errors.md").read_text(encoding="utf-8"), re.M)
+    errors = [
+        name
+        for name, kind in vars(tidal_plugins.errors).items()
+        if isinstance(kind, type) and issubclass(kind, TidalError)
+    ]
+    assert sorted(listed) == sorted(errors)

@@ -1,0 +1,29 @@
+"""Describe plain statements in lower-case sentences: what is said of a thing, when, and of whom."""
+
+from __future__ import annotations
+
+import re
+
+SINGULAR_ATTRIBUTES = frozenset(
+    "name birthday deadline address password port email phone capital owner version colour color timezone title "
+    "default username host branch status state mode codename nickname surname hometown manager boss maintainer "
+    "currency language database provider".split()
+)
+"""What a thing has one of."""
+STATEMENT = re.compile(
+    r"(?:the |a |an )?(?P<subject>\S+(?: \S+){0,5}?)(?: is| are|'s|'re|'m| am| =| equals)"
+    r"(?P<still> (?:now|currently|still|again|back|already|finally))?(?P<not> not|n't| no longer)? (?P<value>.+)"
+)
+STATEMENT_TAIL = re.compile(
+    r"(?: (?:since|until|till|because|for now|for the|again|now|today|currently|at the moment|right now|as of|"
+    r"this|after|due|so|but|and|thanks)\b|[,;:(–—]).*"
+)
+LEADING_ARTICLE = re.compile(r"^(?:the|a|an|completely|fully|totally|really|very|back|still) ")
+PAST = re.compile(r"\b(?:did|didn't|was|wasn't|were|weren't|had|hadn't|used to|yesterday|ago|last)\b")
+PRESENT = re.compile(
+    r"\b(?:is|are|am|costs?|has|have|starts?|begins?|ends?|opens?|closes?|takes?|needs?|weighs?|lives?|runs?|listens?|"
+    r"expires?|leaves?|arrives?|lasts?|requires?|will be|due)\b|'s\b|="
+)
+UNNAMED_SUBJECT = re.compile(r"(?:it|this|that|these|those|they|there|he|she|here|what|which)(?:'|\b)")
+PERSON = re.compile(r"\b(i|me|my|mine|we|us|our|you|your|he|she|his|her|they|their|it|its|this|that|these|those)\b")
+NATIONALITY = re.compile(r"(?:[a-z](?:ish|ese|ian|ean|can|ench)|German|Dutch|Greek|Swiss|Czech|Thai|Welsh)$")

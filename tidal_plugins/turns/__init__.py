@@ -1,0 +1,39 @@
+"""Turns of an agent's run: where it remembers, what surfaces before a turn, and how a turn is recorded after it.
+
+The adapters of all frameworks stand on this package, and convert messages. One policy for errors holds in all of them:
+
+- A mistake of the caller raises ``InvalidInput`` or one of its kind, and a closed memory raises ``Closed``.
+- An embedder that fails raises ``EmbeddingError`` and a store that fails raises ``StorageError``, before a turn and
+  after it, as a model that fails raises. So the retries and fallbacks of the framework apply, and no agent forgets in
+  silence. Nothing is half-written, and the next run of the thread records the turn that was missed.
+- A turn whose content cannot be stored (too long, invalid Unicode) is logged without its text and left out. It would
+  stop its thread for good otherwise.
+- A tool answers a refusal (:data:`REFUSALS`) in text, for the model to read.
+"""
+
+from tidal_plugins.sessions.requests import REFUSALS
+from tidal_plugins.turns.place import Place, SessionConfig, in_scope, session_config
+from tidal_plugins.turns.rebuilt import RestoreAs, Style, SummaryAs, WrittenMessage
+from tidal_plugins.turns.recent import Recent
+from tidal_plugins.turns.recording import Recorder, json_arguments, record_turns, spoken_text, to_exchange
+from tidal_plugins.turns.whispers import Surfaced, surface
+
+__all__ = [
+    "REFUSALS",
+    "in_scope",
+    "json_arguments",
+    "Place",
+    "Recent",
+    "record_turns",
+    "Recorder",
+    "RestoreAs",
+    "session_config",
+    "SessionConfig",
+    "spoken_text",
+    "Style",
+    "SummaryAs",
+    "surface",
+    "Surfaced",
+    "to_exchange",
+    "WrittenMessage",
+]

@@ -1,0 +1,63 @@
+"""What the tools of a model do with a memory, and say in words. The adapters declare the tools."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from tidal_plugins.graph.render import Aspect, tell
+from tidal_plugins.memory import TidalMemory
+from tidal_plugins.model.recall import Whisper
+from tidal_plugins.retrieval.whisper import compose
+from tidal_plugins.sessions.session import Session
+from tidal_plugins.tuning import WhisperTuning
+
+MAX_FOUND = 20
+"""Memories that one search returns at most."""
+
+LINE_CHARS = 300
+"""Characters that a found memory may take, with its citation, age and source."""
+
+FRAME_CHARS = 100
+
+SOURCE = "agent"
+"""The source of the model's own notes: ``memory.forget(source="agent")`` takes them back."""
+
+NOTHING_FOUND = "Nothing found."
+
+
+def search(
+    memory: TidalMemory,
+    query: str,
+    *,
+    limit: int = 5,
+    kind: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    session: Session | None = None,
+) -> Whisper:
+    """Return the memories that a query brings up: one line for each, fenced like a whisper.
+
+    Times without a zone are UTC. The text is empty if nothing is found.
+    """
+    kinds = None if kind is None else {kind}
+    recall = memory.recall(query, limit=limit, session=session, kinds=kinds, since=aware(since), until=aware(until))
+    room = WhisperTuning(max_entries=MAX_FOUND, max_chars=FRAME_CHARS + LINE_CHARS * max(1, len(recall)))
+    return compose(recall, memory.now(), room)
+
+
+def search_graph(
+    memory: TidalMemory, entity: str, aspect: Aspect = "relations", at: datetime | None = None, limit: int = 10
+) -> str:
+    """Return what is known of an entity: one line for each relation, with its evidence, fenced like a whisper."""
+    return tell(memory.graph, entity, aspect, at=aware(at), limit=limit) or "Nothing known."
+
+
+def save(memory: TidalMemory, text: str, **fields: Any) -> str:
+    """Store a note of the model's, and return a sentence with its citation. ``fields`` are those of ``remember``."""
+    return f"Saved as [{memory.remember(text, source=SOURCE, **fields).citation}]."
+
+
+def aware(time: datetime | None) -> datetime | None:
+    """Return a time with a zone; one without is UTC."""
+    return time if time is None or time.tzinfo else time.replace(tzinfo=UTC)

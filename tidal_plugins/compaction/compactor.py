@@ -94,7 +94,7 @@ class Compactor:
         save: bool = True,
     ) -> Compaction:
         settings = self.recorder.writer.settings.compaction
-        patience = self.recorder.writer.settings.models.patience
+        timeout = self.recorder.writer.settings.models.timeout
         states = States(self._storage, self.recorder.scope, context.thread, context.history)
         known, version = states.load()
         state, covered = self._current(known, context)
@@ -115,7 +115,7 @@ class Compactor:
         if stage == "compact" and force is None and id_ and covered == rebuild.completed and not lost:
             return _verified(replace(now, stage=stage))  # no turn was completed: there is nothing to leave out yet
         try:
-            if ready := self.preparations.take(self._conversation(context), patience):
+            if ready := self.preparations.take(self._conversation(context), timeout):
                 prepared.append(ready)
             new = rebuild.next(state, prepared[-1] if prepared else None, hard=hard)
             new_id = id_ if new == state else new.id
@@ -170,7 +170,7 @@ class Compactor:
             covered=covered,
             recorder=self.recorder,
             settings=settings.compaction,
-            patience=settings.models.patience,
+            timeout=settings.models.timeout,
             summariser=self.summariser,
             counter=self.counter,
             now=self.clock(),

@@ -25,7 +25,7 @@ from tidal_plugins.model.clock import from_micros, hours_between, to_micros
 from tidal_plugins.model.dossier import Contradiction, Dossier
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.protocols import Summariser
-from tidal_plugins.retrieval.recall import Recaller
+from tidal_plugins.retrieval.pipeline import Recaller
 from tidal_plugins.scoring.dossier import is_due
 from tidal_plugins.scoring.text import normal, terms
 from tidal_plugins.storage.base import Document, Storage
@@ -158,7 +158,7 @@ class Dossiers:
     ) -> tuple[Dossier, Draft]:
         """What a dossier should say now."""
         settings = self.settings
-        draft = Drafter(self.extractive, summariser, settings.dossier, settings.models.patience).draft(sources, place)
+        draft = Drafter(self.extractive, summariser, settings.dossier, settings.models.timeout).draft(sources, place)
         new = replace(
             old,
             findings=draft.findings,

@@ -153,10 +153,10 @@ class Background:
     def _next(self) -> Scope | None:
         """The scope that has waited longest, or ``None`` where none has come for a while: then the thread ends."""
         with self._changed:
-            patience = time.monotonic() + LINGER
+            deadline = time.monotonic() + LINGER
             while not self._closed:
                 scope = min(self._due, key=self._due.__getitem__, default=None)
-                wait = (patience if scope is None else self._due[scope]) - time.monotonic()
+                wait = (deadline if scope is None else self._due[scope]) - time.monotonic()
                 if wait > 0:
                     self._changed.wait(wait)
                 elif scope is None:

@@ -81,7 +81,7 @@ class Writer:
 
     def claims(self, scope: Scope, entries: Sequence[Entry]) -> list[Said]:
         """Return what entries claim of facts. It may wait for a model, and takes no lock."""
-        return read_claims(self.storage, scope, entries, self.extractor, self.settings.models.patience)
+        return read_claims(self.storage, scope, entries, self.extractor, self.settings.models.timeout)
 
     def forgotten(self, scope: Scope, texts: Iterable[str]) -> set[str]:
         """Return those of ``texts`` that were forgotten on request."""

@@ -68,7 +68,7 @@ class Recurring:
     def make(self, entries: Sequence[Entry], now: datetime) -> Made:
         """Compress a cluster. It takes no lock, and may take its time."""
         limits = self.writer.settings.dossier.model_copy(update={"max_tokens": self.settings.fact_tokens})
-        drafter = Drafter(KeySentences(), self.summariser, limits, self.writer.settings.models.patience)
+        drafter = Drafter(KeySentences(), self.summariser, limits, self.writer.settings.models.timeout)
         draft = drafter.draft(entries, InPlace(Dossier(""), {}))
         if not draft.findings:
             return Made(tuple(entry.id for entry in entries))

@@ -131,7 +131,7 @@ def test_it_stops_where_nothing_leads_on_or_nothing_new_comes(open_memory: OpenM
 
 def test_budgets_in_queries_leads_and_time_are_kept(open_memory: OpenMemory) -> None:
     def ask(name: str, assessor: Asking | None = None, **budget: Any) -> tuple[str, int]:
-        memory = fill(open_memory(name, assessor=assessor, settings=Tuning(hops=budget)))
+        memory = fill(open_memory(name, assessor=assessor, settings=Tuning(hops={"ms": 3_600_000.0, **budget})))
         found = memory.recall(QUESTION, limit=1, hops=3)
         return found.stopped, len(found.hops)
 

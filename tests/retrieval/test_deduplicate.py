@@ -2,50 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Any
 
-import numpy as np
 import pytest
 
-from tidal_plugins import Entry, Exchange, Explanation, Hit, Message, Note, Settings, TidalMemory
+from tests.retrieval.directions import QUESTION, holding
+from tidal_plugins import Exchange, Message, Note, Settings, TidalMemory
 from tidal_plugins.errors import Corrupt
-from tidal_plugins.model.entry import SYNTHESIS
-from tidal_plugins.retrieval.diversity import first_of_kind, rivals, said_again, varied
-from tidal_plugins.retrieval.rank import Candidate, Ranked
-from tidal_plugins.storage.base import EntrySummary, Match, PassageVectors, Span
-from tidal_plugins.testing import HERE, NOON
 from tidal_plugins.tuning import Tuning
 
 TURN = "when is my jazz piano lesson"
-
-
-class Vectors:
-    """A store that knows the directions of passages, in degrees."""
-
-    def __init__(self, **degrees: float) -> None:
-        self._degrees = degrees
-
-    def vectors(self, scope: Any, ids: Collection[str]) -> PassageVectors:
-        known = [id_ for id_ in ids if id_ in self._degrees]
-        angles = np.radians([self._degrees[id_] for id_ in known])
-        spans = [Span(id_, 0, 4, 1) for id_ in known]
-        return PassageVectors(spans, np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32))
-
-
-def ranking(*ids: str) -> list[Ranked]:
-    sketches = [EntrySummary(id_, 5.0, None, None, None, None, 1) for id_ in ids]
-    return [
-        Ranked(Candidate(sketch, None, None, Match(sketch.id, 0.5, 0, 4, 1), 1), 1, 1, 1, 0, {}) for sketch in sketches
-    ]
-
-
-def kinds(store: Any, *ids: str) -> dict[str, str]:
-    return first_of_kind(store, HERE, ranking(*ids), 0.9)  # 0.9 is 25.8 degrees
-
-
-def names(found: list[Ranked]) -> list[str]:
-    return [item.id for item in found]
 
 
 def copies(count: int, text: str = "The jazz piano lesson is on friday at the music school, room {}.") -> list[Note]:
@@ -55,44 +21,34 @@ def copies(count: int, text: str = "The jazz piano lesson is on friday at the mu
 # kinds
 
 
-def test_what_is_alike_is_of_the_kind_of_the_first() -> None:
-    store = Vectors(a=0, b=60, c=10, d=70, e=20)
-    assert kinds(store, "a", "b", "c", "d", "e") == {"a": "a", "b": "b", "c": "a", "d": "b", "e": "a"}
+def turned(open_memory: Any, **degrees: float) -> Any:
+    """A memory of texts at a cosine of .2 with the question, turned so far from each other; .9 is 25.8 degrees."""
+    texts = {text: 0.5 - place / 100 for place, text in enumerate(degrees)}
+    alike = {"threshold": 0.0, "max_entries": 20, "max_chars": 5_000}
+    return holding(open_memory, texts, degrees=degrees, whisper=alike)
 
 
-def test_a_kind_does_not_spread_from_one_to_the_next() -> None:
-    assert kinds(Vectors(a=0, b=20, c=40, d=60), "a", "b", "c", "d") == {"a": "a", "b": "a", "c": "c", "d": "c"}
+def shown(memory: TidalMemory) -> list[str]:
+    return [hit.text for hit in memory.whisper(QUESTION).hits]
 
 
-def test_what_has_no_vector_is_a_kind_of_its_own() -> None:
-    assert kinds(Vectors(a=0), "b", "a", "c") == {"a": "a", "b": "b", "c": "c"}
-    assert kinds(Vectors()) == {}
+def test_a_third_of_a_kind_does_not_surface(open_memory: Any) -> None:
+    memory = turned(open_memory, apple=0, birch=80, cedar=10, date=90, elder=20)
+    assert shown(memory) == ["apple", "birch", "cedar", "date"]
 
 
-def test_damaged_vectors_make_nothing_alike() -> None:
-    class Damaged(Vectors):
-        def vectors(self, *args: Any) -> Any:
-            raise Corrupt("damaged")
-
-    assert kinds(Damaged(), "a", "b") == {"a": "a", "b": "b"}
+def test_a_kind_does_not_spread_from_one_to_the_next(open_memory: Any) -> None:
+    assert shown(turned(open_memory, apple=0, birch=25, cedar=50, date=75)) == ["apple", "birch", "cedar", "date"]
 
 
-def test_one_of_a_kind_is_a_rival_and_two_surface() -> None:
-    ranked, first = ranking("a", "b", "c", "d"), {"a": "a", "b": "a", "c": "c", "d": "a"}
-    assert names(rivals(ranked, first)) == ["a", "c"]
-    kept, more = varied(ranked, first)
-    assert names(kept) == ["a", "b", "c"]
-    assert more == {"d": "says nearly the same as a and b"}
+def test_damaged_vectors_make_nothing_alike(open_memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def damaged(*args: Any) -> Any:
+        raise Corrupt("damaged")
 
-
-def test_what_has_no_words_and_what_memory_made_is_never_said_again() -> None:
-    def hit(id: str, text: str, channel: str = "user") -> Hit:
-        why = Explanation(None, 0.0, 1, 0.5, 0.0, 0.5, 1.0)
-        return Hit(Entry(id, "fact", text, HERE, NOON, NOON, channel=channel), 1.0, text, why)
-
-    assert said_again([hit("a", "…"), hit("b", "…")]) == {}
-    assert said_again([hit("a", "jazz"), hit("b", "jazz", SYNTHESIS)]) == {}
-    assert said_again([hit("a", "jazz"), hit("b", "Jazz!")]) == {"b": "says in the same words what a says"}
+    memory = turned(open_memory, apple=0, birch=1, cedar=2)
+    assert len(shown(memory)) == 2
+    monkeypatch.setattr(type(memory._services.storage), "vectors", damaged)
+    assert len(shown(memory)) == 3
 
 
 # whispers
@@ -104,9 +60,9 @@ def test_many_that_say_the_same_silence_nothing(open_memory: Any) -> None:
     one.remember(copies(1))
     for memory in (many, rivals):
         memory.remember(copies(30))
-    assurances = [memory.whisper(TURN).recall.assurance for memory in (one, many, rivals)]
-    assert assurances[1] == pytest.approx(assurances[0], abs=0.1)
-    assert assurances[2] < Settings().whisper.bar < assurances[1]
+    confidences = [memory.whisper(TURN).recall.confidence for memory in (one, many, rivals)]
+    assert confidences[1] == pytest.approx(confidences[0], abs=0.1)
+    assert confidences[2] < Settings().whisper.threshold < confidences[1]
     assert many.whisper(TURN)
 
 
@@ -147,7 +103,7 @@ def test_the_same_words_are_shown_once(memory: TidalMemory) -> None:
 
 
 def test_many_in_the_same_words_leave_room_for_what_else_there_is(open_memory: Any) -> None:
-    memory = open_memory(settings=Tuning(whisper={"alike": 1.1, "bar": 0.0}))
+    memory = open_memory(settings=Tuning(whisper={"alike": 1.1, "threshold": 0.0}))
     memory.remember([Note("My jazz piano lesson is on friday" + "!" * number) for number in range(20)])
     other = memory.remember("The jazz piano is old.")
     told = memory.whisper(TURN)
@@ -171,7 +127,7 @@ def test_who_searches_gets_all_of_them(memory: TidalMemory) -> None:
 
 
 def test_nothing_is_alike_when_the_settings_say_so(open_memory: Any) -> None:
-    memory = open_memory(settings=Tuning(whisper={"alike": 1.1, "bar": 0.1}))
+    memory = open_memory(settings=Tuning(whisper={"alike": 1.1, "threshold": 0.1}))
     memory.remember(copies(20))
     told = memory.whisper(TURN)
     assert len(told.ids) == 3
@@ -179,18 +135,18 @@ def test_nothing_is_alike_when_the_settings_say_so(open_memory: Any) -> None:
 
 
 @pytest.mark.parametrize("profile", ["tidal", "attention"])
-def test_profiles_that_know_no_surroundings_have_a_lower_bar(open_memory: Any, profile: str) -> None:
+def test_profiles_that_score_no_context_have_a_lower_threshold(open_memory: Any, profile: str) -> None:
     texts = ["Jazz piano lesson on friday.", "My piano is old.", "The lesson was long.", "Jazz is my thing."]
-    plain = open_memory("plain.db", settings=Settings(recall={"profile": profile}, whisper={"bar": 0.9}))
+    plain = open_memory("plain.db", settings=Settings(recall={"profile": profile}, whisper={"threshold": 0.9}))
     plain.remember([Note(text) for text in texts])
     recall = plain.whisper("jazz piano lesson").recall
     assert recall is not None
-    assert recall.assurance is not None
-    assert 0.18 < recall.assurance < 0.9
+    assert recall.confidence is not None
+    assert 0.18 < recall.confidence < 0.9
     assert {item.reason.split()[0] for item in recall.dropped} == {"nearness"}
-    plain = open_memory("none.db", settings=Settings(recall={"profile": profile}, whisper={"bar": 0.0}))
+    plain = open_memory("none.db", settings=Settings(recall={"profile": profile}, whisper={"threshold": 0.0}))
     plain.remember("Nothing like it.")
-    assert plain.whisper("jazz piano lesson"), "a bar of nothing lets everything through"
+    assert plain.whisper("jazz piano lesson"), "a threshold of nothing lets everything through"
 
 
 def test_a_question_that_is_asked_again_brings_up_nothing_that_has_nothing_to_do_with_it(memory: TidalMemory) -> None:
@@ -199,4 +155,4 @@ def test_a_question_that_is_asked_again_brings_up_nothing_that_has_nothing_to_do
     told = memory.whisper("Look everywhere.")
     assert not told
     assert told.recall is not None
-    assert next(item for item in told.recall.dropped if item.id == asked.entries[0]).stage == "bar"
+    assert next(item for item in told.recall.dropped if item.id == asked.entries[0]).stage == "threshold"

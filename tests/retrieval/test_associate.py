@@ -15,15 +15,12 @@ from tests.reading import Reader
 from tidal_plugins import Note, QueryTimeout, Recall, Settings, TidalMemory
 from tidal_plugins.associations.store import AssociationStore
 from tidal_plugins.model.entry import Scope
-from tidal_plugins.retrieval.request import Request, active
 from tidal_plugins.storage.base import Match, Where
 from tidal_plugins.testing import FrozenClock
 
 
 def recall(memory: TidalMemory, query: str = "jazz piano", limit: int = 1, **filters: Any) -> Recall:
-    now, profile = memory.now(), memory.settings.recall.profile
-    request = Request(memory.scope, query, active(now, **filters), now, limit, profile=profile, associative=True)
-    return memory._services.recaller.recall(request)
+    return memory.recall(query, limit=limit, associative=True, **filters)
 
 
 def together(memory: TidalMemory, *ids: str, times: int = 1) -> None:

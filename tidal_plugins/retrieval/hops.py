@@ -1,4 +1,4 @@
-"""Recall over several hops: what the hits leave open is asked for, and what that brings up is appended (G1)."""
+"""Recall over several hops: later hops query for what the hits leave open, and append hits [Anamnesis G1]."""
 
 from __future__ import annotations
 
@@ -14,32 +14,40 @@ from tidal_plugins.errors import InvalidText
 from tidal_plugins.model.recall import Coverage, Dropped, Hit, Hop, Recall, counted
 from tidal_plugins.protocols import CoverageAssessor
 from tidal_plugins.retrieval.coverage import HeuristicAssessor
+from tidal_plugins.retrieval.request import Request, checked_query
 from tidal_plugins.scoring.text import normal
-from tidal_plugins.tuning import HopTuning
+from tidal_plugins.tuning import HopTuning, Tuning
 
 COVERED, NO_QUERY, NO_HIT = "covered", "no new query", "no new hit"
 HOPS, QUERIES, TIME, ASSESSOR = "hops", "queries", "time", "assessor"
 
 SPARE = 1
-"""Queries of a hop that may bring nothing new, beside its leads."""
+"""Queries of a hop that may bring nothing new, beyond its leads."""
 
 Ask = Callable[[str], Recall]
 
 logger = logging.getLogger(__name__)
 
 
-def over_hops(first: Recall, ask: Ask, assessor: CoverageAssessor | None, settings: HopTuning, hops: int) -> Recall:
-    """Return the hits of the ``first`` hop, and after them what ``ask`` brings up for further queries.
+def over_hops(
+    recall: Callable[[Request], Recall], request: Request, assessor: CoverageAssessor | None, settings: Tuning
+) -> Recall:
+    """Return the hits of ``recall`` for a request, and after them its hits for further queries.
 
-    The first stay as they are, in their order: letting others in among them lost answers on the development
-    conversations, whatever the weights. Without an assessor, rules say what is open and what to ask.
+    The first hits stay as they are, in their order: letting others in among them lost answers on the development
+    conversations, whatever the weights. Without an assessor, rules choose the further queries.
     """
-    return _Journey(first, ask, assessor or HeuristicAssessor(), settings, hops).made() if hops > 1 else first
+    further = replace(request, limit=request.limit + settings.hops.read, associative=False)
+
+    def ask(text: str) -> Recall:
+        return recall(replace(further, text=checked_query(text, settings)))
+
+    return _Journey(recall(request), ask, assessor or HeuristicAssessor(), settings.hops, request.hops).made()
 
 
 @dataclass(slots=True)
 class _Journey:
-    """One recall under way."""
+    """One recall over several hops, under way."""
 
     first: Recall
     ask: Ask
@@ -71,7 +79,7 @@ class _Journey:
         )
 
     def _hop(self, number: int) -> str:
-        """Ask what is open; return why nothing more is to be asked, nothing where there may be more."""
+        """Make one hop. Return why it is the last one, or the empty text if there may be another."""
         try:
             coverage = self._assess()
         except TimeoutError:
@@ -97,7 +105,7 @@ class _Journey:
         return "" if news else NO_HIT
 
     def _assess(self) -> Coverage:
-        """Ask the assessor, one that is a model on a thread of its own and while there is time."""
+        """Ask the assessor. One that is plugged in is asked on a thread of its own, while there is time."""
         assess = partial(self.assessor.assess, self.first.query, self._texts())
         if isinstance(self.assessor, HeuristicAssessor):
             return assess()
@@ -108,12 +116,12 @@ class _Journey:
         return coverage
 
     def _texts(self) -> list[str]:
-        """What there is to read, the newest finds first."""
+        """Return the texts to assess, those of the last queries first."""
         groups = [*reversed(self.brought), self.first.hits[: self.settings.read]]
         return [_spoken(hit) for group in groups for hit in group]
 
     def _asked(self, number: int, query: str) -> bool:
-        """Ask one query and keep what it brings; return whether there was anything new."""
+        """Ask one query and keep its hits. Return whether there was anything new."""
         try:
             found = self.ask(query)
         except InvalidText as error:  # a model may say anything
@@ -133,13 +141,13 @@ class _Journey:
 
 
 def _in_turn(groups: Sequence[Sequence[Hit]]) -> list[Hit]:
-    """The best of each query, then the second of each, and so on."""
+    """Return the best hit of each query, then the second of each, and so on."""
     depth = max(map(len, groups), default=0)
     return [group[place] for place in range(depth) for group in groups if place < len(group)]
 
 
 def _below(hits: Sequence[Hit], appended: Sequence[Hit]) -> list[Hit]:
-    """Hits of other queries, whose scores say nothing beside these: each at most as high as the one before it."""
+    """Return hits of other queries with scores below those of ``hits``: each at most as high as the one before it."""
     below, floor = [], min((hit.score for hit in hits), default=1.0)
     for hit in appended:
         floor = min(floor, floor * min(1.0, hit.score))
@@ -160,5 +168,5 @@ def _spoken(hit: Hit) -> str:
 
 
 def _one(item: Hit | Dropped) -> tuple[str, str]:
-    """What tells an entry from others: turns that are numbered alike in two stores have the same id."""
+    """Return what tells an entry from others: turns that are numbered alike in two stores have the same id."""
     return item.origin, item.id

@@ -1,5 +1,6 @@
-"""Associative expansion: what comes up together with the hits, what shares their labels, and what the graph says of
-whom the query names, appended with its provenance [Anamnesis G2], [Capsule], [SIYA §3.3].
+"""Stage ``associate``: entries that the hits lead to are appended [Anamnesis G2], [Capsule], [SIYA §3.3].
+
+They come up together with hits, share labels with them, or are what the graph says of the entities in the query.
 """
 
 from __future__ import annotations
@@ -15,62 +16,74 @@ from tidal_plugins.graph.queries import GraphQueries
 from tidal_plugins.graph.records.entities import MENTIONED, newest
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.model.recall import Dropped, Explanation, Hit, Recall
-from tidal_plugins.retrieval.search import Search, intact
+from tidal_plugins.retrieval.search import Channels, intact
+from tidal_plugins.retrieval.state import State
 from tidal_plugins.scoring.text import terms
 from tidal_plugins.storage.base import Match, Storage
 from tidal_plugins.tuning import GraphTuning, Tuning
 
 REACHED = 4
-"""Entries that may be reached for each that is appended: some of them are archived, or not asked for."""
+"""Entries that may be reached for each that is appended. Some of them are archived, or not asked for."""
 
 NAMED = 3
-"""Entities of a query that activation starts from, and of each the relations and the texts that name it."""
+"""Entities of a query that activation starts from, and relations and texts of each entity."""
 
 HOP = 0.5
-"""What a step from an entity to what is said of it passes: as much as a new association."""
+"""The activation that passes from an entity to an entry about it: as much as a new association passes."""
 
 LABELLED = 5
-"""Hits, the best ones, whose labels lead on."""
+"""The number of best hits whose labels lead on."""
 
-LEAST = 0.05
+LEAST_ACTIVATION = 0.05
 """Activation below which labels lead nowhere: at an ordinary importance a tenth of them must be the same."""
 
 
-def around(search: Search, recall: Recall, now: datetime, settings: Tuning) -> Recall:
-    """Return the recall with what its hits lead to, through the same filter, in the same scope."""
-    storage, scope, most = search.storage, search.scope, settings.recall.associated
+def associate(state: State) -> None:
+    """Append what the hits lead to, through the same filter, in the same scope, if the request asks for it."""
+    if state.request.associative:
+        state.recall = add_associations(state.recall, state.channels, state.request.now, state.settings)
+
+
+def add_associations(recall: Recall, channels: Channels, now: datetime, settings: Tuning) -> Recall:
+    """Return the recall with what its hits lead to."""
+    storage, scope, most = channels.storage, channels.scope, settings.recall.associated
     web, known = AssociationStore(storage, settings.associations), recall.ids
     with storage.snapshot():
         named = seeds(storage, scope, recall.query, now, settings.graph)
-        alike = labelled(search, recall.hits[:LABELLED], REACHED * most)
+        alike = labelled(channels, recall.hits[:LABELLED], REACHED * most)
         spread = web.spread(scope, known, now, limit=REACHED * most)
         reached = combined(item for item in (*named, *alike, *spread) if item.id not in known)
-        entries = intact(partial(_passing, search), [item.id for item in reached], search.damaged)
-        nearness = search.cosines(list(entries))
-    reached = [item for item in reached if item.id not in search.damaged]
-    dropped = [item for item in recall.dropped if item.id not in search.damaged]
-    recall = replace(recall, dropped=(*dropped, *search.unreadable()), degraded=tuple(search.degraded))
+        entries = intact(partial(_passing, channels), [item.id for item in reached], channels.damaged)
+        nearness = channels.cosines(list(entries))
+    reached = [item for item in reached if item.id not in channels.damaged]
+    dropped = [item for item in recall.dropped if item.id not in channels.damaged]
+    recall = replace(recall, dropped=(*dropped, *channels.unreadable()), degraded=tuple(channels.degraded))
     return Neighbourhood(reached, entries, nearness).beside(recall, most)
 
 
-def labelled(search: Search, hits: Sequence[Hit], limit: int) -> list[Reached]:
-    """The entries that share labels with hits, at most so many, found by the words of these, of the first hits first.
+def labelled(channels: Channels, hits: Sequence[Hit], limit: int) -> list[Reached]:
+    """Return at most ``limit`` entries that share labels with hits. They are found by the words of the labels.
 
-    What arrives on one is the share of the labels of both that are the same, times its importance as a share of 10
-    [Anamnesis G2]. A path has the labels between the ids, each behind a #.
+    The activation of an entry is the share of both entries' labels that are the same, times its importance as a share
+    of 10 [Anamnesis G2]. A path has the labels between the ids, each behind a #.
     """
     labels = dict.fromkeys(label for hit in hits for label in hit.entry.tags)
     words = [word for label in labels for word in terms(label)]
-    exclude = [*search.where.exclude, *(hit.id for hit in hits)]
-    found = search.matching(words, limit, replace(search.where, tags=list(labels), exclude=exclude)) if words else []
-    entries = search.entries([match.id for match in found])
+    exclude = [*channels.where.exclude, *(hit.id for hit in hits)]
+    found = (
+        channels.matching(words, limit, replace(channels.where, tags=list(labels), exclude=exclude)) if words else []
+    )
+    entries = channels.entries([match.id for match in found])
     reached = (max((_alike(hit, entry) for hit in hits), key=_activation) for entry in entries.values())
-    return [item for item in reached if item.activation >= LEAST]
+    return [item for item in reached if item.activation >= LEAST_ACTIVATION]
 
 
 def seeds(storage: Storage, scope: Scope, query: str, now: datetime, settings: GraphTuning) -> list[Reached]:
-    """Where activation starts beside the hits: what the graph says of the entities that a query names, as sure as it
-    is, and where they were named last. A path begins with the entity's own entry."""
+    """Return where activation starts beside the hits, for each entity that a query names.
+
+    These are the graph's relations of it, by their confidence, and the texts that named it last. A path begins with the
+    entity's own entry.
+    """
     graph = GraphQueries(storage, scope, lambda: now, settings, lambda ids: {})
     found: list[Reached] = []
     for entity in graph.named(query, NAMED):
@@ -85,7 +98,7 @@ def seeds(storage: Storage, scope: Scope, query: str, now: datetime, settings: G
 
 
 def combined(reached: Iterable[Reached]) -> list[Reached]:
-    """What was reached from several sides, each once, the most activated first."""
+    """Return each entry that was reached once, with its highest activation, the most activated first."""
     best: dict[str, Reached] = {}
     for one in reached:
         if one.id not in best or best[one.id].activation < one.activation:
@@ -95,9 +108,9 @@ def combined(reached: Iterable[Reached]) -> list[Reached]:
 
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
-    """What was reached from the hits of a recall, the most activated first.
+    """The entries that were reached from the hits of a recall, the most activated first.
 
-    ``entries`` are those of it that may be shown, ``nearness`` how near they are to the query.
+    ``entries`` are those that may be shown, ``nearness`` how near they are to the query.
     """
 
     reached: Sequence[Reached]
@@ -105,10 +118,11 @@ class Neighbourhood:
     nearness: Mapping[str, Match]
 
     def beside(self, recall: Recall, most: int) -> Recall:
-        """The recall, and after its hits at most so many neighbours, each scored as the hit it comes from times its
-        activation; what comes from an entity of the query, as if that were the best hit.
+        """Return the recall with at most ``most`` neighbours appended to its hits.
 
-        Of what was dropped, what is appended after all is left out, and the neighbours that are not are added.
+        The score of a neighbour is that of the hit it comes from, times its activation. A neighbour that comes from an
+        entity of the query is scored as if the entity were the best hit. Neighbours that are not appended are added to
+        what was dropped.
         """
         scores = {hit.id: hit.score for hit in recall}
         best = max(scores.values(), default=1.0)
@@ -142,10 +156,10 @@ def _dropped(item: Reached, reason: str) -> Dropped:
     return Dropped(item.id, "association", f"activation {item.activation:.2f} from {item.path[0]}, {reason}")
 
 
-def _passing(search: Search, ids: Collection[str]) -> dict[str, Entry]:
-    """Those that the filter lets through; what the graph says among them, too."""
-    where = replace(search.where, ids=ids, not_channels=())
-    return {entry.id: entry for entry in search.storage.find(search.scope, where)}
+def _passing(channels: Channels, ids: Collection[str]) -> dict[str, Entry]:
+    """Return the entries that the filter lets through, and those of the graph among them, too."""
+    where = replace(channels.where, ids=ids, not_channels=())
+    return {entry.id: entry for entry in channels.storage.find(channels.scope, where)}
 
 
 def _alike(hit: Hit, entry: Entry) -> Reached:

@@ -11,6 +11,7 @@ import pytest
 
 from tests.waiting import PATIENCE
 from tidal_plugins import (
+    Claim,
     ClaimExtractor,
     Exchange,
     Facts,
@@ -23,7 +24,6 @@ from tidal_plugins import (
     Settings,
     TidalMemory,
 )
-from tidal_plugins.model.fact import Claim
 from tidal_plugins.storage.base import Where
 from tidal_plugins.testing import NOON, FrozenClock
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -20,13 +19,6 @@ def dependencies(memory: TidalMemory) -> list[tuple[str, str]]:
     graph = memory.graph
     names = {entity.id: entity.name for entity in graph.entities()}
     return sorted((names[relation.subject], names[relation.object]) for relation in graph.relations())
-
-
-def eventually(holds: Callable[[], bool], seconds: float = 60) -> bool:
-    end = time.monotonic() + seconds
-    while not holds() and time.monotonic() < end:
-        time.sleep(0.01)
-    return holds()
 
 
 def threads(name: str = "tidal-background") -> list[threading.Thread]:

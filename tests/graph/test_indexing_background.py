@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 import threading
 import time
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from tests.conftest import OpenMemory
-from tests.graph.indexing import SAID, Opened, dependencies, eventually, threads
+from tests.graph.indexing import SAID, Opened, dependencies, threads
 from tests.reading import Hangs, Reader
+from tests.waiting import eventually
 from tidal_plugins import Closed, Settings
-from tidal_plugins.model.clock import utc_now
 from tidal_plugins.testing import NOON, FrozenClock
 from tidal_plugins.tuning import Tuning
 
@@ -84,7 +84,7 @@ def test_a_turn_that_failed_is_tried_again_in_the_background(open_memory: OpenMe
 
     reader = Reader(once)
     graph = {"quiet": 0.0, "retry": 0.05}
-    memory = open_memory(graph_extractor=reader, settings=Tuning(graph=graph), clock=utc_now)
+    memory = open_memory(graph_extractor=reader, settings=Tuning(graph=graph), clock=lambda: datetime.now(UTC))
     memory.record(SAID)
     assert eventually(lambda: len(reader.texts) == 1)
     assert eventually(lambda: not memory.graph.pending())

@@ -84,6 +84,7 @@ class TidalMemory(View):
         scope: Scope = ("default",),
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
+        check_scope(scope)  # before a file is made
         services = build_services(
             path,
             storage=storage,
@@ -98,7 +99,7 @@ class TidalMemory(View):
             settings=settings or Settings(),
             clock=clock,
         )
-        super().__init__(services, check_scope(scope))
+        super().__init__(services, scope)
         services.writer.later.resume(self.scope)
 
     def record(

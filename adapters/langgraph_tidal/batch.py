@@ -184,6 +184,6 @@ def _cleaned(query: str) -> str:
 
 
 def _order(found: tuple[Entry, float | None]) -> tuple[bool, float, float]:
-    """Best first, then what has no score, newest first."""
+    """Return a sort key: the best score first, then items without a score, the newest first."""
     entry, score = found
     return score is None, -(score or 0.0), -entry.occurred_at.timestamp()

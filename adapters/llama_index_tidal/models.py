@@ -95,7 +95,10 @@ def _asked(llm: LLM, asked: str, schema: type[T], refusal: type[TidalError]) -> 
 
 
 def _called(llm: FunctionCallingLLM, asked: str, schema: type[T], refusal: type[TidalError]) -> list[T] | str:
-    """Not ``structured_predict``: it shows no raw response, and integrations complete arguments that were cut off."""
+    """Call a model for a structure.
+
+    ``structured_predict`` shows no raw response, and integrations complete arguments that were cut off.
+    """
     answer = FunctionTool.from_defaults(schema, name="answer", description="Give the answer.", fn_schema=schema)
     question = ChatMessage(asked, role=MessageRole.USER)
     response = llm.chat_with_tools([answer], user_msg=question, tool_required=True)

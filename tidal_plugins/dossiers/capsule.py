@@ -124,7 +124,7 @@ class Capsules:
         return _Draft(Capsule(tuple(made), offered, tuple(cited)), archive)
 
     def _lines(self, sections: Sequence[Section], newest: Newest) -> dict[str, list[Line]]:
-        """What the generated sections say. Where room is short, the longest goes short."""
+        """Return the lines of the generated sections. The longest section is cut first if they do not fit."""
         limits = self.settings.capsule
         found = {
             "header": self._header(newest.now),
@@ -173,7 +173,7 @@ class Capsules:
             yield from self._tools(each)
 
     def _tools(self, each: int) -> list[Suggestion]:
-        """The tools that ran in the newest episodes."""
+        """Suggest the tools that ran in the newest episodes."""
         where = Where(kinds={EPISODE})
         found: dict[str, Suggestion] = {}
         for episode in self.storage.find(self.scope, where, limit=_TOOL_EPISODES, newest_first=True):
@@ -216,7 +216,7 @@ def _fresh(made: Document, layout: Document | None, now: datetime, max_age: time
 
 
 def _blank() -> list[Section]:
-    """The nine sections with nothing in them."""
+    """Return the nine sections with nothing in them."""
     return [Section(name, "" if name == "header" else f"## {title(name)}\n\n") for name in BUDGETS]
 
 
@@ -227,15 +227,15 @@ def _filled(section: Section, lines: Sequence[Line]) -> Section:
 
 
 def _body(capsule: Capsule) -> list[Section]:
-    """All but the time of making."""
+    """Return all sections, without the time at which the capsule was made."""
     return [section for section in capsule.sections if section.name != "header"]
 
 
 def _fixed(sections: Iterable[Section]) -> int:
-    """The lines that people wrote."""
+    """Return the number of lines that people wrote."""
     return sum(len(section.text.splitlines()) for section in sections if section.name not in GENERATED)
 
 
 def _least(limits: CapsuleTuning) -> int:
-    """Lines that the generated sections need: recent work can go short, down to one line."""
+    """Return the number of lines that the generated sections need. Recent work can be cut to one line."""
     return FRAME + limits.current_priorities + limits.pending_tasks + 1

@@ -35,7 +35,7 @@ class Sources:
     scope: Scope
 
     def of(self, topic: str, now: datetime) -> list[Entry]:
-        """The most salient entries about a topic, oldest first, each with the passage that is about it."""
+        """Return the most salient entries about a topic, oldest first, each with the passage that is about it."""
         most = self.settings.dossier.sources
         near = self.near(topic, active(now, kinds=PRIMARY), now, limit=min(MAX_LIMIT, 2 * most))
         worth = {hit.id: worth_of(hit.entry, hit.why.relevance, now, self.settings.dossier) for hit in near}
@@ -44,8 +44,10 @@ class Sources:
         return sorted(entries, key=lambda entry: (entry.occurred_at, entry.position or 0, entry.id))
 
     def near(self, topic: str, where: Where, now: datetime, *, limit: int) -> list[Hit]:
-        """What a recall finds that has all words of a topic or is near it, without what is only less far than the
-        rest."""
+        """Return the hits of a recall that have all words of a topic or are near it.
+
+        A hit that is only less far than the rest is left out.
+        """
         found = self.recaller.recall(Request(self.scope, topic, where, now, limit))
         words = set(stems(topic))
         return [hit for hit in found if words.issubset(stems(hit.passage)) or self._is_near(hit)]
@@ -56,13 +58,15 @@ class Sources:
 
 
 def without_citations(entry: Entry) -> Entry:
-    """A fact that memory made without the citations at its end: a line that cites the fact cites those, and a cut one
-    would show half of them."""
+    """Return a fact that memory made without the citations at its end.
+
+    A line that cites the fact cites its sources too, and a cut line would show half of them.
+    """
     return replace(entry, text=_CITATIONS.sub("", entry.text)) if entry.channel == CHANNEL else entry
 
 
 def worth_of(entry: Entry, relevance: float, now: datetime, settings: DossierTuning) -> float:
-    """The salience of an entry now."""
+    """Return the salience of an entry now."""
     return salience(
         hours_between(entry.recorded_at, now) / 24,
         entry.importance,

@@ -20,7 +20,7 @@ class Rule(NamedTuple):
 
 
 def _rule(name: str, delta: float, *phrases: str) -> Rule:
-    """A rule for any of ``phrases``, as whole words. Patterns see the text as :func:`_plain` leaves it."""
+    """Return a rule for any of ``phrases``, as whole words. Patterns see the text as :func:`_plain` leaves it."""
     return Rule(name, re.compile(rf" (?:{'|'.join(phrases)})(?!\w)"), delta)
 
 
@@ -214,5 +214,5 @@ _MARKS = str.maketrans(dict.fromkeys('"“”([{*>', " ") | dict.fromkeys("’�
 
 
 def _plain(text: str) -> str:
-    """Lower-cased, one space before every word, straight apostrophes, no opening marks."""
+    """Return a text lower-cased, with one space before every word, straight apostrophes and no opening marks."""
     return " " + " ".join(ends(text).lower().translate(_MARKS).split())

@@ -58,7 +58,10 @@ class Facts(MutableMapping[str, Any]):
         settings: FactTuning,
         forget: Callable[[Collection[str]], int],
     ) -> None:
-        """``records`` splits and embeds entries, so that recall finds them. ``forget`` removes them by id for good."""
+        """Initialise the mapping.
+
+        ``records`` splits and embeds entries, so that recall finds them. ``forget`` removes them by id for good.
+        """
         self._storage = storage
         self._scope = scope
         self._clock = clock

@@ -40,7 +40,10 @@ class KnowledgeGraph(GraphQueries):
         episodes: Episodes,
         embed: proposals.Embed,
     ) -> None:
-        """``embed`` turns names into vectors, one row each, to propose names of one meaning for merging."""
+        """Initialise the graph.
+
+        ``embed`` turns names into vectors, one row each, to propose names of one meaning for merging.
+        """
         super().__init__(storage, scope, clock, settings, episodes)
         self._embed = embed
 

@@ -50,7 +50,7 @@ class GraphQueries:
         settings: GraphTuning,
         episodes: Episodes,
     ) -> None:
-        """``episodes`` returns episodes by id, for the words of the evidence."""
+        """Initialise the queries. ``episodes`` returns episodes by id, for the words of the evidence."""
         self._storage = storage
         self._scope = scope
         self._clock = clock

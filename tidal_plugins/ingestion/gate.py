@@ -40,7 +40,7 @@ class Admitted(NamedTuple):
 
     @property
     def share(self) -> float:
-        """The ephemeral share of all, in [0, 1]; 0 where nothing came through the gate."""
+        """Return the ephemeral share of all, in [0, 1]; 0 if nothing came through the gate."""
         return self.ephemeral / max(1, self.consolidated + self.ephemeral)
 
 

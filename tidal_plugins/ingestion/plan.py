@@ -69,5 +69,5 @@ class TurnPlan(Plan):
 
     @property
     def standing(self) -> Episode:
-        """The episode as it is stored already, when there is nothing new."""
+        """Return the episode as it is stored already, when there is nothing new."""
         return self.episode if self.forgotten or self.known is None else self.known

@@ -53,8 +53,10 @@ class Recurring:
     summariser: Summariser | None = None
 
     def due(self, lines: Sequence[Line], now: datetime) -> list[Entry]:
-        """Of the entries that these uses are of, some that the same turns used again and again, and that no fact
-        covers yet; nothing where none is left."""
+        """Return entries that the same turns used again and again, of those that ``lines`` are uses of.
+
+        No fact covers them yet. Nothing is returned when none is left.
+        """
         keys = dict.fromkeys(line.key for line in lines)
         for id_ in self._covered(keys):
             del keys[id_]
@@ -122,7 +124,7 @@ class Recurring:
         return recurrence(told, turns=self.settings.turns, hours=self.settings.hours)
 
     def _entries(self, ids: Sequence[str], now: datetime) -> dict[str, Entry]:
-        """Those that decay and are valid. What does not decay is knowledge already."""
+        """Return the entries that decay and are valid. An entry that does not decay is knowledge already."""
 
         def read(ids: Sequence[str]) -> dict[str, Entry]:
             where = Where(ids=ids, kinds=[DECAYING], active_at=now, include_archived=True)
@@ -131,7 +133,7 @@ class Recurring:
         return intact(read, ids, set())
 
     def _record(self, draft: Draft, entries: Sequence[Entry], now: datetime) -> Record:
-        """A fact is found by what it says: its citations are not indexed."""
+        """Return a fact's record. A fact is found by its own words; its citations are not indexed."""
         said = "\n".join(finding.text for finding in draft.findings)
         citations = dict.fromkeys(citation for finding in draft.findings for citation in finding.citations)
         ids = [entry.id for entry in entries]
@@ -161,7 +163,7 @@ class KeySentences:
     def summarise(
         self, sources: Sequence[Source], *, purpose: Purpose, previous: Sequence[Statement] = (), max_tokens: int
     ) -> list[Statement]:
-        """One statement a source; ``purpose``, ``previous`` and ``max_tokens`` change nothing."""
+        """Return one statement for each source. ``purpose``, ``previous`` and ``max_tokens`` change nothing."""
         return [Statement(_key_sentence(source), (source.id,)) for source in sources]
 
 

@@ -95,7 +95,7 @@ class RestoredFile:
 
     @property
     def messages(self) -> tuple[Message, Message]:
-        """The call that read the file, and the result."""
+        """Return the call that read the file, and the result."""
         call = ToolCall(self.tool, self.arguments, self.id)
         return Message("assistant", "", tool_calls=(call,)), Message("tool", self.content, tool_call_id=self.id)
 
@@ -147,7 +147,7 @@ class LossLedger(Sequence[Loss]):
 
     @property
     def episodes(self) -> tuple[str, ...]:
-        """The episodes that hold the omitted messages, in order."""
+        """Return the episodes that hold the omitted messages, in order."""
         return tuple(dict.fromkeys(loss.episode for loss in self.losses))
 
     def to_json(self) -> list[dict[str, Any]]:
@@ -210,7 +210,7 @@ class Compaction:
 
     @property
     def rebuilt(self) -> bool:
-        """Whether the view is anything else than the history."""
+        """Return whether the view is anything else than the history."""
         return self.id is not None
 
     @property
@@ -231,13 +231,13 @@ class Compaction:
 
     @property
     def citations(self) -> tuple[str, ...]:
-        """The ids of the episodes that the view cites, in order."""
+        """Return the ids of the episodes that the view cites, in order."""
         texts = [piece.text for piece in self.view if isinstance(piece, Written) and piece.part != "question"]
         return tuple(dict.fromkeys(id_ for text in texts for id_ in _CITED.findall(text)))
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The view as messages."""
+        """Return the view as messages."""
         return tuple(message for piece in self.view for message in self._shown(piece))
 
     def verify(self) -> None:
@@ -282,7 +282,7 @@ class Compaction:
             yield "what the user asked was folded"
 
     def _unpaired(self) -> Iterator[str]:
-        """Calls without results and results without calls, but for those that the history came with."""
+        """Yield calls without results and results without calls, except those that the history came with."""
         theirs = unpaired(self.history)
         for id_ in unpaired(self.messages):
             if id_ in theirs:
@@ -312,7 +312,7 @@ def _part(piece: Piece) -> Part | Literal["file"] | None:
 
 
 def unpaired(messages: Sequence[Message]) -> list[str]:
-    """The ids of tool calls that no result follows, and of results that answer no call before them.
+    """Return the ids of tool calls that no result follows, and of results that answer no call before them.
 
     A result belongs to the last assistant message that calls tools; the same id may be used again later.
     """

@@ -122,7 +122,7 @@ class Entry:
 
     @property
     def citation(self) -> str:
-        """The text by which others refer to it: ``ep:`` and its episode if it has one, else ``mem:`` and its id."""
+        """Return the text that cites the entry: ``ep:`` and its episode if it has one, else ``mem:`` and its id."""
         return f"ep:{self.episode}" if self.episode else f"mem:{self.id}"
 
 

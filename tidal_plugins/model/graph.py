@@ -124,7 +124,7 @@ class Evidence:
 
     @property
     def citation(self) -> str:
-        """The episode as a citation, such as ``[ep:0190…]``."""
+        """Return the episode as a citation, such as ``[ep:0190…]``."""
         return f"[ep:{self.episode}]"
 
 

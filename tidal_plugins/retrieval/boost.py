@@ -86,7 +86,7 @@ class SessionSignals:
 
     @property
     def rewarded(self) -> list[str]:
-        """The ids of the entries that the session rewarded most."""
+        """Return the ids of the entries that the session rewarded most."""
         if self.session is None:
             return []
         return self.scores.strongest(lane_of(self.session), REWARD, self.now, self.scores.settings.joined)

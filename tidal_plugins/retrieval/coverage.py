@@ -85,7 +85,10 @@ def _leads(query: str, texts: Sequence[str]) -> Iterator[Lead]:
 
 
 def _names(text: str) -> Iterator[tuple[str, bool]]:
-    """What a text names, by its form: words written large, and identifiers; and whether it begins a sentence."""
+    """Yield the names in a text, each with whether it begins a sentence.
+
+    A name is known by its form: capitalised words, or an identifier.
+    """
     starts = {start for start, _ in sentences(text)}
     for match in _NAME.finditer(text):
         first = match.start() in starts

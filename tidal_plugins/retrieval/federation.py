@@ -80,7 +80,7 @@ class Peer:
 
     @property
     def path(self) -> str:
-        """The path of its file."""
+        """Return the path of its file."""
         if isinstance(self.memory, OpenMemory):
             return str(getattr(self.memory._services.recaller.storage, "path", "peer"))
         return os.fspath(self.memory)

@@ -86,7 +86,7 @@ class Ledger:
         return opened
 
     def _standing(self, key: str) -> SessionInfo | None:
-        """The session that is open under a thread's key."""
+        """Return the session that is open under a thread's key."""
         known = self.storage.read_document(self.scope, THREADS, key)
         info = self.info(known.value) if known else None
         return info if info and info.is_open else None
@@ -172,7 +172,7 @@ class Ledger:
 
     @property
     def shared_types(self) -> frozenset[str]:
-        """The types of which there are signals of the scope itself, of those that the settings have."""
+        """Return the types of the settings of which there are signals of the scope itself."""
         return frozenset(self._counters(SHARED).accepted) & self.settings.types.keys()
 
     def tally(self, now: datetime) -> SignalTally:

@@ -22,7 +22,7 @@ class Place:
 
     @property
     def key(self) -> Hashable:
-        """A key for values that are kept for each thread."""
+        """Return a key for values that are kept for each thread."""
         return self.memory.scope, self.thread
 
 

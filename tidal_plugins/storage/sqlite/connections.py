@@ -46,7 +46,7 @@ class Connections:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All or nothing: takes the write lock at once; joins a transaction that is open."""
+        """Run a block as one transaction. It takes the write lock at once, or joins a transaction that is open."""
         connection = self.get()
         if self.writing:
             if not connection.in_transaction:
@@ -84,7 +84,7 @@ class Connections:
 
     @property
     def writing(self) -> bool:
-        """Whether this thread is inside a transaction."""
+        """Return whether this thread is inside a transaction."""
         return getattr(self._local, "writing", False)
 
     @contextmanager

@@ -55,7 +55,7 @@ def _expression(scope: int, words: Sequence[str]) -> str:
 
 
 def _best(rows: Iterable[Any], k: int) -> list[Match]:
-    """The first match of each entry, until there are ``k``."""
+    """Return the first match of each entry, until there are ``k``."""
     found: dict[str, Match] = {}
     for row in rows if k > 0 else ():
         found.setdefault(row[0], Match(*row))

@@ -25,7 +25,7 @@ BATCH = 1024
 
 
 def top(scores: NDArray[np.float32], count: int) -> NDArray[np.int64]:
-    """Positions of the ``count`` highest scores, best first, ties in the order stored."""
+    """Return the positions of the ``count`` highest scores, best first, ties in the order stored."""
     import numpy as np
 
     if count < len(scores):
@@ -63,7 +63,7 @@ class Matrix:
     _asked: list[tuple[bytes, NDArray[np.float32]]] = field(default_factory=list)
 
     def cosines(self, unit: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The cosine of each row. Those of the vector asked last are kept: one recall searches several times."""
+        """Return the cosine of each row. Those of the last vector are kept, since one recall searches several times."""
         import numpy as np
 
         asked = unit.tobytes()
@@ -76,7 +76,7 @@ class Matrix:
         return cosines
 
     def rows(self, keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """The row of each passage, and whether there is one."""
+        """Return the row of each passage, and whether there is one."""
         import numpy as np
 
         if not len(self.keys):
@@ -148,7 +148,7 @@ class _Buffer:
 
     @property
     def last(self) -> int:
-        """The last key held, 0 before the first."""
+        """Return the last key held, 0 before the first."""
         return int(self._keys[self._count - 1]) if self._count else 0
 
     @property
@@ -156,7 +156,7 @@ class _Buffer:
         return self._vectors.nbytes + self._keys.nbytes + self._kinds.nbytes
 
     def matrix(self) -> Matrix:
-        """What is held, the same object until more is."""
+        """Return the vectors that are held, as the same object until there are more."""
         if self._held is None:
             self._held = Matrix(self._keys[: self._count], self._kinds[: self._count], self._vectors[: self._count])
         return self._held

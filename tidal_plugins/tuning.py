@@ -268,7 +268,7 @@ class WhisperTuning(WhisperSettings):
     topic: float = Field(0.25, ge=0)
     """What the mean cosine of all these adds to it: whether the memory holds anything about the topic."""
 
-    def least(self, profile: str) -> float:
+    def min_confidence(self, profile: str) -> float:
         """Return the confidence below which nothing surfaces in a profile."""
         return self.threshold if profile == "balanced" else min(self.threshold, self.plain_threshold)
 

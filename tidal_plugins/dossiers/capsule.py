@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from tidal_plugins.dossiers.recent import Line, Newest
-from tidal_plugins.dossiers.sources import PRIMARY
+from tidal_plugins.dossiers.sources import PRIMARY_KINDS
 from tidal_plugins.dossiers.suggestions import suggestions
 from tidal_plugins.errors import Conflict, InvalidCapsule, InvalidInput
 from tidal_plugins.ingestion.derived import write_derived
@@ -17,7 +17,7 @@ from tidal_plugins.model.capsule import BUDGETS, GENERATED, WRITTEN, Capsule, Se
 from tidal_plugins.model.clock import from_micros, hours_between, to_micros
 from tidal_plugins.model.entry import EPISODE, Entry, Scope, bare_id
 from tidal_plugins.model.fence import CAPSULE_TITLE, inert
-from tidal_plugins.model.graph import CHANNEL
+from tidal_plugins.model.graph import GRAPH_CHANNEL
 from tidal_plugins.storage.base import Document, Storage, Where
 from tidal_plugins.tuning import CapsuleTuning, Tuning
 from tidal_plugins.validation import storable
@@ -120,7 +120,9 @@ class Capsules:
         cited = dict.fromkeys(id_ for found in lines.values() for line in found for id_ in line.sources)
         offered = tuple(self._suggestions([s.name for s in made if s.name in WRITTEN and not s.body], newest.entries))
         volumes = self.storage.statistics(self.scope).volumes.items()
-        archive = sum(size.characters for (kind, channel), size in volumes if kind in PRIMARY and channel != CHANNEL)
+        archive = sum(
+            size.characters for (kind, channel), size in volumes if kind in PRIMARY_KINDS and channel != GRAPH_CHANNEL
+        )
         return _Draft(Capsule(tuple(made), offered, tuple(cited)), archive)
 
     def _lines(self, sections: Sequence[Section], newest: Newest) -> dict[str, list[Line]]:

@@ -26,7 +26,7 @@ from tidal_plugins.model.dossier import Contradiction
 from tidal_plugins.model.entry import Entry
 from tidal_plugins.scoring.text import stems, terms
 
-MOST = 10
+MAX_CONTRADICTIONS = 10
 """Contradictions that are listed."""
 
 Kind = Literal["value", "number", "negation"]
@@ -73,7 +73,7 @@ def _distinct(pairs: Sequence[_Pair]) -> list[Contradiction]:
     found: dict[tuple[str, str], Contradiction] = {}
     for pair in pairs:
         found.setdefault((pair.newer.id, pair.older.id), pair.contradiction)
-    return list(found.values())[:MOST]
+    return list(found.values())[:MAX_CONTRADICTIONS]
 
 
 def _newest(group: Sequence[_Claim]) -> _Pair | None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from tidal_plugins.dossiers.contradictions import contradictions
 from tidal_plugins.dossiers.drafting import Draft, Drafter, InPlace
-from tidal_plugins.dossiers.sources import CHANNEL, DOSSIER, Sources
+from tidal_plugins.dossiers.sources import Sources
 from tidal_plugins.dossiers.stored import from_document, to_value
 from tidal_plugins.english.importance import importance
 from tidal_plugins.english.tags import tags
@@ -23,7 +23,7 @@ from tidal_plugins.ingestion.tombstones import remove_tombstones
 from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.model.clock import from_micros, hours_between, to_micros
 from tidal_plugins.model.dossier import Contradiction, Dossier
-from tidal_plugins.model.entry import Entry, Scope
+from tidal_plugins.model.entry import DOSSIER, SYNTHESIS, Entry, Scope
 from tidal_plugins.protocols import Summariser
 from tidal_plugins.retrieval.pipeline import Recaller
 from tidal_plugins.scoring.dossier import is_due
@@ -226,7 +226,7 @@ class Dossiers:
             occurred_at=now,
             recorded_at=now,
             source=dossier.topic,
-            channel=CHANNEL,
+            channel=SYNTHESIS,
             trust=min(known[id_].trust for id_ in dossier.sources),
             importance=importance(text),
             tags=tags(text),

@@ -18,7 +18,7 @@ from tidal_plugins.tuning import DossierTuning
 
 PURPOSE: Purpose = "dossier"
 
-TELLING = 20
+CHARS_PER_SOURCE = 20
 """Characters below which a text does not tell what a source says, unless the source itself has fewer."""
 
 _CLOSERS = "\"'”’»)]*_ "
@@ -64,7 +64,7 @@ class InPlace:
             what = "is shorter and leaves" if shorter else "leaves"
             return f"the new text {what} out {len(lost)} of {len(old)} sources of the one in place"
         told = old & cited
-        if shorter and _length(new) < sum(min(TELLING, len(self.entries[id_].text)) for id_ in told):
+        if shorter and _length(new) < sum(min(CHARS_PER_SOURCE, len(self.entries[id_].text)) for id_ in told):
             return f"the new text is shorter, and cites {len(told)} sources in {_length(new)} characters"
         return None
 

@@ -10,11 +10,11 @@ from datetime import datetime, timedelta
 from functools import cached_property
 
 from tidal_plugins.dossiers.phrases import Phrase, phrases
-from tidal_plugins.dossiers.sources import FACT, PRIMARY, without_citations, worth_of
+from tidal_plugins.dossiers.sources import PRIMARY_KINDS, without_citations, worth_of
 from tidal_plugins.dossiers.tasks import pending
 from tidal_plugins.english.importance import importance
 from tidal_plugins.ingestion.episodes import from_entry
-from tidal_plugins.model.entry import Entry, Scope
+from tidal_plugins.model.entry import FACT, Entry, Scope
 from tidal_plugins.model.episode import FORGOTTEN_TEXT
 from tidal_plugins.model.fence import inert
 from tidal_plugins.retrieval.request import active
@@ -22,7 +22,7 @@ from tidal_plugins.retrieval.whisper import excerpt
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.tuning import Tuning
 
-FACTS = 0.5
+FACT_SHARE = 0.5
 """Share of the lines of the priorities that facts may take. Each fact counts as important, so that many would leave no
 room for what somebody says is to be done."""
 
@@ -49,7 +49,7 @@ class Newest:
 
     @cached_property
     def entries(self) -> list[Entry]:
-        where = active(self.now, kinds=PRIMARY)
+        where = active(self.now, kinds=PRIMARY_KINDS)
         found = self.storage.find(self.scope, where, limit=self.settings.capsule.newest, newest_first=True)
         return [without_citations(entry) for entry in found]
 
@@ -79,7 +79,7 @@ class Newest:
             if phrase and not phrase.plain.endswith("?"):
                 said.setdefault(phrase.plain, phrase)
         facts = [phrase for phrase in said.values() if phrase.entry.kind == FACT]
-        beyond = facts[math.ceil(FACTS * limit.current_priorities) :]
+        beyond = facts[math.ceil(FACT_SHARE * limit.current_priorities) :]
         shown = [phrase for phrase in said.values() if phrase not in beyond]
         return [self._line(phrase.entry, phrase.text) for phrase in shown[: limit.current_priorities]]
 

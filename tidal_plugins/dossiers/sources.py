@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from tidal_plugins.model.clock import hours_between
-from tidal_plugins.model.entry import KINDS, SYNTHESIS, Entry, Scope
+from tidal_plugins.model.entry import DOSSIER, KINDS, SYNTHESIS, Entry, Scope
 from tidal_plugins.model.recall import Hit
 from tidal_plugins.retrieval.pipeline import Recaller
 from tidal_plugins.retrieval.request import MAX_LIMIT, Request, active
@@ -16,11 +16,7 @@ from tidal_plugins.scoring.text import stems
 from tidal_plugins.storage.base import Where
 from tidal_plugins.tuning import DossierTuning, Tuning
 
-CHANNEL = SYNTHESIS
-
-DOSSIER = "dossier"
-FACT = "fact"
-PRIMARY = tuple(kind for kind in KINDS if kind != DOSSIER)
+PRIMARY_KINDS = tuple(kind for kind in KINDS if kind != DOSSIER)
 """Kinds of entries that texts are made from: none is made from one that was itself so made."""
 
 _CITATIONS = re.compile(r"(?:\s*\[(?:ep|mem):\w+\])+$")
@@ -37,7 +33,7 @@ class Sources:
     def of(self, topic: str, now: datetime) -> list[Entry]:
         """Return the most salient entries about a topic, oldest first, each with the passage that is about it."""
         most = self.settings.dossier.sources
-        near = self.near(topic, active(now, kinds=PRIMARY), now, limit=min(MAX_LIMIT, 2 * most))
+        near = self.near(topic, active(now, kinds=PRIMARY_KINDS), now, limit=min(MAX_LIMIT, 2 * most))
         worth = {hit.id: worth_of(hit.entry, hit.why.relevance, now, self.settings.dossier) for hit in near}
         best = sorted(near, key=lambda hit: (-worth[hit.id], hit.id))[:most]
         entries = [replace(hit.entry, text=hit.passage) for hit in best]
@@ -62,7 +58,7 @@ def without_citations(entry: Entry) -> Entry:
 
     A line that cites the fact cites its sources too, and a cut line would show half of them.
     """
-    return replace(entry, text=_CITATIONS.sub("", entry.text)) if entry.channel == CHANNEL else entry
+    return replace(entry, text=_CITATIONS.sub("", entry.text)) if entry.channel == SYNTHESIS else entry
 
 
 def worth_of(entry: Entry, relevance: float, now: datetime, settings: DossierTuning) -> float:

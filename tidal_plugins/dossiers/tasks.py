@@ -14,7 +14,7 @@ from tidal_plugins.english.verbs import is_past
 from tidal_plugins.model.entry import Entry
 from tidal_plugins.scoring.text import terms
 
-_LEAST = 2
+_MIN_WORDS = 2
 """Words with a content that a task has."""
 
 
@@ -62,7 +62,7 @@ def _task(phrase: Phrase) -> Task | None:
 
 def _made(text: str, phrase: Phrase) -> Task | None:
     words = [stem(word) for word in terms(DEADLINE.sub("", text))]
-    return Task(words[0], frozenset(words[1:]), phrase) if len(set(words)) >= _LEAST else None
+    return Task(words[0], frozenset(words[1:]), phrase) if len(set(words)) >= _MIN_WORDS else None
 
 
 def _completes(phrase: Phrase, task: Task) -> bool:

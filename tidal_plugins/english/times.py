@@ -152,7 +152,7 @@ class _Reader:
     def _span(self, match: re.Match[str]) -> Period | None:
         said, words = {name: text for name, text in match.groupdict().items() if text}, match[0]
         if "anchor" in said:
-            found = self._beside(said["lead"], said["way"].lower(), said["anchor"])
+            found = self._relative(said["lead"], said["way"].lower(), said["anchor"])
         elif "second" in said:
             found = self._between(said["first"], said["second"])
         elif "until" in said:
@@ -165,7 +165,7 @@ class _Reader:
             found = self._read(said.get("placed") or said["said"], self._now)
         return found and replace(found, words=words)
 
-    def _beside(self, lead: str, way: str, anchor: str) -> Period | None:
+    def _relative(self, lead: str, way: str, anchor: str) -> Period | None:
         """Read a time relative to a date: «two weeks before 11 August» is two weeks ago, seen from that date."""
         there = self._read(anchor, self._now)
         if there is None or there.start is None:

@@ -15,7 +15,7 @@ from tidal_plugins.ingestion.later import Later
 from tidal_plugins.ingestion.split import split
 from tidal_plugins.ingestion.tombstones import tombstoned, tombstoned_texts
 from tidal_plugins.model.affect import Affect
-from tidal_plugins.model.entry import EPISODE, Entry, Scope, Tier, salt_of, salted_id
+from tidal_plugins.model.entry import CONVERSATION, EPISODE, Entry, Scope, Tier, salt_of, salted_id
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Message
 from tidal_plugins.protocols import ClaimExtractor
@@ -28,7 +28,7 @@ from tidal_plugins.tuning import DecayTuning, IngestionTuning, Tuning
 if TYPE_CHECKING:
     from tidal_plugins.embedding.identity import StoreEmbedder
 
-DECAYING = "conversation"
+DECAYING = CONVERSATION
 """The kind of entries that decay."""
 
 UNFADING = 1e9
@@ -118,7 +118,7 @@ def _month(entry: Entry) -> list[str]:
     A document is not asked for by its date.
     """
     time = entry.occurred_at
-    return [MONTHS[time.month - 1], str(time.year)] if entry.kind == "conversation" else []
+    return [MONTHS[time.month - 1], str(time.year)] if entry.kind == CONVERSATION else []
 
 
 def _unsaid(entry: Entry, said: Collection[str]) -> list[str]:

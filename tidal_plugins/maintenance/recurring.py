@@ -11,7 +11,6 @@ from datetime import datetime, timedelta
 
 from tidal_plugins.dossiers.drafting import Draft, Drafter, InPlace
 from tidal_plugins.dossiers.phrases import LONGEST
-from tidal_plugins.dossiers.sources import CHANNEL, FACT
 from tidal_plugins.english.importance import importance
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.english.tags import tags
@@ -19,7 +18,7 @@ from tidal_plugins.ingestion.derived import purge, write_derived
 from tidal_plugins.ingestion.uses import USES
 from tidal_plugins.ingestion.writer import DECAYING, Writer
 from tidal_plugins.model.dossier import Dossier
-from tidal_plugins.model.entry import Entry, Scope
+from tidal_plugins.model.entry import FACT, SYNTHESIS, Entry, Scope
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.protocols import Purpose, Summariser
 from tidal_plugins.retrieval.search import intact
@@ -144,7 +143,7 @@ class Recurring:
             scope=self.scope,
             occurred_at=max(entry.occurred_at for entry in entries),
             recorded_at=now,
-            channel=CHANNEL,
+            channel=SYNTHESIS,
             trust=min(entry.trust for entry in entries),
             importance=max(importance(said), *(entry.importance for entry in entries)),
             tags=tags(said),

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from tidal_plugins.associations.store import Association, AssociationStore
-from tidal_plugins.dossiers.sources import CHANNEL, PRIMARY
+from tidal_plugins.dossiers.sources import PRIMARY_KINDS
 from tidal_plugins.ingestion.episodes import from_entry
 from tidal_plugins.model.consolidation import Seed
-from tidal_plugins.model.entry import Entry, Scope, bare_id, derive_id
+from tidal_plugins.model.entry import SYNTHESIS, Entry, Scope, bare_id, derive_id
 from tidal_plugins.retrieval.request import active
 from tidal_plugins.retrieval.search import intact
 from tidal_plugins.scoring.text import terms
@@ -82,8 +82,8 @@ class Seeds:
 
     def _entries(self, ids: Sequence[str], now: datetime) -> Mapping[str, Entry]:
         def read(ids: Sequence[str]) -> dict[str, Entry]:
-            found = self.storage.find(self.scope, replace(active(now, kinds=PRIMARY), ids=ids))
-            return {entry.id: entry for entry in found if entry.channel != CHANNEL}
+            found = self.storage.find(self.scope, replace(active(now, kinds=PRIMARY_KINDS), ids=ids))
+            return {entry.id: entry for entry in found if entry.channel != SYNTHESIS}
 
         return intact(read, ids, set())
 

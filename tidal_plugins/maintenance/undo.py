@@ -15,7 +15,7 @@ from tidal_plugins.model.link import Link
 from tidal_plugins.storage.base import Storage, WhereLinks
 from tidal_plugins.storage.shorthands import set_tiers
 
-SETTLED, PRUNED, FACT = "settled", "pruned", "fact"
+SETTLED, PRUNED, COMPRESSED = "settled", "pruned", "fact"
 """What a line may tell of: tiers by id, edges, the id of a fact."""
 
 
@@ -45,7 +45,7 @@ def restore(storage: Storage, scope: Scope, line: Mapping[str, Any], recurring: 
         return _restore_edges(storage, scope, [_edge(*value) for value in line[PRUNED]])
     if SETTLED in line:
         return _restore_tiers(storage, scope, line[SETTLED])
-    return recurring.unmake(line[FACT], now)
+    return recurring.unmake(line[COMPRESSED], now)
 
 
 def _restore_tiers(storage: Storage, scope: Scope, before: Mapping[str, Sequence[Any]]) -> int:

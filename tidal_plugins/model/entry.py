@@ -19,10 +19,13 @@ from tidal_plugins.model.clock import aware
 Scope = tuple[str, ...]
 State = Literal["warm", "cold", "archived", "expired"]
 
-KINDS = ("conversation", "skill", "kb", "fact", "dossier")
-"""Kinds that recall searches. Episodes stand on the same shelf under the kind ``episode``."""
+CONVERSATION, FACT, DOSSIER = "conversation", "fact", "dossier"
+KINDS = (CONVERSATION, "skill", "kb", FACT, DOSSIER)
+"""Kinds that recall searches."""
 
 EPISODE = "episode"
+"""Kind of the entries that hold whole episodes."""
+
 SYNTHESIS = "synthesis"
 """Channel of what memory made of other entries."""
 

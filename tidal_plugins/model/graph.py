@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 Category = Literal["technical", "contextual", "behavioural"]
 
-CHANNEL = "graph"
+GRAPH_CHANNEL = "graph"
 """Channel of the entries by which recall finds entities and relations."""
 
 PREDICATES = frozenset(

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Collection, Iterable, Mapping
 
-LEAST = 0.6
+MIN_PRIORITY = 0.6
 """Priority below which no sentence is worth a place, however much there is."""
 STATED = 0.5
 """Share of a message's words from which on another text states it: a smaller part of it is worth little."""

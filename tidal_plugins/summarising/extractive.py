@@ -158,11 +158,11 @@ class _Selection:
         for _, run in groupby(range(len(found)), key=lambda place: found[place].message):
             places = list(run)
             whole = len(frozenset[str]().union(*(words[place] for place in places)))
-            telling = [place for place in places if found[place].telling and words[place]]
-            first = self._digest(group, telling, self.groups[group].enough * whole)
+            informative = [place for place in places if found[place].informative and words[place]]
+            first = self._digest(group, informative, self.groups[group].enough * whole)
             if first:
                 yield self._piece(group, first)
-            yield from (self._piece(group, (place,), _REST) for place in telling if place not in first)
+            yield from (self._piece(group, (place,), _REST) for place in informative if place not in first)
 
     def _digest(self, group: int, places: Sequence[int], enough: float) -> tuple[int, ...]:
         """Return the places of few quotes of one message, which together have enough of its words."""

@@ -32,7 +32,7 @@ def outcome(call: ToolCall, answer: Message | None, kind: Kind) -> str:
         return f"{called}: no result"
     text = _glance(answer.text)
     if kind == "failed":
-        return f"{called} failed: {_cut(_telling(text), _MAX_RESULT[kind])}"
+        return f"{called} failed: {_cut(_error_line(text), _MAX_RESULT[kind])}"
     result = _cut(" ".join(text[:400].split()), _MAX_RESULT[kind])
     return f"{called}: {result}" if result else called
 
@@ -72,7 +72,7 @@ def _glance(text: str) -> str:
     return text if len(text) <= 2 * _GLANCE else f"{text[:_GLANCE]}\n{text[-_GLANCE:]}"
 
 
-def _telling(text: str) -> str:
+def _error_line(text: str) -> str:
     """Return the last line that names an error, as in a traceback, else the last that mentions one, else the first."""
     lines = [line.strip() for line in text.splitlines() if line.strip()] or ["no message"]
     found = (line for pattern in (NAMED_ERROR, ERROR_WORDS) for line in reversed(lines) if pattern.search(line))

@@ -14,7 +14,7 @@ from tidal_plugins.model.episode import FORGOTTEN_TEXT
 from tidal_plugins.model.exchange import Message, ToolCall, answers
 from tidal_plugins.model.fence import uncited
 from tidal_plugins.model.summary import Statement
-from tidal_plugins.scoring.priority import LEAST, sentence_priority, tool_priority
+from tidal_plugins.scoring.priority import MIN_PRIORITY, sentence_priority, tool_priority
 from tidal_plugins.summarising.outcomes import Kind, outcome, outcome_kind, subject
 
 USER, AGENT = "User", "Agent"
@@ -49,9 +49,9 @@ class Quote:
         return self.messages, self.kind, self.speaker
 
     @property
-    def telling(self) -> bool:
+    def informative(self) -> bool:
         """Return whether the quote is more than chatter, which is never shown, however much space there is."""
-        return self.kind != "said" or self.priority >= LEAST
+        return self.kind != "said" or self.priority >= MIN_PRIORITY
 
 
 def quotes(messages: Sequence[Message]) -> list[Quote]:

@@ -73,7 +73,7 @@ SECRET = "secret"
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """What every view of one store shares. What belongs to a scope is made for it."""
+    """The parts that every view of one store shares. Methods make the parts of one scope."""
 
     storage: Storage
     writer: Writer
@@ -124,7 +124,7 @@ class Services:
         summariser: Summariser | None,
         counter: TokenCounter | None,
     ) -> Compactor:
-        """Return what keeps a context within limits. Raises ``InvalidInput``."""
+        """Return an object that keeps a context within limits. Raises ``InvalidInput``."""
         settings = self.settings.compaction
         tokens = check_int(settings.max_tokens if max_tokens is None else max_tokens, "max_tokens", 1)
         size = check_int(settings.max_bytes if max_bytes is None else max_bytes, "max_bytes", 1)

@@ -54,7 +54,7 @@ class IngestionTuning(IngestionSettings):
 
 
 class ModelTuning(ModelSettings):
-    """Of models that are plugged in to write or to read: a ``Summariser``, an ``ClaimExtractor``."""
+    """Models that are plugged in to write or to read: a ``Summariser``, a ``ClaimExtractor``."""
 
 
 class DecayTuning(DecaySettings):
@@ -230,7 +230,7 @@ class RecallTuning(RecallSettings):
 
 
 class RerankTuning(RerankSettings):
-    """Of a reranker, where one is plugged in [Anamnesis]."""
+    """The reranker, if there is one [Anamnesis]."""
 
 
 class HopTuning(HopSettings):
@@ -250,7 +250,7 @@ class HopTuning(HopSettings):
 
 
 class PeerTuning(PeerSettings):
-    """Of other memories that recall asks [Anamnesis G5]."""
+    """Other memories that recall asks [Anamnesis G5]."""
 
 
 class WhisperTuning(WhisperSettings):

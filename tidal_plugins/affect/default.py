@@ -1,4 +1,4 @@
-"""What reads emotion where nobody chose: the vectors where weights for their embedder ship, else words."""
+"""The default estimator of emotion: by vectors if weights for their embedder ship, else by words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What providers of models say when a context was too long, or an answer had no more room."""
+"""Messages of providers of models about a context that was too long, or an answer that was cut."""
 
 from __future__ import annotations
 

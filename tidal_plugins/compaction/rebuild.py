@@ -1,4 +1,4 @@
-"""One context rebuilt: what to keep, what to condense, and how much room each text gets [SIYA §2.2–2.4]."""
+"""Rebuilding of a context: the parts to keep, the parts to condense, and the size of each text [SIYA §2.2–2.4]."""
 
 from __future__ import annotations
 

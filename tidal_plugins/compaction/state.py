@@ -1,4 +1,4 @@
-"""What a rebuilt context consists of, kept in the store from one model call to the next, and by the next process."""
+"""State of a rebuilt context, kept in the store from one model call to the next and for the next process."""
 
 from __future__ import annotations
 

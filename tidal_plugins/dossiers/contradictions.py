@@ -1,4 +1,4 @@
-"""What sources say against each other, by rules that would rather miss a contradiction than make one up [Capsule]."""
+"""Contradictions between sources, by rules that would rather miss one than make one up [Capsule]."""
 
 from __future__ import annotations
 

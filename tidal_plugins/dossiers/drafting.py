@@ -27,7 +27,7 @@ _CHARS_PER_TOKEN = 6  # beyond which a model did not keep to its limit
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What a dossier should say. ``fed`` are the entries that a model read: what it wrote may come from any of them,
+    """The new text of a dossier. ``fed`` are the entries that a model read: its text may come from any of them,
     cited or not."""
 
     findings: tuple[Finding, ...] = ()

@@ -1,4 +1,4 @@
-"""What a dossier is made from: the entries about its topic, the most salient ones [Capsule]."""
+"""Sources of a dossier: the most salient entries about its topic [Capsule]."""
 
 from __future__ import annotations
 

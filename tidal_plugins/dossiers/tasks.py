@@ -1,4 +1,4 @@
-"""What somebody meant to do and nobody says was done, by rules that would rather miss a task than make one up."""
+"""Open tasks: meant to be done, not said to be done, by rules that would rather miss a task than make one up."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MIN_WORDS = 2
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What is to be done: the verb and its objects, without their endings."""
+    """A thing to do: the verb and its objects, without their endings."""
 
     verb: str
     objects: frozenset[str]

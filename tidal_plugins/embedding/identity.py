@@ -1,4 +1,4 @@
-"""Which embedder made a vector: those of two embedders must never meet, in a search or in weights that read them."""
+"""Identity of an embedder: vectors of two embedders must never meet, in a search or in weights that read them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a model's files are, and which weights they hold."""
+"""Files of a model, and the weights that they hold."""
 
 from __future__ import annotations
 

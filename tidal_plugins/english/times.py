@@ -36,7 +36,7 @@ class Period:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What happened ``before`` or after something else, whose ``name`` a memory may have."""
+    """A time ``before`` or after something else, whose ``name`` a memory may have."""
 
     words: str
     name: str

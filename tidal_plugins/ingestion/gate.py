@@ -33,7 +33,7 @@ ADMISSIONS = "admissions"
 
 
 class Admitted(NamedTuple):
-    """How many entries the gate kept for good, and how many for a while."""
+    """The number of entries that the gate kept for good, and the number kept for a while."""
 
     consolidated: int = 0
     ephemeral: int = 0

@@ -21,7 +21,7 @@ How = Literal["cited", "echoed"]
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """Where and when something is written."""
+    """The place and the time of a write."""
 
     writer: Writer
     scope: Scope

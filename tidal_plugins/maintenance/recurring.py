@@ -1,4 +1,4 @@
-"""What recurs becomes knowledge: entries that several turns of a day use are compressed to a fact that cites them.
+"""Compression of recurring entries: those that several turns of a day use become a fact that cites them.
 
 [Tidal §2.4]. Each entry becomes a fact once; what it says goes when an entry that it was made from is forgotten.
 """

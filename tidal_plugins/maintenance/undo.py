@@ -1,4 +1,4 @@
-"""What a consolidation changed, as it was before, and how it is put back."""
+"""Undo of a consolidation: the changed values as they were before, and their restoration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sessions: the signals that one agent writes for one user under a policy [tidalDB]."""
+"""Sessions: signals that one agent writes for one user under a policy [tidalDB]."""
 
 from __future__ import annotations
 

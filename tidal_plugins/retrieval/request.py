@@ -35,7 +35,7 @@ MAX_HOPS = 10
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked of a store: up to ``limit`` entries for ``text`` that pass ``where``, in one scope.
+    """One question to a store: up to ``limit`` entries for ``text`` that pass ``where``, in one scope.
 
     ``affect`` is the mood that colours the order; a whisper reads it off the vector of the text instead, with ``felt``,
     where that is given. ``associative`` appends what comes up together with the hits, beyond the limit. ``session`` is

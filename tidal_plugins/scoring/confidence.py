@@ -1,4 +1,4 @@
-"""How sure a relation is: independent evidence adds up, and what nothing confirms fades [SIYA §3.3].
+"""Confidence of relations: independent evidence adds up, and unconfirmed confidence fades [SIYA §3.3].
 
 Confidences lie in [0, 1]; times are in days.
 """

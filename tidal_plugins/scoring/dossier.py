@@ -1,4 +1,4 @@
-"""What a source is worth to a dossier, and when a dossier is due [Capsule]."""
+"""The salience of a source for a dossier, and the time when a dossier is due [Capsule]."""
 
 from __future__ import annotations
 

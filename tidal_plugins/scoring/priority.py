@@ -1,4 +1,4 @@
-"""What is worth a place in a summary: formulas over what the rules of importance and the words of a text say."""
+"""Priorities of texts in a summary: formulas over their importance and their words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is stored of sessions: who opened them, what they counted, what was decided in them [tidalDB].
+"""The stored record of sessions: their owners, counts, annotations and decisions [tidalDB].
 
 Each call is one transaction: what has returned is durable, and a process that dies leaves its sessions open and whole.
 """

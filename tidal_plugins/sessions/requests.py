@@ -1,4 +1,4 @@
-"""What a model asks of a session by its tools, and the answer in words [tidalDB]."""
+"""Requests of a model to a session by its tools, and their answers in words [tidalDB]."""
 
 from __future__ import annotations
 

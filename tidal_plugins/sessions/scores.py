@@ -31,7 +31,7 @@ def session_node(session: int) -> str:
 
 
 class Score(NamedTuple):
-    """What the signals of one type have come to for one entry."""
+    """The score of one type of signals for one entry."""
 
     type: str
     entry: str

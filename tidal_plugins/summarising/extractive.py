@@ -48,7 +48,7 @@ class ExtractiveSummariser:
 
 @dataclass(slots=True)
 class _Group:
-    """What can be quoted under the same citation, and the places of what was chosen of it.
+    """The quotes under one citation, and the places of those that were chosen.
 
     ``enough`` is the share of a message's words that states it.
     """

@@ -1,4 +1,4 @@
-"""What a tool's call came to, on one line: «Bash(pytest -q) failed: 2 errors in 0.4 s»."""
+"""Outcomes of tool calls, each on one line: «Bash(pytest -q) failed: 2 errors in 0.4 s»."""
 
 from __future__ import annotations
 

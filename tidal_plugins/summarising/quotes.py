@@ -1,4 +1,4 @@
-"""What of a turn can be quoted: its sentences, and one line for each tool that ran, with what each is worth."""
+"""Quotes from a turn: its sentences and one line for each tool that ran, each with a priority."""
 
 from __future__ import annotations
 

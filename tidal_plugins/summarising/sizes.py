@@ -1,4 +1,4 @@
-"""How large a context is: tokens as the model counts them, or nearly so, and bytes as they are sent."""
+"""Sizes of contexts: tokens as the model counts them, or nearly so, and bytes as they are sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every storage engine does with documents."""
+"""Contract tests of documents."""
 
 from __future__ import annotations
 

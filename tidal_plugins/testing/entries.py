@@ -1,4 +1,4 @@
-"""What every storage engine does with entries."""
+"""Contract tests of entries."""
 
 from __future__ import annotations
 

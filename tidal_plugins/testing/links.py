@@ -1,4 +1,4 @@
-"""What every storage engine does with links."""
+"""Contract tests of links."""
 
 from __future__ import annotations
 

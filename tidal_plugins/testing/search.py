@@ -1,4 +1,4 @@
-"""How every storage engine searches."""
+"""Contract tests of search."""
 
 from __future__ import annotations
 

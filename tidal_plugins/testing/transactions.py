@@ -1,4 +1,4 @@
-"""How every storage engine writes."""
+"""Contract tests of transactions."""
 
 from __future__ import annotations
 

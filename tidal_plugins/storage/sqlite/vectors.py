@@ -41,7 +41,7 @@ def damaged() -> Corrupt:
 
 
 class Source(Protocol):
-    """Where vectors come from: one scope of an open snapshot."""
+    """The origin of vectors: one scope of an open snapshot."""
 
     def watermark(self) -> tuple[int, int]:
         """Return the key of the last passage with a vector, and the number of erasures."""

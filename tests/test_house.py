@@ -91,9 +91,8 @@ SOURCES = sorted(
     for folder in ("tidal_plugins", "adapters")
     for path in (TESTS.parent / folder).rglob("*.py")
 )
-NO_VERBS = frozenset(
-    "A All An As By Every For From How No Of One Only The Those What When Where Whether Which Who Whom Why With Without".split()
-)
+NO_VERBS = set("A All An As By Every For From No Of One Only The Those With Without".split())
+NO_VERBS |= set("How What When Where Whether Which Who Whom Why".split())
 """Words that no docstring of a function begins with."""
 
 CLOCKS = {"time.time", "time.monotonic", "time.perf_counter", "time.thread_time", "time.process_time"}

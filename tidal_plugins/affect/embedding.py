@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 PLEASANT = 0.6
-"""What full pleasantness of the labels comes to as valence: thanks, praise and good cheer are ordinary in a chat, and
+"""Valence of fully pleasant labels: thanks, praise and good cheer are ordinary in a chat, and
 alone should stir nothing. Unpleasantness, which courtesy keeps rare, counts in full."""
 
 LIVELY = 0.8
-"""What full activation comes to as arousal."""
+"""Arousal of full activation."""
 
 EMPHASIS = 0.7
 """Activation that full emphasis adds."""

@@ -46,7 +46,7 @@ FEW_WORDS = 3
 """Plain words added to every sentence: one charged word alone («Thanks») is no outburst."""
 
 EMPHASIS = 0.15
-"""What an exclamation mark adds to a sentence's share of charged words, up to ``MOST_MARKS``."""
+"""Added by an exclamation mark to a sentence's share of charged words, up to ``MOST_MARKS``."""
 
 INTENSIFIER = 0.5
 """The part of an exclamation mark that a strengthening word («really», «extremely») stands for."""

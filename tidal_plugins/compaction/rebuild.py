@@ -14,15 +14,16 @@ from tidal_plugins.compaction.state import Covered, Fold, State
 from tidal_plugins.compaction.turns import Turn, marked
 from tidal_plugins.compaction.view import HEADER, Context, fold_text, pieces, size, summary, synthesis_text
 from tidal_plugins.errors import BrokenInvariant, ContextOverflow
-from tidal_plugins.model.compaction import Kept, LossLedger, RestoredFile, Size
+from tidal_plugins.model.compaction import Kept, RestoredFile, Size
 from tidal_plugins.model.episode import Episode
+from tidal_plugins.model.loss import LossLedger
 from tidal_plugins.model.summary import Source
 from tidal_plugins.protocols import Summariser, TokenCounter
 from tidal_plugins.summarising.summary import Condensed, condense
 from tidal_plugins.tuning import CompactionTuning
 
 TEXT_BYTES_PER_TOKEN = 5
-"""Of what is condensed, so that counting its tokens respects a limit in bytes."""
+"""Bytes per token of condensed texts, so that counting their tokens respects a limit in bytes."""
 
 
 @dataclass

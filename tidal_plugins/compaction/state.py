@@ -71,7 +71,7 @@ class State:
     told: int = 0
     statements: tuple[Statement, ...] = ()
     shown: tuple[int, ...] = ()
-    """Which of the statements have room in ``summary``; the others may have, another time."""
+    """The statements that fit into ``summary``; the others may fit another time."""
     summary: str = ""
     question: str | None = None
     synthesis: tuple[Statement, ...] = ()

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from tidal_plugins.compaction.files import weight
 from tidal_plugins.compaction.state import Covered, Fold, State
 from tidal_plugins.compaction.turns import History, Turn
-from tidal_plugins.model.compaction import Kept, Loss, LossLedger, Piece, RestoredFile, Size, Written
+from tidal_plugins.model.compaction import Kept, Piece, RestoredFile, Size, Written
 from tidal_plugins.model.exchange import Message
+from tidal_plugins.model.loss import Loss, LossLedger
 from tidal_plugins.model.summary import Statement
 from tidal_plugins.protocols import TokenCounter
 from tidal_plugins.summarising.sizes import measure

@@ -189,7 +189,7 @@ RULES = (
     Rule("acknowledgement", re.compile(rf"\A(?: {ACKNOWLEDGING}\b[^\w ]*+)++\Z"), -2.0),
     Rule("short", re.compile(r"\A(?: [!-~]++){1,3}\Z"), -1.0),
 )
-"""What moves the importance of a text. Each rule counts once, however often it matches."""
+"""Rules that move the importance of a text. Each rule counts once, however often it matches."""
 
 
 def importance(text: str, *, role: str | None = None) -> float:

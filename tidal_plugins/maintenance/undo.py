@@ -16,7 +16,7 @@ from tidal_plugins.storage.base import Storage, WhereLinks
 from tidal_plugins.storage.shorthands import set_tiers
 
 SETTLED, PRUNED, COMPRESSED = "settled", "pruned", "fact"
-"""What a line may tell of: tiers by id, edges, the id of a fact."""
+"""Keys of a line of the log: tiers by id, edges, the id of a fact."""
 
 
 def settled(tier: Tier, cold: float) -> Tier:

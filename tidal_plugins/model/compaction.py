@@ -1,4 +1,4 @@
-"""Compaction: a context rebuilt, and the account of what was left out [SIYA §2]."""
+"""Compaction: a rebuilt context, and the check that it broke no rule [SIYA §2]."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, overload
+from typing import Any, Literal
 
 from tidal_plugins.errors import BrokenInvariant
 from tidal_plugins.model.exchange import Message, ToolCall
+from tidal_plugins.model.loss import LossLedger
 from tidal_plugins.model.summary import Statement
 
 Stage = Literal["none", "prepare", "compact", "hard"]
@@ -101,67 +102,6 @@ class RestoredFile:
 
 
 Piece = Kept | Written | RestoredFile
-
-
-@dataclass(frozen=True, slots=True)
-class Loss:
-    """A message that the model no longer sees.
-
-    Attributes:
-        position: its place in the history.
-        role: its role.
-        episode: the episode in which it stands verbatim.
-        index: its place in that episode.
-        message: its id, if it has one.
-        stated: the statements of the context that tell of it.
-    """
-
-    position: int
-    role: str
-    episode: str
-    index: int
-    message: str | None = None
-    stated: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class LossLedger(Sequence[Loss]):
-    """Every message of the history that a rebuilt context leaves out."""
-
-    losses: tuple[Loss, ...] = ()
-
-    @overload
-    def __getitem__(self, index: int) -> Loss: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Loss]: ...
-
-    def __getitem__(self, index: int | slice) -> Loss | Sequence[Loss]:
-        return self.losses[index]
-
-    def __len__(self) -> int:
-        return len(self.losses)
-
-    def __iter__(self) -> Iterator[Loss]:
-        return iter(self.losses)
-
-    @property
-    def episodes(self) -> tuple[str, ...]:
-        """Return the episodes that hold the omitted messages, in order."""
-        return tuple(dict.fromkeys(loss.episode for loss in self.losses))
-
-    def to_json(self) -> list[dict[str, Any]]:
-        return [
-            {
-                "position": loss.position,
-                "role": loss.role,
-                "episode": loss.episode,
-                "index": loss.index,
-                "message": loss.message,
-                "stated": list(loss.stated),
-            }
-            for loss in self.losses
-        ]
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ CLOSE = "</tidal-memory>"
 CAPSULE_OPEN = "<tidal-capsule>"
 CAPSULE_CLOSE = "</tidal-capsule>"
 CAPSULE_PREAMBLE = "From your memory. What "
-"""How the line after the mark begins."""
+"""Beginning of the line after the mark."""
 CAPSULE_TITLE = "# Capsule — last updated: "
-"""How a capsule's first line begins."""
+"""Beginning of a capsule's first line."""
 _TEXT = ("<tidal-text>", "From your memory:", "</tidal-text>")
 
 _LINES = 20  # at most in a whisper

@@ -44,7 +44,7 @@ PREDICATES = frozenset(
 """The predicates that the rules read; a model may say others, in snake case."""
 
 WORD = re.compile(r"[a-z][a-z0-9_]{0,63}")
-"""What a type of entities and a predicate look like."""
+"""Form of a type of entities and of a predicate."""
 
 DEPENDENCIES = ("depends_on", "calls", "imports", "uses")
 """The predicates whose subject a change of the object affects."""

@@ -18,7 +18,7 @@ class SignalType(BaseModel):
     half_life: float = Field(24.0, gt=0)
     """Hours."""
     sign: Literal[-1, 0, 1] = 1
-    """What it does to the ranking of a whole scope; 0 for nothing."""
+    """Its effect on the ranking of a whole scope; 0 for none."""
 
 
 class Policy(BaseModel):

@@ -20,7 +20,7 @@ AXIS = "pleasantness"
 POLES: Mapping[str, float] = MappingProxyType(
     {"joy": 1.0, "trust": 1.0, "fear": -1.0, "sadness": -1.0, "disgust": -1.0, "anger": -1.0}
 )
-"""Which of Plutchik's primary emotions are pleasant and unpleasant; surprise and anticipation may be either."""
+"""Plutchik's primary emotions that are pleasant and unpleasant; surprise and anticipation may be either."""
 
 
 def relax(state: Affect, hours: float, *, half_life: float, baseline: float) -> Affect:

@@ -1,4 +1,4 @@
-"""When what is used again and again becomes knowledge [Tidal §2.4]."""
+"""Recurrence: the repeated use that turns an entry into knowledge [Tidal §2.4]."""
 
 from __future__ import annotations
 

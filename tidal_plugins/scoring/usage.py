@@ -1,4 +1,4 @@
-"""Whether an answer used what memory had shown before it [Tidal §2.4]."""
+"""Usage: whether an answer used the memories that were shown before it [Tidal §2.4]."""
 
 from __future__ import annotations
 

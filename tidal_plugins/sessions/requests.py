@@ -9,7 +9,7 @@ from tidal_plugins.sessions.session import Session
 from tidal_plugins.settings import REWARD
 
 REFUSALS = (InvalidInput, NotFound, PolicyViolation, SessionClosed)
-"""What a model is told as a text. Anything else is a fault, and stays an error."""
+"""Errors that a model reads as a text. Other errors are raised."""
 
 
 def reward(session: Session, entries: Sequence[str], weight: float, note: str | None) -> str:

@@ -11,7 +11,7 @@ from tidal_plugins.english.tools import CHANGES, ERROR_WORDS, FAILED, FAILURE_SP
 from tidal_plugins.model.exchange import Message, ToolCall
 
 Kind = Literal["said", "failed", "changed", "ran", "looked"]
-"""What is quoted: something said, or a tool that failed, changed something, looked something up, or ran otherwise."""
+"""Kind of a quote: something said, or a tool that failed, changed something, looked something up, or ran otherwise."""
 
 _MAX_ARGUMENTS = {"changed": 320, "failed": 120, "ran": 160, "looked": 80}
 _MAX_RESULT = {"changed": 60, "failed": 200, "ran": 120, "looked": 100}

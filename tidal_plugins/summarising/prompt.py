@@ -26,7 +26,7 @@ class Claim(BaseModel):
 
 
 class Answer(BaseModel):
-    """What matters of the episodes, in the order in which it happened."""
+    """The points that matter in the episodes, in the order in which they happened."""
 
     statements: list[Claim] = Field(description="The statements, in order, each with the episodes it rests on.")
 

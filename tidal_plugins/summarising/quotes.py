@@ -18,7 +18,7 @@ from tidal_plugins.scoring.priority import MIN_PRIORITY, sentence_priority, tool
 from tidal_plugins.summarising.outcomes import Kind, outcome, outcome_kind, subject
 
 USER, AGENT = "User", "Agent"
-"""How who has no name is called; the agent only after somebody else."""
+"""Names of speakers without a name; the agent is named only after somebody else."""
 
 _MAX_SENTENCE = 280  # characters; what is longer is a log or a list, and is cut at a word
 _MAX_LABEL = 40

@@ -25,7 +25,7 @@ class Connections:
     """
 
     at_once = True
-    """Whether what is wrong with a file shows when this is made."""
+    """Whether faults of a file show when this is made."""
 
     def __init__(self, path: str | os.PathLike[str], *, synchronous: str, busy_timeout: float) -> None:
         self.path = checked_path(path)

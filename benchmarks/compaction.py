@@ -180,7 +180,7 @@ def conversation(given: locomo.Conversation) -> Case:
     return Case(given.name, tuple(messages), facts, tuple(item for item in asked if item.facts), given.end)
 
 
-def session(run: trajectories.Run) -> Case:
+def trajectory(run: trajectories.Run) -> Case:
     messages = tuple(
         Message(m.role, m.text, f"m{place}", None, m.tool_calls, m.tool_call_id, m.error)
         for place, m in enumerate(run.messages)
@@ -514,7 +514,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             title = f"Conversations, compacted {STEPS} times, each on top of the time before"
             reports.append(measured(title, cases, middle, embedder, steps=STEPS))
         for name, each in runs.items():
-            cases = [session(run) for run in trajectories.joined(each, JOINED)][: QUICK if args.quick else None]
+            cases = [trajectory(run) for run in trajectories.joined(each, JOINED)][: QUICK if args.quick else None]
             title = f"{name}: sessions of {JOINED} tasks, compacted at once"
             reports.append(measured(title, cases, [2 * limit for limit in limits], HashingEmbedder()))
         times = speed(1 if args.quick else 3)

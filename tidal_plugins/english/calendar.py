@@ -21,3 +21,9 @@ WEEKDAY = rf"(?:{'|'.join(WEEKDAYS)})"
 def month_number(name: str) -> int:
     """Return the number of a month, 1 to 12, by its name or the beginning of it; three letters are enough."""
     return next(number for number, month in enumerate(MONTHS, 1) if month.startswith(name[:3].lower()))
+
+
+TIME_WORDS = frozenset(
+    "yesterday today tonight tomorrow ago recently weekend last next week weeks month months year years".split()
+).union(CLEAR_MONTHS, WEEKDAYS, (f"{day}s" for day in WEEKDAYS))
+"""Words by which a text says when something was."""

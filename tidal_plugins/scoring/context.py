@@ -6,15 +6,12 @@ import math
 import re
 from collections.abc import Sequence
 
-from tidal_plugins.english.calendar import CLEAR_MONTHS, WEEKDAYS
+from tidal_plugins.english.calendar import TIME_WORDS
 
 _CLOSERS = " \t\r\n\"'”’»)]*_"
 _QUESTION_MARKS = ("?", "？", "؟")
 _WORD = re.compile(r"[a-z]+")
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
-_TIMES = frozenset(
-    "yesterday today tonight tomorrow ago recently weekend last next week weeks month months year years".split()
-).union(CLEAR_MONTHS, WEEKDAYS, (f"{day}s" for day in WEEKDAYS))
 
 
 def brief(words: int, turn: float) -> float:
@@ -55,7 +52,7 @@ def lent(nearness: float, floor: float, distance: int, *, share: float, answer: 
 
 def dated(head: str) -> bool:
     """Return whether a text says when something was. People who tell of an event say so, people who chat rarely do."""
-    return not _TIMES.isdisjoint(_WORD.findall(head.lower())) or _YEAR.search(head) is not None
+    return not TIME_WORDS.isdisjoint(_WORD.findall(head.lower())) or _YEAR.search(head) is not None
 
 
 def asks(tail: str) -> bool:

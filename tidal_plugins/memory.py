@@ -52,15 +52,17 @@ from tidal_plugins.storage.base import Storage
 
 
 class TidalMemory:
-    """An agent's memory in one SQLite file. ``scope`` names its owner; other scopes are never read or written.
+    """An agent's memory, in one SQLite file or in another engine.
+
+    ``scope`` names its owner; other scopes are never read or written.
 
     Capabilities beyond the verbs are attributes: ``episodes``, ``facts``, ``graph``, ``associations``, ``dossiers``,
     ``capsule``, ``sessions``, ``signals``, ``maintenance``, ``affect``. Every method may be called from any thread and
     has an async twin whose name begins with ``a``.
 
     Args:
-        path: the file, made if it does not exist.
-        storage: an engine to use instead of a file at ``path``.
+        path: the file, made if it does not exist, or ``memory://`` for a new memory that ends with this object.
+        storage: an engine to use instead of ``path``.
         embedder: turns texts into vectors. Default: all-MiniLM-L6-v2 on the CPU, loaded when it is first needed.
         emotion: reads how texts feel. Default: from their vectors if weights for the embedder ship, else a lexicon.
         summariser: writes dossiers and consolidated facts. Default: extracts.
@@ -364,7 +366,7 @@ class TidalMemory:
 
     @property
     def path(self) -> str:
-        """The absolute path of the file."""
+        """The absolute path of the file, or the name of a store that is in no file."""
         return self._services.path
 
     def now(self) -> datetime:

@@ -48,8 +48,8 @@ from tidal_plugins.sessions.boost import Boosts
 from tidal_plugins.sessions.ledger import Ledger
 from tidal_plugins.settings import Settings
 from tidal_plugins.storage.base import Storage, Where
+from tidal_plugins.storage.open import open_storage, path_of
 from tidal_plugins.storage.shorthands import read_meta, write_meta
-from tidal_plugins.storage.sqlite import SQLiteStorage
 from tidal_plugins.summarising.extractive import ExtractiveSummariser
 from tidal_plugins.summarising.sizes import ApproximateCounter
 from tidal_plugins.tuning import Tuning
@@ -201,13 +201,7 @@ def build_services(
     graph = check_protocol(graph_extractor, GraphExtractor, "a graph extractor has a method extract_graph")
     embedder = SentenceTransformerEmbedder() if embedder is None else embedder
     reader = reads(emotion, embedder)
-    storage = storage or SQLiteStorage(
-        path,  # type: ignore[arg-type]
-        durability=tuning.storage.durability,
-        busy_timeout=tuning.storage.busy_timeout,
-        query_deadline=tuning.storage.query_deadline,
-        vector_cache_bytes=tuning.storage.vector_cache_mb * 1024 * 1024,
-    )
+    storage = open_storage(path, storage, tuning.storage)
 
     def learn(scope: Scope, going: Callable[[], bool]) -> timedelta | None:
         """What the background does."""
@@ -231,7 +225,7 @@ def build_services(
         summariser=writes,
         extractor=graph,
         assessor=assesses,
-        path=getattr(storage, "path", ""),
+        path=path_of(storage),
         clock=clock,
     )
     scrub(storage)  # what a forgetting that was cut off left behind

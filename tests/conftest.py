@@ -8,15 +8,29 @@ import pytest
 
 pytest.register_assert_rewrite("tidal_plugins.testing")
 
-from tidal_plugins import HashingEmbedder, SentenceTransformerEmbedder, TidalMemory  # noqa: E402
+from tidal_plugins import HashingEmbedder, SentenceTransformerEmbedder, Settings, TidalMemory  # noqa: E402
 from tidal_plugins.storage.memory import Contents, MemoryStorage  # noqa: E402
 from tidal_plugins.testing import FrozenClock  # noqa: E402
 
 OpenMemory = Callable[..., TidalMemory]
 
 
+LIMITS = (("storage", "query_deadline"), ("rerank", "seconds"), ("hops", "ms"), ("peers", "timeout"))
+"""The settings that bound how long a recall may take."""
+
+
+def patient(settings: Settings) -> Settings:
+    """Return settings with an hour for each limit of time that they leave at its default."""
+    changed = {}
+    for group, limit in LIMITS:
+        if limit not in (given := getattr(settings, group)).model_fields_set:
+            changed[group] = changed.get(group, given).model_copy(update={limit: 3_600.0})
+    return settings.model_copy(update=changed)
+
+
 @pytest.fixture
 def clock() -> FrozenClock:
+    """A clock that stands at noon until it is told otherwise."""
     return FrozenClock()
 
 
@@ -28,12 +42,16 @@ def engine() -> str:
 
 @pytest.fixture
 def open_memory(tmp_path: Path, clock: FrozenClock, engine: str) -> Iterator[OpenMemory]:
-    """Opens ``agent.db``, or the store named, with a hashing embedder and a clock that stands still."""
+    """Opens ``agent.db``, or the store named, with a hashing embedder and a clock that stands still.
+
+    All memories are closed at the end. A time limit that a test does not set is long enough for a busy machine.
+    """
     opened: list[TidalMemory] = []
     stores: dict[str, Contents] = {}
 
-    def open_(name: str = "agent.db", **options: Any) -> TidalMemory:
+    def open_(name: str = "agent.db", *, settings: Settings | None = None, **options: Any) -> TidalMemory:
         options = {"embedder": HashingEmbedder(), "clock": clock, **options}
+        options["settings"] = patient(settings or Settings())
         if engine == "memory":
             storage = MemoryStorage(stores.setdefault(name, Contents()))
             opened.append(TidalMemory(storage=storage, **options))
@@ -48,6 +66,7 @@ def open_memory(tmp_path: Path, clock: FrozenClock, engine: str) -> Iterator[Ope
 
 @pytest.fixture
 def memory(open_memory: OpenMemory) -> TidalMemory:
+    """A memory with nothing in it."""
     return open_memory()
 
 

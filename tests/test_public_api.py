@@ -1,7 +1,6 @@
 """What ``import tidal_plugins`` gives, what it costs, and what the wheel carries."""
 
 import inspect
-import re
 import subprocess
 import sys
 import zipfile
@@ -32,13 +31,7 @@ def test_public_name_is_importable_and_says_what_it_is(name):
         assert not value.__doc__.startswith(f"{name}("), "only the signature that dataclasses generate"
 
 
-def test_import_takes_less_than_300_ms():
-    cumulative = re.compile(r"\|\s*(\d+) \| tidal_plugins$", re.M)
-    runs = [python("-X", "importtime", "-c", "import tidal_plugins").stderr for _ in range(5)]
-    assert min(int(cumulative.search(run)[1]) for run in runs) < 300_000  # microseconds
-
-
-def test_import_loads_nothing_heavy():
+def test_import_loads_little_of_its_own_and_nothing_heavy():
     loaded = set(python("-c", "import sys, tidal_plugins; print(*sys.modules)").stdout.split())
     frameworks = {"langchain", "langchain_core", "langgraph", "llama_index"}
     heavy = {
@@ -46,6 +39,7 @@ def test_import_loads_nothing_heavy():
         "vaderSentiment",
     }  # fmt: skip
     assert sorted(loaded & (frameworks | heavy)) == []
+    assert len([name for name in loaded if name.startswith("tidal_plugins.")]) < 40
 
 
 @pytest.mark.slow

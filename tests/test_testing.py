@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from tidal_plugins.errors import InvalidInput
+from tidal_plugins import InvalidInput
 from tidal_plugins.testing import FrozenClock
 
 

@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 
 from tidal_plugins import (
     Affect,
+    Embedder,
     EmbedderMismatch,
     EmbeddingEmotion,
+    EmotionEstimator,
     HashingEmbedder,
     InvalidInput,
     InvalidVector,
@@ -26,7 +28,6 @@ from tidal_plugins.affect.circumplex import LABELS, PLACES, PRIMARY
 from tidal_plugins.affect.default import DefaultEmotion
 from tidal_plugins.affect.probe import SHIPPED, Probe, load, save
 from tidal_plugins.embedding.identity import fingerprint
-from tidal_plugins.protocols import Embedder, EmotionEstimator
 
 UPSET = {
     "I'm furious, you destroyed a week of my work!!!": "anger",
@@ -322,8 +323,8 @@ def test_a_memory_reads_feelings_off_the_vectors_it_makes_anyway(open_memory: An
         memory.record("I am furious, I hate this printer, it makes me so angry! " * 3, PRINTER)
         memory.whisper("What is wrong with the printer, damn it?")
     assert embedder.texts == silent.texts
-    assert felt.affect.valence < -0.05
-    assert unfelt.affect == Affect()
+    assert felt.affect.state().valence < -0.05
+    assert unfelt.affect.state() == Affect()
 
 
 def test_emotions_go_through_storage_state_and_recall(open_memory: Any, clock: Any, minilm: Embedder) -> None:
@@ -334,7 +335,7 @@ def test_emotions_go_through_storage_state_and_recall(open_memory: Any, clock: A
     assert (entry.affect.valence, entry.affect.arousal) == (state.valence, state.arousal), "the mood after it"
     assert 0 < state.emotions["anger"] < entry.affect.emotions["anger"], "the state moved part of the way"
     clock.advance(hours=6)
-    assert memory.affect.emotions["anger"] == pytest.approx(state.emotions["anger"] / 2)
+    assert memory.affect.state().emotions["anger"] == pytest.approx(state.emotions["anger"] / 2)
     recall = memory.recall("What about the printer?", affect=Affect(-0.8, 0.9, {"anger": 0.7}))
     hit = next(hit for hit in recall if hit.id == id_)
     assert hit.why.factors["emotion"] > 0.07

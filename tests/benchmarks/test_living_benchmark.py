@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from benchmarks import living
-from tidal_plugins import Entry, Hit
-from tidal_plugins.model.recall import Explanation
+from tidal_plugins import Entry, Explanation, Hit
 
 
 def turn(dia_id: str, speaker: str, text: str) -> dict[str, str]:

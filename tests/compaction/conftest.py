@@ -15,8 +15,7 @@ import pytest
 pytest.register_assert_rewrite("tests.compaction.oracle")
 
 from tests.compaction.oracle import checked  # noqa: E402
-from tidal_plugins import TidalMemory  # noqa: E402
-from tidal_plugins.model.compaction import Compaction  # noqa: E402
+from tidal_plugins import Compaction, TidalMemory  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 
@@ -45,7 +44,7 @@ def in_process(tmp_path: Path) -> Callable[..., Any]:
         script = [sys.executable, "-W", "error", str(Path(__file__).with_name("process.py"))]
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
         order = json.dumps({"path": str(tmp_path / "agent.db"), "command": command, "arguments": arguments})
-        done = subprocess.run([*script, order], env=environment, capture_output=True, text=True, timeout=60)
+        done = subprocess.run([*script, order], env=environment, capture_output=True, text=True, timeout=500)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 

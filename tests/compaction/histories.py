@@ -9,12 +9,22 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tidal_plugins import Exchange, Message, ToolCall
+from tidal_plugins import Exchange, Message, Size, ToolCall
+from tidal_plugins.summarising.sizes import ApproximateCounter, measure
 
 _TOPICS = """
 harbour lantern violin glacier orchard compass saffron telescope quarry meadow anchor falcon granite juniper kettle
 loom marble nettle oyster pepper quill raven sandal thimble urchin velvet walnut yarrow zephyr beacon cinder
 """.split()
+
+
+def size_of(message: Message) -> Size:
+    """Return the size of a message as a compactor measures it that is told nothing else."""
+    return measure(message, ApproximateCounter())
+
+
+def tokens_of(text: str) -> int:
+    return ApproximateCounter().count(text)
 
 
 def said(number: int, words: int = 12) -> str:

@@ -16,10 +16,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from tests.compaction.histories import flat
-from tidal_plugins import Exchange, Forgotten, Message, TidalMemory, ToolCall
-from tidal_plugins.model.compaction import Compaction, Kept, RestoredFile, Size, Written
-from tidal_plugins.summarising.sizes import ApproximateCounter, measure
+from tests.compaction.histories import flat, size_of
+from tidal_plugins import (
+    Compaction,
+    Exchange,
+    Forgotten,
+    Kept,
+    Message,
+    RestoredFile,
+    Size,
+    TidalMemory,
+    ToolCall,
+    Written,
+)
 
 WHISPER, WIDE_WHISPER = Size(125, 500), Size(500, 2_000)
 """What is kept free for the whisper, at least: 500 characters; and at most, in a script whose characters are words."""
@@ -103,11 +112,11 @@ class Oracle:
     def every_citation_leads_somewhere(self) -> None:
         for text in self.written_texts:
             for id_ in CITED.findall(text):
-                self.facts.resolve(id_)
+                self.resolve(id_)
         assert set(self.compaction.citations) == {id_ for text in self.written_texts for id_ in CITED.findall(text)}
         for statement in self.compaction.statements:
             for id_ in statement.sources:
-                self.facts.resolve(id_)
+                self.resolve(id_)
 
     def resolve(self, id_: str) -> None:
         with contextlib.suppress(Forgotten):
@@ -187,7 +196,7 @@ class Oracle:
         measured = self.reserved + WHISPER
         for message, piece in zip(self.messages, self.pieces_by_message, strict=True):
             known = self.sizes[piece.position] if self.sizes and isinstance(piece, Kept) else None
-            measured += known or measure(message, ApproximateCounter())
+            measured += known or size_of(message)
         assert measured.within(self.compaction.limit), f"{measured} of {self.compaction.limit}"
         assert measured.within(self.compaction.after), f"said to take {self.compaction.after}, and takes {measured}"
         assert self.compaction.after.within(self.compaction.limit)
@@ -321,7 +330,7 @@ def least(history: Sequence[Message] | Sequence[Exchange], sizes: Sequence[Size]
     kept = {p for p, m in enumerate(messages) if m.role == "system" or (p >= start and p not in foldable)}
     size = WIDE_WHISPER if any(re.search(r"[^\x00-\u2e7f]", message.text) for message in messages) else WHISPER
     for position in kept.union(last_question(history, start)):
-        size += sizes[position] if sizes else measure(messages[position], ApproximateCounter())
+        size += sizes[position] if sizes else size_of(messages[position])
     return size
 
 

@@ -8,10 +8,12 @@ import random
 import signal
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 from tests.compaction.histories import chat, question
 from tests.compaction.oracle import checked
+from tests.waiting import meet
 from tidal_plugins import HashingEmbedder, Message, TidalMemory
 
 TOKENS = 1_500
@@ -26,11 +28,12 @@ def asking(turns: int) -> list[Message]:
     return [*chat(0, turns), Message("user", question(turns), f"m{turns}-user")]
 
 
-def compact(path: str, turns: int, at: float = 0.0) -> dict[str, Any]:
+def compact(path: str, turns: int, meeting: str | None = None) -> dict[str, Any]:
+    """Compact a history; with a ``meeting``, at once with another process."""
     with open_memory(path) as memory:
         compactor = memory.compactor(max_tokens=TOKENS)
-        while time.time() < at:
-            pass
+        if meeting:
+            meet(Path(meeting), 2)
         compaction = checked(memory, asking(turns), compactor.compact(asking(turns), thread="s"))
         return {"id": compaction.id, "stage": compaction.stage, "view": [repr(piece) for piece in compaction.view]}
 
@@ -41,16 +44,23 @@ def record(path: str, text: str) -> str:
 
 
 def killed(path: str, times: int) -> dict[str, int]:
-    """Compact a growing history in a forked process, kill it at some moment, check what it left; again and again."""
+    """Compact a growing history in a forked process, kill it at some moment, check what it left; again and again.
+
+    The moment comes some time after a number of compactions."""
     chance = random.Random(5)
     done = {"kills": 0, "rebuilt": 0}
     for _ in range(times):
+        read, write = os.pipe()
         pid = os.fork()
         if not pid:
-            _compact_on(path, chance.randrange(10**9))
-        time.sleep(chance.uniform(0.02, 0.35))
+            _compact_on(path, chance.randrange(10**9), write)
+        os.close(write)
+        for _ in range(chance.randrange(4)):
+            assert os.read(read, 1)
+        time.sleep(chance.uniform(0.0, 0.1))
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
+        os.close(read)
         done["kills"] += 1
         with open_memory(path) as memory:
             turns = len(memory.episodes.list(thread="s"))
@@ -62,7 +72,7 @@ def killed(path: str, times: int) -> dict[str, int]:
     return done
 
 
-def _compact_on(path: str, seed: int) -> None:
+def _compact_on(path: str, seed: int, report: int) -> None:
     try:
         with open_memory(path) as memory:
             turns = len(memory.episodes.list(thread="s"))
@@ -70,6 +80,7 @@ def _compact_on(path: str, seed: int) -> None:
                 turns += 1
                 force = random.Random(seed + turns).choice([None, "compact", "hard"])
                 memory.compactor(max_tokens=TOKENS).compact(asking(turns), thread="s", force=force)
+                os.write(report, b".")
     finally:
         os._exit(1)
 

@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -14,23 +14,35 @@ from typing import Any
 
 import pytest
 
-from tests.compaction.histories import chat, chat_turn, flat, loop, mark, question, said, step
+from tests.compaction.histories import chat, chat_turn, flat, loop, mark, question, said, size_of, step
 from tests.compaction.oracle import WHISPER, checked, texts
-from tidal_plugins import Exchange, Message, NotFound, Settings, TidalMemory, ToolCall
-from tidal_plugins.errors import ContextOverflow, Forgotten, InvalidInput
-from tidal_plugins.model.compaction import Compaction, Kept, RestoredFile, Size, Written
-from tidal_plugins.model.summary import Source, Statement
-from tidal_plugins.summarising.sizes import ApproximateCounter, measure
+from tests.waiting import PATIENCE, aeventually, eventually, threads_end
+from tidal_plugins import (
+    Compaction,
+    ContextOverflow,
+    Exchange,
+    Forgotten,
+    InvalidInput,
+    Kept,
+    Message,
+    NotFound,
+    RestoredFile,
+    Settings,
+    Size,
+    Source,
+    Statement,
+    TidalMemory,
+    ToolCall,
+    Written,
+)
 from tidal_plugins.tuning import Tuning
 
 AMPLE = 10**9
 NOW = Message("user", "What is left to do?", "now")
-PATIENCE = 30.0
-"""Seconds after which a test takes something for hung."""
 
 
 def payload(history: Sequence[Message]) -> Size:
-    return sum((measure(message, ApproximateCounter()) for message in history), WHISPER)
+    return sum((size_of(message) for message in history), WHISPER)
 
 
 def limit(history: Sequence[Message], share: float) -> int:
@@ -111,7 +123,7 @@ def test_the_whisper_counts(check: Any) -> None:
 def test_images_count_by_the_bytes_that_the_caller_knows(check: Any) -> None:
     photo = [Message("user", "[image]", "photo"), Message("assistant", "A cat.", "cat")]
     history = [*chat(0, 8), *photo, *chat(8, 10), NOW]
-    sizes = [measure(message, ApproximateCounter()) for message in history]
+    sizes = [size_of(message) for message in history]
     sizes[16] = Size(90, 1_000_000)
     compaction = check(history, sizes=sizes, max_tokens=AMPLE, max_bytes=900_000)
     assert compaction.rebuilt
@@ -739,13 +751,6 @@ def test_a_summariser_may_compact_itself(check: Any, memory: TidalMemory) -> Non
 # in the background
 
 
-def wait_for(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end, "it never happened"
-        time.sleep(0.01)
-
-
 @pytest.fixture
 def gate() -> Iterator[threading.Event]:
     """Opens at the end of the test, so that nothing waits behind it for good."""
@@ -757,10 +762,9 @@ def gate() -> Iterator[threading.Event]:
 def test_what_was_prepared_in_the_background_is_used(check: Any, memory: TidalMemory) -> None:
     summariser = Scripted()
     history = [*chat(0, 20), NOW]
-    most = limit(history, 0.75)
+    most, others = limit(history, 0.75), set(threading.enumerate())
     assert check(history, max_tokens=most, summariser=summariser).stage == "prepare"
-    wait_for(lambda: bool(summariser.summarised))
-    time.sleep(0.2)
+    assert threads_end(others)
     prepared = list(summariser.summarised)
     assert len(prepared) > 10
     history += [Message("assistant", said(99, 10), "done"), *chat(20, 24), replace(NOW, id="now2")]
@@ -774,23 +778,21 @@ def test_what_was_prepared_in_the_background_is_used(check: Any, memory: TidalMe
 
 def test_preparing_keeps_nobody_waiting(memory: TidalMemory, gate: threading.Event) -> None:
     def slow(sources: Sequence[Source], previous: Sequence[Statement]) -> list[Statement]:
-        gate.wait(PATIENCE)
+        assert gate.wait(PATIENCE)
         return tell(sources, previous)
 
     history = [*chat(0, 20), NOW]
-    started = time.monotonic()
     compactor = memory.compactor(max_tokens=limit(history, 0.75), summariser=Scripted(slow))
     assert compactor.compact(history, thread="s").stage == "prepare"
     assert compactor.compact(history, thread="s").stage == "prepare"
-    assert time.monotonic() - started < 5
 
 
 def test_a_preparation_that_fails_is_made_good(check: Any) -> None:
     summariser = Scripted(RuntimeError("the model is away"))
-    history = [*chat(0, 20), NOW]
+    history, others = [*chat(0, 20), NOW], set(threading.enumerate())
     assert check(history, max_tokens=limit(history, 0.75), summariser=summariser).stage == "prepare"
-    wait_for(lambda: bool(summariser.calls))
-    time.sleep(0.1)
+    assert threads_end(others)
+    assert summariser.calls
     compaction = check(history, max_tokens=limit(history, 0.75), summariser=Scripted(), force="compact")
     assert compaction.rebuilt
     assert compaction.summariser == "model"
@@ -805,17 +807,15 @@ def test_a_summariser_that_hangs_is_stood_in_for_in_time(
         gate.wait(PATIENCE)
         return []
 
-    memory = open_memory(settings=Settings(models={"patience": 0.3}))
+    memory = open_memory(settings=Settings(models={"timeout": 0.3}))
     summariser = Scripted(hanging)
     history = [*chat(0, 20), NOW]
     most = limit(history, 0.75)
     compactor = memory.compactor(max_tokens=most, summariser=summariser)
     if prepared:
         assert compactor.compact(history, thread="s").stage == "prepare"
-        wait_for(lambda: bool(summariser.calls))
-    started = time.monotonic()
+        assert eventually(lambda: summariser.calls)
     compaction = checked(memory, history, compactor.compact(history, thread="s", force="compact"))
-    assert time.monotonic() - started < 5
     assert compaction.summariser == "extractive"
     assert compaction.fallback
     assert any(mark(number) in compaction.summary for number in range(19))
@@ -830,18 +830,17 @@ def test_a_memory_may_be_closed_while_something_is_prepared(open_memory: Any, ga
         return tell(sources, previous)
 
     memory = open_memory()
-    history = [*chat(0, 20), NOW]
+    history, others = [*chat(0, 20), NOW], set(threading.enumerate())
     summariser = Scripted(slow)
     memory.compactor(max_tokens=limit(history, 0.75), summariser=summariser).compact(history, thread="s")
-    wait_for(lambda: bool(summariser.calls))
+    assert eventually(lambda: summariser.calls)
     closing = threading.Thread(target=memory.close)
     closing.start()
-    time.sleep(0.1)
     gate.set()
     closing.join(PATIENCE)
     assert not closing.is_alive()
     assert done.wait(PATIENCE)
-    time.sleep(0.1)
+    assert threads_end(others)
 
 
 def test_what_is_forgotten_after_it_was_prepared_is_not_used(check: Any, memory: TidalMemory) -> None:
@@ -850,10 +849,9 @@ def test_what_is_forgotten_after_it_was_prepared_is_not_used(check: Any, memory:
 
     summariser = Scripted(quoting)
     history = [*chat(0, 20, words=20), NOW]
-    most = limit(history, 0.75)
+    most, others = limit(history, 0.75), set(threading.enumerate())
     check(history, max_tokens=most, summariser=summariser)
-    wait_for(lambda: bool(summariser.summarised))
-    time.sleep(0.2)
+    assert threads_end(others)
     memory.forget(memory.episodes.id_of("m3-user", thread="s"))
     compaction = check(history, max_tokens=most, summariser=summariser, force="compact")
     assert mark(3) not in texts(compaction)
@@ -883,12 +881,12 @@ def test_threads_that_compact_the_same_thread_agree(memory: TidalMemory) -> None
 def test_threads_that_force_each_other_all_get_a_context(memory: TidalMemory, same: bool) -> None:
     start = threading.Barrier(6)
 
-    def slow(sources: Sequence[Source], previous: Sequence[Statement]) -> list[Statement]:
-        time.sleep(0.05)
+    def brief(sources: Sequence[Source], previous: Sequence[Statement]) -> list[Statement]:
+        time.sleep(0.005)  # lets the others come in between
         return tell(sources[-3:], previous[-3:])
 
     def work(thread: int) -> list[Compaction]:
-        compactor = memory.compactor(max_tokens=1_500, summariser=Scripted(slow))
+        compactor = memory.compactor(max_tokens=1_500, summariser=Scripted(brief))
         start.wait()
         made = []
         for turns in (15, 18, 21):
@@ -915,7 +913,7 @@ def test_threads_in_different_threads_do_not_wait_for_each_others_model(
     with ThreadPoolExecutor(1) as pool:
         slow_one = memory.compactor(max_tokens=limit(history, 0.9), summariser=waiting)
         future = pool.submit(slow_one.compact, history, thread="slow")
-        wait_for(lambda: bool(waiting.calls))
+        assert eventually(lambda: waiting.calls)
         quick = memory.compactor(max_tokens=limit(history, 0.9)).compact(history, thread="quick")
         assert quick.rebuilt
         gate.set()
@@ -923,10 +921,9 @@ def test_threads_in_different_threads_do_not_wait_for_each_others_model(
 
 
 @pytest.mark.slow
-def test_processes_that_compact_the_same_thread_agree(memory: TidalMemory, in_process: Any) -> None:
-    at = time.time() + 4
+def test_processes_that_compact_the_same_thread_agree(memory: TidalMemory, in_process: Any, tmp_path: Path) -> None:
     with ThreadPoolExecutor(2) as pool:
-        one, two = pool.map(lambda _: in_process("compact", turns=40, at=at), range(2))
+        one, two = pool.map(lambda _: in_process("compact", turns=40, meeting=str(tmp_path / "start")), range(2))
     assert (one["id"], one["view"]) == (two["id"], two["view"])
     assert one["id"]
     assert len(memory.episodes.list(thread="s")) == 40
@@ -949,21 +946,17 @@ def test_a_killed_compaction_leaves_a_whole_store(in_process: Any) -> None:
     assert done["rebuilt"] > 10
 
 
-async def test_the_async_twin_leaves_the_loop_free(memory: TidalMemory) -> None:
+async def test_the_async_twin_leaves_the_loop_free(memory: TidalMemory, gate: threading.Event) -> None:
     def slow(sources: Sequence[Source], previous: Sequence[Statement]) -> list[Statement]:
-        time.sleep(0.5)
+        assert gate.wait(PATIENCE)
         return tell(sources, previous)
 
-    history = [*chat(0, 20), NOW]
-    compactor = memory.compactor(max_tokens=limit(history, 0.9), summariser=Scripted(slow))
+    history, summariser = [*chat(0, 20), NOW], Scripted(slow)
+    compactor = memory.compactor(max_tokens=limit(history, 0.9), summariser=summariser)
     pending = asyncio.ensure_future(compactor.acompact(history, thread="s"))
-    longest, before = 0.0, time.monotonic()
-    while not pending.done():
-        await asyncio.sleep(0.005)
-        longest, before = max(longest, time.monotonic() - before), time.monotonic()
-    compaction = checked(memory, history, await pending)
-    assert compaction.summariser == "model"
-    assert longest < 0.4
+    assert await aeventually(lambda: summariser.calls), "the loop runs on while the summariser waits for it"
+    gate.set()
+    assert checked(memory, history, await pending).summariser == "model"
 
 
 def test_a_refusal_leaves_everything_as_it_was(memory: TidalMemory) -> None:

@@ -11,12 +11,9 @@ from typing import Any
 
 import pytest
 
-from tests.compaction.histories import chat, step
+from tests.compaction.histories import chat, size_of, step, tokens_of
 from tests.compaction.oracle import WHISPER, texts
-from tidal_plugins import Message, Settings
-from tidal_plugins.errors import NotFound
-from tidal_plugins.model.compaction import Compaction, RestoredFile, Size
-from tidal_plugins.summarising.sizes import ApproximateCounter, measure
+from tidal_plugins import Compaction, Message, NotFound, RestoredFile, Settings, Size
 from tidal_plugins.testing import NOON
 
 ASKED = Message("user", "Work on it.", "work")
@@ -43,7 +40,7 @@ def worked(*parts: Sequence[Message], ongoing: Steps = ()) -> list[Message]:
 
 
 def most(history: Sequence[Message], share: float = 0.9) -> int:
-    return int(sum((measure(m, ApproximateCounter()) for m in history), WHISPER).tokens / share)
+    return int(sum((size_of(m) for m in history), WHISPER).tokens / share)
 
 
 @pytest.fixture
@@ -161,7 +158,7 @@ def test_files_read_side_by_side_all_come_back(restored: Any) -> None:
 
 def size(file: RestoredFile) -> Size:
     """Of what the file says, without the frame around it."""
-    return Size(ApproximateCounter().count(file.content), len(file.content.encode()))
+    return Size(tokens_of(file.content), len(file.content.encode()))
 
 
 def test_a_long_file_is_cut_at_a_line(restored: Any) -> None:
@@ -192,7 +189,7 @@ def test_all_files_together_stay_within_their_share(restored: Any) -> None:
 
 def test_a_limit_in_bytes_cuts_files_too(check: Any) -> None:
     history = worked(read(1, "src/long.py", "\n".join("漢字" * 20 for _ in range(200))))
-    room = int(sum((measure(m, ApproximateCounter()) for m in history), WHISPER).bytes / 0.9)
+    room = int(sum((size_of(m) for m in history), WHISPER).bytes / 0.9)
     compaction = check(history, max_tokens=10**9, max_bytes=room)
     for file in compaction.files:
         assert size(file).bytes <= 0.08 * room

@@ -10,8 +10,7 @@ import pytest
 
 from tests.compaction.histories import chat, chat_turn
 from tests.compaction.oracle import CITED
-from tidal_plugins import Message, TidalMemory, ToolCall
-from tidal_plugins.model.compaction import Compaction
+from tidal_plugins import Compaction, Message, TidalMemory, ToolCall
 
 NOW = Message("user", "What is left to do?", "now")
 

@@ -13,16 +13,25 @@ from hypothesis import strategies as st
 
 from tests.compaction.histories import chat, flat, histories, long_history, loop, systems, turns
 from tests.compaction.oracle import CITED, TIGHT, checked, least, ongoing_starts, reached, texts
-from tidal_plugins import Exchange, HashingEmbedder, Message, Settings, TidalMemory
-from tidal_plugins.errors import ContextOverflow, NotFound
-from tidal_plugins.model.compaction import Compaction, Kept, Size
+from tidal_plugins import (
+    Compaction,
+    ContextOverflow,
+    Exchange,
+    HashingEmbedder,
+    Kept,
+    Message,
+    NotFound,
+    Settings,
+    Size,
+    TidalMemory,
+)
 from tidal_plugins.testing import FrozenClock
 
 FAST = Settings(storage={"durability": "fast"})
 any_example = settings(
     deadline=None,
     derandomize=True,
-    max_examples=60,
+    max_examples=25,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
 )
 
@@ -121,7 +130,7 @@ def test_every_rule_holds_with_sizes_that_the_caller_knows(
     checked(memory, history, compaction, sizes=known)
 
 
-@settings(any_example, max_examples=25)
+@settings(any_example, max_examples=12)
 @given(head=systems, parts=turns(least=4, most=10, ends=True), limit=limits, hold=st.data())
 def test_every_rule_holds_at_each_call_while_a_conversation_grows(
     fresh: Fresh, head: list[Message], parts: list[list[Message]], limit: tuple[int, int | None], hold: Any
@@ -154,7 +163,7 @@ def grown_from(before: Compaction, after: Compaction) -> None:
     assert all(isinstance(piece, Kept) for piece in after.view[len(before.view) :])
 
 
-@settings(any_example, max_examples=40)
+@settings(any_example, max_examples=15)
 @given(parts=turns(least=3, most=8), other=turns(most=2), limit=limits, cut=st.data())
 def test_a_fork_shows_nothing_of_the_abandoned_branch(
     fresh: Fresh, parts: list[list[Message]], other: list[list[Message]], limit: tuple[int, Any], cut: Any
@@ -204,7 +213,7 @@ def test_what_somebody_quotes_never_passes_for_our_citation(fresh: Fresh, text: 
         memory.episodes[id_]
 
 
-@settings(any_example, max_examples=3)
+@settings(any_example, max_examples=2)
 @given(seed=st.integers(0, 1_000), tokens=st.sampled_from([8_000, 32_000]))
 def test_every_rule_holds_for_two_thousand_messages(fresh: Fresh, seed: int, tokens: int) -> None:
     history = long_history(seed, 2_000)

@@ -1,42 +1,84 @@
+"""Dossiers, briefs and capsules of a memory, at times of the test's choosing."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tidal_plugins import TidalMemory
-from tidal_plugins.dossiers.capsule import Capsules
-from tidal_plugins.dossiers.dossier import Dossiers
-from tidal_plugins.model.entry import Entry
-from tidal_plugins.summarising.extractive import ExtractiveSummariser
-from tidal_plugins.testing import NOON
+from tests.conftest import OpenMemory
+from tests.inside import capsule_versions, dossier_versions
+from tidal_plugins import Capsule, Dossier, Entry, TidalMemory
+from tidal_plugins.testing import NOON, FrozenClock
+
+
+class DossiersAt:
+    """The dossiers of a memory; the clock is set to the time that a call names."""
+
+    def __init__(self, memory: TidalMemory, clock: FrozenClock) -> None:
+        self.memory, self.clock = memory, clock
+
+    def current(self, topic: str, at: datetime, *, force: bool = False) -> Dossier:
+        self.clock.set(at)
+        return self.memory.dossiers.refresh(topic, force=force)
+
+    def refresh_due(self, at: datetime) -> list[str]:
+        """Return the topics that maintenance refreshes."""
+        return list(self.memory.maintenance.run(at).dossiers)
+
+    def all(self) -> list[Dossier]:
+        return self.memory.dossiers.list()
+
+    def versions(self, topic: str) -> list[Dossier]:
+        return dossier_versions(self.memory, topic)
+
+
+class CapsuleAt:
+    """The capsule of a memory; the clock is set to the time that a call names."""
+
+    def __init__(self, memory: TidalMemory, clock: FrozenClock) -> None:
+        self.memory, self.clock = memory, clock
+
+    def current(self, at: datetime, *, max_age: timedelta = timedelta(0)) -> Capsule:
+        self.clock.set(at)
+        return self.memory.capsule.read(max_age=max_age)
+
+    def write(self, capsule: Capsule | str, at: datetime) -> Capsule:
+        self.clock.set(at)
+        return self.memory.capsule.write(capsule)
+
+    def versions(self) -> list[Capsule]:
+        return capsule_versions(self.memory)
 
 
 @pytest.fixture
-def dossiers_of() -> Callable[..., Dossiers]:
-    def make(memory: TidalMemory, summariser: Any = None, extractive: Any = None) -> Dossiers:
-        rooms = memory._services
-        extractive = extractive or ExtractiveSummariser()
-        return Dossiers(rooms.writer, rooms.recaller, memory.scope, extractive, summariser)
+def dossiers_of(open_memory: OpenMemory, clock: FrozenClock) -> Callable[..., DossiersAt]:
+    """Returns the dossiers of a memory; with a summariser, those of another memory on the same file that has it."""
+
+    def make(memory: TidalMemory, summariser: Any = None) -> DossiersAt:
+        if summariser:
+            memory = open_memory(Path(memory.path).name, summariser=summariser, settings=memory.settings)
+        return DossiersAt(memory, clock)
 
     return make
 
 
 @pytest.fixture
-def dossiers(memory: TidalMemory, dossiers_of: Callable[..., Dossiers]) -> Dossiers:
-    return dossiers_of(memory)
+def dossiers(memory: TidalMemory, clock: FrozenClock) -> DossiersAt:
+    return DossiersAt(memory, clock)
 
 
 @pytest.fixture
-def capsules(memory: TidalMemory) -> Capsules:
-    return Capsules(memory._services.storage, memory.settings, memory.scope)
+def capsules(memory: TidalMemory, clock: FrozenClock) -> CapsuleAt:
+    return CapsuleAt(memory, clock)
 
 
 @pytest.fixture
 def entries() -> Callable[..., list[Entry]]:
-    """One entry a text, an hour apart."""
+    """Makes one entry a text, an hour apart: what the readers of contradictions, tasks and suggestions read."""
 
     def make(*texts: str, speakers: Sequence[str] = (), roles: Sequence[str] = ()) -> list[Entry]:
         return [
@@ -48,7 +90,7 @@ def entries() -> Callable[..., list[Entry]]:
 
 
 def _entry(number: int, text: str, speaker: str | None, role: str) -> Entry:
-    at: datetime = NOON + timedelta(hours=number)
+    at = NOON + timedelta(hours=number)
     return Entry(
         f"e{number}", "conversation", text, ("here",), at, at, speaker=speaker, role=role, episode=f"t{number // 2}"
     )

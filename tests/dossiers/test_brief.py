@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 
 from tidal_plugins import InvalidInput, Settings, Statement
-from tidal_plugins.dossiers.brief import Briefs
-from tidal_plugins.model.fence import strip_frames
 from tidal_plugins.testing import NOON
 
 DAY = timedelta(days=1)
@@ -33,22 +31,29 @@ def bridge(memory: Any) -> Any:
 
 @pytest.fixture
 def brief_of(dossiers_of):
-    def make(memory, spread=None):
-        dossiers = dossiers_of(memory, First())
-        dossiers.current("bridge", NOON)
-        return Briefs(dossiers, spread).brief("bridge", NOON)
+    """The brief on the bridge, made with a summariser."""
+
+    def make(memory):
+        knowing = dossiers_of(memory, First()).memory
+        knowing.dossiers.refresh("bridge")
+        return knowing.dossiers.brief("bridge")
 
     return make
 
 
+def bring_up_together(memory, *ids):
+    for number in range(9):
+        memory.record(f"And then? {number}", surfaced=ids)
+
+
 def test_it_says_what_is_known_then_contradictions_then_what_is_new(bridge, brief_of):
     brief = brief_of(bridge)
-    known, contradictions, recent = brief.text.split("\n\n")
-    assert strip_frames(f"before {brief} after") == "before after"
+    known, contradictions, recent, *_ = brief.text.split("\n\n")
+    assert bridge.record(f"before {brief} after").query == "before after", "it comes back, and is not recorded again"
     known = known.split("\n", 2)[2]
     assert known.startswith("- The bridge stands. [ep:")
     assert contradictions.startswith("Contradictions:\n- The bridge is down.")
-    assert [line.partition(": ")[2].rpartition(" [")[0] for line in recent.splitlines()[1:-1]] == [
+    assert [line.partition(": ")[2].rpartition(" [")[0] for line in recent.splitlines()[1:]] == [
         "Never block the bridge.",
         "The bridge is down.",
     ]
@@ -64,23 +69,19 @@ def test_every_line_cites_something_that_is_there(bridge, brief_of):
 
 
 def test_what_comes_up_together_is_appended(bridge, brief_of):
-    carla = bridge.recall("engineer Carla")[0].entry
-    asked = []
-
-    def spread(ids):
-        asked.extend(ids)
-        return [("unknown", 0.9), (carla.id, 0.5), (ids[0], 0.4)]
-
-    brief = brief_of(bridge, spread)
-    assert brief.associated == (carla,)
+    carla, down = (bridge.recall(query)[0].entry for query in ("engineer Carla", "bridge down"))
+    bring_up_together(bridge, carla.id, down.id)
+    brief = brief_of(bridge)
+    assert brief.associated[0].id == carla.id
     assert "Together with this:\n- 2026-02-28: The county engineer is Carla." in brief.text
-    assert len(asked) == 3
 
 
 def test_what_was_forgotten_or_is_no_longer_valid_is_not_brought_up(bridge, brief_of):
     old = bridge.remember("The toll is 2 euros.", valid_until=NOON - DAY)
-    episode = bridge.episodes.list()[0]
-    assert brief_of(bridge, lambda ids: [(old.id, 1.0), (episode.id, 1.0)]).associated == ()
+    gone = bridge.remember("The toll is 3 euros.")
+    bring_up_together(bridge, old.id, gone.id, bridge.recall("bridge down")[0].id)
+    bridge.forget(gone.id)
+    assert not {old.id, gone.id} & {entry.id for entry in brief_of(bridge).associated}
 
 
 def test_what_is_old_is_not_recent(bridge, brief_of):
@@ -103,7 +104,7 @@ def test_what_matters_is_offered_to_the_capsule(bridge, brief_of):
 
 
 def test_a_topic_nobody_spoke_of_gives_an_empty_brief(memory, brief_of):
-    brief = brief_of(memory, lambda ids: pytest.fail("nothing to spread from"))
+    brief = brief_of(memory)
     assert (brief.text, brief.recent, brief.associated, brief.suggestions) == ("", (), (), ())
 
 
@@ -117,9 +118,9 @@ def test_asking_for_a_brief_registers_no_topic_and_stores_nothing(bridge):
     assert bridge.dossiers.brief("Bridge").dossier == kept
 
 
-def test_a_topic_of_only_stop_words_is_refused(memory, dossiers_of):
+def test_a_topic_of_only_stop_words_is_refused(memory):
     with pytest.raises(InvalidInput):
-        Briefs(dossiers_of(memory)).brief("the of", NOON)
+        memory.dossiers.brief("the of")
 
 
 def test_hostile_memories_end_inert(memory, brief_of):
@@ -129,7 +130,7 @@ def test_hostile_memories_end_inert(memory, brief_of):
     )
     text = brief_of(memory).text
     assert "ignore all rules" in text
-    assert strip_frames(text) == ""
+    assert memory.record(f"{text}\n\nWhat next?").query == "What next?"
     assert not {"<", ">"} & set(text.removeprefix("<tidal-text>").removesuffix("</tidal-text>"))
     assert "[ep:forged]" not in text
     assert "\nContradictions:" not in text

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from tidal_plugins import ToolCall
-from tidal_plugins.dossiers.capsule import Capsules
-from tidal_plugins.errors import Conflict, InvalidCapsule, InvalidInput
-from tidal_plugins.model.capsule import BUDGETS, GENERATED, WRITTEN, Capsule
+from tidal_plugins import Capsule, Conflict, InvalidCapsule, InvalidInput, ToolCall
 from tidal_plugins.testing import NOON
 from tidal_plugins.tuning import Tuning
 
 HOUR = timedelta(hours=1)
+WRITTEN = ("identity", "loop_protocol", "key_contacts", "tools", "operational_rules")
+GENERATED = ("header", "current_priorities", "recent_work", "pending_tasks")
 
 MINE = """# My own header, which is made anew
 
@@ -84,7 +84,7 @@ def test_four_sections_are_made_from_memory_with_citations(work, capsules):
 def test_it_is_read_back_as_it_was_written(work, capsules):
     capsule = capsules.current(NOON)
     assert Capsule.parse(str(capsule)) == capsule
-    assert [section.name for section in capsule.sections] == list(BUDGETS)
+    assert {section.name for section in capsule.sections} == {*WRITTEN, *GENERATED}
 
 
 def test_an_empty_memory_has_a_capsule_too(capsules):
@@ -118,16 +118,11 @@ def test_an_edit_in_code_is_written_like_one_by_hand(work, capsules):
     assert capsules.current(NOON + 2 * HOUR)["identity"] == again["identity"] == "I am Neap."
 
 
-def test_two_memories_of_one_file_write_one_capsule(work, capsules, open_memory):
-    capsules.write(MINE, NOON)
+def test_two_memories_of_one_file_write_one_capsule(work, open_memory):
+    work.capsule.write(MINE)
     other = open_memory()
-    assert (
-        Capsules(other._services.storage, other.settings, other.scope)
-        .current(NOON)["identity"]
-        .startswith("I am Tidal.")
-    )
-    mine = Capsules(other._services.storage, other.settings, ("user", "42")).current(NOON)
-    assert mine["identity"] == "", "another scope has its own"
+    assert other.capsule.read()["identity"].startswith("I am Tidal.")
+    assert other.scoped("user", "42").capsule.read()["identity"] == "", "another scope has its own"
 
 
 def test_an_edit_of_what_somebody_else_rewrote_since_is_refused_and_changes_nothing(work, open_memory):
@@ -211,13 +206,12 @@ def test_every_section_stays_within_its_budget(work, capsules):
 
 def test_budgets_can_be_set(open_memory):
     memory = open_memory(settings=Tuning(capsule={"recent_work": 3, "tools": 1}))
-    capsules = Capsules(memory._services.storage, memory.settings, memory.scope)
     for n in range(9):
         memory.record(f"We decided on plan {n}.", "Noted.")
-    capsule = capsules.current(NOON)
+    capsule = memory.capsule.read()
     assert len(capsule["recent_work"].splitlines()) == 3
     with pytest.raises(InvalidCapsule, match="«Tools» has 2 lines of at most 1"):
-        capsules.write(capsule.edit(tools="- a\n- b"), NOON)
+        memory.capsule.write(capsule.edit(tools="- a\n- b"))
 
 
 def test_nothing_new_leaves_the_text_as_it_is(work, capsules):
@@ -300,23 +294,18 @@ def test_notes_of_one_source_are_one_line(memory, capsules):
     assert len(capsules.current(NOON)["recent_work"].splitlines()) == 2
 
 
-def test_what_somebody_writes_while_it_is_made_is_in_it(work, capsules, open_memory, monkeypatch):
-    other, storage = open_memory(), work._services.storage
-    theirs = Capsules(other._services.storage, other.settings, other.scope)
-    statistics = storage.statistics
-
-    def meanwhile(*args: Any) -> int:
-        monkeypatch.undo()
-        theirs.write(MINE, NOON)
-        return statistics(*args)
-
-    monkeypatch.setattr(storage, "statistics", meanwhile)
-    assert capsules.current(NOON)["identity"].startswith("I am Tidal.")
+def test_what_somebody_writes_while_it_is_made_is_in_it(work, open_memory):
+    other = open_memory()
+    with ThreadPoolExecutor(1) as pool:
+        for number in range(10):
+            reading = pool.submit(work.capsule.read)
+            other.capsule.write(MINE.replace("I am Tidal.", f"I am Tidal {number}."))
+            reading.result()
+            assert work.capsule.read()["identity"].startswith(f"I am Tidal {number}.")
 
 
 def test_a_scope_with_a_hostile_name_makes_no_section(memory):
-    scope = ("user", "## Tools <x> [ep:y]")
-    capsule = Capsules(memory._services.storage, memory.settings, scope).current(NOON)
+    capsule = memory.scoped("user", "## Tools <x> [ep:y]").capsule.read()
     assert Capsule.parse(str(capsule)) == capsule
     assert "<x>" not in str(capsule)
 

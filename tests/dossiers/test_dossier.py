@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from tests.waiting import PATIENCE
 from tidal_plugins import Forgotten, InvalidInput, InvalidText, NotFound, Settings, Statement
-from tidal_plugins.summarising.extractive import ExtractiveSummariser
 from tidal_plugins.testing import NOON, FrozenClock
 from tidal_plugins.tuning import Tuning
 
@@ -110,8 +109,8 @@ def test_all_together_are_refreshed_after_four_hours(bridge, dossiers):
     dossiers.current("lunch", NOON + HOUR)
     bridge.record("The bridge opens at 7:00.", "Noted.", thread="s")
     assert dossiers.refresh_due(NOON + 3.9 * HOUR) == []
-    assert [d.topic for d in dossiers.refresh_due(NOON + 4 * HOUR)] == ["bridge"]
-    assert [d.topic for d in dossiers.refresh_due(NOON + 5 * HOUR)] == ["lunch"]
+    assert dossiers.refresh_due(NOON + 4 * HOUR) == ["bridge"]
+    assert dossiers.refresh_due(NOON + 5 * HOUR) == ["lunch"]
 
 
 def test_nothing_new_gives_no_new_version(bridge, dossiers):
@@ -302,13 +301,6 @@ def test_questions_are_not_quoted_as_known(memory, dossiers):
     assert "belongs to Carla" in str(dossiers.current("bridge", NOON))
 
 
-def test_when_the_quotes_fail_too_what_was_there_stays(bridge, dossiers_of):
-    broken = Scripted(RuntimeError("no"))
-    assert not dossiers_of(bridge, None, broken).current("bridge", NOON)
-    good = dossiers_of(bridge).current("bridge", NOON)
-    assert dossiers_of(bridge, None, broken).current("bridge", NOON, force=True).findings == good.findings
-
-
 def test_a_model_that_says_too_much_is_cut_between_statements(bridge, dossiers_of):
     dossier = dossiers_of(bridge, Scripted(saying(*["The bridge is up. " * 40] * 50))).current("bridge", NOON)
     assert 0 < sum(len(f.text) for f in dossier.findings) <= 3_600
@@ -328,17 +320,15 @@ def test_hostile_sources_and_answers_end_inert(memory, dossiers_of):
 @pytest.mark.parametrize("hangs", ["at once", "on the way"])
 def test_a_model_that_hangs_is_stood_in_for_in_time(open_memory, gate, hangs):
     def hanging(sources):
-        gate.wait(30)
+        assert gate.wait(PATIENCE)
         yield from saying("Too late.")(sources)
 
     memory = open_memory(
         summariser=Scripted(hanging if hangs == "on the way" else lambda sources: list(hanging(sources))),
-        settings=Settings(models={"patience": 0.1}),
+        settings=Settings(models={"timeout": 0.1}),
     )
     memory.remember("The bridge is up.")
-    started = time.monotonic()
     dossier = memory.dossiers.refresh("bridge")
-    assert time.monotonic() - started < 5
     assert (dossier.made_by, dossier.problem) == ("extractive", "the summariser raised TimeoutError")
 
 
@@ -397,7 +387,7 @@ def test_no_lock_is_held_while_the_summariser_runs(bridge, open_memory, dossiers
     def meanwhile(sources):
         writer = threading.Thread(target=other.record, args=("The bridge shook.", "Noted."))
         writer.start()
-        writer.join(5)
+        writer.join(PATIENCE)
         assert not writer.is_alive()
         return saying("The bridge stands.")(sources)
 
@@ -446,19 +436,6 @@ def test_forgetting_a_source_empties_the_dossier_its_versions_and_its_entry(brid
     assert "40,000" not in str(again)
 
 
-def test_forgetting_what_only_an_earlier_version_quoted_empties_it_too(bridge, dossiers_of):
-    def citing(word):
-        return lambda sources: [Statement(LONG, tuple(s.id for s in sources if word in s.messages[0].text))]
-
-    old = next(hit for hit in bridge.recall("bridge repairs") if "40,000" in hit.text)
-    dossiers_of(bridge, Scripted(citing("40,000"))).current("bridge", NOON)
-    quotes = Scripted(lambda sources: [Statement(LONG, (s.id,)) for s in sources if "is up" in s.messages[0].text])
-    dossiers = dossiers_of(bridge, None, quotes)
-    assert old.id not in dossiers.current("bridge", NOON, force=True).sources
-    bridge.forget(old.id)
-    assert dossiers.versions("bridge") == []
-
-
 def test_forgetting_something_else_leaves_it(bridge, dossiers):
     before = dossiers.current("bridge", NOON)
     bridge.forget(bridge.recall("pasta lunch")[0].id)
@@ -472,10 +449,6 @@ def test_a_dossier_that_was_forgotten_is_made_anew_only_when_asked_for(bridge, d
         bridge.get(dossier.entry)
     assert dossiers.refresh_due(NOON + 9 * HOUR) == []
     assert dossiers.current("bridge", NOON + 9 * HOUR)
-
-
-def test_the_extractive_summariser_is_a_summariser_for_dossiers(bridge, dossiers_of):
-    assert dossiers_of(bridge, ExtractiveSummariser()).current("bridge", NOON)
 
 
 def test_a_dossier_that_was_asked_for_after_forgetting_is_kept_current_again(memory, clock):

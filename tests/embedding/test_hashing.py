@@ -6,9 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from tidal_plugins.embedding import HashingEmbedder
-from tidal_plugins.errors import InvalidInput
-from tidal_plugins.protocols import Embedder
+from tidal_plugins import Embedder, HashingEmbedder, InvalidInput
 
 TEXTS = ["The harbour lights are green tonight", "Zwölf Boxkämpfer jagen", "東京で働いています", "ok"]
 DIGEST = "b032b90c6dacc03f"

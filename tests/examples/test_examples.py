@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
 
 
-def run(example, *arguments, timeout=120):
+def run(example, *arguments, timeout=500):
     env = {name: value for name, value in os.environ.items() if name not in KEYS}
     env["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(ROOT / "adapters")])
     command = [sys.executable, str(ROOT / "examples" / example), *map(str, arguments)]
@@ -30,9 +30,8 @@ def test_the_langgraph_agent_is_shown_what_another_thread_said():
     assert done.stderr == ""
 
 
-@pytest.mark.timeout(180)
 def test_the_demo_lives_through_its_sessions_and_answers_from_the_first():
-    done = run("demo.py", timeout=170)
+    done = run("demo.py")
     assert done.returncode == 0, done.stdout + done.stderr
     for number in range(1, 6):
         assert f"Session {number} of 5" in done.stdout

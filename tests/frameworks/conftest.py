@@ -27,7 +27,7 @@ from pydantic import Field, PrivateAttr
 from langgraph_tidal import RecallNode, RecordNode, TidalState, model_input
 from tidal_plugins import EmbeddingError, HashingEmbedder, Settings, TidalMemory
 
-SETTINGS = Settings(whisper={"bar": 0.2})  # what clears MiniLM's bar by meaning clears this one by spelling
+SETTINGS = Settings(whisper={"threshold": 0.2})  # what clears MiniLM's bar by meaning clears this one by spelling
 
 Reply = str | AIMessage | Exception | Callable[[list[BaseMessage]], str | AIMessage]
 
@@ -208,7 +208,7 @@ def in_process(path, tmp_path):
         arguments = [str(path), str(tmp_path / "checkpoints.db"), json.dumps(command)]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "OMP_NUM_THREADS": "1"}
         done = subprocess.run(
-            [sys.executable, str(worker), *arguments], env=environment, capture_output=True, text=True, timeout=60
+            [sys.executable, str(worker), *arguments], env=environment, capture_output=True, text=True, timeout=500
         )
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)

@@ -1,8 +1,4 @@
 import asyncio
-import contextlib
-import subprocess
-import sys
-import time
 from dataclasses import dataclass
 
 import pytest
@@ -25,6 +21,7 @@ from langgraph.types import Command
 from pydantic import BaseModel
 
 from langchain_tidal import TidalMemoryMiddleware
+from tests.waiting import waits_without_blocking
 from tidal_plugins import EmbeddingError, InvalidScope
 
 FACT = "I practise jazz piano every evening after dinner."
@@ -542,42 +539,12 @@ async def test_users_that_talk_at_once_never_see_each_other(memory, agent, says)
 async def test_the_event_loop_runs_on_with_fifty_runs_while_another_process_holds_the_lock(memory, agent, says, path):
     app = agent(says("Noted."), checkpointer=InMemorySaver())
     await app.ainvoke(user("Hello, and warm up."), thread("warm"))
-    longest, done = 0.0, False
 
-    async def heartbeat():
-        nonlocal longest
-        while not done:
-            before = time.perf_counter()
-            await asyncio.sleep(0.005)
-            longest = max(longest, time.perf_counter() - before)
-
-    beat = asyncio.create_task(heartbeat())
-    with locked(path, 1.0):
-        began = time.perf_counter()
+    async def at_once():
         await asyncio.gather(*(app.ainvoke(user(f"{FACT} {n}"), thread(f"t{n}")) for n in range(50)))
-        waited = time.perf_counter() - began
-    done = True
-    await beat
-    print(f"longest pause {longest * 1000:.0f} ms")
-    assert waited > 0.7
-    assert longest < 0.5  # the loop itself builds and runs fifty graphs meanwhile
+
+    assert await waits_without_blocking(path, at_once())
     assert len(memory.episodes.list()) == 51
-
-
-@contextlib.contextmanager
-def locked(path, seconds):
-    """Another process holds the write lock."""
-    code = (
-        "import sqlite3, sys, time; store = sqlite3.connect(sys.argv[1], isolation_level=None); "
-        "store.execute('begin immediate'); print('locked', flush=True); time.sleep(float(sys.argv[2]))"
-    )
-    holder = subprocess.Popen([sys.executable, "-c", code, str(path), str(seconds)], stdout=subprocess.PIPE, text=True)
-    try:
-        assert holder.stdout.readline() == "locked\n"
-        yield
-    finally:
-        holder.stdout.close()
-        holder.wait()
 
 
 # in larger graphs

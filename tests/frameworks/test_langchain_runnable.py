@@ -1,5 +1,4 @@
 import asyncio
-import contextlib
 import json
 import threading
 
@@ -12,6 +11,7 @@ from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder, Prom
 from langchain_core.runnables import RunnableLambda
 
 from langchain_tidal import with_memory
+from tests.waiting import PATIENCE, aeventually
 from tidal_plugins import InvalidInput, InvalidScope
 
 FACT = "I practise jazz piano every evening after dinner."
@@ -370,14 +370,12 @@ async def test_the_event_loop_runs_on_while_recall_and_record_take_their_time(me
 
     def slow(self, given):
         began.set()
-        assert go_on.wait(10)
+        assert go_on.wait(PATIENCE)
         return embed(self, given)
 
     memory.remember("A jazz piano has 88 keys.")
     monkeypatch.setattr(type(embedder), "embed", slow)
     asking = asyncio.create_task(with_memory(says("Noted."), memory).ainvoke(ASK))
-    with contextlib.suppress(TimeoutError):
-        await asyncio.wait_for(asyncio.shield(asking), 0.05)
-    assert began.is_set()
+    assert await aeventually(began.is_set)
     go_on.set()
     assert (await asking).text == "Noted."

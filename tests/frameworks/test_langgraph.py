@@ -1,9 +1,6 @@
 import asyncio
-import contextlib
 import operator
 import subprocess
-import sys
-import time
 from dataclasses import dataclass, field
 from typing import Annotated, Any, TypedDict
 
@@ -26,6 +23,7 @@ from langgraph.types import Command, RetryPolicy, Send, interrupt
 from pydantic import BaseModel
 
 from langgraph_tidal import RecallNode, RecordNode, TidalState, model_input, tidal_pre_model_hook
+from tests.waiting import waits_without_blocking
 from tidal_plugins import BadEmbedding, EmbeddingError, HashingEmbedder, InvalidInput, InvalidScope, TidalMemory
 
 FACT = "I practise jazz piano every evening after dinner."
@@ -894,43 +892,14 @@ def test_users_may_share_a_thread_id(memory, chat, says):
 # the event loop
 
 
-@contextlib.contextmanager
-def locked(path, seconds):
-    """Another process holds the write lock."""
-    code = (
-        "import sqlite3, sys, time; store = sqlite3.connect(sys.argv[1], isolation_level=None); "
-        "store.execute('begin immediate'); print('locked', flush=True); time.sleep(float(sys.argv[2]))"
-    )
-    holder = subprocess.Popen([sys.executable, "-c", code, str(path), str(seconds)], stdout=subprocess.PIPE, text=True)
-    try:
-        assert holder.stdout.readline() == "locked\n"
-        yield
-    finally:
-        holder.stdout.close()
-        holder.wait()
-
-
 async def test_the_event_loop_runs_on_while_another_process_holds_the_lock(memory, chat, says, path):
     app = chat(says("Noted.")).compile(checkpointer=InMemorySaver())
     await app.ainvoke(user("Hello, and warm up."), thread("warm"))
-    longest, done = 0.0, False
 
-    async def heartbeat():
-        nonlocal longest
-        while not done:
-            before = time.perf_counter()
-            await asyncio.sleep(0.005)
-            longest = max(longest, time.perf_counter() - before)
-
-    beat = asyncio.create_task(heartbeat())
-    with locked(path, 1.0):
-        began = time.perf_counter()
+    async def at_once():
         await asyncio.gather(*(app.ainvoke(user(f"{FACT} {n}"), thread(f"t{n}")) for n in range(8)))
-        waited = time.perf_counter() - began
-    done = True
-    await beat
-    assert waited > 0.7
-    assert longest < 0.25
+
+    assert await waits_without_blocking(path, at_once())
     assert len(memory.episodes.list()) == 9
 
 

@@ -2,9 +2,6 @@
 
 import asyncio
 import operator
-import subprocess
-import sys
-import time
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -21,11 +18,11 @@ from langgraph.types import Command, Send, interrupt
 from typing_extensions import TypedDict
 
 from langgraph_tidal import RecallNode, RecordNode, TidalState, TidalStore, model_input
+from tests.waiting import waits_without_blocking
 
 FACT = "I practise jazz piano every evening after dinner."
 ASK = "Which jazz piano piece should I practise this evening?"
 MARK = "<tidal-memory>"
-STALL = 0.5  # seconds; the aim is .05, and a busy machine in CI may take a few times that for itself
 
 
 @dataclass
@@ -270,25 +267,9 @@ async def test_fifty_users_at_once_never_see_each_other(memory, scope):
 
 # the event loop
 
-HOLD = """
-import sys, time, apsw
-connection = apsw.Connection(sys.argv[1])
-connection.execute("BEGIN IMMEDIATE")
-print("held", flush=True)
-time.sleep(2)
-connection.execute("COMMIT")
-"""
-
-
-async def heartbeat(gaps):
-    while True:
-        before = time.perf_counter()
-        await asyncio.sleep(0.005)
-        gaps.append(time.perf_counter() - before - 0.005)
-
 
 @pytest.mark.slow
-async def test_the_loop_never_stalls_while_another_process_holds_the_write_lock(memory, path, record_property):
+async def test_the_loop_runs_on_while_another_process_holds_the_write_lock(memory, path):
     memory.record(user=FACT, agent="Noted.")
     store = TidalStore(memory)
 
@@ -299,23 +280,13 @@ async def test_the_loop_never_stalls_while_another_process_holds_the_write_lock(
 
     app = sequence(memory, ("model", model)).compile(InMemorySaver(), store=store)
     await app.ainvoke(user(FACT), thread("first"))  # what is imported and opened once
-    holder = subprocess.Popen([sys.executable, "-c", HOLD, str(path)], stdout=subprocess.PIPE, text=True)
-    try:
-        assert holder.stdout.readline() == "held\n"
-        began, gaps = time.perf_counter(), []
-        beats = asyncio.create_task(heartbeat(gaps))
+
+    async def fifty():
         await asyncio.gather(*(app.ainvoke(user(f"{ASK} {n}"), thread(f"t{n}")) for n in range(50)))
-        took = time.perf_counter() - began
-        beats.cancel()
-    finally:
-        holder.wait()
-        holder.stdout.close()
-    record_property("longest_stall_ms", round(max(gaps) * 1000, 1))
-    print(f"longest stall {max(gaps) * 1000:.1f} ms in {took:.1f} s, {len(gaps)} beats")
-    assert took > 1.5  # the lock was in the way
+
+    assert await waits_without_blocking(path, fifty())
     assert len(memory.episodes.list()) == 52
     assert len(store.search(("notes",), limit=100)) == 51
-    assert max(gaps) < STALL
 
 
 # the store

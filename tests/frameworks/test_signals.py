@@ -374,7 +374,7 @@ def test_a_killed_process_is_followed_by_one_that_feels_what_was_rewarded(
             env={**environment, "PYTHONHASHSEED": seeds[order]},
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=500,
         )
         for order in ("die", "resume")
     ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from datetime import UTC, datetime
 
 import pytest
@@ -11,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.extraction import evaluate, held_out, load, stated
-from tidal_plugins.graph.rules import RuleExtractor
-from tidal_plugins.graph.rules.vocabulary import CATEGORIES
+from tests.effort import grows_linearly
+from tidal_plugins import RuleExtractor
+from tidal_plugins.graph.reading.vocabulary import CATEGORIES
 from tidal_plugins.model.graph import PREDICATES, Extraction
 
 
@@ -271,12 +271,7 @@ PIECES = [
 @pytest.mark.parametrize("start", ["", "```python\n", "```ts\n"])
 @pytest.mark.parametrize("piece", PIECES)
 def test_time_grows_with_the_length_of_a_text_and_not_faster(piece: str, start: str) -> None:
-    def fastest(length: int) -> float:
-        text = start + piece * (length // len(piece))
-        return min(_time(text) for _ in range(2))
-
-    short, long = fastest(4_000), fastest(32_000)
-    assert long <= 24 * short + 0.05  # eight times the text; a quadratic rule would take sixty-four times as long
+    assert grows_linearly(read, lambda chars: start + piece * (chars // len(piece)), 32_000)
 
 
 @pytest.mark.parametrize("piece", ["a", "(", "`", "\n", "I like a, "])
@@ -297,9 +292,3 @@ def test_deep_code_in_a_thread_ends_without_a_crash(line: str) -> None:
 def test_a_listing_of_names_is_cut() -> None:
     extraction = read("".join(f"`name_{number}` " for number in range(5000)))
     assert len(extraction.mentions) == 2000
-
-
-def _time(text: str) -> float:
-    start = time.process_time()
-    read(text)
-    return time.process_time() - start

@@ -1,10 +1,10 @@
-import time
 from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.effort import grows_linearly
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.ingestion.split import Span, count_words, split
 
@@ -169,20 +169,17 @@ def test_spans_are_ordered_trimmed_bounded_and_cover_everything(text: str, max_w
     ["x", "漢", "漢a", "\n", ". ", "- a\n", "# a\n", "```\nx\n", "`", "ab\n---\n\n", '."', " \n", "1. ", "\t```x`\n"],
 )
 def test_hostile_text_takes_linear_time(unit: str) -> None:
-    began = time.perf_counter()
-    split(unit * (200_000 // len(unit)) + "a b " * 200, max_words=120)
-    assert time.perf_counter() - began < 3
+    assert grows_linearly(
+        lambda text: split(text, max_words=120), lambda chars: unit * (chars // len(unit)) + "a b " * 200, 100_000
+    )
 
 
-def test_a_megabyte_without_white_space_is_split_quickly() -> None:
-    began = time.perf_counter()
+def test_a_megabyte_without_white_space_is_split() -> None:
     assert len(split("x" * 1_000_000, max_words=120)) == 417
-    assert time.perf_counter() - began < 3
 
 
-def test_a_megabyte_of_prose_is_split_quickly() -> None:
-    paragraph = "We walked to the harbour on Sunday. It was warm, and the boats were out! " * 5
-    text = f"{paragraph}\n\n" * (1_000_000 // len(paragraph))
-    began = time.perf_counter()
-    assert len(split(text, max_words=120)) > 1000
-    assert time.perf_counter() - began < 3
+def test_prose_is_split_in_linear_time() -> None:
+    paragraph = "We walked to the harbour on Sunday. It was warm, and the boats were out! " * 5 + "\n\n"
+    assert grows_linearly(
+        lambda text: split(text, max_words=120), lambda chars: paragraph * (chars // len(paragraph)), 200_000
+    )

@@ -33,7 +33,7 @@ from tidal_plugins import HashingEmbedder, Settings, TidalMemory
 MAX_TOKENS = 3_000
 MAX_BYTES = 14_000
 PROMPT = SystemMessage("You are an agent that keeps the files of a workshop. Use your tools, then answer.")
-SETTINGS = Settings(whisper={"bar": 0.2}, storage={"durability": "fast"})
+SETTINGS = Settings(whisper={"threshold": 0.2}, storage={"durability": "fast"})
 CONFIG: dict[str, Any] = {"configurable": {"thread_id": "workshop"}, "recursion_limit": 500}
 
 LONG = 40
@@ -78,7 +78,7 @@ def tools_on(folder: Path) -> list[BaseTool]:
     @tool("Bash")
     def bash(command: str) -> str:
         """Run a command."""
-        done = subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, text=True, timeout=20)
+        done = subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, text=True, timeout=500)
         if done.returncode:
             raise ValueError(f"exit {done.returncode}: {done.stderr.strip()}")
         return done.stdout

@@ -17,22 +17,22 @@ Order = Callable[..., list[list[str]]]
 
 @pytest.fixture(scope="module")
 def order() -> Iterator[Order]:
-    """Runs tasks ``(task, path, name)`` at once, each in a process of its own; ``after`` seconds they are killed.
+    """Run tasks ``(task, path, name)`` at once, each in a process of its own; ``after`` seconds they are killed.
 
-    The seconds count from the start, or from when the memories are ``opened``.
+    The seconds count from the start, or from when each has opened its memory and ``said`` so many lines.
     """
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen([sys.executable, WORKER], **pipes, text=True, env=ENVIRONMENT) as process:
         assert process.stdin
         assert process.stdout
 
-        def order(*tasks: tuple[str, str, str], after: float | None = None, opened: bool = False) -> list[list[str]]:
+        def order(*tasks: tuple[str, str, str], after: float | None = None, said: int | None = None) -> list[list[str]]:
             assert process.stdin
             assert process.stdout
-            print(json.dumps({"tasks": tasks, "after": after, "opened": opened}), file=process.stdin, flush=True)
-            said: list[list[str]] = json.loads(process.stdout.readline())
-            assert not [line for lines in said for line in lines if line.startswith("failed")]
-            return said
+            print(json.dumps({"tasks": tasks, "after": after, "said": said}), file=process.stdin, flush=True)
+            answer: list[list[str]] = json.loads(process.stdout.readline())
+            assert not [line for lines in answer for line in lines if line.startswith("failed")]
+            return answer
 
         yield order
         process.stdin.close()

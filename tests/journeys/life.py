@@ -5,11 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any, Self
 
-from tidal_plugins import Episode, Exchange, HashingEmbedder, Message, TidalMemory
-from tidal_plugins.dossiers.dossier import Dossiers
-from tidal_plugins.maintenance.consolidator import Consolidator
-from tidal_plugins.model.consolidation import Consolidation
-from tidal_plugins.summarising.extractive import ExtractiveSummariser
+from tidal_plugins import Consolidation, Episode, Exchange, HashingEmbedder, Message, TidalMemory
 from tidal_plugins.testing import NOON, FrozenClock
 from tidal_plugins.tuning import Tuning
 
@@ -34,9 +30,6 @@ class Life:
         self.turns, self.regulars = turns, regulars
         self.clock = FrozenClock()
         self.memory = TidalMemory(path, embedder=HashingEmbedder(), clock=self.clock, settings=settings)
-        rooms, scope = self.memory._services, self.memory.scope
-        self.dossiers = Dossiers(rooms.writer, rooms.recaller, scope, ExtractiveSummariser())
-        self.consolidator = Consolidator(rooms.writer, scope, refresh=self.dossiers.refresh_due)
 
     def __enter__(self) -> Self:
         return self
@@ -47,7 +40,7 @@ class Life:
     def begin(self) -> None:
         self.memory.record_many([_first(n) for n in range(self.turns)])
         for topic in TOPICS:
-            self.dossiers.current(topic, self.clock())
+            self.memory.dossiers.refresh(topic)
 
     def live(self, day: int) -> Consolidation:
         """What happens on a day, from the first one on."""
@@ -56,7 +49,7 @@ class Life:
             self.use(number, f"{day}")
         for again in range(2 if 8 <= day < 16 and day % 8 == 0 else 0):
             self.use(0, f"{day}, once more {again}")
-        return self.consolidator.run(self.clock())
+        return self.memory.maintenance.run()
 
     def use(self, number: int, when: str) -> Episode:
         """A turn whose answer uses the entries of a turn of the first day."""

@@ -1,8 +1,8 @@
 """Forks processes that use a memory, on orders from a test, and kills them at a given moment.
 
-It never opens a memory itself. Orders come as JSON lines: ``{"tasks": [...], "after": seconds or null,
-"opened": whether the seconds count from when the memories were open}``; the answer is a JSON line with what each
-process acknowledged.
+It never opens a memory itself. Orders come as JSON lines: ``{"tasks": [...], "after": seconds or null, "said": lines
+or null}``: the seconds count from when each process has opened its memory and acknowledged so many things. The answer
+is a JSON line with what each process acknowledged.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from typing import NoReturn
 
 from tests.journeys.life import Life
 from tests.reading import Reader
@@ -27,12 +28,12 @@ from tidal_plugins import (
     TidalMemory,
     ToolCall,
 )
-from tidal_plugins.ingestion.queue import ExtractionQueue, Ticket
+from tidal_plugins.graph.indexing.queue import ExtractionQueue, Ticket
 from tidal_plugins.storage.base import Line
 from tidal_plugins.tuning import Tuning
 
 Acknowledge = Callable[[str], None]
-OPENED = b"opened\n"
+OPENED = "opened"
 LEARNED = "learned"
 """Log of what was learned, written with it."""
 SETTINGS = Tuning(ingestion={"batch": 8}, signals={"audit": 1_000_000, "annotations": 1_000_000})
@@ -66,7 +67,7 @@ def live(memory: TidalMemory, name: str, acknowledge: Acknowledge) -> None:
     with Life(memory.path, turns=60, regulars=3, batch=8) as life:
         for day in range(life.last_day(), 321, 8):
             life.live(day)
-        acknowledge(f"day {life.last_day()}")
+            acknowledge(f"day {life.last_day()}")
 
 
 def learn_forever(memory: TidalMemory, name: str, acknowledge: Acknowledge) -> None:
@@ -121,27 +122,38 @@ def open_memory(path: str) -> TidalMemory:
     return TidalMemory(path, embedder=HashingEmbedder(), settings=SETTINGS)
 
 
-def fork(task: str, path: str, name: str) -> tuple[int, int]:
-    reading, writing = os.pipe()
-    pid = os.fork()
-    if pid:
+class Child:
+    """A process that was forked, and the lines that it says."""
+
+    def __init__(self, task: str, path: str, name: str) -> None:
+        reading, writing = os.pipe()
+        self.pid = os.fork()
+        if not self.pid:
+            work(task, path, name, writing)
         os.close(writing)
-        return pid, reading
+        self.pipe, self.lines = os.fdopen(reading), list[str]()
+
+    def hear(self, count: int) -> None:
+        """Wait for so many lines, or for the end."""
+        while len(self.lines) < count and (line := self.pipe.readline()):
+            self.lines.append(line.rstrip("\n"))
+
+    def finish(self) -> list[str]:
+        with self.pipe:
+            self.lines += self.pipe.read().splitlines()
+        os.waitpid(self.pid, 0)
+        return [line for line in self.lines if line != OPENED]
+
+
+def work(task: str, path: str, name: str, writing: int) -> NoReturn:
     try:
         with open_memory(path) as memory:
-            os.write(writing, OPENED)
+            os.write(writing, f"{OPENED}\n".encode())
             globals()[task](memory, name, lambda what: os.write(writing, f"{what}\n".encode()))
         os._exit(0)
     except BaseException as error:
         os.write(writing, f"failed: {error!r}\n".encode())
         os._exit(1)
-
-
-def finish(pid: int, reading: int) -> list[str]:
-    with os.fdopen(reading) as pipe:
-        said = pipe.read().splitlines()
-    os.waitpid(pid, 0)
-    return [line for line in said if line != "opened"]
 
 
 def warm_up() -> None:
@@ -157,14 +169,15 @@ def main() -> None:
     warm_up()
     for line in sys.stdin:
         order = json.loads(line)
-        children = [fork(*task) for task in order["tasks"]]
-        if order["opened"]:
-            assert all(os.read(reading, len(OPENED)) == OPENED for _, reading in children)
+        children = [Child(*task) for task in order["tasks"]]
+        if order["said"] is not None:
+            for child in children:
+                child.hear(1 + order["said"])
         if order["after"] is not None:
             time.sleep(order["after"])
-            for pid, _ in children:
-                os.kill(pid, signal.SIGKILL)
-        print(json.dumps([finish(*child) for child in children]), flush=True)
+            for child in children:
+                os.kill(child.pid, signal.SIGKILL)
+        print(json.dumps([child.finish() for child in children]), flush=True)
 
 
 if __name__ == "__main__":

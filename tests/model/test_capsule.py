@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidal_plugins.errors import InvalidCapsule, InvalidInput
-from tidal_plugins.model.capsule import BUDGETS, WRITTEN, Capsule, title
+from tidal_plugins import Capsule, InvalidCapsule, InvalidInput
+from tidal_plugins.model.capsule import BUDGETS, WRITTEN, title
 
 NAMES = [name for name in BUDGETS if name != "header"]
 

@@ -7,7 +7,6 @@ import math
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,9 @@ from typing import Any
 import pytest
 
 from tests.conftest import OpenMemory
+from tests.waiting import PATIENCE, eventually, threads_end
 from tidal_plugins import CrossEncoderReranker, InvalidInput, Note, Reranker, RerankError, Settings, TidalMemory
 from tidal_plugins.embedding.threads import lock
-from tidal_plugins.retrieval.rerank import LEFT_BEHIND, RERANKER
 
 NOTES = ["jazz piano", "jazz piano lessons on Monday", "a piano for sale", "jazz in the park", "tomato soup"]
 
@@ -34,11 +33,10 @@ class Longest:
 
 
 class Answering:
-    def __init__(self, answer: Any, seconds: float = 0.0) -> None:
-        self.answer, self.seconds = answer, seconds
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
 
     def rerank(self, query: str, texts: Sequence[str]) -> Any:
-        time.sleep(self.seconds)
         if isinstance(self.answer, Exception):
             raise self.answer
         return self.answer(texts)
@@ -75,7 +73,7 @@ def test_its_order_wins_and_the_hits_say_so(open_memory: OpenMemory) -> None:
     assert [hit.text for hit in found] == sorted((hit.text for hit in found), key=len, reverse=True)
     [(query, texts)] = longest.read
     assert (query, set(texts)) == ("jazz piano", {hit.text for hit in found})
-    assert [hit.why.factors for hit in found] == [{RERANKER: 10.0 * len(hit.text) - 300} for hit in found]
+    assert [hit.why.factors for hit in found] == [{"reranker": 10.0 * len(hit.text) - 300} for hit in found]
     assert (found[0].score, found[-1].score) == (1.0, 0.0), "any scale becomes [0, 1]"
     assert found[0].why.cosine > 0, "what the channels say stays told"
     assert found.degraded == ()
@@ -129,7 +127,7 @@ def test_signals_still_count(open_memory: OpenMemory) -> None:
         session.signal("reward", last.id)
         hit = next(hit for hit in memory.recall("jazz piano", session=session) if hit.id == last.id)
         assert hit.score == pytest.approx(0.1)  # 0.2 · 1 / (1 + 1)
-        assert set(hit.why.factors) == {RERANKER, "session reward"}
+        assert set(hit.why.factors) == {"reranker", "session reward"}
 
 
 @pytest.mark.parametrize(
@@ -159,26 +157,25 @@ def test_one_that_fails_leaves_the_ranking_and_is_reported(
 def test_one_that_is_not_done_in_time_leaves_the_ranking(
     open_memory: OpenMemory, caplog: pytest.LogCaptureFixture
 ) -> None:
-    plain = fill(open_memory()).recall("jazz piano")
-    slow = Answering(lambda texts: [1.0] * len(texts), seconds=3)
+    plain, asked_for = fill(open_memory()).recall("jazz piano"), threading.Event()
+    slow = Answering(lambda texts: [float(asked_for.wait(PATIENCE))] * len(texts))
     memory = open_memory(reranker=slow, settings=Settings(rerank={"seconds": 0.05}))
-    start = time.monotonic()
     found = memory.recall("jazz piano")
-    assert time.monotonic() - start < 2
+    asked_for.set()
     assert (found.hits, found.degraded) == (plain.hits, ("reranker",))
     assert "did not answer within 0.05 s" in caplog.text
 
 
 def test_scores_that_come_one_by_one_have_the_same_time(open_memory: OpenMemory) -> None:
+    asked_for = threading.Event()
+
     def slowly(texts: Sequence[str]) -> Iterator[float]:
         for _ in texts:
-            time.sleep(1)
-            yield 1.0
+            yield float(asked_for.wait(PATIENCE))
 
     memory = fill(open_memory(reranker=Answering(slowly), settings=Settings(rerank={"seconds": 0.05})))
-    start = time.monotonic()
     assert memory.recall("jazz piano").degraded == ("reranker",)
-    assert time.monotonic() - start < 2
+    asked_for.set()
 
 
 def test_one_that_hangs_is_not_called_for_ever(open_memory: OpenMemory, caplog: pytest.LogCaptureFixture) -> None:
@@ -187,18 +184,15 @@ def test_one_that_hangs_is_not_called_for_ever(open_memory: OpenMemory, caplog: 
     class Hanging:
         def rerank(self, query: str, texts: Sequence[str]) -> list[float]:
             calls.append(query)
-            answer.wait(30)
+            answer.wait(PATIENCE)
             return [1.0] * len(texts)
 
     memory = fill(open_memory(reranker=Hanging(), settings=Settings(rerank={"seconds": 0.02})))
-    assert {memory.recall("jazz piano").degraded for _ in range(3 * LEFT_BEHIND)} == {("reranker",)}
-    assert len(calls) == LEFT_BEHIND
+    assert {memory.recall("jazz piano").degraded for _ in range(12)} == {("reranker",)}
+    assert len(calls) == 4
     assert "still under way" in caplog.text
     answer.set()
-    deadline = time.monotonic() + 10
-    while memory.recall("jazz piano").degraded and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert memory.recall("jazz piano").degraded == (), "once it answers again"
+    assert eventually(lambda: not memory.recall("jazz piano").degraded), "once it answers again"
 
 
 def test_nothing_is_reranked_where_there_is_nothing(open_memory: OpenMemory) -> None:
@@ -209,10 +203,10 @@ def test_nothing_is_reranked_where_there_is_nothing(open_memory: OpenMemory) -> 
 
 def test_a_whisper_is_reranked_once_something_clears_the_bar(open_memory: OpenMemory) -> None:
     longest = Longest()
-    memory = fill(open_memory(reranker=longest, settings=Settings(whisper={"bar": 5.0})))
+    memory = fill(open_memory(reranker=longest, settings=Settings(whisper={"threshold": 5.0})))
     assert not memory.whisper("how is the jazz piano?")
     assert longest.read == [], "a silent whisper costs no model"
-    open_ = open_memory(reranker=longest, settings=Settings(whisper={"bar": 0.0}))
+    open_ = open_memory(reranker=longest, settings=Settings(whisper={"threshold": 0.0}))
     whisper = open_.whisper("how is the jazz piano?")
     assert whisper.hits[0].text == max(NOTES, key=len)
 
@@ -252,7 +246,7 @@ def test_a_saved_cross_encoder_gives_the_order(folder: Path, open_memory: OpenMe
     found = memory.recall("jazz piano")
     by_score = sorted(zip(scores, NOTES, strict=True), reverse=True)
     assert [hit.text for hit in found] == [note for _, note in by_score]
-    assert found[0].why.factors[RERANKER] == pytest.approx(by_score[0][0], abs=1e-5)
+    assert found[0].why.factors["reranker"] == pytest.approx(by_score[0][0], abs=1e-5)
     assert found.degraded == ()
 
 
@@ -266,19 +260,19 @@ def test_no_texts_have_no_scores_and_the_same_text_always_the_same(folder: Path)
 def test_a_call_that_nobody_waits_for_ends_after_its_batch(folder: Path, open_memory: OpenMemory) -> None:
     reranker = CrossEncoderReranker(folder, batch_size=1)
     reranker.load()
-    batches, inner = [], reranker._score
+    batches, inner, given_up = [], reranker._score, threading.Event()
 
     def slow(query: str, texts: list[str]) -> list[float]:
         batches.append(texts)
-        time.sleep(0.1)
+        assert given_up.wait(PATIENCE)
         return inner(query, texts)
 
     reranker._score = slow  # type: ignore[method-assign]
     memory = fill(open_memory(reranker=reranker, settings=Settings(rerank={"seconds": 0.05})))
+    others = set(threading.enumerate())
     assert memory.recall("jazz piano").degraded == ("reranker",)
-    deadline = time.monotonic() + 10
-    while any(thread.name == "tidal-model" for thread in threading.enumerate()) and time.monotonic() < deadline:
-        time.sleep(0.01)
+    given_up.set()
+    assert threads_end(others)
     assert len(batches) == 1
 
 
@@ -286,7 +280,6 @@ def test_the_time_of_a_recall_does_not_bind_later_calls(folder: Path, open_memor
     reranker = CrossEncoderReranker(folder)
     reranker.load()
     fill(open_memory(reranker=reranker, settings=Settings(rerank={"seconds": 0.05}))).recall("jazz piano")
-    time.sleep(0.1)
     assert len(reranker.rerank("jazz piano", NOTES)) == len(NOTES)
 
 
@@ -313,7 +306,7 @@ def test_the_embedder_does_not_wait_for_the_hub(folder: Path, monkeypatch: pytes
 
     def hub(name: str) -> Path:
         asked.set()
-        answer.wait(30)
+        answer.wait(PATIENCE)
         return folder
 
     monkeypatch.setattr("tidal_plugins.retrieval.cross_encoder.hub_folder", hub)
@@ -321,12 +314,12 @@ def test_the_embedder_does_not_wait_for_the_hub(folder: Path, monkeypatch: pytes
     thread = threading.Thread(target=reranker.load)
     thread.start()
     try:
-        assert asked.wait(10)
-        assert lock.acquire(timeout=1)
+        assert asked.wait(PATIENCE)
+        assert lock.acquire(blocking=False)
         lock.release()
     finally:
         answer.set()
-        thread.join(60)
+        thread.join(PATIENCE)
     assert len(reranker.rerank("jazz", NOTES)) == len(NOTES)
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidal_plugins.model.affect import Affect
+from tidal_plugins import Affect
 from tidal_plugins.scoring import affect
 
 NONE = Affect()

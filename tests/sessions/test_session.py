@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from tests.waiting import PATIENCE
 from tidal_plugins import (
     Forgotten,
     InvalidInput,
@@ -359,7 +360,7 @@ def test_going_on_in_a_threads_session_waits_for_no_writer(memory: TidalMemory) 
     def write() -> None:
         with memory._services.storage.transaction():
             begun.wait()
-            done.wait(timeout=20)
+            done.wait(PATIENCE)
 
     writer = Thread(target=write)
     writer.start()

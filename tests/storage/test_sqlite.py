@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
@@ -571,9 +570,8 @@ def test_two_processes_may_open_a_new_file_at_once(tmp_path: Path, process: Proc
     for worker in (process, second_process):
         worker.call("open", str(tmp_path / "warm.db"))
     for turn in range(20):
-        at = time.time() + 0.01
         for worker in (process, second_process):
-            worker.send("open", str(tmp_path / f"{turn}.db"), at)
+            worker.send("open", str(tmp_path / f"{turn}.db"), str(tmp_path / f"start {turn}"))
         assert [process.receive(), second_process.receive()] == ["open", "open"]
         assert [process.call("put", "a"), second_process.call("put", "b")] == [["a"], ["b"]]
         assert agreed_ids(tmp_path / f"{turn}.db") == {"a", "b"}
@@ -610,13 +608,11 @@ def test_fifty_kills_lose_nothing_acknowledged_and_leave_nothing_half_written(pa
     dice = random.Random(50)
     present, undecided = set[str](), set[str]()
     for turn in range(50):
-        told = process.call("killed", str(path), f"w{turn}", dice.uniform(0.0, 0.08))
+        told = process.call("killed", str(path), f"w{turn}", dice.randrange(9), dice.uniform(0.0, 0.06))
         stored, erased = ({line[1:] for line in told if line[0] == sign} for sign in "+-")
         undecided |= {line[1:] for line in told if line[0] == "?"} - erased
         present |= stored - erased
-        opened = time.monotonic()
         store = SQLiteStorage(path)
-        assert time.monotonic() - opened < 1
         for name in sorted(stored - erased - undecided)[-20:]:
             assert ids(store.matching(HERE, [name.replace("-", "x")], 2, ALL)) == [name]
             assert store.nearest(HERE, vector_of(name), 1, ALL)[0].score == pytest.approx(1, abs=1e-5)

@@ -8,10 +8,12 @@ import sys
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from tests.waiting import meet
 from tidal_plugins.errors import TidalError
 from tidal_plugins.model.entry import Entry
 from tidal_plugins.storage.base import Passage, Record, Where
@@ -35,9 +37,10 @@ def vector_of(name: str) -> list[float]:
 
 
 class Worker:
-    def open(self, path: str, at: float = 0.0) -> str:
-        while time.time() < at:
-            pass
+    def open(self, path: str, meeting: str | None = None) -> str:
+        """Open a store; with a ``meeting``, at once with another process."""
+        if meeting:
+            meet(Path(meeting), 2)
         self.store = SQLiteStorage(path)
         return "open"
 
@@ -96,19 +99,20 @@ class Worker:
             assert f"{name}-{i}" in self.store.get(SCOPE, [f"{name}-{i}"])
             assert self.store.nearest(SCOPE, np.array(vector_of(f"{name}-{i}")), 1, Where())[0].id == f"{name}-{i}"
 
-    def killed(self, path: str, name: str, seconds: float) -> list[str]:
-        """Fork a writer, kill it after a time; return what it had acknowledged by then."""
+    def killed(self, path: str, name: str, said: int, seconds: float) -> list[str]:
+        """Fork a writer, kill it a time after it said so many lines; return what it had acknowledged by then."""
         read, write = os.pipe()
         pid = os.fork()
         if not pid:
             for line in _written(path, name):
                 os.write(write, line.encode() + b"\n")
         os.close(write)
-        time.sleep(seconds)
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
         with os.fdopen(read) as lines:
-            return lines.read().split()
+            told = [lines.readline() for _ in range(said)]
+            time.sleep(seconds)
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            return "".join([*told, lines.read()]).split()
 
 
 def _written(path: str, name: str) -> Iterator[str]:

@@ -6,11 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidal_plugins import Message, ToolCall
+from tidal_plugins import CompactionError, Message, Source, Statement, Summariser, ToolCall
 from tidal_plugins.english.sentences import sentences
-from tidal_plugins.errors import CompactionError
-from tidal_plugins.model.summary import Source, Statement
-from tidal_plugins.protocols import Purpose, Summariser
+from tidal_plugins.protocols import Purpose
 from tidal_plugins.summarising.extractive import ExtractiveSummariser
 from tidal_plugins.summarising.quotes import quotes
 from tidal_plugins.summarising.sizes import ApproximateCounter

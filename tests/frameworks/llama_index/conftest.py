@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import subprocess
@@ -26,7 +25,7 @@ from pydantic import Field, PrivateAttr
 
 from tidal_plugins import HashingEmbedder, Settings, TidalMemory
 
-SETTINGS = Settings(whisper={"bar": 0.2})  # what clears MiniLM's bar by meaning clears this one by spelling
+SETTINGS = Settings(whisper={"threshold": 0.2})  # what clears MiniLM's bar by meaning clears this one by spelling
 
 FACT = "I practise jazz piano every evening."
 ASK = "When do I practise jazz piano?"
@@ -191,28 +190,6 @@ def ask():
 
 
 @pytest.fixture
-def locked(path):
-    """A context in which another process holds the write lock of the memory's file."""
-
-    @contextlib.contextmanager
-    def hold(seconds):
-        code = (
-            "import sqlite3, sys, time; store = sqlite3.connect(sys.argv[1], isolation_level=None); "
-            "store.execute('begin immediate'); print('locked', flush=True); time.sleep(float(sys.argv[2]))"
-        )
-        command = [sys.executable, "-c", code, str(path), str(seconds)]
-        holder = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        try:
-            assert holder.stdout.readline() == "locked\n"
-            yield
-        finally:
-            holder.stdout.close()
-            holder.wait()
-
-    return hold
-
-
-@pytest.fixture
 def in_process(path):
     """Run one step of an agent in a process of its own, on the same file, and return what it saw and did."""
 
@@ -225,7 +202,7 @@ def in_process(path):
             env=environment,
             capture_output=True,
             text=True,
-            timeout=100,
+            timeout=500,
         )
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)

@@ -1,0 +1,113 @@
+"""The one place where tests look inside a memory: at what is stored, and at earlier versions, which no door shows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from tidal_plugins import Capsule, Dossier, Entry, TidalMemory
+from tidal_plugins.associations.store import AssociationStore
+from tidal_plugins.storage.base import Storage, Where, WhereLinks
+
+
+def storage_of(memory: TidalMemory) -> Storage:
+    """Return the storage engine of a memory; tests talk to it by its contract."""
+    return memory._services.storage
+
+
+def stored(memory: TidalMemory, *kinds: str, ids: Iterable[str] | None = None) -> list[Entry]:
+    """List the entries of a scope, of some kinds or all, as they are stored."""
+    where = Where(kinds=list(kinds) or None, ids=None if ids is None else list(ids))
+    return storage_of(memory).find(memory.scope, where)
+
+
+def links(memory: TidalMemory, kind: str = "association") -> dict[str, tuple[str, str, float]]:
+    """Return the links of a kind: the ends and the weight of each, by its id."""
+    found = storage_of(memory).links(memory.scope, WhereLinks(kinds=[kind]))
+    return {link.id: (link.source, link.target, link.weight) for link in found}
+
+
+def logged(memory: TidalMemory, log: str) -> Counter[str]:
+    """Count the lines of a log by their key."""
+    return Counter(line.key for line in storage_of(memory).read_log(memory.scope, log))
+
+
+def dossier_versions(memory: TidalMemory, topic: str) -> list[Dossier]:
+    """List all versions of a dossier that are kept, the newest first."""
+    return memory._services.dossiers(memory.scope).versions(topic)
+
+
+def capsule_versions(memory: TidalMemory) -> list[Capsule]:
+    """List all versions of the capsule that are kept, the newest first."""
+    return memory.capsule._engine.versions()
+
+
+def uses(memory: TidalMemory) -> list[str]:
+    """List the entries that turns used, as long as these uses count."""
+    return [line.key for line in storage_of(memory).read_log(memory.scope, "uses")]
+
+
+def associate(memory: TidalMemory, *ids: str, times: int = 1) -> None:
+    """Let entries come up together without a turn, which would be associated with them too."""
+    web = AssociationStore(storage_of(memory))
+    for _ in range(times):
+        web.commit_context(memory.scope, web.activate(ids), memory.now())
+
+
+def contents(path: str | Path) -> dict[str, list[Any]]:
+    """Return everything in a file, without the numbers of its rows.
+
+    How often the document on the last run of maintenance was written is left out: to take over a run writes it anew.
+    """
+    hidden = {"key", "seq", "passage", "entry"}
+    connection = apsw.Connection(str(path))
+    found = {}
+    try:
+        tables = (
+            "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%'"
+        )
+        for (table,) in connection.execute(tables).fetchall():
+            columns = [row[1] for row in connection.execute(f"PRAGMA table_info ({table})")]
+            shown = [f'"{name}"' for name in columns if name not in hidden or (table == "documents" and name == "key")]
+            found[table] = sorted(connection.execute(f"SELECT {', '.join(shown)} FROM {table}"), key=repr)
+    finally:
+        connection.close()
+    found["documents"] = [row[:-1] if row[1:3] == ("consolidation", "last") else row for row in found["documents"]]
+    return found
+
+
+class Kill(BaseException):
+    """Stands for the end of the process."""
+
+
+@contextmanager
+def dying(memory: TidalMemory, after: int) -> Iterator[None]:
+    """Raise ``Kill`` at the end of a transaction, before it is committed: of the one that follows so many others."""
+    engine = type(storage_of(memory))
+    transaction, ended, depth = engine.transaction, 0, 0
+
+    @contextmanager
+    def cut(self: Any) -> Iterator[Any]:
+        nonlocal ended, depth
+        with transaction(self) as found:
+            depth += 1
+            try:
+                yield found
+            finally:
+                depth -= 1
+            ended += not depth
+            if not depth and ended > after:
+                raise Kill
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(engine, "transaction", cut)
+        try:
+            yield
+        except Kill:
+            return

@@ -1,0 +1,268 @@
+"""Recall over several hops: what the hits leave open is asked for, and appended."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from tests.conftest import OpenMemory
+from tidal_plugins import Coverage, InvalidInput, Note, Settings, TidalMemory
+from tidal_plugins.tuning import Tuning
+
+QUESTION = "What does the employer of Ada's sister produce?"
+SISTER, EMPLOYER, PRODUCT = "Maria is Ada's sister.", "Maria works for Acme Corp.", "Acme Corp makes quince jam."
+OTHERS = [
+    "Ada likes tulips.",
+    "Bob has a sister in Norway.",
+    "We produce maps here.",
+    "The employer pays late.",
+    "Tom plays chess on Fridays.",
+    "Painting helps me relax.",
+]
+
+
+class Asking:
+    """Asks what it was told to, hop by hop, and remembers what it was shown."""
+
+    def __init__(self, *answers: Any, seconds: float = 0.0) -> None:
+        self.answers, self.shown, self.seconds = list(answers), list[list[str]](), seconds
+
+    def assess(self, query: str, texts: Sequence[str]) -> Coverage:
+        self.shown.append(list(texts))
+        time.sleep(self.seconds)
+        answer = self.answers.pop(0) if self.answers else Coverage()
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+def fill(memory: TidalMemory) -> TidalMemory:
+    memory.remember([Note(text, kind="conversation") for text in [*OTHERS, SISTER, EMPLOYER, PRODUCT]])
+    return memory
+
+
+def asks(*queries: str) -> Coverage:
+    return Coverage(queries=queries)
+
+
+def test_names_in_the_hits_lead_to_what_the_query_does_not_name(memory: TidalMemory) -> None:
+    fill(memory)
+    plain, found = memory.recall(QUESTION, limit=1), memory.recall(QUESTION, limit=1, hops=3)
+    assert [hit.text for hit in plain] == [SISTER]
+    assert found[:1] == plain[:1]
+    assert {EMPLOYER, PRODUCT} <= {hit.text for hit in found}
+    assert found.hops[0].query == "Maria employer produce"
+    assert found.stopped == "hops"
+
+
+def test_each_hit_says_which_hop_brought_it_by_which_query(memory: TidalMemory) -> None:
+    found = fill(memory).recall(QUESTION, limit=1, hops=3)
+    assert (found[0].why.hop, found[0].why.asked) == (1, "")
+    later = next(hit for hit in found if hit.text == EMPLOYER)
+    assert (later.why.hop, later.why.asked) == (2, "Maria employer produce")
+    assert "hop 2 («Maria employer produce»): keywords #" in found.explain()
+    assert "stopped: hops" in found.explain()
+    for number, query, ids in found.hops:
+        assert set(ids) >= {hit.id for hit in found if (hit.why.hop, hit.why.asked) == (number, query)}
+
+
+def test_one_hop_is_what_it_was(memory: TidalMemory) -> None:
+    found = fill(memory).recall(QUESTION, limit=1)
+    assert (found.hops, found.stopped) == ((), "")
+    assert memory.recall(QUESTION, limit=1, hops=1) == found
+    assert "stopped" not in found.explain()
+
+
+def test_later_hits_come_after_the_first_and_score_no_higher(memory: TidalMemory) -> None:
+    for limit in (1, 3, 5):
+        plain = fill(memory).recall(QUESTION, limit=limit)
+        found = memory.recall(QUESTION, limit=limit, hops=3)
+        assert found.hits[:limit] == plain.hits
+        scores = [hit.score for hit in found]
+        assert scores == sorted(scores, reverse=True)
+        assert len(set(found.ids)) == len(found)
+
+
+def test_every_candidate_is_a_hit_or_has_a_stage_and_a_reason(open_memory: OpenMemory) -> None:
+    memory = fill(open_memory(settings=Tuning(hops={"appended": 1, "least": 0.0})))
+    found = memory.recall(QUESTION, limit=1, hops=3)
+    assert len(found) == 2
+    dropped = [item.id for item in found.dropped]
+    assert len(dropped) == len(set(dropped))
+    assert not set(found.ids) & set(dropped)
+    brought = {id_ for hop in found.hops for id_ in hop.ids}
+    assert brought <= {*found.ids, *dropped}
+    assert {*memory.recall(QUESTION, limit=1).ids, *(item.id for item in memory.recall(QUESTION, limit=1).dropped)} <= {
+        *found.ids,
+        *dropped,
+    }
+
+
+def test_filters_hold_in_every_hop(memory: TidalMemory) -> None:
+    fill(memory)
+    theirs = memory.scoped("other")
+    theirs.remember(Note("Maria works for a secret employer.", kind="conversation"))
+    hidden = memory.recall(EMPLOYER, limit=1)[0]
+    found = memory.recall(QUESTION, limit=1, hops=3, exclude=[hidden.id], kinds={"conversation"})
+    assert hidden.id not in found.ids
+    assert not any("secret" in hit.text for hit in found)
+
+
+def test_a_covered_query_is_asked_once(memory: TidalMemory) -> None:
+    found = fill(memory).recall("tulips Ada likes", limit=1, hops=4)
+    assert (found.stopped, found.hops, len(found)) == ("covered", (), 1)
+
+
+def test_it_stops_where_nothing_leads_on_or_nothing_new_comes(open_memory: OpenMemory) -> None:
+    memory = open_memory()
+    memory.remember("plain words that name nobody stand here beside other plain words")
+    assert memory.recall("plain thoughts", hops=3).stopped == "no new query"
+    again = open_memory("again.db", assessor=Asking(asks("words"), asks("never asked")))
+    again.remember("plain words")
+    found = again.recall("plain", hops=3)
+    assert (found.stopped, [hop.query for hop in found.hops]) == ("no new hit", ["words"])
+    same = open_memory("same.db", assessor=Asking(asks("  PLAIN ", "")))
+    same.remember("plain words")
+    assert same.recall("plain", hops=3).stopped == "no new query", "its own query, and nothing, are none"
+
+
+def test_budgets_in_queries_leads_and_time_are_kept(open_memory: OpenMemory) -> None:
+    def ask(name: str, assessor: Asking | None = None, **budget: Any) -> tuple[str, int]:
+        memory = fill(open_memory(name, assessor=assessor, settings=Tuning(hops={"ms": 3_600_000.0, **budget})))
+        found = memory.recall(QUESTION, limit=1, hops=3)
+        return found.stopped, len(found.hops)
+
+    both = asks("Maria works", "Bob sister"), asks("Acme Corp", "Painting")
+    assert ask("a.db", Asking(*both), queries=1) == ("queries", 1)
+    assert ask("b.db", Asking(*both), queries=0) == ("queries", 0)
+    assert ask("c.db", Asking(*both)) == ("hops", 2)
+    assert ask("d.db", Asking(*both), leads=2) == ("hops", 4)
+    assert ask("e.db", Asking(*both), leads=2, queries=3) == ("queries", 3)
+    assert ask("f.db", Asking(*both, seconds=0.5), ms=50.0) == ("time", 0)
+    assert ask("g.db", ms=0.001) == ("time", 0)
+
+
+def test_the_number_of_hops_may_be_set_for_all_recalls(open_memory: OpenMemory) -> None:
+    memory = fill(open_memory(settings=Settings(hops={"hops": 3})))
+    assert memory.recall(QUESTION, limit=1).stopped == "hops"
+    assert memory.recall(QUESTION, limit=1, hops=1).stopped == ""
+
+
+def test_an_assessor_sees_the_newest_finds_first_with_their_speakers(open_memory: OpenMemory) -> None:
+    assessor = Asking(asks("Acme Corp"))
+    memory = open_memory(assessor=assessor)
+    memory.remember([Note(SISTER, kind="conversation", speaker="Ada"), Note(PRODUCT, kind="conversation")])
+    memory.recall("Who is a sister?", limit=1, hops=3)
+    assert assessor.shown == [[f"Ada: {SISTER}"], [PRODUCT, f"Ada: {SISTER}"]]
+
+
+def test_of_several_hops_the_last_is_shown_first_and_of_each_query_so_many_are_read(open_memory: OpenMemory) -> None:
+    assessor = Asking(asks("Maria works"), asks("Acme Corp"), Coverage())
+    memory = fill(open_memory(assessor=assessor, settings=Tuning(hops={"read": 1, "least": 0.0})))
+    found = memory.recall(QUESTION, limit=3, hops=4)
+    first, second, third = assessor.shown
+    assert first == [found[0].text], "of the first hop as many"
+    assert second == [EMPLOYER, *first]
+    assert third == [PRODUCT, *second]
+    assert [len(hop.ids) for hop in found.hops] == [1, 1]
+
+
+def test_what_a_later_query_found_and_nobody_read_has_its_reason(open_memory: OpenMemory) -> None:
+    narrow = Tuning(hops={"read": 1, "least": 0.0}, recall={"pool": 1, "shortlist": 1})
+    found = fill(open_memory(assessor=Asking(asks("Acme Corp")), settings=narrow)).recall("tulips", limit=1, hops=2)
+    assert "not read" in {item.reason.split(": ")[-1] for item in found.dropped if item.stage == "hop"}
+
+
+def test_what_a_later_hop_had_to_do_without_is_reported(open_memory: OpenMemory) -> None:
+    class FirstOnly:
+        calls = 0
+
+        def rerank(self, query: str, texts: Sequence[str]) -> list[float]:
+            self.calls += 1
+            if self.calls > 1:
+                raise RuntimeError("busy")
+            return [1.0] * len(texts)
+
+    found = fill(open_memory(reranker=FirstOnly())).recall(QUESTION, limit=1, hops=2)
+    assert found.degraded == ("reranker",)
+
+
+def test_a_query_that_brings_nothing_new_leaves_the_next_one_its_turn(open_memory: OpenMemory) -> None:
+    assessor = Asking(asks(SISTER, "Acme Corp", "tulips"), asks("tulips"))
+    found = fill(open_memory(assessor=assessor)).recall(SISTER, limit=1, hops=2)
+    assert [(hop.query, bool(hop.ids)) for hop in found.hops] == [("Acme Corp", True)], "the query itself is not asked"
+    assessor = Asking(asks("sister Ada", "Acme Corp", "tulips"), asks("tulips"))
+    few = Tuning(hops={"least": 1.0})
+    found = fill(open_memory("few.db", assessor=assessor, settings=few)).recall(SISTER, limit=1, hops=2)
+    assert [(hop.query, bool(hop.ids)) for hop in found.hops] == [("sister Ada", False), ("Acme Corp", True)]
+
+
+def test_queries_take_turns_in_what_is_appended(open_memory: OpenMemory) -> None:
+    assessor = Asking(asks("Painting plays chess", "We produce maps"))
+    memory = fill(open_memory(assessor=assessor, settings=Tuning(hops={"leads": 2, "appended": 3, "least": 0.0})))
+    found = memory.recall(SISTER, limit=1, hops=2)
+    assert [hit.why.asked for hit in found[1:]] == ["Painting plays chess", "We produce maps", "Painting plays chess"]
+
+
+def test_what_is_far_below_the_best_of_its_query_is_not_taken(open_memory: OpenMemory) -> None:
+    def brought(least: float) -> list[str]:
+        memory = open_memory(
+            f"{least}.db", assessor=Asking(asks("tulips Ada likes")), settings=Tuning(hops={"least": least})
+        )
+        found = fill(memory).recall(PRODUCT, limit=1, hops=2)
+        return [hit.text for hit in found[1:]]
+
+    assert brought(0.9) == ["Ada likes tulips."]
+    assert len(brought(0.0)) == 5
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        RuntimeError("no model"),
+        ["a query"],
+        Coverage(queries=(3,)),
+        Coverage(queries={"a"}),
+        Coverage(queries="ab"),
+        None,
+    ],
+)  # type: ignore[arg-type]
+def test_a_failing_assessor_leaves_what_was_found(
+    open_memory: OpenMemory, answer: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    memory = fill(open_memory(assessor=Asking(asks("Maria works"), answer)))
+    found = memory.recall(QUESTION, limit=1, hops=3)
+    assert found.stopped == "assessor"
+    assert EMPLOYER in {hit.text for hit in found}
+    assert "assessor failed" in caplog.text
+
+
+def test_a_query_that_cannot_be_asked_is_passed_over(open_memory: OpenMemory) -> None:
+    assessor = Asking(asks("a" * 1_000_001, "Maria works"))
+    memory = fill(open_memory(assessor=assessor, settings=Tuning(hops={"leads": 2})))
+    found = memory.recall(QUESTION, limit=1, hops=2)
+    assert [hop.query for hop in found.hops] == ["Maria works"]
+
+
+@pytest.mark.parametrize("hops", [0, -1, 11, 2.0, True, "2"])
+def test_hops_are_a_small_whole_number(memory: TidalMemory, hops: Any) -> None:
+    with pytest.raises(InvalidInput, match="hops must be a whole number from 1 to 10"):
+        memory.recall("anything", hops=hops)
+
+
+def test_an_assessor_has_a_method_assess(open_memory: OpenMemory) -> None:
+    with pytest.raises(InvalidInput, match="a method assess, got str"):
+        open_memory(assessor="gpt")
+
+
+def test_hops_go_with_associations_and_an_empty_memory(open_memory: OpenMemory) -> None:
+    assert fill(open_memory()).recall(QUESTION, limit=1, hops=2, associative=True)[0].text == SISTER
+    empty = open_memory("empty.db").recall(QUESTION, hops=2)
+    assert (len(empty), empty.stopped) == (0, "no new query")
+
+
+async def test_the_async_twin_takes_hops(memory: TidalMemory) -> None:
+    assert (await fill(memory).arecall(QUESTION, limit=1, hops=3)).stopped == "hops"

@@ -43,15 +43,17 @@ from tidal_plugins.storage.base import Storage
 
 
 class TidalMemory(View):
-    """An agent's memory in one SQLite file. ``scope`` names its owner; other scopes are never read or written.
+    """An agent's memory, in one SQLite file or in another engine.
+
+    ``scope`` names its owner; other scopes are never read or written.
 
     Capabilities beyond the verbs are attributes: ``episodes``, ``facts``, ``graph``, ``associations``, ``dossiers``,
     ``capsule``, ``sessions``, ``signals``, ``maintenance``, ``affect``. Every method may be called from any thread and
     has an async twin whose name begins with ``a``.
 
     Args:
-        path: the file, made if it does not exist.
-        storage: an engine to use instead of a file at ``path``.
+        path: the file, made if it does not exist, or ``memory://`` for a new memory that ends with this object.
+        storage: an engine to use instead of ``path``.
         embedder: turns texts into vectors. Default: all-MiniLM-L6-v2 on the CPU, loaded when it is first needed.
         emotion: reads how texts feel. Default: from their vectors if weights for the embedder ship, else a lexicon.
         summariser: writes dossiers and consolidated facts. Default: extracts.

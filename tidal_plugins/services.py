@@ -60,9 +60,9 @@ from tidal_plugins.retrieval.whisper import compose
 from tidal_plugins.sessions.ledger import Ledger
 from tidal_plugins.settings import Settings
 from tidal_plugins.storage.base import Storage, Where
+from tidal_plugins.storage.open import open_storage, path_of
 from tidal_plugins.storage.salt import salt
 from tidal_plugins.storage.shorthands import read_meta, write_meta
-from tidal_plugins.storage.sqlite import SQLiteStorage
 from tidal_plugins.summarising.extractive import ExtractiveSummariser
 from tidal_plugins.summarising.sizes import ApproximateCounter
 from tidal_plugins.tuning import Tuning
@@ -245,13 +245,7 @@ def build_services(
     graph = check_protocol(graph_extractor, GraphExtractor, "a graph extractor has a method extract_graph")
     embedder = SentenceTransformerEmbedder() if embedder is None else embedder
     reader = reads(emotion, embedder)
-    storage = storage or SQLiteStorage(
-        path,  # type: ignore[arg-type]
-        durability=tuning.storage.durability,
-        busy_timeout=tuning.storage.busy_timeout,
-        query_deadline=tuning.storage.query_deadline,
-        vector_cache_bytes=tuning.storage.vector_cache_mb * 1024 * 1024,
-    )
+    storage = open_storage(path, storage, tuning.storage)
 
     def run(scope: Scope, proceed: Callable[[], bool]) -> timedelta | None:
         return later.run(scope, proceed)
@@ -273,7 +267,7 @@ def build_services(
         summariser=writes,
         extractor=graph,
         assessor=assesses,
-        path=getattr(storage, "path", ""),
+        path=path_of(storage),
         clock=clock,
     )
     salt(storage)  # a new store gets its mark before anything is written

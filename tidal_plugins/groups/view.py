@@ -100,7 +100,7 @@ class View:
 
     @property
     def path(self) -> str:
-        """The absolute path of the file."""
+        """The absolute path of the file, or the name of a store that is in no file."""
         return self._services.path
 
     def now(self) -> datetime:

@@ -21,11 +21,11 @@ from tidal_plugins.storage.base import (
     Where,
     WhereLinks,
 )
+from tidal_plugins.storage.rows import COLUMNS, FIXED, SUMMARY, TIER, Row, from_row, to_row, to_summary
 from tidal_plugins.storage.sqlite.base import SQLiteBase
 from tidal_plugins.storage.sqlite.conditions import EACH_ID, IDS, condition, link_condition
 from tidal_plugins.storage.sqlite.neighbours import Neighbours
 from tidal_plugins.storage.sqlite.opening import translated
-from tidal_plugins.storage.sqlite.rows import COLUMNS, FIXED, SUMMARY, TIER, Row, from_row, to_row, to_summary
 from tidal_plugins.storage.unit import unit_vector
 from tidal_plugins.storage.values import from_json, to_json
 

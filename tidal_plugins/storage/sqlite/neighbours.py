@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from tidal_plugins.errors import InvalidVector
 from tidal_plugins.storage.base import Match, PassageVectors, Span, Where
+from tidal_plugins.storage.rows import Row
 from tidal_plugins.storage.sqlite.conditions import EACH_ID, condition
 from tidal_plugins.storage.sqlite.connections import Connections
-from tidal_plugins.storage.sqlite.rows import Row
 from tidal_plugins.storage.sqlite.vectors import Matrix, VectorCache, damaged, top
 from tidal_plugins.storage.values import to_json
 

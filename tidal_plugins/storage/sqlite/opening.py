@@ -39,7 +39,7 @@ def checked_path(path: str | os.PathLike[str]) -> str:
     if not isinstance(text, str) or not text.strip() or "\0" in text:
         raise InvalidInput(f"the path of a memory must be a non-empty file name, got {path!r}")
     if text.startswith("file:") or text == ":memory:":
-        raise InvalidInput(f"a memory lives in a file of its own, got {text!r}; pass a path such as 'agent.db'")
+        raise InvalidInput(f"{text!r} names no file; pass a path such as 'agent.db', or 'memory://' for none")
     absolute = Path(text).absolute()
     if os.path.isdir(absolute):  # noqa: PTH112 (Path.is_dir raises where a folder may not be entered)
         raise NotADatabase(f"{absolute} is a directory; name a file in it, such as {absolute / 'agent.db'}")

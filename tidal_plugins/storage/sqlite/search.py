@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.base import Match, PassageVectors, Search, Where
+from tidal_plugins.storage.search import MAX_TERMS
 from tidal_plugins.storage.sqlite.base import SQLiteBase
 from tidal_plugins.storage.sqlite.conditions import condition
 from tidal_plugins.storage.sqlite.entries import mark
@@ -16,9 +17,6 @@ from tidal_plugins.storage.unit import unit_vector
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-MAX_TERMS = 64
-"""Words that one keyword search looks for; a query has rarely ten."""
 
 
 class SearchStore(SQLiteBase, Search):
@@ -55,7 +53,7 @@ def _expression(scope: int, words: Sequence[str]) -> str:
 
 
 def _best(rows: Iterable[Any], k: int) -> list[Match]:
-    """The first match of each entry, until there are ``k``."""
+    """Return the first match of each entry, until there are ``k``."""
     found: dict[str, Match] = {}
     for row in rows if k > 0 else ():
         found.setdefault(row[0], Match(*row))

@@ -1,16 +1,16 @@
-"""Entries and links as rows of a relational engine."""
+"""Entries and links as rows of plain values, as engines store them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
 from hashlib import blake2b
 from math import isfinite
 from typing import Any
 
-from tidal_plugins.errors import Corrupt, InvalidInput
+from tidal_plugins.errors import Corrupt, InvalidInput, InvalidText
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import from_micros, to_micros
 from tidal_plugins.model.entry import Entry, Scope, Tier
@@ -42,7 +42,7 @@ _encode_any = json.JSONEncoder(default=repr).encode  # once: ``json.dumps`` make
 
 
 def to_row(entry: Entry) -> tuple[Any, ...]:
-    """The values of ``COLUMNS``."""
+    """Return the values of ``COLUMNS``. Raises ``InvalidInput``."""
     affect = entry.affect
     emotions = affect.emotions if affect else None
     fixed = (
@@ -72,7 +72,7 @@ def to_row(entry: Entry) -> tuple[Any, ...]:
 
 
 def tier_row(tier: Tier | None) -> tuple[Any, ...]:
-    """The values of ``TIER``."""
+    """Return the values of ``TIER``."""
     if tier is None:
         return (None,) * len(TIER)
     times = (micros_or_none(tier.cold_at), micros_or_none(tier.archived_at), micros_or_none(tier.expires_at))
@@ -80,7 +80,7 @@ def tier_row(tier: Tier | None) -> tuple[Any, ...]:
 
 
 def from_row(row: Row, scope: Scope) -> Entry:
-    """The entry whose ``COLUMNS`` are ``row``; ``Corrupt`` when they are not what was written."""
+    """Return the entry whose ``COLUMNS`` are ``row``. Raises ``Corrupt`` if its checksum does not match."""
     fixed, stored, tier = row[: len(FIXED)], row[len(FIXED)], row[len(FIXED) + 1 :]
     if checksum(fixed, scope) != stored:
         raise _corrupt(row[0])
@@ -142,7 +142,7 @@ def _tier(id_: str, row: Row) -> Tier | None:
 
 
 def checksum(fixed: Row, scope: Scope) -> bytes:
-    """Eight bytes over a row's fixed columns and its scope; damaged values of any type have one too."""
+    """Return eight bytes over a row's fixed columns and its scope. Damaged values of any type have a checksum too."""
     return blake2b(_encode_any([*scope, *fixed]).encode(), digest_size=8).digest()
 
 
@@ -151,7 +151,7 @@ def _corrupt(id_: Any) -> Corrupt:
 
 
 def to_link_row(link: Link) -> tuple[Any, ...]:
-    """The values of ``LINK``."""
+    """Return the values of ``LINK``. Raises ``InvalidInput``."""
     expires_at = NEVER if link.expires_at is None else to_micros(link.expires_at)
     times = (
         expires_at,
@@ -164,7 +164,7 @@ def to_link_row(link: Link) -> tuple[Any, ...]:
 
 
 def from_link_row(row: Row) -> Link:
-    """The link whose ``LINK`` are ``row``."""
+    """Return the link whose ``LINK`` are ``row``. Raises ``Corrupt``."""
     id_, kind, source, target, weight, anchored_at, expires_at, valid_from, valid_until, recorded_at = row[:10]
     superseded_at, metadata = row[10:]
     return Link(
@@ -183,6 +183,20 @@ def from_link_row(row: Row) -> Link:
     )
 
 
+def check_storable(row: Iterable[Any]) -> None:
+    """Raise ``InvalidInput`` for a text that is not valid Unicode and for an integer of more than 64 bits."""
+    for value in row:
+        if isinstance(value, str):
+            try:
+                value.encode()
+            except UnicodeEncodeError as error:
+                raise InvalidText(
+                    f"a text holds a lone surrogate ({error.reason}); replace it before storing"
+                ) from error
+        elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+            raise InvalidInput(f"stored integers have at most 64 bits, got {value}")
+
+
 def micros_or_none(time: datetime | None) -> int | None:
     return None if time is None else to_micros(time)
 
@@ -192,7 +206,7 @@ def _time(micros: int | None) -> datetime | None:
 
 
 def read_time(micros: int) -> datetime:
-    """A stored time, or ``Corrupt`` where it is none."""
+    """Return a stored time. Raises ``Corrupt`` if it is none."""
     try:
         return _moment(micros)
     except (TypeError, OverflowError) as error:
@@ -204,7 +218,7 @@ def time_or_none(micros: int | None) -> datetime | None:
 
 
 def _real(number: float) -> float:
-    """A number that SQL gives back as it was: it stores NaN as NULL and −0.0 as 0."""
+    """Return a number that SQL gives back as it was: it stores NaN as NULL and −0.0 as 0. Raises ``InvalidInput``."""
     if not isfinite(number):
         raise InvalidInput(f"stored numbers must be finite, got {number}")
     return float(number) + 0.0

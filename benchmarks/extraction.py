@@ -24,8 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path,
 from rich.console import Console
 from rich.table import Table
 
-from tidal_plugins.graph.rules import RuleExtractor
-from tidal_plugins.model.graph import Extraction
+from tidal_plugins import Extraction, RuleExtractor
 
 SENTENCES = Path(__file__).resolve().parents[1] / "tests" / "graph" / "sentences.jsonl"
 HELD_OUT = 3

@@ -28,8 +28,9 @@ from rich.table import Table
 
 from benchmarks.latency import timed
 from benchmarks.metrics import quantiles
-from tidal_plugins.graph.graph import KnowledgeGraph
-from tidal_plugins.graph.learning import apply
+from tidal_plugins.graph.indexing.batches import to_batches
+from tidal_plugins.graph.indexing.writing import apply
+from tidal_plugins.graph.queries import GraphQueries
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Message
 from tidal_plugins.model.graph import Assertion, Extraction, Mention, Reading
@@ -109,7 +110,7 @@ def measured(count: int, repeats: int) -> dict[str, Any]:
     with TemporaryDirectory() as folder:
         storage = SQLiteStorage(Path(folder) / "memory.db")
         settings = GraphTuning()
-        graph = KnowledgeGraph(storage, SCOPE, lambda: NOW + timedelta(days=365), settings, lambda _: {})
+        graph = GraphQueries(storage, SCOPE, lambda: NOW + timedelta(days=365), settings, lambda _: {})
         rates = {"insert": insert(storage, settings, said), "networkx insert": insert_bare(bare, said)}
         asked = questions(graph, bare, said, repeats)
         calls = {name: quantiles(times) for name, times in asked.items()}
@@ -123,12 +124,18 @@ def insert(storage: SQLiteStorage, settings: GraphTuning, said: Sequence[Triple]
     """Relations a second, each turn its own durable transaction; the last tenth counts, where the store is fullest."""
     told = list(turns(said))
     last = max(1, len(told) // 10)
-    for episode, extraction in told[:-last]:
-        apply(storage, SCOPE, episode, [Reading(0, None, extraction)], episode.occurred_at, settings)
+    for turn in told[:-last]:
+        _index(storage, settings, *turn)
     start = time.perf_counter()
-    for episode, extraction in told[-last:]:
-        apply(storage, SCOPE, episode, [Reading(0, None, extraction)], episode.occurred_at, settings)
+    for turn in told[-last:]:
+        _index(storage, settings, *turn)
     return sum(len(extraction.assertions) for _, extraction in told[-last:]) / (time.perf_counter() - start)
+
+
+def _index(storage: SQLiteStorage, settings: GraphTuning, episode: Episode, extraction: Extraction) -> None:
+    batches, _ = to_batches(SCOPE, episode, [Reading(0, None, extraction)], settings)
+    for batch in batches:
+        apply(storage, SCOPE, batch, episode.occurred_at, settings)
 
 
 def insert_bare(bare: Any, said: Sequence[Triple]) -> float:
@@ -138,7 +145,7 @@ def insert_bare(bare: Any, said: Sequence[Triple]) -> float:
     return len(said) / (time.perf_counter() - start)
 
 
-def questions(graph: KnowledgeGraph, bare: Any, said: Sequence[Triple], repeats: int) -> dict[str, list[float]]:
+def questions(graph: GraphQueries, bare: Any, said: Sequence[Triple], repeats: int) -> dict[str, list[float]]:
     random = Random(11)
     names = [random.choice(said)[0] for _ in range(repeats)]
     busiest = max(bare.degree(), key=lambda pair: pair[1])[0]

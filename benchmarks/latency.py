@@ -98,7 +98,7 @@ def measure(size: int, repeats: int) -> dict[str, Any]:
     """All figures of one size: quantiles by call, and what is stored."""
     words, embedder = Words(SEED), InstantEmbedder()
     quiet = Settings(graph={"background": False})  # a thread that reads what was filled in would be timed too
-    alone = quiet.model_copy(update={"recall": RecallTuning(thread=0, neighbours=0, telling=0, time=0)})
+    alone = quiet.model_copy(update={"recall": RecallTuning(thread=0, neighbours=0, time_mention=0, time=0)})
     with TemporaryDirectory(prefix="tidal-benchmark-") as folder:
         path = Path(folder, "memory.db")
         with TidalMemory(path, embedder=embedder, settings=quiet) as memory:
@@ -321,7 +321,7 @@ BARE = {
 }
 NAMES = {
     "recall": "recall, without the embedding",
-    "recall of entries alone": "  no session, neighbours, telling, times",
+    "recall of entries alone": "  no thread, neighbours, time mention, times",
     "whisper": "whisper, without the embedding",
     "record": "record, one exchange of two texts",
     "remember": "remember, one note",

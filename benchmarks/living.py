@@ -80,11 +80,10 @@ class Arm:
 
 
 LIVES: Final[Mapping[str, Life]] = {  # "eager": a fact from each use, for the defaults make hardly any
-    "off": Life({"ingestion": {"near": None}}, surfaced=False, consolidated=False),
-    "use": Life({"ingestion": {"near": None}}, consolidated=False),
+    "off": Life(surfaced=False, consolidated=False),
+    "use": Life(consolidated=False),
     "default": Life(),
     "no use": Life(surfaced=False),
-    "no near": Life({"ingestion": {"near": None}}),
     "no consolidation": Life(consolidated=False),
     "gate": Life({"gate": {"enabled": True}}),
     "eager": Life({"consolidation": {"turns": 1}}),
@@ -99,7 +98,6 @@ ARMS: Final[Mapping[str, Arm]] = {
     "default, nothing surfaced": Arm("no use"),
     "default, decay 0": Arm("default", {"decay": 0.0}),
     "default, archived too": Arm("default", archived=True),
-    "default, near None": Arm("no near"),
     "default, not consolidated": Arm("no consolidation"),
     "default + 5 of 10 associated": Arm("default", limit=5, associative=True),
     "default + 5 associated": Arm("default", associative=True),
@@ -115,7 +113,6 @@ MECHANISMS: Final[Sequence[tuple[str, str, str]]] = (
     ("use, and the facts from it", "default", "default, nothing surfaced"),
     ("decay of strength", "default", "default, decay 0"),
     ("archiving", "default", "default, archived too"),
-    ("near duplicates linked", "default", "default, near None"),
     ("consolidation, facts", "default", "default, not consolidated"),
     ("associations, hits as many", "default + 5 of 10 associated", "default"),
     ("associations, hits beyond", "default + 5 associated", "default"),

@@ -52,8 +52,8 @@ from tidal_plugins import (
 )
 from tidal_plugins.model.entry import KINDS
 from tidal_plugins.model.graph import CHANNEL
-from tidal_plugins.retrieval import recall
-from tidal_plugins.retrieval.query import understand
+from tidal_plugins.retrieval import understand
+from tidal_plugins.retrieval.understand import to_query
 from tidal_plugins.scoring.fusion import reciprocal_rank
 from tidal_plugins.settings import Profile
 from tidal_plugins.storage.base import Where
@@ -82,8 +82,8 @@ STEPS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("no thread", {"thread": 0.0}),
     ("no neighbours", {"neighbours": 0.0}),
     ("long messages lean on others too", {"turn": 1e9}),
-    ("who tells counts no more than who asks", {"telling": 0.0}),
-    ("no thread, no neighbours, no telling", {"thread": 0.0, "neighbours": 0.0, "telling": 0.0}),
+    ("who tells counts no more than who asks", {"time_mention": 0.0}),
+    ("no thread, no neighbours, no time mention", {"thread": 0.0, "neighbours": 0.0, "time_mention": 0.0}),
     ("no times", {"time": 0.0}),
     ("no decay", {"decay": 0.0}),
     ("thread × 0.15", {"thread": 0.15}),
@@ -102,7 +102,7 @@ STEPS: tuple[tuple[str, dict[str, Any]], ...] = (
 """What ``balanced`` is without each of its steps, and with more or less of some: other settings of recall."""
 
 KEPT = (99, 98, 95, 92, 90, 85, 80, 70, 60, 50)
-"""Points of the whisper's curve: percent of the answerable questions that stay over the bar."""
+"""Points of the whisper's curve: percent of the answerable questions that stay over the threshold."""
 
 NAMES_STAY = "names stay in the embedded query"
 
@@ -300,12 +300,12 @@ def whispered(memory: TidalMemory, item: Asked, entries: Mapping[str, str]) -> W
     evidence = [entries[id_] for id_ in item.evidence if id_ in entries]
     full = memory.whisper(item.question.text)
     empty = memory.whisper(item.question.text, exclude=evidence)
-    sure, unsure = (_assurance(whisper) for whisper in (full, empty))
+    sure, unsure = (_confidence(whisper) for whisper in (full, empty))
     return Whispered(sure, unsure, not evidence or bool(set(evidence) & set(full.ids)), not empty)
 
 
-def _assurance(whisper: Whisper) -> float:
-    return whisper.recall.assurance or 0.0 if whisper.recall is not None else 0.0
+def _confidence(whisper: Whisper) -> float:
+    return whisper.recall.confidence or 0.0 if whisper.recall is not None else 0.0
 
 
 def _frozen(moment: datetime) -> Callable[[], datetime]:
@@ -371,7 +371,7 @@ def channel_arms(memory: TidalMemory, embedder: CachedEmbedder) -> dict[str, Arm
     turns = turns_of(memory)
 
     def keywords(question: str) -> list[str]:
-        return [turns[match.id] for match in storage.matching(scope, understand(question, ()).terms, DEPTH, where)]
+        return [turns[match.id] for match in storage.matching(scope, to_query(question, ()).terms, DEPTH, where)]
 
     def vectors(question: str) -> list[str]:
         return [turns[match.id] for match in storage.nearest(scope, embedder.embed([question])[0], DEPTH, where)]
@@ -422,11 +422,11 @@ def names_stay(arm: Arm) -> Arm:
     """An arm of recall that embeds a question as it stands. No setting does that, so this reaches inside."""
 
     def ask(question: str) -> list[str]:
-        vars(recall).update(understand=lambda text, speakers: replace(understand(text, speakers), meaning=text))
+        vars(understand).update(to_query=lambda text, speakers: replace(to_query(text, speakers), meaning=text))
         try:
             return arm(question)
         finally:
-            vars(recall).update(understand=understand)
+            vars(understand).update(to_query=to_query)
 
     return ask
 
@@ -588,11 +588,11 @@ def _beyond(report: Report, way: str) -> Table:
 
 
 def abstention(report: Report, profile: str) -> dict[str, Any]:
-    """How well the whisper's assurance tells a memory with the evidence from one without.
+    """How well the whisper's confidence tells a memory with the evidence from one without.
 
     ``kept``: of the questions that recall answers among its first three, the share whose evidence the whisper shows;
     ``silent``: of all questions, the share on which it says nothing once their evidence is out of the memory; both with
-    the default bar, and as a curve over bars; ``area`` is that under the curve.
+    the default threshold, and as a curve over thresholds; ``area`` is that under the curve.
     """
     asked = [
         (item.answerable(profile), item.whispered[profile])
@@ -604,13 +604,13 @@ def abstention(report: Report, profile: str) -> dict[str, Any]:
     if not with_evidence:
         return {}
     curve = [
-        {"kept": kept, "bar": bar, "silent": 100 * sum(value < bar for value in without) / len(without)}
+        {"kept": kept, "threshold": least, "silent": 100 * sum(value < least for value in without) / len(without)}
         for kept in KEPT
-        for bar in [with_evidence[len(with_evidence) * (100 - kept) // 100]]
+        for least in [with_evidence[len(with_evidence) * (100 - kept) // 100]]
     ]
     above = sum(bisect_left(without, value) + bisect_right(without, value) for value in with_evidence)
     return {
-        "bar": Tuning().whisper.least(profile),
+        "threshold": Tuning().whisper.least(profile),
         "kept": 100 * fmean(whisper.shown for answerable, whisper in asked if answerable),
         "silent": 100 * fmean(whisper.silent for _, whisper in asked),
         "area": above / 2 / len(with_evidence) / len(without),
@@ -622,12 +622,13 @@ def _silence(report: Report, profile: str) -> Table:
     """The curve lies down: a column for each of its points."""
     figures = abstention(report, profile)
     title = (
-        f"The whisper, {profile}: area under the curve {figures['area']:.3f}; with its bar of {figures['bar']:.3g}\n"
+        f"The whisper, {profile}: area under the curve {figures['area']:.3f}; "
+        f"with its threshold of {figures['threshold']:.3g}\n"
         f"it shows evidence on {figures['kept']:.1f} % of what recall answers among its first three,\n"
         f"and is silent on {figures['silent']:.1f} % of all once their evidence is out of the memory"
     )
     table = _table(title, "shown, %", *(f"{point['kept']}" for point in figures["curve"]))
-    table.add_row("bar", *(f"{point['bar']:.2f}" for point in figures["curve"]))
+    table.add_row("threshold", *(f"{point['threshold']:.2f}" for point in figures["curve"]))
     table.add_row("silent, %", *(f"{point['silent']:.1f}" for point in figures["curve"]))
     return table
 

@@ -32,7 +32,7 @@ from rich.table import Table
 from benchmarks.latency import bare_commit, timed
 from benchmarks.metrics import quantiles
 from tidal_plugins import TidalError
-from tidal_plugins.associations.web import AssociationWeb
+from tidal_plugins.associations.store import AssociationStore
 from tidal_plugins.model.entry import Entry
 from tidal_plugins.scoring.hebbian import transmission
 from tidal_plugins.storage.base import Record
@@ -80,7 +80,7 @@ def measure(edges: int, repeats: int) -> dict[str, Any]:
     contexts = Contexts(2 * edges // DEGREE)
     with TemporaryDirectory(prefix="tidal-benchmark-") as folder:
         storage = SQLiteStorage(Path(folder, "memory.db"))
-        web = AssociationWeb(storage)
+        web = AssociationStore(storage)
         fill(storage, web, contexts, edges)
         graph = neighbours(web, edges)
         busiest = max(graph, key=lambda id_: len(graph[id_]))
@@ -117,7 +117,7 @@ class Contexts(Iterator[list[str]]):
         return list({self.ids[int(len(self.ids) * self._random.random() ** 3)] for _ in range(CONTEXT)})
 
 
-def fill(storage: SQLiteStorage, web: AssociationWeb, contexts: Contexts, edges: int) -> None:
+def fill(storage: SQLiteStorage, web: AssociationStore, contexts: Contexts, edges: int) -> None:
     """Commit contexts over the period until there are so many edges."""
     entries = [Entry(id_, "conversation", id_, SCOPE, occurred_at=START, recorded_at=START) for id_ in contexts.ids]
     with storage.transaction():
@@ -129,7 +129,7 @@ def fill(storage: SQLiteStorage, web: AssociationWeb, contexts: Contexts, edges:
             pairs |= set(combinations(context, 2))
 
 
-def neighbours(web: AssociationWeb, edges: int) -> dict[str, list[tuple[str, float]]]:
+def neighbours(web: AssociationStore, edges: int) -> dict[str, list[tuple[str, float]]]:
     """The whole web in memory: of each entry its neighbours, and what passes to them."""
     graph: dict[str, list[tuple[str, float]]] = defaultdict(list)
     for a, b, weight in web.strongest(SCOPE, NOW, 2 * edges):
@@ -151,7 +151,7 @@ def walk(graph: dict[str, list[tuple[str, float]]], origin: str) -> list[str]:
     return sorted(best, key=best.__getitem__, reverse=True)[1:21]
 
 
-def commits(web: AssociationWeb, contexts: Contexts, repeats: int, bare: Path) -> dict[str, list[float]]:
+def commits(web: AssociationStore, contexts: Contexts, repeats: int, bare: Path) -> dict[str, list[float]]:
     """Contexts and bare commits in turn, so that both meet the same disk."""
     commit = bare_commit(bare)
     times: dict[str, list[float]] = {"bare commit": [], "commit": []}
@@ -165,7 +165,7 @@ class _RolledBack(Exception):
     pass
 
 
-def prune(storage: SQLiteStorage, web: AssociationWeb) -> tuple[int, float]:
+def prune(storage: SQLiteStorage, web: AssociationStore) -> tuple[int, float]:
     """How many edges have faded, and the milliseconds that removing them takes: the best of three."""
     took = []
     pruned = 0

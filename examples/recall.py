@@ -132,7 +132,7 @@ def peers(ferry: Path, office: Path, clock: Clock) -> None:
 
 
 def sure(recall: Recall | None) -> str:
-    return "not asked" if recall is None or recall.assurance is None else f"assurance {recall.assurance:.2f}"
+    return "not asked" if recall is None or recall.confidence is None else f"confidence {recall.confidence:.2f}"
 
 
 def show(recall: Recall) -> None:

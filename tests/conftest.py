@@ -14,7 +14,7 @@ from tidal_plugins.testing import FrozenClock  # noqa: E402
 OpenMemory = Callable[..., TidalMemory]
 
 
-LIMITS = (("storage", "query_deadline"), ("rerank", "seconds"), ("hops", "ms"), ("peers", "patience"))
+LIMITS = (("storage", "query_deadline"), ("rerank", "seconds"), ("hops", "ms"), ("peers", "timeout"))
 """The settings that bound how long a recall may take."""
 
 

@@ -12,7 +12,7 @@ import apsw
 import pytest
 
 from tidal_plugins import Capsule, Dossier, Entry, TidalMemory
-from tidal_plugins.associations.web import AssociationWeb
+from tidal_plugins.associations.store import AssociationStore
 from tidal_plugins.storage.base import Storage, Where, WhereLinks
 
 
@@ -55,7 +55,7 @@ def uses(memory: TidalMemory) -> list[str]:
 
 def associate(memory: TidalMemory, *ids: str, times: int = 1) -> None:
     """Let entries come up together without a turn, which would be associated with them too."""
-    web = AssociationWeb(storage_of(memory))
+    web = AssociationStore(storage_of(memory))
     for _ in range(times):
         web.commit_context(memory.scope, web.activate(ids), memory.now())
 

@@ -6,7 +6,7 @@ import re
 import threading
 from collections.abc import Callable, Sequence
 
-from tidal_plugins.model.graph import Assertion, Extraction, Mention
+from tidal_plugins import Assertion, Extraction, Mention
 
 _SAID = re.compile(r"(\w+) depends on (\w+)")
 

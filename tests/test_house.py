@@ -33,6 +33,9 @@ INTERNAL = {
         "tidal_plugins.affect": "the cache of the library, emptied to load it anew",
         "tidal_plugins.affect.lexicon": "how much of a text is read",
     },
+    "associations/test_store.py": {
+        "tidal_plugins.associations.store": "contexts, spreading and pruning on made-up links, case by case"
+    },
     "benchmarks/test_affect_benchmark.py": {"tidal_plugins.affect.circumplex": "the labels that a data set has"},
     "benchmarks/test_compaction_benchmark.py": {
         "tidal_plugins.compaction.turns": "how the benchmark's own view divides into turns",
@@ -47,12 +50,20 @@ INTERNAL = {
     },
     "dossiers/test_tasks.py": {"tidal_plugins.dossiers.tasks": "a reader of English, case by case"},
     "embedding/test_sentence_transformer.py": {"tidal_plugins.embedding": "where the weights are looked for"},
-    "inside.py": {"tidal_plugins.associations.web": "to let entries come up together without a turn"},
-    "journeys/worker.py": {"tidal_plugins.ingestion.queue": "to count, in the process that dies, what was done"},
+    "graph/knowing.py": {"tidal_plugins.model.graph": "the type of a relation"},
+    "graph/test_knowledge_walks.py": {"tidal_plugins.model.graph": "the type of a neighbour"},
+    "graph/test_portable.py": {"tidal_plugins.graph.formats.portable": "a graph away from its store, changed by hand"},
+    "graph/test_prompt.py": {"tidal_plugins.graph.reading.prompt": "a prompt and its answers, for the adapters"},
+    "graph/test_render.py": {"tidal_plugins.graph.render": "what the graph tells, for the adapters"},
+    "graph/test_rules.py": {
+        "tidal_plugins.graph.reading.vocabulary": "the category that each type has",
+        "tidal_plugins.model.graph": "the predicates that the rules read",
+    },
+    "inside.py": {"tidal_plugins.associations.store": "to let entries come up together without a turn"},
+    "journeys/worker.py": {"tidal_plugins.graph.indexing.queue": "to count, in the process that dies, what was done"},
     "model/test_capsule.py": {"tidal_plugins.model.capsule": "the format of a capsule, case by case"},
     "model/test_fence.py": {"tidal_plugins.model.fence": "what is taken out of texts, case by case"},
     "model/test_transcript.py": {"tidal_plugins.model.transcript": "the format of a transcript, case by case"},
-    "reading.py": {"tidal_plugins.model.graph": "what a graph extractor answers with"},
     "sessions/test_requests.py": {
         "tidal_plugins.model.entry": "the user that a scope names, for the adapters",
         "tidal_plugins.sessions.requests": "the answers to a model's tools, for the adapters",
@@ -72,7 +83,7 @@ INTERNAL = {
 }
 """What a file may import beside that, and what for: no door shows it."""
 
-INSIDE = ("associations/", "facts/", "frameworks/", "graph/", "ingestion/", "retrieval/")
+INSIDE = ("frameworks/", "ingestion/", "retrieval/")
 """Folders whose tests still look inside their own rooms."""
 
 CLOCKS = {"time.time", "time.monotonic", "time.perf_counter", "time.thread_time", "time.process_time"}

@@ -70,9 +70,11 @@ if typing.TYPE_CHECKING:
     from tidal_plugins.affect.lexicon import LexiconEmotion
     from tidal_plugins.compaction.compactor import Compactor
     from tidal_plugins.embedding import HashingEmbedder, SentenceTransformerEmbedder
-    from tidal_plugins.facts.facts import PersistentFacts
+    from tidal_plugins.facts.mapping import Facts
+    from tidal_plugins.graph.reading import RuleExtractor
     from tidal_plugins.maintenance.thread import Maintenance
     from tidal_plugins.memory import TidalMemory
+    from tidal_plugins.model.graph import Assertion, Extraction, Mention
     from tidal_plugins.model.session import (
         Annotation,
         AuditEntry,
@@ -94,6 +96,7 @@ __all__ = [
     "Admission",
     "Affect",
     "Annotation",
+    "Assertion",
     "AuditEntry",
     "BadEmbedding",
     "Brief",
@@ -130,9 +133,11 @@ __all__ = [
     "ExplainedHit",
     "Explanation",
     "Extracted",
+    "Extraction",
     "ExtractionError",
     "Fact",
     "FactConflict",
+    "Facts",
     "Finding",
     "Forgotten",
     "GraphExtractor",
@@ -149,6 +154,7 @@ __all__ = [
     "Loss",
     "LossLedger",
     "Maintenance",
+    "Mention",
     "Message",
     "NotADatabase",
     "Note",
@@ -156,7 +162,6 @@ __all__ = [
     "Peer",
     "PeerReport",
     "Pending",
-    "PersistentFacts",
     "Policy",
     "PolicyViolation",
     "QueryTimeout",
@@ -166,6 +171,7 @@ __all__ = [
     "Reranker",
     "RerankError",
     "RestoredFile",
+    "RuleExtractor",
     "SchemaTooNew",
     "SchemaTooOld",
     "Section",
@@ -202,17 +208,21 @@ __all__ = [
 
 _LOADED_WHEN_USED = {
     "Annotation": "model.session",
+    "Assertion": "model.graph",
     "AuditEntry": "model.session",
     "Compactor": "compaction.compactor",
     "Counts": "model.session",
     "CrossEncoderReranker": "retrieval.cross_encoder",
     "EmbeddingEmotion": "affect.embedding",
+    "Extraction": "model.graph",
+    "Facts": "facts.mapping",
     "HashingEmbedder": "embedding",
     "LexiconEmotion": "affect.lexicon",
     "Maintenance": "maintenance.thread",
+    "Mention": "model.graph",
     "Peer": "retrieval.federation",
-    "PersistentFacts": "facts.facts",
     "Policy": "model.session",
+    "RuleExtractor": "graph.reading",
     "SentenceTransformerEmbedder": "embedding",
     "Session": "sessions.session",
     "SessionInfo": "model.session",

@@ -1,4 +1,4 @@
-"""Threads: the async twin of a blocking method, ``arecall = in_thread(recall)``, and patience with models.
+"""Threads: async twins of blocking methods, ``arecall = in_thread(recall)``, and a limit on the time of models.
 
 SQLite and the embedder are synchronous, so the twin in ``arecall = in_thread(recall)`` runs the method on a worker
 thread and keeps the event loop free. Cancelling the await does not stop the thread: what it was writing is still

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from os import PathLike
-from types import EllipsisType, TracebackType
-from typing import Any, Self, Unpack, overload
+from types import EllipsisType
+from typing import Any, Unpack, overload
 
 from tidal_plugins.aio import in_thread
 from tidal_plugins.compaction.compactor import Compactor
 from tidal_plugins.errors import InvalidInput, InvalidText
-from tidal_plugins.facts.facts import PersistentFacts
-from tidal_plugins.groups.affect import AffectGroup
-from tidal_plugins.groups.associations import Associations
-from tidal_plugins.groups.capsule import CapsuleGroup
-from tidal_plugins.groups.dossiers import Dossiers
-from tidal_plugins.groups.episodes import Episodes
-from tidal_plugins.groups.graph import Graph
-from tidal_plugins.groups.maintenance import MaintenanceGroup
-from tidal_plugins.groups.sessions import Sessions
-from tidal_plugins.groups.signals import Signals
-from tidal_plugins.ingestion.record import identified, record
+from tidal_plugins.groups.view import View
+from tidal_plugins.ingestion.check import identified
+from tidal_plugins.ingestion.record import record
 from tidal_plugins.ingestion.remember import remember, to_note
 from tidal_plugins.ingestion.writer import Progress
 from tidal_plugins.model.affect import Affect
@@ -43,15 +34,15 @@ from tidal_plugins.protocols import (
     Summariser,
     TokenCounter,
 )
-from tidal_plugins.retrieval.ask import ask_recall, ask_whisper, checked_filter
 from tidal_plugins.retrieval.federation import Peer
-from tidal_plugins.services import Services, build_services
+from tidal_plugins.retrieval.request import Request
+from tidal_plugins.services import build_services
 from tidal_plugins.sessions.session import Session
 from tidal_plugins.settings import Profile, Settings
 from tidal_plugins.storage.base import Storage
 
 
-class TidalMemory:
+class TidalMemory(View):
     """An agent's memory in one SQLite file. ``scope`` names its owner; other scopes are never read or written.
 
     Capabilities beyond the verbs are attributes: ``episodes``, ``facts``, ``graph``, ``associations``, ``dossiers``,
@@ -93,9 +84,8 @@ class TidalMemory:
         scope: Scope = ("default",),
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
-        self.scope = check_scope(scope)
-        self._opened: TidalMemory | None = None
-        self._services: Services = build_services(
+        check_scope(scope)  # before a file is made
+        services = build_services(
             path,
             storage=storage,
             embedder=embedder,
@@ -109,14 +99,8 @@ class TidalMemory:
             settings=settings or Settings(),
             clock=clock,
         )
-        self._services.background.call(self.scope)  # for what another process left unread
-
-    def scoped(self, *scope: str) -> Self:
-        """Return a view of the same store bound to another scope, such as ``memory.scoped("user", "42")``."""
-        view = copy.copy(self)
-        view.scope = check_scope(scope)
-        view._opened = self.opened
-        return view
+        super().__init__(services, scope)
+        services.writer.later.resume(self.scope)
 
     def record(
         self,
@@ -223,14 +207,13 @@ class TidalMemory:
         Raises ``InvalidText`` for an empty query, and ``InvalidInput``.
         """
         services = self._services
-        return ask_recall(
-            services.federation,
-            services.affect,
-            services.assessor,
-            services.settings,
+        request = Request.of(
             self.scope,
             query,
             self.now(),
+            services.settings,
+            services.affect,
+            filter,
             limit=limit,
             window=window,
             hops=hops,
@@ -239,8 +222,8 @@ class TidalMemory:
             session=_session_id(session),
             affect=affect,
             profile=profile,
-            filter=checked_filter(filter, "recall"),
         )
+        return services.recall(request)
 
     def whisper(
         self,
@@ -255,17 +238,12 @@ class TidalMemory:
         The whisper is empty, and false, when no memory is relevant enough or the turn is small talk. ``exclude`` are
         the ids of what the model sees anyway; ``session`` and ``affect`` as in ``recall``.
         """
-        services = self._services
-        return ask_whisper(
-            services.federation,
-            services.affect,
-            services.settings,
-            self.scope,
-            turn,
-            self.now(),
-            exclude=exclude,
-            session=_session_id(session),
-            affect=affect,
+        services, id = self._services, _session_id(session)
+        if isinstance(turn, str) and not turn.strip():
+            return Whisper("")
+        settings, mood = services.settings, services.affect
+        return services.whisper(
+            Request.of_turn(self.scope, turn, self.now(), settings, mood, exclude=exclude, session=id, affect=affect)
         )
 
     def get(self, id: str) -> Entry:
@@ -287,10 +265,6 @@ class TidalMemory:
         """
         return self._services.compactor(self.scope, max_tokens, max_bytes, summariser, counter)
 
-    def close(self) -> None:
-        """Close the store for every view of it. Closing twice is fine; later calls raise ``Closed``."""
-        self._services.close()
-
     arecord = in_thread(record)
     arecord_many = in_thread(record_many)
     aremember = in_thread(remember)
@@ -298,97 +272,6 @@ class TidalMemory:
     arecall = in_thread(recall)
     awhisper = in_thread(whisper)
     aget = in_thread(get)
-    aclose = in_thread(close)
-
-    # capabilities
-
-    @property
-    def episodes(self) -> Episodes:
-        """The recorded turns, verbatim: by id, by thread, by time."""
-        return Episodes(self._services, self.scope)
-
-    @property
-    def facts(self) -> PersistentFacts:
-        """Named facts, a mapping with history and conflicts."""
-        return self._services.facts(self.scope)
-
-    @property
-    def graph(self) -> Graph:
-        """Entities and relations, with their evidence."""
-        return Graph(self._services, self.scope)
-
-    @property
-    def associations(self) -> Associations:
-        """Links between memories that come up together."""
-        return Associations(self._services, self.scope)
-
-    @property
-    def dossiers(self) -> Dossiers:
-        """One current, cited document for each topic."""
-        return Dossiers(self._services, self.scope)
-
-    @property
-    def capsule(self) -> CapsuleGroup:
-        """Nine short sections that a new session begins with."""
-        return CapsuleGroup(self._services, self.scope)
-
-    @property
-    def sessions(self) -> Sessions:
-        """What agents open to write signals under a policy."""
-        return Sessions(self._services, self.scope)
-
-    @property
-    def signals(self) -> Signals:
-        """Signals of the scope itself."""
-        return Signals(self._services, self.scope)
-
-    @property
-    def maintenance(self) -> MaintenanceGroup:
-        """Consolidation, its undo, and its thread."""
-        return MaintenanceGroup(self._services, self.scope)
-
-    @property
-    def affect(self) -> AffectGroup:
-        """The mood."""
-        return AffectGroup(self._services, self.scope)
-
-    @property
-    def settings(self) -> Settings:
-        """The settings that the memory was opened with."""
-        return self._services.settings
-
-    @property
-    def opened(self) -> TidalMemory:
-        """The memory that opened the store, of which this one may be a view."""
-        return self._opened or self
-
-    @property
-    def path(self) -> str:
-        """The absolute path of the file."""
-        return self._services.path
-
-    def now(self) -> datetime:
-        """Return the time by this memory's clock."""
-        return self._services.now()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
-
-    def __repr__(self) -> str:
-        return f"TidalMemory({self._services.storage!r}, scope={self.scope!r})"
 
 
 def _session_id(session: Session | int | None) -> int | None:

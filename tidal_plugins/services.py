@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from math import inf
 from os import PathLike
 from types import EllipsisType
 from typing import Any
@@ -18,20 +19,28 @@ from tidal_plugins.compaction.recorded import Recorder
 from tidal_plugins.dossiers.dossier import Dossiers
 from tidal_plugins.embedding.identity import StoreEmbedder
 from tidal_plugins.embedding.sentence_transformer import SentenceTransformerEmbedder
+from tidal_plugins.english.tags import tags
 from tidal_plugins.errors import Forgotten, InvalidInput, NotFound
-from tidal_plugins.facts.facts import PersistentFacts
+from tidal_plugins.facts.mapping import Facts
 from tidal_plugins.graph.graph import KnowledgeGraph
+from tidal_plugins.graph.indexing.entries import GraphEntries
+from tidal_plugins.graph.indexing.indexer import GraphIndexer
+from tidal_plugins.graph.indexing.later import GraphLater
+from tidal_plugins.graph.lookup import Episodes
+from tidal_plugins.graph.reading.episode import EpisodeReader
 from tidal_plugins.ingestion.background import Background
+from tidal_plugins.ingestion.episodes import read_episodes
 from tidal_plugins.ingestion.forget import forget, scrub
-from tidal_plugins.ingestion.learn import Learner
-from tidal_plugins.ingestion.record import known_episodes
-from tidal_plugins.ingestion.writer import FORGOTTEN, Writer
+from tidal_plugins.ingestion.later import Later
+from tidal_plugins.ingestion.tombstones import tombstoned
+from tidal_plugins.ingestion.writer import Writer, message_entry_id
 from tidal_plugins.maintenance.consolidator import Consolidator
 from tidal_plugins.maintenance.thread import Maintenance
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.compaction import Size
-from tidal_plugins.model.entry import Entry, Scope, bare_id
+from tidal_plugins.model.entry import Entry, Scope, bare_id, salt_of
 from tidal_plugins.model.episode import Episode
+from tidal_plugins.model.recall import Recall, Whisper
 from tidal_plugins.protocols import (
     ClaimExtractor,
     CoverageAssessor,
@@ -42,18 +51,22 @@ from tidal_plugins.protocols import (
     Summariser,
     TokenCounter,
 )
+from tidal_plugins.retrieval.boost import Boosts
 from tidal_plugins.retrieval.federation import Federation, OpenMemory, Peer, checked_peers, federation
-from tidal_plugins.retrieval.recall import Recaller
-from tidal_plugins.sessions.boost import Boosts
+from tidal_plugins.retrieval.hops import over_hops
+from tidal_plugins.retrieval.pipeline import Recaller
+from tidal_plugins.retrieval.request import Request
+from tidal_plugins.retrieval.whisper import compose
 from tidal_plugins.sessions.ledger import Ledger
 from tidal_plugins.settings import Settings
 from tidal_plugins.storage.base import Storage, Where
+from tidal_plugins.storage.salt import salt
 from tidal_plugins.storage.shorthands import read_meta, write_meta
 from tidal_plugins.storage.sqlite import SQLiteStorage
 from tidal_plugins.summarising.extractive import ExtractiveSummariser
 from tidal_plugins.summarising.sizes import ApproximateCounter
 from tidal_plugins.tuning import Tuning
-from tidal_plugins.validation import label, positive
+from tidal_plugins.validation import bounded, label, positive
 
 SECRET = "secret"
 
@@ -65,7 +78,7 @@ class Services:
     storage: Storage
     writer: Writer
     recaller: Recaller
-    federation: Federation
+    reader: Recaller | Federation
     affect: AffectLoop
     settings: Tuning
     preparations: Preparations
@@ -79,6 +92,16 @@ class Services:
 
     def now(self) -> datetime:
         return aware(self.clock(), "the clock's time")
+
+    def recall(self, request: Request) -> Recall:
+        """Return the entries that a request brings up, here and at the peers, over its hops."""
+        if request.hops == 1:
+            return self.reader.recall(request)
+        return over_hops(self.reader.recall, request, self.assessor, self.settings)
+
+    def whisper(self, request: Request) -> Whisper:
+        """Return the whisper for a turn, from here and from the peers."""
+        return compose(self.reader.whisper(request), request.now, self.settings.whisper)
 
     def forget(self, scope: Scope, ids: Collection[str], source: str | None, thread: str | None) -> int:
         """Remove entries and episodes for good and return how many. Raises ``InvalidInput``."""
@@ -128,22 +151,27 @@ class Services:
             raise self.missing(scope, id)
         return found[id]
 
-    def graph_parts(self, scope: Scope) -> tuple[Any, ...]:
-        """Return the arguments of a graph of a scope."""
+    def episodes(self, scope: Scope) -> Episodes:
+        """Return a function that reads episodes of a scope by id."""
 
         def episodes(ids: Collection[str]) -> Mapping[str, Episode]:
-            return known_episodes(self.writer, scope, dict.fromkeys(ids))
+            return read_episodes(self.storage, scope, dict.fromkeys(ids))
 
-        return self.storage, scope, self.now, self.settings.graph, episodes, self.writer.embedder.embed
+        return episodes
+
+    def graph_parts(self, scope: Scope) -> tuple[Any, ...]:
+        """Return the arguments of a graph of a scope."""
+        settings, embed = self.settings.graph, self.writer.embedder.embed
+        return self.storage, scope, self.now, settings, self.episodes(scope), embed
 
     def graph(self, scope: Scope) -> KnowledgeGraph:
         return KnowledgeGraph(*self.graph_parts(scope))
 
-    def facts(self, scope: Scope) -> PersistentFacts:
+    def facts(self, scope: Scope) -> Facts:
         def remove(ids: Collection[str]) -> int:
             return forget(self.writer, scope, ids, self.now())
 
-        return PersistentFacts(self.storage, scope, self.now, self.writer.records, self.settings.facts, remove)
+        return Facts(self.storage, scope, self.now, self.writer.records, self.settings.facts, remove)
 
     def maintain(self, maintenance: Maintenance) -> Maintenance:
         """Start a maintenance thread that ends when the store is closed. Raises ``Closed`` if it was closed already."""
@@ -153,26 +181,42 @@ class Services:
         self.upkeep.append(maintenance)
         return maintenance
 
-    def close(self) -> None:
-        """End the threads and close the store."""
+    def close(self, timeout: float) -> None:
+        """Wait at most ``timeout`` seconds for queued work, end the threads and close the store."""
+        if bounded(timeout, "timeout", 0, inf):
+            self.background.drain(timeout)
         for maintenance in self.upkeep:
             maintenance.stop(0)  # a run that is under way ends with Closed
         self.background.stop()
         self.storage.close()
 
-    def learner(self, scope: Scope) -> Learner:
-        return Learner(self.writer, self.graph(scope), self.extractor, self.background, self.now, scope)
+    def graph_indexer(self, scope: Scope) -> GraphIndexer:
+        settings, timeout = self.settings.graph, self.settings.models.timeout
+        return GraphIndexer(
+            storage=self.storage,
+            scope=scope,
+            settings=settings,
+            clock=self.now,
+            worker=self.background,
+            episodes=self.episodes(scope),
+            reader=EpisodeReader(
+                self.extractor, settings.max_chars, timeout, lambda: self.background.stopped, message_entry_id
+            ),
+            entries=GraphEntries(self.storage, scope, settings, self.writer, tags),
+        )
 
     def consolidator(self, scope: Scope) -> Consolidator:
-        def learn() -> int:
-            return self.learner(scope).learn(limit=self.settings.consolidation.batch).episodes
+        def index() -> int:
+            return self.graph_indexer(scope).run(limit=self.settings.consolidation.batch).episodes
 
-        return Consolidator(self.writer, scope, self.summariser, self.dossiers(scope).refresh_due, learn)
+        return Consolidator(self.writer, scope, self.summariser, self.dossiers(scope).refresh_due, index)
 
     def missing(self, scope: Scope, id: str) -> NotFound:
         """The error for an id that is not there, or not there any more."""
-        if self.storage.read_document(scope, FORGOTTEN, f"id:{id}"):
+        if tombstoned(self.storage, scope, [id]):
             return Forgotten(f"{id!r} was forgotten on request")
+        if salt_of(id) not in ("", salt(self.storage)):
+            return NotFound(f"{id!r} is an id of another store, such as a peer: ask the memory that made it")
         return NotFound(f"no entry or episode {id!r} in scope {scope}")
 
 
@@ -209,21 +253,19 @@ def build_services(
         vector_cache_bytes=tuning.storage.vector_cache_mb * 1024 * 1024,
     )
 
-    def learn(scope: Scope, going: Callable[[], bool]) -> timedelta | None:
-        """What the background does."""
-        learner = services.learner(scope)
-        learner.learn(by=background.name, going=going)
-        return learner.later()
+    def run(scope: Scope, proceed: Callable[[], bool]) -> timedelta | None:
+        return later.run(scope, proceed)
 
-    bound, learns = StoreEmbedder(embedder, storage), tuning.graph.enabled
-    background = Background(learn, tuning.graph.quiet, threaded=learns and tuning.graph.background)
-    writer = Writer(storage, bound, tuning, _secret(storage), claims, background if learns else None)
+    bound, indexes = StoreEmbedder(embedder, storage), tuning.graph.enabled
+    background = Background(run, tuning.graph.quiet, threaded=indexes and tuning.graph.background)
+    later = Later(storage, background, [GraphLater(lambda scope: services.graph_indexer(scope), indexes)])
+    writer = Writer(storage, bound, tuning, _secret(storage), later, claims)
     recaller = Recaller(storage, bound, tuning, Boosts(storage, tuning.signals), judges)
     services = Services(
         storage=storage,
         writer=writer,
         recaller=recaller,
-        federation=federation(recaller, others, writer.forgotten),
+        reader=federation(recaller, others, writer.forgotten) if others else recaller,
         affect=AffectLoop(storage, reader, tuning.affect),
         settings=tuning,
         preparations=Preparations(),
@@ -234,7 +276,8 @@ def build_services(
         path=getattr(storage, "path", ""),
         clock=clock,
     )
-    scrub(storage)  # what a forgetting that was cut off left behind
+    salt(storage)  # a new store gets its mark before anything is written
+    scrub(storage)  # a forgetting may have been interrupted
     return services
 
 
@@ -247,7 +290,7 @@ def check_protocol(given: Any, protocol: type, rule: str) -> Any:
 
 
 def _secret(storage: Storage) -> bytes:
-    if read_meta(storage, SECRET) is None:  # a store that has one opens without waiting for whoever writes
+    if read_meta(storage, SECRET) is None:  # a store that has one opens without waiting for a writer
         with storage.transaction():
             if read_meta(storage, SECRET) is None:
                 write_meta(storage, SECRET, secrets.token_hex(16))

@@ -47,7 +47,7 @@ class IngestionSettings(Group):
 class ModelSettings(Group):
     """Models that are plugged in to write or to read."""
 
-    patience: float = Field(60.0, gt=0, le=threading.TIMEOUT_MAX)
+    timeout: float = Field(60.0, gt=0, le=threading.TIMEOUT_MAX)
     """Seconds to wait for an answer before extracts or rules stand in."""
 
 
@@ -141,7 +141,7 @@ class PeerSettings(Group):
     trust: float = Field(0.8, gt=0, le=1)
     """The factor by which the scores of a peer's hits are multiplied, if the peer has no trust of its own. At 0.8 an
     own memory comes first unless a peer's is nearer by .045 of cosine."""
-    patience: float = Field(1.0, ge=0, le=3_600)
+    timeout: float = Field(1.0, ge=0, le=3_600)
     """Seconds to wait for a process that has a peer's file locked."""
 
 
@@ -154,7 +154,7 @@ class WhisperSettings(Group):
     """Characters of the whole whisper, frame and preamble included."""
     least_words: int = Field(1, ge=0)
     """Words with content that a turn needs before anything surfaces."""
-    bar: float = Field(0.415, ge=0)
+    threshold: float = Field(0.415, ge=0)
     """Confidence that the first memory needs for anything to surface, in units of cosine; each of the others needs to
     be as near. On LoCoMo it keeps nine in ten of the questions that recall answers, and stays silent on more than a
     third of them once their evidence is taken out of the memory. 0 for no threshold."""

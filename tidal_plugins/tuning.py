@@ -47,9 +47,6 @@ class IngestionTuning(IngestionSettings):
     """Words of a passage of a longer text."""
     summary_chars: int = Field(320, ge=40)
     """Characters of an episode's summary."""
-    near: float | None = Field(0.95, gt=0, le=1)
-    """Cosine from which on two entries are linked as near duplicates; ``None``: none are looked for. Nothing is merged:
-    «allergic» and «not allergic» are .95 to .97 alike."""
     batch: int = Field(64, gt=0)
     """Notes or turns that a bulk write embeds and commits together."""
     batch_chars: int = Field(20_000, gt=0)
@@ -198,7 +195,7 @@ class RecallTuning(RecallSettings):
     turn: float = Field(20.0, gt=0)
     """Analysed words, without stop words, up to which a turn leans on its neighbours; a longer one does in proportion
     less, and lends less, by the root of that. Without that limit chats of long messages lose 15 points of recall@5."""
-    telling: float = Field(0.05, ge=0)
+    time_mention: float = Field(0.05, ge=0)
     """Added for a turn that says when something was, taken off a short one that asks: one nat. Who tells of an event
     says when it was; a question asks for what the next turn tells."""
     reach: int = Field(20, ge=2, le=1000)
@@ -259,21 +256,21 @@ class PeerTuning(PeerSettings):
 class WhisperTuning(WhisperSettings):
     """[Tidal §2.3]."""
 
-    plain_bar: float = Field(0.18, ge=0)
-    """The same assurance in the profiles ``tidal`` and ``attention``, which know nothing of what stands around a memory
-    and so put no answer as far ahead; ``bar`` where that is lower."""
+    plain_threshold: float = Field(0.18, ge=0)
+    """The same confidence in the profiles ``tidal`` and ``attention``, or ``threshold`` if that is lower. They score no
+    context, and so put no answer as far ahead."""
     alike: float = Field(0.9, ge=0)
     """Cosine of two memories from which on they say nearly the same: they are no rivals, and no third one of a kind
     surfaces. On the development conversations no answer is lost by it; from .8 down answers are taken for repetitions
-    and the bar tells less. Above 1 nothing is alike."""
+    and the threshold tells less. Above 1 nothing is alike."""
     keywords: float = Field(0.25, ge=0)
-    """What the query's rare words in the memories to show add to that assurance, by the one that has most of them."""
+    """What the query's rare words in the memories to show add to that confidence, by the one that has most of them."""
     topic: float = Field(0.25, ge=0)
     """What the mean cosine of all these adds to it: whether the memory holds anything about the topic."""
 
     def least(self, profile: str) -> float:
-        """The assurance below which nothing surfaces in a profile."""
-        return self.bar if profile == "balanced" else min(self.bar, self.plain_bar)
+        """Return the confidence below which nothing surfaces in a profile."""
+        return self.threshold if profile == "balanced" else min(self.threshold, self.plain_threshold)
 
 
 class AssociationTuning(Group):
@@ -360,9 +357,9 @@ class DossierTuning(DossierSettings):
     """Recency that the oldest source keeps."""
     base: float = Field(0.3, ge=0, le=1)
     """What a source hardly about the topic keeps of its salience."""
-    bar: float = Field(0.35, ge=0)
-    """Nearness, cosine and keywords as in a whisper, that a source needs. Lower than a whisper's bar: a topic is a word
-    or two, which lie further from a sentence about them than a question does."""
+    threshold: float = Field(0.35, ge=0)
+    """The nearness, cosine and keywords as in a whisper, that a source needs. It is lower than a whisper's threshold: a
+    topic is a word or two, which lie further from a sentence about them than a question does."""
     shrunk: float = Field(0.8, ge=0, le=1)
     """Share of the length of the text in place below which a new one counts as shorter."""
     lost: float = Field(0.5, gt=0, le=1)

@@ -137,3 +137,10 @@ def mapping(value: Mapping[str, Any], name: str, max_bytes: int) -> dict[str, An
         raise InvalidInput(f"{name} must be a mapping, got {type(value).__name__}")
     plain: dict[str, Any] = json.loads(clean_json(value, name, max_bytes=max_bytes))
     return plain
+
+
+def check_int(value: int, name: str, low: int, high: int) -> int:
+    """Return a whole number of a range as it is, or raise ``InvalidInput``."""
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise InvalidInput(f"{name} must be a whole number from {low} to {high}, got {value!r}")
+    return value

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from langchain_tidal.messages import COMPACTION
 from tidal_plugins import TidalError
 from tidal_plugins.compaction import provider
-from tidal_plugins.graph.prompt import Found, extracted
+from tidal_plugins.graph.reading.prompt import Found, extracted
 from tidal_plugins.model.graph import Extraction
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.protocols import Purpose, Summariser

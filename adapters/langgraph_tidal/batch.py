@@ -14,8 +14,8 @@ from langgraph_tidal.filters import equalities, holds
 from langgraph_tidal.namespaces import Namespace, from_scope, matches, to_scope
 from tidal_plugins import Entry, TidalMemory, Tier
 from tidal_plugins.model.entry import Scope, derive_id
-from tidal_plugins.retrieval.query import MAX_CHARS, understand
 from tidal_plugins.retrieval.request import Request
+from tidal_plugins.retrieval.understand import MAX_CHARS, to_query
 from tidal_plugins.storage.base import Record, Where
 from tidal_plugins.storage.shorthands import set_tiers
 from tidal_plugins.validation import clean, mapping
@@ -57,7 +57,7 @@ class Batch:
 
     def embed(self, queries: Iterable[str | None]) -> None:
         """Embed the batch's queries, before any snapshot is open."""
-        texts = {query: understand(_cleaned(query), ()).meaning for query in queries if query and query.strip()}
+        texts = {query: to_query(_cleaned(query), ()).meaning for query in queries if query and query.strip()}
         if texts:  # reads by key must not wait for, or fail with, an embedder
             rows = self.services.recaller.embedder.embed(list(texts.values()))
             self.vectors.update(zip(texts, rows, strict=True))

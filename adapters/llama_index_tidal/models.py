@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from tidal_plugins.compaction.provider import cut_off
 from tidal_plugins.errors import CompactionError, ExtractionError, InvalidInput, TidalError
-from tidal_plugins.graph.prompt import MAX_CHARS, Found, extracted
+from tidal_plugins.graph.reading.prompt import MAX_CHARS, Found, extracted
 from tidal_plugins.model.graph import Extraction
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.protocols import Purpose, Summariser

@@ -11,7 +11,7 @@ from llama_index.core.tools.tool_spec.base import BaseToolSpec
 from llama_index_tidal.place import Scope
 from tidal_plugins import InvalidInput, TidalMemory
 from tidal_plugins.aio import in_thread
-from tidal_plugins.graph.render import MOST as MOST_LINES
+from tidal_plugins.graph.render import MAX_LINES
 from tidal_plugins.turns import REFUSALS, in_scope, tools
 
 
@@ -81,8 +81,8 @@ class TidalToolSpec(BaseToolSpec):
             at (str): What was believed and true at this time, ISO 8601, UTC.
             limit (int): How many lines to return, from 1 to 20.
         """
-        if not 1 <= limit <= MOST_LINES:
-            raise InvalidInput(f"limit must be from 1 to {MOST_LINES}, got {limit}")
+        if not 1 <= limit <= MAX_LINES:
+            raise InvalidInput(f"limit must be from 1 to {MAX_LINES}, got {limit}")
         return tools.search_graph(self._memory, entity, aspect, _time("at", at), limit)
 
     def read_episode(self, id: str, page: int = 1) -> str:

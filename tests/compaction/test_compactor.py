@@ -807,7 +807,7 @@ def test_a_summariser_that_hangs_is_stood_in_for_in_time(
         gate.wait(PATIENCE)
         return []
 
-    memory = open_memory(settings=Settings(models={"patience": 0.3}))
+    memory = open_memory(settings=Settings(models={"timeout": 0.3}))
     summariser = Scripted(hanging)
     history = [*chat(0, 20), NOW]
     most = limit(history, 0.75)

@@ -325,7 +325,7 @@ def test_a_model_that_hangs_is_stood_in_for_in_time(open_memory, gate, hangs):
 
     memory = open_memory(
         summariser=Scripted(hanging if hangs == "on the way" else lambda sources: list(hanging(sources))),
-        settings=Settings(models={"patience": 0.1}),
+        settings=Settings(models={"timeout": 0.1}),
     )
     memory.remember("The bridge is up.")
     dossier = memory.dossiers.refresh("bridge")

@@ -11,8 +11,10 @@ import pytest
 
 from tests.waiting import PATIENCE
 from tidal_plugins import (
+    Claim,
     ClaimExtractor,
     Exchange,
+    Facts,
     Forgotten,
     HashingEmbedder,
     InvalidInput,
@@ -22,27 +24,25 @@ from tidal_plugins import (
     Settings,
     TidalMemory,
 )
-from tidal_plugins.facts.facts import PersistentFacts
-from tidal_plugins.model.fact import Claim
 from tidal_plugins.storage.base import Where
 from tidal_plugins.testing import NOON, FrozenClock
 
 HOUR = timedelta(hours=1)
 
 
-def facts_of(memory: TidalMemory) -> PersistentFacts:
+def facts_of(memory: TidalMemory) -> Facts:
     return memory.facts
 
 
 @pytest.fixture
-def facts(memory: TidalMemory) -> PersistentFacts:
+def facts(memory: TidalMemory) -> Facts:
     return facts_of(memory)
 
 
 # the mapping
 
 
-def test_facts_are_a_mapping(facts: PersistentFacts) -> None:
+def test_facts_are_a_mapping(facts: Facts) -> None:
     facts["bridge"] = "up"
     facts["Dark Mode"] = {"on": True, "hours": [20, 6.5, None]}
     assert facts == {"bridge": "up", "Dark Mode": {"on": True, "hours": [20, 6.5, None]}}
@@ -54,7 +54,7 @@ def test_facts_are_a_mapping(facts: PersistentFacts) -> None:
     assert not facts
 
 
-def test_keys_are_found_whatever_their_case_and_spaces_and_shown_as_last_given(facts: PersistentFacts) -> None:
+def test_keys_are_found_whatever_their_case_and_spaces_and_shown_as_last_given(facts: Facts) -> None:
     facts["User  Name"] = "Ann"
     facts["user name"] = "Bob"
     assert dict(facts) == {"user name": "Bob"}
@@ -62,7 +62,7 @@ def test_keys_are_found_whatever_their_case_and_spaces_and_shown_as_last_given(f
     assert "user_name" not in facts
 
 
-def test_a_fact_that_is_not_there_says_so(facts: PersistentFacts) -> None:
+def test_a_fact_that_is_not_there_says_so(facts: Facts) -> None:
     with pytest.raises(NotFound, match="bridge"):
         facts["bridge"]
     with pytest.raises(KeyError):
@@ -71,7 +71,7 @@ def test_a_fact_that_is_not_there_says_so(facts: PersistentFacts) -> None:
 
 
 @pytest.mark.parametrize("value", [float("nan"), b"x", object(), {1, 2}, "\ud800", "x" * 20_000])
-def test_what_cannot_be_a_value_is_refused_and_changes_nothing(facts: PersistentFacts, value: Any) -> None:
+def test_what_cannot_be_a_value_is_refused_and_changes_nothing(facts: Facts, value: Any) -> None:
     facts["bridge"] = "up"
     with pytest.raises(InvalidInput):
         facts["bridge"] = value
@@ -80,7 +80,7 @@ def test_what_cannot_be_a_value_is_refused_and_changes_nothing(facts: Persistent
 
 
 @pytest.mark.parametrize("key", ["", "  ", "a\0b", "a\nb", "\ud800", "x" * 201, 5, None])
-def test_what_cannot_be_a_key_is_refused(facts: PersistentFacts, key: Any) -> None:
+def test_what_cannot_be_a_key_is_refused(facts: Facts, key: Any) -> None:
     with pytest.raises(InvalidInput):
         facts[key] = "up"
     assert not facts
@@ -89,7 +89,7 @@ def test_what_cannot_be_a_key_is_refused(facts: PersistentFacts, key: Any) -> No
 # history
 
 
-def test_history_says_what_was_true_since_when_and_why(facts: PersistentFacts, clock: FrozenClock) -> None:
+def test_history_says_what_was_true_since_when_and_why(facts: Facts, clock: FrozenClock) -> None:
     facts.set("bridge", "up", source="inspection")
     clock.advance(hours=2)
     facts.set("bridge", "down", at=NOON + HOUR)
@@ -108,7 +108,7 @@ def test_history_says_what_was_true_since_when_and_why(facts: PersistentFacts, c
         assert facts.as_of(NOON + hours * HOUR) == expected, hours
 
 
-def test_the_same_value_again_is_no_change(facts: PersistentFacts, clock: FrozenClock) -> None:
+def test_the_same_value_again_is_no_change(facts: Facts, clock: FrozenClock) -> None:
     first = facts.set("bridge", "up", source="inspection")
     clock.advance(hours=1)
     assert facts.set("bridge", "up") == first
@@ -118,7 +118,7 @@ def test_the_same_value_again_is_no_change(facts: PersistentFacts, clock: Frozen
 
 
 def test_the_same_value_from_another_source_holds_since_when_it_did(
-    memory: TidalMemory, facts: PersistentFacts, clock: FrozenClock
+    memory: TidalMemory, facts: Facts, clock: FrozenClock
 ) -> None:
     facts.set("bridge", "up", source="inspection")
     clock.advance(hours=1)
@@ -130,7 +130,7 @@ def test_the_same_value_from_another_source_holds_since_when_it_did(
     assert hit.entry.source == "survey"
 
 
-def test_history_is_not_rewritten_and_does_not_begin_in_the_future(facts: PersistentFacts, clock: FrozenClock) -> None:
+def test_history_is_not_rewritten_and_does_not_begin_in_the_future(facts: Facts, clock: FrozenClock) -> None:
     facts["bridge"] = "up"
     for at in (NOON - HOUR, NOON + HOUR, datetime(2026, 3, 1, 12)):
         with pytest.raises(InvalidInput):
@@ -138,7 +138,7 @@ def test_history_is_not_rewritten_and_does_not_begin_in_the_future(facts: Persis
     assert facts["bridge"] == "up"
 
 
-def test_a_clock_that_goes_back_leaves_history_in_order(facts: PersistentFacts, clock: FrozenClock) -> None:
+def test_a_clock_that_goes_back_leaves_history_in_order(facts: Facts, clock: FrozenClock) -> None:
     facts["bridge"] = "up"
     clock.advance(days=-3)
     facts["bridge"] = "down"
@@ -154,7 +154,7 @@ def test_facts_survive_the_process_and_stay_in_their_scope(open_memory: Any) -> 
     assert facts_of(memory.scoped("other")) == {}
 
 
-def test_setting_from_many_threads_loses_no_version(facts: PersistentFacts) -> None:
+def test_setting_from_many_threads_loses_no_version(facts: Facts) -> None:
     start = threading.Barrier(4)
 
     def write(thread: int) -> None:
@@ -170,7 +170,7 @@ def test_setting_from_many_threads_loses_no_version(facts: PersistentFacts) -> N
 # recall
 
 
-def test_recall_finds_a_fact_as_it_is_now(memory: TidalMemory, facts: PersistentFacts) -> None:
+def test_recall_finds_a_fact_as_it_is_now(memory: TidalMemory, facts: Facts) -> None:
     facts.set("bridge", "up", source="inspection")
     [hit] = memory.recall("bridge", kinds={"fact"})
     assert (hit.text, hit.entry.source, hit.entry.kind) == ("bridge: up", "inspection", "fact")
@@ -184,7 +184,7 @@ def test_recall_finds_a_fact_as_it_is_now(memory: TidalMemory, facts: Persistent
 # conflicts
 
 
-def test_recording_the_opposite_flags_a_conflict_at_once(memory: TidalMemory, facts: PersistentFacts) -> None:
+def test_recording_the_opposite_flags_a_conflict_at_once(memory: TidalMemory, facts: Facts) -> None:
     facts["bridge"] = "up"
     turn = memory.record("Hello. The bridge is down.", "Oh no.")
     [conflict] = facts.conflicts()
@@ -198,7 +198,7 @@ def test_recording_the_opposite_flags_a_conflict_at_once(memory: TidalMemory, fa
     assert facts["bridge"] == "up"
 
 
-def test_remembering_the_opposite_flags_a_conflict(memory: TidalMemory, facts: PersistentFacts) -> None:
+def test_remembering_the_opposite_flags_a_conflict(memory: TidalMemory, facts: Facts) -> None:
     facts["bridge"] = "up"
     notes = memory.remember(
         [Note("The bridge is down."), Note("The bridge is not up.", source="x"), Note("All is well.")]
@@ -207,7 +207,7 @@ def test_remembering_the_opposite_flags_a_conflict(memory: TidalMemory, facts: P
     assert {conflict.citation for conflict in facts.conflicts()} == {note.citation for note in notes[:2]}
 
 
-def test_a_retried_record_flags_once_also_after_it_was_resolved(memory: TidalMemory, facts: PersistentFacts) -> None:
+def test_a_retried_record_flags_once_also_after_it_was_resolved(memory: TidalMemory, facts: Facts) -> None:
     facts["bridge"] = "up"
     for _ in range(2):
         memory.record("The bridge is down.", id="t")
@@ -219,21 +219,21 @@ def test_a_retried_record_flags_once_also_after_it_was_resolved(memory: TidalMem
     assert facts.conflicts() == []
 
 
-def test_what_agrees_or_asks_flags_nothing(memory: TidalMemory, facts: PersistentFacts) -> None:
+def test_what_agrees_or_asks_flags_nothing(memory: TidalMemory, facts: Facts) -> None:
     facts["bridge"] = "up"
     memory.record("Is the bridge down?", "The bridge is up.")
     memory.record("If the bridge is down, call me.")
     assert facts.conflicts() == []
 
 
-def test_what_was_said_before_the_fact_held_flags_nothing(memory: TidalMemory, facts: PersistentFacts) -> None:
+def test_what_was_said_before_the_fact_held_flags_nothing(memory: TidalMemory, facts: Facts) -> None:
     facts["bridge"] = "up"
     old = Exchange((Message("user", "The bridge is down."),), occurred_at=NOON - HOUR)
     memory.record_many([old])
     assert facts.conflicts() == []
 
 
-def test_conflicts_stay_in_their_scope(memory: TidalMemory, facts: PersistentFacts) -> None:
+def test_conflicts_stay_in_their_scope(memory: TidalMemory, facts: Facts) -> None:
     facts["bridge"] = "up"
     memory.scoped("b").record("The bridge is down.")
     assert facts.conflicts() == []
@@ -243,7 +243,7 @@ def test_conflicts_stay_in_their_scope(memory: TidalMemory, facts: PersistentFac
         facts_of(memory.scoped("b")).resolve(facts.conflicts()[0].id, "fact")
 
 
-def test_keeping_the_fact_closes_all_that_claim_the_same(memory: TidalMemory, facts: PersistentFacts) -> None:
+def test_keeping_the_fact_closes_all_that_claim_the_same(memory: TidalMemory, facts: Facts) -> None:
     facts["bridge"] = "up"
     for text in ("The bridge is down.", "the bridge is Down!", "bridge: closed"):
         memory.record(text)
@@ -254,7 +254,7 @@ def test_keeping_the_fact_closes_all_that_claim_the_same(memory: TidalMemory, fa
 
 
 def test_keeping_the_claim_updates_the_fact_with_its_source(
-    memory: TidalMemory, facts: PersistentFacts, clock: FrozenClock
+    memory: TidalMemory, facts: Facts, clock: FrozenClock
 ) -> None:
     facts["bridge"] = "up"
     clock.advance(hours=1)
@@ -266,7 +266,7 @@ def test_keeping_the_claim_updates_the_fact_with_its_source(
     assert [(f.value, f.source) for f in facts.history("bridge")] == [("up", None), ("down", turn.citation)]
 
 
-def test_another_value_resolves_too(memory: TidalMemory, facts: PersistentFacts) -> None:
+def test_another_value_resolves_too(memory: TidalMemory, facts: Facts) -> None:
     facts["bridge"] = "up"
     memory.record("The bridge is not up.")
     [conflict] = facts.conflicts()
@@ -283,7 +283,7 @@ def test_another_value_resolves_too(memory: TidalMemory, facts: PersistentFacts)
     [(8080, "The port is 9,090.", 9090), (True, "The port is off.", False), (1.5, "port: 2.5", 2.5)],
 )
 def test_a_claim_becomes_a_value_of_the_fact_s_kind(
-    memory: TidalMemory, facts: PersistentFacts, value: Any, text: str, expected: Any
+    memory: TidalMemory, facts: Facts, value: Any, text: str, expected: Any
 ) -> None:
     facts["port"] = value
     memory.record(text)
@@ -301,13 +301,13 @@ def test_a_claim_becomes_a_value_of_the_fact_s_kind(
         ("12345678901234567891", 12345678901234567891),
     ],
 )
-def test_what_is_no_number_stays_a_text(memory: TidalMemory, facts: PersistentFacts, said: str, expected: Any) -> None:
+def test_what_is_no_number_stays_a_text(memory: TidalMemory, facts: Facts, said: str, expected: Any) -> None:
     facts["port"] = 7
     memory.record(f"port = {said}")
     assert facts.resolve(facts.conflicts()[0].id, "claim") == expected
 
 
-def test_a_fact_is_trusted_as_much_as_the_claim_it_was_taken_from(memory: TidalMemory, facts: PersistentFacts) -> None:
+def test_a_fact_is_trusted_as_much_as_the_claim_it_was_taken_from(memory: TidalMemory, facts: Facts) -> None:
     facts["bridge"] = "up"
     memory.remember("The bridge is down.", trust=0.3)
     facts.resolve(facts.conflicts()[0].id, "claim")
@@ -317,7 +317,7 @@ def test_a_fact_is_trusted_as_much_as_the_claim_it_was_taken_from(memory: TidalM
 
 
 def test_only_the_facts_that_a_text_mentions_are_read(
-    memory: TidalMemory, facts: PersistentFacts, monkeypatch: pytest.MonkeyPatch
+    memory: TidalMemory, facts: Facts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for n in range(20):
         facts[f"server {n} port"] = n
@@ -338,9 +338,7 @@ def test_only_the_facts_that_a_text_mentions_are_read(
 
 
 @pytest.mark.parametrize("arguments", [{}, {"keep": "both"}, {"keep": "fact", "value": 1}])
-def test_an_unclear_resolution_is_refused(
-    memory: TidalMemory, facts: PersistentFacts, arguments: dict[str, Any]
-) -> None:
+def test_an_unclear_resolution_is_refused(memory: TidalMemory, facts: Facts, arguments: dict[str, Any]) -> None:
     facts["bridge"] = "up"
     memory.record("The bridge is down.")
     with pytest.raises(InvalidInput):
@@ -348,7 +346,7 @@ def test_an_unclear_resolution_is_refused(
     assert len(facts.conflicts()) == 1
 
 
-def test_an_explicit_update_or_end_closes_what_was_open(memory: TidalMemory, facts: PersistentFacts) -> None:
+def test_an_explicit_update_or_end_closes_what_was_open(memory: TidalMemory, facts: Facts) -> None:
     for update in (lambda: facts.set("bridge", "up"), lambda: facts.pop("bridge")):
         facts["bridge"] = "up"
         memory.record("The bridge is down.")
@@ -358,7 +356,7 @@ def test_an_explicit_update_or_end_closes_what_was_open(memory: TidalMemory, fac
 
 
 def test_a_conflict_is_of_the_transaction_that_stores_the_text(
-    memory: TidalMemory, facts: PersistentFacts, monkeypatch: pytest.MonkeyPatch
+    memory: TidalMemory, facts: Facts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     facts["bridge"] = "up"
     storage = memory._services.storage
@@ -378,7 +376,7 @@ def test_a_conflict_is_of_the_transaction_that_stores_the_text(
 
 
 def test_forgetting_the_source_removes_the_conflict_and_its_bytes(
-    memory: TidalMemory, facts: PersistentFacts, tmp_path: Any
+    memory: TidalMemory, facts: Facts, tmp_path: Any
 ) -> None:
     facts["bridge"] = "open"
     turn = memory.record("The bridge is closed because of xylophone.")
@@ -391,7 +389,7 @@ def test_forgetting_the_source_removes_the_conflict_and_its_bytes(
 
 
 def test_forgetting_a_fact_s_entry_forgets_the_fact_and_its_history(
-    memory: TidalMemory, facts: PersistentFacts, tmp_path: Any
+    memory: TidalMemory, facts: Facts, tmp_path: Any
 ) -> None:
     facts["pin"] = "xylophone 1"
     facts["pin"] = "xylophone 2"
@@ -409,7 +407,7 @@ def test_forgetting_a_fact_s_entry_forgets_the_fact_and_its_history(
 
 
 def test_forgetting_takes_back_a_value_that_was_taken_from_a_claim(
-    memory: TidalMemory, facts: PersistentFacts, tmp_path: Any, clock: FrozenClock
+    memory: TidalMemory, facts: Facts, tmp_path: Any, clock: FrozenClock
 ) -> None:
     facts["owner"] = "Ann"
     clock.advance(hours=1)
@@ -423,16 +421,14 @@ def test_forgetting_takes_back_a_value_that_was_taken_from_a_claim(
     assert not [file for file in tmp_path.iterdir() if b"Xylophone" in file.read_bytes()]
 
 
-def test_a_note_that_only_says_it_is_a_fact_takes_none_along(memory: TidalMemory, facts: PersistentFacts) -> None:
+def test_a_note_that_only_says_it_is_a_fact_takes_none_along(memory: TidalMemory, facts: Facts) -> None:
     facts["bridge"] = "up"
     note = memory.remember("bridge of sighs", kind="fact", metadata={"fact": "bridge"})
     memory.forget(note.id)
     assert dict(facts) == {"bridge": "up"}
 
 
-def test_forgetting_a_fact_by_key_leaves_nothing_of_it(
-    memory: TidalMemory, facts: PersistentFacts, tmp_path: Any
-) -> None:
+def test_forgetting_a_fact_by_key_leaves_nothing_of_it(memory: TidalMemory, facts: Facts, tmp_path: Any) -> None:
     facts["pin"] = "the word xylophone, in small letters"
     facts["pin"] = "the word xylophone, as it is written on the door"
     assert "xylophone" in str(memory.dossiers.refresh("pin"))
@@ -446,9 +442,7 @@ def test_forgetting_a_fact_by_key_leaves_nothing_of_it(
 
 
 @pytest.mark.parametrize("by_key", [True, False])
-def test_a_fact_that_was_ended_can_be_forgotten(
-    memory: TidalMemory, facts: PersistentFacts, tmp_path: Any, by_key: bool
-) -> None:
+def test_a_fact_that_was_ended_can_be_forgotten(memory: TidalMemory, facts: Facts, tmp_path: Any, by_key: bool) -> None:
     facts["pin"] = "the word xylophone, as it is written on the door"
     [hit] = memory.recall("pin", kinds={"fact"})
     assert "xylophone" in str(memory.dossiers.refresh("pin"))
@@ -461,9 +455,7 @@ def test_a_fact_that_was_ended_can_be_forgotten(
 
 
 @pytest.mark.parametrize("by_key", [True, False])
-def test_a_fact_that_was_ended_and_then_forgotten_says_so(
-    memory: TidalMemory, facts: PersistentFacts, by_key: bool
-) -> None:
+def test_a_fact_that_was_ended_and_then_forgotten_says_so(memory: TidalMemory, facts: Facts, by_key: bool) -> None:
     facts["pin"] = "the word xylophone, as it is written on the door"
     id_ = memory.recall("pin", kinds={"fact"})[0].id
     del facts["pin"]
@@ -477,7 +469,7 @@ def test_a_fact_that_was_ended_and_then_forgotten_says_so(
     assert memory.get(id_).text == "pin: another"
 
 
-def test_a_fact_that_lost_its_value_with_its_claim_says_so(memory: TidalMemory, facts: PersistentFacts) -> None:
+def test_a_fact_that_lost_its_value_with_its_claim_says_so(memory: TidalMemory, facts: Facts) -> None:
     facts["bridge"] = "up"
     memory.record("The bridge is down.")
     [conflict] = memory.facts.conflicts()
@@ -489,7 +481,7 @@ def test_a_fact_that_lost_its_value_with_its_claim_says_so(memory: TidalMemory, 
 
 
 def test_forgetting_a_source_takes_its_values_out_of_history(
-    memory: TidalMemory, facts: PersistentFacts, tmp_path: Any, clock: FrozenClock
+    memory: TidalMemory, facts: Facts, tmp_path: Any, clock: FrozenClock
 ) -> None:
     for value, source in (("a", None), ("xylophone", "hr.pdf"), ("b", None)):
         facts.set("pin", value, source=source)
@@ -505,7 +497,7 @@ def test_forgetting_a_source_takes_its_values_out_of_history(
     assert not [file for file in tmp_path.iterdir() if b"xylophone" in file.read_bytes()]
 
 
-def test_a_value_that_somebody_confirmed_outlives_the_claim(memory: TidalMemory, facts: PersistentFacts) -> None:
+def test_a_value_that_somebody_confirmed_outlives_the_claim(memory: TidalMemory, facts: Facts) -> None:
     facts["owner"] = "Ann"
     turn = memory.record("owner: Bob")
     facts.resolve(facts.conflicts()[0].id, "claim")
@@ -538,7 +530,7 @@ def test_a_claim_that_is_forgotten_while_it_is_kept_stays_forgotten(open_memory:
 # async
 
 
-async def test_facts_have_an_async_door(memory: TidalMemory, facts: PersistentFacts, clock: FrozenClock) -> None:
+async def test_facts_have_an_async_door(memory: TidalMemory, facts: Facts, clock: FrozenClock) -> None:
     await facts.aset("bridge", "up", source="harbour office")
     assert (await facts.afact("bridge")).source == "harbour office"
     await memory.arecord("The bridge is down.")
@@ -575,7 +567,7 @@ def with_extractor(memory: TidalMemory, answer: Any) -> Scripted:
     return extractor
 
 
-def test_an_extractor_reads_instead_of_the_rules(memory: TidalMemory, facts: PersistentFacts) -> None:
+def test_an_extractor_reads_instead_of_the_rules(memory: TidalMemory, facts: Facts) -> None:
     facts["bridge"] = "up"
     claim = Claim("bridge", "down", "collapsed last night", explicit=True)
     extractor = with_extractor(memory, [[claim]])
@@ -595,7 +587,7 @@ def test_without_facts_no_extractor_is_asked(memory: TidalMemory) -> None:
     [ValueError("bridge"), [], [[], []], [["down"]], None, [[Claim("bridge", float("nan"), "The bridge is down.")]], 5],
 )
 def test_an_extractor_that_fails_is_stood_in_for_by_the_rules(
-    memory: TidalMemory, facts: PersistentFacts, answer: Any, caplog: pytest.LogCaptureFixture
+    memory: TidalMemory, facts: Facts, answer: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     facts["bridge"] = "up"
     with_extractor(memory, answer)
@@ -615,7 +607,7 @@ def test_an_extractor_that_hangs_is_stood_in_for_in_time(open_memory: Any, hangs
             found = (gate.wait(PATIENCE) and [] for _ in texts)
             return list(found) if hangs == "at once" else found
 
-    memory = open_memory(claim_extractor=Hanging(), settings=Settings(models={"patience": 0.1}))
+    memory = open_memory(claim_extractor=Hanging(), settings=Settings(models={"timeout": 0.1}))
     memory.facts["bridge"] = "up"
     memory.record("The bridge is down.")
     memory.remember("Nobody may use the tunnel.")
@@ -627,14 +619,14 @@ def test_an_extractor_that_hangs_is_stood_in_for_in_time(open_memory: Any, hangs
     "claim",
     [Claim("tunnel", "down", "The bridge is down."), Claim("bridge", "down", "invented"), Claim("bridge", "down", "")],
 )
-def test_what_an_extractor_invents_is_left_out(memory: TidalMemory, facts: PersistentFacts, claim: Claim) -> None:
+def test_what_an_extractor_invents_is_left_out(memory: TidalMemory, facts: Facts, claim: Claim) -> None:
     facts["bridge"] = "up"
     with_extractor(memory, [[claim]])
     memory.record("The bridge is down.")
     assert facts.conflicts() == []
 
 
-def test_a_fact_s_document_is_no_entry(memory: TidalMemory, facts: PersistentFacts) -> None:
+def test_a_fact_s_document_is_no_entry(memory: TidalMemory, facts: Facts) -> None:
     facts["bridge"] = "up"
     facts["bridge"] = "down"
     assert len(memory._services.storage.find(memory.scope, Where())) == 1
@@ -653,3 +645,9 @@ def test_what_an_extractor_says_that_cannot_be_stored_costs_no_turn(open_memory:
     memory.facts["bridge"] = "up"
     memory.record("the bridge is down")
     assert [conflict.claim for conflict in memory.facts.conflicts()] == ["down"]  # the rules stood in
+
+
+async def test_get_gives_a_default_for_what_is_not_there(facts: Facts) -> None:
+    facts["bridge"] = "up"
+    assert (facts.get("Bridge"), facts.get("door"), facts.get("door", "shut")) == ("up", None, "shut")
+    assert (await facts.aget("Bridge"), await facts.aget("door", "shut")) == ("up", "shut")

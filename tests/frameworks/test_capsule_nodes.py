@@ -67,7 +67,7 @@ def clock():
 
 @pytest.fixture
 def memory(path, embedder, clock):
-    with TidalMemory(path, embedder=embedder, clock=clock, settings=Settings(whisper={"bar": 0.2})) as memory:
+    with TidalMemory(path, embedder=embedder, clock=clock, settings=Settings(whisper={"threshold": 0.2})) as memory:
         memory.capsule.write(memory.capsule.read().edit(identity=IDENTITY))
         yield memory
 

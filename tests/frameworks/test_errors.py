@@ -135,7 +135,7 @@ def embedder():
 
 @pytest.fixture
 def memory(tmp_path, embedder):
-    with TidalMemory(tmp_path / "agent.db", embedder=embedder, settings=Settings(whisper={"bar": 0.2})) as memory:
+    with TidalMemory(tmp_path / "agent.db", embedder=embedder, settings=Settings(whisper={"threshold": 0.2})) as memory:
         yield memory
 
 

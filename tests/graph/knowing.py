@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from tidal_plugins.graph.graph import KnowledgeGraph
-from tidal_plugins.graph.learning import apply
-from tidal_plugins.graph.unlearning import forget_knowledge
-from tidal_plugins.ingestion.episodes import from_entry, to_entry
-from tidal_plugins.model.entry import EPISODE
-from tidal_plugins.model.episode import Episode
-from tidal_plugins.model.exchange import Message
-from tidal_plugins.model.graph import Applied, Assertion, Extraction, Gone, Mention, Reading, Relation
-from tidal_plugins.storage.base import Record, Where
-from tidal_plugins.storage.sqlite import SQLiteStorage
-from tidal_plugins.testing import HERE, FrozenClock, entry
-from tidal_plugins.tuning import GraphTuning
+from tidal_plugins import Assertion, Episode, Extracted, Extraction, HashingEmbedder, Mention, Message, TidalMemory
+from tidal_plugins.model.graph import Relation
+from tidal_plugins.protocols import Embedder
+from tidal_plugins.testing import FrozenClock
+from tidal_plugins.tuning import Tuning
 
 OF_PEOPLE = ("lives_in", "works_at", "likes")
-EPISODES = Where(kinds={EPISODE})
 
 
 def read(text: str, **fields: Any) -> Extraction:
@@ -45,57 +37,61 @@ def mention(text: str, name: str, predicate: str, start: int, place: int) -> Men
 
 
 class World:
-    """A graph in a file of its own, and turns that are stored and read as they are said."""
+    """A memory in a file of its own, and turns that are recorded and read as they are said.
 
-    def __init__(self, folder: Path, **settings: Any) -> None:
+    Turns go by names of the test's choice, or ``e1``, ``e2``, …
+    """
+
+    def __init__(self, folder: Path, embedder: Embedder | None = None, **graph: Any) -> None:
         self.clock = FrozenClock()
-        self.storage = SQLiteStorage(folder / "memory.db", durability="fast")
-        self.settings = GraphTuning(**settings)
-        self.graph = KnowledgeGraph(self.storage, HERE, self.clock, self.settings, self.episodes)
+        self.memory = TidalMemory(
+            folder / "memory.db",
+            embedder=embedder or HashingEmbedder(),
+            graph_extractor=self,
+            settings=Tuning(graph={"background": False, **graph}),
+            clock=self.clock,
+        )
+        self.graph = self.memory.graph
+        self.turns: dict[str, Episode] = {}
+        self._says: dict[str, Extraction] = {}
 
-    def episodes(self, ids: Collection[str]) -> Mapping[str, Episode]:
-        return {id_: from_entry(found) for id_, found in self.storage.get(HERE, ids).items()}
+    def extract_graph(self, texts: Sequence[str]) -> list[Extraction]:
+        return [self._says[text] for text in texts]
 
     def say(
-        self, text: str, id: str | None = None, *, thread: str | None = None, at: datetime | None = None, **fields: Any
-    ) -> Applied:
-        """Store a turn of one message and learn what it says."""
-        speaker = fields.pop("speaker", None)
-        extraction = fields.pop("extraction", None) or read(text, **fields)
-        return self.learn(self.turn(text, id=id, thread=thread, at=at, speaker=speaker), extraction)
-
-    def turn(
         self,
         *texts: str,
         id: str | None = None,
         thread: str | None = None,
         at: datetime | None = None,
         speaker: str | None = None,
-    ) -> Episode:
-        when = at or self.clock()
-        messages = tuple(Message("user", text, id=f"m{n}", speaker=speaker, at=when) for n, text in enumerate(texts))
-        id = id or f"e{len(self.storage.find(HERE, EPISODES)) + 1}"
-        episode = Episode(id, HERE, messages, texts[0], when, self.clock(), thread)
-        self.storage.put(HERE, [Record(to_entry(episode))])
-        return episode
+        extraction: Extraction | None = None,
+        **fields: Any,
+    ) -> Extracted:
+        """Record a turn of these messages and learn what it says."""
+        self._says |= {text: extraction or read(text, **fields) for text in texts}
+        id = id or f"e{len(self.turns) + 1}"
+        messages = [Message("user", text, id=f"{id}-{n}", speaker=speaker) for n, text in enumerate(texts)]
+        self.turns[id] = self.memory.record(messages=messages, thread=thread, id=id, occurred_at=at)
+        done = self.memory.graph.index_pending()
+        assert done.failed == 0, self.graph.pending()
+        return done
 
-    def learn(self, episode: Episode, *extractions: Extraction) -> Applied:
-        readings = [Reading(n, f"{episode.id}-{n}", extraction) for n, extraction in enumerate(extractions)]
-        return apply(self.storage, HERE, episode, readings, self.clock(), self.settings)
+    def forget(self, *ids: str) -> None:
+        """Forget turns, or messages of them such as ``e1-0``."""
+        for id_ in ids:
+            name, _, position = id_.partition("-")
+            self.memory.forget(self.turns[name].entries[int(position)] if position else self.turns[name].id)
 
-    def forget(self, *ids: str) -> Gone:
-        """Forget episodes, or messages of them by the ids of their entries."""
-        doomed = list(self.storage.get(HERE, ids).values())
-        for id_ in set(ids) - {one.id for one in doomed}:
-            episode, _, position = id_.rpartition("-")
-            doomed.append(entry(id_, episode=episode, position=int(position)))
-        with self.storage.transaction():
-            gone = forget_knowledge(self.storage, HERE, doomed, self.settings.functional, self.clock())
-            self.storage.erase(HERE, ids)
-        return gone
+    def names(self, episodes: Iterable[str]) -> tuple[str, ...]:
+        """The names of turns, by their ids."""
+        known = {episode.id: name for name, episode in self.turns.items()}
+        return tuple(known.get(id_, id_) for id_ in episodes)
 
     def known(self, **where: Any) -> list[str]:
         """What is true and believed, in words."""
+        if "episode" in where:
+            where["episode"] = self.turns[where["episode"]].id
         return sorted(self.graph.sentences(self.graph.relations(**where)).values())
 
     def held(self, name: str) -> list[tuple[str, int, int | None]]:

@@ -1,25 +1,16 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from tests.graph.knowing import World, read
+from tests.graph.knowing import World
+from tidal_plugins import Assertion, Extraction, Mention
 from tidal_plugins.errors import InvalidInput, NotFound
-from tidal_plugins.graph.graph import KnowledgeGraph
-from tidal_plugins.model.graph import Assertion, Extraction, Mention, Reading
-from tidal_plugins.testing import HERE, NOON
+from tidal_plugins.testing import NOON
 
 DAY = timedelta(days=1)
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    world = World(tmp_path)
-    yield world
-    world.storage.close()
 
 
 # entities
@@ -32,7 +23,7 @@ def test_an_entity_knows_every_episode_and_thread_that_names_it_the_newest_first
     world.say("billing calls ledger")
     billing = world.graph.entity("billing")
     assert (billing.type, billing.category) == ("module", "technical")
-    assert billing.episodes == ("e3", "e2", "e1")
+    assert world.names(billing.episodes) == ("e3", "e2", "e1")
     assert billing.threads == ("tuesday", "monday")
     assert (billing.first_seen, billing.last_seen) == (NOON, NOON + DAY)
 
@@ -40,7 +31,7 @@ def test_an_entity_knows_every_episode_and_thread_that_names_it_the_newest_first
 def test_an_episode_and_a_thread_know_their_entities(world: World) -> None:
     world.say("checkout depends_on billing", thread="monday")
     world.say("billing depends_on storage", thread="tuesday")
-    assert {one.name for one in world.graph.entities(episode="e1")} == {"checkout", "billing"}
+    assert {one.name for one in world.graph.entities(episode=world.turns["e1"].citation)} == {"checkout", "billing"}
     assert {one.name for one in world.graph.entities(thread="tuesday")} == {"billing", "storage"}
     assert {one.name for one in world.graph.entities(thread="nobody")} == set()
 
@@ -113,9 +104,10 @@ def test_a_relation_leads_to_the_words_that_say_it(world: World) -> None:
     world.say("checkout depends_on billing\nbilling calls ledger", thread="monday", confidence=0.7)
     relation = world.only(subject="billing")
     [evidence] = world.graph.evidence(relation)
-    assert (evidence.quote, evidence.episode, evidence.thread) == ("billing calls ledger", "e1", "monday")
-    assert (evidence.entry, evidence.at, evidence.confidence) == ("e1-0", NOON, 0.7)
-    assert evidence.citation == "[ep:e1]"
+    episode = world.turns["e1"]
+    assert (evidence.quote, evidence.episode, evidence.thread) == ("billing calls ledger", episode.id, "monday")
+    assert (evidence.entry, evidence.at, evidence.confidence) == (episode.entries[0], NOON, 0.7)
+    assert evidence.citation == f"[{episode.citation}]"
     assert world.graph.evidence(relation.id) == [evidence]
 
 
@@ -124,18 +116,17 @@ def test_independent_evidence_makes_surer_and_the_same_voice_in_one_episode_does
     assert world.only().confidence == 0.5
     world.say("a calls b", confidence=0.5)
     assert world.only().confidence == 0.75  # 1 − 0.5 · 0.5
-    assert world.only().episodes == ("e2", "e1")
+    assert world.names(world.only().episodes) == ("e2", "e1")
 
 
-def test_what_is_learned_again_from_an_episode_changes_nothing(world: World) -> None:
-    episode = world.turn("Ada lives_in Rome")
-    world.learn(episode, read("Ada lives_in Rome"))
+def test_what_is_learned_again_from_a_turn_that_goes_on_changes_nothing(world: World) -> None:
+    world.say("Ada lives_in Rome", id="e1")
     before = world.graph.timeline("Ada")
     world.clock.advance(days=1)
-    assert world.learn(episode, read("Ada lives_in Rome")).relations == ()
+    assert world.say("Ada lives_in Rome", "a calls b", id="e1").assertions == 2
     again = world.graph.timeline("Ada")
     assert [one.id for one in again] == [one.id for one in before]
-    assert world.graph.relation(before[0].id).episodes == ("e1",)
+    assert world.names(world.graph.relation(before[0].id).episodes) == ("e1",)
     assert len(world.graph.evidence(before[0])) == 1
 
 
@@ -195,22 +186,7 @@ def test_more_than_the_limit_of_one_message_is_dropped_and_counted(tmp_path: Pat
     world = World(tmp_path, max_assertions=2, max_mentions=1)
     assert world.say("a calls b\nb calls c\nc calls d").dropped == 1 + 5
     assert world.known() == ["a calls b", "b calls c"]
-    world.storage.close()
-
-
-@pytest.mark.parametrize("answer", [None, "text", ["a"], {"mentions": []}])
-def test_what_is_no_extraction_is_refused_and_nothing_is_stored(world: World, answer: object) -> None:
-    episode = world.turn("a calls b", "b calls c")
-    with pytest.raises(InvalidInput, match="Extraction"):
-        world.learn(episode, read("a calls b"), answer)  # type: ignore[arg-type]
-    assert world.graph.entities() == []
-
-
-def test_a_reading_of_a_message_that_is_not_there_is_refused(world: World) -> None:
-    from tidal_plugins.graph.learning import apply
-
-    with pytest.raises(InvalidInput, match="names a message"):
-        apply(world.storage, HERE, world.turn("a"), [Reading(1, None, Extraction())], NOON, world.settings)
+    world.memory.close()
 
 
 # scopes and callers
@@ -219,7 +195,7 @@ def test_a_reading_of_a_message_that_is_not_there_is_refused(world: World) -> No
 def test_nothing_of_another_scope_is_seen(world: World) -> None:
     world.say("a calls b")
     relation = world.only()
-    other = KnowledgeGraph(world.storage, ("elsewhere",), world.clock, world.settings, world.episodes)
+    other = world.memory.scoped("elsewhere").graph
     assert (other.entities(), other.relations(), other.search("a"), other.named("a b")) == ([], [], [], [])
     assert other.export("cypher") == ""
     for ask in (other.entity, other.neighbours, other.timeline, other.impact):
@@ -239,7 +215,7 @@ def test_what_is_no_name_is_refused(world: World, name: object) -> None:
 async def test_every_method_has_an_async_twin_that_does_the_same(world: World) -> None:
     world.say("a calls b")
     assert await world.graph.arelations() == world.graph.relations()
-    public = [name for name in dir(KnowledgeGraph) if not name.startswith("_")]
+    public = [name for name in dir(type(world.graph)) if not name.startswith("_")]
     methods = [name for name in public if "a" + name in public]
     assert len(methods) * 2 == len(public)
 

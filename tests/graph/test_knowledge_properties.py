@@ -14,10 +14,7 @@ from hypothesis import strategies as st
 
 from tests.graph.knowing import World
 from tidal_plugins.errors import InvalidInput, NotFound
-from tidal_plugins.graph.entities import MENTIONED
-from tidal_plugins.graph.relations import EVIDENCE, KINDS
-from tidal_plugins.storage.base import WhereLinks
-from tidal_plugins.testing import HERE, NOON
+from tidal_plugins.testing import NOON
 
 NAMES = ("Ada", "Bea", "Cid")
 PLACES = ("Rome", "Oslo", "Lima")
@@ -65,14 +62,15 @@ def lived(steps: Sequence[NamedTuple]) -> Iterator[tuple[World, dict[str, str]]]
             world.clock.advance(hours=1)
             do(world, told, step)
         yield world, told
-        world.storage.close()
+        world.memory.close()
 
 
 def do(world: World, told: dict[str, str], step: NamedTuple) -> None:
     if isinstance(step, Said):
         id_ = f"e{world.clock():%d%H}"
-        world.say(step.text, id_, at=NOON - timedelta(days=9 - step.day))
-        told[id_] = step.text
+        world.say(step.text, id=id_, at=NOON - timedelta(days=9 - step.day))
+        if world.turns[id_].query == step.text:  # a text that was forgotten is not captured again
+            told[id_] = step.text
     elif isinstance(step, Merged):
         try:
             world.graph.merge(step.keep, step.absorb)
@@ -102,36 +100,35 @@ def check(world: World, told: dict[str, str]) -> None:
             assert naming == set()
             continue
         together = {entity.name, *entity.aliases}
-        assert set(entity.episodes) == {id_ for id_, text in told.items() if together & mentions(text)}
+        assert set(world.names(entity.episodes)) == {id_ for id_, text in told.items() if together & mentions(text)}
     quoted: dict[str, set[str]] = {id_: set() for id_ in told}
-    rows = world.storage.links(HERE, WhereLinks(kinds=KINDS))
-    for id_ in {str(row.metadata.get("of", row.id)) for row in rows}:
+    for id_ in {one.id for entity in world.graph.entities() for one in world.graph.timeline(entity.id)}:
         found = world.graph.evidence(id_)
         assert found
         assert 0 < world.graph.relation(id_).confidence <= 1
         for evidence in found:
-            quoted[evidence.episode].add(evidence.quote)
+            [episode] = world.names([evidence.episode])
+            quoted[episode].add(evidence.quote)
     assert quoted == {id_: set(text.split("\n")) for id_, text in told.items()}
-    ends = {link.source for link in world.storage.links(HERE, WhereLinks(kinds=[EVIDENCE]))}
-    assert ends == {row.id for row in rows if "of" not in row.metadata}
-    assert {link.target for link in world.storage.links(HERE, WhereLinks(kinds=[MENTIONED]))} == told.keys()
+    naming = {evidence.episode for entity in world.graph.entities() for evidence in world.graph.mentions(entity.id)}
+    assert set(world.names(naming)) == told.keys()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.lists(st.one_of(said, merging), max_size=10))
 def test_merges_undoing_them_and_supersessions_lose_no_episode(steps: list[NamedTuple]) -> None:
     with lived(steps) as (world, told):
         check(world, told)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.lists(st.one_of(said, merging, forgetting), max_size=10))
 def test_forgetting_takes_its_episode_from_everywhere_and_no_other(steps: list[NamedTuple]) -> None:
     with lived(steps) as (world, told):
         check(world, told)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.lists(said, max_size=8), st.lists(merging, max_size=6))
 def test_undoing_every_merge_leaves_what_would_be_without_them(turns: list[Said], merges: list[NamedTuple]) -> None:
     with lived(turns) as (plain, _), lived([*turns, *merges]) as (world, _):
@@ -143,7 +140,7 @@ def test_undoing_every_merge_leaves_what_would_be_without_them(turns: list[Said]
             assert sorted(world.held(name), key=repr) == sorted(plain.held(name), key=repr)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.lists(said, max_size=8))
 def test_at_any_time_a_functional_predicate_has_one_object_that_is_believed(turns: list[Said]) -> None:
     with lived(turns) as (world, _):

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 from itertools import permutations
-from pathlib import Path
 
 import pytest
 
 from tests.graph.knowing import World
 from tidal_plugins.testing import NOON
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    world = World(tmp_path)
-    yield world
-    world.storage.close()
 
 
 def day(number: float) -> datetime:
@@ -87,7 +78,7 @@ def test_what_comes_back_is_a_relation_of_its_own_with_its_own_evidence(world: W
         say(world, number, f"Ada lives_in {city}")
     assert [held for _, *held in world.held("Ada")] == [[0, 1], [1, 2], [2, None]]
     first, _, last = [one for one in world.graph.timeline("Ada") if one.superseded_at is None]
-    assert (first.episodes, last.episodes) == (("e1",), ("e3",))
+    assert (world.names(first.episodes), world.names(last.episodes)) == (("e1",), ("e3",))
 
 
 @pytest.mark.parametrize("order", list(permutations(range(4))))
@@ -138,9 +129,9 @@ def test_places_within_each_other_do_not_contradict(world: World) -> None:
     assert world.known() == ["Ada lives in Rome", "Ada lives in Rome-Italy"]
 
 
-def test_a_status_that_changes_a_thousand_times_is_learned_as_fast_at_the_end(world: World) -> None:
-    for number in range(300):
+def test_a_status_that_changes_again_and_again_keeps_every_time(world: World) -> None:
+    for number in range(40):
         world.clock.advance(hours=1)
         world.say(f"build has_status {('red', 'green')[number % 2]}")
     assert world.known() == ["build has status green"]
-    assert len([one for one in world.graph.timeline("build") if one.superseded_at is None]) == 300
+    assert len([one for one in world.graph.timeline("build") if one.superseded_at is None]) == 40

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -8,17 +7,8 @@ import pytest
 
 from tests.graph.knowing import World
 from tidal_plugins.errors import InvalidInput, NotFound
-from tidal_plugins.graph.stored import StoredGraph
 from tidal_plugins.model.graph import Neighbour
-from tidal_plugins.protocols import GraphStore
-from tidal_plugins.testing import HERE, NOON
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    world = World(tmp_path)
-    yield world
-    world.storage.close()
+from tidal_plugins.testing import NOON
 
 
 def names(found: list[Neighbour]) -> list[tuple[str, int]]:
@@ -99,7 +89,7 @@ def test_of_a_busy_entity_the_surest_relations_are_followed(tmp_path: Path) -> N
         world.say(f"hub calls n{number}", confidence=(number + 1) / 10)
     assert names(world.graph.neighbours("hub")) == [("n8", 1), ("n7", 1), ("n6", 1)]
     assert len(world.graph.impact("n0")) == 1
-    world.storage.close()
+    world.memory.close()
 
 
 def test_walks_refuse_what_is_no_depth_and_names_that_are_not_known(world: World) -> None:
@@ -113,7 +103,3 @@ def test_walks_refuse_what_is_no_depth_and_names_that_are_not_known(world: World
         world.graph.neighbours("a", valid_at=NOON.replace(tzinfo=None))
     with pytest.raises(NotFound, match=r"graph\.search"):
         world.graph.path("a", "z")
-
-
-def test_the_stored_graph_is_a_graph_store(world: World) -> None:
-    assert isinstance(StoredGraph(world.storage, HERE, world.settings, NOON, each=None), GraphStore)

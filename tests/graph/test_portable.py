@@ -29,7 +29,7 @@ def world(tmp_path: Path) -> Iterator[World]:
     world.say("Countess lives_in Oslo")
     world.graph.merge("Ada", "Countess")
     yield world
-    world.storage.close()
+    world.memory.close()
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def empty(tmp_path: Path) -> Iterator[World]:
     empty = World(tmp_path / "empty")
     empty.clock.advance(days=3)
     yield empty
-    empty.storage.close()
+    empty.memory.close()
 
 
 def graph_of(world: World) -> tuple[object, object]:
@@ -89,7 +89,7 @@ def test_what_was_loaded_is_evidence_of_its_source_and_goes_with_it(world: World
     empty.say("checkout depends_on billing")
     empty.graph.load(world.graph.export(), source="elsewhere")
     relation = empty.only(subject="checkout", predicate="depends_on")
-    assert {one.episode for one in empty.graph.evidence(relation)} == {"e1", "import:elsewhere"}
+    assert {one.episode for one in empty.graph.evidence(relation)} == {empty.turns["e1"].id, "import:elsewhere"}
     assert relation.confidence > 0.8
     empty.graph.forget_source("elsewhere")
     assert empty.known() == ["checkout depends on billing"]

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tidal_plugins import HashingEmbedder, Settings, TidalMemory
-from tidal_plugins.graph.render import LINE, evidence_of, quoted, related, tell
+from tidal_plugins.graph.render import MAX_LINE_CHARS, evidence_of, quoted, related, tell
 from tidal_plugins.testing import FrozenClock
 
 MONDAY = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -71,7 +71,7 @@ def test_lines_are_bounded_in_length_and_number(learn):
     texts = [f"`step_{number}` calls `{'very_' * 30}long_name`." for number in range(30)]
     lines = tell(learn(*texts), f"{'very_' * 30}long_name", limit=100).splitlines()[2:-1]
     assert len(lines) == 20
-    assert max(map(len, lines)) < LINE + 40
+    assert max(map(len, lines)) < MAX_LINE_CHARS + 40
 
 
 def test_nothing_known_is_nothing_told(learn):

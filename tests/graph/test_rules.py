@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from benchmarks.extraction import evaluate, held_out, load, stated
 from tests.effort import grows_linearly
-from tidal_plugins.graph.rules import RuleExtractor
-from tidal_plugins.graph.rules.vocabulary import CATEGORIES
+from tidal_plugins import RuleExtractor
+from tidal_plugins.graph.reading.vocabulary import CATEGORIES
 from tidal_plugins.model.graph import PREDICATES, Extraction
 
 

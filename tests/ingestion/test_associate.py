@@ -1,4 +1,4 @@
-"""What an exchange links: what was shown before it and what was said in it, once a turn."""
+"""An exchange links the memories that were shown before it and its own entries, once a turn."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import apsw
 import pytest
 
 from tidal_plugins import Message, TidalMemory
-from tidal_plugins.associations.web import AssociationWeb
 from tidal_plugins.tuning import Tuning
 
 ASKED, ANSWERED = "What should I practise?", "Practise jazz piano scales slowly."
 
 
 def edges(memory: TidalMemory) -> dict[frozenset[str], float]:
-    found = AssociationWeb(memory._services.storage).strongest(memory.scope, memory.now(), 1000)
+    said = [id_ for episode in memory.episodes.list() for id_ in episode.entries]
+    found = [item for id_ in said for item in memory.associations.links(id_, limit=1000)]
     return {frozenset((item.source, item.target)): round(item.weight, 6) for item in found}
 
 

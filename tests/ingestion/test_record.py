@@ -1,4 +1,4 @@
-"""What recording does beyond what the memory's own tests show."""
+"""Recording: episodes, entries and moods in detail."""
 
 from __future__ import annotations
 
@@ -9,28 +9,21 @@ from typing import Any
 import pytest
 
 from tidal_plugins import Affect, Exchange, HashingEmbedder, Message, Settings, TidalMemory, ToolCall
-from tidal_plugins.ingestion.episodes import from_entry, summary, to_entry
-from tidal_plugins.model.entry import derive_id
-from tidal_plugins.model.episode import Episode
-from tidal_plugins.testing import HERE, NOON, FrozenClock
+from tidal_plugins.testing import NOON, FrozenClock
+from tidal_plugins.tuning import Tuning
 
 
-def episode(**fields: Any) -> Episode:
-    return Episode("e1", HERE, (), "", NOON, NOON, **fields)
-
-
-def test_an_episode_survives_its_row() -> None:
-    full = episode(
-        thread="s", turn=3, entries=("x",), surfaced=("y",), metadata={"a": [1]},
-    )  # fmt: skip
+def test_an_episode_is_stored_verbatim(memory: TidalMemory) -> None:
     call = ToolCall("t", {"a": [1, {"b": None}]}, "c", "result", True)
     messages = (
         Message("user", "question", "m1", "Ann", at=NOON),
         Message("assistant", "", "m2", None, (call, ToolCall("u"))),
         Message("tool", "", "m3", tool_call_id="c", error=True),
     )
-    for kept in (full, Episode("e1", HERE, messages, "summary", NOON, NOON)):
-        assert from_entry(to_entry(kept)) == kept
+    kept = memory.record(messages=messages, thread="s", surfaced=["y"], metadata={"a": [1]})
+    assert memory.episodes[kept.id] == kept
+    assert (kept.messages, kept.thread, kept.turn, kept.surfaced) == (messages, "s", 1, ("y",))
+    assert kept.metadata == {"a": [1]}
 
 
 @pytest.mark.parametrize(
@@ -48,8 +41,8 @@ def test_an_episode_survives_its_row() -> None:
         ([Message("user", "Go."), Message("assistant", "", tool_calls=(ToolCall("a"),))], "Go. → [a]"),
     ],
 )  # fmt: skip
-def test_a_summary_tells_question_tools_and_answer(messages: list[Message], expected: str) -> None:
-    assert summary(messages, 320) == expected
+def test_a_summary_tells_question_tools_and_answer(memory: TidalMemory, messages: list[Message], expected: str) -> None:
+    assert memory.record(messages=messages).summary == expected
 
 
 @pytest.mark.parametrize(
@@ -65,7 +58,8 @@ def test_a_summary_tells_question_tools_and_answer(messages: list[Message], expe
     ],
 )
 @pytest.mark.parametrize("most", [40, 41, 320])
-def test_a_summary_stays_within_its_length(text: str, most: int) -> None:
+def test_a_summary_stays_within_its_length(open_memory: Any, text: str, most: int) -> None:
+    memory = open_memory(settings=Tuning(ingestion={"summary_chars": most}))
     calls = tuple(ToolCall(f"tool{n}" * 5) for n in range(20))
     for messages in (
         [Message("user", text)],
@@ -74,21 +68,25 @@ def test_a_summary_stays_within_its_length(text: str, most: int) -> None:
         [Message("user", text), Message("assistant", "", tool_calls=calls), Message("assistant", text)],
         [Message("user", "Short."), Message("assistant", text, tool_calls=calls)],
     ):
-        made = summary(messages, most)
+        if not any(message.text.strip() for message in messages):
+            continue
+        made = memory.record(messages=messages).summary
         assert len(made) <= most
         assert made == made.strip()
 
 
-def test_ids_depend_on_every_part_and_nothing_else() -> None:
-    parts: list[tuple[Any, ...]] = [
-        (("a",), "b", "c"), (("a", "b"), "c"), (("a",), "b\0c"), (("a",), "bc"),
-        (("a",), "b", None), (("a",), "b", "None"), (("a",), None, "b"), (("a",), "", "b"),
+def test_ids_depend_on_every_part_and_nothing_else(memory: TidalMemory) -> None:
+    parts: list[tuple[tuple[str, ...], str | None, str]] = [
+        (("a",), "b", "c"), (("a", "b"), "c", "c"), (("a",), "bc", "c"), (("a",), None, "c"), (("a",), "None", "c"),
+        (("a",), "b", "d"), (("a",), None, "b"),
     ]  # fmt: skip
-    ids = {derive_id(*part) for part in parts}
-    assert len(ids) == len(parts)
-    assert ids == {derive_id(*part) for part in parts}
-    assert all(len(id_) == 13 and id_.isalnum() for id_ in ids)
-    assert derive_id(("a",), "\ud800") != derive_id(("a",), "\ufffd")
+
+    def made() -> list[str]:
+        return [memory.scoped(*scope).episodes.id_of(key, thread=thread) for scope, thread, key in parts]
+
+    assert len(set(made())) == len(parts)
+    assert made() == made()
+    assert all(id_.isalnum() for id_ in made())
 
 
 def test_a_thread_called_none_is_not_no_thread(memory: TidalMemory) -> None:

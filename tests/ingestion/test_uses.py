@@ -7,11 +7,8 @@ from typing import Any
 
 import pytest
 
-from tidal_plugins import Message, Note, TidalMemory
-from tidal_plugins.ingestion.repeats import NEAR, REPEAT
-from tidal_plugins.ingestion.uses import USES
+from tidal_plugins import Message, TidalMemory
 from tidal_plugins.model.entry import Tier
-from tidal_plugins.storage.base import WhereLinks
 from tidal_plugins.testing import NOON, FrozenClock
 from tidal_plugins.tuning import Tuning
 
@@ -30,14 +27,15 @@ def tier(memory: TidalMemory, id_: str) -> Tier:
     return found
 
 
-def uses(memory: TidalMemory, *ids: str) -> list[dict[str, Any]]:
-    return [line.value for line in memory._services.storage.read_log(memory.scope, USES, keys=ids or None)]
+def used(memory: TidalMemory, id_: str) -> bool:
+    """Whether an entry was ever used: use lengthens its half-life for good."""
+    return tier(memory, id_).half_life == ACCESSED
 
 
 def test_what_an_answer_echoes_is_used(memory: TidalMemory, clock: FrozenClock) -> None:
     id_ = told(memory)
     clock.advance(hours=72)
-    turn = memory.record(ASKED, ANSWERED, thread="s", surfaced=[id_])
+    memory.record(ASKED, ANSWERED, thread="s", surfaced=[id_])
     after = tier(memory, id_)
     assert after.weight == pytest.approx(1.5)  # 2^(−72/72) + 1
     assert (after.half_life, after.anchored_at) == (ACCESSED, clock())
@@ -45,7 +43,6 @@ def test_what_an_answer_echoes_is_used(memory: TidalMemory, clock: FrozenClock) 
     assert after.cold_at - clock() == pytest.approx(
         timedelta(hours=1214.436), abs=timedelta(minutes=1)
     )  # 168·log2(150)
-    assert uses(memory) == [{"episode": turn.id, "turn": 1, "how": "echoed"}]
 
 
 @pytest.mark.parametrize("citation", ["[{}]", "{}", "{}."])
@@ -54,7 +51,7 @@ def test_what_an_answer_cites_is_used(memory: TidalMemory, citation: str) -> Non
     entry = memory.get(id_)
     memory.record("?", f"Indeed {citation.format(entry.citation)}", surfaced=[entry.citation.removeprefix("ep:")])
     assert tier(memory, id_).weight == 2
-    assert [use["how"] for use in uses(memory, id_)] == ["cited"]
+    assert used(memory, id_)
 
 
 def test_what_only_surfaced_counts_half_and_keeps_its_half_life(memory: TidalMemory, clock: FrozenClock) -> None:
@@ -63,7 +60,6 @@ def test_what_only_surfaced_counts_half_and_keeps_its_half_life(memory: TidalMem
     memory.record(ASKED, "No idea, sorry.", surfaced=[id_])
     assert tier(memory, id_).weight == pytest.approx(1.0)  # 0.5 + 0.5
     assert tier(memory, id_).half_life == WARM
-    assert uses(memory) == []
 
 
 def test_the_rest_of_a_turn_that_was_shown_counts_a_quarter_once(memory: TidalMemory, clock: FrozenClock) -> None:
@@ -83,7 +79,6 @@ def test_weights_are_capped(memory: TidalMemory) -> None:
     for n in range(12):
         memory.record(ASKED, ANSWERED, id=str(n), surfaced=[id_])
     assert tier(memory, id_).weight == 10
-    assert len(uses(memory, id_)) == 12
 
 
 def test_a_turn_recorded_again_strengthens_once(memory: TidalMemory) -> None:
@@ -91,7 +86,6 @@ def test_a_turn_recorded_again_strengthens_once(memory: TidalMemory) -> None:
     for _ in range(3):
         memory.record(ASKED, ANSWERED, id="t", surfaced=[id_])
     assert tier(memory, id_).weight == 2
-    assert len(uses(memory)) == 1
 
 
 def test_a_turn_that_goes_on_may_turn_surfaced_into_used_and_never_counts_twice(memory: TidalMemory) -> None:
@@ -104,7 +98,6 @@ def test_a_turn_that_goes_on_may_turn_surfaced_into_used_and_never_counts_twice(
     assert tier(memory, id_).weight == 2
     memory.record(messages=[*said, Message("assistant", "jazz piano again", id="b")])
     assert tier(memory, id_).weight == 2
-    assert len(uses(memory)) == 1
 
 
 def test_our_own_text_strengthens_nothing(memory: TidalMemory) -> None:
@@ -113,7 +106,7 @@ def test_our_own_text_strengthens_nothing(memory: TidalMemory) -> None:
     assert whisper.ids == (id_,)
     memory.record(f"{whisper}\n\n{ASKED}", f"{whisper}\n\nNo idea.", surfaced=whisper.ids)
     assert tier(memory, id_).weight == 1.5
-    assert uses(memory) == []
+    assert not used(memory, id_)
 
 
 def test_recall_writes_nothing(memory: TidalMemory) -> None:
@@ -152,28 +145,19 @@ def test_a_citation_of_a_repetition_is_one_of_the_first(memory: TidalMemory) -> 
     first = told(memory)
     again = memory.record("I play jazz piano")
     memory.record("?", f"Indeed [{again.citation}].", surfaced=[again.id])
-    assert [use["how"] for use in uses(memory, first)] == ["cited"]
+    assert used(memory, first)
 
 
 def test_unknown_and_foreign_ids_are_passed_over(memory: TidalMemory) -> None:
     other = told(memory.scoped("b"))
     memory.record(ASKED, ANSWERED, surfaced=["nobody", "[ep:nothing]", other])
     assert tier(memory.scoped("b"), other).weight == 1
-    assert uses(memory) == []
 
 
-def test_what_does_not_decay_is_logged_and_keeps_no_tier(memory: TidalMemory) -> None:
+def test_what_does_not_decay_has_no_tier_when_it_is_used(memory: TidalMemory) -> None:
     note = memory.remember("I play jazz piano")
     memory.record(ASKED, ANSWERED, surfaced=[note.id])
     assert memory.get(note.id).tier is None
-    assert len(uses(memory, note.id)) == 1
-
-
-def test_uses_go_with_the_entry(memory: TidalMemory) -> None:
-    id_ = told(memory)
-    memory.record(ASKED, ANSWERED, surfaced=[id_])
-    memory.forget(id_)
-    assert uses(memory) == []
 
 
 def test_a_clock_that_goes_back_ages_nothing(memory: TidalMemory, clock: FrozenClock) -> None:
@@ -186,11 +170,6 @@ def test_a_clock_that_goes_back_ages_nothing(memory: TidalMemory, clock: FrozenC
 # repetition
 
 
-def links(memory: TidalMemory, kind: str) -> list[tuple[str, str]]:
-    found = memory._services.storage.links(memory.scope, WhereLinks(kinds=[kind]))
-    return [(link.source, link.target) for link in found]
-
-
 def test_an_exact_repetition_strengthens_the_first_and_is_found_once(memory: TidalMemory, clock: FrozenClock) -> None:
     first = memory.record("I play jazz piano", thread="a")
     clock.advance(hours=72)
@@ -199,8 +178,6 @@ def test_an_exact_repetition_strengthens_the_first_and_is_found_once(memory: Tid
     assert memory.recall("jazz piano").ids == first.entries
     assert memory.episodes[again.id].query == "i  play JAZZ piano"
     assert memory.get(again.entries[0]).text == "i  play JAZZ piano"
-    assert links(memory, REPEAT) == [(again.entries[0], first.entries[0])]
-    assert links(memory, NEAR) == []
 
 
 def test_a_repetition_recorded_again_strengthens_once(memory: TidalMemory) -> None:
@@ -244,12 +221,10 @@ def test_when_the_first_is_forgotten_the_next_is_found_and_the_others_repeat_it(
     first, second, third = (memory.record("I play jazz piano", thread=name) for name in "abc")
     memory.forget(first.id)
     assert memory.recall("jazz piano").ids == second.entries
-    assert links(memory, REPEAT) == [(third.entries[0], second.entries[0])]
     memory.forget(thread="b")
     assert memory.recall("jazz piano").ids == third.entries
     memory.forget(third.id)
     assert not memory.recall("jazz piano")
-    assert links(memory, REPEAT) == []
 
 
 def test_a_use_of_a_repetition_is_one_of_the_first(memory: TidalMemory) -> None:
@@ -260,28 +235,10 @@ def test_a_use_of_a_repetition_is_one_of_the_first(memory: TidalMemory) -> None:
     assert tier(memory, again.entries[0]).weight == 1
 
 
-def test_near_duplicates_are_linked_and_nothing_is_merged(open_memory: Any) -> None:
-    memory = open_memory(settings=Tuning(ingestion={"near": 0.8}))
+def test_a_near_duplicate_is_an_entry_of_its_own(memory: TidalMemory) -> None:
     texts = [f"the weekly planning meeting with the design team takes place at {n}:00" for n in (10, 11)]
     first, second = memory.remember(texts[0]), memory.remember(texts[1])
-    assert links(memory, NEAR) == [(second.id, first.id)]
-    [link] = memory._services.storage.links(memory.scope, WhereLinks(kinds=[NEAR]))
-    assert 0.8 <= link.weight < 1
     assert set(memory.recall("planning meeting").ids) == {first.id, second.id}
-
-
-def test_near_duplicates_within_one_bulk_are_linked(open_memory: Any) -> None:
-    memory = open_memory(settings=Tuning(ingestion={"near": 0.8}))
-    texts = [f"the weekly planning meeting with the design team takes place at {n}:00" for n in (10, 11)]
-    first, second, _ = memory.remember([*map(Note, texts), Note("something else entirely")])
-    assert links(memory, NEAR) == [(second.id, first.id)]
-
-
-def test_near_duplicates_are_not_looked_for_where_the_settings_say_so(open_memory: Any) -> None:
-    memory = open_memory(settings=Tuning(ingestion={"near": None}))
-    memory.remember("jazz piano one two three four five six")
-    memory.remember("jazz piano one two three four five six.")
-    assert links(memory, NEAR) == []
 
 
 def test_worth_nothing_what_is_beside_stays_as_it_was(open_memory: Any, clock: FrozenClock) -> None:

@@ -33,7 +33,7 @@ from tidal_plugins import HashingEmbedder, Settings, TidalMemory
 MAX_TOKENS = 3_000
 MAX_BYTES = 14_000
 PROMPT = SystemMessage("You are an agent that keeps the files of a workshop. Use your tools, then answer.")
-SETTINGS = Settings(whisper={"bar": 0.2}, storage={"durability": "fast"})
+SETTINGS = Settings(whisper={"threshold": 0.2}, storage={"durability": "fast"})
 CONFIG: dict[str, Any] = {"configurable": {"thread_id": "workshop"}, "recursion_limit": 500}
 
 LONG = 40

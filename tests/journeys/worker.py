@@ -29,7 +29,7 @@ from tidal_plugins import (
     TidalMemory,
     ToolCall,
 )
-from tidal_plugins.ingestion.queue import ExtractionQueue, Ticket
+from tidal_plugins.graph.indexing.queue import ExtractionQueue, Ticket
 from tidal_plugins.storage.base import Line
 from tidal_plugins.tuning import Tuning
 

@@ -221,9 +221,7 @@ def test_what_was_used_once_stays_so_for_the_next_strengthening(memory: TidalMem
 
 def test_a_model_that_hangs_is_stood_in_for_in_time(open_memory: Any, clock: FrozenClock) -> None:
     gate = threading.Event()
-    memory = open_memory(
-        summariser=Model(then=lambda: gate.wait(PATIENCE)), settings=Settings(models={"patience": 0.1})
-    )
+    memory = open_memory(summariser=Model(then=lambda: gate.wait(PATIENCE)), settings=Settings(models={"timeout": 0.1}))
     use(memory, clock, told(memory))
     report = memory.maintenance.run()
     gate.set()
@@ -390,8 +388,7 @@ def test_of_many_pairs_the_strongest_few_are_seeds_and_the_next_run_has_others(
     assert [round(seed.weight) for seed in run(memory).seeds] == [5, 4, 3]
 
 
-def test_near_duplicates_derived_and_archived_entries_are_no_seeds(open_memory: Any, clock: FrozenClock) -> None:
-    memory = open_memory(settings=Tuning(ingestion={"near": 0.8}))
+def test_near_duplicates_derived_and_archived_entries_are_no_seeds(memory: TidalMemory, clock: FrozenClock) -> None:
     text = "the weekly planning meeting with the design team takes place at {}:00"
     near = [told(memory, text.format(n), thread=str(n)) for n in (10, 11)]
     source = told(memory, thread="c")

@@ -57,7 +57,7 @@ def test_an_explanation_says_times_peers_and_how_sure_a_whisper_is(open_memory: 
     assert "time: «in May 2020»" in shown(recall)
     whispered = memory.whisper("jazz piano").recall
     assert whispered is not None
-    assert whispered.explanation().assurance == whispered.assurance is not None
+    assert whispered.explanation().confidence == whispered.confidence is not None
 
 
 def test_what_was_asked_for_in_vain_has_an_explanation_too(memory: TidalMemory) -> None:
@@ -98,11 +98,11 @@ def test_without_rich_the_message_says_what_to_do(full: TidalMemory, monkeypatch
         full.recall("jazz piano").table()
 
 
-@pytest.mark.parametrize("unasked", [False, True])
+@pytest.mark.parametrize("whispers", [False, True])
 def test_every_entry_that_a_channel_found_is_a_hit_or_has_a_stage_and_a_reason(
-    open_memory: Any, clock: FrozenClock, monkeypatch: pytest.MonkeyPatch, unasked: bool
+    open_memory: Any, clock: FrozenClock, monkeypatch: pytest.MonkeyPatch, whispers: bool
 ) -> None:
-    memory = open_memory(settings=Settings(whisper={"bar": 0.2}))
+    memory = open_memory(settings=Settings(whisper={"threshold": 0.2}))
     for n in range(30):
         memory.record(f"the {TOPICS[n % 4]} number {n}, what of it?", f"number {n} is fine", thread=f"s{n // 10}")
         clock.advance(minutes=5)
@@ -118,7 +118,7 @@ def test_every_entry_that_a_channel_found_is_a_hit_or_has_a_stage_and_a_reason(
 
         monkeypatch.setattr(type(storage), channel, spy)
     turn = "the jazz piano number 4, what of it?"
-    recall = memory.whisper(turn).recall if unasked else memory.recall(turn, limit=5)
+    recall = memory.whisper(turn).recall if whispers else memory.recall(turn, limit=5)
     assert found
     assert found <= {*recall.ids, *(item.id for item in recall.dropped)}
     assert all(item.stage and item.reason for item in recall.dropped)
@@ -126,7 +126,7 @@ def test_every_entry_that_a_channel_found_is_a_hit_or_has_a_stage_and_a_reason(
 
 
 def test_what_a_whisper_has_no_room_for_has_a_reason(open_memory: Any) -> None:
-    settings = Settings(whisper={"bar": 0.0, "max_chars": 200, "max_entries": 5})
+    settings = Settings(whisper={"threshold": 0.0, "max_chars": 200, "max_entries": 5})
     memory = open_memory(settings=settings)
     others = ("beside old mirrors", "under grey blankets", "behind broken chairs", "with seven boxes")
     memory.remember([Note(f"the jazz piano stands in the attic {other} and much else of hers") for other in others])

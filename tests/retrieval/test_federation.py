@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,11 +29,9 @@ from tidal_plugins import (
     Settings,
     TidalMemory,
 )
-from tidal_plugins.model.entry import Scope
 from tidal_plugins.retrieval.merging import Answer, Merger
-from tidal_plugins.retrieval.multihop import over_hops
 from tidal_plugins.testing import FrozenClock
-from tidal_plugins.tuning import HopTuning, Tuning
+from tidal_plugins.tuning import Tuning
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 PIANO = "The jazz piano of the planner stands in the attic"
@@ -147,10 +145,7 @@ def answered(*hits: Hit, **fields: Any) -> Recall:
 
 
 def merged(own: Recall, *answers: Answer, limit: int = 5) -> Recall:
-    def stored(scope: Scope, ids: Sequence[str]) -> dict[str, str]:
-        return {id_: id_ for id_ in ids}
-
-    return Merger(Tuning(), limit, ("default",), lambda scope, texts: set(), stored).merged(own, answers)
+    return Merger(Tuning(), limit, ("default",), lambda scope, texts: set()).merged(own, answers)
 
 
 def test_where_scores_are_equal_the_own_comes_before_a_peer() -> None:
@@ -164,11 +159,12 @@ def test_less_trust_is_less_score_below_zero_too() -> None:
     assert hit.score == pytest.approx(-0.6)
 
 
-@pytest.mark.parametrize(("bar", "shown"), [(0.0, ("b",)), (0.4, ())])
-def test_without_a_bar_no_peer_needs_to_be_sure(bar: float, shown: tuple[str, ...]) -> None:
-    merger = Merger(Tuning(whisper={"bar": bar}), 5, ("default",), lambda scope, texts: set(), lambda scope, ids: {})
-    unsure = answered(*said("b"), assurance=-0.3)
-    assert merger.merged(answered(assurance=-0.3), [Answer("b", 1.0, unsure)]).ids == shown
+@pytest.mark.parametrize(("least", "shown"), [(0.0, ("b",)), (0.4, ())])
+def test_without_a_threshold_no_peer_needs_to_be_sure(least: float, shown: tuple[str, ...]) -> None:
+    settings = Tuning(whisper={"threshold": least})
+    merger = Merger(settings, 5, ("default",), lambda scope, texts: set())
+    unsure = answered(*said("b"), confidence=-0.3)
+    assert merger.merged(answered(confidence=-0.3), [Answer("b", 1.0, unsure)]).ids == shown
 
 
 def test_associations_stay_beyond_the_limit() -> None:
@@ -177,10 +173,10 @@ def test_associations_stay_beyond_the_limit() -> None:
 
 
 def test_what_fell_out_here_a_peer_does_not_bring_back() -> None:
-    own = answered(dropped=(Dropped("b", "bar", "no news"),))
+    own = answered(dropped=(Dropped("b", "threshold", "no news"),))
     found = merged(own, Answer("peer", 1.0, answered(*said("b", "c"))))
     assert found.ids == ("c",)
-    assert "fell out there at the stage bar" in {item.origin: item.reason for item in found.dropped}["peer"]
+    assert "fell out there at the stage threshold" in {item.origin: item.reason for item in found.dropped}["peer"]
 
 
 def test_what_a_peer_had_to_do_without_is_reported() -> None:
@@ -253,12 +249,12 @@ def test_what_was_forgotten_here_no_peer_brings_back(open_memory: Any, peer_file
     assert PIANO not in str(memory.whisper(TURN))
 
 
-def test_a_peers_turn_is_another_one_than_the_own_of_the_same_number(open_memory: Any) -> None:
+def test_turns_of_one_number_in_two_stores_have_ids_of_their_own(open_memory: Any) -> None:
     with open_memory("planner.db") as planner:
         theirs = planner.record("Where is the jazz piano?", "The jazz piano stands in the attic", thread="s", id="1")
     memory = open_memory(peers=[planner.path])
     own = memory.record("Is the jazz concert tomorrow?", "Tomato soup is on the menu", thread="s", id="1")
-    assert own.entries == theirs.entries
+    assert not set(own.entries) & set(theirs.entries)
     memory.remember([Note(f"jazz piano lesson {n}") for n in range(12)])
     query, wanted = "where stands the jazz piano in the attic", ("The jazz piano stands in the attic", "planner")
     recall = memory.recall(query, limit=5)
@@ -266,7 +262,8 @@ def test_a_peers_turn_is_another_one_than_the_own_of_the_same_number(open_memory
     assert wanted in origins(recall)
     first = memory.recall("tomato soup on the menu", limit=1)
     assert origins(first) == [("Tomato soup is on the menu", "own")]
-    further = over_hops(first, lambda text: memory.recall(query, limit=5), Asking(), HopTuning(), 2)
+    asking = open_memory(peers=[planner.path], assessor=Asking())
+    further = asking.recall("tomato soup on the menu", limit=1, hops=2)
     assert wanted in origins(further), "a later hop finds it beside the own one"
     assert [report.hits for report in further.peers] == [sum(origin == "planner" for _, origin in origins(further))]
 
@@ -495,7 +492,7 @@ def test_a_whisper_says_whose_memory_it_is(open_memory: Any, peer_file: Path, cl
     whisper = memory.whisper(TURN)
     assert PIANO in str(whisper)
     assert ", kb in planner: " in str(whisper)
-    assert whisper.recall.assurance
+    assert whisper.recall.confidence
     with open_memory("talk.db") as talk:
         talk.record("is the jazz piano of the planner in the attic?", "The jazz piano stands in the attic, yes", id="1")
     told = open_memory("me.db", peers=[talk.path]).whisper(TURN)
@@ -504,7 +501,7 @@ def test_a_whisper_says_whose_memory_it_is(open_memory: Any, peer_file: Path, cl
 
 
 def test_a_peers_hits_that_have_no_room_in_the_whisper_do_not_count(open_memory: Any, peer_file: Path) -> None:
-    narrow = Settings(whisper={"max_entries": 20, "bar": 0.0, "max_chars": 200})
+    narrow = Settings(whisper={"max_entries": 20, "threshold": 0.0, "max_chars": 200})
     with open_memory("planner.db") as planner:
         planner.remember([Note(f"The jazz piano number {n} stands in the attic") for n in range(20)])
     whisper = open_memory(peers=[peer_file], settings=narrow).whisper(TURN)
@@ -513,13 +510,13 @@ def test_a_peers_hits_that_have_no_room_in_the_whisper_do_not_count(open_memory:
 
 
 def test_a_peer_must_be_surer_the_less_it_is_trusted(open_memory: Any, peer_file: Path) -> None:
-    sure = open_memory(peers=[Peer(peer_file, trust=1.0)]).whisper(TURN).recall.assurance
-    bar = Settings(whisper={"bar": sure * 0.9})
+    sure = open_memory(peers=[Peer(peer_file, trust=1.0)]).whisper(TURN).recall.confidence
+    sure_enough = Settings(whisper={"threshold": sure * 0.9})
     for trust, speaks in ((1.0, True), (0.8, False)):
-        whisper = open_memory(f"{trust}.db", settings=bar, peers=[Peer(peer_file, trust=trust)]).whisper(TURN)
+        whisper = open_memory(f"{trust}.db", settings=sure_enough, peers=[Peer(peer_file, trust=trust)]).whisper(TURN)
         assert bool(whisper) == speaks
-        assert whisper.recall.assurance == pytest.approx(sure * trust)
-    assert "at a trust of 0.80" in {item.stage: item.reason for item in whisper.recall.dropped}["bar"]
+        assert whisper.recall.confidence == pytest.approx(sure * trust)
+    assert "at a trust of 0.80" in {item.stage: item.reason for item in whisper.recall.dropped}["threshold"]
 
 
 def test_a_courtesy_asks_no_peer(open_memory: Any, peer_file: Path) -> None:
@@ -575,7 +572,7 @@ def test_the_turns_around_a_peers_hit_come_from_the_peer(open_memory: Any, clock
 
 
 def test_of_two_stores_a_whisper_shows_the_same_words_once(open_memory: Any, peer_file: Path) -> None:
-    memory = open_memory(peers=[Peer(peer_file, trust=1.0)], settings=Settings(whisper={"bar": 0.1}))
+    memory = open_memory(peers=[Peer(peer_file, trust=1.0)], settings=Settings(whisper={"threshold": 0.1}))
     memory.remember(f"{PIANO}!")
     whisper = memory.whisper(TURN)
     assert [hit.origin for hit in whisper.hits if PIANO in hit.text] == ["own"]

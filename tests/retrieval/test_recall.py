@@ -10,11 +10,7 @@ import apsw
 import pytest
 
 from tidal_plugins import Corrupt, HashingEmbedder, Note, QueryTimeout, TidalMemory
-from tidal_plugins.embedding.identity import StoreEmbedder
-from tidal_plugins.retrieval.recall import Recaller
-from tidal_plugins.retrieval.request import Request
-from tidal_plugins.sessions.boost import Boosts
-from tidal_plugins.storage.base import Match, Where
+from tidal_plugins.storage.base import Match
 from tidal_plugins.storage.sqlite import SQLiteStorage
 from tidal_plugins.testing import FrozenClock
 from tidal_plugins.tuning import Tuning
@@ -153,14 +149,12 @@ class Hurried(SQLiteStorage):
 
 
 def test_a_keyword_search_past_its_deadline_leaves_recall_by_meaning(
-    memory: TidalMemory, path: Path, caplog: pytest.LogCaptureFixture
+    open_memory: Any, path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    memory = open_memory()
     fill(memory)
     storage = Hurried(path)
-    recaller = Recaller(
-        storage, StoreEmbedder(HashingEmbedder(), storage), memory.settings, Boosts(storage, memory.settings.signals)
-    )
-    recall = recaller.recall(Request(memory.scope, "jazz piano", Where(), memory.now(), 10))
+    recall = TidalMemory(storage=storage, embedder=HashingEmbedder()).recall("jazz piano")
     assert recall.degraded == ("keywords",)
     assert recall[0].text.startswith("jazz piano")
     assert all(hit.why.keyword_rank is None and hit.why.vector_rank for hit in recall)

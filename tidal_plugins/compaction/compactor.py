@@ -21,7 +21,6 @@ from tidal_plugins.compaction.turns import history as split
 from tidal_plugins.compaction.view import Context, folded, ledger, pieces, size
 from tidal_plugins.errors import CompactionError, Conflict, ContextOverflow, InvalidInput
 from tidal_plugins.ingestion.episodes import from_entry
-from tidal_plugins.ingestion.record import episode_id
 from tidal_plugins.model.compaction import Compaction, Size, Stage
 from tidal_plugins.model.entry import EPISODE
 from tidal_plugins.model.exchange import Exchange, Message
@@ -95,7 +94,7 @@ class Compactor:
         save: bool = True,
     ) -> Compaction:
         settings = self.recorder.writer.settings.compaction
-        patience = self.recorder.writer.settings.models.patience
+        timeout = self.recorder.writer.settings.models.timeout
         states = States(self._storage, self.recorder.scope, context.thread, context.history)
         known, version = states.load()
         state, covered = self._current(known, context)
@@ -116,7 +115,7 @@ class Compactor:
         if stage == "compact" and force is None and id_ and covered == rebuild.completed and not lost:
             return _verified(replace(now, stage=stage))  # no turn was completed: there is nothing to leave out yet
         try:
-            if ready := self.preparations.take(self._conversation(context), patience):
+            if ready := self.preparations.take(self._conversation(context), timeout):
                 prepared.append(ready)
             new = rebuild.next(state, prepared[-1] if prepared else None, hard=hard)
             new_id = id_ if new == state else new.id
@@ -145,7 +144,7 @@ class Compactor:
         before the turns that it holds, of which nothing is told yet. Its first turn may be the question of the last of
         them."""
         scope, turns = self.recorder.scope, context.history.turns
-        held = [episode_id(scope, Exchange((), context.thread, turn.key)) for turn in turns]
+        held = [self.recorder.episode_id(context.thread, turn.key) for turn in turns]
         entries = self._storage.find(scope, Where(kinds={EPISODE}, threads={str(context.thread)}))
         episodes = sorted(map(from_entry, entries), key=lambda episode: episode.turn)
         asked = len(turns) > 1 and all(message.role == "user" for message in turns[0].said)
@@ -171,7 +170,7 @@ class Compactor:
             covered=covered,
             recorder=self.recorder,
             settings=settings.compaction,
-            patience=settings.models.patience,
+            timeout=settings.models.timeout,
             summariser=self.summariser,
             counter=self.counter,
             now=self.clock(),
@@ -210,7 +209,7 @@ class Compactor:
 
     def _resolve(self, ids: Collection[str]) -> set[str]:
         found = set(self._storage.summaries(self.recorder.scope, ids))
-        return found | self.recorder.buried(set(ids) - found)
+        return found | self.recorder.tombstoned(set(ids) - found)
 
     def _context(
         self,

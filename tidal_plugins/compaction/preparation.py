@@ -51,12 +51,12 @@ class Preparations:
                 self._jobs.popitem(last=False)
         threading.Thread(target=_run, args=(job, before, work), daemon=True, name="tidal-prepare").start()
 
-    def take(self, thread: Hashable, patience: float) -> Prepared | None:
-        """Wait for what is under way, ``patience`` seconds at most, and return it; ``None`` where there is nothing, or
+    def take(self, thread: Hashable, timeout: float) -> Prepared | None:
+        """Wait for what is under way, ``timeout`` seconds at most, and return it; ``None`` where there is nothing, or
         it failed."""
         with self._lock:
             job = self._jobs.pop(thread, None)
-        return _result(job, patience)
+        return _result(job, timeout)
 
 
 def _run(job: _Job, before: _Job | None, work: Callable[[Prepared | None], Prepared | None]) -> None:
@@ -66,10 +66,10 @@ def _run(job: _Job, before: _Job | None, work: Callable[[Prepared | None], Prepa
         job.done.set_exception(error)
 
 
-def _result(job: _Job | None, patience: float) -> Prepared | None:
+def _result(job: _Job | None, timeout: float) -> Prepared | None:
     if job is None or job.process != os.getpid():  # a child process has no thread that would finish it
         return None
     try:
-        return job.done.result(patience)
+        return job.done.result(timeout)
     except Exception:
         return None

@@ -36,7 +36,7 @@ class Rebuild:
     covered: int
     recorder: Recorder
     settings: CompactionTuning
-    patience: float
+    timeout: float
     summariser: Summariser | None
     counter: TokenCounter
     now: datetime
@@ -156,7 +156,7 @@ class Rebuild:
             previous=previous,
             max_tokens=budget,
             counter=self.counter,
-            patience=self.patience,
+            timeout=self.timeout,
         )
         unknown = ready.condensed.unknown if ready and given != tuple(sources) else 0
         return replace(condensed, unknown=condensed.unknown + unknown)
@@ -199,7 +199,7 @@ class Rebuild:
             purpose="synthesis",
             max_tokens=budget,
             counter=self.counter,
-            patience=self.patience,
+            timeout=self.timeout,
         )
 
     def _folded(self, new: State) -> State:

@@ -11,12 +11,12 @@ from hashlib import blake2b
 from tidal_plugins.affect.state import AffectLoop
 from tidal_plugins.compaction.turns import Turn
 from tidal_plugins.errors import CompactionError, InvalidInput
-from tidal_plugins.ingestion.episodes import FORGOTTEN_TEXT, from_entry
-from tidal_plugins.ingestion.record import episode_id, known_episodes, record
-from tidal_plugins.ingestion.writer import FORGOTTEN, Writer
-from tidal_plugins.model.clock import to_micros
+from tidal_plugins.ingestion.episodes import from_entry, read_episodes
+from tidal_plugins.ingestion.record import record
+from tidal_plugins.ingestion.tombstones import add_tombstones
+from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.model.entry import EPISODE, Scope
-from tidal_plugins.model.episode import Episode
+from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
 from tidal_plugins.model.exchange import Exchange, Message, ToolCall
 from tidal_plugins.model.fence import unframed
 from tidal_plugins.storage.base import Where
@@ -51,11 +51,11 @@ class Recorder:
         stored, and so may not be dropped."""
         said = {turn.key: self._said(turn) for turn in turns}
         exchanges = {turn.key: Exchange(_distinct(said[turn.key]), thread, _label(turn.key)) for turn in turns}
-        ids = {key: episode_id(self.scope, exchange) for key, exchange in exchanges.items()}
+        ids = {key: self.episode_id(exchange.thread, str(exchange.key)) for key, exchange in exchanges.items()}
         known = self.episodes(ids.values())
         unknown = {key: said[key] for key, id_ in ids.items() if id_ not in known}
         found = {key: known.get(id_) for key, id_ in ids.items()} | self._twins(unknown, known, thread)
-        found |= {key: self._buried(ids[key], thread, now) for key in unknown if not said[key]}
+        found |= {key: self._tombstone(ids[key], thread, now) for key in unknown if not said[key]}
         missing = [key for key, episode in found.items() if _places(said[key], episode) is None]
         found |= self._record({key: exchanges[key] for key in missing}, now)
         # Where the episode under this key says something else, it stays as it is, and the turn gets a key of its own.
@@ -67,11 +67,15 @@ class Recorder:
 
     def episodes(self, ids: Iterable[str]) -> dict[str, Episode]:
         """Return the episodes found, by id."""
-        return known_episodes(self.writer, self.scope, dict.fromkeys(ids))
+        return read_episodes(self.writer.storage, self.scope, dict.fromkeys(ids))
 
-    def buried(self, ids: Iterable[str]) -> set[str]:
+    def episode_id(self, thread: str | None, key: str) -> str:
+        """Return the id of the episode that holds the turn ``key`` of a thread, recorded or not."""
+        return self.writer.episode_id(self.scope, thread, key)
+
+    def tombstoned(self, ids: Iterable[str]) -> set[str]:
         """Return those of ``ids`` that were forgotten on request."""
-        return self.writer.buried(self.scope, ids)
+        return self.writer.tombstoned(self.scope, ids)
 
     def _record(self, exchanges: Mapping[str, Exchange], now: datetime) -> dict[str, Episode]:
         if not exchanges:
@@ -92,9 +96,9 @@ class Recorder:
         texts = {message.text for message in said if message.text}
         return () if not turn.named and self.writer.forgotten(self.scope, texts) else said
 
-    def _buried(self, id_: str, thread: str | None, now: datetime) -> Episode:
-        """The mark of a forgotten turn under another key."""
-        self.writer.storage.write_document(self.scope, FORGOTTEN, f"id:{id_}", {"at": to_micros(now)})
+    def _tombstone(self, id_: str, thread: str | None, now: datetime) -> Episode:
+        """Leave a tombstone for a turn that was forgotten under another key, and return its episode."""
+        add_tombstones(self.writer.storage, self.scope, [id_], now)
         return Episode(id_, self.scope, (), FORGOTTEN_TEXT, now, now, thread)
 
     def _twins(

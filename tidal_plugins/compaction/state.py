@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from tidal_plugins.compaction.turns import History, Turn, marked
-from tidal_plugins.ingestion.forget import COMPACTIONS
+from tidal_plugins.ingestion.derived import write_derived
 from tidal_plugins.model.compaction import RestoredFile
 from tidal_plugins.model.entry import Scope, derive_id
 from tidal_plugins.model.summary import Statement
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 logger = logging.getLogger(__name__)
+
+COMPACTIONS = "compactions"
+"""Collection of rebuilt contexts, derived documents that quote episodes."""
 
 KEPT = 4
 """States of a thread that are kept: a history that was led back to an earlier point may find its own."""
@@ -141,8 +144,9 @@ class States:
         """Raises ``Conflict`` where another process was quicker, or something in it was forgotten meanwhile."""
         kept = list(states)[:KEPT]
         sources = dict.fromkeys(episode for state in kept for episode in state.episodes)
-        value: dict[str, Any] = {"sources": list(sources), "states": _states().dump_python(kept, mode="json")}
-        self._storage.write_document(self._scope, COMPACTIONS, self._key, value, expected=version)
+        value = {"states": _states().dump_python(kept, mode="json")}
+        with self._storage.transaction():
+            write_derived(self._storage, self._scope, COMPACTIONS, self._key, value, sources=sources, expected=version)
 
 
 @cache

@@ -11,8 +11,8 @@ from tidal_plugins.dossiers.recent import Line, Newest
 from tidal_plugins.dossiers.sources import PRIMARY
 from tidal_plugins.dossiers.suggestions import suggestions
 from tidal_plugins.errors import Conflict, InvalidCapsule, InvalidInput
+from tidal_plugins.ingestion.derived import write_derived
 from tidal_plugins.ingestion.episodes import TOOL_TAG
-from tidal_plugins.ingestion.forget import CAPSULES
 from tidal_plugins.model.capsule import BUDGETS, GENERATED, WRITTEN, Capsule, Section, Suggestion, title
 from tidal_plugins.model.clock import from_micros, hours_between, to_micros
 from tidal_plugins.model.entry import EPISODE, Entry, Scope, bare_id
@@ -21,6 +21,9 @@ from tidal_plugins.model.graph import CHANNEL
 from tidal_plugins.storage.base import Document, Storage, Where
 from tidal_plugins.tuning import CapsuleTuning, Tuning
 from tidal_plugins.validation import storable
+
+CAPSULES = "capsules"
+"""Collection of the generated capsule, a derived document."""
 
 LAYOUT = "capsule-layout"
 """Collection of what people wrote: every section in order, of the generated ones only the headings. No earlier
@@ -156,10 +159,11 @@ class Capsules:
                 "layout": _version(layout),
                 "archive": draft.archive,
                 "cited": cited,
-                "sources": sorted({*cited, *quoted}),
             }
             expected = made.version if made else 0
-            version = self.storage.write_document(self.scope, CAPSULES, KEY, value, expected=expected, keep=keep)
+            version = write_derived(
+                self.storage, self.scope, CAPSULES, KEY, value, sources={*cited, *quoted}, expected=expected, keep=keep
+            )
         return Document(KEY, value, version)
 
     def _suggestions(self, empty: Sequence[str], entries: Sequence[Entry]) -> Iterable[Suggestion]:

@@ -18,18 +18,22 @@ from tidal_plugins.dossiers.stored import from_document, to_value
 from tidal_plugins.english.importance import importance
 from tidal_plugins.english.tags import tags
 from tidal_plugins.errors import Conflict, InvalidInput, NotFound
-from tidal_plugins.ingestion.forget import DOSSIERS, purge
-from tidal_plugins.ingestion.writer import FORGOTTEN, Writer
+from tidal_plugins.ingestion.derived import purge, write_derived
+from tidal_plugins.ingestion.tombstones import remove_tombstones
+from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.model.clock import from_micros, hours_between, to_micros
 from tidal_plugins.model.dossier import Contradiction, Dossier
-from tidal_plugins.model.entry import Entry, Scope, derive_id
+from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.protocols import Summariser
-from tidal_plugins.retrieval.recall import Recaller
+from tidal_plugins.retrieval.pipeline import Recaller
 from tidal_plugins.scoring.dossier import is_due
 from tidal_plugins.scoring.text import normal, terms
 from tidal_plugins.storage.base import Document, Storage
 from tidal_plugins.tuning import Tuning
 from tidal_plugins.validation import clean
+
+DOSSIERS = "dossiers"
+"""Collection of dossiers, derived documents by their topics."""
 
 TOPICS = "topics"
 """Collection of the registered topics, with what came of their last refresh."""
@@ -101,7 +105,7 @@ class Dossiers:
         """
         interval = self.settings.dossier.refresh_all
         found = [stored for stored in self._stored() if stored.due(now, interval)]
-        gone = self.writer.buried(self.scope, [self._entry_id(stored.key) for stored in found])
+        gone = self.writer.tombstoned(self.scope, [self._entry_id(stored.key) for stored in found])
         left = [stored for stored in found if self._entry_id(stored.key) not in gone]
         return [self._current(stored, now, interval) for stored in left]
 
@@ -154,7 +158,7 @@ class Dossiers:
     ) -> tuple[Dossier, Draft]:
         """What a dossier should say now."""
         settings = self.settings
-        draft = Drafter(self.extractive, summariser, settings.dossier, settings.models.patience).draft(sources, place)
+        draft = Drafter(self.extractive, summariser, settings.dossier, settings.models.timeout).draft(sources, place)
         new = replace(
             old,
             findings=draft.findings,
@@ -190,18 +194,21 @@ class Dossiers:
             earlier = self.storage.documents(self.scope, DOSSIERS, [stored.key], versions=True)
             quoted = {id_ for document in earlier[:keep] if document.value for id_ in document.value["cited"]}
             passed_on = _passed_on(earlier[0].value if earlier else None, dossier)
-            value = to_value(dossier) | {
-                "cited": list(cited),
-                "passed_on": bool(passed_on),
-                "sources": sorted({*cited, *quoted, *passed_on, record.entry.id}),
-            }
-            version = self.storage.write_document(
-                self.scope, DOSSIERS, stored.key, value, expected=stored.version, keep=keep
+            version = write_derived(
+                self.storage,
+                self.scope,
+                DOSSIERS,
+                stored.key,
+                to_value(dossier) | {"cited": list(cited), "passed_on": bool(passed_on)},
+                sources={*cited, *quoted, *passed_on, record.entry.id},
+                entry=record.entry.id,
+                expected=stored.version,
+                keep=keep,
             )
             if not self.storage.put(self.scope, [record]):
                 self.storage.put(self.scope, [record], replace=True)
             # It was asked for again: from now on it is kept current like any other.
-            self.storage.erase_documents(self.scope, FORGOTTEN, [f"id:{record.entry.id}"])
+            remove_tombstones(self.storage, self.scope, [record.entry.id])
             self._register(stored, dossier)
         return replace(dossier, version=version)
 
@@ -230,7 +237,7 @@ class Dossiers:
         self.storage.write_document(self.scope, TOPICS, stored.key, value, expected=stored.registered)
 
     def _entry_id(self, key: str) -> str:
-        return derive_id(self.scope, DOSSIER, key)
+        return self.writer.id_of(self.scope, DOSSIER, key)
 
 
 @dataclass(frozen=True, slots=True)

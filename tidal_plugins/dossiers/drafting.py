@@ -74,7 +74,7 @@ class Drafter:
     extractive: Summariser
     summariser: Summariser | None
     settings: DossierTuning
-    patience: float
+    timeout: float
     """Seconds to wait for the summariser, after which it has failed."""
 
     def draft(self, sources: Sequence[Entry], place: InPlace) -> Draft:
@@ -118,7 +118,7 @@ class Drafter:
             return tuple(_findings(answer, known, most * _CHARS_PER_TOKEN))
 
         try:
-            found = in_time(ask, self.patience) if summariser is self.summariser else ask()
+            found = in_time(ask, self.timeout) if summariser is self.summariser else ask()
         except Exception as error:  # its message may quote what is forgotten one day: the name must do
             return (), f"the summariser raised {type(error).__name__}"
         return found, None if found else "nothing that was written cites a source"

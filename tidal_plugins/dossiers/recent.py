@@ -13,8 +13,9 @@ from tidal_plugins.dossiers.phrases import Phrase, phrases
 from tidal_plugins.dossiers.sources import FACT, PRIMARY, without_citations, worth_of
 from tidal_plugins.dossiers.tasks import pending
 from tidal_plugins.english.importance import importance
-from tidal_plugins.ingestion.episodes import FORGOTTEN_TEXT, from_entry
+from tidal_plugins.ingestion.episodes import from_entry
 from tidal_plugins.model.entry import Entry, Scope
+from tidal_plugins.model.episode import FORGOTTEN_TEXT
 from tidal_plugins.model.fence import inert
 from tidal_plugins.retrieval.request import active
 from tidal_plugins.retrieval.whisper import excerpt

@@ -9,8 +9,8 @@ from datetime import datetime
 from tidal_plugins.model.clock import hours_between
 from tidal_plugins.model.entry import KINDS, SYNTHESIS, Entry, Scope
 from tidal_plugins.model.recall import Hit
-from tidal_plugins.retrieval.recall import Recaller
-from tidal_plugins.retrieval.request import MOST, Request, active
+from tidal_plugins.retrieval.pipeline import Recaller
+from tidal_plugins.retrieval.request import MAX_LIMIT, Request, active
 from tidal_plugins.scoring.dossier import salience
 from tidal_plugins.scoring.text import stems
 from tidal_plugins.storage.base import Where
@@ -37,7 +37,7 @@ class Sources:
     def of(self, topic: str, now: datetime) -> list[Entry]:
         """The most salient entries about a topic, oldest first, each with the passage that is about it."""
         most = self.settings.dossier.sources
-        near = self.near(topic, active(now, kinds=PRIMARY), now, limit=min(MOST, 2 * most))
+        near = self.near(topic, active(now, kinds=PRIMARY), now, limit=min(MAX_LIMIT, 2 * most))
         worth = {hit.id: worth_of(hit.entry, hit.why.relevance, now, self.settings.dossier) for hit in near}
         best = sorted(near, key=lambda hit: (-worth[hit.id], hit.id))[:most]
         entries = [replace(hit.entry, text=hit.passage) for hit in best]
@@ -52,7 +52,7 @@ class Sources:
 
     def _is_near(self, hit: Hit) -> bool:
         keywords = self.settings.whisper.keywords * hit.why.keyword_strength
-        return hit.why.cosine + keywords >= self.settings.dossier.bar
+        return hit.why.cosine + keywords >= self.settings.dossier.threshold
 
 
 def without_citations(entry: Entry) -> Entry:

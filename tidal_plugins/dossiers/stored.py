@@ -2,44 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
-from tidal_plugins.model.clock import from_micros, to_micros
-from tidal_plugins.model.dossier import Contradiction, Dossier, Finding
+from tidal_plugins.model.dossier import Dossier
 from tidal_plugins.storage.base import Document
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 
 def to_value(dossier: Dossier) -> dict[str, Any]:
-    return {
-        "topic": dossier.topic,
-        "entry": dossier.entry,
-        "made_by": dossier.made_by,
-        "at": to_micros(dossier.updated_at) if dossier.updated_at else 0,
-        "findings": [_finding_to_value(finding) for finding in dossier.findings],
-        "contradictions": [
-            [item.kind, _finding_to_value(item.newer), _finding_to_value(item.older)] for item in dossier.contradictions
-        ],
-    }
-
-
-def _finding_to_value(finding: Finding) -> list[Any]:
-    return [finding.text, list(finding.sources), list(finding.citations)]
+    """Return the value of the document that holds a dossier."""
+    left_out = {"version", "checked_at", "problem"}  # they change without a new version
+    value: dict[str, Any] = _dossiers().dump_python(dossier, mode="json", exclude=left_out)
+    return value
 
 
 def from_document(document: Document, topic: str) -> Dossier:
-    value = document.value
-    return Dossier(
-        topic=topic,
-        findings=tuple(map(_finding, value["findings"])),
-        contradictions=tuple(Contradiction(kind, _finding(a), _finding(b)) for kind, a, b in value["contradictions"]),
-        version=document.version,
-        updated_at=from_micros(value["at"]),
-        made_by=value["made_by"],
-        entry=value["entry"],
-    )
+    """Return the dossier that a document holds."""
+    return replace(_dossiers().validate_python(document.value), topic=topic, version=document.version)
 
 
-def _finding(value: Sequence[Any]) -> Finding:
-    text, sources, citations = value
-    return Finding(text, tuple(sources), tuple(citations))
+@cache
+def _dossiers() -> TypeAdapter[Dossier]:
+    from pydantic import TypeAdapter  # takes a while to import
+
+    return TypeAdapter(Dossier)

@@ -13,7 +13,7 @@ from itertools import islice
 
 from tidal_plugins.english.calendar import MONTH, SHORT_MONTH, WEEKDAY
 
-MOST = 2
+MAX_TIMES = 2
 """Times that count of one query, the first ones."""
 
 
@@ -50,7 +50,7 @@ class Event:
 def periods(text: str, now: datetime) -> tuple[Period, ...]:
     """The times that a text speaks of, seen from ``now``, in its time zone. What lies ahead is none."""
     reader = _Reader(now)
-    found = [reader.span(match) for match in islice(_SPAN.finditer(text), MOST)]
+    found = [reader.span(match) for match in islice(_SPAN.finditer(text), MAX_TIMES)]
     return tuple(item for item in found if item and (item.start is None or item.start <= now))
 
 

@@ -1,7 +1,7 @@
-"""What a sentence says of a fact, read by rules: precision before recall [Capsule].
+"""Claims: what a sentence says of a fact, read by rules that prefer precision to recall [Capsule].
 
-A claim is a plain statement about the fact's key as the subject of its clause. Questions, conditions, wishes, guesses,
-hearsay, quotations and the past claim nothing.
+A claim is a plain statement whose subject is the fact's key. Questions, conditions, wishes, guesses, hearsay,
+quotations and statements about the past claim nothing.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from tidal_plugins.scoring.text import normal, terms
 MAX_WORDS = 6
 """Words that a claimed value has at most."""
 LONGEST = 400
-"""Characters of a sentence that is read; a longer one is a list, a log or code."""
+"""Characters of a sentence that is read. A longer one is a list, a log or code."""
 MAX_ASSIGNED = 3
-"""The same after a colon or an equals sign: «Error: the file was not found» says nothing of a fact called error."""
+"""Words after a colon or an equals sign: «Error: the file was not found» says nothing of a fact called error."""
 
 _AFTER_STATE = "for since until till due because today tonight again this all right"
 
@@ -60,7 +60,7 @@ _PROPER = re.compile(r"[A-ZÀ-ÖØ-Þ][\w'’.-]*(?: [A-ZÀ-ÖØ-Þ][\w'’.-]*)
 def claims(text: str, keys: Iterable[str], role: str | None = None) -> list[Claim]:
     """Return what a text claims of the facts with these keys, in the order of the keys.
 
-    ``role`` is that of who says it, ``user`` or ``assistant``: «my name» is not the same for both.
+    ``role`` is the speaker's role, ``user`` or ``assistant``, which decides what «my» and «your» mean.
     """
     present = set(terms(text))
     wanted = [key for key in keys if plain_words(key) and present >= plain_words(key)]
@@ -81,9 +81,9 @@ def claims(text: str, keys: Iterable[str], role: str | None = None) -> list[Clai
 
 
 def contradicts(value: Any, claim: Claim) -> bool:
-    """Whether a claim cannot be true while the fact has ``value``.
+    """Return whether a claim cannot be true while the fact has ``value``.
 
-    Compared are booleans, numbers and texts; lists and objects contradict nothing unless the claim is explicit.
+    Booleans, numbers and texts are compared. A list or an object contradicts a claim only if the claim is explicit.
     """
     fact, said = _spoken(value), _spoken(claim.value)
     if claim.negated:
@@ -103,12 +103,12 @@ def contradicts(value: Any, claim: Claim) -> bool:
 
 @lru_cache(maxsize=4096)
 def plain_words(key: str) -> frozenset[str]:
-    """The words that a text has which speaks of the fact with this key."""
+    """Return the words that a text must have to speak of the fact with this key."""
     return frozenset(term for word in _words(key) for term in terms(word))
 
 
 def number(said: str) -> int | float | None:
-    """The number that a text is, such as «9,090»; none where it is too large for one, or no more than a name."""
+    """Return the number that a text is, such as «9,090», or ``None`` if it is none or too large for one."""
     plain = said.strip().replace(",", "")
     if not _PLAIN_NUMBER.fullmatch(plain) or not isfinite(float(plain)):
         return None
@@ -161,12 +161,12 @@ def _pattern(key: str, own: str) -> re.Pattern[str]:
 
 @lru_cache(maxsize=4096)
 def _words(key: str) -> tuple[str, ...]:
-    """The words of a key: «userName», «user_name» and «user's name» have the same two."""
+    """Return the words of a key: «userName», «user_name» and «user's name» have the same two."""
     return tuple(re.findall(r"[^\W_]+", re.sub(r"['’]s?\b", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", key))))
 
 
 def _spoken(value: Any) -> str:
-    """A value as one would say it: case and articles folded."""
+    """Return a value as one would say it, with case and articles folded."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer():
@@ -180,7 +180,7 @@ def _polarity(value: Any) -> bool | None:
 
 
 def _state(said: str) -> str:
-    """The state that a value says: «down» of «down for maintenance», nothing of «up to date»."""
+    """Return the state that a value says: «down» of «down for maintenance», but «up to date» whole."""
     first, _, rest = said.partition(" ")
     return first if not rest or rest.split(" ")[0] in _AFTER_STATE.split() else said
 
@@ -195,13 +195,13 @@ def _exclusive(fact: str, said: str) -> bool:
 
 
 def _alike(fact: str, said: str) -> bool:
-    """Whether two ways of writing a number are one number."""
+    """Return whether two texts are the same number."""
     one = number(fact)
     return one is not None and one == number(said)
 
 
 def _other_number(fact: str, said: str) -> bool:
-    """Whether two values differ in their numbers only."""
+    """Return whether two values differ in their numbers only."""
     if _NUMBER.sub("#", fact) != _NUMBER.sub("#", said) or not _NUMBER.search(fact):
         return False
     pairs = zip(_NUMBER.findall(fact), _NUMBER.findall(said), strict=True)
@@ -209,7 +209,7 @@ def _other_number(fact: str, said: str) -> bool:
 
 
 def _other_name(value: Any, said: Any) -> bool:
-    """Whether both are proper names, and neither is part of the other."""
+    """Return whether both are proper names, and neither is part of the other."""
     if not isinstance(value, str) or not _PROPER.fullmatch(value) or not _PROPER.fullmatch(str(said)):
         return False
     return not _within(normal(value), normal(str(said))) and not NATIONALITY.search(str(said))

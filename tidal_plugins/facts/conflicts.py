@@ -1,4 +1,4 @@
-"""Conflicts: texts that contradict a fact, flagged when they are stored and open until somebody resolves them."""
+"""Conflicts: texts that contradict a fact. They are flagged when stored, and stay open until somebody resolves them."""
 
 from __future__ import annotations
 
@@ -11,25 +11,27 @@ from typing import Any
 from tidal_plugins.aio import in_time
 from tidal_plugins.errors import NotFound
 from tidal_plugins.facts.claims import claims, contradicts
-from tidal_plugins.model.clock import from_micros, to_micros
+from tidal_plugins.model.codec import decode, encode
 from tidal_plugins.model.entry import Entry, Scope, derive_id
 from tidal_plugins.model.fact import Claim, Fact, FactConflict
 from tidal_plugins.protocols import ClaimExtractor
 from tidal_plugins.scoring.text import normal
-from tidal_plugins.storage.base import Storage
+from tidal_plugins.storage.base import Document, Storage
 from tidal_plugins.storage.values import to_json
 
 CONFLICTS = "conflicts"
 """Collection of open conflicts, by id."""
 
+NO_ID = frozenset({"id"})
+
 MAX_QUOTE = 500
 """Characters of a quoted sentence."""
 
 MAX_CLAIMS = 50
-"""Claims that one text may make of facts, as an extractor reads it."""
+"""Claims that are kept of one text that an extractor read."""
 
 MAX_CLAIM = 16 * 1024
-"""Bytes that a claim's value may have as JSON, as many as a fact's."""
+"""Bytes that a claim's value may have as JSON."""
 
 logger = logging.getLogger(__name__)
 
@@ -38,19 +40,19 @@ Said = tuple[Entry, Claim]
 
 
 def claimed(
-    facts: Mapping[str, Fact], entries: Sequence[Entry], extractor: ClaimExtractor | None, patience: float
+    facts: Mapping[str, Fact], entries: Sequence[Entry], extractor: ClaimExtractor | None, timeout: float
 ) -> list[Said]:
-    """Return what entries claim of facts: read by ``extractor``, or by rules where there is none, or it fails or says
-    nothing for ``patience`` seconds.
+    """Return what entries claim of facts, as ``extractor`` reads them.
 
-    It may call a model: call it without a lock.
+    Rules read them if there is no extractor, if it fails, or if it does not answer within ``timeout`` seconds. May
+    wait for a model; call it without holding locks.
     """
     if not facts or not entries:
         return []
     values = {fact.key: fact.value for fact in facts.values()}
     if extractor is not None:
         try:
-            return in_time(partial(_extracted, extractor, entries, values), patience)
+            return in_time(partial(_extracted, extractor, entries, values), timeout)
         except Exception as error:  # its message may hold the text, which belongs into no log
             names = type(extractor).__name__, type(error).__name__
             logger.warning("%s failed with %s; contradictions are looked for by rules", *names)
@@ -58,35 +60,36 @@ def claimed(
 
 
 def flag(storage: Storage, scope: Scope, facts: Mapping[str, Fact], said: Iterable[Said]) -> None:
-    """Open a conflict for every claim that contradicts a fact, once. Call it inside the transaction of the entries.
+    """Open a conflict for every claim that contradicts a fact. Call it inside the transaction that stores the entries.
 
-    ``facts`` are those that stand now, by folded key. What was said before a fact's value held contradicts nothing.
+    ``facts`` are the current facts by folded key. A text from before a fact had its value contradicts nothing.
     """
     for entry, claim in said:
         fact = facts.get(normal(claim.key))
         if fact and entry.occurred_at >= fact.since and contradicts(fact.value, claim):
             found = _conflict(scope, fact, entry, claim)
-            storage.write_document(scope, CONFLICTS, found.id, _to_json(found))
+            storage.write_document(scope, CONFLICTS, found.id, encode(found, exclude=NO_ID))
 
 
 def open_conflicts(storage: Storage, scope: Scope) -> list[FactConflict]:
     """Return the open conflicts, in the order in which they were said."""
-    found = [_from_json(document.key, document.value) for document in storage.documents(scope, CONFLICTS)]
+    found = [_conflict_of(document) for document in storage.documents(scope, CONFLICTS)]
     return sorted(found, key=lambda conflict: (conflict.at, conflict.id))
 
 
 def conflict(storage: Storage, scope: Scope, id_: str) -> FactConflict:
+    """Return an open conflict by its id. Raises ``NotFound``."""
     document = storage.read_document(scope, CONFLICTS, id_) if isinstance(id_, str) else None
     if document is None:
         raise NotFound(f"no open conflict {id_!r} in scope {scope}; conflicts() lists them")
-    return _from_json(id_, document.value)
+    return _conflict_of(document)
 
 
 def close(storage: Storage, scope: Scope, folded: str, like: FactConflict | None = None) -> None:
     """Close the open conflicts of a fact: all, or those that claim the same as ``like``."""
     of_fact = [item for item in open_conflicts(storage, scope) if normal(item.key) == folded]
-    doomed = [item.id for item in of_fact if like is None or _says(item) == _says(like)]
-    storage.erase_documents(scope, CONFLICTS, doomed)
+    to_delete = [item.id for item in of_fact if like is None or _says(item) == _says(like)]
+    storage.erase_documents(scope, CONFLICTS, to_delete)
 
 
 def _extracted(extractor: ClaimExtractor, entries: Sequence[Entry], values: Mapping[str, Any]) -> list[Said]:
@@ -96,7 +99,7 @@ def _extracted(extractor: ClaimExtractor, entries: Sequence[Entry], values: Mapp
 def _checked(
     found: Sequence[Sequence[Claim]], entries: Sequence[Entry], values: Mapping[str, Any]
 ) -> list[tuple[Entry, Claim]]:
-    """Keep what names a fact and quotes the text; raise for what is no answer at all."""
+    """Return the claims that name a fact and quote their text. Raises for an answer of the wrong shape."""
     made = zip(entries, found, strict=True)
     said = [(entry, claim) for entry, some in made for claim in islice(some, MAX_CLAIMS)]
     for _, claim in said:
@@ -126,10 +129,5 @@ def _conflict(scope: Scope, fact: Fact, entry: Entry, claim: Claim) -> FactConfl
     )
 
 
-def _to_json(conflict: FactConflict) -> dict[str, Any]:
-    names = ("key", "fact", "claim", "negated", "quote", "entry", "citation")
-    return {name: getattr(conflict, name) for name in names} | {"at": to_micros(conflict.at)}
-
-
-def _from_json(id_: str, value: Mapping[str, Any]) -> FactConflict:
-    return FactConflict(id=id_, **{**value, "at": from_micros(value["at"])})
+def _conflict_of(document: Document) -> FactConflict:
+    return decode(FactConflict, {**document.value, "id": document.key})

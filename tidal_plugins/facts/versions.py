@@ -1,9 +1,9 @@
-"""What is stored of facts: their versions, which of them a text mentions, and how they forget."""
+"""Facts as they are stored: their versions, the words by which texts mention them, and how they are forgotten."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -16,23 +16,28 @@ from tidal_plugins.model.link import Link
 from tidal_plugins.protocols import ClaimExtractor
 from tidal_plugins.scoring.text import normal, terms
 from tidal_plugins.storage.base import Document, Storage, WhereLinks
+from tidal_plugins.storage.salt import entry_id
 from tidal_plugins.storage.values import to_json
 
 FACTS = "facts"
 """Collection of facts, by key with case and space folded."""
 
-KIND = "fact"
+FACT_KIND = "fact"
+"""Kind of the entries by which recall finds facts, and the metadata that holds a fact's key."""
+
 MENTION = "mention"
 """Kind of the link from a word, which a text that speaks of a fact must have, to the fact's entry."""
 
-ALL = 10**9
-"""Versions that are kept."""
+EVERY_VERSION = 10**9
+"""The number of earlier versions to keep: all."""
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """What a document of ``FACTS`` holds. ``entry`` is whose claim the value was taken from; ``ended``: there is no
-    value from ``since`` on."""
+    """One document of ``FACTS``: a value that a key has from ``since`` on, or none if ``ended``.
+
+    Times are in microseconds. ``entry`` is the id of the entry whose claim the value was taken from.
+    """
 
     key: str
     value: Any
@@ -42,30 +47,27 @@ class Version:
     entry: str | None = None
     ended: bool = False
 
-    def to_json(self) -> dict[str, Any]:
-        names = ("key", "value", "since", "recorded_at", "source", "entry", "ended")
-        return {name: getattr(self, name) for name in names}
-
     def fact(self, until: int | None = None) -> Fact:
+        """Return this version as a fact that holds until then."""
         end = None if until is None else from_micros(until)
         since, recorded_at = from_micros(self.since), from_micros(self.recorded_at)
         return Fact(self.key, self.value, since, end, recorded_at, self.source)
 
 
-def entry_id(scope: Scope, folded: str) -> str:
-    """The id of the entry by which recall finds a fact."""
-    return derive_id(scope, KIND, folded)
+def fact_entry_id(storage: Storage, scope: Scope, folded: str) -> str:
+    """Return the id of the entry by which recall finds a fact."""
+    return entry_id(storage, scope, FACT_KIND, folded)
 
 
 def history_of(documents: Sequence[Document]) -> list[Fact]:
-    """The values that a fact had, oldest first; of one that somebody else vouched for later, the later word."""
+    """Return the values that a fact had, oldest first; a value that only got another source comes once."""
     versions = [Version(**document.value) for document in reversed(documents)]
     pairs = zip(versions, [*versions[1:], None], strict=False)
     return [v.fact(next_.since if next_ else None) for v, next_ in pairs if not v.ended and not _same(v, next_)]
 
 
 def standing_versions(storage: Storage, scope: Scope, keys: Collection[str] | None) -> dict[str, Version]:
-    """Return the facts that have a value now, by folded key: all, or those of ``keys``."""
+    """Return the facts that have a value now, by folded key: all of them, or those with these ``keys``."""
     versions = {document.key: Version(**document.value) for document in storage.documents(scope, FACTS, keys)}
     return {folded: version for folded, version in versions.items() if not version.ended}
 
@@ -74,30 +76,32 @@ def standing_versions(storage: Storage, scope: Scope, keys: Collection[str] | No
 
 
 def mention(storage: Storage, scope: Scope, key: str, folded: str, now: datetime) -> None:
-    """Let texts that mention a fact find it, by the one word of its key that fewest texts may have."""
+    """Link the rarest word of a fact's key to the fact, so that texts that mention the fact find it."""
     word = max(plain_words(key), key=lambda word: (any(map(str.isdigit, word)), len(word), word), default=None)
     if word is not None:
-        id_, metadata = derive_id(scope, MENTION, folded), {KIND: folded}
-        link = Link(id_, MENTION, _node(word), entry_id(scope, folded), now, metadata=metadata)
+        id_, metadata = derive_id(scope, MENTION, folded), {FACT_KIND: folded}
+        link = Link(id_, MENTION, _node(word), fact_entry_id(storage, scope, folded), now, metadata=metadata)
         storage.put_links(scope, [link])
 
 
 def read_claims(
-    storage: Storage, scope: Scope, entries: Sequence[Entry], extractor: ClaimExtractor | None, patience: float
+    storage: Storage, scope: Scope, entries: Sequence[Entry], extractor: ClaimExtractor | None, timeout: float
 ) -> list[Said]:
-    """Return what entries claim of facts. An extractor is shown every fact, the rules only those that are mentioned.
+    """Return what entries claim of facts. An extractor gets every fact, the rules only those that are mentioned.
 
-    It may call a model, and wait for it ``patience`` seconds: call it without a lock.
+    May wait ``timeout`` seconds for a model; call it without holding locks.
     """
     if not entries:
         return []
     keys = None if extractor else _mentioned(storage, scope, entries)
-    return claimed(_standing(storage, scope, keys), entries, extractor, patience)
+    return claimed(_standing(storage, scope, keys), entries, extractor, timeout)
 
 
 def flag_claims(storage: Storage, scope: Scope, said: Collection[Said]) -> None:
-    """Open a conflict for every claim that contradicts a fact as it stands now. Call it inside the transaction of the
-    entries."""
+    """Open a conflict for every claim that contradicts a fact as it is now.
+
+    Call it inside the transaction that stores the entries.
+    """
     if said:
         flag(storage, scope, _standing(storage, scope, {normal(claim.key) for _, claim in said}), said)
 
@@ -106,41 +110,40 @@ def flag_claims(storage: Storage, scope: Scope, said: Collection[Said]) -> None:
 
 
 def forget_facts(
-    storage: Storage, scope: Scope, doomed: Iterable[Entry], ids: Collection[str] = (), source: str | None = None
+    storage: Storage, scope: Scope, to_delete: Iterable[Entry], ids: Collection[str] = (), source: str | None = None
 ) -> set[str]:
-    """Remove what facts have of forgotten entries: the facts that they are, the values that were taken from what they
-    claimed, and the conflicts that quote them. Call it inside the transaction that erases them.
+    """Remove the facts that entries stand for, the values taken from their claims and the conflicts that quote them.
 
-    ``ids`` may name facts that were ended and have no entry any more; ``source`` takes along what was set from it. A
-    fact that loses its current value so has none from then on; what others said it was stays. Returns the ids of the
-    entries of facts that went or lost a value.
+    ``ids`` may name facts that were ended and have no entry any more; ``source`` removes the values set from it, too. A
+    fact that loses its current value has none from then on; its other values stay. Returns the ids of the entries of
+    facts that were removed or lost a value. Call it inside the transaction that erases the entries.
     """
-    gone = {entry.id for entry in doomed}.union(ids)
+    gone = {entry.id for entry in to_delete}.union(ids)
     documents = storage.documents(scope, FACTS)
-    keys = [document.key for document in documents if entry_id(scope, document.key) in gone]
+    keys = [document.key for document in documents if fact_entry_id(storage, scope, document.key) in gone]
     storage.erase_documents(scope, FACTS, keys)
     for key in keys:
         close(storage, scope, key)
     quoting = [item.id for item in open_conflicts(storage, scope) if item.entry in gone]
     storage.erase_documents(scope, CONFLICTS, quoting)
     left = {document.key for document in documents}.difference(keys)
-    lessened = [key for key in left if _take_back(storage, scope, key, gone, source)]
-    return {entry_id(scope, key) for key in [*keys, *lessened]}
+    changed = [key for key in left if _take_back(storage, scope, key, gone, source)]
+    return {fact_entry_id(storage, scope, key) for key in [*keys, *changed]}
 
 
 def _take_back(storage: Storage, scope: Scope, folded: str, gone: Collection[str], source: str | None) -> bool:
-    """Whether the fact lost a value: in its place is that it had none."""
+    """Replace the forgotten values of a fact by «ended», and return whether there were any."""
     stored = storage.documents(scope, FACTS, [folded], versions=True)
     versions = [Version(**document.value) for document in reversed(stored)]
     kept = [_emptied(v) if v.entry in gone or (source and v.source == source) else v for v in versions]
     if kept == versions:
         return False
     if kept[-1].ended:
-        storage.erase(scope, [entry_id(scope, folded)])
+        storage.erase(scope, [fact_entry_id(storage, scope, folded)])
         close(storage, scope, folded)
     storage.erase_documents(scope, FACTS, [folded])
     for version in [] if all(version.ended for version in kept) else kept:
-        storage.write_document(scope, FACTS, folded, version.to_json(), keep=ALL)
+        storage.write_document(scope, FACTS, folded, asdict(version), keep=EVERY_VERSION)
     return True
 
 
@@ -149,7 +152,7 @@ def _emptied(version: Version) -> Version:
 
 
 def _same(version: Version, later: Version | None) -> bool:
-    """Whether ``later`` only says on whose word the value holds."""
+    """Return whether ``later`` is the same value from another source."""
     if later is None or later.ended or later.since != version.since:
         return False
     return to_json(later.value) == to_json(version.value)  # 1 is not True
@@ -162,7 +165,7 @@ def _standing(storage: Storage, scope: Scope, keys: Collection[str] | None) -> d
 def _mentioned(storage: Storage, scope: Scope, entries: Iterable[Entry]) -> set[str]:
     words = {_node(word) for entry in entries for word in terms(entry.text)}
     links = storage.links(scope, WhereLinks(sources=words, kinds=[MENTION]))
-    return {str(link.metadata[KIND]) for link in links}
+    return {str(link.metadata[FACT_KIND]) for link in links}
 
 
 def _node(word: str) -> str:

@@ -2,33 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import datetime
+
 from tidal_plugins.aio import in_thread
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.graph import proposals
-from tidal_plugins.graph.entities import last_seen_first, nodes
 from tidal_plugins.graph.formats import portable
 from tidal_plugins.graph.formats.loading import load, loaded_from
 from tidal_plugins.graph.formats.portable import Format
-from tidal_plugins.graph.merging import join, merged, merges, part
+from tidal_plugins.graph.indexing.forgetting import remove_support
+from tidal_plugins.graph.indexing.stale import mark_around, mark_stale
+from tidal_plugins.graph.lookup import Episodes
 from tidal_plugins.graph.queries import GraphQueries, least
-from tidal_plugins.graph.relations import KINDS
-from tidal_plugins.graph.stale import mark_around, mark_stale
-from tidal_plugins.graph.unlearning import unlearn
-from tidal_plugins.graph.validity import Validity
+from tidal_plugins.graph.records.entities import last_seen_first, nodes
+from tidal_plugins.graph.records.merging import join, merged, merges, undo_merge
+from tidal_plugins.graph.records.relations import KINDS
+from tidal_plugins.graph.records.validity import Validity
+from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.graph import Applied, Merge, Proposal
-from tidal_plugins.storage.base import WhereLinks
+from tidal_plugins.storage.base import Storage, WhereLinks
+from tidal_plugins.tuning import GraphTuning
 
 
 class KnowledgeGraph(GraphQueries):
-    """What the memory of one scope knows, as entities and relations.
+    """The knowledge of one scope, as entities and relations.
 
-    It learns by itself from what is recorded. What it cannot know is asked of whoever uses it: which entities are one.
+    It is learned from everything that is recorded. Only the user can tell which entities are one: see ``proposals``.
     """
+
+    def __init__(
+        self,
+        storage: Storage,
+        scope: Scope,
+        clock: Callable[[], datetime],
+        settings: GraphTuning,
+        episodes: Episodes,
+        embed: proposals.Embed,
+    ) -> None:
+        """``embed`` turns names into vectors, one row each, to propose names of one meaning for merging."""
+        super().__init__(storage, scope, clock, settings, episodes)
+        self._embed = embed
 
     # merging
 
     def proposals(self, limit: int = 20) -> list[Proposal]:
-        """Return entities that may be one, the likeliest first. Nothing is merged, and what was told apart stays so."""
+        """Return pairs of entities that may be one, likeliest first, except those whose merge was undone."""
         most = least(limit, "limit")
         with self._storage.snapshot():
             graph = self._graph()
@@ -47,9 +66,9 @@ class KnowledgeGraph(GraphQueries):
         ]
 
     def merge(self, keep: str, absorb: str) -> Merge:
-        """Take two entities for one, which goes by ``keep``; what they contradict each other in is settled by time.
+        """Merge two entities into one, which goes by ``keep``. Contradictions between them are resolved by time.
 
-        Raises ``InvalidInput`` for an entity and itself. ``undo`` takes it back.
+        ``undo`` takes it back. Raises ``NotFound``, and ``InvalidInput`` if the two are one entity already.
         """
         with self._storage.transaction():
             graph = self._graph()
@@ -61,13 +80,15 @@ class KnowledgeGraph(GraphQueries):
             return made
 
     def merges(self) -> list[Merge]:
-        """Return every merge in the order in which they were made, those that were undone too."""
+        """Return every merge in the order in which they were made, including those that were undone."""
         return merges(self._storage, self._scope)
 
     def undo(self, merge: Merge | str) -> Merge:
-        """Take a merge back: both are as if it had never been, with what was learned of either since."""
+        """Undo a merge. Both entities are as if it had never been, with what was learned of either since."""
         with self._storage.transaction():
-            undone = part(self._storage, self._scope, merge.id if isinstance(merge, Merge) else merge, self._clock())
+            undone = undo_merge(
+                self._storage, self._scope, merge.id if isinstance(merge, Merge) else merge, self._clock()
+            )
             self._refit(undone)
             mark_around(self._storage, self._scope, self._clock(), [undone.kept, undone.absorbed])
             return undone
@@ -75,7 +96,7 @@ class KnowledgeGraph(GraphQueries):
     # other graphs
 
     def export(self, format: Format = "graphml") -> str:
-        """Return the whole graph, its history too, as text for other graphs: GraphML, JSON-LD or Cypher."""
+        """Return the whole graph with its history as GraphML, JSON-LD or Cypher."""
         with self._storage.snapshot():
             graph = self._graph(each=None)
             ids = [id_ for id_ in nodes(self._storage, self._scope) if graph.merged.root(id_) == id_]
@@ -84,21 +105,21 @@ class KnowledgeGraph(GraphQueries):
         return portable.write(portable.Portable(tuple(entities), tuple(relations)), format)
 
     def load(self, text: str, format: Format = "graphml", *, source: str) -> Applied:
-        """Take in a graph that ``export`` wrote, or one with the same properties, as evidence from ``source``.
+        """Load a graph that ``export`` wrote, or one with the same properties, as evidence from ``source``.
 
-        Loaded again it changes nothing; ``forget_source`` takes it back. Raises ``InvalidInput`` for a text that cannot
-        be read, and then nothing is stored.
+        Loading it again changes nothing; ``forget_source`` removes it. Raises ``InvalidInput`` for a text that cannot
+        be read, and stores nothing then.
         """
         name = _source(source)
         found = portable.read(text, format)
         return load(self._storage, self._scope, found, name, self._settings, self._clock())
 
     def forget_source(self, source: str) -> int:
-        """Remove what came from another graph and nothing else says; return how many entities and relations went."""
+        """Remove what only a loaded graph supports, and return the number of entities and relations removed."""
         with self._storage.transaction():
             links = loaded_from(self._storage, self._scope, _source(source))
             now = self._clock()
-            gone = unlearn(self._storage, self._scope, links, self._settings.functional, now)
+            gone = remove_support(self._storage, self._scope, links, self._settings.functional, now)
             mark_stale(self._storage, self._scope, now, entities=gone.entities, relations=gone.relations)
             return len(gone.entities) + len(gone.relations)
 
@@ -111,7 +132,7 @@ class KnowledgeGraph(GraphQueries):
     aforget_source = in_thread(forget_source)
 
     def _refit(self, merge: Merge) -> None:
-        """Settle anew when what is believed of two entities holds, after they became one or two."""
+        """Compute again when relations of two entities hold, after the two were merged or parted."""
         known = merged(self._storage, self._scope)
         validity = Validity(self._storage, self._scope, self._settings.functional, known, self._clock())
         validity.refit(validity.touching(known.all_members([merge.kept, merge.absorbed])))

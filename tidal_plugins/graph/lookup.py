@@ -1,4 +1,4 @@
-"""Finding entities and relations by what a caller gives: names, ids, episodes; and what was said there, verbatim."""
+"""Looking up entities and relations by names, ids and episodes, and quoting what was said there."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from tidal_plugins.errors import InvalidInput, NotFound
-from tidal_plugins.graph.entities import nodes, said_at
-from tidal_plugins.graph.names import called
-from tidal_plugins.graph.relations import EVIDENCE, KINDS
+from tidal_plugins.graph.records.entities import nodes, said_at
+from tidal_plugins.graph.records.names import called
+from tidal_plugins.graph.records.relations import EVIDENCE, KINDS
 from tidal_plugins.graph.stored import StoredGraph
 from tidal_plugins.model.entry import EPISODE, Scope, bare_id
 from tidal_plugins.model.episode import Episode
@@ -30,14 +30,14 @@ class Span(NamedTuple):
 
 
 class Lookup:
-    """The ways into the graph of one scope. Use it inside a snapshot."""
+    """Looks up entities and relations of one scope. Use it inside a snapshot."""
 
     def __init__(self, storage: Storage, scope: Scope) -> None:
         self._storage = storage
         self._scope = scope
 
     def entity(self, graph: StoredGraph, name: str, type_: str | None = None) -> Entity:
-        """Return the entity of this name or id; of several the technical one, then that with the most episodes."""
+        """Return the entity of this name or id. A technical one comes first, then the one with the most episodes."""
         found = graph.entities(self._ids(graph, name))
         chosen = [entity for entity in found.values() if type_ in (None, entity.type)]
         if not chosen:
@@ -45,19 +45,19 @@ class Lookup:
         return max(chosen, key=lambda entity: (entity.category == "technical", len(entity.episodes), entity.id))
 
     def root(self, graph: StoredGraph, name: str) -> str:
-        """The id of the entity of this name or id."""
+        """Return the id of the entity of this name or id."""
         ids = self._ids(graph, name)
         return ids[0] if len(ids) == 1 else self.entity(graph, name).id
 
     def row(self, id_: str) -> Link:
-        """The link of a relation, as it is believed now."""
+        """Return the link of a relation as it is believed now. Raises ``NotFound``."""
         found = self._storage.links(self._scope, WhereLinks(ids=[id_], kinds=KINDS)) if isinstance(id_, str) else []
         if not found:
             raise NotFound(f"no relation {id_!r} in scope {self._scope}")
         return found[0]
 
     def said_in(self, episode: str | None, thread: str | None, kind: str = EVIDENCE) -> set[str]:
-        """The ids of what an episode or a thread is evidence of, or mentions."""
+        """Return the ids of what an episode or a thread mentions or is evidence of."""
         told = set() if episode is None else {bare_id(episode)}
         if thread is not None:
             entries = self._storage.find(self._scope, Where(kinds={EPISODE}, threads={thread}))
@@ -73,7 +73,7 @@ class Lookup:
 
 
 def quoted(spans: Iterable[Span], episodes: Episodes) -> list[Evidence]:
-    """Return what was said where, newest first, in the words of the episodes."""
+    """Return evidence with its words from the episodes, the newest first."""
     ordered = sorted(spans, key=lambda span: (said_at(span.link), span.link.target, span.start), reverse=True)
     known = episodes({span.link.target for span in ordered})
     return [_evidence(span, known.get(span.link.target)) for span in ordered]

@@ -1,6 +1,6 @@
-"""Names so alike that they may be of one entity: proposed, never merged [SIYA §3.3].
+"""Proposals: pairs of names that may belong to one entity. They are proposed, never merged [SIYA §3.3].
 
-«Jon Smith» and «John Smith» may be one or two; only whoever uses the memory knows.
+«Jon Smith» and «John Smith» may be one person or two. Only the user knows.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from tidal_plugins.graph.entities import Node
+from tidal_plugins.graph.records.entities import Node
 from tidal_plugins.scoring.text import normal
 
 if TYPE_CHECKING:
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 Embed = Callable[[Sequence[str]], "NDArray[np.float32]"]
 
 SHARED = 0.3
-"""Share of the telling groups of letters that two names must have in common to be compared at all."""
+"""Share of the rare groups of letters that two names must have in common to be compared at all."""
 COMMON = 100
-"""Names that have a group of letters, above which it tells nothing."""
+"""Names from which on a group of letters is too common to be compared by."""
 
 Pair = tuple[str, str]
 
 
 def likely(
-    known: Mapping[str, Node], apart: Collection[frozenset[str]], least: float, embed: Embed | None
+    known: Mapping[str, Node], apart: Collection[frozenset[str]], least: float, embed: Embed
 ) -> list[tuple[float, str, Pair]]:
-    """Return the pairs of entities that may be one, most alike first: how alike, why, and their ids.
+    """Return the pairs of entities that may be one, most similar first: similarity, reason and ids.
 
-    Entities of the same name and another type or category always may; technical ones never for being alike only, since
-    one letter makes another file. ``apart`` are pairs that are not to be proposed. Names are compared by meaning where
-    ``embed`` is given, else by their letters.
+    Equal names of different types are always proposed. Technical names are never proposed for similarity, since one
+    letter makes another file. ``apart`` are pairs to leave out, and ``least`` is the smallest similarity of the
+    vectors.
     """
     pairs = [pair for pair in _same_names(known) if frozenset(pair) not in apart]
     found = [(1.0, "the same name", pair) for pair in pairs]
@@ -54,12 +54,12 @@ def _same_names(known: Mapping[str, Node]) -> Iterator[Pair]:
 
 
 def _two_by_rule(known: Mapping[str, Node], pair: Pair) -> bool:
-    """Whether two technical names differ in their case, which makes them two."""
+    """Return whether two entities are technical: then names that differ in case are two."""
     return all(known[id_].category == "technical" for id_ in pair)
 
 
 def _close(names: Mapping[str, str], known: Mapping[str, Node]) -> list[Pair]:
-    """Pairs of one type whose names share letters enough, found by the groups of three that few others have."""
+    """Return the pairs of one type that share enough of their rare groups of three letters."""
     having: dict[tuple[str, str], list[str]] = {}
     for id_, name in names.items():
         for three in _letters(name):
@@ -70,11 +70,9 @@ def _close(names: Mapping[str, str], known: Mapping[str, Node]) -> list[Pair]:
     return [pair for pair, count in shared.items() if count >= SHARED * min(sizes[id_] for id_ in pair)]
 
 
-def _similarities(pairs: Sequence[Pair], names: Mapping[str, str], embed: Embed | None) -> list[float]:
+def _similarities(pairs: Sequence[Pair], names: Mapping[str, str], embed: Embed) -> list[float]:
     if not pairs:
         return []
-    if embed is None:
-        return [_alike(names[a], names[b]) for a, b in pairs]
     import numpy as np
 
     ids = list(dict.fromkeys(id_ for pair in pairs for id_ in pair))
@@ -82,13 +80,6 @@ def _similarities(pairs: Sequence[Pair], names: Mapping[str, str], embed: Embed 
     vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
     rows = dict(zip(ids, vectors, strict=True))
     return [float(rows[a] @ rows[b]) for a, b in pairs]
-
-
-def _alike(a: str, b: str) -> float:
-    """How alike two names are by their letters, in [0, 1]: those that stand in both in the same order."""
-    from difflib import SequenceMatcher
-
-    return SequenceMatcher(None, a, b, autojunk=False).ratio()
 
 
 def _letters(name: str) -> frozenset[str]:

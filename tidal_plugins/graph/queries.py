@@ -1,4 +1,4 @@
-"""Questions to the graph: what exists, how it is related, since when, and who said so [SIYA §3.3]."""
+"""Queries: entities, their relations and paths, the times of relations, and their evidence [SIYA §3.3]."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from tidal_plugins.aio import in_thread
 from tidal_plugins.errors import InvalidInput, NotFound
-from tidal_plugins.graph.entities import MENTIONED, last_seen_first, mentions, nodes
 from tidal_plugins.graph.lookup import Episodes, Lookup, Span, quoted
-from tidal_plugins.graph.names import sharing, stands_in
-from tidal_plugins.graph.phrases import sentence
-from tidal_plugins.graph.relations import KINDS, evidence_of
+from tidal_plugins.graph.records.entities import MENTIONED, last_seen_first, mentions, nodes
+from tidal_plugins.graph.records.names import sharing, stands_in
+from tidal_plugins.graph.records.relations import KINDS, evidence_of
 from tidal_plugins.graph.stored import StoredGraph
 from tidal_plugins.graph.walks import View, connect, reach
 from tidal_plugins.model.clock import aware
@@ -30,20 +28,16 @@ from tidal_plugins.model.graph import (
 from tidal_plugins.storage.base import Storage, WhereLinks
 from tidal_plugins.tuning import GraphTuning
 
-if TYPE_CHECKING:
-    from tidal_plugins.graph.proposals import Embed
-
 MAX_DEPTH = 10
-"""Relations that a path or a neighbourhood may be asked to span."""
+"""The largest depth of a path or a neighbourhood."""
 
 
 class GraphQueries:
-    """What the memory of one scope knows, as entities and relations: ``memory.graph``.
+    """The knowledge of one scope, as entities and relations.
 
-    An entity is given by its name, in whatever case, by an alias, or by its id. Times are aware datetimes; where none
-    is given, what is true and believed now is meant. Entities that were merged are one. Lists name the
-    ``Settings.graph.cited`` newest episodes of each entity, and those of its surest evidence of each relation;
-    ``entity`` and ``relation`` name all.
+    Name an entity by its name or an alias, in any case, or by its id. Times are aware datetimes; without them a query
+    asks for what is true and believed now. Merged entities are one. A list names the ``cited`` newest episodes of each
+    entity, and those of the most confident evidence of each relation; ``entity`` and ``relation`` name all.
 
     Every method has an async twin whose name begins with ``a``. Unknown names and ids raise ``NotFound``.
     """
@@ -55,23 +49,21 @@ class GraphQueries:
         clock: Callable[[], datetime],
         settings: GraphTuning,
         episodes: Episodes,
-        embed: Embed | None = None,
     ) -> None:
-        """``embed`` turns names into vectors, one row each, to find those of one meaning; without it letters count."""
+        """``episodes`` returns episodes by id, for the words of the evidence."""
         self._storage = storage
         self._scope = scope
         self._clock = clock
         self._settings = settings
         self._find = Lookup(storage, scope)
         self._episodes = episodes
-        self._embed = embed
 
     # entities
 
     def entity(self, name: str, *, type: str | None = None) -> Entity:
         """Return an entity by its name or id, with all its episodes and threads.
 
-        Of several with one name the technical one comes first, then the one with the most episodes; ``type`` picks.
+        If several have the name, a technical one comes first, then the one with the most episodes. ``type`` picks one.
         """
         with self._storage.snapshot():
             return self._find.entity(self._graph(each=None), name, type)
@@ -85,8 +77,7 @@ class GraphQueries:
         thread: str | None = None,
         limit: int | None = None,
     ) -> list[Entity]:
-        """List entities, the last seen first: all, or those of a type or category, or named in an episode or a
-        thread."""
+        """List entities, last seen first: all, or those of a type, a category, an episode or a thread."""
         most = _most(limit)
         with self._storage.snapshot():
             graph, among = self._graph(), None
@@ -102,13 +93,13 @@ class GraphQueries:
             return list(graph.entities(newest[:most]).values())
 
     def search(self, text: str, limit: int = 10) -> list[Entity]:
-        """Return the entities whose names share most words with ``text``, best first. No model is asked."""
+        """Return the entities whose names share most words with ``text``, best first. Calls no model."""
         with self._storage.snapshot():
             found = {id_: shared.likeness for id_, shared in sharing(self._storage, self._scope, _text(text)).items()}
             return self._best(found, limit)
 
     def named(self, text: str, limit: int = 10) -> list[Entity]:
-        """Return the entities whose whole names stand in ``text``, the longest names first."""
+        """Return the entities whose whole names occur in ``text``, the longest names first."""
         with self._storage.snapshot():
             covered = sharing(self._storage, self._scope, _text(text))
             likely = [id_ for id_, shared in covered.items() if shared.coverage > 0.5]
@@ -144,8 +135,10 @@ class GraphQueries:
         believed_at: datetime | None = None,
         limit: int | None = None,
     ) -> list[Relation]:
-        """List relations, the surest first, negated ones too: all, or those of an entity (``about``: at either end),
-        with a predicate, or said in an episode or a thread."""
+        """List relations, the most confident first, including denials.
+
+        ``about`` restricts them to those with an entity at either end, ``episode`` and ``thread`` to those said there.
+        """
         most = _most(limit)
         with self._storage.snapshot():
             graph = self._graph()
@@ -169,8 +162,8 @@ class GraphQueries:
     def timeline(self, entity: str) -> list[Relation]:
         """Return all that was ever believed of an entity, by when it began to be true, then by when it was learned.
 
-        A relation whose time or truth was seen otherwise later comes once for each version; those that are no longer
-        believed have a ``superseded_at``.
+        A relation comes once for each version of its times or truth. Versions that are no longer believed have a
+        ``superseded_at``.
         """
         with self._storage.snapshot():
             graph = self._graph()
@@ -187,7 +180,7 @@ class GraphQueries:
         return quoted(spans, self._episodes)
 
     def sentence(self, relation: Relation | str) -> str:
-        """Return a relation in words: «checkout depends on billing»."""
+        """Return a relation in words, such as «checkout depends on billing»."""
         found = relation if isinstance(relation, Relation) else self.relation(_given(relation))
         said = self.sentences([found])
         if found.id not in said:
@@ -195,14 +188,9 @@ class GraphQueries:
         return said[found.id]
 
     def sentences(self, relations: Iterable[Relation]) -> dict[str, str]:
-        """Return relations in words, by id."""
-        given = list(relations)
-        known = nodes(self._storage, self._scope, {end for one in given for end in (one.subject, one.object)})
-        return {
-            one.id: sentence(known[one.subject].name, one.predicate, known[one.object].name, negated=one.negated)
-            for one in given
-            if one.subject in known and one.object in known
-        }
+        """Return relations in words, by id; a relation whose subject or object is gone is left out."""
+        with self._storage.snapshot():
+            return self._graph().sentences(relations)
 
     # walks
 
@@ -216,9 +204,9 @@ class GraphQueries:
         believed_at: datetime | None = None,
         limit: int = 50,
     ) -> list[Neighbour]:
-        """Return what is related to an entity, over at most ``depth`` relations, the nearest first, then the surest.
+        """Return the entities within ``depth`` relations of an entity, the nearest first, then by confidence.
 
-        Of a very busy entity the ``Settings.graph.each`` surest relations are followed. What is negated is no relation.
+        At most the ``each`` most confident relations of an entity are followed. Denials are not followed.
         """
         predicates = None if predicate is None else [predicate]
         with self._view(valid_at, believed_at, self._settings.each, predicates) as (view, graph):
@@ -234,9 +222,9 @@ class GraphQueries:
         believed_at: datetime | None = None,
         limit: int = 1_000,
     ) -> list[Neighbour]:
-        """Return what a change of an entity would affect: all that depends on it, directly or through others.
+        """Return the entities that a change of an entity would affect, because they depend on it, directly or not.
 
-        Each comes with the path of its dependence, from what changes on, the nearest first.
+        Each comes with the path of its dependence, starting at the changed entity; the nearest come first.
         """
         each = least(limit, "limit")
         with self._view(valid_at, believed_at, each, _words(predicates), inward=True) as (view, graph):
@@ -252,9 +240,10 @@ class GraphQueries:
         valid_at: datetime | None = None,
         believed_at: datetime | None = None,
     ) -> list[Relation] | None:
-        """Return the relations on a shortest path between two entities, either way round; ``None`` where there is none.
+        """Return the relations on a shortest path between two entities, in either direction, or ``None``.
 
-        From an entity to itself it is empty. Of a very busy entity the ``Settings.graph.each`` surest are followed.
+        The path from an entity to itself is empty. At most the ``each`` most confident relations of an entity are
+        followed.
         """
         with self._view(valid_at, believed_at, self._settings.each) as (view, graph):
             ends = self._find.root(graph, a), self._find.root(graph, b)
@@ -309,7 +298,7 @@ class GraphQueries:
 
 
 def entities_of(graph: GraphQueries, relations: Iterable[Relation]) -> dict[str, Entity]:
-    """Return the entities that relations are between, by id, in one batch; those that are gone are left out."""
+    """Return the subjects and objects of relations, by id, in one batch; those that are gone are left out."""
     ids = {end for one in relations for end in (one.subject, one.object)}
     with graph._storage.snapshot():
         return graph._graph().entities(ids)

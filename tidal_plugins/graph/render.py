@@ -1,4 +1,4 @@
-"""Telling: what the graph knows on a question, as relations in order, and as lines for a model, each with its evidence.
+"""Rendering: the relations that answer a question, ranked, and as lines for a model, each with its evidence.
 
 The adapters' retrievers and tools use it.
 """
@@ -19,27 +19,26 @@ from tidal_plugins.model.graph import Entity, Evidence, Relation
 from tidal_plugins.scoring.text import terms
 
 Aspect = Literal["relations", "dependents", "history"]
-"""``relations``: how something is related. ``dependents``: what a change of it would affect. ``history``: what was
-believed of it, and when."""
+"""The part of the knowledge to tell: ``relations``, ``dependents`` that a change would affect, or ``history``."""
 
-MOST = 20
+MAX_LINES = 20
 """Lines that are told at once."""
 
 SEEDS = 3
-"""Entities that a question is taken to speak of, at most."""
+"""Entities that a question is taken to name, at most."""
 
 QUOTES = 3
-"""Quotations that are given of what is known: the newest ones."""
+"""The newest quotations that are given."""
 
-LINE = 300
+MAX_LINE_CHARS = 300
 """Characters of a line beside its citation."""
 
-MANY = 10
-"""Relations that are looked at for each one that is told."""
+CONSIDERED = 10
+"""Relations that are considered for each one that is told."""
 
 
 class Times(TypedDict):
-    """As of when: what was true, and what was believed."""
+    """The times at which something was true, and was believed."""
 
     valid_at: datetime | None
     believed_at: datetime | None
@@ -47,7 +46,7 @@ class Times(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A relation on a question: how far it is from what was named, its sentence, and how well it fits, in (0, 1]."""
+    """A relation that answers a question, its distance from the named entity, its sentence, and a score in (0, 1]."""
 
     relation: Relation
     distance: int
@@ -56,7 +55,7 @@ class Told:
 
 
 def seeds(graph: KnowledgeGraph, question: str) -> list[Entity]:
-    """Return the entities that a question speaks of: those that it names, else those whose names are most like it."""
+    """Return the entities that a question names, or else those whose names share most words with it."""
     return graph.named(question, SEEDS) or graph.search(question, SEEDS)
 
 
@@ -70,12 +69,14 @@ def related(
     valid_at: datetime | None = None,
     believed_at: datetime | None = None,
 ) -> list[Told]:
-    """Return the relations around what a question names, best first: the confidence, shared by distance, and more of
-    it where the relation says what was asked in more of its words."""
+    """Return the relations around the entities that a question names, best first.
+
+    A score is the confidence divided by the distance, and higher the more words of the question the relation has.
+    """
     near: dict[str, tuple[Relation, int]] = {}
     times: Times = {"valid_at": valid_at, "believed_at": believed_at}
     for entity in seeds(graph, question):
-        for distance, relation in _around(graph, entity, depth, predicate, MANY * limit, times):
+        for distance, relation in _around(graph, entity, depth, predicate, CONSIDERED * limit, times):
             if relation.id not in near or distance < near[relation.id][1]:
                 near[relation.id] = relation, distance
     sentences, asked = graph.sentences([relation for relation, _ in near.values()]), set(terms(question))
@@ -89,11 +90,11 @@ def related(
 def tell(
     graph: KnowledgeGraph, question: str, aspect: Aspect = "relations", *, at: datetime | None = None, limit: int = 10
 ) -> str:
-    """Return what the graph knows as lines, fenced like a whisper, each with the episode that says so; or nothing.
+    """Return what the graph knows as fenced lines, each with the episode that says so, or an empty text.
 
-    ``at`` asks for what was believed then, and true then.
+    ``at`` is the time at which it was true and believed.
     """
-    limit = min(limit, MOST)
+    limit = min(limit, MAX_LINES)
     if aspect == "relations":
         found = related(graph, question, limit=limit, valid_at=at, believed_at=at)
         return frame([_line(graph, each.relation, each.sentence) for each in found])
@@ -102,7 +103,7 @@ def tell(
 
 
 def evidence_of(graph: KnowledgeGraph, entry: Entry) -> list[Evidence]:
-    """Return up to three evidences, the newest ones, for an entry by which recall found a relation or an entity."""
+    """Return the three newest pieces of evidence for an entry that stands for a relation or an entity."""
     try:
         if relation := entry.metadata.get("relation"):
             return graph.evidence(relation)[:QUOTES]
@@ -112,14 +113,14 @@ def evidence_of(graph: KnowledgeGraph, entry: Entry) -> list[Evidence]:
 
 
 def quoted(evidence: Evidence) -> str:
-    """The words of an evidence with their citation; of what came from another graph, which graph that is."""
+    """Return the words of a piece of evidence with their citation, or the name of the graph it was loaded from."""
     return f"{evidence.citation} «{evidence.quote}»" if evidence.quote else _imported(evidence)
 
 
 def _around(
     graph: KnowledgeGraph, entity: Entity, depth: int, predicate: str | None, limit: int, times: Times
 ) -> Iterator[tuple[int, Relation]]:
-    """The relations of an entity, negated ones too, and those on the ways to what is further away."""
+    """Yield the relations of an entity, including denials, and those on the paths to further entities."""
     for relation in graph.relations(about=entity.id, predicate=predicate, limit=limit, **times):
         yield 1, relation
     if depth != 1:
@@ -151,7 +152,7 @@ def _dependents(graph: KnowledgeGraph, entity: Entity, at: datetime | None, limi
 
 
 def _span(relation: Relation, at: datetime | None) -> str:
-    """When it was true, as far as was known at that time."""
+    """Return when a relation was true, as far as was known at that time."""
     since, until = relation.valid_from or relation.recorded_at, relation.valid_until
     if until is None and relation.superseded_at and (at is None or relation.superseded_at <= at):
         until = relation.superseded_at
@@ -162,8 +163,8 @@ def _line(graph: KnowledgeGraph, relation: Relation, sentence: str) -> str:
     said = f"{sentence} ({relation.confidence:.2f})"
     newest = next(iter(graph.evidence(relation)), None)
     if newest is None or not newest.quote:
-        return f"- {inert(f'{said} {_imported(newest)}' if newest else said)[:LINE]}"
-    return f"- {newest.citation} {inert(f'{said} «{newest.quote}»')[:LINE]}"
+        return f"- {inert(f'{said} {_imported(newest)}' if newest else said)[:MAX_LINE_CHARS]}"
+    return f"- {newest.citation} {inert(f'{said} «{newest.quote}»')[:MAX_LINE_CHARS]}"
 
 
 def _imported(evidence: Evidence) -> str:

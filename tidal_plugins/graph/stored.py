@@ -1,13 +1,14 @@
-"""The graph of one scope in this store: entities with what goes by them, relations with where they were said."""
+"""The graph of one scope as the store holds it: entities with their names, relations with their episodes."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
-from tidal_plugins.graph.entities import MENTIONED, Node, cited, newest, nodes, said_at
-from tidal_plugins.graph.merging import merged
-from tidal_plugins.graph.relations import DENIAL, EVIDENCE, STANDING, predicate, relation_id
+from tidal_plugins.graph.phrases import sentence
+from tidal_plugins.graph.records.entities import MENTIONED, Node, cited, newest, nodes, said_at
+from tidal_plugins.graph.records.merging import merged
+from tidal_plugins.graph.records.relations import DENIAL, EVIDENCE, STANDING, predicate, relation_id
 from tidal_plugins.model.clock import from_micros, hours_between
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.graph import Edge, Entity, Relation
@@ -21,9 +22,9 @@ from tidal_plugins.tuning import GraphTuning
 class StoredGraph:
     """A :class:`~tidal_plugins.protocols.GraphStore` on documents and links, as it is at ``now``.
 
-    Entities that were merged are one in all that it returns, under the id of the one that they go by. Each names the
-    episodes of its ``each`` newest mentions or surest pieces of evidence (``None``: all). Make one inside a snapshot,
-    and use it there.
+    Merged entities are one in all results, under the id of the one that they go by. Each result names the episodes of
+    its ``each`` newest mentions or most confident pieces of evidence (``None``: all). Make and use it inside one
+    snapshot.
     """
 
     def __init__(
@@ -76,9 +77,19 @@ class StoredGraph:
         return dict(zip(rows_by_id, self.shown(list(rows_by_id.values())), strict=True))
 
     def shown(self, rows: Sequence[Link]) -> list[Relation]:
-        """Return the relations that rows, which may be earlier versions, tell of."""
+        """Return the relations that links stand for; links may be earlier versions."""
         evidence = self._cited({relation_id(row) for row in rows}, EVIDENCE)
         return [self._relation(row, evidence.get(relation_id(row), ())) for row in rows]
+
+    def sentences(self, relations: Iterable[Relation]) -> dict[str, str]:
+        """Return relations in words, by id; a relation whose subject or object is gone is left out."""
+        given = list(relations)
+        known = nodes(self._storage, self._scope, {end for one in given for end in (one.subject, one.object)})
+        return {
+            one.id: sentence(known[one.subject].name, one.predicate, known[one.object].name, negated=one.negated)
+            for one in given
+            if one.subject in known and one.object in known
+        }
 
     def _relation(self, row: Link, evidence: Iterable[Link]) -> Relation:
         episodes, threads = cited(evidence)
@@ -128,7 +139,7 @@ class StoredGraph:
 
 
 def _entity(id_: str, group: Sequence[Node], mentions: Collection[Link]) -> Entity:
-    """What goes by one name; the others of the group give it their names."""
+    """Return a group of merged entities as one, named as the first; the others give it their names."""
     name = group[0].name
     aliases = {normal(node.name): node.name for node in group}
     aliases.pop(normal(name))

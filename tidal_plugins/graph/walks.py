@@ -1,6 +1,7 @@
-"""Walks over the graph: what is near, what depends on what, how two things hang together [SIYA §3.3].
+"""Walks over the graph: neighbours, dependents and paths [SIYA §3.3].
 
-They go outward in rounds, each one batch for everything reached in the one before, and never visit an entity twice.
+A walk goes outward in rounds. Each round is one batch for all that the round before reached, and no entity is visited
+twice.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from tidal_plugins.protocols import GraphStore
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What a walk sees of a graph: relations valid and believed at these times, with one of these predicates."""
+    """The part of a graph that a walk sees: the relations of these predicates, valid and believed at these times."""
 
     store: GraphStore
     valid_at: datetime
@@ -36,11 +37,11 @@ class View:
 
 
 Steps = dict[str, Edge | None]
-"""By entity the edge on which it was first reached; where the walk began there is none."""
+"""By entity the edge on which it was first reached, and ``None`` for the origin."""
 
 
 def reach(view: View, origin: str, depth: int | None, limit: int) -> list[Neighbour]:
-    """Return at most ``limit`` entities within ``depth`` relations of one, the nearest first, then the surest."""
+    """Return at most ``limit`` entities within ``depth`` relations of one: nearest first, then by confidence."""
     steps: Steps = {origin: None}
     frontier, rounds = [origin], 0
     while frontier and (depth is None or rounds < depth) and len(steps) <= limit:
@@ -70,7 +71,7 @@ def connect(view: View, a: str, b: str, depth: int) -> list[Relation] | None:
 
 
 def _round(view: View, frontier: Sequence[str], steps: Steps, room: int | None) -> list[str]:
-    """Reach what lies one relation further, the surest first, into ``steps``; return what is new."""
+    """Add what lies one relation further to ``steps``, most confident first, and return the new ids."""
     place = {id_: number for number, id_ in enumerate(frontier)}
     edges = sorted(view.edges(frontier), key=lambda edge: (-edge.confidence, place[edge.node], edge.relation))
     reached: dict[str, Edge] = {}
@@ -82,7 +83,7 @@ def _round(view: View, frontier: Sequence[str], steps: Steps, room: int | None) 
 
 
 def _path(steps: Mapping[str, Edge | None], id_: str) -> list[str]:
-    """The ids of the relations from where the walk began to an entity."""
+    """Return the ids of the relations from the origin of a walk to an entity."""
     found = []
     edge = steps[id_]
     while edge is not None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from tidal_plugins.aio import in_thread
-from tidal_plugins.associations.web import Association, AssociationWeb, Reached
+from tidal_plugins.associations.store import Association, AssociationStore, Reached
 from tidal_plugins.model.entry import Scope, bare_id
 from tidal_plugins.services import Services
 
@@ -48,5 +48,5 @@ class Associations:
     aspread = in_thread(spread)
 
     @property
-    def _web(self) -> AssociationWeb:
-        return AssociationWeb(self._services.storage, self._services.settings.associations)
+    def _web(self) -> AssociationStore:
+        return AssociationStore(self._services.storage, self._services.settings.associations)

@@ -9,12 +9,10 @@ from datetime import datetime
 from tidal_plugins.aio import in_thread
 from tidal_plugins.errors import NotFound
 from tidal_plugins.ingestion.episodes import TOOL_TAG, from_entry
-from tidal_plugins.ingestion.record import episode_id
 from tidal_plugins.model import transcript
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.entry import EPISODE, Scope
 from tidal_plugins.model.episode import Episode
-from tidal_plugins.model.exchange import Exchange
 from tidal_plugins.retrieval.request import checked_limit
 from tidal_plugins.services import Services
 from tidal_plugins.storage.base import Where
@@ -101,7 +99,7 @@ class Episodes:
 
         ``key`` is the turn's own id, or the id of its first message.
         """
-        return episode_id(self._scope, Exchange((), label(thread, "thread"), label(key, "id")))
+        return self._services.writer.episode_id(self._scope, label(thread, "thread"), str(label(key, "id")))
 
     aget = in_thread(get)
     alist = in_thread(list)

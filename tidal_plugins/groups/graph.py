@@ -27,11 +27,11 @@ class Graph(KnowledgeGraph):
         tries those again at once.
         """
         most = None if limit is None else checked_limit(limit)
-        return self._services.learner(self._scope).learn(limit=most, failed=failed)
+        return self._services.graph_indexer(self._scope).run(limit=most, failed=failed)
 
     def pending(self) -> list[Pending]:
         """List the episodes that are still to be read, with the last error of each."""
-        return self._services.learner(self._scope).queue.pending()
+        return self._services.graph_indexer(self._scope).queue.pending()
 
     aindex_pending = in_thread(index_pending)
     apending = in_thread(pending)

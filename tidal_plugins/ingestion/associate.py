@@ -1,15 +1,15 @@
-"""Co-activation: what an exchange was about comes up together from then on [Capsule]."""
+"""Co-activation: memories that one exchange was about come up together from then on [Capsule]."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
-from datetime import datetime
+from collections.abc import Iterable
 
-from tidal_plugins.associations.web import AssociationWeb
+from tidal_plugins.associations.store import AssociationStore
 from tidal_plugins.errors import Corrupt
+from tidal_plugins.ingestion.plan import TurnPlan, Writing
 from tidal_plugins.ingestion.repeats import firsts
-from tidal_plugins.ingestion.uses import How, shown_as
+from tidal_plugins.ingestion.uses import shown_as
 from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.episode import Episode
@@ -20,20 +20,14 @@ _USED = 2.0
 """Activation of what an answer used beside 1 of all else: where a context is too large, this stays in it."""
 
 
-def associate(
-    writer: Writer,
-    scope: Scope,
-    before: Episode | None,
-    episode: Episode,
-    seen: Mapping[str, How | None],
-    now: datetime,
-) -> None:
-    """Link what was shown before an episode and what was said in it, as one context. Call it inside the transaction.
+def associate(writing: Writing, plan: TurnPlan) -> None:
+    """Link the memories that were shown before a turn and the entries of the turn, as one context.
 
-    ``seen`` are the ids of what was shown, with how it was used. Of a turn that goes on, ``before`` is the episode as
-    it was stored already: what was linked with it is not linked again.
+    A turn that goes on does not link again what it has linked.
     """
-    web = AssociationWeb(writer.storage, writer.settings.associations)
+    writer, scope, now = writing.writer, writing.scope, writing.now
+    before, episode, seen = plan.known, plan.episode, plan.shown
+    web = AssociationStore(writer.storage, writer.settings.associations)
     context = web.activate((id_ for id_, how in seen.items() if how), strength=_USED)
     context = web.activate((id_ for id_, how in seen.items() if not how), context)
     context = web.activate(_said(writer, scope, episode), context)
@@ -45,6 +39,6 @@ def associate(
 
 
 def _said(writer: Writer, scope: Scope, episode: Episode) -> Iterable[str]:
-    """The entries of an episode; what repeats another counts as that one."""
+    """Return the entries of an episode; a repetition counts as the entry that it repeats."""
     first = firsts(writer, scope, episode.entries)
     return dict.fromkeys(first.get(id_, id_) for id_ in episode.entries)

@@ -50,11 +50,15 @@ class Background:
         self._thread: threading.Thread | None = None
         self._due: dict[Scope, float] = {}
         self._holders = 0
+        self._working = False
+        self._hurried = False
         self._reset()
         _all.add(self)
 
     def call(self, scope: Scope) -> None:
-        """Say that there is something to do in a scope."""
+        """Have the thread do what is due in a scope."""
+        if not self._threaded:
+            return
         self._check_process()
         with self._changed:
             self._due[scope] = min(self._due.get(scope, inf), time.monotonic())
@@ -102,6 +106,17 @@ class Background:
         with self._changed:
             return not self._changed.wait_for(lambda: self._closed, seconds)
 
+    def drain(self, timeout: float) -> bool:
+        """Do what is due without waiting for quiet, and return whether nothing was left after ``timeout`` seconds. Work
+        that is to be tried again later is left."""
+        self._check_process()
+        with self._changed:
+            self._hurried = True
+            self._changed.notify_all()
+            done = self._changed.wait_for(lambda: self._closed or not self._is_busy(), timeout)
+            self._hurried = False
+        return done and not self._closed
+
     def stop(self, timeout: float = FAREWELL) -> bool:
         """End the thread for good, and wait for the step under way, ``timeout`` seconds at most. Return whether it has
         ended."""
@@ -129,26 +144,32 @@ class Background:
             except Exception as error:
                 logger.warning("work in the background failed with %s; it is taken up again", type(error).__name__)
                 logger.debug("work in the background failed", exc_info=True)
-            if later is not None:
-                with self._changed:
+            with self._changed:
+                self._working = False
+                if later is not None:
                     self._due.setdefault(scope, time.monotonic() + later.total_seconds())
+                self._changed.notify_all()
 
     def _next(self) -> Scope | None:
         """The scope that has waited longest, or ``None`` where none has come for a while: then the thread ends."""
         with self._changed:
-            patience = time.monotonic() + LINGER
+            deadline = time.monotonic() + LINGER
             while not self._closed:
                 scope = min(self._due, key=self._due.__getitem__, default=None)
-                wait = (patience if scope is None else self._due[scope]) - time.monotonic()
+                wait = (deadline if scope is None else self._due[scope]) - time.monotonic()
                 if wait > 0:
                     self._changed.wait(wait)
                 elif scope is None:
                     break
                 else:
                     del self._due[scope]
+                    self._working = True
                     return scope
             self._thread = None
             return None
+
+    def _is_busy(self) -> bool:
+        return self._working or any(at <= time.monotonic() for at in self._due.values())
 
     def _go_on(self) -> bool:
         """Wait until it is quiet, or has not been for long, and say whether to go on."""
@@ -157,7 +178,7 @@ class Background:
             while not self._closed:
                 now = time.monotonic()
                 wait = self._quiet if self._holders else self._last + self._quiet - now
-                if wait <= 0 or now - begun > STARVED * self._quiet:
+                if wait <= 0 or self._hurried or now - begun > STARVED * self._quiet:
                     return True
                 self._changed.wait(wait)
             return False
@@ -173,6 +194,8 @@ class Background:
         self._thread = None
         self._due = {}
         self._holders = 0
+        self._working = False
+        self._hurried = False
         self._last = 0.0
 
 

@@ -2,20 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from datetime import datetime
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING
 
 from tidal_plugins.english.sentences import sentences
-from tidal_plugins.model.entry import EPISODE, Entry
+from tidal_plugins.ingestion.plan import TurnPlan, Writing
+from tidal_plugins.model.entry import EPISODE, Entry, Scope, derive_id
 from tidal_plugins.model.episode import Episode
-from tidal_plugins.model.exchange import Message, ToolCall
+from tidal_plugins.model.exchange import Message
+from tidal_plugins.storage.base import Storage
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 TOOL_TAG = "tool:"
-FORGOTTEN_TEXT = "[forgotten]"
+
+
+TURNS = "turns"
+"""Collection of counters: the number of the last turn of each thread."""
+
+
+def read_episodes(storage: Storage, scope: Scope, ids: Iterable[str]) -> dict[str, Episode]:
+    """Return the episodes that are there, by id."""
+    return {id_: from_entry(entry) for id_, entry in storage.get(scope, list(ids)).items()}
+
+
+def number(writing: Writing, plan: TurnPlan) -> None:
+    """Give a new turn its number. The turns of a thread count from 1 in the order in which they were recorded; a turn
+    without a thread has the number 0."""
+    thread = plan.episode.thread
+    if plan.known is not None or thread is None:
+        return
+    storage, scope = writing.writer.storage, writing.scope
+    key = derive_id(scope, TURNS, thread)  # a hash: the thread's name may have to be forgotten
+    last = storage.read_document(scope, TURNS, key)
+    turn = 1 + (last.value if last else 0)
+    storage.write_document(scope, TURNS, key, turn)
+    plan.episode = replace(plan.episode, turn=turn)
+
+
+def store_episode(writing: Writing, plan: TurnPlan) -> None:
+    """Store an episode, new or grown."""
+    row = replace(plan.records[plan.episode.id], entry=to_entry(plan.episode))
+    writing.writer.storage.put(writing.scope, [row], replace=plan.known is not None)
 
 
 def to_entry(episode: Episode) -> Entry:
+    """Return an episode as the row that holds it."""
     tools = dict.fromkeys(call.name for call in episode.tool_calls)
     return Entry(
         id=episode.id,
@@ -30,7 +65,7 @@ def to_entry(episode: Episode) -> Entry:
         channel="record",
         tags=tuple(TOOL_TAG + name for name in tools),
         metadata={
-            "messages": [_message_to_json(message) for message in episode.messages],
+            "messages": _messages().dump_python(episode.messages, mode="json", exclude_defaults=True),
             "entries": list(episode.entries),
             "surfaced": list(episode.surfaced),
             "metadata": dict(episode.metadata),
@@ -39,11 +74,12 @@ def to_entry(episode: Episode) -> Entry:
 
 
 def from_entry(entry: Entry) -> Episode:
+    """Return the episode that a row holds."""
     content = entry.metadata
     return Episode(
         id=entry.id,
         scope=entry.scope,
-        messages=tuple(_message_from_json(message) for message in content["messages"]),
+        messages=_messages().validate_python(content["messages"]),
         summary=entry.text,
         occurred_at=entry.occurred_at,
         recorded_at=entry.recorded_at,
@@ -56,7 +92,7 @@ def from_entry(entry: Entry) -> Episode:
 
 
 def summary(messages: Iterable[Message], max_chars: int) -> str:
-    """What was asked, which tools ran and what came of it, in at most ``max_chars`` characters, without a model.
+    """Return the question, the tools that ran and the answer in at most ``max_chars`` characters, without a model.
 
     Episodes are found by the meaning of this text [SIYA §3.2].
     """
@@ -72,7 +108,7 @@ def summary(messages: Iterable[Message], max_chars: int) -> str:
 
 
 def _opening(text: str, max_chars: int) -> str:
-    """The first sentences that fit, or the first one cut at a word."""
+    """Return the first sentences that fit, or the first one cut at a word."""
     text = text.strip()
     end = 0
     for _, sentence_end in sentences(text[: max_chars + 1]):
@@ -84,36 +120,8 @@ def _opening(text: str, max_chars: int) -> str:
     return " ".join(text[: end or None].split())
 
 
-def _message_to_json(message: Message) -> dict[str, Any]:
-    value: dict[str, Any] = {"role": message.role, "text": message.text}
-    for name in ("id", "speaker", "tool_call_id"):
-        if getattr(message, name) is not None:
-            value[name] = getattr(message, name)
-    if message.tool_calls:
-        value["tool_calls"] = [_call_to_json(call) for call in message.tool_calls]
-    if message.error:
-        value["error"] = True
-    if message.at:
-        value["at"] = message.at.isoformat()
-    return value
+@cache
+def _messages() -> TypeAdapter[tuple[Message, ...]]:
+    from pydantic import TypeAdapter  # takes a while to import
 
-
-def _message_from_json(value: Mapping[str, Any]) -> Message:
-    return Message(
-        role=value["role"],
-        text=value["text"],
-        id=value.get("id"),
-        speaker=value.get("speaker"),
-        tool_calls=tuple(ToolCall(**call) for call in value.get("tool_calls", ())),
-        tool_call_id=value.get("tool_call_id"),
-        error=value.get("error", False),
-        at=datetime.fromisoformat(value["at"]) if "at" in value else None,
-    )
-
-
-def _call_to_json(call: ToolCall) -> dict[str, Any]:
-    value: dict[str, Any] = {"name": call.name, "arguments": dict(call.arguments)}
-    for name in ("id", "result"):
-        if getattr(call, name) is not None:
-            value[name] = getattr(call, name)
-    return value | ({"error": True} if call.error else {})
+    return TypeAdapter(tuple[Message, ...])

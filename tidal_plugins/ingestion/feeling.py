@@ -1,15 +1,14 @@
-"""How exchanges feel, read off the vectors that their entries have anyway."""
+"""Feelings: they are read off the vectors that the entries of a turn have anyway, and move the mood."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from tidal_plugins.affect.state import AffectLoop
-from tidal_plugins.model.affect import Affect
-from tidal_plugins.model.entry import Entry
-from tidal_plugins.model.episode import Episode
-from tidal_plugins.storage.base import Passage, Record
+from tidal_plugins.ingestion.plan import TurnPlan, Writing
+from tidal_plugins.ingestion.writer import new_tier
+from tidal_plugins.storage.base import Passage
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,29 +19,36 @@ TINY = 1e-6
 """Length from which on a mean of vectors has a direction."""
 
 
-class Feelings(NamedTuple):
-    """How an exchange feels: what the user said, what was answered, and each entry's text by the entry's id."""
-
-    query: Affect
-    answer: Affect
-    entries: Mapping[str, Affect]
-
-
-def feelings(
-    affect: AffectLoop, turns: Sequence[tuple[Episode, Sequence[Entry]]], records: Mapping[str, Record]
-) -> list[Feelings]:
-    """Read turns, each of which comes with the entries made from it. No text is embedded, and none is read twice."""
+def feel(writing: Writing, plans: Sequence[TurnPlan]) -> None:
+    """Read how turns and their entries feel. No text is embedded, and none is read twice."""
     passages: dict[str, list[Passage]] = {}
-    for turn, entries in turns:
-        for entry in entries:
-            passages.setdefault(entry.text, list(records[entry.id].passages or ()))
-        asked = [passage for entry in entries if entry.role == "user" for passage in records[entry.id].passages or ()]
-        passages.setdefault(turn.query, asked)
-        passages.setdefault(turn.answer, [])  # that of an entry, or nothing worth one
-    read = dict(zip(passages, affect.estimate(list(passages), _means(list(passages.values()))), strict=True))
-    return [
-        Feelings(read[turn.query], read[turn.answer], {entry.id: read[entry.text] for entry in entries})
-        for turn, entries in turns
+    for plan in plans:
+        for entry in plan.entries:
+            passages.setdefault(entry.text, list(plan.records[entry.id].passages or ()))
+        asked = [passage for e in plan.entries if e.role == "user" for passage in plan.records[e.id].passages or ()]
+        passages.setdefault(plan.fresh.query, asked)
+        passages.setdefault(plan.fresh.answer, [])  # that of an entry, or nothing worth one
+    if plans:
+        texts = list(passages)
+        found = dict(zip(texts, plans[0].affect.estimate(texts, _means(list(passages.values()))), strict=True))
+    for plan in plans:
+        plan.query, plan.answer = found[plan.fresh.query], found[plan.fresh.answer]
+        plan.feelings = {entry.id: found[entry.text] for entry in plan.entries}
+
+
+def set_mood(writing: Writing, plan: TurnPlan) -> None:
+    """Let a turn move the agent's mood, and give its entries the mood after it and a tier."""
+    settings, now = writing.writer.settings, writing.now
+    lengths = (len(plan.fresh.query), len(plan.fresh.answer))
+    at = min(plan.episode.occurred_at, now)
+    mood = plan.affect.advance(writing.scope, plan.query, plan.answer, lengths, at, now)
+    strongest = max((mood, plan.query, plan.answer), key=lambda affect: affect.intensity)
+    plan.intensity = strongest.intensity
+    tier = new_tier(strongest, now, settings.decay, settings.affect.threshold)
+    plan.entries = [
+        # The mood is the agent's after the exchange [Tidal §3.4], the emotions are the text's own [Anamnesis].
+        replace(entry, affect=replace(mood, emotions=plan.feelings[entry.id].emotions), tier=tier)
+        for entry in plan.entries
     ]
 
 

@@ -1,23 +1,32 @@
-"""The write gate: what is trivial leaves active queries after a while, unless it is used before [Anamnesis G6].
+"""The write gate: trivial entries leave active queries after a while, unless they are used before [Anamnesis G6].
 
-It is off unless ``Settings.gate.enabled``. Nothing is dropped: what is ephemeral is still got by its id, found with
+It is off unless ``Settings.gate.enabled``. Nothing is dropped: an ephemeral entry is still got by its id, found with
 ``include_archived``, and stands in its episode.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from tidal_plugins.ingestion.repeats import Neighbour
+from tidal_plugins.errors import Corrupt
+from tidal_plugins.ingestion.plan import Plan, Writing
 from tidal_plugins.ingestion.writer import unfading
 from tidal_plugins.model.admission import Admission
-from tidal_plugins.model.entry import Entry, Scope
+from tidal_plugins.model.entry import KINDS, Entry, Scope
+from tidal_plugins.model.graph import CHANNEL
 from tidal_plugins.scoring.salience import consolidates, salience, surprise
-from tidal_plugins.storage.base import Storage
+from tidal_plugins.storage.base import Record, Storage, Where
 from tidal_plugins.tuning import GateTuning
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+logger = logging.getLogger(__name__)
 
 ADMISSIONS = "admissions"
 """Collection with one document, which counts what the gate decided."""
@@ -35,16 +44,54 @@ class Admitted(NamedTuple):
         return self.ephemeral / max(1, self.consolidated + self.ephemeral)
 
 
-def admit(
-    entry: Entry, intensity: float, near: Sequence[Neighbour] | None, now: datetime, settings: GateTuning
-) -> Entry:
-    """Return an entry with what the gate decides on it, which is nothing where the gate is off.
+def compare(writing: Writing, plans: Sequence[Plan]) -> None:
+    """Find the highest cosine of each new entry to an entry that is stored or belongs to a plan before its own.
 
-    ``intensity`` in [0, 1] is how it feels, ``near`` what it comes near to in its scope, nearest first.
+    A long text is compared by its first passage. The first entries of a scope have no cosine. Takes no lock.
     """
-    if not settings.enabled:
-        return entry
-    new = surprise(1 - near[0].cosine if near else None)
+    writer = writing.writer
+    if not writer.settings.gate.enabled:
+        return
+    earlier: list[NDArray[np.float32]] = []
+    for plan in plans:
+        vectors, nearest = _vectors(plan.records[entry.id] for entry in plan.entries), {}
+        for id_, vector in vectors.items():
+            stored = _stored(writer.storage, writing.scope, id_, vector)
+            if cosines := [*stored, *(float(other @ vector) for other in earlier)]:
+                nearest[id_] = max(cosines)
+        plan.nearest = nearest
+        earlier += vectors.values()
+
+
+def admit(writing: Writing, plan: Plan) -> None:
+    """Decide on each new entry. Entries stay as they are when the gate is off."""
+    settings = writing.writer.settings.gate
+    if settings.enabled:
+        plan.entries = [
+            _decide(entry, plan.intensity, plan.nearest.get(entry.id), writing.now, settings) for entry in plan.entries
+        ]
+
+
+def tally(writing: Writing, plan: Plan) -> None:
+    """Count the decisions on entries that are no repetitions."""
+    new = (entry for entry in plan.entries if entry.id not in plan.repetitions)
+    decided = [entry.admission for entry in new if entry.admission]
+    if decided:
+        ephemeral = sum(admission.ephemeral for admission in decided)
+        before = admitted(writing.writer.storage, writing.scope)
+        counts = (before.consolidated + len(decided) - ephemeral, before.ephemeral + ephemeral)
+        writing.writer.storage.write_document(writing.scope, ADMISSIONS, ADMISSIONS, counts)
+
+
+def admitted(storage: Storage, scope: Scope) -> Admitted:
+    """Return how many entries of a scope the gate has decided on, and how."""
+    document = storage.read_document(scope, ADMISSIONS, ADMISSIONS)
+    return Admitted(*document.value) if document else Admitted()
+
+
+def _decide(entry: Entry, intensity: float, cosine: float | None, now: datetime, settings: GateTuning) -> Entry:
+    """Return an entry with the decision on it. ``cosine`` is that to the nearest entry of its scope, if any."""
+    new = surprise(None if cosine is None else 1 - cosine)
     worth = salience(
         entry.importance,
         intensity,
@@ -59,17 +106,17 @@ def admit(
     return replace(entry, tier=tier, admission=Admission(entry.importance, intensity, new, worth, expires_at))
 
 
-def tally(storage: Storage, scope: Scope, entries: Iterable[Entry]) -> None:
-    """Count what the gate decided on entries that are new. Call it inside the transaction that stores them."""
-    decided = [entry.admission for entry in entries if entry.admission]
-    if decided:
-        ephemeral = sum(admission.ephemeral for admission in decided)
-        before = admitted(storage, scope)
-        counts = (before.consolidated + len(decided) - ephemeral, before.ephemeral + ephemeral)
-        storage.write_document(scope, ADMISSIONS, ADMISSIONS, counts)
+def _vectors(group: Iterable[Record]) -> dict[str, NDArray[np.float32]]:
+    """Return the vectors of first passages, by id."""
+    firsts = {record.entry.id: record.passages[0].vector for record in group if record.passages}
+    return {id_: vector for id_, vector in firsts.items() if vector is not None}
 
 
-def admitted(storage: Storage, scope: Scope) -> Admitted:
-    """Return how many entries of a scope the gate has decided on, and how."""
-    document = storage.read_document(scope, ADMISSIONS, ADMISSIONS)
-    return Admitted(*document.value) if document else Admitted()
+def _stored(storage: Storage, scope: Scope, id_: str, vector: NDArray[np.float32]) -> list[float]:
+    """Return the cosine of the nearest other entry that is stored."""
+    try:
+        matches = storage.nearest(scope, vector, 2, Where(kinds=KINDS, not_channels=[CHANNEL]))
+    except Corrupt as error:  # a new entry can be stored all the same
+        logger.error("the write gate cannot compare an entry: %s", error)
+        return []
+    return [match.score for match in matches if match.id != id_][:1]

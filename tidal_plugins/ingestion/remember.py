@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from tidal_plugins.english.importance import importance
 from tidal_plugins.english.tags import tags
 from tidal_plugins.errors import Forgotten, InvalidInput
-from tidal_plugins.facts.versions import flag_claims
-from tidal_plugins.ingestion.gate import admit, tally
-from tidal_plugins.ingestion.repeats import Neighbours, add, neighbours
+from tidal_plugins.ingestion.pipeline import prepare_notes, store_notes
+from tidal_plugins.ingestion.plan import Plan, Writing
 from tidal_plugins.ingestion.writer import DECAYING, Progress, Writer, batches, new_tier
 from tidal_plugins.model.clock import aware
-from tidal_plugins.model.entry import KINDS, Entry, Scope, derive_id
+from tidal_plugins.model.entry import KINDS, Entry, Scope
 from tidal_plugins.model.fence import strip_frames
 from tidal_plugins.model.note import Note
-from tidal_plugins.storage.base import Record
 from tidal_plugins.validation import bounded, clean, label, labels, mapping
 
 CHANNEL = "import"
@@ -29,10 +26,12 @@ def remember(
 ) -> list[Entry]:
     """Store notes in batches, each in one transaction, and return their entries in order.
 
-    A note remembered before (same kind, source, thread, time and text) is returned as it stands, so a bulk that was
-    cut off can simply be run again; what repeats another note word for word strengthens that one and is got by its id.
-    Nothing is written when any note is invalid or was forgotten.
+    A note remembered before (same kind, source, thread, time and text) is returned as it stands, so that an interrupted
+    bulk can be run again. A note that repeats another one word for word strengthens that one and is got by its id.
+    Nothing is written when any note is invalid or was forgotten. Raises ``InvalidInput``, ``InvalidText`` and
+    ``Forgotten``.
     """
+    writing = Writing(writer, scope, now)
     entries = [to_entry(writer, scope, note, now) for note in notes]
     _refuse_forgotten(writer, scope, entries)
     stored: dict[str, Entry] = {}
@@ -40,26 +39,16 @@ def remember(
     for chunk in batches(entries, lambda entry: len(entry.text), writer.settings.ingestion):
         batch = {entry.id: entry for entry in chunk if entry.id not in stored}
         known = writer.storage.get(scope, list(batch))
-        records = writer.records([entry for id_, entry in batch.items() if id_ not in known])
-        near = neighbours(writer, scope, [[record] for record in records])
-        records = [_gated(writer, record, near, now) for record in records]
-        new = {record.entry.id: record.entry for record in records}
-        said = writer.claims(scope, list(new.values()))
+        plans = [Plan([entry]) for id_, entry in batch.items() if id_ not in known]
+        prepare_notes(writing, plans)
         with writer.storage.transaction():
             _refuse_forgotten(writer, scope, chunk)  # again: it may have happened while we embedded
-            again = add(writer, scope, records, near, now)
-            tally(writer.storage, scope, [entry for entry in new.values() if entry.id not in again])
-            flag_claims(writer.storage, scope, said)
-        stored |= new | known
+            store_notes(writing, plans)
+        stored |= {entry.id: entry for plan in plans for entry in plan.entries} | known
         done += len(chunk)
         if progress:
             progress(done, len(entries))
     return [stored[entry.id] for entry in entries]
-
-
-def _gated(writer: Writer, record: Record, near: Neighbours, now: datetime) -> Record:
-    entry = record.entry
-    return replace(record, entry=admit(entry, 0.0, near.get(entry.id), now, writer.settings.gate))
 
 
 def _refuse_forgotten(writer: Writer, scope: Scope, entries: Sequence[Entry]) -> None:
@@ -69,7 +58,7 @@ def _refuse_forgotten(writer: Writer, scope: Scope, entries: Sequence[Entry]) ->
 
 
 def to_note(text: str, fields: Mapping[str, Any]) -> Note:
-    """Make a note of a text and what was said about it; what is ``None`` is as if it was not said."""
+    """Return a note of a text with ``fields``; a field that is ``None`` has its default. Raises ``InvalidInput``."""
     try:
         return Note(text, **{name: value for name, value in fields.items() if value is not None})
     except TypeError as error:
@@ -77,7 +66,7 @@ def to_note(text: str, fields: Mapping[str, Any]) -> Note:
 
 
 def to_entry(writer: Writer, scope: Scope, note: Note, now: datetime) -> Entry:
-    """Check a note and make the entry that it becomes."""
+    """Check a note and return the entry that it becomes. Raises ``InvalidInput`` and ``InvalidText``."""
     settings = writer.settings
     if not isinstance(note, Note):
         raise InvalidInput(f"give a text or Notes to remember, got {type(note).__name__}")
@@ -90,7 +79,7 @@ def to_entry(writer: Writer, scope: Scope, note: Note, now: datetime) -> Entry:
     speaker, role = label(note.speaker, "speaker"), label(note.role, "role")
     metadata = mapping(note.metadata, "metadata", settings.ingestion.max_metadata_bytes)
     return Entry(
-        id=derive_id(scope, note.kind, source, thread, speaker, note.occurred_at and occurred_at, text),
+        id=writer.id_of(scope, note.kind, source, thread, speaker, note.occurred_at and occurred_at, text),
         kind=note.kind,
         text=text,
         scope=scope,

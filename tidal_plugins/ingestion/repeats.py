@@ -1,4 +1,4 @@
-"""What was said before: an exact repetition strengthens it, a near duplicate is linked to it; nothing is merged.
+"""Repetitions: an exact repetition strengthens what was said first; nothing is merged.
 
 A repetition says the same words (case and space folded) in the same voice: of the same kind, speaker, role, source and
 channel, valid alike, with the same metadata. Its entry is stored like any other, so that its episode stays whole and
@@ -9,85 +9,42 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from datetime import datetime
 from hashlib import blake2b
-from typing import TYPE_CHECKING, NamedTuple
 
 from tidal_plugins.errors import Corrupt
+from tidal_plugins.ingestion.plan import Plan, Writing
 from tidal_plugins.ingestion.writer import Writer, reinforced
-from tidal_plugins.model.entry import KINDS, Entry, Scope, derive_id
-from tidal_plugins.model.graph import CHANNEL
+from tidal_plugins.model.entry import Entry, Scope, derive_id
 from tidal_plugins.model.link import Link
 from tidal_plugins.scoring.text import normal
-from tidal_plugins.storage.base import Record, Where, WhereLinks
+from tidal_plugins.storage.base import Record, WhereLinks
 from tidal_plugins.storage.shorthands import set_tiers
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 FIRST = "first"
-"""Kind of the link from a hash of what was said, and how, to the entry that said it first."""
+"""Kind of the link from a hash of words and voice to the entry that said them first."""
 REPEAT = "repeat"
 """Kind of the link from a repetition to the first entry."""
-NEAR = "near"
-"""Kind of the link from an entry to one that is nearly the same; its weight is their cosine."""
-
-CLOSEST = 3
-"""Neighbours that are looked at, for each new entry."""
 
 logger = logging.getLogger(__name__)
 
 
-class Neighbour(NamedTuple):
-    id: str
-    cosine: float
-
-
-Neighbours = Mapping[str, Sequence[Neighbour]]
-"""By the id of a new entry: the nearest entries that were there before, nearest first."""
-
-
-def neighbours(writer: Writer, scope: Scope, groups: Sequence[Sequence[Record]]) -> Neighbours:
-    """Return what each new entry comes near to, among what is stored and the groups before its own.
-
-    A group is stored at once, such as the entries of a turn. A long text is compared by its first passage. Takes no
-    lock; nothing is looked for where the settings ask for neither near duplicates nor the gate.
-    """
-    if writer.settings.ingestion.near is None and not writer.settings.gate.enabled:
-        return {}
-    found: dict[str, list[Neighbour]] = {}
-    earlier: dict[str, NDArray[np.float32]] = {}
-    vectors = [_vectors(group) for group in groups]
-    stored = _stored(writer, scope, {id_: vector for new in vectors for id_, vector in new.items()})
-    for new in vectors:
-        for id_, vector in new.items():
-            near = [*stored[id_], *_among(earlier, vector)]
-            found[id_] = sorted(near, key=lambda item: -item.cosine)[:CLOSEST]
-        earlier |= new
-    return found
-
-
-def add(writer: Writer, scope: Scope, records: Iterable[Record], near: Neighbours, now: datetime) -> set[str]:
-    """Store new entries and return the ids of repetitions: those strengthen the first one, and are found by id alone.
-
-    Call it inside a transaction, with what :func:`neighbours` returned.
-    """
-    again: set[str] = set()
-    for record in records:
-        first = _first(writer, scope, record.entry)
+def store_entries(writing: Writing, plan: Plan) -> None:
+    """Store new entries. A repetition strengthens the first one, and is found by its id alone."""
+    writer, scope, now = writing.writer, writing.scope, writing.now
+    for entry in plan.entries:
+        record = replace(plan.records[entry.id], entry=entry)
+        first = _first(writer, scope, entry)
         if first is None:
             writer.storage.put(scope, [record])
-            _mark_first(writer, scope, record.entry, now)
-            _link_near(writer, scope, record.entry, near.get(record.entry.id, ()), now)
-        elif writer.storage.put(scope, [Record(record.entry)]):
-            writer.storage.put_links(scope, [_repeat(scope, record.entry.id, first.id, now)])
+            _mark_first(writer, scope, entry, now)
+        elif writer.storage.put(scope, [Record(entry)]):
+            writer.storage.put_links(scope, [_repeat(scope, entry.id, first.id, now)])
             tier = reinforced(first, writer.settings.use.used, now, writer.settings, used=True)
             set_tiers(writer.storage, scope, {first.id: tier} if tier else {})
-            again.add(record.entry.id)
-    return again
+            plan.repetitions.add(entry.id)
 
 
 def firsts(writer: Writer, scope: Scope, ids: Collection[str]) -> dict[str, str]:
@@ -95,52 +52,31 @@ def firsts(writer: Writer, scope: Scope, ids: Collection[str]) -> dict[str, str]
     return {link.source: link.target for link in writer.storage.links(scope, WhereLinks(sources=ids, kinds=[REPEAT]))}
 
 
-def heirs(writer: Writer, scope: Scope, doomed: Collection[str]) -> set[str]:
-    """Return, for each of ``doomed`` that others repeat, the id of the first of these: it is to be found instead."""
-    links = writer.storage.links(scope, WhereLinks(targets=doomed, kinds=[REPEAT]))
-    return set({link.target: link.source for link in reversed(links) if link.source not in doomed}.values())
+def duplicates(writer: Writer, scope: Scope, to_delete: Collection[str]) -> set[str]:
+    """Return, for each entry that is about to be erased and that others repeat, the id of its first repetition."""
+    links = writer.storage.links(scope, WhereLinks(targets=to_delete, kinds=[REPEAT]))
+    return set({link.target: link.source for link in reversed(links) if link.source not in to_delete}.values())
 
 
-def succeed(writer: Writer, scope: Scope, doomed: Collection[str], heirs: Iterable[Record], now: datetime) -> None:
-    """Let repetitions take the place of what they repeat, as warm as that was: it is the one that they strengthened.
-    Call it inside the transaction, before ``doomed`` go."""
-    links = writer.storage.links(scope, WhereLinks(targets=doomed, kinds=[REPEAT]))
+def promote(
+    writer: Writer, scope: Scope, to_delete: Collection[str], duplicates: Iterable[Record], now: datetime
+) -> None:
+    """Index duplicates in place of the entries that they repeat, with the tiers of those, which they strengthened.
+
+    Call it inside the transaction, before ``to_delete`` are erased.
+    """
+    links = writer.storage.links(scope, WhereLinks(targets=to_delete, kinds=[REPEAT]))
     first = {link.source: link.target for link in links}
     known = writer.storage.summaries(scope, set(first.values()))
-    for heir in heirs:
-        old = first.get(heir.entry.id)
-        others = [link.source for link in links if link.target == old and link.source not in (heir.entry.id, *doomed)]
-        tier = known[old].tier if old in known else heir.entry.tier
-        writer.storage.put(scope, [replace(heir, entry=replace(heir.entry, tier=tier))], replace=True)
-        writer.storage.erase_links(scope, WhereLinks(sources=[heir.entry.id], kinds=[REPEAT]))
-        writer.storage.put_links(scope, [_repeat(scope, other, heir.entry.id, now) for other in others])
-        _mark_first(writer, scope, heir.entry, now)
-
-
-def _stored(writer: Writer, scope: Scope, vectors: Mapping[str, NDArray[np.float32]]) -> dict[str, list[Neighbour]]:
-    where = Where(kinds=KINDS, not_channels=[CHANNEL])
-    try:
-        found = [writer.storage.nearest(scope, vector, CLOSEST, where) for vector in vectors.values()]
-    except Corrupt as error:  # what is new can be stored all the same
-        logger.error("near duplicates are not looked for: %s", error)
-        found = [[] for _ in vectors]
-    return {
-        id_: [Neighbour(match.id, match.score) for match in matches if match.id != id_]
-        for id_, matches in zip(vectors, found, strict=True)
-    }
-
-
-def _among(earlier: Mapping[str, NDArray[np.float32]], vector: NDArray[np.float32]) -> list[Neighbour]:
-    import numpy as np
-
-    cosines = np.vecdot(np.stack(list(earlier.values())), vector).tolist() if earlier else []
-    return [Neighbour(id_, cosine) for id_, cosine in zip(earlier, cosines, strict=True)]
-
-
-def _vectors(group: Iterable[Record]) -> dict[str, NDArray[np.float32]]:
-    """The vectors of first passages, by id."""
-    firsts = {record.entry.id: record.passages[0].vector for record in group if record.passages}
-    return {id_: vector for id_, vector in firsts.items() if vector is not None}
+    for record in duplicates:
+        id_ = record.entry.id
+        old = first.get(id_)
+        others = [link.source for link in links if link.target == old and link.source not in (id_, *to_delete)]
+        tier = known[old].tier if old in known else record.entry.tier
+        writer.storage.put(scope, [replace(record, entry=replace(record.entry, tier=tier))], replace=True)
+        writer.storage.erase_links(scope, WhereLinks(sources=[id_], kinds=[REPEAT]))
+        writer.storage.put_links(scope, [_repeat(scope, other, id_, now) for other in others])
+        _mark_first(writer, scope, record.entry, now)
 
 
 def _first(writer: Writer, scope: Scope, entry: Entry) -> Entry | None:
@@ -168,11 +104,3 @@ def _mark(writer: Writer, entry: Entry) -> str:
 
 def _repeat(scope: Scope, repetition: str, first: str, now: datetime) -> Link:
     return Link(derive_id(scope, REPEAT, repetition), REPEAT, repetition, first, now)
-
-
-def _link_near(writer: Writer, scope: Scope, entry: Entry, near: Sequence[Neighbour], now: datetime) -> None:
-    least = writer.settings.ingestion.near
-    alike = {item.id: item.cosine for item in near if least is not None and item.cosine >= least}
-    there = writer.storage.summaries(scope, list(alike))  # some may have been forgotten meanwhile
-    links = [Link(derive_id(scope, NEAR, entry.id, id_), NEAR, entry.id, id_, now, alike[id_]) for id_ in there]
-    writer.storage.put_links(scope, links)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
-from typing import Literal
 
 from tidal_plugins.errors import Corrupt
 from tidal_plugins.ingestion.episodes import from_entry
+from tidal_plugins.ingestion.plan import How, TurnPlan, Writing
 from tidal_plugins.ingestion.repeats import firsts
 from tidal_plugins.ingestion.writer import Writer, reinforced
 from tidal_plugins.model.entry import EPISODE, Entry, Scope, bare_id
@@ -27,18 +27,17 @@ USES = "uses"
 _BESIDE = 8
 """Messages before and after what was shown, of the same turn, that are within its reach."""
 
-How = Literal["cited", "echoed"]
 
+def strengthen(writing: Writing, plan: TurnPlan) -> None:
+    """Strengthen the memories that were shown before a turn, by how its answer used them.
 
-def strengthen(
-    writer: Writer, scope: Scope, before: Episode | None, episode: Episode, now: datetime
-) -> dict[str, How | None]:
-    """Strengthen what was shown before an episode, by how its answer used it, and return both. Call it inside the
-    transaction.
-
-    ``before`` is the episode as it was stored already: what was counted with it is not counted again, but what had
-    merely surfaced may turn out to be used. Unknown ids, those of other stores among them, are passed over.
+    A turn that goes on does not count again what it has counted, but a memory that had merely surfaced may turn out to
+    be used. Unknown ids, those of other stores among them, are passed over.
     """
+    if not plan.episode.surfaced:
+        return
+    writer, scope, now = writing.writer, writing.scope, writing.now
+    before, episode = plan.known, plan.episode
     settings, lines = writer.settings.use, []
     seen: dict[str, How | None] = {}
     counted = shown_as(writer, scope, before.surfaced) if before else {}
@@ -46,8 +45,8 @@ def strengthen(
     for entry in _read(writer, scope, shown):
         if entry.episode == episode.id:
             continue  # a turn does not strengthen itself
-        earlier = use(before, entry, shown[entry.id], settings) if before and entry.id in counted else None
-        how = seen[entry.id] = earlier or use(episode, entry, shown[entry.id], settings)
+        earlier = _use(before, entry, shown[entry.id], settings) if before and entry.id in counted else None
+        how = seen[entry.id] = earlier or _use(episode, entry, shown[entry.id], settings)
         amount = _worth(how, settings) - (_worth(earlier, settings) if entry.id in counted else 0.0)
         ever = how is not None or _was_used(writer, scope, entry.id)
         tier = reinforced(entry, max(0.0, amount), now, writer.settings, used=ever)
@@ -57,10 +56,10 @@ def strengthen(
             lines.append(Line(entry.id, now, {"episode": episode.id, "turn": episode.turn, "how": how}))
     writer.storage.append_log(scope, USES, lines)
     _stir(writer, scope, shown, counted, episode, now)
-    return seen
+    plan.shown = seen
 
 
-def use(episode: Episode, entry: Entry, names: Collection[str], settings: UseTuning) -> How | None:
+def _use(episode: Episode, entry: Entry, names: Collection[str], settings: UseTuning) -> How | None:
     """Return how the answer of an episode used an entry that it was shown under any of ``names``, or ``None``."""
     answer = "\n".join(message.text for message in episode.messages if message.role == "assistant")
     if cites(answer, {*names, entry.episode or entry.id}):

@@ -1,9 +1,8 @@
-"""What every write needs: ids that a retry repeats, passages with their vectors, a tier, the list of the forgotten."""
+"""The writer: every write takes from it stable ids, passages with their vectors, tiers and tombstones."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
@@ -12,24 +11,22 @@ from typing import TYPE_CHECKING, TypeVar
 from tidal_plugins.english.calendar import MONTHS
 from tidal_plugins.facts.conflicts import Said
 from tidal_plugins.facts.versions import read_claims
-from tidal_plugins.ingestion.background import Background
-from tidal_plugins.ingestion.queue import ExtractionQueue
+from tidal_plugins.ingestion.later import Later
 from tidal_plugins.ingestion.split import split
+from tidal_plugins.ingestion.tombstones import tombstoned, tombstoned_texts
 from tidal_plugins.model.affect import Affect
-from tidal_plugins.model.entry import EPISODE, Entry, Scope, Tier, derive_id
+from tidal_plugins.model.entry import EPISODE, Entry, Scope, Tier, salt_of, salted_id
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Message
 from tidal_plugins.protocols import ClaimExtractor
 from tidal_plugins.scoring.decay import half_life, hours_until, reinforce, remaining
 from tidal_plugins.scoring.text import normal, terms
 from tidal_plugins.storage.base import Passage, Record, Storage
+from tidal_plugins.storage.salt import entry_id
 from tidal_plugins.tuning import DecayTuning, IngestionTuning, Tuning
 
 if TYPE_CHECKING:
     from tidal_plugins.embedding.identity import StoreEmbedder
-
-FORGOTTEN = "forgotten"
-"""Collection of tombstones: by id, and by a keyed hash of the text."""
 
 DECAYING = "conversation"
 """The kind of entries that decay."""
@@ -52,10 +49,18 @@ class Writer:
     settings: Tuning
     key: bytes
     """The store's own secret for hashes of forgotten texts."""
+    later: Later
+    """The steps that follow a write."""
     extractor: ClaimExtractor | None = None
-    """Reads what texts say of facts; rules where there is none."""
-    background: Background | None = None
-    """Reads what is recorded for the graph; nothing does where there is none."""
+    """Reads what texts say of facts. Default: rules."""
+
+    def id_of(self, scope: Scope, *parts: object) -> str:
+        """Return the id that ``parts`` have in a scope of this store, the same on every retry."""
+        return entry_id(self.storage, scope, *parts)
+
+    def episode_id(self, scope: Scope, thread: str | None, key: str) -> str:
+        """Return the id of the episode that holds the turn ``key`` of a thread."""
+        return self.id_of(scope, EPISODE, thread, key)
 
     def records(self, entries: Sequence[Entry]) -> list[Record]:
         """Split and embed entries, all texts in one batch. Takes no lock."""
@@ -74,45 +79,24 @@ class Writer:
             passages[entry.id].append(Passage(*span, terms=" ".join([*words, *more[entry.id]]), vector=vector))
         return [Record(entry, passages[entry.id]) for entry in entries]
 
-    @contextmanager
-    def recording(self, scope: Scope) -> Iterator[None]:
-        """Keep the background quiet meanwhile, and then tell it that there is something to read."""
-        if self.background is None:
-            yield
-            return
-        try:
-            with self.background.held():
-                yield
-        finally:
-            self.background.call(scope)
-
-    def queue(self, scope: Scope, episode: str, now: datetime) -> None:
-        """Have an episode read for the graph. Call it inside the transaction that stores it."""
-        if self.background is not None:
-            queue = ExtractionQueue(self.storage, scope, self.settings.graph)
-            queue.add(episode, now, by=self.background.name)
-
     def claims(self, scope: Scope, entries: Sequence[Entry]) -> list[Said]:
         """Return what entries claim of facts. It may wait for a model, and takes no lock."""
-        return read_claims(self.storage, scope, entries, self.extractor, self.settings.models.patience)
+        return read_claims(self.storage, scope, entries, self.extractor, self.settings.models.timeout)
 
     def forgotten(self, scope: Scope, texts: Iterable[str]) -> set[str]:
         """Return those of ``texts`` that were forgotten on request."""
         marks = {text: self.mark(text) for text in texts}
-        tombstones = self._tombstones(scope, marks.values())
+        tombstones = tombstoned_texts(self.storage, scope, marks.values())
         return {text for text, mark in marks.items() if mark in tombstones}
 
-    def buried(self, scope: Scope, ids: Iterable[str]) -> set[str]:
+    def tombstoned(self, scope: Scope, ids: Iterable[str]) -> set[str]:
         """Return those of ``ids`` whose entries and episodes were forgotten on request."""
-        return {key.removeprefix("id:") for key in self._tombstones(scope, [f"id:{id_}" for id_ in ids])}
+        return tombstoned(self.storage, scope, ids)
 
     def mark(self, text: str) -> str:
         """The key under which a forgotten text is known: a hash with the store's own key, so that it means nothing in
         another store, and no table of known hashes fits."""
         return "text:" + blake2b(normal(text).encode(), key=self.key, digest_size=16).hexdigest()
-
-    def _tombstones(self, scope: Scope, keys: Iterable[str]) -> set[str]:
-        return {document.key for document in self.storage.documents(scope, FORGOTTEN, list(keys))}
 
     def _drafts(self, entry: Entry) -> Iterable[tuple[Entry, tuple[int, int], str]]:
         limits = self.settings.ingestion
@@ -154,7 +138,7 @@ def batches(items: Sequence[T], length: Callable[[T], int], limits: IngestionTun
 
 def message_entry_id(episode: Episode, message: Message) -> str:
     """The id of the entry that makes a message of an episode findable."""
-    return derive_id(episode.scope, episode.id, message.id)
+    return salted_id(salt_of(episode.id), episode.scope, episode.id, message.id)
 
 
 def new_tier(affect: Affect | None, now: datetime, decay: DecayTuning, threshold: float) -> Tier:

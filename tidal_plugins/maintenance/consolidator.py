@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
-from tidal_plugins.associations.web import ASSOCIATION
+from tidal_plugins.associations.store import ASSOCIATION
 from tidal_plugins.errors import Closed, Corrupt, NotFound
 from tidal_plugins.ingestion.gate import admitted
 from tidal_plugins.ingestion.uses import USES

@@ -15,11 +15,11 @@ from tidal_plugins.dossiers.sources import CHANNEL, FACT
 from tidal_plugins.english.importance import importance
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.english.tags import tags
-from tidal_plugins.ingestion.forget import RECURRING, purge
+from tidal_plugins.ingestion.derived import purge, write_derived
 from tidal_plugins.ingestion.uses import USES
 from tidal_plugins.ingestion.writer import DECAYING, Writer
 from tidal_plugins.model.dossier import Dossier
-from tidal_plugins.model.entry import Entry, Scope, derive_id
+from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.protocols import Purpose, Summariser
 from tidal_plugins.retrieval.search import intact
@@ -27,6 +27,9 @@ from tidal_plugins.retrieval.whisper import excerpt
 from tidal_plugins.scoring.recurrence import recurrence
 from tidal_plugins.storage.base import Line, Record, Storage, Where
 from tidal_plugins.tuning import ConsolidationTuning
+
+RECURRING = "recurring"
+"""Collection of derived documents: by entry, the fact that covers it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,7 @@ class Recurring:
     def make(self, entries: Sequence[Entry], now: datetime) -> Made:
         """Compress a cluster. It takes no lock, and may take its time."""
         limits = self.writer.settings.dossier.model_copy(update={"max_tokens": self.settings.fact_tokens})
-        drafter = Drafter(KeySentences(), self.summariser, limits, self.writer.settings.models.patience)
+        drafter = Drafter(KeySentences(), self.summariser, limits, self.writer.settings.models.timeout)
         draft = drafter.draft(entries, InPlace(Dossier(""), {}))
         if not draft.findings:
             return Made(tuple(entry.id for entry in entries))
@@ -82,8 +85,7 @@ class Recurring:
             self.storage.put(self.scope, [made.record])
         sources = [*made.covers, *([made.id] if made.id else [])]
         for id_ in made.covers:
-            value = {"sources": sources, "entry": made.id} if made.id else {"sources": sources}
-            self.storage.write_document(self.scope, RECURRING, id_, value)
+            write_derived(self.storage, self.scope, RECURRING, id_, {}, sources=sources, entry=made.id)
         return True
 
     def thin(self, now: datetime) -> None:
@@ -98,8 +100,8 @@ class Recurring:
         a transaction."""
         for document in self.storage.documents(self.scope, RECURRING):
             if document.value and document.value.get("entry") == fact:
-                value = {"sources": [id_ for id_ in document.value["sources"] if id_ != fact]}
-                self.storage.write_document(self.scope, RECURRING, document.key, value)
+                sources = [id_ for id_ in document.value["sources"] if id_ != fact]
+                write_derived(self.storage, self.scope, RECURRING, document.key, {}, sources=sources)
         erased = self.storage.erase(self.scope, [fact])
         purge(self.storage, self.scope, [fact], now)
         return erased
@@ -134,7 +136,7 @@ class Recurring:
         citations = dict.fromkeys(citation for finding in draft.findings for citation in finding.citations)
         ids = [entry.id for entry in entries]
         entry = Entry(
-            id=derive_id(self.scope, RECURRING, sorted(ids)),
+            id=self.writer.id_of(self.scope, RECURRING, sorted(ids)),
             kind=FACT,
             text=said,
             scope=self.scope,
@@ -150,7 +152,7 @@ class Recurring:
         return replace(record, entry=replace(entry, text=" ".join([said, *(f"[{item}]" for item in citations)])))
 
     def _forgotten(self, fact: Entry) -> bool:
-        return bool(self.writer.buried(self.scope, [fact.id]) or self.writer.forgotten(self.scope, [fact.text]))
+        return bool(self.writer.tombstoned(self.scope, [fact.id]) or self.writer.forgotten(self.scope, [fact.text]))
 
 
 class KeySentences:

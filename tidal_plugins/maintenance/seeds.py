@@ -6,16 +6,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from tidal_plugins.associations.web import Association, AssociationWeb
+from tidal_plugins.associations.store import Association, AssociationStore
 from tidal_plugins.dossiers.sources import CHANNEL, PRIMARY
 from tidal_plugins.ingestion.episodes import from_entry
-from tidal_plugins.ingestion.repeats import NEAR
 from tidal_plugins.model.consolidation import Seed
 from tidal_plugins.model.entry import Entry, Scope, bare_id, derive_id
 from tidal_plugins.retrieval.request import active
 from tidal_plugins.retrieval.search import intact
-from tidal_plugins.scoring.text import normal
-from tidal_plugins.storage.base import Line, Storage, WhereLinks
+from tidal_plugins.scoring.text import terms
+from tidal_plugins.storage.base import Line, Storage
 from tidal_plugins.tuning import Tuning
 
 SEEDS = "seeds"
@@ -23,6 +22,9 @@ SEEDS = "seeds"
 
 _KEPT = 1000
 """Lines of that log which are kept."""
+
+_ALIKE = 0.75
+"""Share of the words of two texts that both have, from which on they say the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,7 @@ class Seeds:
 
     def _new(self, now: datetime) -> list[Seed]:
         limits = self.settings.consolidation
-        web = AssociationWeb(self.storage, self.settings.associations)
+        web = AssociationStore(self.storage, self.settings.associations)
         pairs = [p for p in web.strongest(self.scope, now, limits.seed_pool) if p.weight >= limits.seed_weight]
         known = self._known(pairs, now)
         fresh = [pair for pair in pairs if self._key(pair.source, pair.target) not in known]
@@ -64,10 +66,10 @@ class Seeds:
     def _seeds(self, pairs: Sequence[Association], now: datetime) -> Iterator[Seed]:
         """Those pairs of which both are active, and that have nothing else in common than to come up together."""
         ids = list(dict.fromkeys(id_ for pair in pairs for id_ in (pair.source, pair.target)))
-        entries, near = self._entries(ids, now), self._near(ids)
+        entries = self._entries(ids, now)
         shown = self._shown(entries.values())
         for pair in pairs:
-            if {pair.source, pair.target} <= entries.keys() and frozenset(pair[:2]) not in near:
+            if {pair.source, pair.target} <= entries.keys():
                 seed = _seed(pair, entries)
                 if seed and not _asked(seed.first, seed.second, shown) and not _asked(seed.second, seed.first, shown):
                     yield seed
@@ -85,10 +87,6 @@ class Seeds:
 
         return intact(read, ids, set())
 
-    def _near(self, ids: Collection[str]) -> set[frozenset[str]]:
-        links = self.storage.links(self.scope, WhereLinks(ends=ids, kinds=[NEAR]))
-        return {frozenset((link.source, link.target)) for link in links}
-
     def _line(self, seed: Seed, now: datetime) -> Line:
         first, second = seed.first.id, seed.second.id
         return Line(self._key(first, second), now, [first, second, seed.weight])
@@ -99,10 +97,16 @@ class Seeds:
 
 def _seed(pair: Association, entries: Mapping[str, Entry]) -> Seed | None:
     first, second = entries[pair.source], entries[pair.target]
-    if _thread(first) == _thread(second) or normal(first.text) == normal(second.text):
+    if _thread(first) == _thread(second) or _alike(first.text, second.text):
         return None
     why = f"they keep coming up together ({pair.weight:.1f}), from {_named(first)} and {_named(second)}"
     return Seed(first, second, pair.weight, why)
+
+
+def _alike(text: str, other: str) -> bool:
+    """Whether two texts say the same in nearly the same words: an association of these says nothing new."""
+    words, others = set(terms(text)), set(terms(other))
+    return len(words & others) >= _ALIKE * len(words | others)
 
 
 def _asked(entry: Entry, other: Entry, shown: Mapping[str, Collection[str]]) -> bool:

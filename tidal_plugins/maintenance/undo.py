@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from tidal_plugins.associations.web import ASSOCIATION
+from tidal_plugins.associations.store import ASSOCIATION
 from tidal_plugins.maintenance.recurring import Recurring
 from tidal_plugins.model.clock import from_micros, to_micros
 from tidal_plugins.model.entry import Scope, Tier

@@ -11,6 +11,9 @@ from tidal_plugins.model.admission import Admission
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.exchange import Message, ToolCall, answers
 
+FORGOTTEN_TEXT = "[forgotten]"
+"""Text of a message that was forgotten on request."""
+
 
 @dataclass(frozen=True, slots=True)
 class Episode:

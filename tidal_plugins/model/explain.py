@@ -44,7 +44,7 @@ class RecallExplanation:
     profile: str
     at: str | None
     affect: Mapping[str, Any]
-    assurance: float | None
+    confidence: float | None
     degraded: list[str]
     hits: list[ExplainedHit]
     dropped: list[Mapping[str, str]]
@@ -76,7 +76,7 @@ def explained(recall: Recall) -> RecallExplanation:
             "arousal": affect.arousal,
             "emotions": {name: float(strength) for name, strength in (affect.emotions or {}).items()},
         },
-        assurance=recall.assurance,
+        confidence=recall.confidence,
         degraded=list(recall.degraded),
         hits=[_hit(hit, place) for place, hit in enumerate(recall.hits, 1)],
         dropped=[item._asdict() for item in recall.dropped],
@@ -134,7 +134,7 @@ def _cut(text: str) -> str:
 
 def _caption(recall: Recall) -> str:
     """What there is to say of the recall as a whole."""
-    sure = [] if recall.assurance is None else [f"assurance {recall.assurance:.3f}"]
+    sure = [] if recall.confidence is None else [f"confidence {recall.confidence:.3f}"]
     degraded = [f"without {', '.join(recall.degraded)}"] if recall.degraded else []
     stopped = [f"hops stopped: {recall.stopped}"] if recall.stopped else []
     times = [f"time: {', '.join(recall.times)}"] if recall.times else []

@@ -179,7 +179,7 @@ class Recall(Sequence[Hit]):
         profile: the formula that ranked.
         at: the time that the recall was asked for.
         degraded: the channels, peers and plugs that could not answer in time.
-        assurance: how far the first candidate stands out, in units of cosine; ``None`` if no whisper asked.
+        confidence: how far the first candidate stands out, in units of cosine; ``None`` if no whisper asked.
         hops: the further queries, in order.
         stopped: why there were no more hops: «covered», «no new query», «no new hit», «hops», «queries», «time», or
             «assessor» for one that failed. Empty if one hop was asked for.
@@ -195,7 +195,7 @@ class Recall(Sequence[Hit]):
     profile: str = "balanced"
     at: datetime | None = None
     degraded: tuple[str, ...] = ()
-    assurance: float | None = None
+    confidence: float | None = None
     hops: tuple[Hop, ...] = ()
     stopped: str = ""
     peers: tuple[PeerReport, ...] = ()

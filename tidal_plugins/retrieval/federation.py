@@ -1,4 +1,4 @@
-"""Recall over several stores: the own one, then each peer, which is read and never written to [Anamnesis G5]."""
+"""Recall and whisper over several stores: the own one, then each peer, which is only read [Anamnesis G5]."""
 
 from __future__ import annotations
 
@@ -15,20 +15,19 @@ from tidal_plugins.embedding.identity import StoreEmbedder, identity
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.model.entry import Scope, check_scope
 from tidal_plugins.model.recall import OWN, Recall
-from tidal_plugins.retrieval.bar import worth_a_word
+from tidal_plugins.retrieval.boost import Boosts
 from tidal_plugins.retrieval.merging import Answer, Forgotten, Merger
-from tidal_plugins.retrieval.query import understand
-from tidal_plugins.retrieval.recall import Recaller
+from tidal_plugins.retrieval.pipeline import RECALL, WHISPER, Recaller, run
 from tidal_plugins.retrieval.request import Request
 from tidal_plugins.retrieval.rerank import RERANKER
-from tidal_plugins.retrieval.search import intact
-from tidal_plugins.sessions.boost import Boosts
+from tidal_plugins.retrieval.state import Stage
+from tidal_plugins.retrieval.understand import to_query
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.storage.sqlite import ReadOnlySQLite
 from tidal_plugins.tuning import Tuning
 
 Ask = Callable[[Recaller, Scope], Recall]
-"""Asks one store in one scope."""
+"""A function that asks one store in one scope."""
 
 logger = logging.getLogger(__name__)
 
@@ -102,7 +101,7 @@ def checked_peers(peers: Iterable[Peer | str | PathLike[str] | OpenMemory]) -> t
 class Federation:
     """The own store and its peers, asked as one.
 
-    ``forgotten`` says what was forgotten here on request: a peer does not bring it back.
+    ``forgotten`` returns which texts were forgotten here on request, so that no peer brings them back.
     """
 
     own: Recaller
@@ -110,51 +109,50 @@ class Federation:
     forgotten: Forgotten
 
     def recall(self, request: Request) -> Recall:
-        """Return what the own store and its peers bring up.
+        """Return the entries that the own store and its peers bring up.
 
         Sessions and associations are those of the own store. A peer that cannot be asked is reported in
         ``Recall.peers``, whatever is wrong with it.
         """
+        return self._asked(RECALL, request)
+
+    def whisper(self, request: Request) -> Recall:
+        """Return the entries of the own store and its peers that are worth showing unasked."""
+        return self._asked(WHISPER, request)
+
+    def _asked(self, stages: Sequence[Stage], request: Request) -> Recall:
+        own = run(stages, self.own, request)
         others = [peer for peer in self.peers if not peer.same(self.own.storage, request.scope)]
-        if not others:
-            return self.own.recall(request)
-        query = understand(request.text, self.own.storage.statistics(request.scope).speakers)
-        if request.unasked and not worth_a_word(query, self.own.settings.whisper):
-            return self.own.recall(request)
-        vector = self.own.embedder.embed([query.meaning])[0]
-        own = self.own.recall(replace(request, vector=vector))
+        if own.done or not others:
+            return own.recall
         same = replace(request, affect=own.affect, felt=None, associative=False, session=None)
 
         def ask_peer(recaller: Recaller, there: Scope) -> Recall:
-            again = understand(
-                request.text, recaller.storage.statistics(there).speakers
-            )  # other people are known there
-            near = vector if again.meaning == query.meaning else self.own.embedder.embed([again.meaning])[0]
-            return recaller.recall(replace(same, scope=there, vector=near))
+            query = to_query(request.text, recaller.storage.statistics(there).speakers)  # other people are known there
+            known = query.meaning == own.query.meaning
+            vector = own.vector if known else self.own.embedder.embed([query.meaning])[0]
+            return run(stages, recaller, replace(same, scope=there, vector=vector)).recall
 
-        reader, answers = _patient(self.own, own), []
+        reader, answers = _patient(self.own, own.recall), []
         for peer in others:
             answers.append(peer.answer(reader, request.scope, ask_peer))
             reader = _patient(reader, answers[-1].recall)
-        return Merger(self.own.settings, request.limit, request.scope, self.forgotten, self._texts).merged(own, answers)
-
-    def _texts(self, scope: Scope, ids: Sequence[str]) -> dict[str, str]:
-        """The texts of own entries, of those that are not damaged."""
-        entries = intact(partial(self.own.storage.get, scope), ids, set())
-        return {id_: entry.text for id_, entry in entries.items()}
+        merger = Merger(self.own.settings, request.limit, request.scope, self.forgotten)
+        return merger.merged(own.recall, answers)
 
 
 def _patient(reader: Recaller, heard: Recall | None) -> Recaller:
-    """The same, without a reranker that did not answer in time: it has its time once, not once for each store."""
+    """Return the reader without a reranker that did not answer in time: it has its time once, not for each store."""
     return replace(reader, reranker=None) if heard and RERANKER in heard.degraded else reader
 
 
 def federation(own: Recaller, peers: Iterable[Peer], forgotten: Forgotten) -> Federation:
+    """Return a store and its peers, asked as one."""
     return Federation(own, [_Asked(peer, own.settings) for peer in peers], forgotten)
 
 
 class _Asked:
-    """A peer, ready to be asked; its file is looked at when it is."""
+    """A peer that is ready to be asked. Its file is first read when it is asked."""
 
     def __init__(self, peer: Peer, settings: Tuning) -> None:
         self.peer = peer
@@ -165,12 +163,12 @@ class _Asked:
         self._silent = ""
 
     def same(self, storage: Storage, scope: Scope) -> bool:
-        """Whether it is the very memory that asks."""
+        """Return whether it is the very memory that asks."""
         own = getattr(storage, "path", None)
         return own is not None and self._scope(scope) == scope and _real(own) == _real(self.peer.path)
 
     def answer(self, own: Recaller, scope: Scope, ask: Ask) -> Answer:
-        """What it says to ``ask``, with the weights and the embedder of ``own``; or why it says nothing."""
+        """Return its answer to ``ask``, with the weights and the embedder of ``own``, or why there is none."""
         try:
             storage = self._storage()
             read = partial(self._read, own, self._scope(scope), ask, storage)
@@ -198,7 +196,7 @@ class _Asked:
             settings = self._settings
             self._opened = ReadOnlySQLite(
                 self.peer.memory,
-                timeout=settings.peers.patience,
+                timeout=settings.peers.timeout,
                 query_deadline=settings.storage.query_deadline,
                 vector_cache_bytes=settings.storage.vector_cache_mb * 1024 * 1024,
             )

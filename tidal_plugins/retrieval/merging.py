@@ -7,22 +7,19 @@ from dataclasses import dataclass, field, replace
 
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.recall import OWN, Dropped, Hit, PeerReport, Recall
-from tidal_plugins.retrieval.diversity import said_again
+from tidal_plugins.retrieval.deduplicate import said_again
 from tidal_plugins.retrieval.rerank import RERANKER
 from tidal_plugins.scoring.fusion import sharp_relevance, stretched
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.tuning import Tuning
 
 Forgotten = Callable[[Scope, Sequence[str]], set[str]]
-"""Which of some texts were forgotten in a scope on request."""
-
-Stored = Callable[[Scope, Sequence[str]], Mapping[str, str]]
-"""The texts of entries of a scope, by id."""
+"""A function that returns which of some texts were forgotten in a scope on request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a peer said, or why it said nothing."""
+    """The recall of a peer, or the error that kept it from answering."""
 
     name: str
     trust: float
@@ -32,16 +29,16 @@ class Answer:
 
 @dataclass(slots=True)
 class Merger:
-    """Puts the answers of several stores into one: what is near anywhere, the own before a peer's where equal."""
+    """Merges the answers of several stores into one. Of two equal scores the own store's comes first."""
 
     settings: Tuning
     limit: int
     scope: Scope
     forgotten: Forgotten
-    stored: Stored
     dropped: list[Dropped] = field(default_factory=list)
 
     def merged(self, own: Recall, answers: Sequence[Answer]) -> Recall:
+        """Return the own recall with the hits of peers among its hits."""
         heard = [(answer, answer.recall) for answer in answers if answer.recall is not None]
         trust = {answer.name: answer.trust for answer in answers}
         theirs = [hit for answer, recall in heard for hit in self._hits(answer, recall)]
@@ -51,31 +48,33 @@ class Merger:
         ranked = sorted((_trusted(hit, trust) for hit in ranked), key=lambda hit: -hit.score)  # stable: the own first
         ranked = self._news(ranked, own)
         kept, rest = ranked[: self.limit], ranked[self.limit :]
-        sure = [own.assurance, *(_surely(answer, recall) for answer, recall in heard)]
+        sure = [own.confidence, *(_surely(answer, recall) for answer, recall in heard)]
         return replace(
             own,
             hits=(*kept, *appended),
             dropped=(*_trimmed(rest, self.limit), *own.dropped, *self.dropped),
             degraded=(*own.degraded, *(f"peer {name}" for name in _silent(answers))),
-            assurance=max((value for value in sure if value is not None), default=None),
+            confidence=max((value for value in sure if value is not None), default=None),
             peers=tuple(_reported(answer, kept) for answer in answers),
         )
 
     def _hits(self, answer: Answer, recall: Recall) -> Iterator[Hit]:
-        """What a peer shows, tagged with where it comes from, if it is as sure as its trust asks for."""
+        """Yield the hits of a peer, with their origin, unless its confidence times its trust is too low."""
         self.dropped += (item._replace(origin=answer.name) for item in recall.dropped)
-        sure, bar = _surely(answer, recall), self.settings.whisper.least(recall.profile)
+        sure, least = _surely(answer, recall), self.settings.whisper.least(recall.profile)
         for hit in recall:
-            if bar and sure is not None and sure < bar:
-                reason = f"assurance {sure:.3f}, at a trust of {answer.trust:.2f}, under the bar of {bar:.3f}"
-                self.dropped.append(Dropped(hit.id, "bar", reason, answer.name))
+            if least and sure is not None and sure < least:
+                reason = f"confidence {sure:.3f}, at a trust of {answer.trust:.2f}, under the threshold of {least:.3f}"
+                self.dropped.append(Dropped(hit.id, "threshold", reason, answer.name))
             else:
                 yield replace(hit, origin=answer.name)
 
     def _once(self, hits: Sequence[Hit], own: Recall) -> list[Hit]:
-        """Each text of several stores once, the own one where there is one; of what a peer brings, nothing that fell
-        out here or was forgotten here."""
-        left = self._left(hits, own)
+        """Return each text of several stores once, the own one where there is one.
+
+        A peer brings nothing that fell out here or was forgotten here.
+        """
+        left = {item.id: item.stage for item in own.dropped}
         forgotten = self.forgotten(self.scope, [hit.text for hit in hits if hit.origin != OWN])
         first: dict[str, Hit] = {}
         kept = []
@@ -83,7 +82,7 @@ class Merger:
             before = first.setdefault(normal(hit.text), hit)
             if hit.origin != before.origin:
                 self._drop(hit, f"the same as {before.id}, {before.origin}")
-            elif hit.origin != OWN and (stage := left.get((hit.id, normal(hit.text)))):
+            elif hit.origin != OWN and (stage := left.get(hit.id)):
                 self._drop(hit, f"stands in the own store too, and fell out there at the stage {stage}")
             elif hit.origin != OWN and hit.text in forgotten:
                 self._drop(hit, "was forgotten here on request")
@@ -91,17 +90,9 @@ class Merger:
                 kept.append(hit)
         return kept
 
-    def _left(self, hits: Sequence[Hit], own: Recall) -> dict[tuple[str, str], str]:
-        """Of what peers bring and fell out here: id and text, and at which stage. Ids alone say nothing, since turns
-        that are numbered alike in two stores have the same."""
-        stages = {item.id: item.stage for item in own.dropped}
-        ids = [hit.id for hit in hits if hit.origin != OWN and hit.id in stages]
-        texts = self.stored(self.scope, ids) if ids else {}
-        return {(id_, normal(text)): stages[id_] for id_, text in texts.items()}
-
     def _news(self, hits: Sequence[Hit], own: Recall) -> list[Hit]:
-        """Of a whisper's hits those that do not say again what one before them says."""
-        again = {} if own.assurance is None else said_again(hits)
+        """Return the hits of a whisper that do not say again what one before them says. A recall keeps all hits."""
+        again = {} if own.confidence is None else said_again(hits)
         self.dropped += (Dropped(hit.id, "diversity", again[hit.id], hit.origin) for hit in hits if hit.id in again)
         return [hit for hit in hits if hit.id not in again]
 
@@ -110,7 +101,7 @@ class Merger:
 
 
 def _trusted(hit: Hit, trust: Mapping[str, float]) -> Hit:
-    """A hit whose score counts as far as its store is trusted."""
+    """Return a hit whose score counts as far as its store is trusted."""
     share = trust.get(hit.origin, 1.0)
     if share == 1:
         return hit
@@ -126,7 +117,7 @@ def _trimmed(rest: Sequence[Hit], limit: int) -> list[Dropped]:
 
 
 def _comparable(hits: Sequence[Hit], settings: Tuning) -> list[Hit]:
-    """Hits of several stores with relevances that stand against the best of all, not of each."""
+    """Return hits of several stores with relevances against the best of all stores, not of each."""
     if hits and all(RERANKER in hit.why.factors for hit in hits):
         shares = stretched([hit.why.factors[RERANKER] for hit in hits])
         return [
@@ -137,12 +128,12 @@ def _comparable(hits: Sequence[Hit], settings: Tuning) -> list[Hit]:
 
 
 def _sharp(hit: Hit) -> bool:
-    """Whether its relevance is what the profile ``balanced`` makes of its fused score."""
+    """Return whether the profile ``balanced`` made the relevance of its fused score."""
     return hit.why.profile == "balanced" and RERANKER not in hit.why.factors
 
 
 def _against(hit: Hit, best: float, sharpness: float) -> Hit:
-    """A hit of the profile ``balanced``, seen from the best of all stores: what was multiplied shrinks with it."""
+    """Return a hit of the profile ``balanced`` with its relevance against the best of all stores."""
     relevance, factors = sharp_relevance(hit.why.fused, best, sharpness=sharpness), hit.why.factors
     times = factors.get("importance", 1.0) * factors.get("strength", 1.0)
     return _moved(hit, relevance, hit.score + (relevance - hit.why.relevance) * times)
@@ -153,7 +144,7 @@ def _moved(hit: Hit, relevance: float, score: float) -> Hit:
 
 
 def _surely(answer: Answer, recall: Recall) -> float | None:
-    return None if recall.assurance is None else recall.assurance * answer.trust
+    return None if recall.confidence is None else recall.confidence * answer.trust
 
 
 def _silent(answers: Sequence[Answer]) -> list[str]:

@@ -1,317 +1,192 @@
-"""Candidates of both channels into one order, by profile [Tidal §3.2], [Anamnesis]."""
+"""Stage ``rank``: the candidates in one order, by profile [Tidal §3.2], [Anamnesis]."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from statistics import fmean
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from tidal_plugins.english.times import Period
-from tidal_plugins.model.affect import Affect
-from tidal_plugins.model.entry import Tier
-from tidal_plugins.model.recall import Explanation
-from tidal_plugins.retrieval.query import Query
-from tidal_plugins.retrieval.surroundings import NOWHERE, Around, Surroundings
-from tidal_plugins.retrieval.time import closest
+from tidal_plugins.retrieval.context import Lifts
+from tidal_plugins.retrieval.search import intact, nearness, reciprocal
+from tidal_plugins.retrieval.state import Found, Ranked, State, by_score
+from tidal_plugins.retrieval.times import closest
 from tidal_plugins.scoring.affect import AXIS, POLES, alpha, blend, emotion_similarity
 from tidal_plugins.scoring.decay import remaining, strength
-from tidal_plugins.scoring.fusion import (
-    importance_factor,
-    keyword_strength,
-    reciprocal_rank,
-    relevance,
-    sharp_relevance,
-)
-from tidal_plugins.storage.base import Corpus, EntrySummary, Match
-from tidal_plugins.tuning import RecallTuning, Tuning
+from tidal_plugins.scoring.fusion import importance_factor, relevance, sharp_relevance
+from tidal_plugins.storage.base import EntrySummary
+from tidal_plugins.tuning import RecallTuning
 
 ASSISTANT = "assistant"
-LIFTS = frozenset({"assistant", "passages", "speaker", "time", *Around._fields})
-"""Names of the parts that belong to how near an entry is, in units of cosine."""
-TRACE = 0.005
-"""What adds less to nearness than that is no reason."""
-
-
-class Found(NamedTuple):
-    """An entry that a channel found. Ranks count from 1."""
-
-    id: str
-    keyword: Match | None
-    keyword_rank: int | None
-    vector: Match | None
-    vector_rank: int | None
-
-    @property
-    def cosine(self) -> float:
-        return self.vector.score if self.vector else 0.0
 
 
 class Candidate(NamedTuple):
-    """What a channel found, with what ranking needs to know of it."""
+    """An entry that takes part, with what ranking needs to know of it."""
 
-    sketch: EntrySummary
-    keyword: Match | None
-    keyword_rank: int | None
-    vector: Match | None
-    vector_rank: int | None
-
-    @property
-    def cosine(self) -> float:
-        return self.vector.score if self.vector else 0.0
+    found: Found
+    summary: EntrySummary
 
 
-class Ranked(NamedTuple):
-    """A candidate with its score and what the score is made of."""
-
-    candidate: Candidate
-    score: float
-    fused: float
-    relevance: float
-    keyword_strength: float
-    parts: Mapping[str, float]
-    """What was added to the two channels, what multiplied the relevance, what was added in the end, by name."""
-
-    @property
-    def id(self) -> str:
-        return self.candidate.sketch.id
-
-    def plus(self, gains: Mapping[str, float]) -> Ranked:
-        """The same with what signals add to its score, by name."""
-        return self._replace(score=self.score + sum(gains.values()), parts={**self.parts, **gains})
-
-    def explain(self, profile: str) -> Explanation:
-        candidate = self.candidate
-        return Explanation(
-            keyword_rank=candidate.keyword_rank,
-            keyword_score=candidate.keyword.score if candidate.keyword else 0.0,
-            vector_rank=candidate.vector_rank,
-            cosine=candidate.cosine,
-            keyword_strength=self.keyword_strength,
-            fused=self.fused,
-            relevance=self.relevance,
-            factors={name: part for name, part in self.parts.items() if name not in LIFTS or abs(part) >= TRACE},
-            profile=profile,
-            feeling=candidate.sketch.affect.in_words() if candidate.sketch.affect else "",
-        )
+def rank(state: State) -> None:
+    """Score every candidate that is ranked in full and sort, best first."""
+    state.ranked = by_score(_PROFILES[state.request.profile](_candidates(state), state))
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
-    """What the order depends on beside the candidates."""
+def balanced(candidates: list[Candidate], state: State) -> list[Ranked]:
+    """Return relevance · importance · strength of each candidate. This is the default, since it measures best.
 
-    query: Query
-    corpus: Corpus
-    affect: Affect
-    now: datetime
-    settings: Tuning
-    surroundings: Surroundings = NOWHERE
-    times: Sequence[Period] = ()
-
-
-def shortlist(found: Sequence[Found], context: Context, profile: str, size: int) -> tuple[list[Found], list[Found]]:
-    """Split what the channels found into those that both together put first, to be ranked in full, and the rest."""
-    near = _NEARNESS[profile]
-    order = sorted(found, key=lambda item: (-near(item, context), item.id))
-    return order[:size], order[size:]
-
-
-def ordinary(near: Sequence[Found], far: Sequence[Found], context: Context) -> float:
-    """The nearness of an ordinary candidate: the median of all that were found, which :func:`shortlist` has put in
-    order."""
-    order = [*near, *far]
-    middle = order[(len(order) - 1) // 2 : len(order) // 2 + 1]
-    return fmean(map(_near(context), middle)) if middle else 0.0
-
-
-def rank(candidates: Sequence[Candidate], context: Context, profile: str) -> list[Ranked]:
-    """Score every candidate and sort, best first; ties by id, so that the order never depends on chance."""
-    return by_score(_PROFILES[profile](candidates, context))
-
-
-def by_score(ranked: Iterable[Ranked]) -> list[Ranked]:
-    return sorted(ranked, key=lambda item: (-item.score, item.id))
-
-
-def balanced(candidates: Sequence[Candidate], context: Context) -> list[Ranked]:
-    """The default, which measures best: relevance · importance · strength.
-
-    Fused is cosine plus keyword strength, corrected where roles are known, plus what thread and neighbours say, plus
-    who speaks and feels what; all in units of cosine: MiniLM was trained at a scale of 20, so that .05 is about one nat
-    of log-odds. Neighbours and threads hear nothing of speakers and feelings, which are about the entry alone.
+    Fused is cosine plus keyword strength, corrected where roles are known, plus the lifts of thread and neighbours,
+    plus the parts for who speaks, when, and in which mood. All are in units of cosine: MiniLM was trained at a scale of
+    20, so that .05 is about one nat of log-odds. Speakers and feelings are about the entry alone and lift no neighbour.
     """
-    settings = context.settings.recall
-    share, felt = feeling_share(context, gradual=True), presence(context, gradual=True)
-    keywords = [keyword_part(candidate, context) for candidate in candidates]
-    discounts = [_discounts(candidate, settings) for candidate in candidates]
-    nearness = [
-        candidate.cosine + settings.keywords * keyword + sum(discount.values())
-        for candidate, keyword, discount in zip(candidates, keywords, discounts, strict=True)
+    settings, feelings = state.settings.recall, _Feelings(state, gradual=True)
+    discounts = [_discounts(item.summary, settings) for item in candidates]
+    near = [
+        nearness(item.found, settings) + sum(discount.values())
+        for item, discount in zip(candidates, discounts, strict=True)
     ]
-    around = context.surroundings.around(candidates, nearness, settings)
     corrections = [
-        discount | _named(lifts) | _personal(candidate, context, share, felt)
-        for candidate, discount, lifts in zip(candidates, discounts, around, strict=True)
+        discount | lifts | _personal(item.summary, state, feelings)
+        for item, discount, lifts in zip(candidates, discounts, _lifts(candidates, near, state), strict=True)
     ]
     fused = [
-        candidate.cosine + settings.keywords * keyword + sum(correction.values())
-        for candidate, keyword, correction in zip(candidates, keywords, corrections, strict=True)
+        nearness(item.found, settings) + sum(correction.values())
+        for item, correction in zip(candidates, corrections, strict=True)
     ]
     best, ranked = max(fused, default=0.0), []
-    for candidate, keyword, correction, value in zip(candidates, keywords, corrections, fused, strict=True):
-        relevance = sharp_relevance(value, best, sharpness=settings.sharpness)
-        score, factors = _weigh(relevance, candidate, context, importance=settings.importance, lam=settings.decay)
-        ranked.append(Ranked(candidate, score, value, relevance, keyword, correction | factors))
+    for item, correction, value in zip(candidates, corrections, fused, strict=True):
+        share = sharp_relevance(value, best, sharpness=settings.sharpness)
+        score, factors = _weigh(share, item.summary, state, importance=settings.importance, lam=settings.decay)
+        ranked.append(Ranked(item.found, item.summary, score, value, share, correction | factors))
     return ranked
 
 
-def tidal(candidates: Sequence[Candidate], context: Context) -> list[Ranked]:
-    """``(α·cosine + (1 − α)·(1 − |Δv|)) · w(t)`` [Tidal §2.3, §3.2]; with no current affect the cosine alone."""
-    share, ranked = feeling_share(context, gradual=False), []
-    for candidate in candidates:
-        relevance = max(0.0, candidate.cosine)
-        blended = blend(relevance, context.affect.valence, _valence(candidate), 1 - share) if share else relevance
-        score, factors = _weigh(max(0.0, blended), candidate, context, importance=0.0, lam=1.0)
-        feeling = {"feeling": blended - relevance} if share else {}
-        keyword = keyword_part(candidate, context)
-        ranked.append(Ranked(candidate, score, candidate.cosine, relevance, keyword, feeling | factors))
+def tidal(candidates: list[Candidate], state: State) -> list[Ranked]:
+    """Return ``(α·cosine + (1 − α)·(1 − |Δv|)) · w(t)`` of each candidate [Tidal §2.3, §3.2].
+
+    With no current affect it is the cosine alone.
+    """
+    share, ranked = _Feelings(state, gradual=False).share, []
+    for found, summary in candidates:
+        near = max(0.0, found.cosine)
+        blended = blend(near, state.affect.valence, _valence(summary), 1 - share) if share else near
+        score, factors = _weigh(max(0.0, blended), summary, state, importance=0.0, lam=1.0)
+        feeling = {"feeling": blended - near} if share else {}
+        ranked.append(Ranked(found, summary, score, found.cosine, near, feeling | factors))
     return ranked
 
 
-def attention(candidates: Sequence[Candidate], context: Context) -> list[Ranked]:
-    """Reciprocal rank fusion over its best, times the importance factor, plus emotion [Anamnesis]; decay as set."""
-    settings = context.settings.recall
-    fused = [_reciprocal(candidate, context) for candidate in candidates]
-    best, ranked, felt = max(fused, default=0.0), [], presence(context, gradual=False)
-    for candidate, value in zip(candidates, fused, strict=True):
+def attention(candidates: list[Candidate], state: State) -> list[Ranked]:
+    """Return reciprocal rank fusion over its best, times the importance factor, plus emotion [Anamnesis].
+
+    Decay counts as the settings say.
+    """
+    settings, feelings = state.settings.recall, _Feelings(state, gradual=False)
+    fused = [reciprocal(item.found, settings) for item in candidates]
+    best, ranked = max(fused, default=0.0), []
+    for (found, summary), value in zip(candidates, fused, strict=True):
         share = relevance(value, best)
-        score, factors = _weigh(share, candidate, context, importance=1.0, lam=settings.decay)
-        if felt and (alike := _alike(candidate, context)) is not None:
+        score, factors = _weigh(share, summary, state, importance=1.0, lam=settings.decay)
+        if feelings.presence and (alike := feelings.alike(summary)) is not None:
             factors["emotion"] = settings.emotion * alike
             score += factors["emotion"]
-        ranked.append(Ranked(candidate, score, value, share, keyword_part(candidate, context), factors))
+        ranked.append(Ranked(found, summary, score, value, share, factors))
     return ranked
 
 
-_PROFILES: Mapping[str, Callable[[Sequence[Candidate], Context], list[Ranked]]] = {
+_PROFILES: Mapping[str, Callable[[list[Candidate], State], list[Ranked]]] = {
     "balanced": balanced,
     "tidal": tidal,
     "attention": attention,
 }
 
 
-def _near(context: Context) -> Callable[[Found], float]:
-    weight = context.settings.recall.keywords
-    return lambda found: found.cosine + weight * keyword_part(found, context)
+class _Feelings:
+    """How much the mood of a recall counts.
+
+    ``presence``, in [0, 1], is how far there is a mood; none below the silence. ``share`` is how much feeling counts
+    against meaning, ``1 − α``, as far as there is a mood [Tidal §3.3]. ``gradual``: below the threshold presence grows
+    in proportion to the intensity, so that a faint mood does not reorder everything at once.
+    """
+
+    def __init__(self, state: State, *, gradual: bool) -> None:
+        self.affect = state.affect
+        self.settings = settings = state.settings.affect
+        intensity = self.affect.intensity
+        if intensity < settings.silence:
+            self.presence = self.share = 0.0
+            return
+        self.presence = min(1.0, intensity / settings.threshold) if gradual and settings.threshold else 1.0
+        calm, stirred = state.settings.recall.alpha_calm, state.settings.recall.alpha_stirred
+        share = 1 - alpha(intensity, calm=calm, stirred=stirred, threshold=settings.threshold)
+        self.share = share * self.presence
+
+    def alike(self, summary: EntrySummary) -> float | None:
+        """Return how far a memory feels as one does now, in [−1, 1]; ``None`` where it has no emotions."""
+        if summary.affect is None or not summary.affect.emotions:
+            return None
+        now = self.affect.emotions or {AXIS: self.affect.valence}
+        return emotion_similarity(now, summary.affect.emotions, poles=POLES, faint=self.settings.silence)
 
 
-_NEARNESS: Mapping[str, Callable[[Found, Context], float]] = {
-    "balanced": lambda found, context: _near(context)(found),
-    "tidal": lambda found, _: found.cosine,
-    "attention": lambda found, context: _reciprocal(found, context),
-}
+def _candidates(state: State) -> list[Candidate]:
+    """Return what is ranked in full, without rows that are damaged."""
+    storage, scope = state.store.storage, state.request.scope
+    ids = [item.id for item in state.near]
+    summaries = intact(lambda some: storage.summaries(scope, some), ids, state.channels.damaged)
+    return [Candidate(item, summaries[item.id]) for item in state.near if item.id in summaries]
 
 
-def _reciprocal(found: Found | Candidate, context: Context) -> float:
-    return reciprocal_rank((found.keyword_rank, found.vector_rank), k=context.settings.recall.rrf)
+def _lifts(candidates: list[Candidate], near: list[float], state: State) -> list[dict[str, float]]:
+    """Return what threads and neighbours add to each candidate, by name."""
+    if state.context is None:
+        return [{} for _ in candidates]
+    lifts = state.context.lifts([item.summary for item in candidates], near, state.settings.recall)
+    return [_named(item) for item in lifts]
+
+
+def _named(lifts: Lifts) -> dict[str, float]:
+    return {name: value for name, value in lifts._asdict().items() if value}
 
 
 def _weigh(
-    relevance: float, candidate: Candidate, context: Context, *, importance: float, lam: float
+    relevance: float, summary: EntrySummary, state: State, *, importance: float, lam: float
 ) -> tuple[float, dict[str, float]]:
-    """``relevance · importance · strength`` and its factors by name [Anamnesis]."""
-    score, factors, sketch = relevance, {}, candidate.sketch
+    """Return ``relevance · importance · strength`` and its factors by name [Anamnesis]."""
+    score, factors = relevance, {}
     if importance:
-        factors["importance"] = 1 + importance * (importance_factor(sketch.importance) - 1)
+        factors["importance"] = 1 + importance * (importance_factor(summary.importance) - 1)
         score *= factors["importance"]
-    if lam and sketch.tier:
-        factors["strength"] = strength(current_weight(sketch.tier, context), lam)
+    if lam and summary.tier:
+        weight = remaining(summary.tier, state.request.now, cold=state.settings.decay.cold)  # [Tidal §2.4]
+        factors["strength"] = strength(weight, lam)
         score *= factors["strength"]
     return score, factors
 
 
-def _alike(candidate: Candidate, context: Context) -> float | None:
-    """How far a memory feels as one does now, in [−1, 1]; ``None`` where it has no emotions."""
-    if candidate.sketch.affect is None or not candidate.sketch.affect.emotions:
-        return None
-    now = context.affect.emotions or {AXIS: context.affect.valence}
-    faint = context.settings.affect.silence
-    return emotion_similarity(now, candidate.sketch.affect.emotions, poles=POLES, faint=faint)
-
-
-def _discounts(candidate: Candidate, settings: RecallTuning) -> dict[str, float]:
-    """What makes a candidate's channels say more than they should, by name."""
-    found, sketch = {}, candidate.sketch
-    if sketch.role == ASSISTANT:
+def _discounts(summary: EntrySummary, settings: RecallTuning) -> dict[str, float]:
+    """Return, by name, what is taken off entries whose channels say more than they should."""
+    found = {}
+    if summary.role == ASSISTANT:
         found["assistant"] = -settings.assistant
-    if sketch.passages > 1:
-        found["passages"] = -settings.passages * math.log(sketch.passages)
+    if summary.passages > 1:
+        found["passages"] = -settings.passages * math.log(summary.passages)
     return found
 
 
-def _named(lifts: Around) -> dict[str, float]:
-    return {name: value for name, value in lifts._asdict().items() if value}
-
-
-def _personal(candidate: Candidate, context: Context, share: float, felt: float) -> dict[str, float]:
-    """What speaks for an entry because of who said it, when and in which mood, by name.
-
-    ``share`` is how much feeling counts, ``felt``, in [0, 1], how far there is any now.
-    """
-    settings, found = context.settings.recall, {}
-    if candidate.sketch.speaker in context.query.names:
+def _personal(summary: EntrySummary, state: State, feelings: _Feelings) -> dict[str, float]:
+    """Return, by name, what is added for who said an entry, when and in which mood."""
+    settings, found = state.settings.recall, {}
+    if summary.speaker in state.query.names:
         found["speaker"] = settings.speaker
-    if near := closest(candidate.sketch, context.times, settings):
+    if near := closest(summary, state.times, settings):
         found["time"] = settings.time * near
-    if share:
-        found["feeling"] = settings.feeling * share * (1 - abs(context.affect.valence - _valence(candidate)))
-    if felt and (alike := _alike(candidate, context)) is not None:
-        found["emotion"] = settings.likeness * felt * alike
+    if feelings.share:
+        found["feeling"] = settings.feeling * feelings.share * (1 - abs(state.affect.valence - _valence(summary)))
+    if feelings.presence and (alike := feelings.alike(summary)) is not None:
+        found["emotion"] = settings.likeness * feelings.presence * alike
     return found
 
 
-def _valence(candidate: Candidate) -> float:
-    """What was stored without affect, such as a document, counts as neutral."""
-    return candidate.sketch.affect.valence if candidate.sketch.affect else 0.0
-
-
-def keyword_part(candidate: Found | Candidate, context: Context) -> float:
-    """The candidate's keyword strength, 0 where keywords did not find it."""
-    match = candidate.keyword
-    if match is None:
-        return 0.0
-    return keyword_strength(
-        match.score,
-        words=match.words,
-        mean_words=context.corpus.mean_words,
-        terms=len(context.query.terms),
-        passages=context.corpus.passages,
-        brevity=context.settings.recall.brevity,
-    )
-
-
-def feeling_share(context: Context, *, gradual: bool) -> float:
-    """How much feeling counts against meaning, ``1 − α``, as far as there is one [Tidal §3.3]."""
-    settings, threshold = context.settings.recall, context.settings.affect.threshold
-    calm, stirred = settings.alpha_calm, settings.alpha_stirred
-    share = 1 - alpha(context.affect.intensity, calm=calm, stirred=stirred, threshold=threshold)
-    return share * presence(context, gradual=gradual)
-
-
-def presence(context: Context, *, gradual: bool) -> float:
-    """How far there is a current affect, in [0, 1]: not at all below the silence.
-
-    ``gradual``: below the threshold it grows in proportion to the intensity, so that a faint mood does not reorder
-    everything at once.
-    """
-    intensity, settings = context.affect.intensity, context.settings.affect
-    if intensity < settings.silence:
-        return 0.0
-    return min(1.0, intensity / settings.threshold) if gradual and settings.threshold else 1.0
-
-
-def current_weight(tier: Tier, context: Context) -> float:
-    """The weight that decay has left of an entry [Tidal §2.4]."""
-    return remaining(tier, context.now, cold=context.settings.decay.cold)
+def _valence(summary: EntrySummary) -> float:
+    """Return an entry's valence. An entry without affect, such as a document, counts as neutral."""
+    return summary.affect.valence if summary.affect else 0.0

@@ -1,40 +1,48 @@
-"""What a caller may ask of recall, checked."""
+"""The request of one recall or whisper: everything a caller asks, checked once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, get_args
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self, get_args
 
+from tidal_plugins.affect.state import AffectLoop
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.entry import EPISODE, KINDS, Scope, bare_id
+from tidal_plugins.model.filter import Filter
 from tidal_plugins.model.graph import CHANNEL
+from tidal_plugins.retrieval.understand import MAX_CHARS
 from tidal_plugins.settings import Profile
 from tidal_plugins.storage.base import Where
+from tidal_plugins.tuning import Tuning
+from tidal_plugins.validation import check_int, clean
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-MOST = 1000
+MAX_LIMIT = 1000
 """Hits that one recall may return."""
-MOST_WINDOW = 50
+MAX_WINDOW = 50
 """Turns before and after a hit that one recall may return with it."""
-MOST_HOPS = 10
+MAX_HOPS = 10
 """Hops that one recall may take."""
+GRAPH_KIND = "fact"
+"""The kind of entries that has to be named for the graph's entries to be found."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked of one store: up to ``limit`` entries for ``text`` that pass ``where``, in one scope.
+    """What is asked of a store: up to ``limit`` entries for ``text`` that pass ``where``, in one scope.
 
-    ``affect`` colours the order; where ``felt`` is given, what that reads off the text's vector does instead.
-    ``unasked``: only what clears the bar of automatic recall. ``associative``: what comes up together with the hits is
-    appended, beyond the limit. ``session``: the one whose signals this recall feels, beside those of the scope.
-    ``window``: how many turns before and after each hit come with it. ``vector``: that of ``text``, where it is known.
+    ``affect`` is the mood that colours the order; a whisper reads it off the vector of the text instead, with ``felt``,
+    where that is given. ``associative`` appends what comes up together with the hits, beyond the limit. ``session`` is
+    the one whose signals this recall feels, beside those of the scope. ``window`` is how many turns before and after
+    each hit come with it. ``vector`` is that of ``text``, where it is known. ``hops`` are those of the whole recall.
     """
 
     scope: Scope
@@ -44,12 +52,78 @@ class Request:
     limit: int
     affect: Affect = Affect()
     profile: str = "balanced"
-    unasked: bool = False
     associative: bool = False
     session: int | None = None
     window: int = 0
+    hops: int = 1
     vector: NDArray[np.float32] | None = None
     felt: Callable[[NDArray[np.float32]], Affect] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        scope: Scope,
+        query: str,
+        now: datetime,
+        settings: Tuning,
+        mood: AffectLoop,
+        filter: Mapping[str, Any],
+        *,
+        limit: int | None,
+        window: int,
+        hops: int | None,
+        associative: bool,
+        as_of: datetime | None,
+        session: int | None,
+        affect: Affect | None,
+        profile: str | None,
+    ) -> Self:
+        """Return the request of ``TidalMemory.recall``, whose arguments these are. Raises ``InvalidInput``."""
+        filter, now = checked_filter(filter, "recall"), now if as_of is None else aware(as_of, "as_of")
+        current = mood.current(scope, now) if as_of is None else Affect()
+        kinds = filter.get("kinds")
+        graph = kinds is not None and GRAPH_KIND in kinds
+        where = active(now, **filter, as_of=as_of and now, graph=graph)
+        return cls(
+            scope,
+            checked_query(query, settings),
+            where,
+            now,
+            checked_limit(settings.recall.limit if limit is None else limit),
+            affect=current if affect is None else _checked_affect(affect),
+            profile=_checked_profile(settings.recall.profile if profile is None else profile),
+            associative=associative,
+            session=session,
+            window=check_int(window, "window", 0, MAX_WINDOW),
+            hops=check_int(settings.hops.hops if hops is None else hops, "hops", 1, MAX_HOPS),
+        )
+
+    @classmethod
+    def of_turn(
+        cls,
+        scope: Scope,
+        turn: str,
+        now: datetime,
+        settings: Tuning,
+        mood: AffectLoop,
+        *,
+        exclude: Collection[str],
+        session: int | None,
+        affect: Affect | None,
+    ) -> Self:
+        """Return the request of ``TidalMemory.whisper``, whose arguments these are. Raises ``InvalidInput``."""
+        turn = clean(turn.strip()[:MAX_CHARS] if isinstance(turn, str) else turn, max_chars=MAX_CHARS, name="a turn")
+        return cls(
+            scope,
+            turn,
+            active(now, exclude=exclude),
+            now,
+            settings.whisper.max_entries,
+            affect=mood.current(scope, now) if affect is None else _checked_affect(affect),
+            profile=settings.recall.profile,
+            session=session,
+            felt=partial(mood.felt, scope, turn, now) if affect is None else None,
+        )
 
 
 def active(
@@ -68,11 +142,10 @@ def active(
     include_archived: bool = False,
     graph: bool = False,
 ) -> Where:
-    """Return the filter of what is valid and not archived now, or raise ``InvalidInput``.
+    """Return the filter of entries that are valid and not archived now, or raise ``InvalidInput``.
 
-    ``as_of`` asks for what was known and valid then.
-    ``graph`` lets through what the graph says, too: it was read out of what was said, and would take the places of
-    that.
+    ``as_of`` asks for the entries that were known and valid then. ``graph`` lets the entries of the graph through, too:
+    they were read out of what was said, and would take the places of that.
     """
     return Where(
         kinds=_kinds(kinds),
@@ -91,12 +164,8 @@ def active(
     )
 
 
-def checked_limit(limit: int) -> int:
-    return _whole(limit, "limit", 1, MOST)
-
-
 def visible(where: Where) -> Where:
-    """What a filter says of what may be seen at all, without what the caller looks for."""
+    """Return the part of a filter that says what may be seen at all, without what the caller looks for."""
     return Where(
         known_at=where.known_at,
         active_at=where.active_at,
@@ -106,24 +175,34 @@ def visible(where: Where) -> Where:
     )
 
 
-def checked_window(window: int) -> int:
-    return _whole(window, "window", 0, MOST_WINDOW)
+def checked_limit(limit: int) -> int:
+    """Return a limit as it is, or raise ``InvalidInput``."""
+    return check_int(limit, "limit", 1, MAX_LIMIT)
 
 
-def checked_hops(hops: int) -> int:
-    return _whole(hops, "hops", 1, MOST_HOPS)
+def checked_query(text: str, settings: Tuning) -> str:
+    """Return a query as it is stored, or raise ``InvalidText``."""
+    return clean(text, max_chars=settings.ingestion.max_chars, name="a query")
 
 
-def checked_profile(profile: str) -> str:
+def checked_filter(given: Mapping[str, Any], function: str) -> Mapping[str, Any]:
+    """Return a filter whose fields all exist, or raise ``TypeError`` as Python does for an unknown argument."""
+    for name in given:
+        if name not in Filter.__annotations__:
+            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
+    return given
+
+
+def _checked_profile(profile: str) -> str:
     if profile not in (known := get_args(Profile)):
         raise InvalidInput(f"profile must be one of {', '.join(known)}, got {profile!r}")
     return profile
 
 
-def _whole(value: int, name: str, least: int, most: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise InvalidInput(f"{name} must be a whole number from {least} to {most}, got {value!r}")
-    return value
+def _checked_affect(affect: Affect) -> Affect:
+    if not isinstance(affect, Affect):
+        raise InvalidInput(f"affect must be an Affect(valence, arousal), got {affect!r}")
+    return affect
 
 
 def _kinds(kinds: Collection[str] | None) -> Collection[str]:

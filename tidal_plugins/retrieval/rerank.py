@@ -1,4 +1,4 @@
-"""Route A: a reranker reads query and candidates together, and its order wins over route B's [Anamnesis]."""
+"""Stage ``rerank``: a reranker reads query and candidates together, and its order wins [Anamnesis]."""
 
 from __future__ import annotations
 
@@ -6,59 +6,63 @@ import logging
 import math
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextvars import ContextVar
 from itertools import islice
 
 from tidal_plugins.aio import in_time
 from tidal_plugins.errors import RerankError
 from tidal_plugins.protocols import Reranker
-from tidal_plugins.retrieval.rank import Ranked
+from tidal_plugins.retrieval.boost import GAINS
+from tidal_plugins.retrieval.state import Ranked, State
 from tidal_plugins.scoring.fusion import stretched
-from tidal_plugins.sessions.boost import GAINS
 
 RERANKER = "reranker"
-"""Name of the reranker's score among a hit's factors, and of the reranker where it could not answer in time."""
+"""The name of the reranker's score among a hit's factors, and of the reranker among what is degraded."""
 
-LEFT_BEHIND = 4
-"""Calls of one reranker that run past their time, at which it is not called again until one of them ends."""
+MAX_LATE = 4
+"""Calls of one reranker that run past their time. At so many it is not called again until one of them ends."""
 
 logger = logging.getLogger(__name__)
 
 _running: dict[object, tuple[tuple[int, int], float]] = {}
-"""Of each call under way whose it is, by process and reranker, and when its time is over."""
+"""The calls under way: the process and the reranker that each belongs to, and when its time is over."""
 
 _end: ContextVar[float] = ContextVar("end", default=math.inf)
 
 
-def reranked(
-    reranker: Reranker, query: str, ranked: Sequence[Ranked], texts: Mapping[str, str], seconds: float
-) -> tuple[list[Ranked], bool]:
-    """Return the candidates that have ``texts`` in the reranker's order and after them the others, and whether it
-    answered; where it fails or is not done in ``seconds``, the order stays as it is.
-
-    Its scores are stretched to [0, 1], whatever their scale, so that what signals add to a score counts as in route B;
-    where two are equal, route B decides.
-    """
-    read = [item for item in ranked if item.id in texts]
-    if not read:
-        return list(ranked), True
+def rerank(state: State) -> None:
+    """Put the entries that were read in the reranker's order, where there is one that gives it in time."""
+    reranker, seconds = state.store.reranker, state.settings.rerank.seconds
+    read = [item for item in state.ranked if item.id in state.entries]
+    if reranker is None or not read:
+        return
+    texts = [item.found.passage(state.entries[item.id].text) for item in read]
     try:
-        scores = _scores(reranker, query, [texts[item.id] for item in read], seconds)
+        scores = _scores(reranker, state.query.text, texts, seconds)
     except TimeoutError:
         logger.warning("the reranker did not answer within %g s; the ranking stays without it", seconds)
-        return list(ranked), False
+        state.channels.degraded.append(RERANKER)
     except Exception as error:
         logger.warning("the reranker failed, and the ranking stays without it: %s: %s", type(error).__name__, error)
-        return list(ranked), False
-    places = {item.id: place for place, item in enumerate(read)}
+        state.channels.degraded.append(RERANKER)
+    else:
+        others = [item for item in state.ranked if item.id not in state.entries]
+        state.ranked = [*reranked(read, scores), *others]
+
+
+def reranked(read: Sequence[Ranked], scores: Sequence[float]) -> list[Ranked]:
+    """Return candidates in the order of a reranker's scores. Of two equal scores the ranking so far decides.
+
+    Scores are stretched to [0, 1], whatever their scale, so that what signals add to a score counts as much as without
+    a reranker.
+    """
     judged = [_judged(item, share, score) for item, share, score in zip(read, stretched(scores), scores, strict=True)]
-    others = [item for item in ranked if item.id not in places]
-    return [*sorted(judged, key=lambda item: (-item.score, places[item.id])), *others], True
+    return sorted(judged, key=lambda item: -item.score)  # stable
 
 
 def still_wanted() -> None:
-    """Raise ``TimeoutError`` where the time is over that recall gave this reranker, and nobody waits for it."""
+    """Raise ``TimeoutError`` if the time that recall gave this reranker is over, and nobody waits for it."""
     if time.monotonic() > _end.get():
         raise TimeoutError("the time for reranking is over")
 
@@ -66,7 +70,7 @@ def still_wanted() -> None:
 def _scores(reranker: Reranker, query: str, texts: Sequence[str], seconds: float) -> list[float]:
     call, owner, end = object(), (os.getpid(), id(reranker)), time.monotonic() + seconds
     late = sum(1 for other, until in list(_running.values()) if other == owner and until < time.monotonic())
-    if late >= LEFT_BEHIND:
+    if late >= MAX_LATE:
         raise RerankError(f"{late} calls that nobody waits for any more are still under way")
 
     def ask() -> list[float]:

@@ -1,22 +1,22 @@
-"""What both channels find for a query, and what is ranked with it although no channel may have found it."""
+"""Stage ``search``: both channels find entries, and the nearest by both together are to be ranked in full."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from tidal_plugins.english.times import Period
 from tidal_plugins.errors import Corrupt, QueryTimeout
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.model.recall import Dropped
-from tidal_plugins.retrieval.query import Query
-from tidal_plugins.retrieval.rank import Candidate, Found
-from tidal_plugins.retrieval.surroundings import WINDOW
-from tidal_plugins.retrieval.time import narrowed
-from tidal_plugins.storage.base import Adjacent, Match, PassageVectors, Storage, Where
+from tidal_plugins.retrieval.state import Found, State
+from tidal_plugins.retrieval.understand import Query
+from tidal_plugins.scoring.fusion import keyword_strength, reciprocal_rank
+from tidal_plugins.storage.base import Match, PassageVectors, Storage, Where
 from tidal_plugins.storage.unit import unit_vector
+from tidal_plugins.tuning import RecallTuning
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,14 +28,49 @@ VECTORS = "vectors"
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
-Split = tuple[list[Found], list[Found]]
-"""What is ranked in full, and what is not."""
+
+
+def search(state: State) -> None:
+    """Find the best entries of each channel, and split them by how near both channels together say they are."""
+    request, settings = state.request, state.settings.recall
+    state.channels = Channels(state.store.storage, request.scope, state.query, state.vector, request.where)
+    found = state.channels.found(max(2 * request.limit, settings.pool), settings)
+    near = _NEARNESS[request.profile]
+    order = sorted(found, key=lambda item: (-near(item, settings), item.id))
+    size = max(4 * request.limit, settings.shortlist)
+    state.near, state.far = order[:size], order[size:]
+
+
+def join(state: State, ids: set[str]) -> None:
+    """Let entries be ranked in full, too. An entry that no channel found has a cosine and no rank."""
+    wanted = ids - {item.id for item in state.near}
+    if not wanted:
+        return
+    known = [item for item in state.far if item.id in wanted]
+    unknown = sorted(wanted - {item.id for item in known})
+    cosines = state.channels.cosines(unknown)
+    new = [_found(id_, vector=cosines.get(id_)) for id_ in unknown]
+    state.near = [*state.near, *known, *new]
+    state.far = [item for item in state.far if item.id not in wanted]
+
+
+def nearness(found: Found, settings: RecallTuning) -> float:
+    """Return how near an entry is by both channels, in units of cosine."""
+    return found.cosine + settings.keywords * found.keyword_strength
+
+
+def reciprocal(found: Found, settings: RecallTuning) -> float:
+    """Return the reciprocal rank fusion of both channels."""
+    return reciprocal_rank((found.keyword_rank, found.vector_rank), k=settings.rrf)
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
-    """One query in one scope of a store. ``damaged`` collects the ids of rows that could not be read, ``degraded`` the
-    channels that could not answer."""
+class Channels:
+    """The keyword channel and the vector channel of one store, for one query in one scope.
+
+    A row that cannot be read is left out and noted in ``damaged`` by its id. A channel that cannot answer is left out
+    and noted in ``degraded``.
+    """
 
     storage: Storage
     scope: Scope
@@ -45,50 +80,39 @@ class Search:
     damaged: set[str] = field(default_factory=set)
     degraded: list[str] = field(default_factory=list)
 
-    def found(self, pool: int) -> list[Found]:
-        """The ``pool`` best of each channel, each with its cosine."""
-        vectors = _placed(self._nearest(pool, self.where))
+    def found(self, pool: int, settings: RecallTuning) -> list[Found]:
+        """Return the ``pool`` best of each channel, each with its cosine and its keyword strength."""
+        corpus = self.storage.statistics(self.scope).corpus
+        strength = partial(
+            keyword_strength,
+            mean_words=corpus.mean_words,
+            terms=len(self.query.terms),
+            passages=corpus.passages,
+            brevity=settings.brevity,
+        )
+        vectors = _placed(self.nearest(pool, self.where))
         keywords = _placed(self.matching(self.query.terms, pool, self.where))
         others = self.cosines([id_ for id_ in keywords if id_ not in vectors])
         found = []
         for id_ in {**vectors, **keywords}:
-            vector_rank, match = vectors.get(id_, (None, others.get(id_)))
+            vector_rank, vector = vectors.get(id_, (None, others.get(id_)))
             keyword_rank, keyword = keywords.get(id_, (None, None))
-            found.append(Found(id_, keyword, keyword_rank, match, vector_rank))
+            strong = strength(keyword.score, words=keyword.words) if keyword else 0.0
+            found.append(_found(id_, strong, keyword, keyword_rank, vector, vector_rank))
         return found
 
-    def with_beside(self, split: Split, reach: int) -> tuple[Split, list[Adjacent]]:
-        """Both again, what stands next to the best ``reach`` now ranked in full; and which stands next to which."""
-        beside = self.storage.adjacent(self.scope, [item.id for item in split[0][:reach]], WINDOW, self.where)
-        return self._with(split, {item.other for item in beside}), beside
-
-    def with_times(self, split: Split, times: Iterable[Period], reach: int) -> Split:
-        """Both again, the ``reach`` nearest from each time that the query speaks of now ranked in full, wherever they
-        stand. (The best by keywords of each time would change no answer on the development conversations.)"""
-        near = (match for time in times for match in self._nearest(reach, narrowed(self.where, time)))
-        return self._with(split, {match.id for match in near})
-
-    def with_rewarded(self, split: Split, rewarded: Iterable[str]) -> Split:
-        """Both again, those of ``rewarded`` that pass the filter now ranked in full: signals speak for them."""
-        if not (wanted := set(rewarded)):
-            return split
-        known = {item.id for item in (*split[0], *split[1])}
-        others = list(wanted - known)
-        passed = intact(lambda ids: self.storage.summaries(self.scope, ids, self.where), others, self.damaged)
-        return self._with(split, {*passed, *(known & wanted)})
-
-    def sketched(self, found: Sequence[Found]) -> list[Candidate]:
-        """What was found, with what ranking needs to know of it."""
-        ids = [item.id for item in found]
-        sketches = intact(lambda some: self.storage.summaries(self.scope, some), ids, self.damaged)
-        return [Candidate(sketches[item.id], *item[1:]) for item in found if item.id in sketches]
-
-    def entries(self, ids: Sequence[str], limit: int | None = None) -> dict[str, Entry]:
-        """Those of ``ids`` that can be read, the first ``limit`` of them."""
-        return intact(lambda some: self.storage.get(self.scope, some), ids, self.damaged, limit)
+    def nearest(self, limit: int, where: Where) -> list[Match]:
+        """Return the best of the vector channel, or none where the vectors cannot be read."""
+        if VECTORS in self.degraded:
+            return []
+        try:
+            return self.storage.nearest(self.scope, self.vector, limit, where)
+        except Corrupt as error:
+            self._without(VECTORS, f"recalling by keywords alone: {error}")
+            return []
 
     def matching(self, words: Sequence[str], limit: int, where: Where) -> list[Match]:
-        """The best of the keyword channel; none where it takes too long."""
+        """Return the best of the keyword channel, or none where it takes too long."""
         if KEYWORDS in self.degraded:
             return []
         try:
@@ -98,7 +122,7 @@ class Search:
             return []
 
     def cosines(self, ids: Sequence[str]) -> dict[str, Match]:
-        """How near entries are, by id; empty where the vectors cannot be read."""
+        """Return how near entries are, by id; nothing where the vectors cannot be read."""
         if not ids or VECTORS in self.degraded:
             return {}
         try:
@@ -107,30 +131,13 @@ class Search:
             self._without(VECTORS, f"recalling by keywords alone: {error}")
             return {}
 
+    def entries(self, ids: Sequence[str], limit: int | None = None) -> dict[str, Entry]:
+        """Return the first ``limit`` of ``ids`` that can be read."""
+        return intact(partial(self.storage.get, self.scope), ids, self.damaged, limit)
+
     def unreadable(self) -> list[Dropped]:
-        """What could not be read."""
+        """Return the entries that could not be read, as dropped."""
         return [Dropped(id_, "checksum", "the stored row is damaged") for id_ in sorted(self.damaged)]
-
-    def _with(self, split: Split, ids: set[str]) -> Split:
-        """Both again, ``ids`` now ranked in full; what no channel found has a cosine and no rank."""
-        near, far = split
-        wanted = ids - {item.id for item in near}
-        if not wanted:
-            return split
-        known = [item for item in far if item.id in wanted]
-        unknown = sorted(wanted - {item.id for item in known})
-        cosines = self.cosines(unknown)
-        new = [Found(id_, None, None, cosines.get(id_), None) for id_ in unknown]
-        return [*near, *known, *new], [item for item in far if item.id not in wanted]
-
-    def _nearest(self, pool: int, where: Where) -> list[Match]:
-        if VECTORS in self.degraded:
-            return []
-        try:
-            return self.storage.nearest(self.scope, self.vector, pool, where)
-        except Corrupt as error:
-            self._without(VECTORS, f"recalling by keywords alone: {error}")
-            return []
 
     def _without(self, channel: str, reason: str) -> None:
         logger.warning(reason)
@@ -138,9 +145,10 @@ class Search:
 
 
 def intact(
-    read: Callable[[Sequence[str]], dict[str, T]], ids: Sequence[str], damaged: set[str], limit: int | None = None
+    read: Callable[[Sequence[str]], dict[str, T]], ids: Iterable[str], damaged: set[str], limit: int | None = None
 ) -> dict[str, T]:
-    """Read the first ``limit`` of ``ids`` that can be read; those whose rows are damaged are added to ``damaged``."""
+    """Read the first ``limit`` of ``ids`` that can be read, and add those whose rows are damaged to ``damaged``."""
+    ids = list(ids)
     while True:
         chosen = [id_ for id_ in ids if id_ not in damaged][:limit]
         try:
@@ -165,5 +173,23 @@ def best_cosines(passages: PassageVectors, vector: NDArray[np.float32]) -> dict[
     return found
 
 
+def _found(
+    id: str,
+    strength: float = 0.0,
+    keyword: Match | None = None,
+    keyword_rank: int | None = None,
+    vector: Match | None = None,
+    vector_rank: int | None = None,
+) -> Found:
+    return Found(id, vector.score if vector else 0.0, strength, keyword, keyword_rank, vector, vector_rank)
+
+
 def _placed(matches: Sequence[Match]) -> dict[str, tuple[int, Match]]:
     return {match.id: (place, match) for place, match in enumerate(matches, 1)}
+
+
+_NEARNESS: dict[str, Callable[[Found, RecallTuning], float]] = {
+    "balanced": nearness,
+    "tidal": lambda found, _: found.cosine,
+    "attention": reciprocal,
+}

@@ -1,4 +1,4 @@
-"""The whisper buffer: what surfaces before a model call, in at most 500 characters [Tidal §2.3]."""
+"""The whisper buffer: the hits of a whisper as a text of at most 500 characters [Tidal §2.3]."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from tidal_plugins.scoring.text import terms
 from tidal_plugins.tuning import WhisperTuning
 
 LEAST_TEXT = 24
-"""Characters of text under which a line is not worth showing."""
+"""Characters of text below which a line is not worth showing."""
 
 STAGE = "whisper"
-"""Where a whisper leaves out what recall brought up."""
+"""The stage at which rendering drops hits."""
 
 _HEADING = re.compile(r"^#{1,6}[ \t]+", re.MULTILINE)
 _AGES = (("year", 365 * 86400), ("month", 30 * 86400), ("week", 7 * 86400), ("day", 86400), ("hour", 3600))
 
 
 def compose(recall: Recall, now: datetime, settings: WhisperTuning) -> Whisper:
-    """Put the hits of a recall into the frame, each on one line, within the budget.
+    """Return a whisper that shows the hits of a recall, each on one line in the frame, within the budget.
 
-    A line has a citation, the age, who said it or where it stands, and the text cut around the sentence that matches
-    best. Room that a short memory leaves goes to the next ones. A fact that memory made is left out beside one that it
-    was made from, which says the same. The recall of the whisper has the reasons for what it leaves out.
+    A line has a citation, the age, the speaker or the source, and the text cut around the sentence that matches best.
+    Room that a short memory leaves goes to the next ones. A fact that memory made is left out beside an entry that it
+    was made from, which says the same. The whisper's recall has the reasons for every hit that is left out.
     """
     chosen = recall.hits[: settings.max_entries]
     doubled = _doubled(chosen)
@@ -53,19 +53,19 @@ def compose(recall: Recall, now: datetime, settings: WhisperTuning) -> Whisper:
 
 
 def _doubled(hits: Sequence[Hit]) -> dict[str, str]:
-    """The facts that memory made of others among these, by id with the reason why they are not shown."""
+    """Return by id why facts that memory made of other hits are not shown."""
     ids = {hit.id for hit in hits}
     made = {hit.id: [id_ for id_ in _sources(hit.entry) if id_ in ids] for hit in hits if _made(hit.entry)}
     return {id_: f"was made from {sources[0]}, which is shown" for id_, sources in made.items() if sources}
 
 
 def _made(entry: Entry) -> bool:
-    """Whether it is a fact that memory made of others: people tell facts too."""
+    """Return whether it is a fact that memory made of other entries: people tell facts, too."""
     return entry.kind == "fact" and entry.channel == SYNTHESIS
 
 
 def _sources(entry: Entry) -> list[Any]:
-    """What an entry was made from; metadata of one that was not made here may be anything."""
+    """Return the ids that an entry was made from. Metadata of an entry that was not made here may be anything."""
     sources = entry.metadata.get("sources")
     return [id_ for id_ in sources if isinstance(id_, str)] if isinstance(sources, list | tuple) else []
 
@@ -78,8 +78,7 @@ def _line(hit: Hit, query: str, now: datetime, room: int) -> str | None:
 
 
 def _source(hit: Hit) -> str:
-    """Who said it, or what it is and where it stands, and whose memory it is from; names are cut short, since the text
-    matters more."""
+    """Return the speaker or the source of a hit, and its peer. Names are cut short, since the text matters more."""
     entry, own = hit.entry, hit.origin == OWN
     if entry.kind == "conversation":
         roles = {"user": "user", "assistant": "you" if own else "assistant"}  # a peer's assistant is somebody else
@@ -95,7 +94,7 @@ def _short(name: str, most: int = 24) -> str:
 
 
 def age(then: datetime, now: datetime) -> str:
-    """How long ago, in one unit."""
+    """Return how long ago a time is, in one unit."""
     seconds = (now - then).total_seconds()
     for unit, length in _AGES:
         if seconds >= length:
@@ -105,7 +104,7 @@ def age(then: datetime, now: datetime) -> str:
 
 
 def excerpt(text: str, query: str, room: int) -> str:
-    """Cut ``text`` to ``room`` characters at words, around the sentence that shares most words with the query."""
+    """Return ``text`` cut to ``room`` characters at words, around the sentence that shares most words with a query."""
     if len(text) <= room:
         return text
     start = _start(text, set(terms(query)), room)
@@ -119,7 +118,7 @@ def excerpt(text: str, query: str, room: int) -> str:
 
 
 def _start(text: str, wanted: set[str], room: int) -> int:
-    """Where the best sentence begins; near the end, an earlier sentence's beginning from which all of the rest fits."""
+    """Return where the best sentence begins, or an earlier one from which all of the rest fits."""
     spans = sentences(text)
     if not spans:
         return 0

@@ -1,4 +1,4 @@
-"""What stands around a turn: how much its thread and its neighbours say about it, and whether it tells or asks."""
+"""Formulas for the context of a turn: how much its thread and neighbours say about it, and whether it tells or asks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TIMES = frozenset(
 
 
 def brief(words: int, turn: float) -> float:
-    """How much a text of so many analysed words leans on what stands around it: ``min(1, turn/words)``.
+    """Return how much a text of so many analysed words leans on its context: ``min(1, turn/words)``.
 
     «Since 2019, why?» says nothing without the turn before it; a message of a page stands for itself.
     """
@@ -26,51 +26,51 @@ def brief(words: int, turn: float) -> float:
 
 
 def leaning(own: int, other: int, turn: float) -> float:
-    """How much a text of ``own`` analysed words leans on a neighbour of ``other`` words, in [0, 1].
+    """Return how much a text of ``own`` analysed words leans on a neighbour of ``other`` words, in [0, 1].
 
-    By its own brevity, and by the root of the other's: «the second one then» is about the page before it, of whose many
-    things it takes up one.
+    It is its own brevity times the root of the other's: «the second one then» is about the page before it, of whose
+    many things it takes up one.
     """
     return brief(own, turn) * math.sqrt(brief(other, turn))
 
 
 def raised(own: float, best: float, share: float) -> float:
-    """What a thread gives its entries: ``share`` of the way from their own nearness to that of its best one.
+    """Return the lift of an entry by its thread: ``share`` of the way from its own nearness to that of the best one.
 
-    Where one turn is about what was asked, the others of that conversation are more likely to be than those of any
-    other; the best keeps its lead, and an entry without a thread what it has.
+    If one turn is about the question, the other turns of that conversation are likelier to be than those of any other.
+    The best keeps its lead, and an entry without a thread keeps its nearness.
     """
     return share * max(0.0, best - own)
 
 
 def lent(nearness: float, floor: float, distance: int, *, share: float, answer: float) -> float:
-    """What an entry lends one that stands ``distance`` places after it (before it: negative): ``share`` of what it is
-    nearer than ``floor``, by the distance; ``answer`` times as much for the turn right after a question.
+    """Return the lift that an entry lends one that stands ``distance`` places after it (before it: negative).
 
-    ``answer`` is 1 where the lender asks nothing.
+    It is ``share`` of the amount by which the lender is nearer than ``floor``, divided by the distance, and ``answer``
+    times as much for the turn right after a question. ``answer`` is 1 if the lender asks nothing.
     """
     times = answer if distance == 1 else 1.0
     return times * share * max(0.0, nearness - floor) / abs(distance)
 
 
 def dated(head: str) -> bool:
-    """Whether a text says when something was: who tells of an event says so, who chats rarely does."""
+    """Return whether a text says when something was. People who tell of an event say so, people who chat rarely do."""
     return not _TIMES.isdisjoint(_WORD.findall(head.lower())) or _YEAR.search(head) is not None
 
 
 def asks(tail: str) -> bool:
-    """Whether a text ends with a question."""
+    """Return whether a text ends with a question."""
     return tail.rstrip(_CLOSERS).endswith(_QUESTION_MARKS)
 
 
-def assurance(
+def confidence(
     scores: Sequence[float], cosines: Sequence[float], keywords: float, *, rivals: int, topic: float
 ) -> float:
-    """How sure it is that the first of a ranking was meant, in units of cosine.
+    """Return how sure it is that the first of a ranking was meant, in units of cosine.
 
-    Its lead over the mean of the ``rivals`` that follow, its keywords' part of nearness, and ``topic`` times the mean
-    cosine of all of them: an answer stands out, has the rare words, and is about what the memory holds. A memory with
-    fewer rivals has them at 0, which is what unrelated texts have.
+    It is the sum of its lead over the mean of the ``rivals`` that follow, its keywords' part of nearness, and ``topic``
+    times the mean cosine of all of them: an answer stands out, has the rare words, and is about what the memory holds.
+    A memory with fewer rivals has them at 0, as unrelated texts are.
     """
     if not scores:
         return 0.0

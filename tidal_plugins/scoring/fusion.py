@@ -1,4 +1,4 @@
-"""Two channels into one score."""
+"""Formulas that make one score of two channels."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -9,32 +9,31 @@ B = 0.75
 
 
 def reciprocal_rank(ranks: Iterable[int | None], *, k: int) -> float:
-    """Reciprocal rank fusion: ``Σ 1/(k + rank)`` over the channels that found the entry, rank from 1 [Anamnesis].
+    """Return the reciprocal rank fusion ``Σ 1/(k + rank)`` over the channels that found an entry [Anamnesis].
 
-    In [0, channels/(k + 1)].
+    Ranks count from 1. It is in [0, channels/(k + 1)].
     """
     return math.fsum(1 / (k + rank) for rank in ranks if rank is not None)
 
 
 def relevance(fused: float, best: float) -> float:
-    """A fused score against the best of the same recall, in [0, 1] (semantics of the profiles: every factor that
-    follows multiplies a number of this range)."""
+    """Return a fused score against the best of the same recall, in [0, 1], the range that later factors multiply."""
     return min(1.0, max(0.0, fused / best)) if best > 0 else 0.0
 
 
 def stretched(scores: Sequence[float]) -> list[float]:
-    """Scores of any scale, the lowest at 0 and the highest at 1; all 1 where they are equal."""
+    """Return scores of any scale with the lowest at 0 and the highest at 1; all are 1 if they are equal."""
     low, high = min(scores, default=0.0), max(scores, default=0.0)
     return [(score - low) / (high - low) if high > low else 1.0 for score in scores]
 
 
 def importance_factor(importance: float) -> float:
-    """``0.6 + 0.1·(importance − 1)``, in [0.6, 1.5] for an importance in [1, 10] [Anamnesis]."""
+    """Return ``0.6 + 0.1·(importance − 1)``, in [0.6, 1.5] for an importance in [1, 10] [Anamnesis]."""
     return 0.6 + 0.1 * (importance - 1)
 
 
 def sharp_relevance(fused: float, best: float, *, sharpness: float) -> float:
-    """``e^(sharpness · (fused − best))``, in (0, 1]: keeps the gaps of an absolute score where a ratio would not.
+    """Return ``e^(sharpness · (fused − best))``, in (0, 1], which keeps the gaps of an absolute score.
 
     Dividing by the best leaves rivals at .8 or .9, and any factor in [0.6, 1.5] then outweighs what was found.
     """
@@ -42,7 +41,7 @@ def sharp_relevance(fused: float, best: float, *, sharpness: float) -> float:
 
 
 def keyword_strength(bm25: float, *, words: int, mean_words: float, terms: int, passages: int, brevity: float) -> float:
-    """BM25 made comparable across queries and stores: about 1 when a short passage has every term of the query.
+    """Return BM25 made comparable across queries and stores: about 1 when a short passage has every term of the query.
 
     Two corrections. FTS5 divides term counts by a length norm that rewards every passage shorter than the mean; here
     a passage of up to ``brevity`` words counts as short, and a longer one pays in proportion:

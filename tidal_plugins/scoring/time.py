@@ -1,4 +1,4 @@
-"""How near a moment is to the time that somebody speaks of."""
+"""A formula for how near a moment is to a stretch of time."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from datetime import datetime, timedelta
 
 
 def closeness(moment: datetime, start: datetime | None, end: datetime | None, *, slack: timedelta) -> float:
-    """1 within ``[start, end)``, open where ``None``; outside it e^(−distance / slack), in (0, 1): what happened is
-    often told days later."""
+    """Return 1 within ``[start, end)``, open where ``None``, and e^(−distance / slack) outside it.
+
+    Events are often told days later.
+    """
     if start and moment < start:
         distance = start - moment
     elif end and moment >= end:

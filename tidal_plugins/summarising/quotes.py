@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from tidal_plugins.english.importance import BASE, importance
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.english.small_talk import INTERJECTION
-from tidal_plugins.ingestion.episodes import FORGOTTEN_TEXT
+from tidal_plugins.model.episode import FORGOTTEN_TEXT
 from tidal_plugins.model.exchange import Message, ToolCall, answers
 from tidal_plugins.model.fence import uncited
 from tidal_plugins.model.summary import Statement

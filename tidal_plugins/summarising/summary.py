@@ -41,13 +41,13 @@ def condense(
     previous: Sequence[Statement] = (),
     max_tokens: int,
     counter: TokenCounter,
-    patience: float = 60.0,
+    timeout: float = 60.0,
 ) -> Condensed:
     """Condense sources, and what was said of earlier ones, to at most ``max_tokens``, citations included.
 
     What a model answers is checked: each statement cites sources that were given, or stood in ``previous``; what it
     cites beyond them is taken out and counted, what cites nothing is dropped. A model that raises, refuses, says
-    nothing usable, or nothing at all for ``patience`` seconds, is replaced by the extractive one. Raises
+    nothing usable, or nothing at all for ``timeout`` seconds, is replaced by the extractive one. Raises
     ``CompactionError`` when that fails too.
     """
     if summariser is None or isinstance(summariser, ExtractiveSummariser):
@@ -60,7 +60,7 @@ def condense(
         return _checked(answer, _known(sources, previous))  # in time too: it may come piece by piece
 
     try:
-        statements, unknown = in_time(ask, patience)
+        statements, unknown = in_time(ask, timeout)
         fitting = _fitting(statements, max_tokens, counter)
         if fitting:
             return Condensed(tuple(_attributed(fitting, sources, previous)), "model", unknown=unknown)

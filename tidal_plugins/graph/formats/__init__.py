@@ -1,1 +1,1 @@
-"""The graph in the formats of others: GraphML, JSON-LD, Cypher."""
+"""The graph as GraphML, JSON-LD and Cypher."""

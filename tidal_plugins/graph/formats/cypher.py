@@ -1,6 +1,6 @@
 """Cypher: one ``CREATE`` with a line for every entity and every relation.
 
-What is read back are these lines. It is no reader of Cypher: text that does anything else is refused, not run.
+Only such lines are read back. Text that does anything else is refused, and nothing is run.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _PROPERTY = re.compile(r"(\w+): (\"(?:[^\"\\]|\\.)*\"|\[[^\]\"]*(?:\"(?:[^\"\\]|
 
 
 def write(entities: Iterable[Mapping[str, Any]], relations: Iterable[Mapping[str, Any]]) -> str:
-    """Properties of relations name their ends too, so that the lines stand on their own."""
+    """Return a graph as Cypher. Relations name their ends in their properties, so that each line can be read alone."""
     numbers: dict[str, int] = {}
     lines = []
     for one in entities:
@@ -44,7 +44,7 @@ def read(text: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
 
 
 def _map(row: Mapping[str, Any]) -> str:
-    """Texts, numbers, booleans and lists of these are written in Cypher as in JSON; non-ASCII is escaped alike."""
+    """Return properties in Cypher, which writes texts, numbers, booleans and lists like JSON."""
     return "{" + ", ".join(f"{name}: {json.dumps(value)}" for name, value in row.items()) + "}"
 
 

@@ -16,7 +16,10 @@ _ENDS = {"subject": "source", "object": "target"}
 
 
 def write(entities: Iterable[Mapping[str, Any]], relations: Iterable[Mapping[str, Any]]) -> str:
-    """Lists stand as JSON in their data. The versions of a relation share a ``relation``; every edge has its own id."""
+    """Return a graph as GraphML.
+
+    Lists are written as JSON. The versions of a relation share a ``relation``; every edge has its own id.
+    """
     nodes, edges = list(entities), list(relations)
     root = Xml.Element("graphml", xmlns=NAMESPACE)
     for kind, rows in (("node", nodes), ("edge", edges)):
@@ -47,7 +50,7 @@ def read(text: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
 
 
 def _data(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The properties that are no attribute of the element itself."""
+    """Return the properties that are not attributes of the element itself."""
     if "predicate" not in row:
         return {name: value for name, value in row.items() if name != "id"}
     return {{"id": "relation"}.get(name, name): value for name, value in row.items() if name not in _ENDS}
@@ -60,7 +63,7 @@ def _fill(element: Xml.Element, kind: str, row: Mapping[str, Any]) -> None:
 
 
 def _printable(text: str) -> str:
-    """What XML can hold: control characters have no place in it."""
+    """Return a text without the control characters that XML cannot hold."""
     return "".join(character for character in text if character >= " " or character in "\t\n\r")
 
 

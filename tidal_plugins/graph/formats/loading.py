@@ -1,4 +1,4 @@
-"""Taking in a graph from elsewhere: as evidence of its source, with its history, beside what is known here."""
+"""Loading a graph: it becomes evidence from its source, with its history, beside what is known here."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from dataclasses import replace
 from datetime import datetime
 
 from tidal_plugins.errors import InvalidInput
-from tidal_plugins.graph.entities import MENTIONED, Named, Place, learn
 from tidal_plugins.graph.formats.portable import Portable
-from tidal_plugins.graph.merging import join, merged
-from tidal_plugins.graph.names import bare, entity_id
-from tidal_plugins.graph.relations import (
+from tidal_plugins.graph.indexing.stale import mark_stale
+from tidal_plugins.graph.records.entities import MENTIONED, Named, Place, name_entities
+from tidal_plugins.graph.records.merging import join, merged
+from tidal_plugins.graph.records.names import bare, entity_id
+from tidal_plugins.graph.records.relations import (
     EVER,
     EVIDENCE,
     Triple,
+    add_evidence,
     begin,
     chain,
     new_row,
     piece,
-    support,
     unused,
-    weighed,
+    with_confidence,
 )
-from tidal_plugins.graph.stale import mark_stale
-from tidal_plugins.graph.validity import Validity
+from tidal_plugins.graph.records.validity import Validity
 from tidal_plugins.model.clock import to_micros
 from tidal_plugins.model.entry import Scope, derive_id
 from tidal_plugins.model.graph import WORD, Applied, Entity, Mention, Relation
@@ -33,11 +33,11 @@ from tidal_plugins.storage.base import Storage, WhereLinks
 from tidal_plugins.tuning import GraphTuning
 
 IMPORT = "import:"
-"""Stands, with the source's name, where an episode's id would."""
+"""Prefix of a source's name where an episode's id would stand."""
 
 
 def load(storage: Storage, scope: Scope, graph: Portable, source: str, settings: GraphTuning, now: datetime) -> Applied:
-    """Take in a graph in one transaction, whole or not at all; once more it changes nothing."""
+    """Load a graph in one transaction, whole or not at all. Loading it again changes nothing."""
     _check(graph, settings)
     with storage.transaction():
         loader = _Loader(storage, scope, source, settings, now)
@@ -68,7 +68,7 @@ class _Loader:
         self._merged = merged(storage, scope)
 
     def entity(self, entity: Entity) -> str:
-        """Store an entity and those that go by its name; return its id here."""
+        """Store an entity with its aliases, and return its id here."""
         id_ = self._named(entity, entity.name)
         for alias in entity.aliases:
             other = self._named(entity, alias)
@@ -77,7 +77,7 @@ class _Loader:
         return id_
 
     def relation(self, one: Relation, ids: Mapping[str, str], versions: Sequence[Relation]) -> str:
-        """Store a relation with what was believed of it before, unless it is known to hold from then on."""
+        """Store a relation with its earlier versions, unless it is known with that beginning, and return its id."""
         said = Triple(ids[one.subject], one.predicate, ids[one.object], one.negated)
         rows = chain(self._storage, self._scope, said)
         row = next((row for row in rows if begin(row) == (one.valid_from or EVER)), None)
@@ -86,14 +86,14 @@ class _Loader:
             self._storage.put_links(self._scope, [row, *(_version(self._scope, row, each) for each in versions)])
         place = self._place(one.valid_from or one.recorded_at)
         times = one.valid_from, one.valid_until
-        if support(
+        if add_evidence(
             self._storage, self._scope, piece(self._scope, row, place, (0, 0), one.confidence, self._now, times)
         ):
-            self._storage.put_links(self._scope, weighed(self._storage, self._scope, [row]))
+            self._storage.put_links(self._scope, with_confidence(self._storage, self._scope, [row]))
         return row.id
 
     def settle(self, subjects: set[str]) -> None:
-        """Let what was known here and what was loaded end where they contradict each other."""
+        """End known and loaded relations where they contradict each other."""
         validity = Validity(self._storage, self._scope, self._functional, self._merged, self._now)
         validity.refit(validity.states(self._merged.all_members(subjects)))
 
@@ -101,7 +101,7 @@ class _Loader:
         id_ = entity_id(self._scope, Mention(name, entity.type, entity.category, 0, 1))
         named = {id_: Named(id_, bare(name), entity.type, entity.category)}
         for at in (entity.first_seen, entity.last_seen):
-            learn(self._storage, self._scope, named, self._place(at), self._now)
+            name_entities(self._storage, self._scope, named, self._place(at), self._now)
         return id_
 
     def _new(self, one: Relation, said: Triple, rows: Sequence[Link]) -> Link:

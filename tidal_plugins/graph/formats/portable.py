@@ -1,7 +1,7 @@
-"""The graph as text that other graphs read: GraphML, JSON-LD, Cypher.
+"""The graph as text for other programs: GraphML, JSON-LD, Cypher.
 
-All three carry the same properties, by the names that ``Entity`` and ``Relation`` have: times in ISO 8601, episodes as
-ids. What is read is checked against these types, and nothing in it is looked up, included or run.
+All formats carry the properties of ``Entity`` and ``Relation``, with times in ISO 8601 and episodes as ids. A text that
+is read is checked against these types, and nothing in it is looked up, included or run.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Properties = dict[str, Any]
 
 
 class Writing(NamedTuple):
-    """How a format is written and read: entities and relations as properties, those that are ``None`` left out."""
+    """A format: functions that write and read entities and relations as properties. ``None`` is left out."""
 
     write: Callable[[Iterable[Properties], Iterable[Properties]], str]
     read: Callable[[str], tuple[list[Properties], list[Properties]]]
@@ -39,7 +39,7 @@ FORMATS = {
 
 @dataclass(frozen=True, slots=True)
 class Portable:
-    """A graph away from its store. The relations' ends are ids of the entities."""
+    """A graph outside its store. The ends of its relations are ids of its entities."""
 
     entities: tuple[Entity, ...]
     relations: tuple[Relation, ...]
@@ -51,7 +51,7 @@ def write(graph: Portable, format_: Format) -> str:
 
 
 def read(text: str, format_: Format) -> Portable:
-    """Return the graph that a text holds. Raises ``InvalidInput`` where it holds none."""
+    """Return the graph that a text holds. Raises ``InvalidInput`` if it holds none."""
     if not isinstance(text, str):
         raise InvalidInput(f"give a graph as text, got {type(text).__name__}")
     format_known = _format(format_)
@@ -89,14 +89,14 @@ def _plain(value: Any) -> Any:
 
 
 def _lists(properties: Mapping[str, Any]) -> Properties:
-    """What other programs leave out: a list without members, a time without an end."""
+    """Return properties with those that other programs leave out: empty lists and open ends."""
     optional = dict.fromkeys(("valid_from", "valid_until", "superseded_at")) if "predicate" in properties else {}
     lists = {name: () for name in LISTS if name != "aliases" or "predicate" not in properties}
     return {**optional, **lists, **properties}
 
 
 def _checked(graph: Portable) -> Portable:
-    """Refuse relations between entities that are not there, and times without a zone."""
+    """Return a graph, or raise ``InvalidInput`` for a relation without its ends or a time without a zone."""
     known = {entity.id for entity in graph.entities}
     for entity in graph.entities:
         aware(entity.first_seen, "first_seen")

@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import OpenMemory
+from tests.graph.indexing import Opened
+from tests.graph.knowing import World
+from tests.reading import Reader
+from tidal_plugins import TidalMemory
+from tidal_plugins.tuning import Tuning
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    world = World(tmp_path)
+    yield world
+    world.memory.close()
+
+
+@pytest.fixture
+def opened(open_memory: OpenMemory) -> Opened:
+    """Opens a memory that reads nothing by itself."""
+
+    def open_(extractor: Any = None, name: str = "agent.db", timeout: float = 60.0, **graph: Any) -> TidalMemory:
+        settings = Tuning(graph={"background": False, **graph}, models={"timeout": timeout})
+        return open_memory(name, graph_extractor=extractor or Reader(), settings=settings)
+
+    return open_

@@ -1,0 +1,312 @@
+"""Facts: a mapping of keys to values that only an explicit update changes, with its history [Capsule].
+
+A fact is a document whose versions are its history, and one entry of kind ``fact`` by which recall finds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import asdict, replace
+from datetime import datetime
+from typing import Any, Literal, overload
+
+from tidal_plugins.aio import in_thread
+from tidal_plugins.errors import InvalidInput, NotFound
+from tidal_plugins.facts.claims import number
+from tidal_plugins.facts.conflicts import close, conflict, open_conflicts
+from tidal_plugins.facts.versions import (
+    EVERY_VERSION,
+    FACT_KIND,
+    FACTS,
+    Version,
+    fact_entry_id,
+    history_of,
+    mention,
+    standing_versions,
+)
+from tidal_plugins.model.clock import aware, from_micros, to_micros
+from tidal_plugins.model.entry import Entry, Scope
+from tidal_plugins.model.fact import Fact, FactConflict
+from tidal_plugins.scoring.text import normal
+from tidal_plugins.storage.base import Record, Storage
+from tidal_plugins.storage.values import to_json
+from tidal_plugins.tuning import FactTuning
+
+CHANNEL = "facts"
+MAX_KEY = 200
+"""Characters of a key."""
+
+_UNSET: Any = object()
+
+
+class Facts(MutableMapping[str, Any]):
+    """The facts of one scope: ``facts["bridge"] = "up"``.
+
+    Keys are texts of up to 200 characters. Case and spaces do not distinguish them, and they are listed as last given.
+    Values are JSON. Only an assignment, ``set``, ``del``, ``end`` or ``resolve`` changes a fact; its earlier values
+    stay in its ``history`` until ``forget`` is called. A stored text that contradicts a fact opens a conflict.
+
+    Every method has an async twin: ``await memory.facts.aset("bridge", "up")``.
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        scope: Scope,
+        clock: Callable[[], datetime],
+        records: Callable[[Sequence[Entry]], list[Record]],
+        settings: FactTuning,
+        forget: Callable[[Collection[str]], int],
+    ) -> None:
+        """``records`` splits and embeds entries, so that recall finds them. ``forget`` removes them by id for good."""
+        self._storage = storage
+        self._scope = scope
+        self._clock = clock
+        self._records = records
+        self._settings = settings
+        self._forget = forget
+
+    # the mapping
+
+    def __getitem__(self, key: str) -> Any:
+        return self.fact(key).value
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.set(key, value)
+
+    def __delitem__(self, key: str) -> None:
+        self.end(key)
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, str) and bool(key.strip()) and normal(key) in self._all([normal(key)])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([version.key for version in self._all().values()])
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def __repr__(self) -> str:
+        return f"Facts({dict(self)!r})"
+
+    # more than a mapping
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return the current value of a key, or ``default`` if it has none."""
+        try:
+            return self[key]
+        except NotFound:
+            return default
+
+    def fact(self, key: str) -> Fact:
+        """Return the current value of a key, with its source and since when it holds. Raises ``NotFound``."""
+        return self._current(key).fact()
+
+    def set(self, key: str, value: Any, *, source: str | None = None, at: datetime | None = None) -> Fact:
+        """Set a fact, or update it, and return it.
+
+        ``source`` names where the value comes from. ``at`` is the time from which it holds (default: now); it cannot
+        lie in the future, or before the current value began. Setting the current value again keeps its time and
+        replaces its source. Setting a fact closes its open conflicts. Raises ``InvalidInput``.
+        """
+        return self._set(key, value, source, at)
+
+    def end(self, key: str) -> None:
+        """End a fact now, as ``del`` does. Keeps its history and closes its open conflicts. Raises ``NotFound``."""
+        folded = _folded(key)
+        with self._storage.transaction():
+            current = self._current(key)
+            now = to_micros(self._clock())
+            end = replace(current, value=None, source=None, entry=None, ended=True, recorded_at=now)
+            self._write(folded, replace(end, since=max(now, current.since)))
+            self._storage.erase(self._scope, [fact_entry_id(self._storage, self._scope, folded)])
+            close(self._storage, self._scope, folded)
+
+    def history(self, key: str) -> list[Fact]:
+        """Return every value that a key had, oldest first; an empty list for a key that was never set."""
+        return history_of(self._storage.documents(self._scope, FACTS, [_folded(key)], versions=True))
+
+    def forget(self, key: str) -> bool:
+        """Remove a fact for good: all its values, its conflicts, its entry, and the texts derived from it.
+
+        Returns whether there was one. A fact that was ended can still be forgotten, with its history.
+        """
+        return self._forget({fact_entry_id(self._storage, self._scope, _folded(key))}) > 0
+
+    def as_of(self, time: datetime) -> Mapping[str, Any]:
+        """Return the values that held at ``time``, by key."""
+        moment, found = aware(time), {}
+        with self._storage.snapshot():
+            for document in self._storage.documents(self._scope, FACTS):
+                for fact in self.history(document.key):
+                    if fact.since <= moment and (fact.until is None or moment < fact.until):
+                        found[fact.key] = fact.value
+        return found
+
+    # conflicts
+
+    def conflicts(self) -> list[FactConflict]:
+        """Return the open conflicts, in the order in which they were said."""
+        return open_conflicts(self._storage, self._scope)
+
+    @overload
+    def resolve(self, id: str, keep: Literal["fact", "claim"]) -> Any: ...
+
+    @overload
+    def resolve(self, id: str, *, value: Any) -> Any: ...
+
+    def resolve(self, id: str, keep: Literal["fact", "claim"] | None = None, *, value: Any = _UNSET) -> Any:
+        """Close a conflict and return the value that the fact then has.
+
+        ``keep="fact"`` leaves the fact and closes every conflict that claims the same. ``keep="claim"`` updates the
+        fact to the claimed value, with the text as its source. ``value`` updates it to another value. Raises
+        ``NotFound``, and ``InvalidInput`` for ``keep="claim"`` if the claim only denies the value.
+        """
+        if (keep not in ("fact", "claim")) if value is _UNSET else (keep is not None):
+            raise InvalidInput('say what to keep: "fact" or "claim", or give another value=')
+        found = conflict(self._storage, self._scope, id)
+        if keep == "fact":
+            close(self._storage, self._scope, normal(found.key), like=found)
+            return self[found.key]
+        if keep == "claim" and found.negated and not isinstance(found.fact, bool):
+            raise InvalidInput(f"it was only said that {found.key!r} is not {found.claim!r}: give the value= it has")
+        if keep == "claim":
+            return self._set(found.key, _claimed(found), found.citation, claim=self._claimant(found), of=found).value
+        return self._set(found.key, value, of=found).value
+
+    # async twins
+
+    aget = in_thread(get)
+    afact = in_thread(fact)
+    aset = in_thread(set)
+    aend = in_thread(end)
+    ahistory = in_thread(history)
+    aforget = in_thread(forget)
+    aas_of = in_thread(as_of)
+    aconflicts = in_thread(conflicts)
+    aresolve = in_thread(resolve)
+
+    # documents
+
+    def _set(
+        self,
+        key: str,
+        value: Any,
+        source: str | None = None,
+        at: datetime | None = None,
+        *,
+        claim: Entry | None = None,
+        of: FactConflict | None = None,
+    ) -> Fact:
+        """Set a fact. ``claim`` is the entry that the value is taken from, ``of`` the conflict that this resolves."""
+        folded, now = _folded(key), self._clock()
+        text = self._checked(key, value)
+        if source is not None and (not isinstance(source, str) or not source.strip()):
+            raise InvalidInput(f"a fact's source must be a text or None, got {source!r}")
+        if at is not None and aware(at, "at") > now:
+            raise InvalidInput(f"a fact holds at the latest since now, not since {at!r}")
+        [record] = self._records([self._entry(folded, key.strip(), value, source, now, claim)])
+        with self._storage.transaction():
+            if of:
+                conflict(self._storage, self._scope, of.id)  # again: somebody may have resolved or forgotten it
+            if claim:
+                self._check_exists(claim.id)
+            close(self._storage, self._scope, folded)
+            last, by = self._last(folded), claim.id if claim else None
+            same = last is not None and not last.ended and to_json(last.value) == text
+            if last and same and not _has_other_source(last, source, by):
+                return last.fact()
+            since = last.since if last and same else self._since(key, last, aware(at) if at else None, now)
+            version = Version(key.strip(), value, since, to_micros(now), source, by)
+            self._write(folded, version)
+            self._index(replace(record, entry=replace(record.entry, occurred_at=from_micros(since))))
+            mention(self._storage, self._scope, version.key, folded, now)
+            return version.fact()
+
+    def _since(self, key: str, last: Version | None, at: datetime | None, now: datetime) -> int:
+        since = to_micros(at or now)
+        if last is None or since >= last.since:
+            return since
+        if at is not None:
+            raise InvalidInput(f"{key!r} has a value since {from_micros(last.since)}: history is not rewritten")
+        return last.since  # the clock went back
+
+    def _claimant(self, found: FactConflict) -> Entry:
+        self._check_exists(found.entry)
+        return self._storage.get(self._scope, [found.entry])[found.entry]
+
+    def _check_exists(self, id_: str) -> None:
+        if not self._storage.summaries(self._scope, [id_]):
+            raise NotFound(f"the text that claims this is gone from scope {self._scope}: give the value= it has")
+
+    def _checked(self, key: str, value: Any) -> str:
+        text = to_json(value)
+        if len(text.encode("utf-8", "replace")) > self._settings.max_bytes:
+            raise InvalidInput(f"the value of {key!r} has more than {self._settings.max_bytes:,} bytes: store less")
+        if any("\ud800" <= character <= "\udfff" for character in text):
+            raise InvalidInput(f"the value of {key!r} is not valid Unicode: it has half of a surrogate pair")
+        return text
+
+    def _entry(
+        self, folded: str, key: str, value: Any, source: str | None, now: datetime, claim: Entry | None
+    ) -> Entry:
+        """Return the entry of a fact, trusted as much as the claim that its value is taken from."""
+        said = value if isinstance(value, str) else to_json(value)
+        return Entry(
+            id=fact_entry_id(self._storage, self._scope, folded),
+            kind=FACT_KIND,
+            text=f"{key}: {said}",
+            scope=self._scope,
+            occurred_at=now,
+            recorded_at=now,
+            source=source,
+            channel=CHANNEL,
+            trust=claim.trust if claim else 1.0,
+            importance=self._settings.importance,
+            metadata={FACT_KIND: folded},
+        )
+
+    def _index(self, record: Record) -> None:
+        if record.entry.id in self._storage.summaries(self._scope, [record.entry.id]):
+            self._storage.put(self._scope, [record], replace=True)
+        else:
+            self._storage.put(self._scope, [record])
+
+    def _write(self, folded: str, version: Version) -> None:
+        self._storage.write_document(self._scope, FACTS, folded, asdict(version), keep=EVERY_VERSION)
+
+    def _current(self, key: str) -> Version:
+        version = self._last(_folded(key))
+        if version is None or version.ended:
+            raise NotFound(f"no fact {key!r} in scope {self._scope}")
+        return version
+
+    def _last(self, folded: str) -> Version | None:
+        document = self._storage.read_document(self._scope, FACTS, folded)
+        return Version(**document.value) if document else None
+
+    def _all(self, keys: Collection[str] | None = None) -> dict[str, Version]:
+        return standing_versions(self._storage, self._scope, keys)
+
+
+def _has_other_source(last: Version, source: str | None, entry: str | None) -> bool:
+    """Return whether setting the same value again gives it another source."""
+    if source is None:
+        return last.entry is not None
+    return (source, entry) != (last.source, last.entry)
+
+
+def _claimed(found: FactConflict) -> Any:
+    """Return the claimed value, as the type that the fact has if it can be read so."""
+    if isinstance(found.fact, bool):
+        return not found.fact  # nothing else contradicts a boolean
+    if isinstance(found.fact, int | float) and isinstance(found.claim, str):
+        said = number(found.claim)
+        return found.claim if said is None else said
+    return found.claim
+
+
+def _folded(key: str) -> str:
+    if not isinstance(key, str) or not key.strip() or len(key) > MAX_KEY or not key.isprintable():
+        raise InvalidInput(f"a fact's key is a printable text of at most {MAX_KEY} characters, got {key!r:.80}")
+    return normal(key)

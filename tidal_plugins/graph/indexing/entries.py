@@ -1,0 +1,147 @@
+"""Entries for recall: one entry of kind ``fact`` for each entity and relation that holds [Tidal §2.2].
+
+The graph is the source and the entries are made from it. An entry that would say the same is left as it is, because
+every change of an entry makes recall read its vectors again. The entry of what holds no more is removed. An entry cites
+the first episodes known when it was written; ``memory.graph.evidence`` returns all, with their words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Protocol
+
+from tidal_plugins.graph.formats.loading import IMPORT
+from tidal_plugins.graph.indexing.stale import stale, take_current
+from tidal_plugins.graph.records.relations import KINDS
+from tidal_plugins.graph.stored import StoredGraph
+from tidal_plugins.model.entry import Entry, Scope
+from tidal_plugins.model.graph import CHANNEL, Entity, Relation
+from tidal_plugins.storage.base import Line, Record, Storage, WhereLinks
+from tidal_plugins.storage.salt import entry_id
+from tidal_plugins.tuning import GraphTuning
+
+FACT_KIND = "fact"
+"""Kind of the entries."""
+
+CITED = 3
+"""Episodes that an entry cites."""
+
+
+def graph_entry_id(storage: Storage, scope: Scope, id_: str) -> str:
+    """Return the id of the entry by which recall finds a relation or an entity."""
+    return entry_id(storage, scope, "knowledge", id_)
+
+
+class EntryWriter(Protocol):
+    """The part of the write path that makes entries findable and knows which were forgotten on request."""
+
+    def records(self, entries: Sequence[Entry]) -> list[Record]: ...
+
+    def tombstoned(self, scope: Scope, ids: Iterable[str]) -> Collection[str]: ...
+
+    def forgotten(self, scope: Scope, texts: Iterable[str]) -> Collection[str]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class GraphEntries:
+    """Keeps the entries of one scope's graph up to date. ``tags`` returns the labels of a text."""
+
+    storage: Storage
+    scope: Scope
+    settings: GraphTuning
+    writer: EntryWriter
+    tags: Callable[[str], tuple[str, ...]]
+
+    def update(self, now: datetime) -> int | None:
+        """Bring the entries that have been stale longest up to date, ``settings.batch`` at most.
+
+        Returns how many were written or removed, or ``None`` if nothing was stale. Embeds without holding locks.
+        """
+        lines = stale(self.storage, self.scope, self.settings.batch)
+        if not lines:
+            return None
+        wanted, stored = self._wanted(lines, now), self._stored(lines)
+        records = {record.entry.id: record for record in self.writer.records(_changed(wanted, stored))}
+        with self.storage.transaction():
+            settled = take_current(self.storage, self.scope, lines)
+            lines = [line for line in lines if line.key in settled]
+            return self._write(self._wanted(lines, now), self._stored(lines), records, now)  # as the graph is by now
+
+    def _write(
+        self, wanted: Mapping[str, Entry], stored: Mapping[str, Entry], records: Mapping[str, Record], now: datetime
+    ) -> int:
+        gone = [id_ for id_ in stored if id_ not in wanted]
+        self.storage.erase(self.scope, gone)
+        changed = [entry for entry in _changed(wanted, stored) if entry.id in records]
+        cited = [replace(records[entry.id], entry=replace(_cited(entry), recorded_at=now)) for entry in changed]
+        self.storage.put(self.scope, [record for record in cited if record.entry.id not in stored])
+        self.storage.put(self.scope, [record for record in cited if record.entry.id in stored], replace=True)
+        return len(gone) + len(changed)
+
+    def _stored(self, lines: Sequence[Line]) -> dict[str, Entry]:
+        return self.storage.get(self.scope, [graph_entry_id(self.storage, self.scope, line.key) for line in lines])
+
+    def _wanted(self, lines: Sequence[Line], now: datetime) -> dict[str, Entry]:
+        """Return the entries that should be stored, by id, as they are embedded: without their citations."""
+        with self.storage.snapshot():
+            graph = StoredGraph(self.storage, self.scope, self.settings, now, each=None)
+            relations, entities = self._found(graph, [line.key for line in lines])
+            standing = [relation for relation in relations if _holds(relation, now)]
+            sentences = graph.sentences(standing)
+        entries = [self._of_relation(relation, sentences[relation.id]) for relation in standing]
+        entries += map(self._of_entity, entities)
+        tombstoned = self.writer.tombstoned(self.scope, [entry.id for entry in entries])
+        forgotten = self.writer.forgotten(self.scope, [entry.text for entry in entries])
+        return {entry.id: entry for entry in entries if entry.id not in tombstoned and entry.text not in forgotten}
+
+    def _found(self, graph: StoredGraph, ids: Sequence[str]) -> tuple[list[Relation], list[Entity]]:
+        """Return the relations and entities with these ids; an entity that was merged into another is left out."""
+        relations = graph.shown(self.storage.links(self.scope, WhereLinks(ids=ids, kinds=KINDS)))
+        entities = graph.entities(set(ids) - {relation.id for relation in relations})
+        return relations, [entity for id_, entity in entities.items() if entity.id == id_]
+
+    def _of_relation(self, relation: Relation, sentence: str) -> Entry:
+        entry = self._entry(relation.id, sentence, relation.episodes, relation.valid_from or relation.recorded_at)
+        metadata = {"relation": relation.id, "predicate": relation.predicate, **entry.metadata}
+        return replace(entry, metadata=metadata, valid_from=relation.valid_from, valid_until=relation.valid_until)
+
+    def _of_entity(self, entity: Entity) -> Entry:
+        others = f", also called {', '.join(entity.aliases)}" if entity.aliases else ""
+        entry = self._entry(entity.id, f"{entity.name}: {entity.type}{others}", entity.episodes, entity.first_seen)
+        return replace(entry, metadata={"entity": entity.id, "type": entity.type, **entry.metadata})
+
+    def _entry(self, id_: str, text: str, episodes: Sequence[str], at: datetime) -> Entry:
+        return Entry(
+            id=graph_entry_id(self.storage, self.scope, id_),
+            kind=FACT_KIND,
+            text=text,
+            scope=self.scope,
+            occurred_at=at,
+            recorded_at=at,
+            channel=CHANNEL,
+            tags=self.tags(text),
+            metadata={"episodes": list(episodes[: -CITED - 1 : -1])},
+        )
+
+
+def _holds(relation: Relation, now: datetime) -> bool:
+    """Return whether a relation is true now or will be later."""
+    return relation.superseded_at is None and (relation.valid_until is None or relation.valid_until > now)
+
+
+def _changed(wanted: Mapping[str, Entry], stored: Mapping[str, Entry]) -> list[Entry]:
+    """Return the wanted entries that are not stored or say something else; another episode changes nothing."""
+    return [entry for id_, entry in wanted.items() if id_ not in stored or not _says(stored[id_], entry)]
+
+
+def _says(stored: Entry, entry: Entry) -> bool:
+    metadata = {**entry.metadata, "episodes": stored.metadata["episodes"]}
+    return stored == _cited(replace(entry, metadata=metadata, recorded_at=stored.recorded_at))
+
+
+def _cited(entry: Entry) -> Entry:
+    """Return an entry with its citations, which are not embedded. What was loaded from a file has none."""
+    citations = [f"[ep:{id_}]" for id_ in entry.metadata["episodes"] if not id_.startswith(IMPORT)]
+    return replace(entry, text=" ".join([entry.text, *citations]))

@@ -1,0 +1,104 @@
+"""Forgetting in the graph: removes what was learned from a text, and what nothing supports any more."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from datetime import datetime
+
+from tidal_plugins.graph.indexing.stale import mark_stale
+from tidal_plugins.graph.records.entities import MENTIONED, mentions, recount
+from tidal_plugins.graph.records.merging import forget_merges, merged
+from tidal_plugins.graph.records.relations import EVIDENCE, KINDS, begin, earlier, remove, supported_by, with_confidence
+from tidal_plugins.graph.records.validity import Validity
+from tidal_plugins.model.entry import EPISODE, Entry, Scope
+from tidal_plugins.model.graph import Gone
+from tidal_plugins.model.link import Link
+from tidal_plugins.storage.base import Storage, WhereLinks
+
+Voice = tuple[str, int | None]
+"""An episode and the position of one of its messages."""
+
+
+def forget_knowledge(
+    storage: Storage, scope: Scope, doomed: Iterable[Entry], functional: Collection[str], now: datetime
+) -> Gone:
+    """Remove from the graph what rests on entries that are about to be erased. Call it inside their transaction.
+
+    An entry that stands for a relation or an entity (``metadata["relation"]``, ``metadata["entity"]``) removes that
+    with all its evidence, unless it is only erased because its episode is.
+    """
+    entries = list(doomed)
+    episodes = {entry.id for entry in entries if entry.kind == EPISODE}
+    chosen = [entry for entry in entries if entry.episode not in episodes]
+    relations = {str(entry.metadata["relation"]) for entry in chosen if "relation" in entry.metadata}
+    entities = {str(entry.metadata["entity"]) for entry in chosen if "entity" in entry.metadata}
+    voices = {(entry.episode, entry.position) for entry in entries if entry.episode}
+    told = {episode for episode, _ in voices if episode} | episodes
+    links = storage.links(scope, WhereLinks(targets=told, kinds=[MENTIONED, EVIDENCE]))
+    silenced = [link for link in links if link.target in episodes or (link.target, _position(link)) in voices]
+    silenced += _of_entities(storage, scope, entities)
+    silenced += storage.links(scope, WhereLinks(sources=relations, kinds=[EVIDENCE]))
+    return remove_support(storage, scope, silenced, functional, now)
+
+
+def remove_support(
+    storage: Storage, scope: Scope, silenced: Iterable[Link], functional: Collection[str], now: datetime
+) -> Gone:
+    """Remove mentions and pieces of evidence, and what is left without any."""
+    links = {link.id: link for link in silenced}
+    if not links:
+        return Gone()
+    storage.erase_links(scope, WhereLinks(ids=links.keys()))
+    heard = {link.source for link in links.values() if link.kind == EVIDENCE}
+    named = {link.source for link in links.values() if link.kind == MENTIONED}
+    rows = storage.links(scope, WhereLinks(ids=heard))
+    supported: dict[str, list[Link]] = {}
+    for link in storage.links(scope, WhereLinks(sources=heard, kinds=[EVIDENCE])):
+        supported.setdefault(link.source, []).append(link)
+    lost = [row for row in rows if row.id not in supported]
+    before = [row for row in rows if row.id in supported]
+    lessened = [supported_by(row, supported[row.id]) for row in with_confidence(storage, scope, before)]
+    moved = [(old, new) for old, new in zip(before, lessened, strict=True) if _times(old) != _times(new)]
+    validity = Validity(storage, scope, functional, merged(storage, scope), now)
+    freed = {row.id for gone in lost for row in validity.closed_by(gone)}
+    freed |= {row.id for old, new in moved for row in validity.moved(old, new)}
+    storage.put_links(scope, lessened)
+    for row in lost:
+        remove(storage, scope, row)
+    for _, row in moved:
+        storage.put_links(scope, [validity.ended(row), *_restated(storage, scope, row, supported[row.id])])
+    settled = {row.id for row in lost} | {row.id for _, row in moved}
+    changed = validity.refit(storage.links(scope, WhereLinks(ids=freed - settled)))
+    gone, renamed = recount(storage, scope, named)
+    forget_merges(storage, scope, gone, now)
+    told = storage.links(scope, WhereLinks(ends=renamed, kinds=KINDS))
+    changed |= {row.id for row in [*lessened, *told]}
+    mark_stale(storage, scope, now, entities=named - gone, relations=changed)
+    return Gone(*map(frozenset, (gone, {row.id for row in lost}, changed | (named - gone), renamed)))
+
+
+def _times(row: Link) -> tuple[object, ...]:
+    return row.valid_from, row.metadata["stated"]
+
+
+def _restated(storage: Storage, scope: Scope, row: Link, evidence: Collection[Link]) -> list[Link]:
+    """Return the earlier versions of a relation, without the times that only forgotten texts stated.
+
+    Versions that are left without any duration are removed.
+    """
+    versions = [supported_by(version, evidence) for version in earlier(storage, scope, row)]
+    empty = {version.id for version in versions if version.valid_until and version.valid_until <= begin(version)}
+    storage.erase_links(scope, WhereLinks(ids=empty))
+    return [version for version in versions if version.id not in empty]
+
+
+def _of_entities(storage: Storage, scope: Scope, ids: Collection[str]) -> list[Link]:
+    """Return every mention of entities, and all evidence of their relations."""
+    rows = storage.links(scope, WhereLinks(ends=ids, kinds=KINDS)) if ids else []
+    evidence = storage.links(scope, WhereLinks(sources={row.id for row in rows}, kinds=[EVIDENCE]))
+    return [*mentions(storage, scope, ids), *evidence]
+
+
+def _position(link: Link) -> int | None:
+    position = link.metadata["position"]
+    return None if position is None else int(position)

@@ -1,0 +1,157 @@
+"""The graph indexer: it reads pending episodes and writes what they say into the graph and recall's index [SIYA §3.3].
+
+An episode passes through in this order: it is read without a lock; what was read is written in one short transaction,
+or in several if it is much, of which the last takes the episode out of the queue; at the end the entries of all that
+changed are brought up to date. A transaction writes nothing if the episode has changed or gone meanwhile, or if another
+process was faster.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, fields
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import Protocol
+
+from tidal_plugins.errors import Closed, StorageError
+from tidal_plugins.graph.indexing.batches import WriteBatch, to_batches
+from tidal_plugins.graph.indexing.entries import GraphEntries
+from tidal_plugins.graph.indexing.queue import ExtractionQueue, Ticket
+from tidal_plugins.graph.indexing.writing import apply
+from tidal_plugins.graph.lookup import Episodes
+from tidal_plugins.graph.reading.episode import EpisodeReader
+from tidal_plugins.model.entry import Scope
+from tidal_plugins.model.episode import Episode
+from tidal_plugins.model.extraction import Extracted
+from tidal_plugins.storage.base import Storage
+from tidal_plugins.tuning import GraphTuning
+
+logger = logging.getLogger(__name__)
+
+
+class Worker(Protocol):
+    """The thread that the indexer may run on, which lets one step run at a time."""
+
+    @property
+    def name(self) -> str: ...
+
+    def step(self) -> AbstractContextManager[None]: ...
+
+    def rest(self, seconds: float) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class GraphIndexer:
+    """Indexes the pending episodes of one scope."""
+
+    storage: Storage
+    scope: Scope
+    settings: GraphTuning
+    clock: Callable[[], datetime]
+    worker: Worker
+    episodes: Episodes
+    reader: EpisodeReader
+    entries: GraphEntries
+
+    def run(
+        self,
+        *,
+        by: str | None = None,
+        failed: bool = False,
+        limit: int | None = None,
+        proceed: Callable[[], bool] = lambda: True,
+    ) -> Extracted:
+        """Read what is due, at most ``limit`` episodes, bring recall's index up to date, and return the counts.
+
+        Runs in small transactions; it is safe to interrupt and to run concurrently. ``proceed`` is asked before each
+        step. :meth:`ExtractionQueue.due` explains ``by`` and ``failed``. An error of an extractor is stored in the
+        queue. Raises ``StorageError`` and ``Closed``.
+        """
+        total = Extracted()
+        for ticket in islice(self.queue.due(self.clock(), by=by, failed=failed), limit):
+            if not proceed():
+                return total
+            with self.worker.step():
+                total = _sum(total, self._index_episode(ticket))
+        while proceed():
+            with self.worker.step():
+                written = self.entries.update(self.clock())
+            if written is None:
+                break
+            total = _sum(total, Extracted(facts=written))
+        return total
+
+    def next_due(self) -> timedelta | None:
+        """Return the time until an episode is due again, or ``None`` if none waits."""
+        now = self.clock()
+        at = self.queue.next_at(now, by=self.worker.name)
+        return None if at is None else max(at - now, timedelta(0))
+
+    @property
+    def queue(self) -> ExtractionQueue:
+        return ExtractionQueue(self.storage, self.scope, self.settings)
+
+    def _index_episode(self, ticket: Ticket) -> Extracted:
+        if not self.queue.is_current(ticket):
+            return Extracted()  # another process has read it
+        try:
+            return self._read_and_write(ticket)
+        except (StorageError, Closed):
+            raise  # the fault is not the episode's or the extractor's
+        except Exception as error:
+            logger.warning("an episode could not be read for the graph: %s", type(error).__name__)  # no text of it
+            self.queue.put_back(ticket, f"{type(error).__name__}: {error}", self.clock())
+            return Extracted(failed=1)
+
+    def _read_and_write(self, ticket: Ticket) -> Extracted:
+        episode = self._episode(ticket)
+        if episode is None:
+            with self.storage.transaction():
+                self.queue.take_out(ticket)
+            return Extracted()
+        readings = self.reader.read(episode)
+        batches, dropped = to_batches(self.scope, episode, readings, self.settings)
+        if not self._write(ticket, episode, batches or [WriteBatch()]):
+            return Extracted()  # an episode that has changed stays in the queue
+        return Extracted(
+            episodes=1,
+            mentions=sum(len(reading.extraction.mentions) for reading in readings),
+            assertions=sum(len(reading.extraction.assertions) for reading in readings),
+            dropped=dropped,
+        )
+
+    def _write(self, ticket: Ticket, episode: Episode, batches: Sequence[WriteBatch]) -> bool:
+        """Write an episode batch by batch, and return whether no other process was faster.
+
+        The last transaction takes the episode out of the queue. If the process dies before, all batches are written
+        again, which changes nothing in those that are stored already.
+        """
+        now = self.clock()
+        for number, batch in enumerate(batches, 1):
+            begun = time.monotonic()
+            with self.storage.transaction():
+                claim = self.queue.take_out if number == len(batches) else self.queue.is_current
+                if self._episode(ticket) != episode or not claim(ticket):
+                    return False
+                apply(self.storage, self.scope, batch, now, self.settings)
+            if number < len(batches):
+                self._give_way(time.monotonic() - begun)
+        return True
+
+    def _give_way(self, seconds: float) -> None:
+        """Pause, so that writers who wait get the lock: SQLite keeps no queue of them."""
+        if not self.worker.rest(seconds):
+            raise Closed("the memory was closed while an episode was written; the episode stays queued")
+
+    def _episode(self, ticket: Ticket) -> Episode | None:
+        id_ = ticket.pending.episode
+        return self.episodes([id_]).get(id_)
+
+
+def _sum(one: Extracted, other: Extracted) -> Extracted:
+    names = [field.name for field in fields(Extracted)]
+    return Extracted(**{name: getattr(one, name) + getattr(other, name) for name in names})

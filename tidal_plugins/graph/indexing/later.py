@@ -1,0 +1,53 @@
+"""The graph as a step for later: recording queues an episode, and the background indexes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from tidal_plugins.graph.indexing.entries import graph_entry_id
+from tidal_plugins.graph.indexing.forgetting import forget_knowledge
+from tidal_plugins.graph.indexing.indexer import GraphIndexer
+from tidal_plugins.graph.indexing.stale import stale
+from tidal_plugins.model.entry import Entry, Scope
+
+
+@dataclass(frozen=True, slots=True)
+class GraphLater:
+    """Indexes recorded episodes in the graph of their scope. With ``enabled`` false it queues nothing new."""
+
+    indexer: Callable[[Scope], GraphIndexer]
+    enabled: bool
+
+    def queue(self, scope: Scope, episode: str, now: datetime) -> bool:
+        """Queue an episode, new or grown. Called inside the transaction that stores it."""
+        if self.enabled:
+            indexer = self.indexer(scope)
+            indexer.queue.add(episode, now, by=indexer.worker.name)
+        return self.enabled
+
+    def run(self, scope: Scope, proceed: Callable[[], bool]) -> timedelta | None:
+        """Index what is due, and return the time until more is due, if any."""
+        indexer = self.indexer(scope)
+        indexer.run(by=indexer.worker.name, proceed=proceed)
+        return indexer.next_due()
+
+    def is_done(self, scope: Scope) -> bool:
+        """Return whether no episode will be due and the entries of the graph are up to date."""
+        indexer = self.indexer(scope)
+        return indexer.next_due() is None and not stale(indexer.storage, scope, 1)
+
+    def forget(self, scope: Scope, entries: Collection[Entry], blanked: Collection[str], now: datetime) -> set[str]:
+        """Remove what was learned from entries, and return the ids of the graph's entries that were removed with it.
+
+        The entries of what is left are written anew, without what is forgotten.
+        """
+        indexer = self.indexer(scope)
+        gone = forget_knowledge(indexer.storage, scope, entries, indexer.settings.functional, now)
+        changed = {
+            graph_entry_id(indexer.storage, scope, id_) for id_ in gone.entities | gone.relations | gone.lessened
+        }
+        indexer.storage.erase(scope, changed)
+        indexer.queue.read_anew(blanked, now)
+        return changed

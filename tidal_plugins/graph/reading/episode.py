@@ -1,0 +1,98 @@
+"""Reading an episode: the extractor reads the texts of its messages [SIYA §3.3]."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from tidal_plugins.aio import in_time
+from tidal_plugins.errors import Closed, ExtractionError
+from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
+from tidal_plugins.model.exchange import Message
+from tidal_plugins.model.graph import Extraction, Reading
+from tidal_plugins.protocols import GraphExtractor
+
+TECHNICAL = "technical"
+
+MAX_FOUND, MAX_FOUND_CHARS = 10_000, 1_000_000
+"""Mentions or assertions in one text, and characters of their names, above which an answer is refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeReader:
+    """Reads episodes with ``extractor``, or by rules if it is ``None``.
+
+    ``max_chars`` is the number of characters read of one message, ``timeout`` the seconds to wait for the extractor.
+    ``stopped`` returns whether the memory was closed meanwhile. ``entry_id`` returns the id of a message's entry.
+    """
+
+    extractor: GraphExtractor | None
+    max_chars: int
+    timeout: float
+    stopped: Callable[[], bool]
+    entry_id: Callable[[Episode, Message], str]
+
+    def read(self, episode: Episode) -> list[Reading]:
+        """Return what each message of an episode names and asserts.
+
+        May wait for a model; call it without holding locks. Raises ``ExtractionError`` for a wrong answer, ``Closed``
+        if the memory was closed, and whatever the extractor raises.
+        """
+        positions = [place for place, message in enumerate(episode.messages) if _has_text(message)]
+        texts = [episode.messages[place].text[: self.max_chars] for place in positions]
+        extractions = self._extract(texts) if texts else []
+        pairs = zip(positions, extractions, strict=True)
+        return [self._reading(episode, position, extraction) for position, extraction in pairs]
+
+    def _reading(self, episode: Episode, position: int, extraction: Extraction) -> Reading:
+        message = episode.messages[position]
+        if message.role == "tool":
+            return Reading(position, None, _technical(extraction))
+        return Reading(position, self.entry_id(episode, message), extraction)
+
+    def _extract(self, texts: Sequence[str]) -> Sequence[Extraction]:
+        if self.extractor is None:
+            from tidal_plugins.graph.reading import RuleExtractor  # compiling its patterns takes a while
+
+            return RuleExtractor().extract_graph(texts)
+        ask = partial(self.extractor.extract_graph, texts)
+        try:
+            found = in_time(ask, self.timeout, given_up=self.stopped)
+        except InterruptedError as error:
+            raise Closed("the memory was closed while an extractor was at work; the episode stays queued") from error
+        except KeyboardInterrupt as error:
+            if threading.current_thread() is threading.main_thread():
+                raise
+            raise ExtractionError("the extractor ended with KeyboardInterrupt") from error
+        return _checked(found, len(texts))
+
+
+def _has_text(message: Message) -> bool:
+    return bool(message.text.strip()) and message.text != FORGOTTEN_TEXT
+
+
+def _technical(found: Extraction) -> Extraction:
+    """Keep what a tool's output says about technical things: it says nothing about people or decisions."""
+    mentions = tuple(mention for mention in found.mentions if mention.category == TECHNICAL)
+    assertions = tuple(said for said in found.assertions if said.subject.category == said.object.category == TECHNICAL)
+    return replace(found, mentions=mentions, assertions=assertions)
+
+
+def _checked(found: object, count: int) -> Sequence[Extraction]:
+    """Return an extractor's answer, or raise ``ExtractionError``. Spans are checked when the answer is written."""
+    if not isinstance(found, Sequence) or not all(isinstance(one, Extraction) for one in found):
+        raise ExtractionError(f"extract_graph must return a list of Extractions, got {type(found).__name__}")
+    if len(found) != count:
+        raise ExtractionError(f"extract_graph must return one Extraction a text: {count}, not {len(found)}")
+    for one in found:
+        if max(len(one.mentions), len(one.assertions)) > MAX_FOUND or _chars(one) > MAX_FOUND_CHARS:
+            size = max(len(one.mentions), len(one.assertions))
+            raise ExtractionError(f"an extractor found {size:,} things of {_chars(one):,} characters in one text")
+    return found
+
+
+def _chars(found: Extraction) -> int:
+    named = [*found.mentions, *(end for said in found.assertions for end in (said.subject, said.object))]
+    return sum(len(mention.name) for mention in named) + sum(len(said.predicate) for said in found.assertions)

@@ -1,0 +1,109 @@
+"""Merges: entities that a user declared to be one [SIYA §3.3].
+
+A merge moves nothing. It records that one entity goes by another, and every query asks for both. Undoing it therefore
+takes back exactly the merge, whatever was learned of either entity in the meantime.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+from datetime import datetime
+
+from tidal_plugins.errors import InvalidInput, NotFound
+from tidal_plugins.model.codec import decode, encode
+from tidal_plugins.model.entry import Scope, derive_id
+from tidal_plugins.model.graph import Merge
+from tidal_plugins.storage.base import Storage
+
+MERGES = "entity-merges"
+"""Collection of merges. Undone ones stay, so that the same merge is not proposed again."""
+
+
+class Merged:
+    """The merges that hold at one time."""
+
+    def __init__(self, merges: Iterable[Merge]) -> None:
+        self._parents = {merge.absorbed: merge.kept for merge in merges if merge.undone_at is None}
+        self._children: dict[str, list[str]] = {}
+        for child, parent in self._parents.items():
+            self._children.setdefault(parent, []).append(child)
+
+    def add(self, merge: Merge) -> None:
+        self._parents[merge.absorbed] = merge.kept
+        self._children.setdefault(merge.kept, []).append(merge.absorbed)
+
+    def root(self, id_: str) -> str:
+        """Return the entity that this one goes by."""
+        while id_ in self._parents:
+            id_ = self._parents[id_]
+        return id_
+
+    def alone(self, id_: str) -> bool:
+        """Return whether an entity is merged with no other."""
+        return id_ not in self._parents and id_ not in self._children
+
+    def members(self, id_: str) -> list[str]:
+        """Return every entity that is merged with this one, itself included; the one that they go by comes first."""
+        found = [self.root(id_)]
+        for member in found:
+            found += self._children.get(member, ())
+        return found
+
+    def all_members(self, ids: Iterable[str]) -> list[str]:
+        return [member for root in dict.fromkeys(map(self.root, ids)) for member in self.members(root)]
+
+
+def merges(storage: Storage, scope: Scope) -> list[Merge]:
+    """Return every merge, in the order in which they were made."""
+    found = [decode(Merge, document.value) for document in storage.documents(scope, MERGES)]
+    return sorted(found, key=lambda merge: (merge.at, merge.id))
+
+
+def merged(storage: Storage, scope: Scope) -> Merged:
+    return Merged(merges(storage, scope))
+
+
+def join(
+    storage: Storage, scope: Scope, keep: str, absorb: str, now: datetime, *, known: Merged | None = None
+) -> Merge:
+    """Let ``absorb`` go by ``keep`` from now on, and return the merge. Raises ``InvalidInput`` if they are one already.
+
+    ``known`` are the merges as read in this transaction, so that many joins read them once; it is updated.
+    """
+    with storage.transaction():
+        known = merged(storage, scope) if known is None else known
+        kept, absorbed = known.root(keep), known.root(absorb)
+        if kept == absorbed:
+            raise InvalidInput(f"{keep!r} and {absorb!r} are one entity already; merge takes two")
+        merge = Merge(derive_id(scope, MERGES, *sorted((kept, absorbed))), kept, absorbed, now)
+        storage.write_document(scope, MERGES, merge.id, encode(merge))
+        known.add(merge)
+        return merge
+
+
+def undo_merge(storage: Storage, scope: Scope, id_: str, now: datetime) -> Merge:
+    """Undo a merge and return it. Raises ``NotFound`` if there is none, or if it was undone already."""
+    with storage.transaction():
+        document = storage.read_document(scope, MERGES, id_) if isinstance(id_, str) else None
+        if document is None or document.value["undone_at"] is not None:
+            raise NotFound(f"no merge {id_!r} to undo in scope {scope}; merges() lists them")
+        merge = replace(decode(Merge, document.value), undone_at=now)
+        storage.write_document(scope, MERGES, id_, encode(merge))
+        return merge
+
+
+def forget_merges(storage: Storage, scope: Scope, gone: Collection[str], now: datetime) -> None:
+    """Remove entities that are gone from all merges; the entities that went by one of them stay together."""
+    touched = [merge for merge in merges(storage, scope) if gone and {merge.kept, merge.absorbed} & set(gone)]
+    if not touched:
+        return
+    known = merged(storage, scope)
+    groups = {known.root(merge.kept): known.members(merge.kept) for merge in touched}
+    storage.erase_documents(scope, MERGES, [merge.id for merge in touched])
+    known = merged(storage, scope)
+    for members in groups.values():
+        left = [member for member in members if member not in gone]
+        for member in left[1:]:
+            if known.root(member) != known.root(left[0]):
+                join(storage, scope, left[0], member, now, known=known)

@@ -1,0 +1,264 @@
+"""Relations as they are stored: a link for each time that one held, its earlier versions, and links to the evidence.
+
+The link of a relation keeps its id and always holds what is believed now. An earlier version is a copy with an id of
+its own, whose ``superseded_at`` says until when it was believed. A link expires when it is no longer true or believed,
+so that the index returns current relations first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import count
+from typing import NamedTuple
+
+from tidal_plugins.graph.records.entities import Place, newest, said_at
+from tidal_plugins.model.clock import from_micros, to_micros
+from tidal_plugins.model.entry import Scope, derive_id
+from tidal_plugins.model.link import Link
+from tidal_plugins.scoring.confidence import combined
+from tidal_plugins.storage.base import Storage, WhereLinks
+
+RELATION, STATE, DENIAL = "relation", "state", "denial"
+"""Kinds of links between entities: relations that may coexist, relations of functional predicates, and denials."""
+
+VACANT = "vacant"
+"""Kind of the link that keeps the number of a forgotten relation while later ones have the same triple."""
+
+STANDING = (RELATION, STATE)
+KINDS = (RELATION, STATE, DENIAL)
+
+EVIDENCE = "evidence"
+"""Kind of the link from a relation to an episode that states it. Its weight is the confidence."""
+
+COUNTED = 64
+"""Pieces of evidence, the most confident ones, that make up a confidence. More would not change it visibly."""
+
+EVER = datetime.min.replace(tzinfo=UTC)
+LAST = datetime.max.replace(tzinfo=UTC)
+"""Before and after all times."""
+
+Times = tuple[datetime | None, datetime | None]
+"""The times from which and until which something is true, as far as a text states them."""
+
+FIRST_LOOK = 1
+"""Numbers that are looked up first: most relations hold only once."""
+
+
+class Triple(NamedTuple):
+    """A statement without its time. Subject and object are ids of entities."""
+
+    subject: str
+    predicate: str
+    object: str
+    negated: bool
+
+    @property
+    def denied(self) -> Triple:
+        return self._replace(negated=not self.negated)
+
+
+def triple(row: Link) -> Triple:
+    return Triple(row.source, predicate(row), row.target, row.kind == DENIAL)
+
+
+def predicate(row: Link) -> str:
+    return str(row.metadata["predicate"])
+
+
+def relation_id(row: Link) -> str:
+    """Return the id of the relation that a link belongs to, which may be an earlier version of it."""
+    return str(row.metadata.get("of", row.id))
+
+
+def begin(row: Link) -> datetime:
+    return row.valid_from or EVER
+
+
+def covers(row: Link, time: datetime) -> bool:
+    return begin(row) <= time and (row.valid_until is None or time < row.valid_until)
+
+
+def stated_end(row: Link) -> datetime | None:
+    """Return until when a relation is true as far as texts state it, without regard to contradictions."""
+    stated = row.metadata["stated"]
+    return None if stated is None else from_micros(stated)
+
+
+def chain(storage: Storage, scope: Scope, said: Triple) -> list[Link]:
+    """Return the relations with this triple, one for each time that it held, in the order of their numbers.
+
+    Ids are derived from the number, so that the other relations of a busy entity need not be read.
+    """
+    found: list[Link] = []
+    start, size = 0, FIRST_LOOK
+    while True:
+        ids = [numbered(scope, said, number) for number in range(start, start + size)]
+        rows = {row.id: row for row in storage.links(scope, WhereLinks(ids=ids))}
+        found += [rows[id_] for id_ in ids if id_ in rows and rows[id_].kind != VACANT]
+        if ids[-1] not in rows:
+            return found
+        start, size = start + size, 2 * size
+
+
+def known_among(storage: Storage, scope: Scope, said: Collection[Triple]) -> set[Triple]:
+    """Return those of the triples that were ever stored, even if they were forgotten since."""
+    ids = {numbered(scope, one, 0): one for one in said}
+    return {ids[row.id] for row in storage.links(scope, WhereLinks(ids=ids))}
+
+
+def numbered(scope: Scope, said: Triple, number: int) -> str:
+    return derive_id(scope, RELATION, *said, number)
+
+
+def unused(scope: Scope, said: Triple, rows: Iterable[Link]) -> str:
+    """Return the id for another relation with this triple beside ``rows``."""
+    taken = {row.id for row in rows}
+    return next(id_ for number in count() if (id_ := numbered(scope, said, number)) not in taken)
+
+
+def remove(storage: Storage, scope: Scope, row: Link) -> None:
+    """Remove a relation with its earlier versions."""
+    last = chain(storage, scope, triple(row))[-1]
+    storage.erase_links(scope, WhereLinks(ids=[row.id, *(version.id for version in earlier(storage, scope, row))]))
+    if last.id != row.id:
+        storage.put_links(scope, [Link(row.id, VACANT, row.id, row.id, row.recorded_at)])
+
+
+def new_row(
+    id_: str,
+    said: Triple,
+    functional: Collection[str],
+    begins: datetime | None,
+    stated: datetime | None,
+    now: datetime,
+    *,
+    opened: int,
+    confidence: float = 0.0,
+) -> Link:
+    """Return a relation without evidence. Of two that begin at one time, the later has the higher ``opened``."""
+    kind = DENIAL if said.negated else STATE if said.predicate in functional else RELATION
+    end = None if stated is None else to_micros(stated)
+    return Link(
+        id=id_,
+        kind=kind,
+        source=said.subject,
+        target=said.object,
+        recorded_at=now,
+        weight=confidence,
+        anchored_at=now,
+        expires_at=stated,
+        valid_from=begins,
+        valid_until=stated,
+        metadata={"predicate": said.predicate, "stated": end, "opened": opened},
+    )
+
+
+def revise(storage: Storage, scope: Scope, before: Link, after: Link, now: datetime) -> Link:
+    """Store what is believed of a relation from now on, keep what was believed before, and return the former."""
+    moment = max(now, before.recorded_at)  # the clock may have gone back
+    if before.recorded_at < moment:
+        id_ = derive_id(scope, "version", before.id, to_micros(before.recorded_at))
+        old = replace(before, id=id_, superseded_at=moment, metadata={**before.metadata, "of": before.id})
+        storage.put_links(scope, [replace(old, expires_at=moment)])
+    after = replace(after, recorded_at=moment, expires_at=after.valid_until)
+    storage.put_links(scope, [after])
+    return after
+
+
+def earlier(storage: Storage, scope: Scope, row: Link) -> list[Link]:
+    """Return the earlier versions of a relation."""
+    where = WhereLinks(sources=[row.source], targets=[row.target], kinds=[row.kind], metadata={"of": row.id})
+    return storage.links(scope, where)
+
+
+# evidence
+
+
+def add_evidence(storage: Storage, scope: Scope, evidence: Link) -> bool:
+    """Store a piece of evidence, and return whether it is new."""
+    known = bool(storage.links(scope, WhereLinks(ids=[evidence.id])))
+    storage.put_links(scope, [evidence])
+    return not known
+
+
+def piece(
+    scope: Scope,
+    row: Link,
+    place: Place,
+    span: tuple[int, int],
+    confidence: float,
+    now: datetime,
+    times: Times,
+) -> Link:
+    """Return a piece of evidence that is not stored yet. ``times`` are those that the text itself states."""
+    start, end = span
+    stated = {name: to_micros(time) for name, time in zip(("begins", "ends"), times, strict=True) if time}
+    link = Link(
+        id="",
+        kind=EVIDENCE,
+        source=row.id,
+        target=place.episode,
+        recorded_at=now,
+        weight=confidence,
+        valid_from=place.at,
+        metadata=place.metadata() | {"start": start, "end": end} | stated,
+    )
+    return replace(link, id=_evidence_id(scope, row.id, link))
+
+
+def evidence_of(storage: Storage, scope: Scope, id_: str) -> list[Link]:
+    """Return every piece of evidence of a relation."""
+    return storage.links(scope, WhereLinks(sources=[id_], kinds=[EVIDENCE]))
+
+
+def supported_by(row: Link, evidence: Collection[Link]) -> Link:
+    """Return a relation as only these pieces of evidence support it.
+
+    It begins no earlier than they say, and ends when one of them says so.
+    """
+    begins = max(begin(row), min(map(_begins, evidence)))
+    ends = [end for piece in evidence if (end := piece.metadata.get("ends")) and from_micros(end) > begins]
+    stated = row.metadata["stated"] if row.metadata["stated"] in ends else min(ends, default=None)
+    if (begins, stated) == (begin(row), row.metadata["stated"]):
+        return row
+    was, until = stated_end(row), row.valid_until
+    if until is not None and until == was:
+        until = None if stated is None else from_micros(stated)
+    from_ = row.valid_from if begins == begin(row) else begins
+    metadata = {**row.metadata, "stated": stated}
+    return replace(row, valid_from=from_, valid_until=until, metadata=metadata)
+
+
+def _begins(evidence: Link) -> datetime:
+    """Return from when on evidence says that something is true. Loaded evidence without a time has no beginning."""
+    stated = evidence.metadata.get("begins")
+    if stated is None:
+        return EVER if "source" in evidence.metadata else said_at(evidence)
+    return from_micros(stated)
+
+
+def move_evidence(storage: Storage, scope: Scope, pieces: Collection[Link], row: Link) -> None:
+    """Move evidence to another relation, which has the same triple at another time."""
+    storage.erase_links(scope, WhereLinks(ids=[piece.id for piece in pieces]))
+    storage.put_links(scope, [replace(p, id=_evidence_id(scope, row.id, p), source=row.id) for p in pieces])
+
+
+def with_confidence(storage: Storage, scope: Scope, rows: Sequence[Link]) -> list[Link]:
+    """Return relations with the confidence that their evidence gives them."""
+    pieces: dict[str, list[tuple[Hashable, float]]] = {row.id: [] for row in rows}
+    for link in newest(storage, scope, pieces, EVIDENCE, COUNTED):
+        pieces[link.source].append((_origin(link), link.weight))
+    return [replace(row, weight=combined(pieces[row.id])) for row in rows]
+
+
+def _evidence_id(scope: Scope, relation: str, piece: Link) -> str:
+    said = piece.metadata
+    return derive_id(scope, EVIDENCE, relation, piece.target, said["position"], said["start"], said["end"])
+
+
+def _origin(evidence: Link) -> Hashable:
+    """Return the source of evidence: repetitions by one speaker in one episode, or by one other graph, count once."""
+    source = evidence.metadata.get("source")
+    return source or (evidence.target, evidence.metadata["speaker"])

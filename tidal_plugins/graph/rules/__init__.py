@@ -1,3 +1,0 @@
-"""Entities and assertions read by rules: precision before recall, linear in the text, no model."""
-
-from tidal_plugins.graph.rules.extractor import RuleExtractor as RuleExtractor

@@ -1,0 +1,137 @@
+"""A view: one open store seen from one scope, with an object for each capability."""
+
+from __future__ import annotations
+
+import copy
+from datetime import datetime
+from types import TracebackType
+from typing import Self
+
+from tidal_plugins.aio import in_thread
+from tidal_plugins.facts.mapping import Facts
+from tidal_plugins.groups.affect import AffectGroup
+from tidal_plugins.groups.associations import Associations
+from tidal_plugins.groups.capsule import CapsuleGroup
+from tidal_plugins.groups.dossiers import Dossiers
+from tidal_plugins.groups.episodes import Episodes
+from tidal_plugins.groups.graph import Graph
+from tidal_plugins.groups.maintenance import MaintenanceGroup
+from tidal_plugins.groups.sessions import Sessions
+from tidal_plugins.groups.signals import Signals
+from tidal_plugins.model.entry import Scope, check_scope
+from tidal_plugins.services import Services
+from tidal_plugins.settings import Settings
+
+
+class View:
+    """What ``TidalMemory`` has beside its verbs: its capabilities, other scopes, and its end."""
+
+    def __init__(self, services: Services, scope: Scope) -> None:
+        self.scope = scope
+        self._services = services
+        self._opened: Self | None = None
+
+    def scoped(self, *scope: str) -> Self:
+        """Return a view of the same store bound to another scope, such as ``memory.scoped("user", "42")``."""
+        view = copy.copy(self)
+        view.scope = check_scope(scope)
+        view._opened = self.opened
+        return view
+
+    @property
+    def episodes(self) -> Episodes:
+        """The recorded turns, verbatim: by id, by thread, by time."""
+        return Episodes(self._services, self.scope)
+
+    @property
+    def facts(self) -> Facts:
+        """Named facts, a mapping with history and conflicts."""
+        return self._services.facts(self.scope)
+
+    @property
+    def graph(self) -> Graph:
+        """Entities and relations, with their evidence."""
+        return Graph(self._services, self.scope)
+
+    @property
+    def associations(self) -> Associations:
+        """Links between memories that come up together."""
+        return Associations(self._services, self.scope)
+
+    @property
+    def dossiers(self) -> Dossiers:
+        """One current, cited document for each topic."""
+        return Dossiers(self._services, self.scope)
+
+    @property
+    def capsule(self) -> CapsuleGroup:
+        """Nine short sections that a new session begins with."""
+        return CapsuleGroup(self._services, self.scope)
+
+    @property
+    def sessions(self) -> Sessions:
+        """What agents open to write signals under a policy."""
+        return Sessions(self._services, self.scope)
+
+    @property
+    def signals(self) -> Signals:
+        """Signals of the scope itself."""
+        return Signals(self._services, self.scope)
+
+    @property
+    def maintenance(self) -> MaintenanceGroup:
+        """Consolidation, its undo, and its thread."""
+        return MaintenanceGroup(self._services, self.scope)
+
+    @property
+    def affect(self) -> AffectGroup:
+        """The mood."""
+        return AffectGroup(self._services, self.scope)
+
+    @property
+    def settings(self) -> Settings:
+        """The settings that the memory was opened with."""
+        return self._services.settings
+
+    @property
+    def opened(self) -> Self:
+        """The memory that opened the store, of which this one may be a view."""
+        return self._opened or self
+
+    @property
+    def path(self) -> str:
+        """The absolute path of the file."""
+        return self._services.path
+
+    def now(self) -> datetime:
+        """Return the time by this memory's clock."""
+        return self._services.now()
+
+    def close(self, *, timeout: float = 0.0) -> None:
+        """Close the store for every view of it. Closing twice is fine; later calls raise ``Closed``.
+
+        ``timeout`` is how many seconds to wait for queued work, such as reading turns for the graph. What is left stays
+        in the store's queue, and the next opening resumes it.
+        """
+        self._services.close(timeout)
+
+    aclose = in_thread(close)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._services.storage!r}, scope={self.scope!r})"

@@ -1,0 +1,81 @@
+"""Checks of exchanges: texts that can be stored, messages that all have ids, or an error that says what is wrong."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import replace
+
+from tidal_plugins.errors import InvalidInput
+from tidal_plugins.model.clock import aware
+from tidal_plugins.model.exchange import Exchange, Message, ToolCall
+from tidal_plugins.model.fence import unframed
+from tidal_plugins.tuning import IngestionTuning
+from tidal_plugins.validation import clean, label, labels, mapping
+
+SPOKEN = ("user", "assistant")
+ROLES = (*SPOKEN, "tool")
+
+
+def identified(exchange: Exchange) -> Exchange:
+    """Return an exchange with an id: its own, or a new one. Leaves it to :func:`check` to refuse other objects."""
+    if not isinstance(exchange, Exchange) or exchange.id or any(getattr(m, "id", None) for m in exchange.messages):
+        return exchange
+    return replace(exchange, id=secrets.token_hex(8))
+
+
+def check(exchange: Exchange, limits: IngestionTuning, *, blank: bool = False) -> Exchange:
+    """Return an exchange whose texts can be stored and whose messages all have ids.
+
+    ``blank`` admits a turn in which nobody said or called anything. Raises ``InvalidInput`` and ``InvalidText``.
+    """
+    if not isinstance(exchange, Exchange) or not all(isinstance(message, Message) for message in exchange.messages):
+        raise InvalidInput("record Messages, in Exchanges where there are many: Message(role='user', text='Hello')")
+    key = label(exchange.key, "id")
+    if key is None:
+        raise InvalidInput("an exchange needs an id, or a message that has one")
+    messages = tuple(
+        _checked(message, label(message.id or None, "id") or f"{key}/{number}", limits.max_chars)
+        for number, message in enumerate(exchange.messages)
+    )
+    if len({message.id for message in messages}) < len(messages):
+        raise InvalidInput("two messages of an exchange have the same id; give each its own, or none")
+    if not blank and not any(message.text.strip() for message in messages):
+        raise InvalidInput("an exchange needs at least one message with a text")
+    return replace(
+        exchange,
+        messages=messages,
+        thread=label(exchange.thread, "thread"),
+        id=key,
+        surfaced=labels(exchange.surfaced, "surfaced"),
+        occurred_at=aware(exchange.occurred_at, "occurred_at") if exchange.occurred_at else None,
+        metadata=mapping(exchange.metadata, "metadata", limits.max_metadata_bytes),
+    )
+
+
+def _checked(message: Message, id_: str, max_chars: int) -> Message:
+    if message.role not in ROLES:
+        raise InvalidInput(f"a message's role must be one of {', '.join(ROLES)}, got {message.role!r}")
+    text = unframed(message.role, message.text) if isinstance(message.text, str) else message.text
+    return replace(
+        message,
+        text=_verbatim(text, max_chars),
+        id=id_,
+        speaker=label(message.speaker, "speaker"),
+        at=aware(message.at, "at") if message.at else None,
+        tool_call_id=label(message.tool_call_id, "tool_call_id"),
+        tool_calls=tuple(_checked_call(call, max_chars) for call in message.tool_calls or ()),
+    )
+
+
+def _checked_call(call: ToolCall, max_chars: int) -> ToolCall:
+    if not isinstance(call, ToolCall):
+        raise InvalidInput(f"tool calls must be ToolCall(name, arguments, …), got {type(call).__name__}")
+    name = clean(call.name, max_chars=200, name="a tool's name")
+    arguments = mapping(call.arguments, f"arguments of {name}", max_chars)
+    result = None if call.result is None else _verbatim(call.result, max_chars)
+    return replace(call, name=name, arguments=arguments, id=label(call.id, "a tool call's id"), result=result)
+
+
+def _verbatim(text: str, max_chars: int) -> str:
+    """Return a checked text. A message may be blank, unlike a note: a tool prints a line break, a model only calls."""
+    return text[:max_chars] if isinstance(text, str) and not text.strip() else clean(text, max_chars=max_chars)

@@ -1,0 +1,60 @@
+"""Derived documents: texts that memory made of entries, known by a mark, so that forgetting reaches them.
+
+A derived document is a mapping with the ids of its ``sources``: the entries that it quotes, and those that its earlier
+versions quote. ``entry`` is the id of the entry by which recall finds it, if there is one. The scope marks each
+collection that holds such documents, and so forgetting needs no list of collections.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from tidal_plugins.ingestion.tombstones import add_tombstones
+from tidal_plugins.model.entry import Scope
+from tidal_plugins.storage.base import Storage
+
+DERIVED = "derived"
+"""Collection of marks, one for each collection that holds derived documents."""
+
+
+def write_derived(
+    storage: Storage,
+    scope: Scope,
+    collection: str,
+    key: str,
+    value: Mapping[str, Any],
+    *,
+    sources: Iterable[str],
+    entry: str | None = None,
+    expected: int | None = None,
+    keep: int = 0,
+) -> int:
+    """Write a document that rests on ``sources`` and return its version.
+
+    Call it inside the transaction that checks that the sources are there. ``expected`` and ``keep`` as in
+    :meth:`Documents.write_document`. Raises ``Conflict``.
+    """
+    if storage.read_document(scope, DERIVED, collection) is None:
+        storage.write_document(scope, DERIVED, collection, True)
+    marked = {**value, "sources": sorted(set(sources)), **({"entry": entry} if entry else {})}
+    return storage.write_document(scope, collection, key, marked, expected=expected, keep=keep)
+
+
+def purge(storage: Storage, scope: Scope, gone: Collection[str], now: datetime) -> None:
+    """Empty the documents that rest on any of these entries, with their earlier versions, and remove their entries;
+    then those that rest on these in turn. They are made anew when next needed. Call it inside the transaction that
+    erases the entries."""
+    collections = [document.key for document in storage.documents(scope, DERIVED)]
+    left = set(gone)
+    while left:
+        found = set()
+        for collection in collections:
+            for document in storage.documents(scope, collection):
+                if document.value and not left.isdisjoint(document.value["sources"]):
+                    found |= {document.value["entry"]} if "entry" in document.value else set()
+                    storage.write_document(scope, collection, document.key, None)
+        add_tombstones(storage, scope, found, now)
+        storage.erase(scope, list(found))
+        left = found

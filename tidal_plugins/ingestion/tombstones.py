@@ -1,0 +1,44 @@
+"""Tombstones: what forgetting leaves, so that citations resolve to «forgotten» and a text is not captured again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from tidal_plugins.model.clock import to_micros
+from tidal_plugins.model.entry import Scope
+from tidal_plugins.storage.base import Storage
+
+FORGOTTEN = "forgotten"
+"""Collection of tombstones: by id, and by a keyed hash of the text."""
+
+
+def add_tombstones(storage: Storage, scope: Scope, ids: Iterable[str], now: datetime) -> None:
+    """Leave a tombstone for each id. Call it inside a transaction."""
+    for id_ in ids:
+        storage.write_document(scope, FORGOTTEN, _of_id(id_), {"at": to_micros(now)})
+
+
+def add_text_tombstone(storage: Storage, scope: Scope, mark: str, now: datetime) -> None:
+    """Leave a tombstone for a text, given its keyed hash. Call it inside a transaction."""
+    storage.write_document(scope, FORGOTTEN, mark, {"at": to_micros(now)})
+
+
+def remove_tombstones(storage: Storage, scope: Scope, ids: Iterable[str]) -> None:
+    """Remove the tombstones of ids that are written again on request."""
+    storage.erase_documents(scope, FORGOTTEN, [_of_id(id_) for id_ in ids])
+
+
+def tombstoned(storage: Storage, scope: Scope, ids: Iterable[str]) -> set[str]:
+    """Return those of ``ids`` that were forgotten on request."""
+    keys = {_of_id(id_): id_ for id_ in ids}
+    return {keys[document.key] for document in storage.documents(scope, FORGOTTEN, list(keys))}
+
+
+def tombstoned_texts(storage: Storage, scope: Scope, marks: Iterable[str]) -> set[str]:
+    """Return those of these keyed hashes whose texts were forgotten on request."""
+    return {document.key for document in storage.documents(scope, FORGOTTEN, list(marks))}
+
+
+def _of_id(id_: str) -> str:
+    return f"id:{id_}"

@@ -1,0 +1,185 @@
+"""Stages ``read_signals``, ``add_rewarded`` and ``boost``: signals raise and lower entries [tidalDB].
+
+An entry gains by the annotations and rewards of the session that asks, and gains or loses by the signals of its scope.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TypeVar
+
+from tidal_plugins.errors import NotFound, SessionClosed
+from tidal_plugins.model.entry import Entry, Scope
+from tidal_plugins.model.session import Annotation
+from tidal_plugins.retrieval.search import intact, join
+from tidal_plugins.retrieval.state import State, by_score
+from tidal_plugins.scoring.signals import hinted, saturated
+from tidal_plugins.scoring.text import terms
+from tidal_plugins.sessions.ledger import Ledger
+from tidal_plugins.sessions.scores import SHARED, Scores, lane_of
+from tidal_plugins.settings import REWARD
+from tidal_plugins.storage.base import Storage
+from tidal_plugins.tuning import SignalTuning
+
+KEPT_WORDS = 4096
+"""Entries whose words are kept in memory: a session asks for nearly the same ones again and again."""
+
+KEPT_SESSIONS = 64
+"""Sessions whose annotations are kept in memory."""
+
+Notes = Mapping[str, Sequence[frozenset[str]]]
+"""The annotations as keywords, by each keyword."""
+
+ANNOTATION, REWARDED, SIGNALS = "session annotation", "session reward", "signals"
+GAINS = frozenset({ANNOTATION, REWARDED, SIGNALS})
+"""Names of the parts that signals add to a score."""
+
+T = TypeVar("T")
+Read = Callable[[Sequence[str]], Mapping[str, Entry]]
+
+
+def read_signals(state: State) -> None:
+    """Read the signals of the scope, and of the session where there is one.
+
+    A recall of an earlier time reads none of the scope. Raises ``NotFound`` and ``SessionClosed`` for the session.
+    """
+    request = state.request
+    today = request.where.known_at is None
+    state.signals = state.store.boosts.signals(request.scope, request.session, request.now, shared=today)
+
+
+def add_rewarded(state: State) -> None:
+    """Let the entries that the session rewarded most take part, if they pass the filter."""
+    if not (wanted := set(state.signals.rewarded)):
+        return
+    known = {item.id for item in (*state.near, *state.far)}
+    storage, request = state.store.storage, state.request
+    passed = intact(
+        lambda ids: storage.summaries(request.scope, ids, request.where), wanted - known, state.channels.damaged
+    )
+    join(state, {*passed, *(known & wanted)})
+
+
+def boost(state: State) -> None:
+    """Add the gains that signals give to scores, and sort again."""
+    ids = [item.id for item in state.ranked]
+    gains = state.signals.gains(ids, lambda: state.store.boosts.words(state.request.scope, ids, state.channels.entries))
+    if gains:
+        state.ranked = by_score(item.plus(gains[item.id]) if item.id in gains else item for item in state.ranked)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSignals:
+    """The signals that one recall feels: those of its scope, and those of a session where it has one.
+
+    ``shared`` are the types of which the scope has signals that count for something.
+    """
+
+    scores: Scores
+    now: datetime
+    session: int | None = None
+    notes: Notes = field(default_factory=dict)
+    shared: frozenset[str] = frozenset()
+
+    @property
+    def rewarded(self) -> list[str]:
+        """The ids of the entries that the session rewarded most."""
+        if self.session is None:
+            return []
+        return self.scores.strongest(lane_of(self.session), REWARD, self.now, self.scores.settings.joined)
+
+    def gains(
+        self, entries: Collection[str], words: Callable[[], Mapping[str, frozenset[str]]]
+    ) -> dict[str, dict[str, float]]:
+        """Return the gains and losses of entries, by name. ``words`` returns their words, if these are needed."""
+        most, found = self.scores.settings.hint, self._scored(entries)
+        for id_, own in (words() if self.notes else {}).items():
+            if hint := most * hinted(self._near(own), own):
+                found.setdefault(id_, {})[ANNOTATION] = hint
+        return found
+
+    def _near(self, words: frozenset[str]) -> set[frozenset[str]]:
+        """Return the annotations that have a keyword in common with an entry."""
+        return {note for word in words & self.notes.keys() for note in self.notes[word]}
+
+    def _scored(self, entries: Collection[str]) -> dict[str, dict[str, float]]:
+        settings, found = self.scores.settings, defaultdict[str, dict[str, float]](dict)
+        if self.session is not None:
+            for reward in self.scores.of(lane_of(self.session), [REWARD], entries, self.now):
+                found[reward.entry][REWARDED] = settings.reward * saturated(reward.score)
+        for entry, score in self._shared(entries).items():
+            if score:
+                found[entry][SIGNALS] = settings.shared * saturated(score)
+        return found
+
+    def _shared(self, entries: Collection[str]) -> dict[str, float]:
+        """Return the sum of the scope's signals of all types, with their signs, by entry."""
+        signs = {type_: self.scores.settings.types[type_].sign for type_ in self.shared}
+        found: dict[str, float] = {}
+        for type_, entry, score in self.scores.of(SHARED, signs, entries, self.now) if signs else ():
+            found[entry] = found.get(entry, 0.0) + signs[type_] * score
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Boosts:
+    """Reads the signals of one store.
+
+    It keeps words and annotations in memory until entries are erased or replaced (``Statistics.erasures``).
+    """
+
+    storage: Storage
+    settings: SignalTuning
+    _words: dict[Hashable, frozenset[str]] = field(default_factory=dict)
+    _notes: dict[Hashable, Notes] = field(default_factory=dict)
+
+    def signals(self, scope: Scope, session: int | None, now: datetime, *, shared: bool = True) -> SessionSignals:
+        """Return the signals of the scope, if they are ``shared``, and those of a session.
+
+        Raises ``NotFound`` and ``SessionClosed`` for the session.
+        """
+        scores = Scores(self.storage, scope, self.settings)
+        ledger = Ledger(self.storage, scope, self.settings, NotFound)
+        types = ledger.shared_types if shared else ()
+        signed = frozenset(type_ for type_ in types if self.settings.types[type_].sign)
+        if session is None:
+            return SessionSignals(scores, now, shared=signed)
+        info = ledger.info(session)
+        if not info.is_open:
+            raise SessionClosed(f"session {session} was closed, and shapes no recall any more")
+        state = (session, info.accepted, self.storage.statistics(scope).erasures)
+        notes = self._notes.get(state)
+        if notes is None:
+            notes = _by_keyword(ledger.annotations(session))
+            _keep(self._notes, {state: notes}, KEPT_SESSIONS)
+        return SessionSignals(scores, now, session, notes, signed)
+
+    def words(self, scope: Scope, ids: Sequence[str], read: Read) -> dict[str, frozenset[str]]:
+        """Return the words of entries, of their texts and labels. Texts are read unless their words are known."""
+        state = (scope, self.storage.statistics(scope).erasures)
+        known = {id_: words for id_ in ids if (words := self._words.get((state, id_))) is not None}
+        unknown = [id_ for id_ in ids if id_ not in known]
+        fresh = {id_: frozenset(terms(_labelled(entry))) for id_, entry in read(unknown).items()} if unknown else {}
+        _keep(self._words, {(state, id_): words for id_, words in fresh.items()}, KEPT_WORDS)
+        return known | fresh
+
+
+def _keep(kept: dict[Hashable, T], fresh: Mapping[Hashable, T], most: int) -> None:
+    if len(kept) + len(fresh) > most:
+        kept.clear()
+    kept.update(fresh)
+
+
+def _by_keyword(annotations: Iterable[Annotation]) -> Notes:
+    notes = defaultdict[str, list[frozenset[str]]](list)
+    for keywords in {frozenset(terms(annotation.text)) for annotation in annotations}:
+        for word in keywords:
+            notes[word].append(keywords)
+    return notes
+
+
+def _labelled(entry: Entry) -> str:
+    return "\n".join([entry.text, *entry.tags, entry.source or ""])

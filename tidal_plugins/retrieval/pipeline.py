@@ -1,0 +1,104 @@
+"""The read path: recall and whisper as lists of stages over one state [Tidal §2.3], [Anamnesis].
+
+Each stage is a function of :class:`State`, in the module that its import names. A stage that has nothing to do for a
+request leaves the state as it is. Reading writes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tidal_plugins.model.recall import Recall
+from tidal_plugins.retrieval.associate import associate
+from tidal_plugins.retrieval.boost import add_rewarded, boost, read_signals
+from tidal_plugins.retrieval.context import add_neighbours
+from tidal_plugins.retrieval.deduplicate import drop_alike, drop_echoes, read_news
+from tidal_plugins.retrieval.rank import rank
+from tidal_plugins.retrieval.read import add_windows, read, trim
+from tidal_plugins.retrieval.request import Request
+from tidal_plugins.retrieval.rerank import rerank
+from tidal_plugins.retrieval.search import search
+from tidal_plugins.retrieval.small_talk import skip_small_talk
+from tidal_plugins.retrieval.state import Stage, State, Store
+from tidal_plugins.retrieval.threshold import apply_threshold, estimate_confidence
+from tidal_plugins.retrieval.times import add_from_times, read_times
+from tidal_plugins.retrieval.understand import embed, feel, understand
+
+
+def in_snapshot(*stages: Stage) -> Stage:
+    """Return one stage that runs several, which all read the same state of the store."""
+
+    def together(state: State) -> None:
+        with state.store.storage.snapshot():
+            for stage in stages:
+                stage(state)
+
+    return together
+
+
+CANDIDATES: Sequence[Stage] = (
+    read_signals,
+    search,
+    add_neighbours,
+    add_from_times,
+    add_rewarded,
+    rank,
+)
+"""The stages that recall and whisper have in common: from the query to every candidate with its score."""
+
+RECALL: Sequence[Stage] = (
+    understand,
+    embed,
+    read_times,
+    in_snapshot(*CANDIDATES, boost, read),
+    rerank,
+    trim,
+    associate,
+    add_windows,
+)
+"""An explicit recall returns the best there is."""
+
+WHISPER: Sequence[Stage] = (
+    understand,
+    skip_small_talk,
+    embed,
+    feel,
+    read_times,
+    in_snapshot(
+        *CANDIDATES,
+        drop_echoes,
+        estimate_confidence,
+        boost,
+        apply_threshold,
+        drop_alike,
+        read_news,
+    ),
+    rerank,
+    trim,
+)
+"""A whisper returns what is worth showing to a model that did not ask. ``whisper.render`` makes a text of it, after
+the hits of peers were merged in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recaller(Store):
+    """One store, asked without its peers."""
+
+    def recall(self, request: Request) -> Recall:
+        """Return the entries that rank highest, and why the other candidates fell out."""
+        return run(RECALL, self, request).recall
+
+    def whisper(self, request: Request) -> Recall:
+        """Return the entries that are worth showing unasked, and why the other candidates fell out."""
+        return run(WHISPER, self, request).recall
+
+
+def run(stages: Sequence[Stage], store: Store, request: Request) -> State:
+    """Run stages over one store, until one of them says that the rest has nothing to do."""
+    state = State(store, request, request.affect)
+    for stage in stages:
+        stage(state)
+        if state.done:
+            break
+    return state

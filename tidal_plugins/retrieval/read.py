@@ -1,0 +1,74 @@
+"""Stages ``read``, ``trim`` and ``add_windows``: a ranking as hits, with the texts of their entries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tidal_plugins.model.entry import Entry
+from tidal_plugins.model.recall import Dropped, Recall, Window
+from tidal_plugins.retrieval.request import visible
+from tidal_plugins.retrieval.state import Ranked, State
+
+
+def read(state: State) -> None:
+    """Read the first entries of the ranking, and leave out those that are damaged."""
+    state.ranked, state.entries = read_first(state, depth(state))
+
+
+def trim(state: State) -> None:
+    """Cut the ranking at the limit, and put the recall together."""
+    request, limit = state.request, state.request.limit
+    hits = tuple(item.hit(state.entries[item.id], request.profile) for item in state.ranked[:limit])
+    beyond = enumerate(state.ranked[limit:], limit + 1)
+    trimmed = [Dropped(item.id, "trim", f"score {item.score:.3f} at place {place}") for place, item in beyond]
+    state.drop("shortlist", ((item.id, "too far down in both channels together") for item in state.far))
+    state.dropped |= {item.id: item for item in state.channels.unreadable()}
+    state.recall = Recall(
+        query=request.text,
+        words=state.query.terms,
+        hits=hits,
+        dropped=(*trimmed, *state.dropped.values()),
+        affect=state.affect,
+        profile=request.profile,
+        at=request.now,
+        degraded=tuple(state.channels.degraded),
+        confidence=state.confidence,
+        times=tuple(map(str, state.times)),
+    )
+
+
+def add_windows(state: State) -> None:
+    """Give each hit the entries before it and after it in its thread, as many turns as are asked for.
+
+    Neighbours are filtered by what may be seen at all. The rest of the filter is asked of hits alone, so that «what did
+    Ann say» shows the question that Ann answered.
+    """
+    recall, request = state.recall, state.request
+    if not request.window:
+        return
+    adjacent = state.store.storage.adjacent(request.scope, recall.ids, request.window, visible(request.where))
+    entries = state.channels.entries(list(dict.fromkeys(item.other for item in adjacent)))
+    near: dict[str, list[tuple[int, Entry]]] = {}
+    for item in adjacent:
+        if item.other in entries:
+            near.setdefault(item.id, []).append((item.places, entries[item.other]))
+    state.recall = replace(recall, hits=tuple(replace(hit, window=_window(near.get(hit.id, ()))) for hit in recall))
+
+
+def read_first(state: State, most: int) -> tuple[list[Ranked], dict[str, Entry]]:
+    """Return the ranking without damaged entries, and the first ``most`` entries of it."""
+    entries = state.channels.entries([item.id for item in state.ranked], most)
+    return [item for item in state.ranked if item.id not in state.channels.damaged], entries
+
+
+def depth(state: State) -> int:
+    """Return how many entries of a ranking are read: the limit, or more where a reranker reads them."""
+    return max(state.request.limit, state.settings.rerank.depth if state.store.reranker else 0)
+
+
+def _window(placed: Sequence[tuple[int, Entry]]) -> Window:
+    ordered = sorted(placed, key=lambda item: item[0])
+    return Window(
+        tuple(entry for place, entry in ordered if place < 0), tuple(entry for place, entry in ordered if place > 0)
+    )

@@ -102,8 +102,8 @@ def locomo(path: Path) -> Talk:
 
 
 def _threads(talk: Mapping[str, Any]) -> Iterator[tuple[str, datetime, list[Message]]]:
-    names = [name for name in talk if re.fullmatch(r"thread_\d+", name)]
-    for name in sorted(names, key=lambda name: int(name.removeprefix("thread_"))):
+    names = [name for name in talk if re.fullmatch(r"session_\d+", name)]
+    for name in sorted(names, key=lambda name: int(name.removeprefix("session_"))):
         date = datetime.strptime(talk[f"{name}_date_time"], "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
         yield name, date, [_message(turn, talk["speaker_a"], date, number) for number, turn in enumerate(talk[name])]
 

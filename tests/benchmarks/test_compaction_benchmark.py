@@ -221,7 +221,7 @@ def test_joined_runs_are_one_session_of_several_turns(tmp_path: Path) -> None:
 
 
 def test_evidence_of_a_run_are_changes_requirements_and_errors(tmp_path: Path) -> None:
-    case = compaction.sessions.open(trajectories.load(written(tmp_path / "runs.json", [openai_run(7)]))[0])
+    case = compaction.session(trajectories.load(written(tmp_path / "runs.json", [openai_run(7)]))[0])
     kinds = [fact.kind for fact in case.facts]
     assert kinds == ["requirement", "action", "error", "action"]  # neither what was looked up, nor thanks
     assert {"book", "7", "card"} <= case.facts[3].words
@@ -239,7 +239,7 @@ def test_what_is_no_trajectory_ends_in_one_line(tmp_path: Path, text: str) -> No
 def turns(count: int = 40) -> list[Message]:
     value = [Run("r", trajectories._messages(openai_run(n)["traj"], n)) for n in range(count // 8)]
     run = trajectories.joined(value, len(value))[0]
-    return list(compaction.sessions.open(run).messages)
+    return list(compaction.session(run).messages)
 
 
 @pytest.mark.parametrize(

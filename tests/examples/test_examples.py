@@ -30,14 +30,14 @@ def test_the_langgraph_agent_is_shown_what_another_thread_said():
     assert done.stderr == ""
 
 
-def test_the_demo_lives_through_its_sessions_and_answers_from_the_first():
+def test_the_demo_lives_through_its_threads_and_answers_from_the_first():
     done = run("demo.py")
     assert done.returncode == 0, done.stdout + done.stderr
     for number in range(1, 6):
-        assert f"Session {number} of 5" in done.stdout
+        assert f"Thread {number} of 5" in done.stdout
     answer = done.stdout.rpartition("How do I get into the boat shed")[2]
     assert "watering can" in answer
-    assert "surfaced from session 1" in answer
+    assert "surfaced from thread 1" in answer
     assert done.stderr == ""
 
 

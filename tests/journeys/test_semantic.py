@@ -58,7 +58,8 @@ def test_of_what_two_processes_record_none_is_lost_and_none_is_done_twice(tmp_pa
 
 HANGING = """
 import sys, threading
-from tidal_plugins import HashingEmbedder, Settings, TidalMemory
+from tidal_plugins import HashingEmbedder, TidalMemory
+from tidal_plugins.tuning import Tuning
 
 asked = threading.Event()
 
@@ -68,7 +69,7 @@ class Hangs:
         asked.set()
         threading.Event().wait()
 
-quick = Settings(graph={"quiet": 0})
+quick = Tuning(graph={"quiet": 0})
 memory = TidalMemory(sys.argv[1], embedder=HashingEmbedder(), graph_extractor=Hangs(), settings=quick)
 memory.record("billing depends on storage")
 assert asked.wait(300)

@@ -14,7 +14,7 @@ from tidal_plugins import HashingEmbedder, Policy, TidalMemory
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")]
 
-KILLS, PROCESSES = 100, 4
+KILLS, PROCESSES = 50, 4
 
 
 def open_memory(path: Path) -> TidalMemory:

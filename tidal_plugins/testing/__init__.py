@@ -38,4 +38,4 @@ __all__ = [
 class StoreContract(
     EntryContract, SearchContract, LinkContract, LogContract, DocumentContract, ScopeContract, TransactionContract
 ):
-    """What every storage engine does, as tests."""
+    """Tests the behaviour of a storage engine, part by part."""

@@ -1,4 +1,4 @@
-"""What every storage engine does with links."""
+"""The tests of links, for every storage engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every storage engine does with its log."""
+"""The tests of logs, for every storage engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every storage engine keeps apart."""
+"""The tests of scopes, for every storage engine."""
 
 from __future__ import annotations
 

@@ -40,6 +40,7 @@ from tidal_plugins.services import build_services
 from tidal_plugins.sessions.session import Session
 from tidal_plugins.settings import Profile, Settings
 from tidal_plugins.storage.base import Storage
+from tidal_plugins.validation import items
 
 
 class TidalMemory(View):
@@ -98,7 +99,7 @@ class TidalMemory(View):
             reranker=reranker,
             assessor=assessor,
             peers=peers,
-            settings=settings or Settings(),
+            settings=Settings() if settings is None else settings,
             clock=clock,
         )
         super().__init__(services, scope)
@@ -124,12 +125,15 @@ class TidalMemory(View):
         one episode. ``surfaced`` are the ids of the memories that were shown before the turn. Raises ``InvalidInput``
         and ``InvalidText``.
         """
+        messages, tools = items(messages, "messages"), items(tools, "tools")
         if messages and (user is not None or agent is not None or tools):
             raise InvalidInput("give either messages, or user, agent and tools")
         if not all(isinstance(call, ToolCall) for call in tools):
             raise InvalidInput("tools must be ToolCalls: ToolCall(name, arguments, result=…)")
-        said = tuple(messages) or turn(user, agent, tools)
-        return self.record_many([Exchange(said, thread, id, occurred_at, surfaced, metadata or {})])[0]
+        meta = {} if metadata is None else metadata
+        return self.record_many(
+            [Exchange(messages or turn(user, agent, tools), thread, id, occurred_at, surfaced, meta)]
+        )[0]
 
     def record_many(self, exchanges: Iterable[Exchange], *, progress: Progress | None = None) -> list[Episode]:
         """Store many turns, such as an old conversation, in batches of one transaction each.
@@ -137,7 +141,7 @@ class TidalMemory(View):
         ``progress`` is called with the number of turns done and the number of all. An exchange without an id and
         without message ids is stored anew each time.
         """
-        known = [identified(exchange) for exchange in exchanges]
+        known = [identified(exchange) for exchange in items(exchanges, "exchanges")]
         services = self._services
         return record(services.writer, services.affect, self.scope, known, self.now(), progress=progress)
 

@@ -27,6 +27,7 @@ from tidal_plugins.model.graph import (
 )
 from tidal_plugins.storage.base import Storage, WhereLinks
 from tidal_plugins.tuning import GraphTuning
+from tidal_plugins.validation import items
 
 MAX_DEPTH = 10
 """The largest depth of a path or a neighbourhood."""
@@ -189,8 +190,11 @@ class GraphQueries:
 
     def sentences(self, relations: Iterable[Relation]) -> dict[str, str]:
         """Return relations in words, by id; a relation whose subject or object is gone is left out."""
+        given = items(relations, "relations")
+        if not all(isinstance(one, Relation) for one in given):
+            raise InvalidInput("relations are those that graph.relations returns; graph.relation(id) returns one")
         with self._storage.snapshot():
-            return self._graph().sentences(relations)
+            return self._graph().sentences(given)
 
     # walks
 
@@ -328,6 +332,4 @@ def _text(text: str) -> str:
 
 
 def _words(predicates: Collection[str]) -> list[str]:
-    if isinstance(predicates, str):
-        raise InvalidInput(f"predicates must be a collection of texts, got {predicates!r}")
-    return list(predicates)
+    return list(items(predicates, "predicates"))

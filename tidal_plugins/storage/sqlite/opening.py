@@ -38,6 +38,10 @@ def checked_path(path: str | os.PathLike[str]) -> str:
     text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
     if not isinstance(text, str) or not text.strip() or "\0" in text:
         raise InvalidInput(f"the path of a memory must be a non-empty file name, got {path!r}")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InvalidInput(f"the path of a memory must be valid Unicode, got {text!r}") from None
     if text.startswith("file:") or text == ":memory:":
         raise InvalidInput(f"{text!r} names no file; pass a path such as 'agent.db', or 'memory://' for none")
     absolute = Path(text).absolute()

@@ -65,7 +65,7 @@ class View:
 
     @property
     def capsule(self) -> CapsuleGroup:
-        """Nine short sections that a new session begins with."""
+        """Nine short sections that an agent begins a thread with."""
         return CapsuleGroup(self._services, self.scope)
 
     @property

@@ -129,7 +129,7 @@ def main() -> None:
 
 
 def worked(workshop: Path) -> list[Message]:
-    """Everything said and done so far, as the agent would send it to its model."""
+    """The whole conversation so far, as the agent would send it to its model."""
     history = [Message("system", SYSTEM)]
     for number, (asked, calls, answer) in enumerate(STORY, 1):
         history.append(Message("user", asked, f"user-{number}"))
@@ -159,7 +159,7 @@ def run(workshop: Path, tool: str, arguments: dict[str, str]) -> tuple[bool, str
 
 
 def show(history: list[Message], compaction: Compaction) -> None:
-    """The history beside what the model is shown of it now."""
+    """Print the history beside the messages that the model is shown now."""
     before, after, limit = compaction.before, compaction.after, compaction.limit
     console.print(f"Everything sent took {before.tokens:,} of {limit.tokens:,} tokens; now it takes {after.tokens:,}.")
     console.print("[dim]Both with 500 characters reserved for what memory may whisper.\n")

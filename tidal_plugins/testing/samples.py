@@ -34,18 +34,18 @@ HOSTILE = [
 
 
 def entry(id: str, text: str = "text", *, scope: Scope = HERE, kind: str = "conversation", **fields: Any) -> Entry:
-    """An entry of which only the interesting fields are given."""
+    """Return an entry of which only the interesting fields are given."""
     times = {"occurred_at": NOON, "recorded_at": NOON}
     return Entry(id=id, kind=kind, text=text, scope=scope, **{**times, **fields})
 
 
 def record(id: str, text: str = "text", vector: Any = None, **fields: Any) -> Record:
-    """An entry that its words and ``vector`` make findable."""
+    """Return an entry that its words and ``vector`` make findable."""
     return Record(entry(id, text, **fields), [Passage(0, len(text), text.lower(), vector)])
 
 
 def link(id: str, source: str, target: str, **fields: Any) -> Link:
-    """A link of which only the interesting fields are given."""
+    """Return a link of which only the interesting fields are given."""
     return Link(**{"id": id, "kind": "kind", "source": source, "target": target, "recorded_at": NOON, **fields})
 
 

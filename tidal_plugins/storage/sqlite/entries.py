@@ -200,7 +200,7 @@ class EntryStore(SQLiteBase, Entries):
         return dict(self._db.rows(f"SELECT e.id, e.key FROM {EACH_ID}", to_json(list(ids)), scope))
 
     def _existing(self, scope: Scope, ids: Sequence[str]) -> tuple[int, list[int]]:
-        """The keys of a scope and of entries that must be there."""
+        """Return the keys of a scope and of entries that must be there."""
         key = self._key(scope)
         keys = self._keys(key, ids)
         if missing := [id_ for id_ in ids if id_ not in keys]:
@@ -244,7 +244,7 @@ def _units(scope: Scope, record: Record) -> list[_Unit]:
 
 
 def _side(filter_: str, comparison: str, order: str) -> str:
-    """The ids next to an entry ``a`` in its thread on one side, the nearest first, as a JSON array."""
+    """Return the ids next to an entry ``a`` in its thread on one side, the nearest first, as a JSON array."""
     return f"""(
         SELECT json_group_array(id) FROM (
             SELECT e.id AS id FROM entries e WHERE e.thread = a.thread AND e.kind = a.kind

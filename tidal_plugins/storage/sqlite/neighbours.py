@@ -65,7 +65,7 @@ class Neighbours:
         return PassageVectors([Span(*row[1:]) for row in rows], units)
 
     def check_size(self, units: Iterable[NDArray[np.float32] | None]) -> None:
-        """All vectors of a store have one size, that of the first: raise ``InvalidVector`` for another."""
+        """Raise ``InvalidVector`` for a vector of another size than the first one of the store."""
         expected = _dimensions(self._connections)
         for unit in units:
             if unit is not None and len(unit) != (expected := expected or len(unit)):

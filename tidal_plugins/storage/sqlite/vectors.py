@@ -63,7 +63,7 @@ class Matrix:
     _asked: list[tuple[bytes, NDArray[np.float32]]] = field(default_factory=list)
 
     def cosines(self, unit: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The cosine of each row. Those of the vector asked last are kept: one recall searches several times."""
+        """Return the cosine of each row. Those of the vector asked last are kept: one recall searches several times."""
         import numpy as np
 
         asked = unit.tobytes()
@@ -76,7 +76,7 @@ class Matrix:
         return cosines
 
     def rows(self, keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """The row of each passage, and whether there is one."""
+        """Return the row of each passage, and whether there is one."""
         import numpy as np
 
         if not len(self.keys):
@@ -156,7 +156,7 @@ class _Buffer:
         return self._vectors.nbytes + self._keys.nbytes + self._kinds.nbytes
 
     def matrix(self) -> Matrix:
-        """What is held, the same object until more is."""
+        """Return the vectors that are held, the same object until more are."""
         if self._held is None:
             self._held = Matrix(self._keys[: self._count], self._kinds[: self._count], self._vectors[: self._count])
         return self._held

@@ -214,7 +214,7 @@ class Services:
         return Consolidator(self.writer, scope, self.summariser, self.dossiers(scope).refresh_due, index)
 
     def missing(self, scope: Scope, id: str) -> NotFound:
-        """The error for an id that is not there, or not there any more."""
+        """Return the error for an id that is not there, or not there any more."""
         if tombstoned(self.storage, scope, [id]):
             return Forgotten(f"{id!r} was forgotten on request")
         if salt_of(id) not in ("", salt(self.storage)):

@@ -220,7 +220,7 @@ def _written(piece: WrittenMessage, id_: str) -> BaseMessage:
 
 
 def _as_said(messages: Sequence[BaseMessage], said: Sequence[BaseMessage]) -> list[BaseMessage]:
-    """The messages as they were said, one for one, known by their ids: an edited one would be another message."""
+    """Return the messages as they were said, one for one, by their ids: an edited one would be another."""
     known = {message.id: message for message in said if message.id and not by_compaction(message)}
     found = []
     for message in messages:
@@ -244,7 +244,7 @@ def _exchange(span: Sequence[BaseMessage], thread: str | None) -> Exchange:
 
 
 def _said(message: BaseMessage) -> Message:
-    """A message as the core knows it; what is no part of the conversation stays where a system prompt stays."""
+    """Return a message as the core knows it; what is no part of the conversation stays where a system prompt stays."""
     said = None if is_notice(message) else to_message(message)
     return said or Message("system", text_of(message), message.id)
 

@@ -43,7 +43,7 @@ def to_recall(filters: MetadataFilters | None) -> dict[str, Any]:
 
 
 def _flat(filters: MetadataFilters) -> list[MetadataFilter]:
-    """The filters that must all hold."""
+    """Return the filters that must all hold."""
     several = len(filters.filters) > 1
     if filters.condition == FilterCondition.NOT:
         raise _refused("the condition «not»")

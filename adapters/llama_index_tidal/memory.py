@@ -144,7 +144,7 @@ class TidalChatMemory(BaseMemory):
 
     @classmethod
     def from_defaults(cls, memory: TidalMemory | None = None, **options: Any) -> TidalChatMemory:
-        """The same as the constructor. Raises ``InvalidInput`` without a memory, and for what has no effect here."""
+        """Return a chat memory, as the constructor does. Raises ``InvalidInput`` for an option without effect here."""
         if memory is None:
             raise InvalidInput("pass memory=TidalChatMemory(memory) to the engine; memory_cls= knows no memory")
         if others := sorted(options.keys() - inspect.signature(cls).parameters.keys()):

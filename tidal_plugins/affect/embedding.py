@@ -73,7 +73,7 @@ class EmbeddingEmotion:
             )
 
     def estimate(self, texts: Sequence[str], vectors: NDArray[np.float32] | None = None) -> list[Affect]:
-        """One :class:`Affect` per text, neutral for an empty one.
+        """Return one :class:`Affect` per text, neutral for an empty one.
 
         ``vectors`` are the texts' embeddings, shape ``(len(texts), dimensions)``; without them they are embedded.
         Raises :class:`InvalidVector` for ``vectors`` of another shape, :class:`BadEmbedding` for an embedder's own.
@@ -92,7 +92,7 @@ class EmbeddingEmotion:
         return feelings
 
     def labels(self, texts: Sequence[str], vectors: NDArray[np.float32] | None = None) -> list[dict[str, float]]:
-        """The probabilities of the 27 labels and neutral for each text, 1 in all."""
+        """Return the probabilities of the 27 labels and neutral for each text, 1 in all."""
         return [dict(zip(LABELS, row, strict=True)) for row in self._probabilities(texts, vectors).tolist()]
 
     def _probabilities(self, texts: Sequence[str], vectors: NDArray[np.float32] | None) -> NDArray[np.float32]:
@@ -130,7 +130,7 @@ def _affect(text: str, valence: float, activation: float, strengths: Sequence[fl
 
 
 def _emphasis(text: str) -> float:
-    """How loud a text is, in [0, 1]: by its exclamation marks a sentence, and whether it is all in capitals."""
+    """Return how loud a text is, in [0, 1]: by its exclamation marks a sentence, and whether it is all in capitals."""
     if len(text) > READ_CHARS:
         text = f"{text[: READ_CHARS // 2]}\n{text[-READ_CHARS // 2 :]}"
     if text.isupper() and text.count(" ") > 1:  # one or two words in capitals are a name or an acronym
@@ -141,7 +141,7 @@ def _emphasis(text: str) -> float:
 
 @cache
 def _mapping() -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """From probabilities of labels to valence and activation, and to primary emotions."""
+    """Return the map from probabilities of labels to valence, activation and primary emotions."""
     import numpy as np
 
     places = [(place.valence, place.activation) for place in PLACES.values()]

@@ -70,7 +70,7 @@ class LexiconEmotion:
     """
 
     def estimate(self, texts: Sequence[str], vectors: NDArray[np.float32] | None = None) -> list[Affect]:
-        """One :class:`Affect` per text, neutral for an empty one; ``vectors`` are not needed.
+        """Return one :class:`Affect` per text, neutral for an empty one; ``vectors`` are not needed.
 
         Raises :class:`TidalError` where the vaderSentiment library is missing.
         """

@@ -132,7 +132,7 @@ class Compactor:
         return made
 
     def _current(self, known: Sequence[State], context: Context) -> tuple[State, int]:
-        """The newest state that stands in for the head of this history, and for how many of its turns."""
+        """Return the newest state that stands in for the head of this history, and for how many of its turns."""
         for state in known:
             covered = state.matches(context.history, context.carried)
             if covered is not None:
@@ -234,12 +234,12 @@ class Compactor:
         return Context(history, tuple(each), reserved + whisper, self.limit, thread, carried)
 
     def _conversation(self, context: Context) -> tuple[object, ...]:
-        """What a preparation is made for: a thread, or a history without one, known by its first turn."""
+        """Return the key of a preparation: a thread, or the first turn of a history without one."""
         first = context.history.turns[0].key if context.history.turns else None
         return (self.recorder.scope, context.thread, None if context.thread else first)
 
     def _whisper(self, messages: Sequence[Message]) -> Size:
-        """What a whisper may take: as much as its characters take in this conversation's script, or in English."""
+        """Return the size that a whisper may take, measured in this conversation's script or in English."""
         chars = self.recorder.writer.settings.whisper.max_chars
         said = "".join(message.text[:chars] for message in messages[-20:])[-4 * chars :]
         texts = [(text * (chars // len(text) + 1))[:chars] for text in (said, PROSE) if text]

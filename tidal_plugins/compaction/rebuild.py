@@ -1,4 +1,4 @@
-"""One context rebuilt: what to keep, what to condense, and how much room each text gets [SIYA §2.2–2.4]."""
+"""Rebuild one context: which messages stay, which are condensed, and the room for each text [SIYA §2.2–2.4]."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Rebuild:
     # what is covered
 
     def _turns(self, state: State) -> tuple[Covered, ...]:
-        """Every turn that the next state covers, those recorded that were not."""
+        """Return every turn that the next state covers, after recording those that were not."""
         turns = self.context.history.turns[self.covered : self.completed]
         recorded = self.recorder.recorded(turns, self.context.thread, self.now)
         self.used |= {each.episode.id: each.episode for each in recorded}
@@ -133,14 +133,14 @@ class Rebuild:
     # the texts
 
     def _question(self, last: Covered | None) -> str | None:
-        """What the user asked last; an episode that was forgotten leaves an empty question."""
+        """Return the user's last question; a forgotten episode leaves an empty one."""
         if last is None:
             return None
         asked = [m.text for source in self._source(last, last.indexes) for m in source.messages if m.role == "user"]
         return "\n\n".join(filter(None, asked))
 
     def _condensed(self, state: State, sources: Sequence[Source], ready: Prepared | None) -> Condensed:
-        """What the sources say, as much as has room in a summary in ordinary times, on top of what was said before."""
+        """Return the statements of the sources that fit an ordinary summary, on top of the earlier ones."""
         previous, given = state.statements, tuple(sources)
         if ready and ready.base == state.id and given[: len(ready.sources)] == ready.sources:
             given = given[len(ready.sources) :]
@@ -174,7 +174,7 @@ class Rebuild:
         )
 
     def _shown(self, new: State) -> State:
-        """The state with a summary of as many of its statements as have room now."""
+        """Return the state with a summary of as many of its statements as fit now."""
         limit, settings = self.context.limit, self.settings
         if not new.told:
             return new
@@ -203,7 +203,7 @@ class Rebuild:
         )
 
     def _folded(self, new: State) -> State:
-        """The state with as much of the ongoing turn folded as must be to leave room for everything else."""
+        """Return the state with as much of the ongoing turn folded as must be to leave room for everything else."""
         turn, settings, limit = self.ongoing, self.settings, self.context.limit
         texts = limit * (settings.summary_hard + settings.synthesis)
         if turn is None or (self._size(new) + texts).within(limit * settings.compact):
@@ -234,7 +234,7 @@ class Rebuild:
         return Files(settings, self.counter).restored(self._said(new), room, limit)
 
     def _said(self, new: State) -> list[Said]:
-        """The last messages before the compaction, those of the ongoing turn included."""
+        """Return the last messages before the compaction, those of the ongoing turn included."""
         open_ = [Said(message, None, None) for message in self.ongoing.said] if self.ongoing else []
         said: list[Said] = []
         for turn in reversed(new.covered):
@@ -253,7 +253,7 @@ class Rebuild:
         return self._size(state).share(self.context.limit)
 
     def _room(self, taken: Size) -> Size:
-        """What the texts may take: a rebuilt context should leave room to grow, if that leaves enough for them."""
+        """Return the size that the texts may take. A rebuilt context leaves room to grow if enough is left for them."""
         limit = self.context.limit
         for aim in (self.settings.target, self.settings.compact):
             room = limit * aim - taken
@@ -293,7 +293,7 @@ def _tokens(room: Size) -> int:
 
 
 def _noted(state: State, condensed: Condensed) -> State:
-    """A state that knows of everything that went wrong while it was written."""
+    """Return a state that knows of everything that went wrong while it was written."""
     return replace(
         state,
         summariser=state.summariser or condensed.by,

@@ -117,12 +117,12 @@ class Recorder:
 
 
 def forgotten(episode: Episode) -> bool:
-    """Whether an episode was forgotten as a whole, so that only its mark is left."""
+    """Return whether an episode was forgotten as a whole, so that only its mark is left."""
     return not episode.messages
 
 
 def holds(episode: Episode, index: int, message: Message) -> bool:
-    """Whether a message stands verbatim at this place in an episode, or has been forgotten there."""
+    """Return whether a message stands verbatim at this place in an episode, or has been forgotten there."""
     return index < len(episode.messages) and _same(_storable(message), episode.messages[index])
 
 
@@ -149,7 +149,7 @@ def _storable_call(call: ToolCall) -> ToolCall:
 
 
 def _label(value: str | None) -> str | None:
-    """An id as a label can be: a very long one is cut, and told from others by its hash."""
+    """Return an id as a label can be: a very long one is cut, and told from others by its hash."""
     if value is None or not value.strip():
         return None
     text = storable(value)
@@ -178,7 +178,7 @@ def _recorded(turn: Turn, said: Sequence[Message], episode: Episode | None) -> R
 
 
 def _places(said: Sequence[Message], episode: Episode | None, size: int = 0) -> tuple[int, ...] | None:
-    """Where each message stands in an episode; ``None`` where one does not."""
+    """Return the place of each message in an episode, or ``None`` if one is not in it."""
     if episode is None:
         return None
     if forgotten(episode):

@@ -55,7 +55,7 @@ class Fold:
     text: str
 
     def of(self, turn: Turn) -> bool:
-        """Whether it folds this turn, which may have gone on since."""
+        """Return whether it folds this turn, which may have gone on since."""
         return turn.key == self.turn.key and marked(turn.said[: self.end]) == self.turn.mark
 
 
@@ -71,7 +71,7 @@ class State:
     told: int = 0
     statements: tuple[Statement, ...] = ()
     shown: tuple[int, ...] = ()
-    """Which of the statements have room in ``summary``; the others may have, another time."""
+    """The statements that fit in ``summary``; the others may fit another time."""
     summary: str = ""
     question: str | None = None
     synthesis: tuple[Statement, ...] = ()
@@ -97,7 +97,7 @@ class State:
         return tuple(dict.fromkeys([*(turn.episode for turn in self.covered), *folded]))
 
     def matches(self, history: History, carried: str | None) -> int | None:
-        """How many turns at the head of a history this covers; ``None`` where it belongs to another history.
+        """Return how many turns at the head of a history this covers; ``None`` where it belongs to another history.
 
         Turns that somebody removed from the head may be missing. A history that was rewritten ``carried`` the id of the
         context that it was rewritten with: of the covered turns it holds at most the last one's question.
@@ -114,7 +114,7 @@ class State:
         return 0 if not mine and self.fold and any(map(self.fold.of, turns)) else None
 
     def carried_on(self, history: History) -> State:
-        """The state for a history that was rewritten with it: what it folded is not in it any more."""
+        """Return the state for a history that was rewritten with it: what it folded is not in it any more."""
         going = history.ongoing
         if self.fold is None or going is None or going.key != self.fold.turn.key:
             return self

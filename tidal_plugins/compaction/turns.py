@@ -89,7 +89,7 @@ def history(given: Sequence[Message] | Sequence[Exchange]) -> History:
 
 
 def marked(messages: Iterable[Message]) -> str:
-    """What tells messages from others: a hash of all that they say, but not of when."""
+    """Return a hash that tells messages from others: of all their content, but not of their times."""
     told = ((m.role, m.text, m.id, m.speaker, m.tool_calls, m.tool_call_id, m.error) for m in messages)
     return blake2b("\0".join(map(repr, told)).encode(errors="surrogatepass"), digest_size=12).hexdigest()
 

@@ -45,7 +45,7 @@ class Context:
 
 
 def pieces(history: History, state: State, covered: int) -> tuple[Piece, ...]:
-    """What the model sees of a history whose first ``covered`` turns a state stands in for."""
+    """Return the view of a history whose first ``covered`` turns a state stands in for."""
     gone, rest = history.turns[:covered], history.turns[covered:]
     view: list[Piece] = [Kept(at) for at in history.head]
     view += [Kept(at) for turn in gone for at in turn.positions_of("system")]
@@ -62,18 +62,18 @@ def pieces(history: History, state: State, covered: int) -> tuple[Piece, ...]:
 
 
 def folded(history: History, fold: Fold | None) -> tuple[int, ...]:
-    """The positions that a fold stands for."""
+    """Return the positions that a fold stands for."""
     turn = next((turn for turn in history.turns if fold and fold.of(turn)), None)
     return tuple(turn.said_at[index] for index in fold.indexes) if turn and fold else ()
 
 
 def size(context: Context, view: Sequence[Piece], counter: TokenCounter) -> Size:
-    """What a view weighs, with all that is reserved."""
+    """Return the size of a view, with everything that is reserved."""
     return sum((_weight(context, piece, counter) for piece in view), context.reserved)
 
 
 def ledger(history: History, state: State, covered: int, view: Sequence[Piece]) -> LossLedger:
-    """What a view leaves out of a history, and what its statements tell of it."""
+    """Return the messages of a history that a view leaves out, with the statements that tell of them."""
     shown = {piece.position for piece in view if isinstance(piece, Kept)}
     shown_statements = [state.statements[place] for place in state.shown]
     told = _told([*shown_statements, *state.synthesis, *(state.fold.statements if state.fold else ())])
@@ -105,7 +105,7 @@ def summary(
     order = by_importance(statements)
 
     def text_of(count: int) -> str:
-        """With the ``count`` most important statements; empty where that is too long."""
+        """Return the text with the ``count`` most important statements; empty if that is too long."""
         kept = sorted(order[:count])
         told = {source for place in kept for source in statements[place].sources}
         texts = [str(statements[place]) for place in kept]
@@ -127,7 +127,7 @@ def _listed(header: str, texts: Iterable[str]) -> str:
 
 
 def _rests(episodes: Sequence[str], told: Collection[str]) -> Iterator[str]:
-    """The citations that are left, from the fullest form to the shortest."""
+    """Return the citations that are left, from the fullest form to the shortest."""
     runs = [list(run) for is_told, run in itertools.groupby(episodes, told.__contains__) if not is_told]
     yield " ".join(f"[ep:{id_}]" for run in runs for id_ in run)
     yield ", ".join(map(_run, runs))

@@ -78,7 +78,7 @@ class Briefs:
 
 
 def _is_active(entry: Entry, now: datetime) -> bool:
-    """Whether it is a memory that counts: no text made of others, valid, and not archived."""
+    """Return whether it is a memory that counts: no text made of others, valid, and not archived."""
     active = entry.tier is None or entry.tier.state(now) in ("warm", "cold")
     return entry.kind in PRIMARY and active and (entry.valid_until is None or entry.valid_until > now)
 
@@ -100,7 +100,7 @@ def _composed(dossier: Dossier, recent: Iterable[Entry], associated: Iterable[En
 
 
 def _fitting(lines: Iterable[str], room: int) -> Iterator[str]:
-    """The lines that fit whole: a cut one would lose its citation."""
+    """Return the lines that fit whole: a cut one would lose its citation."""
     for line in lines:
         if len(line) + 1 <= room:
             room -= len(line) + 1

@@ -124,7 +124,7 @@ class Capsules:
         return _Draft(Capsule(tuple(made), offered, tuple(cited)), archive)
 
     def _lines(self, sections: Sequence[Section], newest: Newest) -> dict[str, list[Line]]:
-        """What the generated sections say. Where room is short, the longest goes short."""
+        """Return the lines of the generated sections. The longest is shortened if room is short."""
         limits = self.settings.capsule
         found = {
             "header": self._header(newest.now),
@@ -173,7 +173,7 @@ class Capsules:
             yield from self._tools(each)
 
     def _tools(self, each: int) -> list[Suggestion]:
-        """The tools that ran in the newest episodes."""
+        """Return the tools that ran in the newest episodes."""
         where = Where(kinds={EPISODE})
         found: dict[str, Suggestion] = {}
         for episode in self.storage.find(self.scope, where, limit=_TOOL_EPISODES, newest_first=True):
@@ -216,7 +216,7 @@ def _fresh(made: Document, layout: Document | None, now: datetime, max_age: time
 
 
 def _blank() -> list[Section]:
-    """The nine sections with nothing in them."""
+    """Return the nine sections with nothing in them."""
     return [Section(name, "" if name == "header" else f"## {title(name)}\n\n") for name in BUDGETS]
 
 
@@ -227,12 +227,12 @@ def _filled(section: Section, lines: Sequence[Line]) -> Section:
 
 
 def _body(capsule: Capsule) -> list[Section]:
-    """All but the time of making."""
+    """Return all lines but the time of making."""
     return [section for section in capsule.sections if section.name != "header"]
 
 
 def _fixed(sections: Iterable[Section]) -> int:
-    """The lines that people wrote."""
+    """Return the lines that people wrote."""
     return sum(len(section.text.splitlines()) for section in sections if section.name not in GENERATED)
 
 

@@ -69,7 +69,7 @@ class _Pair:
 
 
 def _distinct(pairs: Sequence[_Pair]) -> list[Contradiction]:
-    """One for each two entries: several rules may see the same."""
+    """Return one for each two entries: several rules may see the same."""
     found: dict[tuple[str, str], Contradiction] = {}
     for pair in pairs:
         found.setdefault((pair.newer.id, pair.older.id), pair.contradiction)
@@ -114,7 +114,7 @@ def _state(phrase: Phrase) -> Iterator[_Claim]:
 
 
 def _is_name(phrase: Phrase, value: str) -> bool:
-    """Whether a value is one: a name or a single word, not a description such as «important to us»."""
+    """Return whether a value is one: a name or a single word, not a description such as «important to us»."""
     words = value.split()
     return bool(terms(value)) and (len(words) == 1 or value.title() in phrase.text) and not value.endswith("ing")
 

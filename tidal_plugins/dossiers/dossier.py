@@ -132,7 +132,7 @@ class Dossiers:
         return Sources(self.recaller, self.settings, self.scope)
 
     def _stored(self, keys: Collection[str] | None = None) -> list[_Stored]:
-        """The dossiers of the registered topics, all or those of ``keys``."""
+        """Return the dossiers of the registered topics, all or those of ``keys``."""
         with self.storage.snapshot():
             topics = self.storage.documents(self.scope, TOPICS, keys)
             contents = {document.key: document for document in self.storage.documents(self.scope, DOSSIERS, keys)}
@@ -156,7 +156,7 @@ class Dossiers:
     def _drafted(
         self, old: Dossier, sources: Sequence[Entry], place: InPlace, summariser: Summariser | None, now: datetime
     ) -> tuple[Dossier, Draft]:
-        """What a dossier should say now."""
+        """Return the draft of a dossier now."""
         settings = self.settings
         draft = Drafter(self.extractive, summariser, settings.dossier, settings.models.timeout).draft(sources, place)
         new = replace(
@@ -273,7 +273,7 @@ def _content(dossier: Dossier) -> tuple[object, ...]:
 
 
 def _passed_on(before: Mapping[str, Any] | None, dossier: Dossier) -> Collection[str]:
-    """What may live on in a text, cited or not, because a model wrote the text before it or was shown that."""
+    """Return the texts that may live on in another one, cited or not, since a model wrote it or was shown it."""
     if not before or not before["findings"]:
         return ()
     by_model = "model" in (before["made_by"], dossier.made_by) or before["passed_on"]
@@ -281,5 +281,5 @@ def _passed_on(before: Mapping[str, Any] | None, dossier: Dossier) -> Collection
 
 
 def _compared(found: Iterable[Contradiction]) -> Iterator[str]:
-    """The entries that are held against each other."""
+    """Return the entries that are held against each other."""
     return (id_ for item in found for id_ in (*item.newer.sources, *item.older.sources))

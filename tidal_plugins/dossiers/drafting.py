@@ -78,7 +78,7 @@ class Drafter:
     """Seconds to wait for the summariser, after which it has failed."""
 
     def draft(self, sources: Sequence[Entry], place: InPlace) -> Draft:
-        """What the dossier should say now: what it says already where the new text is not fit to replace it."""
+        """Return the text of the dossier now, or the present one if the new text is not fit to replace it."""
         if not sources and not place.findings:
             return Draft()
         if self.summariser is None:
@@ -104,7 +104,7 @@ class Drafter:
     def _asked(
         self, summariser: Summariser, sources: Sequence[Entry], previous: Sequence[Finding], place: InPlace
     ) -> tuple[tuple[Finding, ...], str | None]:
-        """What a summariser says that can stand in a dossier, or why nothing can."""
+        """Return the statements of a summariser that can stand in a dossier, or the reason why none can."""
         known = {entry.id: entry.citation for entry in [*place.entries.values(), *sources]}
         most = self.settings.max_tokens
 
@@ -125,8 +125,7 @@ class Drafter:
 
 
 def _source(entry: Entry) -> Source:
-    """A note speaks under the name of where it stands, unless that is a citation, as it is of a fact that was
-    claimed."""
+    """Return an entry as a source to condense. Its speaker is the place it comes from, unless that is a citation."""
     place = None if entry.source and entry.source.startswith(("ep:", "mem:")) else entry.source
     speaker = entry.speaker or (None if entry.role else place)
     message = Message("user" if entry.role == "user" else "assistant", strip_frames(entry.text), entry.id, speaker)
@@ -134,7 +133,7 @@ def _source(entry: Entry) -> Source:
 
 
 def _stated(text: str) -> str:
-    """A text without its questions: they say nothing that could be quoted as known."""
+    """Return a text without its questions: they say nothing that could be quoted as known."""
     for start, end in reversed(sentences(text)):
         if text[start:end].rstrip(_CLOSERS).endswith(("?", "？", "؟")):
             text = text[:start] + text[end:].lstrip()
@@ -142,7 +141,7 @@ def _stated(text: str) -> str:
 
 
 def _findings(answer: object, known: Mapping[str, str], max_chars: int) -> Iterator[Finding]:
-    """What cites something known, as far as there is room; what it cites beyond that is left out."""
+    """Return the statements that cite a known source, as far as there is room; unknown citations are left out."""
     if isinstance(answer, str) or not isinstance(answer, Iterable):
         raise TypeError(f"a summariser returns a sequence of Statements, and this one returned {type(answer).__name__}")
     for statement in answer:

@@ -45,7 +45,7 @@ class Phrase:
 
 
 def phrases(entry: Entry) -> Iterator[Phrase]:
-    """The sentences of an entry that are short enough for a rule."""
+    """Return the sentences of an entry that are short enough for a rule."""
     text = strip_frames(entry.text)[:_READ]
     for start, end in sentences(text):
         if end - start <= LONGEST:

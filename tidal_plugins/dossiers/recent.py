@@ -54,7 +54,7 @@ class Newest:
         return [without_citations(entry) for entry in found]
 
     def work(self) -> list[Line]:
-        """A line for each of the most salient turns, and for what was remembered outside of turns; newest first."""
+        """Return a line for each of the most salient turns and for each note outside of turns, newest first."""
         turns = defaultdict[str, list[Entry]](list)
         for entry in self.entries:
             turns[entry.episode or entry.source or entry.id].append(entry)
@@ -66,7 +66,7 @@ class Newest:
         return [line for found in best if (line := self._line_of_turn(found, summaries))]
 
     def priorities(self) -> list[Line]:
-        """The most salient of what is important and recent, one line an entry, what was said by people before the
+        """Return the most salient important and recent entries, a line each, those said by people before the
         agent's words. At most half of them are facts."""
         limit = self.settings.capsule
         recent = [entry for entry in self._recent() if entry.importance >= limit.priority]
@@ -82,7 +82,7 @@ class Newest:
         return [self._line(phrase.entry, phrase.text) for phrase in shown[: limit.current_priorities]]
 
     def pending(self) -> list[Line]:
-        """What is left to do, the newest first."""
+        """Return the tasks that are left to do, the newest first."""
         found = pending(list(self._recent()))
         return [self._line(phrase.entry, phrase.text) for phrase in found[: self.settings.capsule.pending_tasks]]
 

@@ -35,7 +35,7 @@ class Sources:
     scope: Scope
 
     def of(self, topic: str, now: datetime) -> list[Entry]:
-        """The most salient entries about a topic, oldest first, each with the passage that is about it."""
+        """Return the most salient entries about a topic, oldest first, each with the passage that is about it."""
         most = self.settings.dossier.sources
         near = self.near(topic, active(now, kinds=PRIMARY), now, limit=min(MAX_LIMIT, 2 * most))
         worth = {hit.id: worth_of(hit.entry, hit.why.relevance, now, self.settings.dossier) for hit in near}
@@ -62,7 +62,7 @@ def without_citations(entry: Entry) -> Entry:
 
 
 def worth_of(entry: Entry, relevance: float, now: datetime, settings: DossierTuning) -> float:
-    """The salience of an entry now."""
+    """Return the salience of an entry now."""
     return salience(
         hours_between(entry.recorded_at, now) / 24,
         entry.importance,

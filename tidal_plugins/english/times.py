@@ -43,12 +43,12 @@ class Event:
     before: bool
 
     def at(self, time: datetime, id: str) -> Period:
-        """The time before or after it, as the memory of this id tells."""
+        """Return the time before or after it, as the memory of this id tells."""
         return Period(self.words, None, time, id) if self.before else Period(self.words, time, None, id)
 
 
 def periods(text: str, now: datetime) -> tuple[Period, ...]:
-    """The times that a text speaks of, seen from ``now``, in its time zone. What lies ahead is none."""
+    """Return the times that a text speaks of, seen from ``now``, in its time zone. What lies ahead is none."""
     reader = _Reader(now)
     found = [reader.span(match) for match in islice(_SPAN.finditer(text), MAX_TIMES)]
     return tuple(item for item in found if item and (item.start is None or item.start <= now))
@@ -184,7 +184,7 @@ class _Reader:
         return Period("", begun.start, last.end) if begun and last else None
 
     def _read(self, words: str, base: datetime, *, past: bool = True) -> Period | None:
-        """The whole day, week, month or year that words name, or the stretch of time."""
+        """Return the whole day, week, month or year that words name, or the stretch of time."""
         if match := _BOUND.fullmatch(words):
             begun = self._read(f"{match[1]} ago", base)
             return begun and Period("", begun.start, base)
@@ -228,7 +228,7 @@ def _parsed(words: str, base: datetime, past: bool) -> tuple[datetime | None, st
 
 
 def _whole(moment: datetime, unit: str) -> Period:
-    """The day, week, month or year around a moment."""
+    """Return the day, week, month or year around a moment."""
     day = moment.replace(hour=0, minute=0, second=0, microsecond=0)
     if unit == "week":
         monday = day - timedelta(days=day.weekday())
@@ -241,7 +241,7 @@ def _whole(moment: datetime, unit: str) -> Period:
 
 
 def _month(year: int, month: int, like: datetime) -> datetime:
-    """The first day of a month, counted on beyond December."""
+    """Return the first day of a month, counted on beyond December."""
     years, month = divmod(month - 1, 12)
     return like.replace(year=year + years, month=month + 1, day=1, hour=0, minute=0, second=0, microsecond=0)
 
@@ -258,7 +258,7 @@ def _season(base: datetime, match: re.Match[str]) -> Period:
 
 
 def _weekend(base: datetime, match: re.Match[str]) -> Period:
-    """The last weekend that has begun; «last weekend», said in one, is the one before."""
+    """Return the last weekend that has begun; «last weekend», said in one, is the one before."""
     day = base.replace(hour=0, minute=0, second=0, microsecond=0)
     saturday = day - timedelta(days=(day.weekday() - 5) % 7)
     if day.weekday() >= 5 and (match["past"] or "").strip().lower() in ("last", "previous", "past"):

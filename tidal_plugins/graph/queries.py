@@ -210,7 +210,7 @@ class GraphQueries:
     ) -> list[Neighbour]:
         """Return the entities within ``depth`` relations of an entity, the nearest first, then by confidence.
 
-        At most the ``each`` most confident relations of an entity are followed. Denials are not followed.
+        Only the most confident relations of each entity are followed. Denials are not followed.
         """
         predicates = None if predicate is None else [predicate]
         with self._view(valid_at, believed_at, self._settings.each, predicates) as (view, graph):
@@ -246,8 +246,7 @@ class GraphQueries:
     ) -> list[Relation] | None:
         """Return the relations on a shortest path between two entities, in either direction, or ``None``.
 
-        The path from an entity to itself is empty. At most the ``each`` most confident relations of an entity are
-        followed.
+        The path from an entity to itself is empty. Only the most confident relations of each entity are followed.
         """
         with self._view(valid_at, believed_at, self._settings.each) as (view, graph):
             ends = self._find.root(graph, a), self._find.root(graph, b)

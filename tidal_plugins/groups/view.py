@@ -24,10 +24,11 @@ from tidal_plugins.settings import Settings
 
 
 class View:
-    """What ``TidalMemory`` has beside its verbs: its capabilities, other scopes, and its end."""
+    """A view of a store: its capabilities, its other scopes, and its end. ``TidalMemory`` adds the verbs."""
 
     def __init__(self, services: Services, scope: Scope) -> None:
         self.scope = scope
+        """The owner of the memories that this view reads and writes, a tuple of names."""
         self._services = services
         self._opened: Self | None = None
 
@@ -65,12 +66,12 @@ class View:
 
     @property
     def capsule(self) -> CapsuleGroup:
-        """Nine short sections that a new session begins with."""
+        """Nine short sections that an agent begins a thread with."""
         return CapsuleGroup(self._services, self.scope)
 
     @property
     def sessions(self) -> Sessions:
-        """What agents open to write signals under a policy."""
+        """Sessions, which agents open to write signals under a policy."""
         return Sessions(self._services, self.scope)
 
     @property

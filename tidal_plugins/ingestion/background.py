@@ -162,7 +162,7 @@ class Background:
                 self._changed.notify_all()
 
     def _next(self) -> Scope | None:
-        """The scope that has waited longest, or ``None`` where none has come for a while: then the thread ends."""
+        """Return the scope that has waited longest, or ``None`` after a while without any: then the thread ends."""
         with self._changed:
             deadline = time.monotonic() + LINGER
             while not self._closed:

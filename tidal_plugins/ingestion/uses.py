@@ -89,7 +89,7 @@ def _stir(
 
 
 def _near(entries: Sequence[str], shown: Collection[str]) -> list[str]:
-    """Those of a turn's entries that stand near one that was shown: a turn may be thousands of messages long."""
+    """Return those of a turn's entries that stand near one that was shown: a turn may be thousands of messages long."""
     places = [place for place, id_ in enumerate(entries) if id_ in shown]
     return [id_ for place, id_ in enumerate(entries) if any(abs(place - other) <= _BESIDE for other in places)]
 

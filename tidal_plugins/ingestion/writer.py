@@ -110,7 +110,7 @@ class Writer:
 
 
 def _month(entry: Entry) -> list[str]:
-    """When a turn was said, in words, so that «in May» or «2023» find it; a document is not asked for by its date."""
+    """Return the month and year of a turn in words, so that «in May» or «2023» find it; nothing for a document."""
     time = entry.occurred_at
     return [MONTHS[time.month - 1], str(time.year)] if entry.kind == "conversation" else []
 
@@ -137,22 +137,22 @@ def batches(items: Sequence[T], length: Callable[[T], int], limits: IngestionTun
 
 
 def message_entry_id(episode: Episode, message: Message) -> str:
-    """The id of the entry that makes a message of an episode findable."""
+    """Return the id of the entry that makes a message of an episode findable."""
     return salted_id(salt_of(episode.id), episode.scope, episode.id, message.id)
 
 
 def new_tier(affect: Affect | None, now: datetime, decay: DecayTuning, threshold: float) -> Tier:
-    """The tier of an entry just stored: weight 1, anchored now [Tidal §2.4]."""
+    """Return the tier of an entry just stored: weight 1, anchored now [Tidal §2.4]."""
     return _warm(1.0, _life(affect, decay, threshold, used=False), now, decay)
 
 
 def unfading(now: datetime) -> Tier:
-    """The tier of an entry that does not decay, but may expire."""
+    """Return the tier of an entry that does not decay, but may expire."""
     return Tier(1.0, now, UNFADING)
 
 
 def reinforced(entry: Entry, amount: float, now: datetime, settings: Tuning, *, used: bool) -> Tier | None:
-    """The tier of an entry that was used or surfaced: warm again, however cold it was, and ``amount`` heavier.
+    """Return the tier of an entry that was used or surfaced: warm again, however cold it was, and ``amount`` heavier.
 
     Use lengthens the half-life for good and lifts the expiry that the gate set [Tidal §2.4]. What does not decay keeps
     its weight; ``None`` where there is no tier to set.

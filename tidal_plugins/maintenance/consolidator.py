@@ -77,7 +77,7 @@ class Consolidator:
         errors: list[str] = []
 
         def step(name: str, work: Callable[[], Iterator[T]]) -> list[T]:
-            """What a step did, up to where it failed."""
+            """Return the result of a step, up to the place where it failed."""
             done: list[T] = []
             try:
                 done.extend(work())

@@ -122,7 +122,7 @@ class Recurring:
         return recurrence(told, turns=self.settings.turns, hours=self.settings.hours)
 
     def _entries(self, ids: Sequence[str], now: datetime) -> dict[str, Entry]:
-        """Those that decay and are valid. What does not decay is knowledge already."""
+        """Return those that decay and are valid. What does not decay is knowledge already."""
 
         def read(ids: Sequence[str]) -> dict[str, Entry]:
             where = Where(ids=ids, kinds=[DECAYING], active_at=now, include_archived=True)
@@ -161,7 +161,7 @@ class KeySentences:
     def summarise(
         self, sources: Sequence[Source], *, purpose: Purpose, previous: Sequence[Statement] = (), max_tokens: int
     ) -> list[Statement]:
-        """One statement a source; ``purpose``, ``previous`` and ``max_tokens`` change nothing."""
+        """Return one statement a source; ``purpose``, ``previous`` and ``max_tokens`` change nothing."""
         return [Statement(_key_sentence(source), (source.id,)) for source in sources]
 
 

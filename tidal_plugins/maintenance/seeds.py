@@ -64,7 +64,7 @@ class Seeds:
         return {line.key for line in self.storage.read_log(self.scope, SEEDS, keys=keys, since=since)}
 
     def _seeds(self, pairs: Sequence[Association], now: datetime) -> Iterator[Seed]:
-        """Those pairs of which both are active, and that have nothing else in common than to come up together."""
+        """Return the pairs of active entries that have nothing in common but coming up together."""
         ids = list(dict.fromkeys(id_ for pair in pairs for id_ in (pair.source, pair.target)))
         entries = self._entries(ids, now)
         shown = self._shown(entries.values())
@@ -75,7 +75,7 @@ class Seeds:
                     yield seed
 
     def _shown(self, entries: Iterable[Entry]) -> dict[str, set[str]]:
-        """What was shown before each of the episodes that these are of."""
+        """Return the memories shown before each of the episodes of these entries."""
         ids = dict.fromkeys(entry.episode for entry in entries if entry.episode)
         found = intact(lambda some: self.storage.get(self.scope, some), list(ids), set())
         return {id_: set(map(bare_id, from_entry(episode).surfaced)) for id_, episode in found.items()}
@@ -104,13 +104,13 @@ def _seed(pair: Association, entries: Mapping[str, Entry]) -> Seed | None:
 
 
 def _alike(text: str, other: str) -> bool:
-    """Whether two texts say the same in nearly the same words: an association of these says nothing new."""
+    """Return whether two texts say the same in nearly the same words: an association of these says nothing new."""
     words, others = set(terms(text)), set(terms(other))
     return len(words & others) >= _ALIKE * len(words | others)
 
 
 def _asked(entry: Entry, other: Entry, shown: Mapping[str, Collection[str]]) -> bool:
-    """Whether an entry is of the exchange that the other one was brought up for."""
+    """Return whether an entry is of the exchange that the other one was brought up for."""
     return not {other.id, other.episode}.isdisjoint(shown.get(entry.episode or "", ()))
 
 

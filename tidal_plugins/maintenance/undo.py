@@ -26,7 +26,7 @@ def settled(tier: Tier, cold: float) -> Tier:
 
 
 def tier_value(tier: Tier) -> list[float]:
-    """What settling a tier changes, and what it is known by afterwards."""
+    """Return the fields that settling a tier changes, by which it is known afterwards."""
     return [tier.weight, to_micros(tier.anchored_at), tier.half_life, to_micros(tier.cold_at or tier.anchored_at)]
 
 

@@ -50,7 +50,7 @@ _ALSO_CALLED = {
 
 
 def title(name: str) -> str:
-    """The heading of a section."""
+    """Return the heading of a section."""
     return name.replace("_", " ").capitalize()
 
 
@@ -169,7 +169,7 @@ def _rewritten(section: Section, body: str) -> Section:
 
 
 def _sections(text: str) -> Iterator[Section]:
-    """The header, also where it is empty, and what follows; headings inside code are none."""
+    """Return the header, also where it is empty, and what follows; headings inside code are none."""
     name, start, place, fence = "header", 0, 0, ""
     for line in text.splitlines(keepends=True):
         fence = _fence(line, fence)
@@ -183,7 +183,7 @@ def _sections(text: str) -> Iterator[Section]:
 
 
 def _fence(line: str, fence: str) -> str:
-    """The mark that closes the block of code in which the next line stands."""
+    """Return the mark that closes the block of code in which the next line stands."""
     mark = _FENCE.match(line)
     if mark is None:
         return fence

@@ -312,7 +312,7 @@ def _part(piece: Piece) -> Part | Literal["file"] | None:
 
 
 def unpaired(messages: Sequence[Message]) -> list[str]:
-    """The ids of tool calls that no result follows, and of results that answer no call before them.
+    """Return the ids of tool calls that no result follows, and of results that answer no call before them.
 
     A result belongs to the last assistant message that calls tools; the same id may be used again later.
     """

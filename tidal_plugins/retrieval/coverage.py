@@ -85,7 +85,7 @@ def _leads(query: str, texts: Sequence[str]) -> Iterator[Lead]:
 
 
 def _names(text: str) -> Iterator[tuple[str, bool]]:
-    """What a text names, by its form: words written large, and identifiers; and whether it begins a sentence."""
+    """Return the names in a text by their form (capitals, identifiers), and whether each begins a sentence."""
     starts = {start for start, _ in sentences(text)}
     for match in _NAME.finditer(text):
         first = match.start() in starts

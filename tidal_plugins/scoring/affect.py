@@ -34,7 +34,7 @@ def relax(state: Affect, hours: float, *, half_life: float, baseline: float) -> 
 
 
 def exchange(user: Affect, agent: Affect, user_chars: int, agent_chars: int) -> Affect:
-    """The event that one exchange is: both sides, each weighted by the length of its text [Tidal §3.4].
+    """Return the event that one exchange is: both sides, each weighted by the length of its text [Tidal §3.4].
 
     ``(user · user_chars + agent · agent_chars) / (user_chars + agent_chars)``; lengths in characters, at least 0.
     Named emotions are weighted likewise; a side without any counts as none felt.
@@ -43,7 +43,7 @@ def exchange(user: Affect, agent: Affect, user_chars: int, agent_chars: int) -> 
 
 
 def gain(answer_chars: int, *, rate: float, full_chars: int, least: float) -> float:
-    """How far an exchange moves the state: ``rate · clamp(answer_chars / full_chars, least, 1)`` [Tidal §3.4].
+    """Return how far an exchange moves the state: ``rate · clamp(answer_chars / full_chars, least, 1)`` [Tidal §3.4].
 
     In [rate · least, rate]. ``full_chars`` is the length, in characters, from which an answer counts in full.
     """
@@ -56,7 +56,7 @@ def update(state: Affect, event: Affect, gain: float) -> Affect:
 
 
 def alpha(intensity: float, *, calm: float, stirred: float, threshold: float) -> float:
-    """The share of meaning in :func:`blend`: ``stirred`` above the threshold of intensity, else ``calm`` [Tidal §3.3].
+    """Return the share of meaning in :func:`blend`: ``stirred`` above the threshold, else ``calm`` [Tidal §3.3].
 
     All in [0, 1].
     """

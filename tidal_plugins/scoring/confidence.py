@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterable
 
 
 def combined(evidence: Iterable[tuple[Hashable, float]]) -> float:
-    """The confidence that evidence gives together: ``1 − Π(1 − cᵢ)`` over independent pieces, in [0, 1] [SIYA §3.3].
+    """Return the confidence of all evidence: ``1 − Π(1 − cᵢ)`` over independent pieces, in [0, 1] [SIYA §3.3].
 
     Each piece comes with its origin: of those with the same origin, which are not independent, the surest counts.
     Without evidence it is 0.
@@ -22,7 +22,7 @@ def combined(evidence: Iterable[tuple[Hashable, float]]) -> float:
 
 
 def faded(confidence: float, days: float, *, half_life: float, floor: float) -> float:
-    """What is left of ``confidence`` when nothing has confirmed it for ``days``: ``c · 2^(−days / half_life)``, but
+    """Return ``confidence`` after ``days`` in which nothing confirmed it: ``c · 2^(−days / half_life)``, but
     ``floor`` at least, or ``confidence`` itself where that is less [SIYA §3.3].
 
     Negative days (the clock went back) count as 0.

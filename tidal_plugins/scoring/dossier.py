@@ -18,7 +18,7 @@ def salience(days: float, importance: float, relevance: float, *, half_life: flo
 
 
 def is_due(hours: float | None, interval: float) -> bool:
-    """Whether ``interval`` hours have passed since the last refresh; ``None`` hours: there was none yet [Capsule].
+    """Return whether ``interval`` hours have passed since the last refresh; ``None`` means there was none [Capsule].
 
     A clock that went back that far (negative hours) makes it due too: the last refresh lies in a future that may be
     years away.

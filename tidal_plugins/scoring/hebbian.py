@@ -7,7 +7,7 @@ import math
 
 
 def weight(w0: float, days: float, daily: float) -> float:
-    """What is left of ``w0`` after ``days``, fractions included: ``w0 · daily^days``, in [0, w0] [Capsule].
+    """Return the weight ``w0`` after ``days``, fractions included: ``w0 · daily^days``, in [0, w0] [Capsule].
 
     ``daily`` in (0, 1] is the share kept per day. Negative days (the clock went back) count as 0.
     """
@@ -15,7 +15,7 @@ def weight(w0: float, days: float, daily: float) -> float:
 
 
 def coactivate(weight: float, step: float, cap: float) -> float:
-    """An edge's weight after both its ends were active at once: ``min(weight + step, cap)`` [Capsule].
+    """Return an edge's weight after both its ends were active at once: ``min(weight + step, cap)`` [Capsule].
 
     ``weight`` is what decay has left of it at that moment: an edge fades first and then grows.
     """
@@ -23,7 +23,7 @@ def coactivate(weight: float, step: float, cap: float) -> float:
 
 
 def transmission(weight: float) -> float:
-    """The share of activation that an edge passes on: ``weight / (weight + 1)``, in [0, 1).
+    """Return the share of activation that an edge passes on: ``weight / (weight + 1)``, in [0, 1).
 
     A path passes the product, so that no detour outranks its own first hop; raw weights multiplied would grow along
     it. ``weight / cap`` would keep a new edge below the threshold of [Capsule].

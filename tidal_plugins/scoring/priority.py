@@ -33,7 +33,7 @@ def sentence_priority(
 def tool_priority(
     kind: str, *, failed: float = 1.5, changed: float = 2.0, ran: float = 0.7, looked: float = 0.25
 ) -> float:
-    """What the line of a tool is worth beside a plain sentence's 1: what changed something and what failed stand first,
+    """Return the worth of a tool's line beside a plain sentence's 1: changes and failures stand first,
     what only looked something up comes last [SIYA §2.2]."""
     return {"failed": failed, "changed": changed, "ran": ran}.get(kind, looked)
 
@@ -64,5 +64,5 @@ def information(
 
 
 def states(said: Collection[str], words: Collection[str], *, share: float = STATED) -> bool:
-    """Whether what is said has enough of a message's words to tell what it tells."""
+    """Return whether what is said has enough of a message's words to tell what it tells."""
     return bool(words) and sum(word in said for word in words) >= share * len(words)

@@ -9,7 +9,7 @@ from tidal_plugins.model.clock import hours_between
 
 
 def recurrence(uses: Iterable[tuple[datetime, str]], *, turns: int, hours: float) -> frozenset[str]:
-    """The turns that use something within ``hours`` of each other, where they are at least ``turns``; else nothing.
+    """Return the turns that use an entry within ``hours`` of each other; nothing if they are fewer than ``turns``.
 
     ``uses`` are times with the turns' ids, in any order; a turn counts once. Of several such spans the earliest counts,
     and of it every turn [Tidal §2.4].

@@ -7,7 +7,7 @@ import math
 
 
 def surprise(distance: float | None) -> float:
-    """How new something is: ``1 − e^(−distance)`` to the nearest entry in scope, in [0, 0.865] [Anamnesis G6].
+    """Return how new something is: ``1 − e^(−distance)`` to the nearest entry in scope, in [0, 0.865] [Anamnesis G6].
 
     ``None``, where there is no other entry, is 1. Rounding may take a distance below 0: it counts as 0.
     """
@@ -31,7 +31,7 @@ def salience(
 
 
 def consolidates(importance: float, salience: float, *, important: float, threshold: float) -> bool:
-    """Whether something is kept for good: ``importance ≥ important`` or ``salience ≥ threshold`` [Anamnesis G6].
+    """Return whether something is kept for good: ``importance ≥ important`` or ``salience ≥ threshold`` [Anamnesis G6].
 
     Sums that stand at the threshold but for their rounding have reached it.
     """

@@ -15,12 +15,12 @@ _TOKEN = re.compile(r"\w+")
 
 
 def cites(answer: str, ids: Collection[str]) -> bool:
-    """Whether an answer names one of ``ids`` as a whole word: cited as ``[ep:…]`` or ``[mem:…]``, or bare."""
+    """Return whether an answer names one of ``ids`` as a whole word: cited as ``[ep:…]`` or ``[mem:…]``, or bare."""
     return not set(ids).isdisjoint(_TOKEN.findall(answer))
 
 
 def echoes(answer: str, question: str, entry: str, *, words: int, share: float) -> bool:
-    """Whether an answer says what only the entry could have told it.
+    """Return whether an answer says what only the entry could have told it.
 
     What the question has is not news: of the entry's words beyond it, the answer must repeat at least ``words``, or
     say nothing else («Lisbon.»), and not only to deny them («not Lisbon») unless the entry denies too. They must be at

@@ -86,7 +86,7 @@ class Ledger:
         return opened
 
     def _standing(self, key: str) -> SessionInfo | None:
-        """The session that is open under a thread's key."""
+        """Return the session that is open under a thread's key."""
         known = self.storage.read_document(self.scope, THREADS, key)
         info = self.info(known.value) if known else None
         return info if info and info.is_open else None

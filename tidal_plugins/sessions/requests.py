@@ -34,7 +34,7 @@ def annotate(session: Session, entries: Sequence[str], note: str) -> str:
 
 
 def meant(cited: Sequence[str], shown: Collection[str]) -> Sequence[str]:
-    """Of the entries that a citation means those that the model was shown; all of them where it is not known which."""
+    """Return those entries of a citation that the model was shown, or all of them if that is not known."""
     return [id_ for id_ in cited if id_ in shown] or cited
 
 

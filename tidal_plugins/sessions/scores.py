@@ -26,7 +26,7 @@ _KIND = "signal:"
 
 
 def lane_of(session: int) -> str:
-    """The node that a session's signals start from. No entry has such an id."""
+    """Return the node that a session's signals start from. No entry has such an id."""
     return f"session:{session}"
 
 
@@ -56,20 +56,20 @@ class Scores:
         return score
 
     def all(self, lane: str, now: datetime) -> dict[str, dict[str, float]]:
-        """The scores of a lane, by type and entry, faded to ``now``."""
+        """Return the scores of a lane, by type and entry, faded to ``now``."""
         found: dict[str, dict[str, float]] = {}
         for link in self.storage.links(self.scope, WhereLinks(kinds=self._kinds, sources={lane})):
             found.setdefault(_type(link), {})[link.target] = self._faded(link, now)
         return found
 
     def of(self, lane: str, types: Collection[str], entries: Collection[str], now: datetime) -> list[Score]:
-        """What a lane's signals of these types say of these entries."""
+        """Return the scores that a lane's signals of these types give to these entries."""
         ids = [_id(lane, type_, entry) for type_ in types for entry in entries]
         links = self.storage.links(self.scope, WhereLinks(ids=ids, lasting_at=now))
         return [Score(_type(link), link.target, self._faded(link, now)) for link in links]
 
     def strongest(self, lane: str, type: str, now: datetime, limit: int) -> list[str]:
-        """The ids of the entries with the highest scores."""
+        """Return the ids of the entries with the highest scores."""
         where = WhereLinks(lasting_at=now)
         steps = self.storage.frontier(self.scope, [lane], [_KIND + type], each=limit, where=where) if limit else []
         return [step.other for step in steps]

@@ -169,7 +169,7 @@ def to_signal(
 
 
 def _note(note: str, settings: SignalTuning) -> str:
-    """A note on one line, as an audit shows it."""
+    """Return a note on one line, as an audit shows it."""
     if isinstance(note, str) and len(note) <= settings.annotation_chars:
         line = " ".join(note.split())
         if line and not _UNREADABLE.search(line):

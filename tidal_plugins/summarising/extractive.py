@@ -153,7 +153,7 @@ class _Selection:
         return piece.tokens + (0 if self.groups[piece.group].chosen else self.citations[piece.group])
 
     def _pieces(self, group: int) -> Iterator[_Piece]:
-        """Of each message so much as states it, and then whatever else it says, quote by quote."""
+        """Return of each message the quotes that state it, and then its other quotes."""
         found, words = self.groups[group].quotes, self.words[group]
         for _, run in groupby(range(len(found)), key=lambda place: found[place].message):
             places = list(run)
@@ -165,7 +165,7 @@ class _Selection:
             yield from (self._piece(group, (place,), _REST) for place in telling if place not in first)
 
     def _digest(self, group: int, places: Sequence[int], enough: float) -> tuple[int, ...]:
-        """The fewest characters of one message that have enough of its words."""
+        """Return the fewest characters of one message that have enough of its words."""
         words, found = self.words[group], self.groups[group].quotes
         said: frozenset[str] = frozenset()
         rest, taken, length = list(places), [], 0

@@ -26,7 +26,7 @@ _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
 def outcome(call: ToolCall, answer: Message | None, kind: Kind) -> str:
-    """The tool with its arguments, and its result or its error, each cut."""
+    """Return the tool with its arguments, and its result or its error, each cut."""
     called = f"{call.name}({_cut(_arguments(call.arguments), _MAX_ARGUMENTS[kind])})"
     if answer is None:
         return f"{called}: no result"
@@ -43,7 +43,7 @@ def outcome_kind(call: ToolCall, answer: Message | None) -> Kind:
 
 
 def subject(call: ToolCall) -> str:
-    """The tool, with the first two words of what it was told first: two calls of one subject are two tries."""
+    """Return the tool, with the first two words of what it was told first: two calls of one subject are two tries."""
     return " ".join([call.name, *_first_text(call).split()[:2]])
 
 
@@ -52,7 +52,7 @@ def _first_text(call: ToolCall) -> str:
 
 
 def _verb(call: ToolCall) -> Kind:
-    """What a call does by the first known verb: of the tool's name, else of the command that it was given."""
+    """Return the first known verb of a call: of the tool's name, else of the command that it was given."""
     words = [*_WORD.findall(call.name), *_WORD.findall(_first_text(call))[:1]]
     return next((_VERBS[word.lower()] for word in words if word.lower() in _VERBS), "ran")
 
@@ -73,7 +73,7 @@ def _glance(text: str) -> str:
 
 
 def _telling(text: str) -> str:
-    """The last line that names an error, as a traceback's does; else the last that speaks of one; else the first."""
+    """Return the last line that names an error, as in a traceback; else the last that mentions one; else the first."""
     lines = [line.strip() for line in text.splitlines() if line.strip()] or ["no message"]
     found = (line for pattern in (NAMED_ERROR, ERROR_WORDS) for line in reversed(lines) if pattern.search(line))
     return next(found, lines[0])

@@ -103,13 +103,13 @@ def labels(speakers: Iterable[str], previous: Iterable[Statement]) -> frozenset[
 
 
 def folded(text: str) -> str:
-    """The text on one line, without control and invisible characters, and without what reads as a citation."""
+    """Return the text on one line, without control and invisible characters, and without what reads as a citation."""
     visible = text if text.isprintable() else "".join(map(_visible, text))
     return uncited(" ".join(visible.split()))
 
 
 def cut(text: str, max_chars: int) -> str:
-    """The text, or its beginning up to a word, with an ellipsis."""
+    """Return the text, or its beginning up to a word, with an ellipsis."""
     if len(text) <= max_chars:
         return text
     end = text.rfind(" ", max_chars // 2, max_chars)

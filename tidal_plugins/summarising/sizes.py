@@ -32,7 +32,7 @@ class ApproximateCounter:
 
 
 def measure(message: Message, counter: TokenCounter) -> Size:
-    """The size of a message of text and tool calls."""
+    """Return the size of a message of text and tool calls."""
     calls = [{"name": call.name, "arguments": dict(call.arguments), "id": call.id} for call in message.tool_calls]
     called = _json(calls) if calls else ""
     sent = {
@@ -47,7 +47,7 @@ def measure(message: Message, counter: TokenCounter) -> Size:
 
 
 def serialized(value: Any) -> int:
-    """The bytes of a value as JSON in UTF-8."""
+    """Return the bytes of a value as JSON in UTF-8."""
     return len(_json(value).encode(errors="surrogatepass"))
 
 

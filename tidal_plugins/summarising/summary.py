@@ -72,7 +72,7 @@ def condense(
 
 
 def by_importance(statements: Sequence[Statement]) -> list[int]:
-    """The places of statements, the most important first; of equal ones the latest."""
+    """Return the places of statements, the most important first; of equal ones the latest."""
     return sorted(range(len(statements)), key=lambda place: (importance(statements[place].text), place), reverse=True)
 
 
@@ -100,7 +100,7 @@ _CITED = re.compile(r"(?:ep|mem)\s*:\s*([\w-]+)", re.IGNORECASE)
 
 
 def _checked(answer: object, known: Collection[str]) -> tuple[list[Statement], int]:
-    """The statements of an answer that cite something known, and how many citations were unknown."""
+    """Return the statements of an answer that cite something known, and how many citations were unknown."""
     if isinstance(answer, str) or not isinstance(answer, Iterable):
         raise TypeError(f"a summariser returns a sequence of Statements, and this one returned {type(answer).__name__}")
     found, unknown = [], 0
@@ -150,7 +150,7 @@ def _fitting(statements: Sequence[Statement], max_tokens: int, counter: TokenCou
 def _attributed(
     statements: Iterable[Statement], sources: Sequence[Source], previous: Sequence[Statement]
 ) -> Iterator[Statement]:
-    """With the ids of the messages that each statement states, of the sources that it cites."""
+    """Return the statements with the ids of the messages, in the cited sources, that each one states."""
     told = defaultdict[str, list[tuple[frozenset[str], tuple[str, ...]]]](list)
     for source in sources:
         told[source.id] += [

@@ -1,4 +1,4 @@
-"""Rules of the house that an import checker does not see."""
+"""Rules of the house that no linter knows: the imports of tests, their clocks, and the first words of docstrings."""
 
 from __future__ import annotations
 
@@ -25,8 +25,17 @@ OF_LINKS = {"Link", "WhereLinks"}
 HOMONYMS = {("graph", "uses"), ("model", "uses"), ("english", "first"), ("tuning", "policies")}
 """Words that a room means otherwise: the relation «uses», the ordinal, the group of settings."""
 
-Constants = dict[str, tuple[str, str]]
-"""By name, the module that defines a string constant, and its value."""
+SOURCES = sorted(
+    path.relative_to(TESTS.parent).as_posix()
+    for folder in ("tidal_plugins", "adapters")
+    for path in (TESTS.parent / folder).rglob("*.py")
+)
+NO_VERBS = set("A All An As By Every For From No Of One Only The Those With Without".split())
+NO_VERBS |= set("How What When Where Whether Which Who Whom Why".split())
+"""Words that no docstring of a function begins with."""
+
+CLOCKS = {"time.time", "time.monotonic", "time.perf_counter", "time.thread_time", "time.process_time"}
+CLOCK_READERS = {"waiting.py", "effort.py"}
 
 
 def layers() -> list[set[str]]:
@@ -44,69 +53,17 @@ def modules(room: str) -> list[Path]:
     return [path for path in (CORE / f"{room}.py", *sorted((CORE / room).rglob("*.py"))) if path.is_file()]
 
 
-@cache
-def constants(path: Path) -> Constants:
-    """Return the string constants of a module: those that it defines, and those that it imports from the core."""
-    found: Constants = {}
-    for statement in module(path).body:
-        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant):
-            for target in statement.targets:
-                if isinstance(target, ast.Name) and isinstance(statement.value.value, str):
-                    found[target.id] = (room_of(path), statement.value.value)
-        elif isinstance(statement, ast.ImportFrom) and (statement.module or "").startswith("tidal_plugins."):
-            source = CORE.joinpath(*str(statement.module).split(".")[1:]).with_suffix(".py")
-            known = constants(source) if source.is_file() else {}
-            found |= {alias.asname or alias.name: known[alias.name] for alias in statement.names if alias.name in known}
-    return found
+@pytest.mark.parametrize("file", [file for file in FILES if file not in CLOCK_READERS])
+def test_tests_read_no_clock(file: str) -> None:
+    """A machine may be busy: waiting is for events (``tests/waiting.py``), effort is compared (``tests/effort.py``)."""
+    calls = {ast.unparse(node.func) for node in ast.walk(parsed(file)) if isinstance(node, ast.Call)}
+    assert not calls & CLOCKS
 
 
-def room_of(path: Path) -> str:
-    return path.relative_to(CORE).parts[0].removesuffix(".py")
-
-
-def names_of_storage(path: Path) -> Iterator[str]:
-    """List the names by which a module calls collections, logs, kinds of links and values of the store."""
-    for call in ast.walk(module(path)):
-        if not isinstance(call, ast.Call):
-            continue
-        called = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-        arguments = call.args[1:2] if called in NAMED_SECOND else call.args[2:3] if called == "frontier" else []
-        if called in OF_LINKS:
-            arguments = [keyword.value for keyword in call.keywords if keyword.arg in ("kind", "kinds")]
-        for argument in arguments:
-            yield from (node.id for node in ast.walk(argument) if isinstance(node, ast.Name))
-
-
-def owners() -> dict[str, set[str]]:
-    """Return, for each name of a collection, log, kind or value, the rooms that define it."""
-    found: dict[str, set[str]] = {}
-    for path in CORE.rglob("*.py"):
-        known = constants(path)
-        for name in set(names_of_storage(path)) & known.keys():
-            room, value = known[name]
-            found.setdefault(value, set()).add(room)
-    return found
-
-
-def literals(room: str) -> Iterator[tuple[str, str]]:
-    """List the string literals of a room, each with its place."""
-    for path in modules(room):
-        for node in ast.walk(module(path)):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                yield f"{path.relative_to(CORE)}:{node.lineno}", node.value
-
-
-def test_no_lower_room_names_what_a_higher_one_stores() -> None:
-    defined, rows = owners(), layers()
-    assert {"dossiers", "entities", "association"} <= defined.keys(), "the search finds what there is"
-    told = []
-    for number, row in enumerate(rows):
-        above = {room for higher in rows[:number] for room in higher}
-        foreign = {value for value, rooms in defined.items() if rooms <= above}
-        told += [
-            f"{place} names {value!r} of {'/'.join(defined[value])}"
-            for room in sorted(row)
-            for place, value in literals(room)
-            if value in foreign and (room, value) not in HOMONYMS
-        ]
-    assert not told, "\n".join(told)
+@pytest.mark.parametrize("file", SOURCES)
+def test_docstrings_of_functions_begin_with_a_verb(file: str) -> None:
+    """A noun, a clause or a fragment at the beginning says less than a sentence does."""
+    tree = ast.parse((TESTS.parent / file).read_text("utf-8"))
+    functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    texts = {node.name: ast.get_docstring(node) or "Return" for node in functions}
+    assert not {name: text for name, text in texts.items() if text.split()[0] in NO_VERBS}

@@ -17,7 +17,7 @@ from pydantic import ConfigDict, Field
 from langchain_tidal.run import Scope, place_of
 from tidal_plugins import Hit, InvalidInput, Policy, TidalMemory
 from tidal_plugins.graph.render import evidence_of, quoted
-from tidal_plugins.model.graph import CHANNEL
+from tidal_plugins.model.graph import GRAPH_CHANNEL
 from tidal_plugins.turns import Place, in_scope, session_config
 
 FILTERS = {
@@ -114,7 +114,7 @@ def _documents(memory: TidalMemory, hits: Iterable[Hit]) -> list[Document]:
     found = []
     for hit in hits:
         document = to_document(hit)
-        if hit.entry.channel == CHANNEL:
+        if hit.entry.channel == GRAPH_CHANNEL:
             document.metadata["evidence"] = [quoted(each) for each in evidence_of(memory.graph, hit.entry)]
         found.append(document)
     return found

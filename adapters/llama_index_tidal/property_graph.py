@@ -160,7 +160,7 @@ class TidalPropertyGraphStore(PropertyGraphStore):
 
 
 def _entity(entity: Entity, relation: Relation | None = None) -> EntityNode:
-    """Return an entity as a node, which leads to the newest episode of its relation, or of its own."""
+    """Return an entity as a node that leads to the newest episode of its ``relation``, or of its own."""
     properties: dict[str, Any] = {
         "entity_id": entity.id,
         "category": entity.category,

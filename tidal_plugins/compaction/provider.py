@@ -1,4 +1,4 @@
-"""The words of model providers for a context that was too long, or an answer that was cut off."""
+"""Messages of providers of models about a context that was too long, or an answer that was cut."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def overflowed(error: BaseException) -> bool:
 
 
 def cut_off(response: Any) -> bool:
-    """Return whether a raw response, an object or a mapping, says that its answer was cut off for want of room."""
+    """Return whether a raw response, an object or a mapping, says that its answer was cut at the limit of tokens."""
     return any(str(reason).lower().rpartition(".")[2] in _CUT_OFF for reason in _reasons(response))
 
 

@@ -90,7 +90,7 @@ class Run:
 
     @property
     def id(self) -> str | None:
-        """The id of this run, once it has begun."""
+        """Return the id of this run, once it has begun."""
         return None if self.number is None else run_id(self.scope, self.number)
 
     def _begin(self, state: _State) -> None:
@@ -122,12 +122,12 @@ def _is_gone(state: _State) -> bool:
 
 
 def _is_leased(state: _State, now: datetime) -> bool:
-    """Return whether an open run may go on; a clock that jumped must not make it do so for ever."""
+    """Return whether an open run may go on. A clock that jumped must not let it go on for ever."""
     return abs(hours_between(from_micros(state.since), now)) < LEASE
 
 
 def _runs(process: int) -> bool:
-    """Return whether a process of this machine runs; where that cannot be told it may."""
+    """Return whether a process of this machine runs, or may run if that cannot be told."""
     if os.name != "posix":  # there, asking with a signal would end it
         return True
     try:

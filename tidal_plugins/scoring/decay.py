@@ -11,7 +11,7 @@ from tidal_plugins.model.entry import Tier
 
 
 def weight(w0: float, hours: float, half_life: float) -> float:
-    """Return the weight ``w0`` after ``hours``: ``w0 · 2^(−hours / half_life)``, in [0, w0] [Tidal §2.4].
+    """Return the rest of ``w0`` after ``hours``: ``w0 · 2^(−hours / half_life)``, in [0, w0] [Tidal §2.4].
 
     ``half_life`` is above 0. Negative hours (the clock went back) count as 0.
     """
@@ -33,17 +33,17 @@ def half_life(
 ) -> float:
     """Return the longest half-life that applies to a warm entry, in hours [Tidal §2.4].
 
-    ``warm`` always does, ``accessed`` where the entry was used since it was stored, ``emotional`` where the intensity
+    ``warm`` always applies, ``accessed`` if the entry was used since it was stored, and ``emotional`` if the intensity
     at its creation (in [0, 1]) is above ``threshold``.
     """
     return max(warm, accessed if used else warm, emotional if intensity > threshold else warm)
 
 
 def hours_until(w0: float, floor: float, half_life: float) -> float:
-    """Hours until a weight falls to ``floor``: ``half_life · log2(w0 / floor)``, the inverse of :func:`weight`.
+    """Return the hours until a weight falls to ``floor``: ``half_life · log2(w0 / floor)``.
 
-    0 where it is there already, infinite where ``floor`` is 0 and never reached. It tells beforehand when an entry
-    turns cold or is archived [Tidal §2.4].
+    This is the inverse of :func:`weight`. They are 0 if it is there already, and infinite if ``floor`` is 0 and never
+    reached. They tell beforehand when an entry turns cold or is archived [Tidal §2.4].
     """
     if w0 <= floor:
         return 0.0
@@ -62,6 +62,6 @@ def strength(weight: float, lam: float) -> float:
 def reinforce(weight: float, amount: float, cap: float) -> float:
     """Return the new w₀ of an entry that was used or surfaced: ``min(weight + amount, cap)`` [Tidal §2.4].
 
-    ``weight`` is what decay has left of it at that moment; the cap and the amounts are ours.
+    ``weight`` is the rest that decay has left at that moment. The cap and the amounts are ours.
     """
     return min(weight + amount, cap)

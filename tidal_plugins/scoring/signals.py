@@ -11,8 +11,8 @@ from tidal_plugins.scoring.decay import weight as faded
 def added(score: float, hours: float, weight: float, half_life: float) -> float:
     """Return a score after one more signal, at the later of both times: ``S · 2^(−Δt / h) + w`` [tidalDB].
 
-    ``hours`` is from the last signal to this one. Where it is negative the signal came late: it has faded to what is
-    left of it at the time of the last one, and adds ``w · 2^(−|Δt| / h)`` to a score that stays as it is.
+    ``hours`` is from the last signal to this one. If it is negative the signal came late: it has faded by the time of
+    the last one, and adds ``w · 2^(−|Δt| / h)`` to a score that stays as it is.
     """
     if hours >= 0:
         return faded(score, hours, half_life) + weight
@@ -20,7 +20,10 @@ def added(score: float, hours: float, weight: float, half_life: float) -> float:
 
 
 def saturated(score: float) -> float:
-    """``v / (v + 1)`` of a score's size, with its sign, in (−1, 1): more and more signals never shout down the rest."""
+    """Return ``v / (v + 1)`` of a score's size, with its sign, in (−1, 1).
+
+    However many signals there are, they never outweigh all else.
+    """
     return score / (abs(score) + 1)
 
 

@@ -1,4 +1,4 @@
-"""How large a context is: tokens as the model counts them, or nearly so, and bytes as they are sent."""
+"""Sizes of contexts: tokens as the model counts them, or nearly so, and bytes as they are sent."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tidal_plugins.protocols import TokenCounter
 
 CHARS_PER_TOKEN = 4.0
 DENSE_BYTES_PER_TOKEN = 2.0
-"""Of what is no prose: base64, hashes, minified code."""
+"""Bytes of a token in texts that are no prose: base64, hashes, minified code."""
 
 MESSAGE_TOKENS = 4
-"""What a provider adds to each message for its role and frame."""
+"""Tokens that a provider adds to each message for its role and frame."""
 
 _UNSPACED = re.compile(r"[!-~]{120,}")
 

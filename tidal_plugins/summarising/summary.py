@@ -72,7 +72,7 @@ def condense(
 
 
 def by_importance(statements: Sequence[Statement]) -> list[int]:
-    """Return the places of statements, the most important first; of equal ones the latest."""
+    """Return the places of statements, the most important first; of equal ones the latest first."""
     return sorted(range(len(statements)), key=lambda place: (importance(statements[place].text), place), reverse=True)
 
 
@@ -119,7 +119,7 @@ def _checked(answer: object, known: Collection[str]) -> tuple[list[Statement], i
 
 
 def _named(sources: object) -> Iterator[str]:
-    """Ids as they were given: bare, or as the citation."""
+    """Yield ids as they were given: bare, or as the citation."""
     for source in [sources] if isinstance(sources, str) else sources if isinstance(sources, Iterable) else []:
         yield from _CITED.findall(str(source)) or [str(source).strip()]
 
@@ -135,7 +135,7 @@ def _line(text: str) -> str:
 
 
 def _fitting(statements: Sequence[Statement], max_tokens: int, counter: TokenCounter) -> list[Statement]:
-    """Without the least important ones, as far as there are too many tokens; in the same order."""
+    """Leave out the least important statements until the tokens fit. The order stays the same."""
     costs = [counter.count(str(statement)) for statement in statements]
     excess = sum(costs) - max_tokens
     dropped = set()
@@ -150,7 +150,7 @@ def _fitting(statements: Sequence[Statement], max_tokens: int, counter: TokenCou
 def _attributed(
     statements: Iterable[Statement], sources: Sequence[Source], previous: Sequence[Statement]
 ) -> Iterator[Statement]:
-    """Return the statements with the ids of the messages, in the cited sources, that each one states."""
+    """Yield statements with the ids of the messages that each one states, of the sources that it cites."""
     told = defaultdict[str, list[tuple[frozenset[str], tuple[str, ...]]]](list)
     for source in sources:
         told[source.id] += [

@@ -38,4 +38,4 @@ __all__ = [
 class StoreContract(
     EntryContract, SearchContract, LinkContract, LogContract, DocumentContract, ScopeContract, TransactionContract
 ):
-    """Tests the behaviour of a storage engine, part by part."""
+    """The behaviour of every storage engine, as tests."""

@@ -18,7 +18,7 @@ class Contract:
 
     @pytest.fixture
     def open_store(self, tmp_path: Any) -> OpenStore:
-        """Return a function that opens a handle on one store, the same store at every call."""
+        """Return a function that opens a handle on one store, the same at every call."""
         raise NotImplementedError("an engine's test class overrides the fixture open_store")
 
     @pytest.fixture

@@ -1,4 +1,4 @@
-"""The tests of documents, for every storage engine."""
+"""Contract tests of documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tests of entries, for every storage engine."""
+"""Contract tests of entries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tests of logs, for every storage engine."""
+"""Contract tests of the log."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def entry(id: str, text: str = "text", *, scope: Scope = HERE, kind: str = "conv
 
 
 def record(id: str, text: str = "text", vector: Any = None, **fields: Any) -> Record:
-    """Return a record of an entry that is found by its words and ``vector``."""
+    """Return a record of an entry that its words and ``vector`` make findable."""
     return Record(entry(id, text, **fields), [Passage(0, len(text), text.lower(), vector)])
 
 

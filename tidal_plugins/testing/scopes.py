@@ -1,4 +1,4 @@
-"""The tests of scopes, for every storage engine."""
+"""Contract tests of scopes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tests of search, for every storage engine."""
+"""Contract tests of search."""
 
 from __future__ import annotations
 

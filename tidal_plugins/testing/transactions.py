@@ -1,4 +1,4 @@
-"""The tests of transactions, snapshots and handles, for every storage engine."""
+"""Contract tests of transactions."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class Connections:
     """
 
     at_once = True
-    """Whether the file is opened, and its faults are raised, when this object is made."""
+    """Whether faults of a file show when this is made."""
 
     def __init__(self, path: str | os.PathLike[str], *, synchronous: str, busy_timeout: float) -> None:
         self.path = checked_path(path)
@@ -46,7 +46,7 @@ class Connections:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Take the write lock and make the writes inside all or nothing. Joins a transaction that is open."""
+        """Run a block as one transaction. It takes the write lock at once, or joins a transaction that is open."""
         connection = self.get()
         if self.writing:
             if not connection.in_transaction:
@@ -84,7 +84,7 @@ class Connections:
 
     @property
     def writing(self) -> bool:
-        """True while this thread is inside a transaction."""
+        """Return whether this thread is inside a transaction."""
         return getattr(self._local, "writing", False)
 
     @contextmanager

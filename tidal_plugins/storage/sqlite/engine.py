@@ -18,7 +18,7 @@ from tidal_plugins.storage.sqlite.neighbours import Neighbours
 from tidal_plugins.storage.sqlite.search import SearchStore
 
 SCRUB_SECONDS = 1.0
-"""Seconds that emptying the log waits for readers. Writers wait meanwhile."""
+"""Time for which emptying the log waits for readers; it holds up writers meanwhile."""
 
 
 class SQLiteStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStore, Storage):

@@ -200,7 +200,7 @@ class EntryStore(SQLiteBase, Entries):
         return dict(self._db.rows(f"SELECT e.id, e.key FROM {EACH_ID}", to_json(list(ids)), scope))
 
     def _existing(self, scope: Scope, ids: Sequence[str]) -> tuple[int, list[int]]:
-        """Return the keys of a scope and of its entries. Raises ``NotFound``."""
+        """Return the keys of a scope and of entries that must be there."""
         key = self._key(scope)
         keys = self._keys(key, ids)
         if missing := [id_ for id_ in ids if id_ not in keys]:

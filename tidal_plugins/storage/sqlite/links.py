@@ -62,8 +62,10 @@ class LinkStore(SQLiteBase, Links):
 
 
 def _frontier(condition: str) -> str:
-    """Return SQL for the strongest links at either end of each node, by kind. Each end is cut in the order of its
-    index, then both together: of a node with thousands of links, those beyond the cut are never read."""
+    """Return SQL for the strongest links of either end, for each node and kind.
+
+    Both ends are cut in the order of their index, then together, so that links beyond the cut are never read.
+    """
 
     def end(where: str) -> str:
         ranked = f"SELECT l.key, l.expires_at, l.weight FROM links l WHERE {where} AND l.kind = k.value AND {condition}"

@@ -66,7 +66,7 @@ class Neighbours:
         return PassageVectors([Span(*row[1:]) for row in rows], units)
 
     def check_size(self, units: Iterable[NDArray[np.float32] | None]) -> None:
-        """Raise ``InvalidVector`` unless the vectors have the size of the store's, which the first one set."""
+        """Raise ``InvalidVector`` for a vector of another size than the first. All vectors of a store have one size."""
         expected = _dimensions(self._connections)
         for unit in units:
             if unit is not None and len(unit) != (expected := expected or len(unit)):

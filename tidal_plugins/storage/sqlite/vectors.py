@@ -41,7 +41,7 @@ def damaged() -> Corrupt:
 
 
 class Source(Protocol):
-    """The vectors of one scope, as an open snapshot sees them."""
+    """The origin of vectors: one scope of an open snapshot."""
 
     def watermark(self) -> tuple[int, int]:
         """Return the key of the last passage with a vector, and the number of erasures."""
@@ -63,7 +63,7 @@ class Matrix:
     _asked: list[tuple[bytes, NDArray[np.float32]]] = field(default_factory=list)
 
     def cosines(self, unit: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return the cosine of each row. Those of the last vector are kept: a recall searches several times."""
+        """Return the cosine of each row. Those of the last vector are kept, since one recall searches several times."""
         import numpy as np
 
         asked = unit.tobytes()
@@ -76,7 +76,7 @@ class Matrix:
         return cosines
 
     def rows(self, keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Return the row of each passage, and a mask of the passages that have one."""
+        """Return the row of each passage, and whether there is one."""
         import numpy as np
 
         if not len(self.keys):
@@ -148,7 +148,7 @@ class _Buffer:
 
     @property
     def last(self) -> int:
-        """The last key held, 0 before the first."""
+        """Return the last key held, 0 before the first."""
         return int(self._keys[self._count - 1]) if self._count else 0
 
     @property
@@ -156,7 +156,7 @@ class _Buffer:
         return self._vectors.nbytes + self._keys.nbytes + self._kinds.nbytes
 
     def matrix(self) -> Matrix:
-        """Return the rows as a matrix. It is the same object until rows are added."""
+        """Return the vectors that are held, as the same object until there are more."""
         if self._held is None:
             self._held = Matrix(self._keys[: self._count], self._kinds[: self._count], self._vectors[: self._count])
         return self._held

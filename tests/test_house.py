@@ -3,27 +3,88 @@
 from __future__ import annotations
 
 import ast
-import tomllib
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
-import tidal_plugins
+import pytest
 
-CORE = Path(tidal_plugins.__file__).parent
-PROJECT = tomllib.loads((CORE.parent / "pyproject.toml").read_text(encoding="utf-8"))
+TESTS = Path(__file__).parent
+FILES = sorted(path.relative_to(TESTS).as_posix() for path in TESTS.rglob("*.py"))
 
-NAMED_SECOND = {
-    "read_document", "write_document", "documents", "erase_documents", "append_log", "read_log", "trim_log",
-    "read_meta", "write_meta",
-}  # fmt: skip
-"""The calls whose second argument names a collection, a log or a value of the store."""
+PUBLIC = (
+    "tidal_plugins.english",  # pure readers of texts
+    "tidal_plugins.errors",
+    "tidal_plugins.protocols",
+    "tidal_plugins.scoring",  # pure formulas
+    "tidal_plugins.storage",  # the contract, and the engines that keep it
+    "tidal_plugins.testing",
+    "tidal_plugins.tuning",  # internal, but what sets a weight for a test as it does for a benchmark
+)
+"""Modules that any test may import, with those below them."""
 
-OF_LINKS = {"Link", "WhereLinks"}
-"""The calls whose arguments ``kind`` and ``kinds`` name kinds of links. ``frontier`` names them in its third."""
+INTERNAL = {
+    "affect/test_embedding.py": {
+        "tidal_plugins.affect.circumplex": "the table of places that the sources give, checked for its sums",
+        "tidal_plugins.affect.default": "which reader stands in for which, before anything is read",
+        "tidal_plugins.affect.probe": "the file format of the weights, also when damaged",
+        "tidal_plugins.embedding.identity": "an identity to write into such a file",
+    },
+    "affect/test_lexicon.py": {
+        "tidal_plugins.affect": "the cache of the library, emptied to load it anew",
+        "tidal_plugins.affect.lexicon": "how much of a text is read",
+    },
+    "associations/test_store.py": {
+        "tidal_plugins.associations.store": "contexts, spreading and pruning on made-up links, case by case"
+    },
+    "benchmarks/test_affect_benchmark.py": {"tidal_plugins.affect.circumplex": "the labels that a data set has"},
+    "benchmarks/test_compaction_benchmark.py": {
+        "tidal_plugins.compaction.turns": "how the benchmark's own view divides into turns",
+        "tidal_plugins.model.compaction": "calls without results, in the benchmark's own view",
+    },
+    "compaction/histories.py": {"tidal_plugins.summarising.sizes": "the default measure, to set limits by"},
+    "compaction/test_provider.py": {"tidal_plugins.compaction.provider": "messages of providers, for the adapters"},
+    "dossiers/test_contradictions.py": {"tidal_plugins.dossiers.contradictions": "a reader of English, case by case"},
+    "dossiers/test_suggestions.py": {
+        "tidal_plugins.dossiers.suggestions": "a reader of English, case by case",
+        "tidal_plugins.model.capsule": "the sections that it suggests for",
+    },
+    "dossiers/test_tasks.py": {"tidal_plugins.dossiers.tasks": "a reader of English, case by case"},
+    "embedding/test_sentence_transformer.py": {"tidal_plugins.embedding": "where the weights are looked for"},
+    "graph/knowing.py": {"tidal_plugins.model.graph": "the type of a relation"},
+    "graph/test_knowledge_walks.py": {"tidal_plugins.model.graph": "the type of a neighbour"},
+    "graph/test_portable.py": {"tidal_plugins.graph.formats.portable": "a graph away from its store, changed by hand"},
+    "graph/test_prompt.py": {"tidal_plugins.graph.reading.prompt": "a prompt and its answers, for the adapters"},
+    "graph/test_render.py": {"tidal_plugins.graph.render": "what the graph tells, for the adapters"},
+    "graph/test_rules.py": {
+        "tidal_plugins.graph.reading.vocabulary": "the category that each type has",
+        "tidal_plugins.model.graph": "the predicates that the rules read",
+    },
+    "inside.py": {"tidal_plugins.associations.store": "to let entries come up together without a turn"},
+    "journeys/worker.py": {"tidal_plugins.graph.indexing.queue": "to count, in the process that dies, what was done"},
+    "model/test_capsule.py": {"tidal_plugins.model.capsule": "the format of a capsule, case by case"},
+    "model/test_fence.py": {"tidal_plugins.model.fence": "what is taken out of texts, case by case"},
+    "model/test_transcript.py": {"tidal_plugins.model.transcript": "the format of a transcript, case by case"},
+    "sessions/test_requests.py": {
+        "tidal_plugins.model.entry": "the user that a scope names, for the adapters",
+        "tidal_plugins.sessions.requests": "the answers to a model's tools, for the adapters",
+    },
+    "storage/worker.py": {"tidal_plugins.model.entry": "the process that dies imports as little as it can"},
+    "summarising/test_prompt.py": {"tidal_plugins.summarising.prompt": "a prompt and its answers, case by case"},
+    "summarising/test_summary.py": {
+        "tidal_plugins.summarising.extractive": "the summariser that stands in, told what to read",
+        "tidal_plugins.summarising.quotes": "how texts are quoted, case by case",
+        "tidal_plugins.summarising.sizes": "a counter of tokens to give it",
+        "tidal_plugins.summarising.summary": "what is done with any answer of a summariser",
+    },
+    "training/test_fit_emotion.py": {
+        "tidal_plugins.affect.circumplex": "the labels that weights are fitted for",
+        "tidal_plugins.affect.probe": "the file that fitting writes",
+    },
+}
+"""What a file may import beside that, and what for: no door shows it."""
 
-HOMONYMS = {("graph", "uses"), ("model", "uses"), ("english", "first"), ("tuning", "policies")}
-"""Words that a room means otherwise: the relation «uses», the ordinal, the group of settings."""
+INSIDE = ("frameworks/", "ingestion/", "retrieval/")
+"""Folders whose tests still look inside their own rooms."""
 
 SOURCES = sorted(
     path.relative_to(TESTS.parent).as_posix()
@@ -38,19 +99,26 @@ CLOCKS = {"time.time", "time.monotonic", "time.perf_counter", "time.thread_time"
 CLOCK_READERS = {"waiting.py", "effort.py"}
 
 
-def layers() -> list[set[str]]:
-    """Return the rooms, the highest first."""
-    contract = PROJECT["tool"]["importlinter"]["contracts"][0]
-    return [{name.strip(" ()") for name in row.split("|")} for row in contract["layers"]]
+def imported(tree: ast.AST) -> Iterator[str]:
+    """Yield the modules of the core that a file imports."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
 
 
-@cache
-def module(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
+def parsed(file: str) -> ast.Module:
+    return ast.parse((TESTS / file).read_text("utf-8"))
 
 
-def modules(room: str) -> list[Path]:
-    return [path for path in (CORE / f"{room}.py", *sorted((CORE / room).rglob("*.py"))) if path.is_file()]
+@pytest.mark.parametrize("file", [file for file in FILES if not file.startswith(INSIDE)])
+def test_tests_use_public_doors(file: str) -> None:
+    inner = {name for name in imported(parsed(file)) if name.startswith("tidal_plugins.")}
+    inner = {name for name in inner if not any(name == door or name.startswith(f"{door}.") for door in PUBLIC)}
+    allowed = INTERNAL.get(file, {}).keys()
+    assert inner <= allowed, f"{file} imports {sorted(inner - allowed)}"
+    assert allowed <= inner, f"{file} no longer imports {sorted(allowed - inner)}"
 
 
 @pytest.mark.parametrize("file", [file for file in FILES if file not in CLOCK_READERS])

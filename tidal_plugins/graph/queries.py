@@ -27,7 +27,7 @@ from tidal_plugins.model.graph import (
 )
 from tidal_plugins.storage.base import Storage, WhereLinks
 from tidal_plugins.tuning import GraphTuning
-from tidal_plugins.validation import check_int
+from tidal_plugins.validation import check_int, items
 
 MAX_DEPTH = 10
 """The largest depth of a path or a neighbourhood."""

@@ -9,6 +9,7 @@ import pytest
 pytest.register_assert_rewrite("tidal_plugins.testing")
 
 from tidal_plugins import HashingEmbedder, SentenceTransformerEmbedder, Settings, TidalMemory  # noqa: E402
+from tidal_plugins.storage.memory import Contents, MemoryStorage  # noqa: E402
 from tidal_plugins.testing import FrozenClock  # noqa: E402
 
 OpenMemory = Callable[..., TidalMemory]
@@ -34,16 +35,28 @@ def clock() -> FrozenClock:
 
 
 @pytest.fixture
-def open_memory(tmp_path: Path, clock: FrozenClock) -> Iterator[OpenMemory]:
-    """Opens ``agent.db``, or the file named, with a hashing embedder and a clock that stands still.
+def engine() -> str:
+    """The engine of ``open_memory``: ``sqlite`` or ``memory``. Test files that run on both override it."""
+    return "sqlite"
+
+
+@pytest.fixture
+def open_memory(tmp_path: Path, clock: FrozenClock, engine: str) -> Iterator[OpenMemory]:
+    """Opens ``agent.db``, or the store named, with a hashing embedder and a clock that stands still.
 
     All memories are closed at the end. A time limit that a test does not set is long enough for a busy machine.
     """
     opened: list[TidalMemory] = []
+    stores: dict[str, Contents] = {}
 
     def open_(name: str = "agent.db", *, settings: Settings | None = None, **options: Any) -> TidalMemory:
         options = {"embedder": HashingEmbedder(), "clock": clock, **options}
-        opened.append(TidalMemory(tmp_path / name, settings=patient(settings or Settings()), **options))
+        options["settings"] = patient(settings or Settings())
+        if engine == "memory":
+            storage = MemoryStorage(stores.setdefault(name, Contents()))
+            opened.append(TidalMemory(storage=storage, **options))
+        else:
+            opened.append(TidalMemory(tmp_path / name, **options))
         return opened[-1]
 
     yield open_

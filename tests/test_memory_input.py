@@ -221,6 +221,28 @@ def test_thousands_of_words_are_a_query(memory: TidalMemory) -> None:
         lambda m: m.record("x", tools=[ToolCall("t", result={"a": 1})]),  # type: ignore[arg-type]
         lambda m: m.record("x", tools=[ToolCall("t", "arguments")]),  # type: ignore[arg-type]
         lambda m: m.record_many([Exchange((Message("user", "good text"),), id="1"), Exchange((), id="2")]),
+        lambda m: m.record_many(None),
+        lambda m: m.record_many("turns"),
+        lambda m: m.record("x", id=0),
+        lambda m: m.record("x", occurred_at=0),
+        lambda m: m.record("x", tools=None),
+        lambda m: m.record("x", surfaced=7),
+        lambda m: m.record(messages=None),
+        lambda m: m.recall("x", kinds=7),
+        lambda m: m.recall("x", kinds=np.array([1.0, 2.0])),
+        lambda m: m.recall("x", profile=np.array(["tidal"])),
+        lambda m: m.remember("x", tags=7),
+        lambda m: m.remember("x", occurred_at=""),
+        lambda m: m.remember("x", kind=["skill"]),
+        lambda m: m.episodes.list(since=0),
+        lambda m: m.episodes.id_of(None),
+        lambda m: m.associations.spread(None),
+        lambda m: m.graph.entities(thread=["t"]),
+        lambda m: m.graph.relations(thread={"t"}),
+        lambda m: m.graph.impact("x", predicates=7),
+        lambda m: m.graph.sentences(["x"]),
+        lambda m: m.sessions.policies[["planner"]],
+        lambda m: m.compactor(counter=len),
     ],
 )  # fmt: skip
 def test_unusable_arguments_are_refused(memory: TidalMemory, use: Use) -> None:
@@ -281,9 +303,53 @@ def test_a_clock_without_a_zone_is_refused(open_memory: Any) -> None:
         memory.record("x")
 
 
+@pytest.mark.parametrize("given", [7, "text", [], object()], ids=repr)
+@pytest.mark.parametrize("name", ["settings", "embedder", "emotion", "clock", "summariser", "scope"])
+def test_what_does_not_fit_where_it_is_plugged_in_makes_no_file(tmp_path: Path, name: str, given: Any) -> None:
+    options: dict[str, Any] = {"embedder": HashingEmbedder(), name: given}
+    with pytest.raises(InvalidInput):
+        TidalMemory(tmp_path / "agent.db", **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_class_is_no_embedder(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="the class HashingEmbedder"):
+        TidalMemory(tmp_path / "agent.db", embedder=HashingEmbedder)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("settings", [{}, {"recall": {"limit": 3}}], ids=repr)
+def test_settings_are_no_dictionary(tmp_path: Path, settings: Any) -> None:
+    with pytest.raises(InvalidInput, match="Settings"):
+        TidalMemory(tmp_path / "agent.db", settings=settings)
+
+
+def test_collections_know_what_they_hold(memory: TidalMemory) -> None:
+    episode = memory.record("Mara builds the Atlas bridge.", "Noted.")
+    memory.dossiers.refresh("atlas bridge")
+    assert episode.id in memory.episodes
+    assert "nothing" not in memory.episodes
+    assert "atlas bridge" in memory.dossiers
+    assert "moon" not in memory.dossiers
+    assert "planner" not in memory.sessions.policies
+    for collection in (memory.episodes, memory.dossiers, memory.sessions.policies, memory.facts):
+        assert 7 not in collection  # type: ignore[operator,unused-ignore]
+
+
+@pytest.mark.parametrize("name", ["episodes", "dossiers"])
+def test_collections_that_are_listed_are_not_iterated(memory: TidalMemory, name: str) -> None:
+    with pytest.raises(TypeError, match="not iterable"):
+        list(getattr(memory, name))
+
+
 @pytest.mark.parametrize(
     ("path", "error"),
-    [("", InvalidInput), (".", NotADatabase), ("file:x", InvalidInput), ("no/such/x.db", InvalidInput)],
+    [
+        ("", InvalidInput),
+        ("\ud800.db", InvalidInput),
+        (".", NotADatabase),
+        ("file:x", InvalidInput),
+        ("no/such/x.db", InvalidInput),
+    ],
 )
 def test_an_unusable_path_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, error: type[TidalError]

@@ -40,18 +40,21 @@ from tidal_plugins.services import build_services
 from tidal_plugins.sessions.session import Session
 from tidal_plugins.settings import Profile, Settings
 from tidal_plugins.storage.base import Storage
+from tidal_plugins.validation import items
 
 
 class TidalMemory(View):
-    """An agent's memory in one SQLite file. ``scope`` names its owner; other scopes are never read or written.
+    """An agent's memory, in one SQLite file or in another engine.
+
+    ``scope`` names its owner; other scopes are never read or written.
 
     Capabilities beyond the verbs are attributes: ``episodes``, ``facts``, ``graph``, ``associations``, ``dossiers``,
     ``capsule``, ``sessions``, ``signals``, ``maintenance``, ``affect``. Every method may be called from any thread and
     has an async twin whose name begins with ``a``.
 
     Args:
-        path: the file, made if it does not exist.
-        storage: an engine to use instead of a file at ``path``.
+        path: the file, made if it does not exist, or ``memory://`` for a new memory that ends with this object.
+        storage: an engine to use instead of ``path``.
         embedder: turns texts into vectors. Default: all-MiniLM-L6-v2 on the CPU, loaded when it is first needed.
         emotion: reads how texts feel. Default: from their vectors if weights for the embedder ship, else a lexicon.
         summariser: writes dossiers and consolidated facts. Default: extracts.
@@ -96,7 +99,7 @@ class TidalMemory(View):
             reranker=reranker,
             assessor=assessor,
             peers=peers,
-            settings=settings or Settings(),
+            settings=Settings() if settings is None else settings,
             clock=clock,
         )
         super().__init__(services, scope)
@@ -122,12 +125,15 @@ class TidalMemory(View):
         one episode. ``surfaced`` are the ids of the memories that were shown before the turn. Raises ``InvalidInput``
         and ``InvalidText``.
         """
+        messages, tools = items(messages, "messages"), items(tools, "tools")
         if messages and (user is not None or agent is not None or tools):
             raise InvalidInput("give either messages, or user, agent and tools")
         if not all(isinstance(call, ToolCall) for call in tools):
             raise InvalidInput("tools must be ToolCalls: ToolCall(name, arguments, result=…)")
-        said = tuple(messages) or turn(user, agent, tools)
-        return self.record_many([Exchange(said, thread, id, occurred_at, surfaced, metadata or {})])[0]
+        meta = {} if metadata is None else metadata
+        return self.record_many(
+            [Exchange(messages or turn(user, agent, tools), thread, id, occurred_at, surfaced, meta)]
+        )[0]
 
     def record_many(self, exchanges: Iterable[Exchange], *, progress: Progress | None = None) -> list[Episode]:
         """Store many turns, such as an old conversation, in batches of one transaction each.
@@ -135,7 +141,7 @@ class TidalMemory(View):
         ``progress`` is called with the number of turns done and the number of all. An exchange without an id and
         without message ids is stored anew each time.
         """
-        known = [identified(exchange) for exchange in exchanges]
+        known = [identified(exchange) for exchange in items(exchanges, "exchanges")]
         services = self._services
         return record(services.writer, services.affect, self.scope, known, self.now(), progress=progress)
 

@@ -6,6 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
+from tidal_plugins.errors import InvalidInput
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -142,3 +144,18 @@ class TokenCounter(Protocol):
     """Counts the tokens of a text, as the model that receives it would, or nearly so."""
 
     def count(self, text: str) -> int: ...
+
+
+def check_protocol(given: Any, protocol: type, rule: str) -> Any:
+    """Return what is plugged in, if it fits or is nothing; else raise ``InvalidInput`` with the rule."""
+    if given is not None and (isinstance(given, type) or not isinstance(given, protocol)):
+        name = f"the class {given.__name__}" if isinstance(given, type) else type(given).__name__
+        raise InvalidInput(f"{rule}, got {name}; adapters wrap models")
+    return given
+
+
+def check_embedder(given: Any) -> None:
+    """Raise ``InvalidInput`` for what is no embedder. Does not read its dimensions, which may load a model."""
+    if isinstance(given, type) or not callable(getattr(given, "embed", None)):
+        name = f"the class {given.__name__}" if isinstance(given, type) else type(given).__name__
+        raise InvalidInput(f"an embedder has dimensions and a method embed, got {name}; adapters wrap models")

@@ -50,6 +50,8 @@ from tidal_plugins.protocols import (
     Reranker,
     Summariser,
     TokenCounter,
+    check_embedder,
+    check_protocol,
 )
 from tidal_plugins.retrieval.boost import Boosts
 from tidal_plugins.retrieval.federation import Federation, OpenMemory, Peer, checked_peers, federation
@@ -60,9 +62,9 @@ from tidal_plugins.retrieval.whisper import compose
 from tidal_plugins.sessions.ledger import Ledger
 from tidal_plugins.settings import Settings
 from tidal_plugins.storage.base import Storage, Where
+from tidal_plugins.storage.open import open_storage, path_of
 from tidal_plugins.storage.salt import salt
 from tidal_plugins.storage.shorthands import read_meta, write_meta
-from tidal_plugins.storage.sqlite import SQLiteStorage
 from tidal_plugins.summarising.extractive import ExtractiveSummariser
 from tidal_plugins.summarising.sizes import ApproximateCounter
 from tidal_plugins.tuning import Tuning
@@ -133,7 +135,7 @@ class Services:
             self.preparations,
             Size(tokens, size),
             check_protocol(summariser, Summariser, "a summariser has a method summarise"),
-            counter or ApproximateCounter(),
+            check_protocol(counter, TokenCounter, "a counter has a method count") or ApproximateCounter(),
             self.now,
         )
 
@@ -244,14 +246,13 @@ def build_services(
     claims = check_protocol(claim_extractor, ClaimExtractor, "a claim extractor has a method extract")
     graph = check_protocol(graph_extractor, GraphExtractor, "a graph extractor has a method extract_graph")
     embedder = SentenceTransformerEmbedder() if embedder is None else embedder
+    check_embedder(embedder)
+    if emotion is not ...:
+        check_protocol(emotion, EmotionEstimator, "an emotion estimator has a method estimate")
     reader = reads(emotion, embedder)
-    storage = storage or SQLiteStorage(
-        path,  # type: ignore[arg-type]
-        durability=tuning.storage.durability,
-        busy_timeout=tuning.storage.busy_timeout,
-        query_deadline=tuning.storage.query_deadline,
-        vector_cache_bytes=tuning.storage.vector_cache_mb * 1024 * 1024,
-    )
+    if not callable(clock):
+        raise InvalidInput(f"clock= is a function that returns the time, got {clock!r}")
+    storage = open_storage(path, storage, tuning.storage)
 
     def run(scope: Scope, proceed: Callable[[], bool]) -> timedelta | None:
         return later.run(scope, proceed)
@@ -273,20 +274,12 @@ def build_services(
         summariser=writes,
         extractor=graph,
         assessor=assesses,
-        path=getattr(storage, "path", ""),
+        path=path_of(storage),
         clock=clock,
     )
     salt(storage)  # a new store gets its mark before anything is written
     scrub(storage)  # a forgetting may have been interrupted
     return services
-
-
-def check_protocol(given: Any, protocol: type, rule: str) -> Any:
-    """Return what is plugged in, if it fits or is nothing; else raise ``InvalidInput`` with the rule."""
-    if given is not None and (isinstance(given, type) or not isinstance(given, protocol)):
-        name = f"the class {given.__name__}" if isinstance(given, type) else type(given).__name__
-        raise InvalidInput(f"{rule}, got {name}; adapters wrap models")
-    return given
 
 
 def _secret(storage: Storage) -> bytes:

@@ -10,6 +10,7 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
+from tidal_plugins.errors import InvalidInput
 from tidal_plugins.model.capsule import BUDGETS
 from tidal_plugins.settings import (
     AffectSettings,
@@ -450,9 +451,13 @@ class Tuning(Settings):
 
     @classmethod
     def of(cls, settings: Settings) -> Tuning:
-        """Return settings with the default of everything that they do not name."""
+        """Return settings with the default of everything that they do not name. Raises ``InvalidInput``."""
         if isinstance(settings, cls):
             return settings
+        if not isinstance(settings, Settings):
+            raise InvalidInput(
+                f"settings= takes Settings, such as Settings(recall={{'limit': 5}}), got {settings!r:.80}"
+            )
         return cls(**{name: getattr(settings, name) for name in ("policies",)}, **_groups(settings))
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from tidal_plugins.errors import InvalidInput, InvalidText
+
+T = TypeVar("T")
 
 MAX_DEPTH = 32
 """Objects and arrays that JSON may nest."""
@@ -127,9 +129,14 @@ def label(value: str | None, name: str) -> str | None:
 
 def labels(values: Sequence[str], name: str) -> tuple[str, ...]:
     """Return short names as a tuple, or raise ``InvalidInput``; one string is not a sequence of names."""
-    if isinstance(values, str):
-        raise InvalidInput(f"{name} must be a sequence of strings, got the string {values!r}")
-    return tuple(clean(value, max_chars=1_000, name=f"each of {name}") for value in values)
+    return tuple(clean(value, max_chars=1_000, name=f"each of {name}") for value in items(values, name))
+
+
+def items(values: Iterable[T], name: str) -> tuple[T, ...]:
+    """Return the elements of a collection as a tuple, or raise ``InvalidInput``; a text is not one."""
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise InvalidInput(f"{name} must be a collection, such as a list, got {values!r:.80}")
+    return tuple(values)
 
 
 def mapping(value: Mapping[str, Any], name: str, max_bytes: int) -> dict[str, Any]:

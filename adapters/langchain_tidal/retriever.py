@@ -36,7 +36,9 @@ FILTERS = {
 
 
 class TidalRetriever(BaseRetriever):
-    """Returns what a query brings up, best first, without a bar: ``TidalRetriever(memory, k=5, kinds={"kb"})``.
+    """Returns the entries that a query brings up, best first, without a threshold.
+
+    ``TidalRetriever(memory, k=5, kinds={"kb"})`` searches documents only.
 
     A document's ``page_content`` is the passage that matched best, which of a short text is all of it; its ``id``
     leads to the whole: ``memory.get(document.id).text``. ``metadata`` has ``relevance_score``, ``kind``, ``citation``,

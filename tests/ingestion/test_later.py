@@ -70,11 +70,10 @@ def test_a_timeout_is_a_number_of_seconds(memory: TidalMemory, timeout: Any) -> 
 
 def test_opening_one_scope_resumes_the_work_of_all(tmp_path: Path) -> None:
     path, scopes = tmp_path / "agent.db", [("user", "1"), ("user", "2")]
-    orphaned = {"orphaned": 0.0, "quiet": 0.0}
     with TidalMemory(path, embedder=HashingEmbedder(), settings=UNREAD) as memory:
         for scope in scopes:
             memory.scoped(*scope).record(SAID)
-    with TidalMemory(path, embedder=HashingEmbedder(), settings=Tuning(graph=orphaned)) as memory:
+    with TidalMemory(path, embedder=HashingEmbedder(), settings=Tuning(graph={"quiet": 0.0})) as memory:
         memory.close(timeout=60)
     with TidalMemory(path, embedder=HashingEmbedder(), settings=UNREAD) as memory:
         for scope in scopes:

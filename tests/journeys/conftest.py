@@ -19,7 +19,7 @@ Order = Callable[..., list[list[str]]]
 def order() -> Iterator[Order]:
     """Run tasks ``(task, path, name)`` at once, each in a process of its own; ``after`` seconds they are killed.
 
-    The seconds count from the start, or from when each has opened its memory and ``said`` so many lines.
+    The seconds count from the start, or from when each has opened its memory and all together ``said`` so many lines.
     """
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen([sys.executable, WORKER], **pipes, text=True, env=ENVIRONMENT) as process:

@@ -1,8 +1,8 @@
 """Forks processes that use a memory, on orders from a test, and kills them at a given moment.
 
 It never opens a memory itself. Orders come as JSON lines: ``{"tasks": [...], "after": seconds or null, "said": lines
-or null}``: the seconds count from when each process has opened its memory and acknowledged so many things. The answer
-is a JSON line with what each process acknowledged.
+or null}``: the seconds count from when every process has opened its memory, and all together have acknowledged so many
+things. The answer is a JSON line with what each process acknowledged.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import select
 import signal
 import sys
 import time
@@ -126,23 +127,42 @@ class Child:
     """A process that was forked, and the lines that it says."""
 
     def __init__(self, task: str, path: str, name: str) -> None:
-        reading, writing = os.pipe()
+        self.pipe, writing = os.pipe()
         self.pid = os.fork()
         if not self.pid:
             work(task, path, name, writing)
         os.close(writing)
-        self.pipe, self.lines = os.fdopen(reading), list[str]()
+        self.said, self.ended = b"", False
 
-    def hear(self, count: int) -> None:
-        """Wait for so many lines, or for the end."""
-        while len(self.lines) < count and (line := self.pipe.readline()):
-            self.lines.append(line.rstrip("\n"))
+    def fileno(self) -> int:
+        return self.pipe
+
+    def hear(self) -> None:
+        """Take in what it said since, or its end."""
+        heard = os.read(self.pipe, 65536)
+        self.said += heard
+        self.ended = not heard
+
+    @property
+    def lines(self) -> list[str]:
+        return self.said.decode().splitlines()
 
     def finish(self) -> list[str]:
-        with self.pipe:
-            self.lines += self.pipe.read().splitlines()
+        while not self.ended:
+            self.hear()
+        os.close(self.pipe)
         os.waitpid(self.pid, 0)
         return [line for line in self.lines if line != OPENED]
+
+
+def hear(children: list[Child], said: int) -> None:
+    """Wait until every child has opened its memory, and all together have said so many things, or have ended."""
+    while going := [child for child in children if not child.ended]:
+        opened = all(child.said for child in going)
+        if opened and sum(child.said.count(b"\n") for child in children) >= said + len(children):
+            return
+        for child in select.select(going, [], [])[0]:
+            child.hear()
 
 
 def work(task: str, path: str, name: str, writing: int) -> NoReturn:
@@ -171,8 +191,7 @@ def main() -> None:
         order = json.loads(line)
         children = [Child(*task) for task in order["tasks"]]
         if order["said"] is not None:
-            for child in children:
-                child.hear(1 + order["said"])
+            hear(children, order["said"])
         if order["after"] is not None:
             time.sleep(order["after"])
             for child in children:

@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from tidal_plugins import Claim, Message, Source, Statement, ToolCall
-from tidal_plugins.summarising.prompt import Answer, parse, prompt, statements
+from tidal_plugins import Message, Source, Statement, ToolCall
+from tidal_plugins.summarising.prompt import Answer, Claim, parse, prompt, statements
 
 BAKERY = Source(
     "aa1", (Message("user", "The oven order must go out on Friday."), Message("assistant", "Sent to Kaupo."))

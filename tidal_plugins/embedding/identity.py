@@ -74,14 +74,14 @@ class StoreEmbedder:
 
     def _identity(self) -> dict[str, Any]:
         own = getattr(self.embedder, "id", None)
-        identity: dict[str, Any] = {"id": own or _name(self.embedder), "dimensions": self.embedder.dimensions}
+        identity: dict[str, Any] = {"id": own or _name(self.embedder), "dimensions": _dimensions(self.embedder)}
         if not own:
             identity["probe"] = _probe(self.embedder)
         return identity
 
     def _compare(self, stored: dict[str, Any]) -> None:
         current = {"id": getattr(self.embedder, "id", None) or _name(self.embedder)}
-        same = stored["id"] == current["id"] and stored["dimensions"] == self.embedder.dimensions
+        same = stored["id"] == current["id"] and stored["dimensions"] == _dimensions(self.embedder)
         if same and "probe" in stored:
             same = _cosine(stored["probe"], _probe(self.embedder)) >= SAME
         if not same:
@@ -109,7 +109,7 @@ def fits(embedder: Embedder, known: Mapping[str, Any]) -> bool:
 def _embed(embedder: Embedder, texts: Sequence[str]) -> NDArray[np.float32]:
     import numpy as np
 
-    dimensions = embedder.dimensions
+    dimensions = _dimensions(embedder)
     if not texts:
         return np.empty((0, dimensions), np.float32)
     try:
@@ -129,6 +129,15 @@ def _embed(embedder: Embedder, texts: Sequence[str]) -> NDArray[np.float32]:
     if not np.isfinite(lengths).all() or not (lengths > 0).all():
         raise BadEmbedding(f"{_name(embedder)}.embed returned a vector that is zero, NaN or infinite")
     return np.asarray(rows / lengths, dtype=np.float32)
+
+
+def _dimensions(embedder: Embedder) -> int:
+    try:
+        return embedder.dimensions
+    except TidalError:
+        raise
+    except Exception as error:
+        raise EmbeddingError(f"{_name(embedder)}.dimensions failed: {type(error).__name__}: {error}") from error
 
 
 def _probe(embedder: Embedder) -> list[int]:

@@ -72,12 +72,15 @@ class Facts(MutableMapping[str, Any]):
     # the mapping
 
     def __getitem__(self, key: str) -> Any:
+        """Return the current value of a key. Raises ``NotFound``."""
         return self.fact(key).value
 
     def __setitem__(self, key: str, value: Any) -> None:
+        """Set a fact, or update it, as ``set`` does."""
         self.set(key, value)
 
     def __delitem__(self, key: str) -> None:
+        """End a fact now; its history stays. Raises ``NotFound``."""
         self.end(key)
 
     def __contains__(self, key: object) -> bool:

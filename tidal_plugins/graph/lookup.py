@@ -15,6 +15,7 @@ from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.graph import Entity, Evidence
 from tidal_plugins.model.link import Link
 from tidal_plugins.storage.base import Storage, Where, WhereLinks
+from tidal_plugins.validation import label
 
 Episodes = Callable[[Collection[str]], Mapping[str, Episode]]
 """Returns the episodes found, by id."""
@@ -60,7 +61,7 @@ class Lookup:
         """Return the ids of what an episode or a thread mentions or is evidence of."""
         told = set() if episode is None else {bare_id(episode)}
         if thread is not None:
-            entries = self._storage.find(self._scope, Where(kinds={EPISODE}, threads={thread}))
+            entries = self._storage.find(self._scope, Where(kinds={EPISODE}, threads={str(label(thread, "thread"))}))
             ids = {entry.id for entry in entries}
             told = ids if episode is None else told & ids
         return {link.source for link in self._storage.links(self._scope, WhereLinks(targets=told, kinds=[kind]))}

@@ -27,7 +27,7 @@ from tidal_plugins.model.graph import (
 )
 from tidal_plugins.storage.base import Storage, WhereLinks
 from tidal_plugins.tuning import GraphTuning
-from tidal_plugins.validation import check_int
+from tidal_plugins.validation import check_int, items
 
 MAX_DEPTH = 10
 """The largest depth of a path or a neighbourhood."""
@@ -190,8 +190,11 @@ class GraphQueries:
 
     def sentences(self, relations: Iterable[Relation]) -> dict[str, str]:
         """Return relations in words, by id; a relation whose subject or object is gone is left out."""
+        given = items(relations, "relations")
+        if not all(isinstance(one, Relation) for one in given):
+            raise InvalidInput("relations are those that graph.relations returns; graph.relation(id) returns one")
         with self._storage.snapshot():
-            return self._graph().sentences(relations)
+            return self._graph().sentences(given)
 
     # walks
 
@@ -207,7 +210,7 @@ class GraphQueries:
     ) -> list[Neighbour]:
         """Return the entities within ``depth`` relations of an entity, the nearest first, then by confidence.
 
-        At most the ``each`` most confident relations of an entity are followed. Denials are not followed.
+        Only the most confident relations of each entity are followed. Denials are not followed.
         """
         predicates = None if predicate is None else [predicate]
         depth, limit = check_int(depth, "depth", 0, MAX_DEPTH), check_int(limit, "limit", 0)
@@ -244,8 +247,7 @@ class GraphQueries:
     ) -> list[Relation] | None:
         """Return the relations on a shortest path between two entities, in either direction, or ``None``.
 
-        The path from an entity to itself is empty. At most the ``each`` most confident relations of an entity are
-        followed.
+        The path from an entity to itself is empty. Only the most confident relations of each entity are followed.
         """
         with self._view(valid_at, believed_at, self._settings.each) as (view, graph):
             ends = self._find.root(graph, a), self._find.root(graph, b)
@@ -323,6 +325,4 @@ def _text(text: str) -> str:
 
 
 def _words(predicates: Collection[str]) -> list[str]:
-    if isinstance(predicates, str):
-        raise InvalidInput(f"predicates must be a collection of texts, got {predicates!r}")
-    return list(predicates)
+    return list(items(predicates, "predicates"))

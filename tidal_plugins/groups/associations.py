@@ -9,6 +9,7 @@ from tidal_plugins.aio import in_thread
 from tidal_plugins.associations.store import Association, AssociationStore, Reached
 from tidal_plugins.model.entry import Scope, bare_id
 from tidal_plugins.services import Services
+from tidal_plugins.validation import items
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class Associations:
         the activation in [0, 1] below which spreading stops, ``depth`` the number of hops, ``limit`` the number of
         entries returned. Raises ``InvalidInput``.
         """
-        origins = [bare_id(ids)] if isinstance(ids, str) else [bare_id(id_) for id_ in ids]
+        origins = [bare_id(ids)] if isinstance(ids, str) else [bare_id(id_) for id_ in items(ids, "ids")]
         return self._web.spread(
             self._scope, origins, self._services.now(), threshold=threshold, depth=depth, limit=limit
         )

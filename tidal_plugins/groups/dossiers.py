@@ -10,7 +10,7 @@ from tidal_plugins.aio import in_thread
 from tidal_plugins.associations.store import AssociationStore
 from tidal_plugins.dossiers import dossier as engine
 from tidal_plugins.dossiers.brief import Briefs
-from tidal_plugins.errors import NotFound
+from tidal_plugins.errors import InvalidInput, NotFound
 from tidal_plugins.model.dossier import Brief, Dossier
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.services import Services
@@ -33,6 +33,14 @@ class Dossiers:
             return self[topic]
         except NotFound:
             return default
+
+    def __contains__(self, topic: object) -> bool:
+        try:
+            return isinstance(topic, str) and bool(self[topic])
+        except (NotFound, InvalidInput):
+            return False
+
+    __iter__ = None  # list() returns them all
 
     def refresh(self, topic: str, *, force: bool = False) -> Dossier:
         """Return the dossier on a topic, made if there is none and updated if it is due.

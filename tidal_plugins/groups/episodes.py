@@ -16,7 +16,7 @@ from tidal_plugins.model.episode import Episode
 from tidal_plugins.retrieval.request import checked_limit
 from tidal_plugins.services import Services
 from tidal_plugins.storage.base import Where
-from tidal_plugins.validation import label
+from tidal_plugins.validation import clean, label
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,11 @@ class Episodes:
             return self[id]
         except NotFound:
             return default
+
+    def __contains__(self, id: object) -> bool:
+        return isinstance(id, str) and self.get(id) is not None
+
+    __iter__ = None  # list() says which, and in which order
 
     def list(
         self,
@@ -65,8 +70,8 @@ class Episodes:
         where = Where(
             kinds={EPISODE},
             threads=None if thread is None else {str(label(thread, "thread"))},
-            since=aware(since, "since") if since else None,
-            until=aware(until, "until") if until else None,
+            since=None if since is None else aware(since, "since"),
+            until=None if until is None else aware(until, "until"),
             tags=None if tool is None else {f"{TOOL_TAG}{tool}"},
         )
         most = None if limit is None else checked_limit(limit)
@@ -99,7 +104,9 @@ class Episodes:
 
         ``key`` is the turn's own id, or the id of its first message.
         """
-        return self._services.writer.episode_id(self._scope, label(thread, "thread"), str(label(key, "id")))
+        return self._services.writer.episode_id(
+            self._scope, label(thread, "thread"), clean(key, max_chars=1_000, name="id")
+        )
 
     aget = in_thread(get)
     alist = in_thread(list)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tidal_plugins.aio import in_thread
-from tidal_plugins.errors import SessionClosed
+from tidal_plugins.errors import NotFound, SessionClosed
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.session import AuditEntry, Policy, SessionInfo, SessionSnapshot
 from tidal_plugins.services import Services
@@ -36,6 +36,9 @@ class PolicyGroup(MutableMapping[str, Policy]):
         """Remove a stored policy. Sessions that are open keep it. Raises ``NotFound``."""
         self._policies.remove(name)
 
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name in self._policies.names()
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._policies.names())
 
@@ -48,7 +51,10 @@ class PolicyGroup(MutableMapping[str, Policy]):
 
     def get(self, name: str, default: Any = None) -> Any:
         """Return a policy by name, or ``default`` where there is none."""
-        return self[name] if name in self._policies.names() else default
+        try:
+            return self[name]
+        except NotFound:
+            return default
 
     aget = in_thread(get)
     aset = in_thread(set)

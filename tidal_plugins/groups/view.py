@@ -28,6 +28,7 @@ class View:
 
     def __init__(self, services: Services, scope: Scope) -> None:
         self.scope = scope
+        """The owner of the memories that this view reads and writes, a tuple of names."""
         self._services = services
         self._opened: Self | None = None
 
@@ -111,7 +112,8 @@ class View:
         """Close the store for every view of it. Closing twice is fine; later calls raise ``Closed``.
 
         ``timeout`` is how many seconds to wait for queued work, such as reading turns for the graph. What is left stays
-        in the store's queue, and the next opening resumes it.
+        in the store's queue, and the next opening resumes it: at its own ``close(timeout=…)`` at the latest, or when
+        the work has waited for two minutes, because another process may be at it until then.
         """
         self._services.close(timeout)
 

@@ -25,6 +25,9 @@ LINGER = 1.0
 STARVED = 10
 """Times the quiet that is waited for before work begins although it is not quiet."""
 
+RETRY = 10.0
+"""Seconds after which work that failed is taken up again."""
+
 FAREWELL = 1.0
 """Seconds that the end of the process waits for what is under way."""
 
@@ -100,6 +103,11 @@ class Background:
     def stopped(self) -> bool:
         return self._closed
 
+    @property
+    def hurried(self) -> bool:
+        """Return whether somebody waits until nothing is left to do."""
+        return self._hurried
+
     def rest(self, seconds: float) -> bool:
         """Leave everything to others for so long; return at once and ``False`` where work was stopped."""
         self._check_process()
@@ -112,6 +120,7 @@ class Background:
         self._check_process()
         with self._changed:
             self._hurried = True
+            self._due = dict.fromkeys(self._due, time.monotonic())  # what was left to other processes, too
             self._changed.notify_all()
             done = self._changed.wait_for(lambda: self._closed or not self._is_busy(), timeout)
             self._hurried = False
@@ -136,7 +145,7 @@ class Background:
 
     def _loop(self) -> None:
         while (scope := self._next()) is not None:
-            later = None
+            later, hurried = None, self._hurried
             try:
                 later = self._work(scope, self._go_on)
             except Closed:
@@ -144,10 +153,12 @@ class Background:
             except Exception as error:
                 logger.warning("work in the background failed with %s; it is taken up again", type(error).__name__)
                 logger.debug("work in the background failed", exc_info=True)
+                later = timedelta(seconds=RETRY)
             with self._changed:
                 self._working = False
                 if later is not None:
-                    self._due.setdefault(scope, time.monotonic() + later.total_seconds())
+                    delay = 0.0 if self._hurried and not hurried else later.total_seconds()
+                    self._due.setdefault(scope, time.monotonic() + delay)
                 self._changed.notify_all()
 
     def _next(self) -> Scope | None:

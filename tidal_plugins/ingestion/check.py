@@ -18,7 +18,11 @@ ROLES = (*SPOKEN, "tool")
 
 def identified(exchange: Exchange) -> Exchange:
     """Return an exchange with an id: its own, or a new one. Leaves it to :func:`check` to refuse other objects."""
-    if not isinstance(exchange, Exchange) or exchange.id or any(getattr(m, "id", None) for m in exchange.messages):
+    if (
+        not isinstance(exchange, Exchange)
+        or exchange.id is not None
+        or any(getattr(m, "id", None) for m in exchange.messages)
+    ):
         return exchange
     return replace(exchange, id=secrets.token_hex(8))
 
@@ -47,7 +51,7 @@ def check(exchange: Exchange, limits: IngestionTuning, *, blank: bool = False) -
         thread=label(exchange.thread, "thread"),
         id=key,
         surfaced=labels(exchange.surfaced, "surfaced"),
-        occurred_at=aware(exchange.occurred_at, "occurred_at") if exchange.occurred_at else None,
+        occurred_at=aware(exchange.occurred_at, "occurred_at") if exchange.occurred_at is not None else None,
         metadata=mapping(exchange.metadata, "metadata", limits.max_metadata_bytes),
     )
 
@@ -61,7 +65,7 @@ def _checked(message: Message, id_: str, max_chars: int) -> Message:
         text=_verbatim(text, max_chars),
         id=id_,
         speaker=label(message.speaker, "speaker"),
-        at=aware(message.at, "at") if message.at else None,
+        at=aware(message.at, "at") if message.at is not None else None,
         tool_call_id=label(message.tool_call_id, "tool_call_id"),
         tool_calls=tuple(_checked_call(call, max_chars) for call in message.tool_calls or ()),
     )

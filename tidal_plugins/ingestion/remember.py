@@ -70,11 +70,11 @@ def to_entry(writer: Writer, scope: Scope, note: Note, now: datetime) -> Entry:
     settings = writer.settings
     if not isinstance(note, Note):
         raise InvalidInput(f"give a text or Notes to remember, got {type(note).__name__}")
-    if note.kind not in KINDS:
+    if not isinstance(note.kind, str) or note.kind not in KINDS:
         raise InvalidInput(f"kind must be one of {', '.join(KINDS)}, got {note.kind!r}")
     text = strip_frames(note.text) if isinstance(note.text, str) else note.text
     text = clean(text, max_chars=settings.ingestion.max_chars)
-    occurred_at = aware(note.occurred_at, "occurred_at") if note.occurred_at else now
+    occurred_at = now if note.occurred_at is None else aware(note.occurred_at, "occurred_at")
     source, thread = label(note.source, "source"), label(note.thread, "thread")
     speaker, role = label(note.speaker, "speaker"), label(note.role, "role")
     metadata = mapping(note.metadata, "metadata", settings.ingestion.max_metadata_bytes)
@@ -94,6 +94,6 @@ def to_entry(writer: Writer, scope: Scope, note: Note, now: datetime) -> Entry:
         trust=check_number(note.trust, "trust", 0, 1),
         importance=importance(text) if note.importance is None else check_number(note.importance, "importance", 1, 10),
         tags=tags(text) if note.tags is None else labels(note.tags, "tags"),
-        valid_until=aware(note.valid_until, "valid_until") if note.valid_until else None,
+        valid_until=None if note.valid_until is None else aware(note.valid_until, "valid_until"),
         metadata=metadata,
     )

@@ -80,7 +80,7 @@ class Request:
         filter, now = checked_filter(filter, "recall"), now if as_of is None else aware(as_of, "as_of")
         current = mood.current(scope, now) if as_of is None else Affect()
         kinds = filter.get("kinds")
-        graph = kinds is not None and FACT in kinds  # the graph's entries are found only when their kind is named
+        graph = kinds is not None and FACT in _kinds(kinds)  # they are found only by their kind
         where = active(now, **filter, as_of=as_of and now, graph=graph)
         return cls(
             scope,
@@ -192,7 +192,8 @@ def checked_filter(given: Mapping[str, Any], function: str) -> Mapping[str, Any]
 
 
 def _checked_profile(profile: str) -> str:
-    if profile not in (known := get_args(Profile)):
+    known = get_args(Profile)
+    if not isinstance(profile, str) or profile not in known:
         raise InvalidInput(f"profile must be one of {', '.join(known)}, got {profile!r}")
     return profile
 
@@ -207,7 +208,8 @@ def _kinds(kinds: Collection[str] | None) -> Collection[str]:
     if kinds is None:
         return KINDS
     known = [*KINDS, EPISODE]
-    if isinstance(kinds, str) or not isinstance(kinds, Collection) or not all(kind in known for kind in kinds):
+    several = isinstance(kinds, Collection) and not isinstance(kinds, str)
+    if not several or not all(isinstance(kind, str) and kind in known for kind in kinds):
         raise InvalidInput(f"kinds must be a set of {', '.join(sorted(known))}, got {kinds!r}")
     return kinds
 

@@ -49,6 +49,8 @@ class Policies:
 
     def named(self, name: str) -> Policy:
         """Return a policy by name. Raises ``NotFound``."""
+        if not isinstance(name, str):
+            raise InvalidInput(f"a policy's name is a text, got {name!r:.80}")
         if name in self.settings.policies:
             return self._checked(self.settings.policies[name])
         stored = self.storage.read_document(self.scope, POLICIES, name)
@@ -66,7 +68,7 @@ class Policies:
 
     def remove(self, name: str) -> None:
         """Remove a stored policy. Raises ``NotFound``, and ``InvalidInput`` for one of ``Settings.policies``."""
-        if name in self.settings.policies:
+        if isinstance(name, str) and name in self.settings.policies:
             raise InvalidInput(f"the policy {name!r} stands in Settings.policies: take it out there")
         with self.storage.transaction():
             self.named(name)

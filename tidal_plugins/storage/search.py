@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+MAX_TERMS = 64
+"""Words that one keyword search looks for, the first of those given; a query has rarely ten."""
+
+
 class Match(NamedTuple):
     """An entry that a search found, with its score (higher is better) and its best passage.
 
@@ -54,7 +58,8 @@ class Search(Protocol):
 
     @abstractmethod
     def matching(self, scope: Scope, terms: Sequence[str], k: int, where: Where) -> list[Match]:
-        """Return the ``k`` entries whose best passage scores highest in BM25 for any of ``terms``, best first."""
+        """Return the ``k`` entries whose best passage scores highest in BM25 for any of ``terms``, best first.
+        The first ``MAX_TERMS`` of them count."""
 
     @abstractmethod
     def vectors(self, scope: Scope, ids: Collection[str]) -> PassageVectors:

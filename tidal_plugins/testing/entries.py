@@ -21,7 +21,7 @@ HOUR = timedelta(hours=1)
 
 
 class EntryContract(Contract):
-    """Entries come and go whole."""
+    """Entries are stored, found and removed as a whole."""
 
     # put, get, replace, summaries
 

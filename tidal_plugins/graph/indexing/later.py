@@ -28,9 +28,12 @@ class GraphLater:
         return self.enabled
 
     def run(self, scope: Scope, proceed: Callable[[], bool]) -> timedelta | None:
-        """Index what is due, and return the time until more is due, if any."""
+        """Index what is due, and return the time until more is due, if any.
+
+        Episodes that another process recorded are left to it for a while, unless somebody waits for the end.
+        """
         indexer = self.indexer(scope)
-        indexer.run(by=indexer.worker.name, proceed=proceed)
+        indexer.run(by=None if indexer.worker.hurried else indexer.worker.name, proceed=proceed)
         return indexer.next_due()
 
     def is_done(self, scope: Scope) -> bool:

@@ -70,7 +70,7 @@ class Connections:
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Reads inside see one state; joins what is open."""
+        """Let the reads inside see one state. Joins a snapshot or transaction that is open."""
         connection = self.get()
         if connection.in_transaction:
             yield
@@ -89,7 +89,7 @@ class Connections:
 
     @contextmanager
     def deadline(self, seconds: float) -> Iterator[None]:
-        """Stop this thread's queries that run past it; they fail with ``QueryTimeout``."""
+        """Stop this thread's queries after that many seconds. They raise ``QueryTimeout``."""
         import apsw
 
         connection, end = self.get(), time.monotonic() + seconds
@@ -106,7 +106,7 @@ class Connections:
 
     @contextmanager
     def lock_timeout(self, seconds: float) -> Iterator[None]:
-        """Wait no longer than that for locks."""
+        """Let this thread wait no longer than that for locks."""
         connection = self.get()
         connection.set_busy_timeout(int(seconds * 1000))
         try:
@@ -128,7 +128,7 @@ class Connections:
             return self.get().execute(sql, bindings).fetchall()
 
     def stream(self, sql: str, *bindings: Any) -> Iterator[Any]:
-        """Yield rows as SQLite finds them, for a caller that may stop early or that could not hold them all."""
+        """Yield rows as SQLite finds them, for a caller that may stop early or cannot hold them all."""
         with translated(self.path):
             yield from self.get().execute(sql, bindings)
 
@@ -139,7 +139,7 @@ class Connections:
         return row and row[0]
 
     def close(self) -> None:
-        """Close every connection; one that another thread is using closes when that thread lets go of it."""
+        """Close every connection. One that another thread is using is closed when that thread is done with it."""
         import apsw
 
         with self._lock:

@@ -62,7 +62,7 @@ class SQLiteStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStore,
         self._neighbours.forget()
 
     def forked(self) -> None:
-        """Start anew in a child process: locks may be held by threads that are not here."""
+        """Start anew in a child process, where threads that do not exist may hold locks."""
         self._db.forked()
         self._neighbours.forget()
 

@@ -21,11 +21,11 @@ from tidal_plugins.storage.base import (
     Where,
     WhereLinks,
 )
+from tidal_plugins.storage.rows import COLUMNS, FIXED, SUMMARY, TIER, Row, from_row, to_row, to_summary
 from tidal_plugins.storage.sqlite.base import SQLiteBase
 from tidal_plugins.storage.sqlite.conditions import EACH_ID, IDS, condition, link_condition
 from tidal_plugins.storage.sqlite.neighbours import Neighbours
 from tidal_plugins.storage.sqlite.opening import translated
-from tidal_plugins.storage.sqlite.rows import COLUMNS, FIXED, SUMMARY, TIER, Row, from_row, to_row, to_summary
 from tidal_plugins.storage.unit import unit_vector
 from tidal_plugins.storage.values import from_json, to_json
 
@@ -69,7 +69,7 @@ _VOLUMES = "SELECT kind, channel, entries, characters FROM volumes WHERE scope =
 
 
 class _Prepared(NamedTuple):
-    """A record as it is written."""
+    """A record that was checked, with its row and the unit vectors of its passages."""
 
     record: Record
     row: Row
@@ -189,7 +189,7 @@ class EntryStore(SQLiteBase, Entries):
         return ids
 
     def _set_entry(self, scope: int, key: int, row: Row) -> None:
-        """Change a row and no index. Mostly its tier alone is new: the checksum tells."""
+        """Change a row and no index. Usually only the tier is new, which an equal checksum shows."""
         checksum, tier = row[len(FIXED)], row[len(FIXED) + 1 :]
         self._db.run(_SET_TIER, *tier, key, checksum)
         if not self._db.get().changes():

@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.link import Link
 from tidal_plugins.storage.base import ALL_LINKS, Links, Step, WhereLinks
+from tidal_plugins.storage.rows import LINK, from_link_row, time_or_none, to_link_row
 from tidal_plugins.storage.sqlite.base import SQLiteBase
 from tidal_plugins.storage.sqlite.conditions import link_condition
-from tidal_plugins.storage.sqlite.rows import LINK, from_link_row, time_or_none, to_link_row
 from tidal_plugins.storage.values import to_json
 
 _PUT = f"""

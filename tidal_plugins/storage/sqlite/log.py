@@ -10,9 +10,9 @@ from tidal_plugins.model.clock import to_micros
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.base import Line, Log
 from tidal_plugins.storage.log import check_one_given
+from tidal_plugins.storage.rows import read_time
 from tidal_plugins.storage.sqlite.base import SQLiteBase
 from tidal_plugins.storage.sqlite.conditions import IDS
-from tidal_plugins.storage.sqlite.rows import read_time
 from tidal_plugins.storage.values import from_json, to_json
 
 _APPEND = "INSERT INTO log (scope, name, key, at, value) VALUES (?, ?, ?, ?, ?) RETURNING seq"

@@ -1,4 +1,4 @@
-"""The vectors of an SQLite file: searched in memory where they fit, else scanned with sqlite-vec."""
+"""Search the vectors of an SQLite file: in memory if they fit there, else by a scan with sqlite-vec."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from tidal_plugins.errors import InvalidVector
 from tidal_plugins.storage.base import Match, PassageVectors, Span, Where
+from tidal_plugins.storage.rows import Row
 from tidal_plugins.storage.sqlite.conditions import EACH_ID, condition
 from tidal_plugins.storage.sqlite.connections import Connections
-from tidal_plugins.storage.sqlite.rows import Row
 from tidal_plugins.storage.sqlite.vectors import Matrix, VectorCache, damaged, top
 from tidal_plugins.storage.values import to_json
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 
 class Neighbours:
-    """Exact cosine search. Call it inside a snapshot or transaction; scopes are keys, vectors of length 1."""
+    """Finds the nearest vectors by cosine, exactly. Call it inside a snapshot or transaction, with the key of a
+    scope and vectors of length 1."""
 
     def __init__(self, connections: Connections, cache_bytes: int) -> None:
         self._connections = connections
@@ -72,7 +73,7 @@ class Neighbours:
                 raise InvalidVector(f"a vector has {len(unit)} dimensions, not {expected} as the store's")
 
     def forget(self) -> None:
-        """Drop what is in memory; later searches read it again."""
+        """Drop the vectors in memory. Later searches read them again."""
         self._cache = VectorCache(self._cache.budget)
 
     def _matrix(self, scope: int) -> Matrix | None:
@@ -80,8 +81,8 @@ class Neighbours:
         return None if self._connections.writing else self._cache.matrix(scope, _Vectors(self._connections, scope))
 
     def _walk(self, scope: int, matrix: Matrix, scores: NDArray[np.float32], k: int, where: Where) -> list[Match]:
-        """Go down the ranking in growing steps until ``k`` entries have passed the filter, which SQL decides; where
-        hardly any of the nearest has, ask for all that pass, and rank those."""
+        """Go down the ranking in growing steps until ``k`` entries have passed the filter, which SQL decides. If hardly
+        any of the nearest pass, rank all those that do."""
         import numpy as np
 
         if not len(matrix.keys):

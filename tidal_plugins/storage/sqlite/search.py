@@ -1,4 +1,4 @@
-"""Search in an SQLite file: exact by vectors, BM25 by keywords."""
+"""Search an SQLite file: exactly by vectors, with BM25 by keywords."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.base import Match, PassageVectors, Search, Where
+from tidal_plugins.storage.search import MAX_TERMS
 from tidal_plugins.storage.sqlite.base import SQLiteBase
 from tidal_plugins.storage.sqlite.conditions import condition
 from tidal_plugins.storage.sqlite.entries import mark
@@ -16,9 +17,6 @@ from tidal_plugins.storage.unit import unit_vector
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-MAX_TERMS = 64
-"""Words that one keyword search looks for; a query has rarely ten."""
 
 
 class SearchStore(SQLiteBase, Search):

@@ -86,7 +86,7 @@ class Matrix:
 
 
 class VectorCache:
-    """Matrices of the scopes used last, together at most ``budget`` bytes."""
+    """Keeps the matrices of the scopes used last, together at most ``budget`` bytes."""
 
     def __init__(self, budget: int) -> None:
         self.budget = budget
@@ -138,7 +138,7 @@ class VectorCache:
 
 
 class _Buffer:
-    """Growing arrays. Rows are written once, beyond what earlier matrices show, so those stay valid unlocked."""
+    """Holds arrays that grow. A row is written once, beyond the rows of earlier matrices, so these need no lock."""
 
     def __init__(self, erasures: int) -> None:
         self.erasures = erasures
@@ -162,7 +162,7 @@ class _Buffer:
         return self._held
 
     def reserve(self, rows: int, dimensions: int, budget: int) -> bool:
-        """Make room for that many more rows; ``False`` when the budget does not allow it."""
+        """Make room for that many more rows. Return ``False`` if the budget does not allow it."""
         needed, allowed = self._count + rows, budget // (4 * dimensions + 10)
         if needed > allowed:
             return False

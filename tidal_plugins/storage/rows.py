@@ -1,16 +1,16 @@
-"""Entries and links as rows of a relational engine."""
+"""Entries and links as rows of plain values, as engines store them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
 from hashlib import blake2b
 from math import isfinite
 from typing import Any
 
-from tidal_plugins.errors import Corrupt, InvalidInput
+from tidal_plugins.errors import Corrupt, InvalidInput, InvalidText
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import from_micros, to_micros
 from tidal_plugins.model.entry import Entry, Scope, Tier
@@ -181,6 +181,20 @@ def from_link_row(row: Row) -> Link:
         superseded_at=time_or_none(superseded_at),
         metadata={} if metadata == "{}" else from_json(metadata),  # as nearly always, and links are read by the hundred
     )
+
+
+def check_storable(row: Iterable[Any]) -> None:
+    """Raise ``InvalidInput`` for a text that is not valid Unicode and for an integer of more than 64 bits."""
+    for value in row:
+        if isinstance(value, str):
+            try:
+                value.encode()
+            except UnicodeEncodeError as error:
+                raise InvalidText(
+                    f"a text holds a lone surrogate ({error.reason}); replace it before storing"
+                ) from error
+        elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+            raise InvalidInput(f"stored integers have at most 64 bits, got {value}")
 
 
 def micros_or_none(time: datetime | None) -> int | None:

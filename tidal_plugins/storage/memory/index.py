@@ -1,0 +1,75 @@
+"""The index of a scope's passages: their words and their vectors."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tidal_plugins.storage.memory.keywords import tokens
+
+Unit = NDArray[np.float32]
+
+
+class Index:
+    """Finds passages, by their keys, from words and vectors.
+
+    It is only ever appended to, by one transaction at a time, and states share it: a passage counts for a state that
+    has its key. The others, erased ones and those of a transaction that was rolled back, stay until it is compacted.
+    """
+
+    def __init__(self) -> None:
+        self.size = 0
+        """How many passages were added."""
+        self._words: dict[tuple[str, ...], list[tuple[int, int]]] = {}
+        self._rows = 0
+        self._keys = np.empty(0, np.int64)
+        self._units = np.empty((0, 0), np.float32)
+
+    @property
+    def dimensions(self) -> int:
+        """Return the length of its vectors, 0 while there are none."""
+        return int(self._units.shape[1])
+
+    def add(self, key: int, words: Sequence[str], unit: Unit | None) -> int:
+        """Add a passage, whose key must be above all earlier ones; return how many tokens it has."""
+        counts = Counter(tokens(word) for word in words)
+        for word, times in counts.items():
+            self._words.setdefault(word, []).append((key, times))
+        if unit is not None:
+            self._append(key, unit)
+        self.size += 1
+        return sum(len(word) * times for word, times in counts.items())
+
+    def having(self, word: str) -> Sequence[tuple[int, int]]:
+        """Return the passages that have a word, by key, and how many times each."""
+        return self._words.get(tokens(word), ())
+
+    def vectors(self) -> tuple[NDArray[np.int64], Unit]:
+        """Return keys, ascending, and vectors, row by row."""
+        rows = self._rows  # first: what is appended meanwhile lies beyond
+        return self._keys[:rows], self._units[:rows]
+
+    def compacted(self, keys: Container[int]) -> Index:
+        """Return an index of these passages only."""
+        index = Index()
+        for word, found in self._words.items():
+            if kept := [one for one in found if one[0] in keys]:
+                index._words[word] = kept
+        all_keys, units = self.vectors()
+        rows = [row for row, key in enumerate(all_keys.tolist()) if key in keys]
+        if rows:
+            index._keys, index._units, index._rows = all_keys[rows], units[rows], len(rows)
+        return index
+
+    def _append(self, key: int, unit: Unit) -> None:
+        if self._rows == len(self._keys):
+            keys, units = self.vectors()
+            room = self._rows + self._rows // 4 + 64
+            self._keys, self._units = np.empty(room, np.int64), np.empty((room, len(unit)), np.float32)
+            self._keys[: self._rows] = keys
+            self._units[: self._rows] = units.reshape(self._rows, len(unit))
+        self._keys[self._rows], self._units[self._rows] = key, unit
+        self._rows += 1

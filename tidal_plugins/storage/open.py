@@ -1,0 +1,62 @@
+"""Choose the engine of a store: by the path or URL that names it, or as it was given."""
+
+from __future__ import annotations
+
+import re
+from os import PathLike
+
+from tidal_plugins.errors import InvalidInput
+from tidal_plugins.settings import StorageSettings
+from tidal_plugins.storage.base import Storage
+from tidal_plugins.storage.sqlite import SQLiteStorage
+
+MEMORY = "memory://"
+"""The URL of a store in memory: a new and empty one, each time that it is opened."""
+
+_SCHEME = re.compile(r"([a-z][a-z0-9+.-]*)://")
+_NOT_YET = ("postgresql", "postgres")
+
+
+def open_storage(
+    path: str | PathLike[str] | None, storage: Storage | None, settings: StorageSettings | None = None
+) -> Storage:
+    """Return ``storage`` if it is given, else open the store at ``path``, which is a file or ``memory://``.
+
+    Exactly one of the two must be given. Raises ``InvalidInput``, and ``StorageError`` if the path cannot hold a
+    memory.
+    """
+    if storage is not None and path is not None:
+        raise InvalidInput(f"give either a path or storage=, not both: {path!r} and {type(storage).__name__}")
+    if storage is not None:
+        if isinstance(storage, type) or not isinstance(storage, Storage):
+            raise InvalidInput(f"storage= takes an engine, with all the methods of Storage, got {storage!r}")
+        return storage
+    if path is None:
+        raise InvalidInput("say where the memory is: a path such as 'agent.db', 'memory://', or storage=")
+    settings = settings or StorageSettings()
+    if scheme := _SCHEME.match(path) if isinstance(path, str) else None:
+        return _open_url(str(path), scheme[1], settings)
+    return SQLiteStorage(
+        path,
+        durability=settings.durability,
+        busy_timeout=settings.busy_timeout,
+        query_deadline=settings.query_deadline,
+        vector_cache_bytes=settings.vector_cache_mb * 1024 * 1024,
+    )
+
+
+def path_of(storage: Storage) -> str:
+    """Return the path or URL of a store, or, for an engine that has none, a name that no other open store has."""
+    return str(getattr(storage, "path", None) or f"{type(storage).__name__}:{id(storage):x}")
+
+
+def _open_url(url: str, scheme: str, settings: StorageSettings) -> Storage:
+    if url == MEMORY:
+        from tidal_plugins.storage.memory import MemoryStorage
+
+        return MemoryStorage(busy_timeout=settings.busy_timeout)
+    if scheme == "memory":
+        raise InvalidInput(f"a store in memory has no name, got {url!r}; open {MEMORY!r} once and share the object")
+    if scheme in _NOT_YET:
+        raise InvalidInput(f"there is no engine for {scheme}:// yet; pass a file path, {MEMORY!r}, or storage=")
+    raise InvalidInput(f"no engine opens {url!r}; pass a file path, {MEMORY!r}, or storage=")

@@ -105,7 +105,7 @@ class Background:
 
     @property
     def hurried(self) -> bool:
-        """Whether somebody waits until nothing is left to do."""
+        """Return whether somebody waits until nothing is left to do."""
         return self._hurried
 
     def rest(self, seconds: float) -> bool:

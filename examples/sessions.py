@@ -24,7 +24,6 @@ def main() -> None:
             memory.remember(text, source="pilot book")
         memory.sessions.policies["planner"] = PLANNER
         print(QUESTION)
-        print(QUESTION)
         show(memory, "Before", None)
         last = memory.recall(QUESTION)[-1]
         with (

@@ -44,7 +44,7 @@ from tidal_plugins import (
 )
 from tidal_plugins.english.stop_words import STOP_WORDS
 from tidal_plugins.model.entry import KINDS
-from tidal_plugins.model.graph import CHANNEL
+from tidal_plugins.model.graph import GRAPH_CHANNEL
 from tidal_plugins.scoring.fusion import reciprocal_rank
 from tidal_plugins.scoring.text import terms
 from tidal_plugins.storage.base import Where
@@ -148,7 +148,7 @@ def plain_hybrid(memory: TidalMemory, embedder: InstantEmbedder) -> Callable[[st
     storage, scope = memory._services.storage, memory.scope
 
     def ask(query: str) -> object:
-        where = Where(kinds=KINDS, not_channels=[CHANNEL], active_at=memory.now())
+        where = Where(kinds=KINDS, not_channels=[GRAPH_CHANNEL], active_at=memory.now())
         with storage.snapshot():
             near = storage.nearest(scope, embedder.embed([query])[0], POOL, where)
             worded = storage.matching(scope, list(dict.fromkeys(terms(query))), POOL, where)

@@ -51,7 +51,7 @@ from tidal_plugins import (
     Whisper,
 )
 from tidal_plugins.model.entry import KINDS
-from tidal_plugins.model.graph import CHANNEL
+from tidal_plugins.model.graph import GRAPH_CHANNEL
 from tidal_plugins.retrieval import understand
 from tidal_plugins.retrieval.understand import to_query
 from tidal_plugins.scoring.fusion import reciprocal_rank
@@ -367,7 +367,7 @@ def recall_arm(memory: TidalMemory, profile: Profile) -> Arm:
 
 def channel_arms(memory: TidalMemory, embedder: CachedEmbedder) -> dict[str, Arm]:
     """Each channel of the store alone: the floor. No public call shows one, so this reaches inside."""
-    storage, scope, where = memory._services.storage, memory.scope, Where(kinds=KINDS, not_channels=[CHANNEL])
+    storage, scope, where = memory._services.storage, memory.scope, Where(kinds=KINDS, not_channels=[GRAPH_CHANNEL])
     turns = turns_of(memory)
 
     def keywords(question: str) -> list[str]:
@@ -381,7 +381,7 @@ def channel_arms(memory: TidalMemory, embedder: CachedEmbedder) -> dict[str, Arm
 
 def turns_of(memory: TidalMemory) -> dict[str, str]:
     """The turns of a conversation by the ids of their entries."""
-    found = memory._services.storage.find(memory.scope, Where(kinds=KINDS, not_channels=[CHANNEL]))
+    found = memory._services.storage.find(memory.scope, Where(kinds=KINDS, not_channels=[GRAPH_CHANNEL]))
     return {entry.id: str(entry.metadata["message"]) for entry in found}
 
 
@@ -610,7 +610,7 @@ def abstention(report: Report, profile: str) -> dict[str, Any]:
     ]
     above = sum(bisect_left(without, value) + bisect_right(without, value) for value in with_evidence)
     return {
-        "threshold": Tuning().whisper.least(profile),
+        "threshold": Tuning().whisper.min_confidence(profile),
         "kept": 100 * fmean(whisper.shown for answerable, whisper in asked if answerable),
         "silent": 100 * fmean(whisper.silent for _, whisper in asked),
         "area": above / 2 / len(with_evidence) / len(without),

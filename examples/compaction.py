@@ -129,7 +129,7 @@ def main() -> None:
 
 
 def worked(workshop: Path) -> list[Message]:
-    """Everything said and done so far, as the agent would send it to its model."""
+    """The whole conversation so far, as the agent would send it to its model."""
     history = [Message("system", SYSTEM)]
     for number, (asked, calls, answer) in enumerate(STORY, 1):
         history.append(Message("user", asked, f"user-{number}"))
@@ -159,7 +159,7 @@ def run(workshop: Path, tool: str, arguments: dict[str, str]) -> tuple[bool, str
 
 
 def show(history: list[Message], compaction: Compaction) -> None:
-    """The history beside what the model is shown of it now."""
+    """Print the history beside the messages that the model is shown now."""
     before, after, limit = compaction.before, compaction.after, compaction.limit
     console.print(f"Everything sent took {before.tokens:,} of {limit.tokens:,} tokens; now it takes {after.tokens:,}.")
     console.print("[dim]Both with 500 characters reserved for what memory may whisper.\n")
@@ -172,7 +172,7 @@ def show(history: list[Message], compaction: Compaction) -> None:
 
 
 def compaction_lines(compaction: Compaction) -> list[str]:
-    """What the model is shown, a line each: messages that compaction wrote are given in full."""
+    """Return the messages that the model is shown, a line for each; those that compaction wrote are given in full."""
     theirs = {message.text for message in compaction.history}
     lines: list[str] = []
     for message in compaction.messages:
@@ -188,7 +188,7 @@ def line(message: Message, width: int) -> str:
 
 
 def show_ledger(compaction: Compaction) -> None:
-    """Each message that the model no longer sees: its place, its episode, and what is still said of it."""
+    """Print each message that the model no longer sees: its place, its episode, and what is still said of it."""
     table = Table(title="\nLedger: what was left out", title_justify="left", expand=True)
     table.add_column("", justify="right", style="dim")
     table.add_column("message", ratio=2, no_wrap=True)
@@ -197,7 +197,7 @@ def show_ledger(compaction: Compaction) -> None:
     for loss in compaction.ledger:
         dropped = line(compaction.history[loss.position], WIDTH)
         stated = " / ".join(loss.stated) or "only cited"
-        table.add_row(str(loss.position), dropped, f"ep:{loss.episode[:6]}…/{loss.index}", escape(stated))
+        table.add_row(str(loss.position), dropped, f"ep:{loss.episode[:8]}…/{loss.index}", escape(stated))
     console.print(table)
 
 
@@ -205,8 +205,12 @@ def follow(memory: TidalMemory, citation: str) -> None:
     """Resolve a citation to the turn, word for word."""
     console.print(f"\n[bold]{escape(f'[ep:{citation}]')} leads to the turn as it was:")
     for message in memory.episodes[citation].messages:
-        called = [f"{call.name}({', '.join(map(str, call.arguments.values()))})" for call in message.tool_calls]
+        called = [f"{call.name}({arguments(call)})" for call in message.tool_calls]
         console.print(f"[dim]{message.role}[/]\n{escape(' '.join([message.text, *called]).strip())}")
+
+
+def arguments(call: ToolCall) -> str:
+    return ", ".join(f"{name}={value}" for name, value in call.arguments.items())
 
 
 def show_files(compaction: Compaction) -> None:

@@ -205,7 +205,7 @@ def probe(memory: TidalMemory, agent: Agent, item: Question, clock: Clock) -> tu
 
 
 def evidence(memory: TidalMemory, ids: Sequence[str]) -> set[str]:
-    """The file's own ids of the turns that these memories were made from."""
+    """Return the file's own ids of the turns that these memories were made from."""
     return {str(memory.get(id_).metadata["message"]) for id_ in ids}
 
 

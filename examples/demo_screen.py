@@ -71,7 +71,7 @@ def side_by_side(memory: TidalMemory, recalls: Sequence[Recall]) -> None:
 
 
 def source(entry: Entry, now: datetime) -> str:
-    """Where an entry comes from: document or thread, speaker and age."""
+    """Return the origin of an entry: document or thread, speaker and age."""
     days = (now - entry.occurred_at).days
     age = "today" if days < 1 else f"{days} day{'s' if days > 1 else ''} ago"
     origin = entry.source or f"{entry.thread}, {entry.speaker or entry.role}"

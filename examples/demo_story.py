@@ -109,7 +109,7 @@ def _threads(talk: Mapping[str, Any]) -> Iterator[tuple[str, datetime, list[Mess
 
 
 def _message(turn: Mapping[str, Any], user: str, date: datetime, number: int) -> Message:
-    """The second speaker takes the agent's part: what is said to the first one moves the agent's mood."""
+    """Return a message in which the second speaker takes the agent's part, since an answer moves the agent's mood."""
     photo = turn.get("blip_caption")
     text = f"{turn['text']} [photo: {photo}]" if photo else turn["text"]
     at = date + timedelta(minutes=number)
@@ -117,6 +117,6 @@ def _message(turn: Mapping[str, Any], user: str, date: datetime, number: int) ->
 
 
 def _exchanges(thread: str, messages: list[Message]) -> list[Exchange]:
-    """What one says and the other answers, two turns at a time."""
+    """Return the exchanges: two turns at a time, words and answer."""
     pairs = [tuple(messages[start : start + 2]) for start in range(0, len(messages), 2)]
     return [Exchange(pair, thread, occurred_at=pair[0].at) for pair in pairs]

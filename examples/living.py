@@ -123,12 +123,12 @@ def archive(memory: TidalMemory) -> None:
 
 
 def said(memory: TidalMemory, number: int) -> str:
-    """The id of what a turn of the first day began with."""
+    """Return the id of what a turn of the first day began with."""
     return memory.episodes[memory.episodes.id_of(f"first-{number}", thread="march")].entries[0]
 
 
 def state(memory: TidalMemory, id_: str) -> str:
-    """Warm, cold or archived, as the memory stands now."""
+    """Return the tier of the memory now: warm, cold or archived."""
     tier = memory.get(id_).tier
     return tier.state(memory.now()) if tier else "warm"
 

@@ -26,7 +26,8 @@ with tempfile.TemporaryDirectory() as folder, TidalMemory(Path(folder, "agent.db
         ]
     )
     engine = RetrieverQueryEngine.from_args(TidalRetriever(memory, limit=2), llm=model)
-    answer = engine.query("When do I pay for the mooring, and whom?")
-    print(answer)
+    question = "When do I pay for the mooring, and whom?"
+    answer = engine.query(question)
+    print(f"you ask:\n{question}\n\nthe model answers:\n{answer}\n\nit was shown:")
     for node in answer.source_nodes:
         print(f"{node.score:.2f}  {node.metadata['kind']}: {node.text}")

@@ -88,7 +88,7 @@ def hops(memory: TidalMemory) -> None:
     question = "What does Maria's husband mend?"
     show(memory.recall(question, limit=1))
     recall = memory.recall(question, limit=1, hops=2)
-    print(f"  asked beside: {', '.join(hop.query for hop in recall.hops)}")
+    print(f"  further query: {', '.join(hop.query for hop in recall.hops)}")
     print(f"  {recall[1].text}")
 
 

@@ -23,6 +23,8 @@ def main() -> None:
         for text in KNOWN:
             memory.remember(text, source="pilot book")
         memory.sessions.policies["planner"] = PLANNER
+        print(QUESTION)
+        print(QUESTION)
         show(memory, "Before", None)
         last = memory.recall(QUESTION)[-1]
         with (
@@ -42,7 +44,9 @@ def main() -> None:
 
 
 def show(memory: TidalMemory, title: str, session: Session | None) -> None:
-    print(f"\n== {title}\n{memory.recall(QUESTION, session=session).explain()}")
+    print(f"\n== {title}")
+    for hit in memory.recall(QUESTION, session=session):
+        print(f"{hit.score:.2f}  {hit.text}\n      {hit.why}")
 
 
 def refused(session: Session, type_: str, entry: str) -> None:
@@ -53,7 +57,7 @@ def refused(session: Session, type_: str, entry: str) -> None:
 
 
 def noted(session: Session) -> None:
-    """What the session holds by now."""
+    """Print the notes that the session holds by now."""
     snapshot = session.snapshot()
     print(f"\nthe planner noted {[note.text for note in snapshot.annotations]}; {snapshot.info.remaining} signals left")
 
@@ -63,7 +67,7 @@ def account(memory: TidalMemory) -> None:
     for info in memory.sessions.list():
         print(f"session {info.id}, {info.agent}: {info.accepted} accepted, {info.rejected} refused")
         for decision in memory.sessions.audit(info.id):
-            print(f"  {decision.type} of {decision.entry}: {decision.reason or 'accepted'}")
+            print(f"  {decision.type}: {decision.reason or 'accepted'}")
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ out, which is only for code that needs a provider's key.
 
 import ast
 import contextlib
+import inspect
 import io
 import re
 import textwrap
@@ -36,7 +37,7 @@ ANSWER = "Scales, then a standard."
 
 BLOCK = re.compile(
     r"^(?P<skip>[ ]*<!-- no-run -->\n\s*)?"
-    r"(?P<indent>[ ]*)```(?P<kind>python\n|text title=.*\n)(?P<text>.*?)^(?P=indent)```",
+    r"(?P<indent>[ ]*)```(?P<kind>python\n|text title=[^\n]*\n)(?P<text>.*?)^(?P=indent)```",
     re.M | re.S,
 )
 PROVIDER = re.compile(r"init_chat_model|api_key|langchain_(openai|anthropic|google)|llama_index\.llms", re.I)
@@ -125,7 +126,35 @@ def pattern(shown: str) -> str:
     """A pattern for what a page shows."""
     known = re.escape(shown.strip("\n"))
     known = re.sub(r"\b(ep|mem):[0-9a-z]+", r"\1:[^\\]\\s]+", known)
-    return re.sub(r"^…$", r"(?:.*\\n)*?.*", known, flags=re.M).replace("…", ".*")
+    known = re.sub(r"^…(\\?)$", r"(?:.*\\n)*?.*\1", known, flags=re.M)  # an escaped end of line is a backslash and it
+    return f"(?m)^{known.replace('…', '.*')}$"
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed", "fits"),
+    [
+        ("1\n2", "1\n2", True),
+        ("1\n2", "1\n3", False),
+        ("1", "13", False),
+        ("2", "1\n2\n3", True),
+        ("1\n…\n3", "1\n2\n2\n3", True),
+        ("1\n…\n3", "1\n2\n2\n4", False),
+        ("score 0.…, last", "score 0.97, last", True),
+        ("- [ep:abc] Hello.", "- [ep:xyz12] Hello.", True),
+    ],
+)
+def test_a_shown_output_fits_what_is_printed_line_by_line(shown: str, printed: str, fits: bool) -> None:
+    assert bool(re.search(pattern(shown), printed)) == fits
+
+
+def test_each_block_of_a_page_is_found(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text('```python\nprint(1)\n```\n```text title="prints"\n1\n```\n```python\nprint(2)\n```\n', "utf-8")
+    assert [(block.python, block.text) for block in blocks(page)] == [
+        (True, "print(1)\n"),
+        (False, "1\n"),
+        (True, "print(2)\n"),
+    ]
 
 
 def test_only_code_that_needs_a_provider_is_left_out() -> None:
@@ -159,6 +188,16 @@ def test_settings_in_prose_are_settings() -> None:
     for page in PAGES:
         for inline in re.findall(r"(?<!`)`(Settings\([^`]*\))`", page.read_text(encoding="utf-8")):
             eval(inline, {"Settings": Settings, "Policy": Policy})
+
+
+def test_defaults_and_arguments_in_tables_are_those_of_the_code() -> None:
+    text = (DOCS / "tasks" / "tune-whisper.md").read_text(encoding="utf-8")
+    stated = re.findall(r"^\| `(\w+)` \| ([\d.]+) \|", text, re.M)
+    assert stated
+    assert {name: float(default) for name, default in stated} == Settings().whisper.model_dump()
+    stated = re.findall(r"^\| `(\w+)=` \|", (DOCS / "tasks" / "models.md").read_text(encoding="utf-8"), re.M)
+    assert stated
+    assert set(stated) <= set(inspect.signature(TidalMemory).parameters)
 
 
 def test_every_make_target_that_is_named_exists() -> None:

@@ -1,4 +1,4 @@
-"""Rules of the house that no linter knows: which doors tests use, and that no test reads a clock."""
+"""Rules of the house that no linter knows: the imports of tests, their clocks, and the first words of docstrings."""
 
 from __future__ import annotations
 
@@ -86,6 +86,15 @@ INTERNAL = {
 INSIDE = ("frameworks/", "ingestion/", "retrieval/")
 """Folders whose tests still look inside their own rooms."""
 
+SOURCES = sorted(
+    path.relative_to(TESTS.parent).as_posix()
+    for folder in ("tidal_plugins", "adapters")
+    for path in (TESTS.parent / folder).rglob("*.py")
+)
+NO_VERBS = set("A All An As By Every For From No Of One Only The Those With Without".split())
+NO_VERBS |= set("How What When Where Whether Which Who Whom Why".split())
+"""Words that no docstring of a function begins with."""
+
 CLOCKS = {"time.time", "time.monotonic", "time.perf_counter", "time.thread_time", "time.process_time"}
 CLOCK_READERS = {"waiting.py", "effort.py"}
 
@@ -117,3 +126,12 @@ def test_tests_read_no_clock(file: str) -> None:
     """A machine may be busy: waiting is for events (``tests/waiting.py``), effort is compared (``tests/effort.py``)."""
     calls = {ast.unparse(node.func) for node in ast.walk(parsed(file)) if isinstance(node, ast.Call)}
     assert not calls & CLOCKS
+
+
+@pytest.mark.parametrize("file", SOURCES)
+def test_docstrings_of_functions_begin_with_a_verb(file: str) -> None:
+    """A noun, a clause or a fragment at the beginning says less than a sentence does."""
+    tree = ast.parse((TESTS.parent / file).read_text("utf-8"))
+    functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    texts = {node.name: ast.get_docstring(node) or "Return" for node in functions}
+    assert not {name: text for name, text in texts.items() if text.split()[0] in NO_VERBS}

@@ -42,7 +42,7 @@ from tidal_plugins.errors import (
 from tidal_plugins.model.admission import Admission
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.capsule import Capsule, Section, Suggestion
-from tidal_plugins.model.compaction import Compaction, Kept, Loss, LossLedger, RestoredFile, Size, Written
+from tidal_plugins.model.compaction import Compaction, Kept, RestoredFile, Size, Written
 from tidal_plugins.model.consolidation import Consolidation, Seed
 from tidal_plugins.model.dossier import Brief, Contradiction, Dossier, Finding
 from tidal_plugins.model.entry import Entry, Tier
@@ -51,6 +51,7 @@ from tidal_plugins.model.exchange import Exchange, Message, ToolCall
 from tidal_plugins.model.explain import ExplainedHit, RecallExplanation
 from tidal_plugins.model.extraction import Extracted, Pending
 from tidal_plugins.model.fact import Claim, Fact, FactConflict
+from tidal_plugins.model.loss import Loss, LossLedger
 from tidal_plugins.model.note import Note
 from tidal_plugins.model.recall import Coverage, Dropped, Explanation, Hit, Hop, PeerReport, Recall, Whisper, Window
 from tidal_plugins.model.summary import Source, Statement

@@ -1,4 +1,4 @@
-"""What can be plugged in. Each protocol has the shape of one method; ``None`` in its place means off."""
+"""Protocols of the parts that a user may bring. Each has the shape of one method; ``None`` in its place means off."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class GraphExtractor(Protocol):
 
 @runtime_checkable
 class GraphStore(Protocol):
-    """What a walk over the graph asks of the place that keeps it: this store, or a graph on a server.
+    """The operations of a walk over the graph, wherever it is kept: in this store or on a server.
 
     ``edges`` returns the relations at ``nodes``, at most ``each`` at every node and the surest first: those valid and
     believed at these times, with one of ``predicates`` (``None``: any), and if ``inward`` only where the node is the

@@ -68,14 +68,14 @@ from tidal_plugins.storage.shorthands import read_meta, write_meta
 from tidal_plugins.summarising.extractive import ExtractiveSummariser
 from tidal_plugins.summarising.sizes import ApproximateCounter
 from tidal_plugins.tuning import Tuning
-from tidal_plugins.validation import bounded, label, positive
+from tidal_plugins.validation import check_int, check_number, label
 
 SECRET = "secret"
 
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """What every view of one store shares. What belongs to a scope is made for it."""
+    """The parts that every view of one store shares. Methods make the parts of one scope."""
 
     storage: Storage
     writer: Writer
@@ -126,10 +126,10 @@ class Services:
         summariser: Summariser | None,
         counter: TokenCounter | None,
     ) -> Compactor:
-        """Return what keeps a context within limits. Raises ``InvalidInput``."""
+        """Return an object that keeps a context within limits. Raises ``InvalidInput``."""
         settings = self.settings.compaction
-        tokens = positive(settings.max_tokens if max_tokens is None else max_tokens, "max_tokens")
-        size = positive(settings.max_bytes if max_bytes is None else max_bytes, "max_bytes")
+        tokens = check_int(settings.max_tokens if max_tokens is None else max_tokens, "max_tokens", 1)
+        size = check_int(settings.max_bytes if max_bytes is None else max_bytes, "max_bytes", 1)
         return Compactor(
             Recorder(self.writer, self.affect, scope),
             self.preparations,
@@ -185,7 +185,7 @@ class Services:
 
     def close(self, timeout: float) -> None:
         """Wait at most ``timeout`` seconds for queued work, end the threads and close the store."""
-        if bounded(timeout, "timeout", 0, inf):
+        if check_number(timeout, "timeout", 0, inf):
             self.background.drain(timeout)
         for maintenance in self.upkeep:
             maintenance.stop(0)  # a run that is under way ends with Closed
@@ -214,7 +214,7 @@ class Services:
         return Consolidator(self.writer, scope, self.summariser, self.dossiers(scope).refresh_due, index)
 
     def missing(self, scope: Scope, id: str) -> NotFound:
-        """The error for an id that is not there, or not there any more."""
+        """Return the error for an id that is not there, or not there any more."""
         if tombstoned(self.storage, scope, [id]):
             return Forgotten(f"{id!r} was forgotten on request")
         if salt_of(id) not in ("", salt(self.storage)):

@@ -55,7 +55,7 @@ class IngestionTuning(IngestionSettings):
 
 
 class ModelTuning(ModelSettings):
-    """Of models that are plugged in to write or to read: a ``Summariser``, an ``ClaimExtractor``."""
+    """Models that are plugged in to write or to read: a ``Summariser``, a ``ClaimExtractor``."""
 
 
 class DecayTuning(DecaySettings):
@@ -99,7 +99,7 @@ class FactTuning(FactSettings):
     """[Capsule]."""
 
     importance: float = Field(7.0, ge=1, le=10)
-    """Of the entry by which recall finds a fact."""
+    """Importance of the entry by which recall finds a fact."""
 
 
 class GraphTuning(GraphSettings):
@@ -156,11 +156,11 @@ class AffectTuning(AffectSettings):
 
     baseline: float = Field(0.0, ge=-1, le=1)
     rate: float = Field(0.5, gt=0, le=1)
-    """How far one exchange with a long answer moves the state."""
+    """Share by which one exchange with a long answer moves the state."""
     full_chars: int = Field(400, gt=0)
     """Length of an answer that counts in full."""
     least: float = Field(0.1, ge=0, le=1)
-    """What the shortest answer counts, of the rate."""
+    """Share of the rate that the shortest answer counts."""
     silence: float = Field(0.05, ge=0, le=1)
     """Intensity below which there is no current affect."""
 
@@ -192,7 +192,7 @@ class RecallTuning(RecallSettings):
     neighbours: float = Field(0.15, ge=0)
     """Share of what a neighbour is nearer than an ordinary candidate that it lends; half of it at two places."""
     answer: float = Field(3.0, ge=0)
-    """How many times as much a question lends to the turn right after it: that is where its answer stands."""
+    """Factor by which a question lends more to the turn right after it, which holds its answer."""
     turn: float = Field(20.0, gt=0)
     """Analysed words, without stop words, up to which a turn leans on its neighbours; a longer one does in proportion
     less, and lends less, by the root of that. Without that limit chats of long messages lose 15 points of recall@5."""
@@ -221,17 +221,17 @@ class RecallTuning(RecallSettings):
     alpha_stirred: float = Field(0.3, ge=0, le=1)
     """The same above the affect threshold."""
     feeling: float = Field(0.4, ge=0)
-    """What full likeness of feeling is worth in the profile ``balanced``, in cosine, times 1 − α: it decides between
+    """Worth of full likeness of feeling in the profile ``balanced``, in cosine, times 1 − α: it decides between
     memories that are about equally near, and cannot lift one that has nothing to do with the turn."""
     emotion: float = Field(0.3, ge=0, le=1)
     """Weight of the emotion vectors' cosine in the profile ``attention``, in relevance."""
     likeness: float = Field(0.1, ge=0)
-    """What a full likeness of emotions is worth in the profile ``balanced``, in cosine. Added to relevance instead, it
+    """Worth of full likeness of emotions in the profile ``balanced``, in cosine. Added to relevance instead, it
     lifted memories that have little to do with the turn."""
 
 
 class RerankTuning(RerankSettings):
-    """Of a reranker, where one is plugged in [Anamnesis]."""
+    """The reranker, if there is one [Anamnesis]."""
 
 
 class HopTuning(HopSettings):
@@ -251,7 +251,7 @@ class HopTuning(HopSettings):
 
 
 class PeerTuning(PeerSettings):
-    """Of other memories that recall asks [Anamnesis G5]."""
+    """Other memories that recall asks [Anamnesis G5]."""
 
 
 class WhisperTuning(WhisperSettings):
@@ -265,11 +265,11 @@ class WhisperTuning(WhisperSettings):
     surfaces. On the development conversations no answer is lost by it; from .8 down answers are taken for repetitions
     and the threshold tells less. Above 1 nothing is alike."""
     keywords: float = Field(0.25, ge=0)
-    """What the query's rare words in the memories to show add to that confidence, by the one that has most of them."""
+    """Added to that confidence for the query's rare words in the memories to show, by the one that has most of them."""
     topic: float = Field(0.25, ge=0)
-    """What the mean cosine of all these adds to it: whether the memory holds anything about the topic."""
+    """Added to it for the mean cosine of all these: whether the memory holds anything about the topic."""
 
-    def least(self, profile: str) -> float:
+    def min_confidence(self, profile: str) -> float:
         """Return the confidence below which nothing surfaces in a profile."""
         return self.threshold if profile == "balanced" else min(self.threshold, self.plain_threshold)
 
@@ -328,7 +328,7 @@ class CompactionTuning(CompactionSettings):
     least: float = Field(0.15, gt=0, lt=1)
     """Share that the written texts should have: where the target leaves less, a context may be fuller."""
     cited: float = Field(0.2, ge=0, lt=1)
-    """Of the summary's room, the part for citations of what is not told in it."""
+    """Share of the summary for citations of episodes that it does not describe."""
     files: float = Field(0.20, ge=0, lt=1)
     """Share that all restored files may take."""
     file: float = Field(0.08, ge=0, lt=1)
@@ -357,7 +357,7 @@ class DossierTuning(DossierSettings):
     floor: float = Field(0.2, ge=0, le=1)
     """Recency that the oldest source keeps."""
     base: float = Field(0.3, ge=0, le=1)
-    """What a source hardly about the topic keeps of its salience."""
+    """Share of its salience that a source hardly about the topic keeps."""
     threshold: float = Field(0.35, ge=0)
     """The nearness, cosine and keywords as in a whisper, that a source needs. It is lower than a whisper's threshold: a
     topic is a word or two, which lie further from a sentence about them than a question does."""
@@ -410,11 +410,11 @@ class SignalTuning(SignalSettings):
     """[tidalDB]."""
 
     hint: float = Field(0.3, ge=0)
-    """What an entry gains in its session that has all keywords of an annotation, on a relevance of at most 1."""
+    """Gain in its session of an entry that has all keywords of an annotation, on a relevance of at most 1."""
     reward: float = Field(0.2, ge=0)
-    """What it gains at most for rewards in its session."""
+    """Largest gain of an entry for rewards in its session."""
     shared: float = Field(0.2, ge=0)
-    """What signals outside a session raise or lower an entry by at most."""
+    """Largest change of an entry by signals outside a session."""
     joined: int = Field(10, ge=0, le=200)
     """Entries, the most rewarded ones, that take part in a recall of their session which did not find them."""
     faded: float = Field(0.001, gt=0)

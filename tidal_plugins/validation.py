@@ -107,17 +107,18 @@ def storable(text: str) -> str:
     return _UNSTORABLE.sub("\ufffd", text)
 
 
-def bounded(value: float, name: str, low: float, high: float) -> float:
-    """Return ``value`` as a float, or raise ``InvalidInput`` when it is no number in the range."""
+def check_number(value: float, name: str, low: float, high: float) -> float:
+    """Return a number of a range as a float, or raise ``InvalidInput``."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
         raise InvalidInput(f"{name} must be a number from {low} to {high}, got {value!r}")
     return float(value)
 
 
-def positive(value: int, name: str) -> int:
-    """Return a whole number above 0 as it is, or raise ``InvalidInput``."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InvalidInput(f"{name} must be a whole number above 0, got {value!r}")
+def check_int(value: int, name: str, low: int, high: int | None = None) -> int:
+    """Return a whole number from ``low``, up to ``high`` if given, as it is, or raise ``InvalidInput``."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < low or (high is not None and value > high):
+        limits = f"of at least {low}" if high is None else f"from {low} to {high}"
+        raise InvalidInput(f"{name} must be a whole number {limits}, got {value!r}")
     return value
 
 
@@ -144,10 +145,3 @@ def mapping(value: Mapping[str, Any], name: str, max_bytes: int) -> dict[str, An
         raise InvalidInput(f"{name} must be a mapping, got {type(value).__name__}")
     plain: dict[str, Any] = json.loads(clean_json(value, name, max_bytes=max_bytes))
     return plain
-
-
-def check_int(value: int, name: str, low: int, high: int) -> int:
-    """Return a whole number of a range as it is, or raise ``InvalidInput``."""
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise InvalidInput(f"{name} must be a whole number from {low} to {high}, got {value!r}")
-    return value

@@ -161,7 +161,7 @@ class ContextMemory:
         ratio: float,
         force: Literal["hard"] | None = None,
     ) -> View:
-        """``ratio`` shrinks the limit, so that all sizes are in estimated tokens."""
+        """Return the view of a history. ``ratio`` shrinks the limit, so that all sizes are in estimated tokens."""
         compactor = place.memory.compactor(
             max_tokens=math.ceil(limit.tokens / ratio), max_bytes=limit.bytes, summariser=self._summariser
         )
@@ -220,7 +220,10 @@ def _written(piece: WrittenMessage, id_: str) -> BaseMessage:
 
 
 def _as_said(messages: Sequence[BaseMessage], said: Sequence[BaseMessage]) -> list[BaseMessage]:
-    """The messages as they were said, one for one, known by their ids: an edited one would be another message."""
+    """Return the messages as they were said, one for one, known by their ids.
+
+    An edited message would be another one.
+    """
     known = {message.id: message for message in said if message.id and not by_compaction(message)}
     found = []
     for message in messages:
@@ -230,8 +233,10 @@ def _as_said(messages: Sequence[BaseMessage], said: Sequence[BaseMessage]) -> li
 
 
 def _parts(messages: Sequence[BaseMessage]) -> Iterator[list[BaseMessage]]:
-    """The spans of a history without what compaction wrote; what an assistant says before the first question is apart
-    from the system messages there."""
+    """Yield the spans of a history without the messages that compaction wrote.
+
+    An assistant's message before the first question is apart from the system messages there.
+    """
     head, *rest = ([message for message in span if not by_compaction(message)] for span in spans(messages))
     opening = next((index for index, message in enumerate(head) if _said(message).role != "system"), len(head))
     yield from (part for part in (head[:opening], head[opening:], *rest) if part)
@@ -244,7 +249,10 @@ def _exchange(span: Sequence[BaseMessage], thread: str | None) -> Exchange:
 
 
 def _said(message: BaseMessage) -> Message:
-    """A message as the core knows it; what is no part of the conversation stays where a system prompt stays."""
+    """Return a message as the core knows it.
+
+    A message outside of the conversation stays where a system prompt stays.
+    """
     said = None if is_notice(message) else to_message(message)
     return said or Message("system", text_of(message), message.id)
 

@@ -68,7 +68,7 @@ class TidalConversationMemory(BaseMemory):
 
     @property
     def current_thread(self) -> str:
-        """The thread that turns are recorded in now."""
+        """Return the thread that turns are recorded in now."""
         return self._current
 
     def load_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:

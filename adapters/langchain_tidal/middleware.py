@@ -86,7 +86,10 @@ class TidalMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Res
         await asyncio.to_thread(self._record, state, ended=True)
 
     def _recall(self, request: ModelRequest[ContextT]) -> tuple[ModelRequest[ContextT], TurnInHand | None]:
-        """The turn is that of the state: other middleware may shorten or add to what this one request shows."""
+        """Add a whisper to a request.
+
+        The turn is that of the state: other middleware may shorten or add to this one request.
+        """
         history = _history(request.state)
         if not history:
             return request, None

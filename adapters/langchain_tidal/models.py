@@ -98,7 +98,7 @@ class _Structured(Generic[T]):
 
 
 def _structured(model: BaseChatModel, schema: type[BaseModel]) -> Runnable[Any, Any] | None:
-    """The model with structured output, or ``None`` where its class or its profile says that it has none."""
+    """Return the model with structured output, or ``None`` if its class or its profile says that it has none."""
     profile = model.profile or {}
     if profile.get("tool_calling") is False and not profile.get("structured_output"):
         return None

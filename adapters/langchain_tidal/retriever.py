@@ -17,7 +17,7 @@ from pydantic import ConfigDict, Field
 from langchain_tidal.run import Scope, place_of
 from tidal_plugins import Hit, InvalidInput, Policy, TidalMemory
 from tidal_plugins.graph.render import evidence_of, quoted
-from tidal_plugins.model.graph import CHANNEL
+from tidal_plugins.model.graph import GRAPH_CHANNEL
 from tidal_plugins.turns import Place, in_scope, session_config
 
 FILTERS = {
@@ -36,7 +36,9 @@ FILTERS = {
 
 
 class TidalRetriever(BaseRetriever):
-    """Returns what a query brings up, best first, without a bar: ``TidalRetriever(memory, k=5, kinds={"kb"})``.
+    """Returns the entries that a query brings up, best first, without a threshold.
+
+    ``TidalRetriever(memory, k=5, kinds={"kb"})`` searches documents only.
 
     A document's ``page_content`` is the passage that matched best, which of a short text is all of it; its ``id``
     leads to the whole: ``memory.get(document.id).text``. ``metadata`` has ``relevance_score``, ``kind``, ``citation``,
@@ -112,7 +114,7 @@ def _documents(memory: TidalMemory, hits: Iterable[Hit]) -> list[Document]:
     found = []
     for hit in hits:
         document = to_document(hit)
-        if hit.entry.channel == CHANNEL:
+        if hit.entry.channel == GRAPH_CHANNEL:
             document.metadata["evidence"] = [quoted(each) for each in evidence_of(memory.graph, hit.entry)]
         found.append(document)
     return found

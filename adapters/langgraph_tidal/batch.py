@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from tidal_plugins.services import Services
 
-KIND = "kb"
+ITEM_KIND = "kb"
 MAX_FILTER_BYTES = 64 * 1024
 
 
@@ -86,7 +86,7 @@ class Batch:
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
         wanted, most = filter_of(op), op.offset + op.limit
-        where = Where(kinds={KIND}, metadata=equalities(wanted), active_at=self.now)
+        where = Where(kinds={ITEM_KIND}, metadata=equalities(wanted), active_at=self.now)
         rest = {name: value for name, value in wanted.items() if name not in where.metadata}
         found: list[tuple[Entry, float | None]] = []
         for scope in self.services.storage.scopes(to_scope(self.root, op.namespace_prefix), where):
@@ -184,6 +184,6 @@ def _cleaned(query: str) -> str:
 
 
 def _order(found: tuple[Entry, float | None]) -> tuple[bool, float, float]:
-    """Best first, then what has no score, newest first."""
+    """Return a sort key: the best score first, then items without a score, the newest first."""
     entry, score = found
     return score is None, -(score or 0.0), -entry.occurred_at.timestamp()

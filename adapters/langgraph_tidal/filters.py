@@ -12,7 +12,7 @@ Scalar = str | int | float | bool | None
 
 
 def equalities(wanted: Mapping[str, Any]) -> dict[str, Scalar]:
-    """The part of a filter that the memory's own index can decide: fields that equal a string or a boolean."""
+    """Return the part of a filter that the memory's own index can decide: fields that equal a string or a boolean."""
     return {name: value for name, value in wanted.items() if isinstance(value, str | bool)}
 
 
@@ -48,7 +48,7 @@ def _operator(name: str) -> Callable[[Any, Any], bool]:
 
 
 def _equal(value: Any, other: Any) -> bool:
-    """As in JSON: 1 is 1.0, and neither true nor "1"."""
+    """Return whether two values are equal as in JSON: 1 is 1.0, and neither ``true`` nor "1"."""
     if isinstance(value, Mapping) and isinstance(other, Mapping):
         return value.keys() == other.keys() and all(_equal(value[name], other[name]) for name in value)
     if isinstance(value, list | tuple) and isinstance(other, list | tuple):
@@ -57,7 +57,7 @@ def _equal(value: Any, other: Any) -> bool:
 
 
 def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
-    """Numbers compare with numbers and strings with strings; anything else is in no order."""
+    """Return a comparison of numbers with numbers and strings with strings. Other values are in no order."""
 
     def in_order(value: Any, other: Any) -> bool:
         same = all(map(_is_number, (value, other))) or all(isinstance(side, str) for side in (value, other))

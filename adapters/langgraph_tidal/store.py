@@ -22,7 +22,7 @@ from langgraph.store.base import (
     validate_op_namespace,
 )
 
-from langgraph_tidal.batch import KIND, Batch, Write, filter_of, services_of
+from langgraph_tidal.batch import ITEM_KIND, Batch, Write, filter_of, services_of
 from langgraph_tidal.expiry import expired, lasting
 from langgraph_tidal.filters import check
 from langgraph_tidal.namespaces import ROOT, to_label, to_scope
@@ -105,7 +105,7 @@ class TidalStore(BaseStore):
         parts = [] if op.index is False else _texts(value, self._fields if op.index is None else op.index)
         entry = Entry(
             id=id_,
-            kind=KIND,
+            kind=ITEM_KIND,
             text="\n".join(parts),
             scope=scope,
             occurred_at=now,

@@ -13,11 +13,12 @@ from llama_index.core.workflow import Context, WorkflowRuntimeError
 from llama_index_tidal.messages import to_shown, to_written
 from llama_index_tidal.sizes import size_of
 from llama_index_tidal.turns import Turn
-from tidal_plugins import Exchange, InvalidInput, Message
+from tidal_plugins import Exchange, Message
 from tidal_plugins.errors import ContextOverflow
 from tidal_plugins.model.compaction import Compaction, Size
 from tidal_plugins.protocols import Summariser, TokenCounter
 from tidal_plugins.turns import Place, Style
+from tidal_plugins.validation import check_int
 
 TOKEN_BYTES = 4
 """Bytes of a token of a text of which an engine tells only the tokens."""
@@ -104,10 +105,8 @@ def to_history(turns: Sequence[Turn], thread: str | None) -> list[Exchange]:
 
 
 def limit_of(name: str, limit: int | None) -> int | None:
-    """Return a limit of a chat. Raises ``InvalidInput`` for one that is no whole number above 0."""
-    if limit is not None and (not isinstance(limit, int) or limit < 1):
-        raise InvalidInput(f"{name} must be a whole number above 0, or None for no compaction, got {limit!r}")
-    return limit
+    """Return a limit of a chat, ``None`` for no compaction, or raise ``InvalidInput``."""
+    return None if limit is None else check_int(limit, name, 1)
 
 
 async def held_back() -> list[ChatMessage]:

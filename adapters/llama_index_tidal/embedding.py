@@ -32,13 +32,13 @@ class LlamaIndexEmbedder:
 
     @property
     def id(self) -> str | None:
-        """Class and model; ``None`` where the model has no name: a store then knows it by a probe's vector."""
+        """Return class and model, or ``None`` if the model has no name: a store then knows it by a probe's vector."""
         name = self._embedding.model_name
         return None if name in ("", UNNAMED) else f"llama-index/{self._embedding.class_name()}/{name}"
 
     @property
     def dimensions(self) -> int:
-        """Length of a vector. Raises ``EmbeddingError`` where the model cannot be asked."""
+        """Return the length of a vector. Raises ``EmbeddingError`` if the model cannot be asked."""
         with self._lock:
             if self._dimensions is None:
                 self._dimensions = self._ask()

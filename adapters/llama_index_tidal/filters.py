@@ -43,7 +43,7 @@ def to_recall(filters: MetadataFilters | None) -> dict[str, Any]:
 
 
 def _flat(filters: MetadataFilters) -> list[MetadataFilter]:
-    """The filters that must all hold."""
+    """Return the filters that must all hold."""
     several = len(filters.filters) > 1
     if filters.condition == FilterCondition.NOT:
         raise _refused("the condition «not»")
@@ -53,7 +53,7 @@ def _flat(filters: MetadataFilters) -> list[MetadataFilter]:
 
 
 def _one_of(filters: Sequence[MetadataFilter | MetadataFilters]) -> MetadataFilter:
-    """Values of one key that were joined by «or»."""
+    """Join values of one key that stand under «or» to one filter."""
     plain = [each for each in filters if isinstance(each, MetadataFilter) and each.operator in _ONE_OF]
     keys = {each.key for each in plain}
     if len(plain) < len(filters) or len(keys) > 1 or not keys <= set(NAMED):

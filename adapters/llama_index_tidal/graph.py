@@ -14,7 +14,7 @@ from llama_index_tidal.place import Scope
 from tidal_plugins import TidalMemory
 from tidal_plugins.aio import in_thread
 from tidal_plugins.graph.graph import KnowledgeGraph
-from tidal_plugins.graph.render import QUOTES, Told, quoted, related
+from tidal_plugins.graph.render import QUOTES, RankedRelation, quoted, related
 from tidal_plugins.model.graph import Relation
 from tidal_plugins.turns import in_scope
 
@@ -87,7 +87,7 @@ def facts(relation: Relation) -> dict[str, Any]:
     }
 
 
-def _node(graph: KnowledgeGraph, told: Told) -> TextNode:
+def _node(graph: KnowledgeGraph, told: RankedRelation) -> TextNode:
     evidence = [quoted(each) for each in graph.evidence(told.relation)[:QUOTES]]
     metadata = {**facts(told.relation), "evidence": evidence}
     episodes = [RelatedNodeInfo(node_id=id_) for id_ in told.relation.episodes[:1]]

@@ -144,7 +144,10 @@ class TidalChatMemory(BaseMemory):
 
     @classmethod
     def from_defaults(cls, memory: TidalMemory | None = None, **options: Any) -> TidalChatMemory:
-        """The same as the constructor. Raises ``InvalidInput`` without a memory, and for what has no effect here."""
+        """Create a memory as the constructor does.
+
+        Raises ``InvalidInput`` without a memory, and for arguments that have no effect here.
+        """
         if memory is None:
             raise InvalidInput("pass memory=TidalChatMemory(memory) to the engine; memory_cls= knows no memory")
         if others := sorted(options.keys() - inspect.signature(cls).parameters.keys()):
@@ -159,7 +162,7 @@ class TidalChatMemory(BaseMemory):
 
     @property
     def surfaced(self) -> tuple[str, ...]:
-        """The ids of what surfaced for the last question."""
+        """Return the ids of the entries that surfaced for the last question."""
         return self._surfaced.ids if self._surfaced else ()
 
     def get(self, input: str | None = None, **kwargs: Any) -> list[ChatMessage]:
@@ -182,7 +185,7 @@ class TidalChatMemory(BaseMemory):
             return copies(view)
 
     async def aget(self, input: str | None = None, **kwargs: Any) -> list[ChatMessage]:
-        """Async twin of :meth:`get`: the same, on a worker thread."""
+        """Run :meth:`get` on a worker thread."""
         if self._limited:
             kwargs["held_back"] = await held_back()
         return await asyncio.to_thread(self.get, input, **kwargs)

@@ -19,7 +19,7 @@ from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.protocols import Purpose, Summariser
 from tidal_plugins.summarising.prompt import Answer, parse, prompt, statements
 
-LEAST, MOST = 2_000, 60_000
+MIN_CHARS, MAX_SOURCE_CHARS = 2_000, 60_000
 """Characters of episodes that a model is shown at once; between them its context window decides."""
 
 CHARS_PER_TOKEN = 3
@@ -47,7 +47,7 @@ class LLMSummariser:
     ) -> Sequence[Statement]:
         """Return the statements that the model makes of the sources."""
         room = self._llm.metadata.context_window - 2 * max_tokens - RULES  # what was stated before, and what will be
-        chars = max(LEAST, min(MOST, room * CHARS_PER_TOKEN))
+        chars = max(MIN_CHARS, min(MAX_SOURCE_CHARS, room * CHARS_PER_TOKEN))
         asked = prompt(sources, purpose=purpose, previous=previous, max_tokens=max_tokens, max_chars=chars)
         answer = _asked(self._llm, asked, Answer, CompactionError)
         if isinstance(answer, str):
@@ -69,7 +69,7 @@ class LLMExtractor:
     def extract_graph(self, texts: Sequence[str]) -> Sequence[Extraction]:
         """Return what the model reads in each text; what it cites and no text says is marked, and left out."""
         room = (self._llm.metadata.context_window - READ) * CHARS_PER_TOKEN
-        return extracted(texts, self._ask, max_chars=max(LEAST, min(MAX_CHARS, room)))
+        return extracted(texts, self._ask, max_chars=max(MIN_CHARS, min(MAX_CHARS, room)))
 
     def _ask(self, asked: str) -> Found | str:
         answer = _asked(self._llm, asked, Found, ExtractionError)
@@ -95,7 +95,10 @@ def _asked(llm: LLM, asked: str, schema: type[T], refusal: type[TidalError]) -> 
 
 
 def _called(llm: FunctionCallingLLM, asked: str, schema: type[T], refusal: type[TidalError]) -> list[T] | str:
-    """Not ``structured_predict``: it shows no raw response, and integrations complete arguments that were cut off."""
+    """Call a model for a structure.
+
+    ``structured_predict`` shows no raw response, and integrations complete arguments that were cut off.
+    """
     answer = FunctionTool.from_defaults(schema, name="answer", description="Give the answer.", fn_schema=schema)
     question = ChatMessage(asked, role=MessageRole.USER)
     response = llm.chat_with_tools([answer], user_msg=question, tool_required=True)

@@ -117,7 +117,7 @@ class TidalPropertyGraphStore(PropertyGraphStore):
         raise NotImplementedError("another model's vectors mean nothing here: use TidalGraphRetriever")
 
     def _node(self, id_: str) -> LabelledNode | None:
-        """The entity with this name or id, or the episode with this id."""
+        """Return the entity with this name or id, or the episode with this id."""
         if entity := self._known(id_):
             return _entity(entity)
         try:
@@ -160,7 +160,7 @@ class TidalPropertyGraphStore(PropertyGraphStore):
 
 
 def _entity(entity: Entity, relation: Relation | None = None) -> EntityNode:
-    """An entity as a node, which leads to the newest episode of the relation that it stands in, or of its own."""
+    """Return an entity as a node that leads to the newest episode of its ``relation``, or of its own."""
     properties: dict[str, Any] = {
         "entity_id": entity.id,
         "category": entity.category,

@@ -38,7 +38,7 @@ class Turn:
 
     @property
     def question(self) -> str:
-        """The user's words in it."""
+        """Return the user's words in it."""
         return "\n\n".join(text_of(message) for message in self.messages if message.role == MessageRole.USER)
 
     @property
@@ -47,7 +47,7 @@ class Turn:
 
     @property
     def waits(self) -> bool:
-        """Whether the user waits for an answer."""
+        """Return whether the user waits for an answer."""
         return self.asked and not finished(self.messages)
 
     def asks(self, question: str) -> bool:

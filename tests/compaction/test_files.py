@@ -283,8 +283,8 @@ def test_a_reading_of_nothing_does_not_come_back(restored: Any, arguments: Any) 
 
 def test_its_id_is_the_same_whenever_it_is_restored(open_memory: Any, check: Any) -> None:
     history = worked(read(1, "src/a.py"), read(2, "src/b.py", at=9))
-    one = check(history, memory=open_memory("one.db"), max_tokens=most(history))
-    two = check(history, memory=open_memory("two.db"), max_tokens=most(history), force="compact")
+    one = check(history, memory=open_memory(), max_tokens=most(history))
+    two = check(history, memory=open_memory(), max_tokens=most(history), force="compact")
     assert [file.id for file in one.files] == [file.id for file in two.files]
     assert len({file.id for file in one.files}) == 2
     for file in one.files:

@@ -213,7 +213,7 @@ def test_usage_in_the_history_corrects_the_estimate(memory):
 
 @pytest.mark.parametrize("limits", [{"max_tokens": 0}, {"max_bytes": -1}])
 def test_a_limit_that_is_none_is_refused(memory, limits):
-    with pytest.raises(InvalidInput, match="must be a whole number above 0"):
+    with pytest.raises(InvalidInput, match="must be a whole number of at least 1"):
         CompactionNode(memory, **limits).invoke({"messages": history(1)})
 
 

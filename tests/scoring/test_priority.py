@@ -2,7 +2,7 @@ import pytest
 
 from tidal_plugins.english.importance import BASE, importance
 from tidal_plugins.scoring.priority import (
-    LEAST,
+    MIN_PRIORITY,
     information,
     rarity,
     sentence_priority,
@@ -27,12 +27,12 @@ def priority(text: str, role: str | None = None) -> float:
     ],
 )
 def test_the_four_priorities_stand_above_a_plain_sentence(text: str) -> None:
-    assert priority(text) > priority("The harbour lies behind the second hill.") > LEAST
+    assert priority(text) > priority("The harbour lies behind the second hill.") > MIN_PRIORITY
 
 
 @pytest.mark.parametrize("text", ["Hi there!", "Thanks so much!", "Talk to you soon!", "Ok, great.", "How are you?"])
 def test_chatter_stands_below_the_least(text: str) -> None:
-    assert priority(text) < LEAST
+    assert priority(text) < MIN_PRIORITY
 
 
 @pytest.mark.parametrize(("importance", "expected"), [(4.5, 1.0), (9.5, 2.718), (2.0, 0.368), (1.0, 0.247)])

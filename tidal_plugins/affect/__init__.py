@@ -1,1 +1,1 @@
-"""How conversation feels: estimators of emotion, and the state that follows them."""
+"""Emotion of a conversation: estimators of emotion, and the state that follows them."""

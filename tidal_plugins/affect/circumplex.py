@@ -1,4 +1,4 @@
-"""Where each of the 27 GoEmotions labels stands: how pleasant, how stirred, and of which primary emotions it is made.
+"""A table of the 27 GoEmotions labels: valence, activation, and the primary emotions that each is made of.
 
 Valence in [−1, 1] and activation in [−1, 1] are the axes of Russell's circumplex, 0 being a plain text; the places
 are ours. Plutchik's primary emotions are eight, and most other feelings are mixtures of two: where he names one (love

@@ -1,4 +1,4 @@
-"""What reads emotion where nobody chose: the vectors where weights for their embedder ship, else words."""
+"""The default estimator of emotion: by vectors if weights for their embedder ship, else by words."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def reads(emotion: EmotionEstimator | EllipsisType | None, embedder: Embedder) -> EmotionEstimator | None:
-    """What reads the emotion of texts that the embedder embeds: the estimator that was chosen, ``...`` for the default.
+    """Return the estimator for texts that the embedder embeds: the one that was chosen, or the default for ``...``.
 
     Raises :class:`EmbedderMismatch` for an :class:`EmbeddingEmotion` that was made for another embedder.
     """
@@ -42,7 +42,7 @@ class DefaultEmotion:
         self._embedder = embedder
 
     def estimate(self, texts: Sequence[str], vectors: NDArray[np.float32] | None = None) -> list[Affect]:
-        """One :class:`Affect` per text; ``vectors`` are their embeddings where the caller has them."""
+        """Return one :class:`Affect` per text. ``vectors`` are their embeddings, if the caller has them."""
         return self._chosen.estimate(texts, vectors)
 
     @cached_property

@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 PLEASANT = 0.6
-"""What full pleasantness of the labels comes to as valence: thanks, praise and good cheer are ordinary in a chat, and
+"""Valence of fully pleasant labels: thanks, praise and good cheer are ordinary in a chat, and
 alone should stir nothing. Unpleasantness, which courtesy keeps rare, counts in full."""
 
 LIVELY = 0.8
-"""What full activation comes to as arousal."""
+"""Arousal of full activation."""
 
 EMPHASIS = 0.7
 """Activation that full emphasis adds."""
@@ -73,10 +73,11 @@ class EmbeddingEmotion:
             )
 
     def estimate(self, texts: Sequence[str], vectors: NDArray[np.float32] | None = None) -> list[Affect]:
-        """One :class:`Affect` per text, neutral for an empty one.
+        """Return one :class:`Affect` per text, neutral for an empty one.
 
-        ``vectors`` are the texts' embeddings, shape ``(len(texts), dimensions)``; without them they are embedded.
-        Raises :class:`InvalidVector` for ``vectors`` of another shape, :class:`BadEmbedding` for an embedder's own.
+        ``vectors`` are the texts' embeddings, shape ``(len(texts), dimensions)``; without them the texts are embedded.
+        Raises :class:`InvalidVector` for ``vectors`` of another shape, and :class:`BadEmbedding` for vectors of another
+        shape from the embedder.
         """
         import numpy as np
 
@@ -92,7 +93,7 @@ class EmbeddingEmotion:
         return feelings
 
     def labels(self, texts: Sequence[str], vectors: NDArray[np.float32] | None = None) -> list[dict[str, float]]:
-        """The probabilities of the 27 labels and neutral for each text, 1 in all."""
+        """Return the probabilities of the 27 labels and neutral for each text. They add up to 1."""
         return [dict(zip(LABELS, row, strict=True)) for row in self._probabilities(texts, vectors).tolist()]
 
     def _probabilities(self, texts: Sequence[str], vectors: NDArray[np.float32] | None) -> NDArray[np.float32]:
@@ -130,7 +131,7 @@ def _affect(text: str, valence: float, activation: float, strengths: Sequence[fl
 
 
 def _emphasis(text: str) -> float:
-    """How loud a text is, in [0, 1]: by its exclamation marks a sentence, and whether it is all in capitals."""
+    """Return how loud a text is, in [0, 1]: by its exclamation marks a sentence, and by capitals throughout."""
     if len(text) > READ_CHARS:
         text = f"{text[: READ_CHARS // 2]}\n{text[-READ_CHARS // 2 :]}"
     if text.isupper() and text.count(" ") > 1:  # one or two words in capitals are a name or an acronym
@@ -141,7 +142,7 @@ def _emphasis(text: str) -> float:
 
 @cache
 def _mapping() -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """From probabilities of labels to valence and activation, and to primary emotions."""
+    """Return the matrices from probabilities of labels to valence and activation, and to primary emotions."""
     import numpy as np
 
     places = [(place.valence, place.activation) for place in PLACES.values()]

@@ -46,7 +46,7 @@ FEW_WORDS = 3
 """Plain words added to every sentence: one charged word alone («Thanks») is no outburst."""
 
 EMPHASIS = 0.15
-"""What an exclamation mark adds to a sentence's share of charged words, up to ``MOST_MARKS``."""
+"""Added by an exclamation mark to a sentence's share of charged words, up to ``MOST_MARKS``."""
 
 INTENSIFIER = 0.5
 """The part of an exclamation mark that a strengthening word («really», «extremely») stands for."""
@@ -70,9 +70,9 @@ class LexiconEmotion:
     """
 
     def estimate(self, texts: Sequence[str], vectors: NDArray[np.float32] | None = None) -> list[Affect]:
-        """One :class:`Affect` per text, neutral for an empty one; ``vectors`` are not needed.
+        """Return one :class:`Affect` per text, neutral for an empty one.
 
-        Raises :class:`TidalError` where the vaderSentiment library is missing.
+        ``vectors`` are not needed. Raises :class:`TidalError` if the vaderSentiment library is missing.
         """
         return [_affect([_read(piece) for piece in _pieces(text)]) for text in texts]
 
@@ -125,7 +125,10 @@ def _pieces(text: str) -> Iterator[str]:
 
 @cache
 def _analyzer() -> SentimentIntensityAnalyzer:
-    """Only read once built, so threads may share it; should two of them build one at first, no harm is done."""
+    """Return the analyser.
+
+    It is only read once built, so threads may share it; two threads that build it at once do no harm.
+    """
     try:
         from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
     except ImportError as error:

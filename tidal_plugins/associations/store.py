@@ -22,6 +22,7 @@ from tidal_plugins.model.link import Link
 from tidal_plugins.scoring import hebbian
 from tidal_plugins.storage.base import Step, Storage, WhereLinks
 from tidal_plugins.tuning import AssociationTuning
+from tidal_plugins.validation import check_int, check_number
 
 ASSOCIATION = "association"
 MAX_DEPTH = 100
@@ -114,11 +115,9 @@ class AssociationStore:
         included: the caller filters them.
         """
         now, settings = aware(now, "now"), self._settings
-        threshold = _least(settings.threshold if threshold is None else threshold, "threshold")
-        depth = int(_least(settings.depth if depth is None else depth, "depth"))
-        if threshold > 1 or depth > MAX_DEPTH:
-            raise InvalidInput(f"threshold is at most 1 and depth at most {MAX_DEPTH}, got {threshold} and {depth}")
-        limit = int(_least(settings.limit if limit is None else limit, "limit"))
+        threshold = check_number(settings.threshold if threshold is None else threshold, "threshold", 0, 1)
+        depth = check_int(settings.depth if depth is None else depth, "depth", 0, MAX_DEPTH)
+        limit = check_int(settings.limit if limit is None else limit, "limit", 0)
         start = frozenset(_ids(origins))
         best: dict[str, Reached] = {}
         frontier = {id_: Reached(id_, 1.0, (id_,)) for id_ in start}
@@ -137,7 +136,7 @@ class AssociationStore:
         """List the edges of one entry, the heaviest first, with their weights at ``now``."""
         now, (id,) = aware(now, "now"), _ids(id)
         where = WhereLinks(kinds=[ASSOCIATION], ends=[id], lasting_at=now)
-        most = None if limit is None else int(_least(limit, "limit"))
+        most = None if limit is None else check_int(limit, "limit", 0)
         links = self._storage.links(scope, where, limit=most, strongest_first=True)
         ends = ((link, link.target if link.source == id else link.source) for link in links)
         return [Association(id, other, self._weight(link, now)) for link, other in ends]
@@ -146,7 +145,7 @@ class AssociationStore:
         """List the ``limit`` strongest edges with their weights at ``now``."""
         now = aware(now, "now")
         where = WhereLinks(kinds=[ASSOCIATION], lasting_at=now)
-        links = self._storage.links(scope, where, limit=int(_least(limit, "limit")), strongest_first=True)
+        links = self._storage.links(scope, where, limit=check_int(limit, "limit", 0), strongest_first=True)
         return [Association(link.source, link.target, self._weight(link, now)) for link in links]
 
     def prune(self, scope: Scope, now: datetime) -> int:
@@ -208,9 +207,3 @@ def _ids(ids: str | Iterable[str]) -> list[str]:
         if not isinstance(id_, str) or not id_:
             raise InvalidInput(f"an entry's id is a non-empty string, got {id_!r}")
     return found
-
-
-def _least(number: float, name: str) -> float:
-    if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number < inf:
-        raise InvalidInput(f"{name} must be a finite number of at least 0, got {number!r}")
-    return number

@@ -132,7 +132,7 @@ class Compactor:
         return made
 
     def _current(self, known: Sequence[State], context: Context) -> tuple[State, int]:
-        """The newest state that stands in for the head of this history, and for how many of its turns."""
+        """Return the newest state that stands in for the head of this history, and how many of its turns it covers."""
         for state in known:
             covered = state.matches(context.history, context.carried)
             if covered is not None:
@@ -140,9 +140,11 @@ class Compactor:
         return (State(), 0) if context.carried is None else self._recovered(context)
 
     def _recovered(self, context: Context) -> tuple[State, int]:
-        """What a rewritten history stands on when the state that it was rewritten with is gone: the thread's episodes
-        before the turns that it holds, of which nothing is told yet. Its first turn may be the question of the last of
-        them."""
+        """Return a state for a rewritten history whose own state is gone, and how many turns it covers.
+
+        It covers the thread's episodes before the turns that the history holds, with no statements yet. The history's
+        first turn may be the question of the last of these episodes.
+        """
         scope, turns = self.recorder.scope, context.history.turns
         held = [self.recorder.episode_id(context.thread, turn.key) for turn in turns]
         entries = self._storage.find(scope, Where(kinds={EPISODE}, threads={str(context.thread)}))
@@ -234,12 +236,12 @@ class Compactor:
         return Context(history, tuple(each), reserved + whisper, self.limit, thread, carried)
 
     def _conversation(self, context: Context) -> tuple[object, ...]:
-        """What a preparation is made for: a thread, or a history without one, known by its first turn."""
+        """Return the key of a preparation: a thread, or a history without one, known by its first turn."""
         first = context.history.turns[0].key if context.history.turns else None
         return (self.recorder.scope, context.thread, None if context.thread else first)
 
     def _whisper(self, messages: Sequence[Message]) -> Size:
-        """What a whisper may take: as much as its characters take in this conversation's script, or in English."""
+        """Return the size of the longest whisper: in this conversation's script or in English, if that takes more."""
         chars = self.recorder.writer.settings.whisper.max_chars
         said = "".join(message.text[:chars] for message in messages[-20:])[-4 * chars :]
         texts = [(text * (chars // len(text) + 1))[:chars] for text in (said, PROSE) if text]

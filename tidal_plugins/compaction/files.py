@@ -74,7 +74,7 @@ class Files:
         return [file for file in found.values() if file and not self._of_the_system(file.path)]
 
     def _path(self, call: ToolCall) -> str | None:
-        """The file that a call reads; ``None`` for a call that does something else."""
+        """Return the path of the file that a call reads, or ``None`` for a call that does something else."""
         if call.name not in self.settings.read_tools:
             return None
         named = (call.arguments.get(name) for name in self.settings.path_arguments)
@@ -85,7 +85,7 @@ class Files:
         return not set(PurePosixPath(path.casefold()).parts).isdisjoint(self.settings.system_paths)
 
     def _fitted(self, file: RestoredFile, cap: Size, room: Size) -> RestoredFile | None:
-        """The file as it fits, cut at a line where it must be; ``None`` where nothing of it would be left."""
+        """Return the file as it fits, cut at a line if need be, or ``None`` if nothing of it would be left."""
         most = cap.at_most(room)
         if weight(file, self.counter).within(most):
             return file
@@ -101,7 +101,7 @@ class Files:
 
 
 def weight(file: RestoredFile, counter: TokenCounter) -> Size:
-    """What a restored file takes: the call and its result."""
+    """Return the size of a restored file: of the call and its result."""
     return sum((measure(message, counter) for message in file.messages), Size())
 
 
@@ -122,7 +122,7 @@ def _told(call: ToolCall) -> str:
 
 
 def _mentions(told: str, path: str) -> bool:
-    """Whether a tool was told of a file: by its path, or by its name as in a command."""
+    """Return whether a tool's arguments mention a file: by its path, or by its name as in a command."""
     name = PurePosixPath(path).name or path
     return path in told or re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", told) is not None
 

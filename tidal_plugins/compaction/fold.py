@@ -28,8 +28,11 @@ def foldable(turn: Turn, sizes: Sequence[Size], aim: Size) -> tuple[int, ...]:
 
 
 def _steps(messages: Sequence[Message]) -> list[list[int]]:
-    """What the assistant did, step by step: a message that calls tools with all its results, or one that only says
-    something. Calls that lack a result are no step."""
+    """Group the assistant's messages into steps, by their positions.
+
+    A step is a message that calls tools with all its results, or a message that only says something. Calls that lack a
+    result are no step.
+    """
     steps: list[list[int]] = []
     index = 0
     while index < len(messages):

@@ -17,7 +17,7 @@ THREADS = 64
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """What sources were condensed to, on top of the state with the id ``base``."""
+    """The result of condensing sources on top of the state with the id ``base``."""
 
     base: str | None
     sources: tuple[Source, ...]

@@ -1,4 +1,4 @@
-"""What providers of models say when a context was too long, or an answer had no more room."""
+"""Messages of providers of models about a context that was too long, or an answer that was cut."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ _WITHIN = ("choices", "candidates", "incomplete_details")
 
 
 def overflowed(error: BaseException) -> bool:
-    """Whether an error says that a request takes more context than the model has."""
+    """Return whether an error says that a request takes more context than the model has."""
     return _OVERFLOW.search(str(error)) is not None
 
 
 def cut_off(response: Any) -> bool:
-    """Whether a raw response, an object or a mapping, says that its answer ends because there was no more room."""
+    """Return whether a raw response, an object or a mapping, says that its answer was cut at the limit of tokens."""
     return any(str(reason).lower().rpartition(".")[2] in _CUT_OFF for reason in _reasons(response))
 
 

@@ -1,4 +1,4 @@
-"""One context rebuilt: what to keep, what to condense, and how much room each text gets [SIYA §2.2–2.4]."""
+"""Rebuilding of a context: the parts to keep, the parts to condense, and the size of each text [SIYA §2.2–2.4]."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from tidal_plugins.compaction.state import Covered, Fold, State
 from tidal_plugins.compaction.turns import Turn, marked
 from tidal_plugins.compaction.view import HEADER, Context, fold_text, pieces, size, summary, synthesis_text
 from tidal_plugins.errors import BrokenInvariant, ContextOverflow
-from tidal_plugins.model.compaction import Kept, LossLedger, RestoredFile, Size
+from tidal_plugins.model.compaction import Kept, RestoredFile, Size
 from tidal_plugins.model.episode import Episode
+from tidal_plugins.model.loss import LossLedger
 from tidal_plugins.model.summary import Source
 from tidal_plugins.protocols import Summariser, TokenCounter
 from tidal_plugins.summarising.summary import Condensed, condense
 from tidal_plugins.tuning import CompactionTuning
 
 TEXT_BYTES_PER_TOKEN = 5
-"""Of what is condensed, so that counting its tokens respects a limit in bytes."""
+"""Bytes per token of condensed texts, so that counting their tokens respects a limit in bytes."""
 
 
 @dataclass
@@ -44,12 +45,12 @@ class Rebuild:
 
     @property
     def ongoing(self) -> Turn | None:
-        """The turn that goes on, and stays as it is."""
+        """Return the turn that goes on, and stays as it is."""
         return None if self.covered == len(self.context.history.turns) else self.context.history.ongoing
 
     @property
     def completed(self) -> int:
-        """How many turns of the history are completed, and so covered by the next state."""
+        """Return how many turns of the history are completed, and so covered by the next state."""
         return len(self.context.history.turns) - (self.ongoing is not None)
 
     def next(self, state: State, prepared: Prepared | None, *, hard: bool) -> State:
@@ -106,14 +107,14 @@ class Rebuild:
     # what is covered
 
     def _turns(self, state: State) -> tuple[Covered, ...]:
-        """Every turn that the next state covers, those recorded that were not."""
+        """Return every turn that the next state covers, and record those that were not."""
         turns = self.context.history.turns[self.covered : self.completed]
         recorded = self.recorder.recorded(turns, self.context.thread, self.now)
         self.used |= {each.episode.id: each.episode for each in recorded}
         return (*state.covered, *map(_covered, recorded))
 
     def _episodes(self, ids: Iterable[str]) -> list[Episode]:
-        """Episodes by id, but for those that were forgotten as a whole."""
+        """Return episodes by id, except those that were forgotten as a whole."""
         wanted = list(dict.fromkeys(ids))
         unread = [id_ for id_ in wanted if id_ not in self.used]
         self.used |= self.recorder.episodes(unread)
@@ -124,7 +125,7 @@ class Rebuild:
         return tuple(source for turn in turns for source in self._source(turn, turn.indexes))
 
     def _source(self, turn: Covered, indexes: Iterable[int]) -> list[Source]:
-        """Messages of a turn's episode, under ids that are unique in the store; nothing where it was forgotten."""
+        """Return the messages of a turn's episode, under ids unique in the store; nothing if it was forgotten."""
         return [
             Source(each.id, tuple(replace(each.messages[at], id=f"{each.id}/{at}") for at in sorted(indexes)))
             for each in self._episodes([turn.episode])
@@ -133,14 +134,14 @@ class Rebuild:
     # the texts
 
     def _question(self, last: Covered | None) -> str | None:
-        """What the user asked last; an episode that was forgotten leaves an empty question."""
+        """Return the user's last question. An episode that was forgotten leaves an empty question."""
         if last is None:
             return None
         asked = [m.text for source in self._source(last, last.indexes) for m in source.messages if m.role == "user"]
         return "\n\n".join(filter(None, asked))
 
     def _condensed(self, state: State, sources: Sequence[Source], ready: Prepared | None) -> Condensed:
-        """What the sources say, as much as has room in a summary in ordinary times, on top of what was said before."""
+        """Condense the sources on top of the earlier statements, to the size of an ordinary summary."""
         previous, given = state.statements, tuple(sources)
         if ready and ready.base == state.id and given[: len(ready.sources)] == ready.sources:
             given = given[len(ready.sources) :]
@@ -174,7 +175,7 @@ class Rebuild:
         )
 
     def _shown(self, new: State) -> State:
-        """The state with a summary of as many of its statements as have room now."""
+        """Return the state with a summary of as many of its statements as fit now."""
         limit, settings = self.context.limit, self.settings
         if not new.told:
             return new
@@ -203,7 +204,7 @@ class Rebuild:
         )
 
     def _folded(self, new: State) -> State:
-        """The state with as much of the ongoing turn folded as must be to leave room for everything else."""
+        """Return the state with as much of the ongoing turn folded as the other texts need."""
         turn, settings, limit = self.ongoing, self.settings, self.context.limit
         texts = limit * (settings.summary_hard + settings.synthesis)
         if turn is None or (self._size(new) + texts).within(limit * settings.compact):
@@ -234,7 +235,7 @@ class Rebuild:
         return Files(settings, self.counter).restored(self._said(new), room, limit)
 
     def _said(self, new: State) -> list[Said]:
-        """The last messages before the compaction, those of the ongoing turn included."""
+        """Return the last messages before the compaction, those of the ongoing turn included."""
         open_ = [Said(message, None, None) for message in self.ongoing.said] if self.ongoing else []
         said: list[Said] = []
         for turn in reversed(new.covered):
@@ -253,7 +254,10 @@ class Rebuild:
         return self._size(state).share(self.context.limit)
 
     def _room(self, taken: Size) -> Size:
-        """What the texts may take: a rebuilt context should leave room to grow, if that leaves enough for them."""
+        """Return the size that the texts may take.
+
+        A rebuilt context leaves space to grow, if that leaves enough for the texts.
+        """
         limit = self.context.limit
         for aim in (self.settings.target, self.settings.compact):
             room = limit * aim - taken
@@ -293,7 +297,7 @@ def _tokens(room: Size) -> int:
 
 
 def _noted(state: State, condensed: Condensed) -> State:
-    """A state that knows of everything that went wrong while it was written."""
+    """Return the state with the name of its summariser and with the errors that occurred."""
     return replace(
         state,
         summariser=state.summariser or condensed.by,

@@ -90,8 +90,11 @@ class Recorder:
         return dict(zip(exchanges, episodes, strict=True))
 
     def _said(self, turn: Turn) -> tuple[Message, ...]:
-        """What was said in a turn, as it can be stored; nothing where a turn without ids has words in it that were
-        forgotten: it cannot be known by its key, and must not come back."""
+        """Return the messages of a turn as they can be stored.
+
+        Nothing is returned for a turn without ids that has forgotten words in it: it cannot be known by its key, and
+        its words must not come back.
+        """
         said = tuple(map(_storable, turn.said))
         texts = {message.text for message in said if message.text}
         return () if not turn.named and self.writer.forgotten(self.scope, texts) else said
@@ -104,8 +107,10 @@ class Recorder:
     def _twins(
         self, turns: Mapping[str, Sequence[Message]], known: Collection[str], thread: str | None
     ) -> dict[str, Episode]:
-        """Episodes of the thread that say what turns with unknown keys say, each for one turn: without ids, or with
-        new ones each time, a turn is known by its words."""
+        """Return the episodes of the thread with the same words as the turns of unknown keys, each for one turn.
+
+        A turn without ids, or with new ids each time, is known by its words.
+        """
         if not turns or thread is None:
             return {}
         entries = self.writer.storage.find(self.scope, Where(kinds={EPISODE}, threads={thread}))
@@ -117,18 +122,21 @@ class Recorder:
 
 
 def forgotten(episode: Episode) -> bool:
-    """Whether an episode was forgotten as a whole, so that only its mark is left."""
+    """Return whether an episode was forgotten as a whole, so that only its mark is left."""
     return not episode.messages
 
 
 def holds(episode: Episode, index: int, message: Message) -> bool:
-    """Whether a message stands verbatim at this place in an episode, or has been forgotten there."""
+    """Return whether a message stands verbatim at this place in an episode, or has been forgotten there."""
     return index < len(episode.messages) and _same(_storable(message), episode.messages[index])
 
 
 def _storable(message: Message) -> Message:
-    """A message as an episode holds it: what no store takes (NUL, a name of a page's length, arguments that are no
-    JSON) is put as near to it as can be, since a turn that cannot be recorded could never be left out."""
+    """Return a message as an episode can hold it.
+
+    A turn that cannot be recorded could never be left out, so values that no store takes (NUL, very long names,
+    arguments that are no JSON) are replaced by something near to them.
+    """
     return replace(
         message,
         text=storable(unframed(message.role, message.text)),
@@ -149,7 +157,7 @@ def _storable_call(call: ToolCall) -> ToolCall:
 
 
 def _label(value: str | None) -> str | None:
-    """An id as a label can be: a very long one is cut, and told from others by its hash."""
+    """Return an id as a label. A very long id is cut and told from others by its hash."""
     if value is None or not value.strip():
         return None
     text = storable(value)
@@ -157,7 +165,7 @@ def _label(value: str | None) -> str | None:
 
 
 def _distinct(said: Sequence[Message]) -> tuple[Message, ...]:
-    """Messages of which no two have the same id: one that comes twice is no id."""
+    """Return the messages, without the id of an earlier one: an id that occurs twice identifies nothing."""
     seen: set[str | None] = set()
     messages = []
     for message in said:
@@ -178,7 +186,7 @@ def _recorded(turn: Turn, said: Sequence[Message], episode: Episode | None) -> R
 
 
 def _places(said: Sequence[Message], episode: Episode | None, size: int = 0) -> tuple[int, ...] | None:
-    """Where each message stands in an episode; ``None`` where one does not."""
+    """Return the position of each message in an episode, or ``None`` if one is missing."""
     if episode is None:
         return None
     if forgotten(episode):
@@ -193,7 +201,7 @@ def _places(said: Sequence[Message], episode: Episode | None, size: int = 0) -> 
 
 
 def _index(message: Message, stored: Sequence[Message], taken: Sequence[int]) -> int | None:
-    """Turns are recorded in order, so that the next message is nearly always the next one."""
+    """Return the position of a message. Turns are recorded in order, so it is nearly always the next position."""
     following = taken[-1] + 1 if taken else 0
     order = itertools.chain(range(following, len(stored)), range(min(following, len(stored))))
     return next((at for at in order if _same(message, stored[at]) and at not in taken), None)

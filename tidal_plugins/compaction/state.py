@@ -1,4 +1,4 @@
-"""What a rebuilt context consists of, kept in the store from one model call to the next, and by the next process."""
+"""State of a rebuilt context, kept in the store from one model call to the next and for the next process."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Fold:
     text: str
 
     def of(self, turn: Turn) -> bool:
-        """Whether it folds this turn, which may have gone on since."""
+        """Return whether the fold belongs to this turn, which may have gone on since."""
         return turn.key == self.turn.key and marked(turn.said[: self.end]) == self.turn.mark
 
 
@@ -71,7 +71,7 @@ class State:
     told: int = 0
     statements: tuple[Statement, ...] = ()
     shown: tuple[int, ...] = ()
-    """Which of the statements have room in ``summary``; the others may have, another time."""
+    """The statements that fit into ``summary``; the others may fit another time."""
     summary: str = ""
     question: str | None = None
     synthesis: tuple[Statement, ...] = ()
@@ -85,19 +85,19 @@ class State:
 
     @property
     def id(self) -> str | None:
-        """The same for the same context; ``None`` for the one that covers nothing."""
+        """Return the id of the context: the same for the same context, ``None`` for the one that covers nothing."""
         if not self.covered and not self.fold:
             return None
         return blake2b(_states().dump_json([self]), digest_size=10).hexdigest()
 
     @property
     def episodes(self) -> tuple[str, ...]:
-        """The episodes that it stands in for, in order."""
+        """Return the episodes that the state stands in for, in order."""
         folded = [self.fold.turn.episode] if self.fold else []
         return tuple(dict.fromkeys([*(turn.episode for turn in self.covered), *folded]))
 
     def matches(self, history: History, carried: str | None) -> int | None:
-        """How many turns at the head of a history this covers; ``None`` where it belongs to another history.
+        """Return how many turns at the head of a history the state covers, ``None`` for another history.
 
         Turns that somebody removed from the head may be missing. A history that was rewritten ``carried`` the id of the
         context that it was rewritten with: of the covered turns it holds at most the last one's question.
@@ -114,7 +114,10 @@ class State:
         return 0 if not mine and self.fold and any(map(self.fold.of, turns)) else None
 
     def carried_on(self, history: History) -> State:
-        """The state for a history that was rewritten with it: what it folded is not in it any more."""
+        """Return the state for a history that was rewritten with it.
+
+        That history no longer holds the folded messages.
+        """
         going = history.ongoing
         if self.fold is None or going is None or going.key != self.fold.turn.key:
             return self

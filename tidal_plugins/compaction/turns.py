@@ -32,17 +32,17 @@ class Turn:
 
     @property
     def said(self) -> tuple[Message, ...]:
-        """The messages that belong into an episode: a system prompt does not."""
+        """Return the messages that belong into an episode: a system prompt does not."""
         return tuple(message for message in self.messages if message.role != "system")
 
     @property
     def said_at(self) -> list[int]:
-        """The positions of :attr:`said`."""
+        """Return the positions of :attr:`said`."""
         return [at for at, message in zip(self.positions, self.messages, strict=True) if message.role != "system"]
 
     @property
     def finished(self) -> bool:
-        """Whether it ends with an answer, not with a question, a call of tools or a result."""
+        """Return whether the turn ends with an answer, not with a question, a call of tools or a result."""
         last = self.said[-1]
         return last.role == "assistant" and not last.tool_calls
 
@@ -64,7 +64,7 @@ class History:
 
     @property
     def ongoing(self) -> Turn | None:
-        """The last turn, while it waits for its answer."""
+        """Return the last turn, while it waits for its answer."""
         return self.turns[-1] if self.turns and not self.turns[-1].finished else None
 
 
@@ -89,7 +89,7 @@ def history(given: Sequence[Message] | Sequence[Exchange]) -> History:
 
 
 def marked(messages: Iterable[Message]) -> str:
-    """What tells messages from others: a hash of all that they say, but not of when."""
+    """Return a hash of all that messages say, without their times. It tells messages apart."""
     told = ((m.role, m.text, m.id, m.speaker, m.tool_calls, m.tool_call_id, m.error) for m in messages)
     return blake2b("\0".join(map(repr, told)).encode(errors="surrogatepass"), digest_size=12).hexdigest()
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from tidal_plugins.compaction.files import weight
 from tidal_plugins.compaction.state import Covered, Fold, State
 from tidal_plugins.compaction.turns import History, Turn
-from tidal_plugins.model.compaction import Kept, Loss, LossLedger, Piece, RestoredFile, Size, Written
+from tidal_plugins.model.compaction import Kept, Piece, RestoredFile, Size, Written
 from tidal_plugins.model.exchange import Message
+from tidal_plugins.model.loss import Loss, LossLedger
 from tidal_plugins.model.summary import Statement
 from tidal_plugins.protocols import TokenCounter
 from tidal_plugins.summarising.sizes import measure
@@ -45,7 +46,7 @@ class Context:
 
 
 def pieces(history: History, state: State, covered: int) -> tuple[Piece, ...]:
-    """What the model sees of a history whose first ``covered`` turns a state stands in for."""
+    """Return the pieces that the model sees of a history whose first ``covered`` turns a state stands in for."""
     gone, rest = history.turns[:covered], history.turns[covered:]
     view: list[Piece] = [Kept(at) for at in history.head]
     view += [Kept(at) for turn in gone for at in turn.positions_of("system")]
@@ -62,18 +63,18 @@ def pieces(history: History, state: State, covered: int) -> tuple[Piece, ...]:
 
 
 def folded(history: History, fold: Fold | None) -> tuple[int, ...]:
-    """The positions that a fold stands for."""
+    """Return the positions that a fold stands for."""
     turn = next((turn for turn in history.turns if fold and fold.of(turn)), None)
     return tuple(turn.said_at[index] for index in fold.indexes) if turn and fold else ()
 
 
 def size(context: Context, view: Sequence[Piece], counter: TokenCounter) -> Size:
-    """What a view weighs, with all that is reserved."""
+    """Return the size of a view, with all that is reserved."""
     return sum((_weight(context, piece, counter) for piece in view), context.reserved)
 
 
 def ledger(history: History, state: State, covered: int, view: Sequence[Piece]) -> LossLedger:
-    """What a view leaves out of a history, and what its statements tell of it."""
+    """Return the messages that a view leaves out of a history, and the statements about them."""
     shown = {piece.position for piece in view if isinstance(piece, Kept)}
     shown_statements = [state.statements[place] for place in state.shown]
     told = _told([*shown_statements, *state.synthesis, *(state.fold.statements if state.fold else ())])
@@ -105,7 +106,7 @@ def summary(
     order = by_importance(statements)
 
     def text_of(count: int) -> str:
-        """With the ``count`` most important statements; empty where that is too long."""
+        """Return the summary with the ``count`` most important statements, or an empty text if that is too long."""
         kept = sorted(order[:count])
         told = {source for place in kept for source in statements[place].sources}
         texts = [str(statements[place]) for place in kept]
@@ -127,7 +128,7 @@ def _listed(header: str, texts: Iterable[str]) -> str:
 
 
 def _rests(episodes: Sequence[str], told: Collection[str]) -> Iterator[str]:
-    """The citations that are left, from the fullest form to the shortest."""
+    """Yield lists of the remaining citations, from the fullest form to the shortest."""
     runs = [list(run) for is_told, run in itertools.groupby(episodes, told.__contains__) if not is_told]
     yield " ".join(f"[ep:{id_}]" for run in runs for id_ in run)
     yield ", ".join(map(_run, runs))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from tidal_plugins.dossiers.dossier import Dossiers
-from tidal_plugins.dossiers.sources import PRIMARY, without_citations
+from tidal_plugins.dossiers.sources import PRIMARY_KINDS, without_citations
 from tidal_plugins.dossiers.suggestions import suggestions
 from tidal_plugins.model.capsule import WRITTEN
 from tidal_plugins.model.dossier import Brief, Dossier, Finding
@@ -54,10 +54,10 @@ class Briefs:
         return self.dossiers.settings.brief
 
     def _recent(self, dossier: Dossier, now: datetime) -> list[Entry]:
-        """Entries about the topic that the dossier does not cite, newest first."""
+        """Return entries about the topic that the dossier does not cite, newest first."""
         where = active(
             now,
-            kinds=PRIMARY,
+            kinds=PRIMARY_KINDS,
             since=now - timedelta(days=self.settings.days),
             exclude=dossier.sources,
         )
@@ -78,9 +78,9 @@ class Briefs:
 
 
 def _is_active(entry: Entry, now: datetime) -> bool:
-    """Whether it is a memory that counts: no text made of others, valid, and not archived."""
+    """Return whether an entry is an original memory that is valid and not archived."""
     active = entry.tier is None or entry.tier.state(now) in ("warm", "cold")
-    return entry.kind in PRIMARY and active and (entry.valid_until is None or entry.valid_until > now)
+    return entry.kind in PRIMARY_KINDS and active and (entry.valid_until is None or entry.valid_until > now)
 
 
 def _composed(dossier: Dossier, recent: Iterable[Entry], associated: Iterable[Entry], max_chars: int) -> str:
@@ -100,7 +100,7 @@ def _composed(dossier: Dossier, recent: Iterable[Entry], associated: Iterable[En
 
 
 def _fitting(lines: Iterable[str], room: int) -> Iterator[str]:
-    """The lines that fit whole: a cut one would lose its citation."""
+    """Yield the lines that fit whole, since a cut line would lose its citation."""
     for line in lines:
         if len(line) + 1 <= room:
             room -= len(line) + 1

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from tidal_plugins.dossiers.recent import Line, Newest
-from tidal_plugins.dossiers.sources import PRIMARY
+from tidal_plugins.dossiers.sources import PRIMARY_KINDS
 from tidal_plugins.dossiers.suggestions import suggestions
 from tidal_plugins.errors import Conflict, InvalidCapsule, InvalidInput
 from tidal_plugins.ingestion.derived import write_derived
@@ -17,7 +17,7 @@ from tidal_plugins.model.capsule import BUDGETS, GENERATED, WRITTEN, Capsule, Se
 from tidal_plugins.model.clock import from_micros, hours_between, to_micros
 from tidal_plugins.model.entry import EPISODE, Entry, Scope, bare_id
 from tidal_plugins.model.fence import CAPSULE_TITLE, inert
-from tidal_plugins.model.graph import CHANNEL
+from tidal_plugins.model.graph import GRAPH_CHANNEL
 from tidal_plugins.storage.base import Document, Storage, Where
 from tidal_plugins.tuning import CapsuleTuning, Tuning
 from tidal_plugins.validation import storable
@@ -120,11 +120,13 @@ class Capsules:
         cited = dict.fromkeys(id_ for found in lines.values() for line in found for id_ in line.sources)
         offered = tuple(self._suggestions([s.name for s in made if s.name in WRITTEN and not s.body], newest.entries))
         volumes = self.storage.statistics(self.scope).volumes.items()
-        archive = sum(size.characters for (kind, channel), size in volumes if kind in PRIMARY and channel != CHANNEL)
+        archive = sum(
+            size.characters for (kind, channel), size in volumes if kind in PRIMARY_KINDS and channel != GRAPH_CHANNEL
+        )
         return _Draft(Capsule(tuple(made), offered, tuple(cited)), archive)
 
     def _lines(self, sections: Sequence[Section], newest: Newest) -> dict[str, list[Line]]:
-        """What the generated sections say. Where room is short, the longest goes short."""
+        """Return the lines of the generated sections. The longest section is cut first if they do not fit."""
         limits = self.settings.capsule
         found = {
             "header": self._header(newest.now),
@@ -173,7 +175,7 @@ class Capsules:
             yield from self._tools(each)
 
     def _tools(self, each: int) -> list[Suggestion]:
-        """The tools that ran in the newest episodes."""
+        """Suggest the tools that ran in the newest episodes."""
         where = Where(kinds={EPISODE})
         found: dict[str, Suggestion] = {}
         for episode in self.storage.find(self.scope, where, limit=_TOOL_EPISODES, newest_first=True):
@@ -216,7 +218,7 @@ def _fresh(made: Document, layout: Document | None, now: datetime, max_age: time
 
 
 def _blank() -> list[Section]:
-    """The nine sections with nothing in them."""
+    """Return the nine sections with nothing in them."""
     return [Section(name, "" if name == "header" else f"## {title(name)}\n\n") for name in BUDGETS]
 
 
@@ -227,15 +229,15 @@ def _filled(section: Section, lines: Sequence[Line]) -> Section:
 
 
 def _body(capsule: Capsule) -> list[Section]:
-    """All but the time of making."""
+    """Return all sections, without the time at which the capsule was made."""
     return [section for section in capsule.sections if section.name != "header"]
 
 
 def _fixed(sections: Iterable[Section]) -> int:
-    """The lines that people wrote."""
+    """Return the number of lines that people wrote."""
     return sum(len(section.text.splitlines()) for section in sections if section.name not in GENERATED)
 
 
 def _least(limits: CapsuleTuning) -> int:
-    """Lines that the generated sections need: recent work can go short, down to one line."""
+    """Return the number of lines that the generated sections need. Recent work can be cut to one line."""
     return FRAME + limits.current_priorities + limits.pending_tasks + 1

@@ -1,4 +1,4 @@
-"""What sources say against each other, by rules that would rather miss a contradiction than make one up [Capsule]."""
+"""Contradictions between sources, by rules that would rather miss one than make one up [Capsule]."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tidal_plugins.model.dossier import Contradiction
 from tidal_plugins.model.entry import Entry
 from tidal_plugins.scoring.text import stems, terms
 
-MOST = 10
+MAX_CONTRADICTIONS = 10
 """Contradictions that are listed."""
 
 Kind = Literal["value", "number", "negation"]
@@ -69,11 +69,11 @@ class _Pair:
 
 
 def _distinct(pairs: Sequence[_Pair]) -> list[Contradiction]:
-    """One for each two entries: several rules may see the same."""
+    """Return one contradiction for each two entries, since several rules may find the same."""
     found: dict[tuple[str, str], Contradiction] = {}
     for pair in pairs:
         found.setdefault((pair.newer.id, pair.older.id), pair.contradiction)
-    return list(found.values())[:MOST]
+    return list(found.values())[:MAX_CONTRADICTIONS]
 
 
 def _newest(group: Sequence[_Claim]) -> _Pair | None:
@@ -100,7 +100,7 @@ def _claims(phrase: Phrase) -> Iterator[_Claim]:
 
 
 def _state(phrase: Phrase) -> Iterator[_Claim]:
-    """«The bridge is down», «the owner is Anna»."""
+    """Yield claims of a state: «The bridge is down», «the owner is Anna»."""
     match = STATEMENT.fullmatch(phrase.plain)
     if match is None or match["not"] or NEGATED.search(match["subject"]):
         return
@@ -114,13 +114,13 @@ def _state(phrase: Phrase) -> Iterator[_Claim]:
 
 
 def _is_name(phrase: Phrase, value: str) -> bool:
-    """Whether a value is one: a name or a single word, not a description such as «important to us»."""
+    """Return whether a value is a name or a single word, not a description such as «important to us»."""
     words = value.split()
     return bool(terms(value)) and (len(words) == 1 or value.title() in phrase.text) and not value.endswith("ing")
 
 
 def _figures(phrase: Phrase) -> Iterator[_Claim]:
-    """«The meeting is at 10:00», «the licence costs 30 euros»: the same words with other figures."""
+    """Yield claims of figures: «The meeting is at 10:00» and «at 11:00» have the same words with other figures."""
     figures = list(_FIGURE.finditer(phrase.plain))
     if not 1 <= len(figures) <= 2 or not PRESENT.search(phrase.plain, 0, figures[0].start()):
         return
@@ -131,7 +131,7 @@ def _figures(phrase: Phrase) -> Iterator[_Claim]:
 
 
 def _denial(phrase: Phrase) -> Iterator[_Claim]:
-    """«I am allergic to nuts», «I am not allergic to nuts»: the same words, denied once."""
+    """Yield claims that may be denied: «I am allergic to nuts» and «I am not» have the same words, denied once."""
     words = tuple(stems(phrase.plain.replace("no longer", "not")))
     if len(words) >= 2:
         denials = len(NEGATED.findall(phrase.plain))
@@ -139,7 +139,7 @@ def _denial(phrase: Phrase) -> Iterator[_Claim]:
 
 
 def _owner(phrase: Phrase, text: str) -> tuple[str, ...]:
-    """Whom «I», «you» and «it» mean: they are the same only in the mouth of the same speaker."""
+    """Return the owner of «I», «you» and «it»: these mean the same only in the words of the same speaker."""
     persons = sorted(set(PERSON.findall(text)))
     if not persons:
         return ()

@@ -13,7 +13,7 @@ from typing import Any
 
 from tidal_plugins.dossiers.contradictions import contradictions
 from tidal_plugins.dossiers.drafting import Draft, Drafter, InPlace
-from tidal_plugins.dossiers.sources import CHANNEL, DOSSIER, Sources
+from tidal_plugins.dossiers.sources import Sources
 from tidal_plugins.dossiers.stored import from_document, to_value
 from tidal_plugins.english.importance import importance
 from tidal_plugins.english.tags import tags
@@ -23,7 +23,7 @@ from tidal_plugins.ingestion.tombstones import remove_tombstones
 from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.model.clock import from_micros, hours_between, to_micros
 from tidal_plugins.model.dossier import Contradiction, Dossier
-from tidal_plugins.model.entry import Entry, Scope
+from tidal_plugins.model.entry import DOSSIER, SYNTHESIS, Entry, Scope
 from tidal_plugins.protocols import Summariser
 from tidal_plugins.retrieval.pipeline import Recaller
 from tidal_plugins.scoring.dossier import is_due
@@ -132,7 +132,7 @@ class Dossiers:
         return Sources(self.recaller, self.settings, self.scope)
 
     def _stored(self, keys: Collection[str] | None = None) -> list[_Stored]:
-        """The dossiers of the registered topics, all or those of ``keys``."""
+        """Return the dossiers of the registered topics, all or those of ``keys``."""
         with self.storage.snapshot():
             topics = self.storage.documents(self.scope, TOPICS, keys)
             contents = {document.key: document for document in self.storage.documents(self.scope, DOSSIERS, keys)}
@@ -156,7 +156,7 @@ class Dossiers:
     def _drafted(
         self, old: Dossier, sources: Sequence[Entry], place: InPlace, summariser: Summariser | None, now: datetime
     ) -> tuple[Dossier, Draft]:
-        """What a dossier should say now."""
+        """Return the dossier as it should be now, and the draft that it was made from."""
         settings = self.settings
         draft = Drafter(self.extractive, summariser, settings.dossier, settings.models.timeout).draft(sources, place)
         new = replace(
@@ -213,8 +213,10 @@ class Dossiers:
         return replace(dossier, version=version)
 
     def _entry(self, key: str, dossier: Dossier, known: Mapping[str, Entry], now: datetime) -> Entry:
-        """The dossier as recall finds it. It is trusted as much as the least trusted of its sources, and does not
-        decay."""
+        """Return the dossier as an entry that recall finds.
+
+        It is trusted as much as the least trusted of its sources, and does not decay.
+        """
         text = "\n".join(finding.text for finding in dossier.findings)
         return Entry(
             id=self._entry_id(key),
@@ -224,7 +226,7 @@ class Dossiers:
             occurred_at=now,
             recorded_at=now,
             source=dossier.topic,
-            channel=CHANNEL,
+            channel=SYNTHESIS,
             trust=min(known[id_].trust for id_ in dossier.sources),
             importance=importance(text),
             tags=tags(text),
@@ -273,7 +275,10 @@ def _content(dossier: Dossier) -> tuple[object, ...]:
 
 
 def _passed_on(before: Mapping[str, Any] | None, dossier: Dossier) -> Collection[str]:
-    """What may live on in a text, cited or not, because a model wrote the text before it or was shown that."""
+    """Return the ids that a text may rest on without citing them.
+
+    A model that wrote the text, or an earlier one, has read them.
+    """
     if not before or not before["findings"]:
         return ()
     by_model = "model" in (before["made_by"], dossier.made_by) or before["passed_on"]
@@ -281,5 +286,5 @@ def _passed_on(before: Mapping[str, Any] | None, dossier: Dossier) -> Collection
 
 
 def _compared(found: Iterable[Contradiction]) -> Iterator[str]:
-    """The entries that are held against each other."""
+    """Yield the ids of the entries that are compared with each other."""
     return (id_ for item in found for id_ in (*item.newer.sources, *item.older.sources))

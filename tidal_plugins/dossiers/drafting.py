@@ -18,7 +18,7 @@ from tidal_plugins.tuning import DossierTuning
 
 PURPOSE: Purpose = "dossier"
 
-TELLING = 20
+CHARS_PER_SOURCE = 20
 """Characters below which a text does not tell what a source says, unless the source itself has fewer."""
 
 _CLOSERS = "\"'”’»)]*_ "
@@ -27,7 +27,7 @@ _CHARS_PER_TOKEN = 6  # beyond which a model did not keep to its limit
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What a dossier should say. ``fed`` are the entries that a model read: what it wrote may come from any of them,
+    """The new text of a dossier. ``fed`` are the entries that a model read: its text may come from any of them,
     cited or not."""
 
     findings: tuple[Finding, ...] = ()
@@ -51,8 +51,11 @@ class InPlace:
         return Draft(self.findings, self.dossier.made_by, problem=reason)
 
     def refuses(self, new: Sequence[Finding], settings: DossierTuning) -> str | None:
-        """Why a new text may not take this one's place: it has lost its sources, and is shorter or has few others; or
-        it is shorter, and cites more of them than it has room to tell of."""
+        """Return why a new text may not replace this one, or ``None`` if it may.
+
+        A text that has lost its sources is kept if the new one is shorter or has few others. Any text is kept if the
+        new one is shorter and cites more of its sources than it can tell of.
+        """
         old = {id_ for finding in self.findings for id_ in finding.sources}
         cited = {id_ for finding in new for id_ in finding.sources}
         lost = old - cited
@@ -61,7 +64,7 @@ class InPlace:
             what = "is shorter and leaves" if shorter else "leaves"
             return f"the new text {what} out {len(lost)} of {len(old)} sources of the one in place"
         told = old & cited
-        if shorter and _length(new) < sum(min(TELLING, len(self.entries[id_].text)) for id_ in told):
+        if shorter and _length(new) < sum(min(CHARS_PER_SOURCE, len(self.entries[id_].text)) for id_ in told):
             return f"the new text is shorter, and cites {len(told)} sources in {_length(new)} characters"
         return None
 
@@ -78,7 +81,7 @@ class Drafter:
     """Seconds to wait for the summariser, after which it has failed."""
 
     def draft(self, sources: Sequence[Entry], place: InPlace) -> Draft:
-        """What the dossier should say now: what it says already where the new text is not fit to replace it."""
+        """Return the new draft of a dossier: the text as it stands if the new text is not fit to replace it."""
         if not sources and not place.findings:
             return Draft()
         if self.summariser is None:
@@ -91,8 +94,10 @@ class Drafter:
         return place.kept(reason) if place.findings else replace(self._extracted(sources, place), problem=reason)
 
     def _extracted(self, sources: Sequence[Entry], place: InPlace) -> Draft:
-        """By quoting. What a model wrote competes with the quotes; what was quoted before is quoted anew, where its
-        source is among these."""
+        """Draft a dossier by quoting.
+
+        Findings of a model compete with the quotes; earlier quotes are quoted anew if their sources are among these.
+        """
         fresh = {entry.id for entry in sources}
         by_model = place.dossier.made_by == "model"
         previous = [f for f in place.findings if by_model or not fresh.issuperset(f.sources)]
@@ -104,7 +109,7 @@ class Drafter:
     def _asked(
         self, summariser: Summariser, sources: Sequence[Entry], previous: Sequence[Finding], place: InPlace
     ) -> tuple[tuple[Finding, ...], str | None]:
-        """What a summariser says that can stand in a dossier, or why nothing can."""
+        """Ask the summariser. Return the findings that can stand in a dossier, and why there are none."""
         known = {entry.id: entry.citation for entry in [*place.entries.values(), *sources]}
         most = self.settings.max_tokens
 
@@ -125,8 +130,10 @@ class Drafter:
 
 
 def _source(entry: Entry) -> Source:
-    """A note speaks under the name of where it stands, unless that is a citation, as it is of a fact that was
-    claimed."""
+    """Return an entry as a source.
+
+    A note has its own ``source`` as its speaker, unless that is a citation, as in a fact that was claimed.
+    """
     place = None if entry.source and entry.source.startswith(("ep:", "mem:")) else entry.source
     speaker = entry.speaker or (None if entry.role else place)
     message = Message("user" if entry.role == "user" else "assistant", strip_frames(entry.text), entry.id, speaker)
@@ -134,7 +141,7 @@ def _source(entry: Entry) -> Source:
 
 
 def _stated(text: str) -> str:
-    """A text without its questions: they say nothing that could be quoted as known."""
+    """Return a text without its questions, which state nothing to quote."""
     for start, end in reversed(sentences(text)):
         if text[start:end].rstrip(_CLOSERS).endswith(("?", "？", "؟")):
             text = text[:start] + text[end:].lstrip()
@@ -142,7 +149,7 @@ def _stated(text: str) -> str:
 
 
 def _findings(answer: object, known: Mapping[str, str], max_chars: int) -> Iterator[Finding]:
-    """What cites something known, as far as there is room; what it cites beyond that is left out."""
+    """Yield the findings that cite something known, until their texts have ``max_chars`` characters."""
     if isinstance(answer, str) or not isinstance(answer, Iterable):
         raise TypeError(f"a summariser returns a sequence of Statements, and this one returned {type(answer).__name__}")
     for statement in answer:

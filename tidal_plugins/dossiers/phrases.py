@@ -31,7 +31,7 @@ class Phrase:
 
     @property
     def text(self) -> str:
-        """The sentence on one line, so that nothing in it can act or cite."""
+        """Return the sentence on one line, so that nothing in it can act or cite."""
         return inert(self.raw)
 
     @property
@@ -40,12 +40,12 @@ class Phrase:
 
     @property
     def sure(self) -> bool:
-        """Whether it says something outright: no question, condition, guess or hearsay."""
+        """Return whether the sentence says something outright: no question, condition, guess or hearsay."""
         return not self.plain.endswith("?") and not HEDGED.search(self.plain)
 
 
 def phrases(entry: Entry) -> Iterator[Phrase]:
-    """The sentences of an entry that are short enough for a rule."""
+    """Yield the sentences of an entry that are short enough for a rule."""
     text = strip_frames(entry.text)[:_READ]
     for start, end in sentences(text):
         if end - start <= LONGEST:

@@ -10,11 +10,11 @@ from datetime import datetime, timedelta
 from functools import cached_property
 
 from tidal_plugins.dossiers.phrases import Phrase, phrases
-from tidal_plugins.dossiers.sources import FACT, PRIMARY, without_citations, worth_of
+from tidal_plugins.dossiers.sources import PRIMARY_KINDS, without_citations, worth_of
 from tidal_plugins.dossiers.tasks import pending
 from tidal_plugins.english.importance import importance
 from tidal_plugins.ingestion.episodes import from_entry
-from tidal_plugins.model.entry import Entry, Scope
+from tidal_plugins.model.entry import FACT, Entry, Scope
 from tidal_plugins.model.episode import FORGOTTEN_TEXT
 from tidal_plugins.model.fence import inert
 from tidal_plugins.retrieval.request import active
@@ -22,7 +22,7 @@ from tidal_plugins.retrieval.whisper import excerpt
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.tuning import Tuning
 
-FACTS = 0.5
+FACT_SHARE = 0.5
 """Share of the lines of the priorities that facts may take. Each fact counts as important, so that many would leave no
 room for what somebody says is to be done."""
 
@@ -49,12 +49,12 @@ class Newest:
 
     @cached_property
     def entries(self) -> list[Entry]:
-        where = active(self.now, kinds=PRIMARY)
+        where = active(self.now, kinds=PRIMARY_KINDS)
         found = self.storage.find(self.scope, where, limit=self.settings.capsule.newest, newest_first=True)
         return [without_citations(entry) for entry in found]
 
     def work(self) -> list[Line]:
-        """A line for each of the most salient turns, and for what was remembered outside of turns; newest first."""
+        """List the most salient turns and the notes from outside of turns, a line each, newest first."""
         turns = defaultdict[str, list[Entry]](list)
         for entry in self.entries:
             turns[entry.episode or entry.source or entry.id].append(entry)
@@ -66,8 +66,10 @@ class Newest:
         return [line for found in best if (line := self._line_of_turn(found, summaries))]
 
     def priorities(self) -> list[Line]:
-        """The most salient of what is important and recent, one line an entry, what was said by people before the
-        agent's words. At most half of them are facts."""
+        """List the most salient of the important and recent entries, a line each, people's words before the agent's.
+
+        At most half of them are facts.
+        """
         limit = self.settings.capsule
         recent = [entry for entry in self._recent() if entry.importance >= limit.priority]
         best = sorted(recent, key=lambda entry: (entry.role == "assistant", -self._salience(entry)))
@@ -77,12 +79,12 @@ class Newest:
             if phrase and not phrase.plain.endswith("?"):
                 said.setdefault(phrase.plain, phrase)
         facts = [phrase for phrase in said.values() if phrase.entry.kind == FACT]
-        beyond = facts[math.ceil(FACTS * limit.current_priorities) :]
+        beyond = facts[math.ceil(FACT_SHARE * limit.current_priorities) :]
         shown = [phrase for phrase in said.values() if phrase not in beyond]
         return [self._line(phrase.entry, phrase.text) for phrase in shown[: limit.current_priorities]]
 
     def pending(self) -> list[Line]:
-        """What is left to do, the newest first."""
+        """List the tasks that are open, newest first."""
         found = pending(list(self._recent()))
         return [self._line(phrase.entry, phrase.text) for phrase in found[: self.settings.capsule.pending_tasks]]
 

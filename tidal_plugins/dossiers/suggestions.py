@@ -1,4 +1,4 @@
-"""What memory could say in the capsule's sections that people write, by rules: it is offered, never put there."""
+"""Suggestions for the capsule's sections that people write, by rules. They are offered, never put there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What somebody meant to do and nobody says was done, by rules that would rather miss a task than make one up."""
+"""Open tasks: meant to be done, not said to be done, by rules that would rather miss a task than make one up."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from tidal_plugins.english.verbs import is_past
 from tidal_plugins.model.entry import Entry
 from tidal_plugins.scoring.text import terms
 
-_LEAST = 2
+_MIN_WORDS = 2
 """Words with a content that a task has."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What is to be done: the verb and its objects, without their endings."""
+    """A thing to do: the verb and its objects, without their endings."""
 
     verb: str
     objects: frozenset[str]
@@ -62,7 +62,7 @@ def _task(phrase: Phrase) -> Task | None:
 
 def _made(text: str, phrase: Phrase) -> Task | None:
     words = [stem(word) for word in terms(DEADLINE.sub("", text))]
-    return Task(words[0], frozenset(words[1:]), phrase) if len(set(words)) >= _LEAST else None
+    return Task(words[0], frozenset(words[1:]), phrase) if len(set(words)) >= _MIN_WORDS else None
 
 
 def _completes(phrase: Phrase, task: Task) -> bool:

@@ -32,12 +32,12 @@ class HashingEmbedder:
 
     @property
     def id(self) -> str:
-        """Scheme and dimensions."""
+        """Return the scheme and the dimensions."""
         return f"hashing-v1-{self._dimensions}"
 
     @property
     def dimensions(self) -> int:
-        """Length of a vector."""
+        """Return the length of a vector."""
         return self._dimensions
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:

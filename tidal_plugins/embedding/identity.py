@@ -1,4 +1,4 @@
-"""Which embedder made a vector: those of two embedders must never meet, in a search or in weights that read them."""
+"""Identity of an embedder: vectors of two embedders must never meet, in a search or in weights that read them."""
 
 from __future__ import annotations
 
@@ -93,13 +93,13 @@ class StoreEmbedder:
 
 
 def fingerprint(embedder: Embedder) -> dict[str, Any]:
-    """What tells an embedder from another one: its id, its dimensions, and the quantised vector of a probe text."""
+    """Return the identity of an embedder: its id, its dimensions, and the quantised vector of a probe text."""
     identity = getattr(embedder, "id", None) or _name(embedder)
     return {"id": identity, "dimensions": embedder.dimensions, "probe": _probe(embedder)}
 
 
 def fits(embedder: Embedder, known: Mapping[str, Any]) -> bool:
-    """Whether an embedder is the one with that :func:`fingerprint`: by its id, or if it has none by its vectors."""
+    """Return whether an embedder has that :func:`fingerprint`, by its id or, without one, by its vectors."""
     own = getattr(embedder, "id", None)
     if (own and own != known["id"]) or embedder.dimensions != known["dimensions"]:
         return False

@@ -65,12 +65,15 @@ class SentenceTransformerEmbedder:
 
     @property
     def id(self) -> str:
-        """Model and revision, the same wherever the weights come from; the default model's is known unloaded."""
+        """Return model and revision, the same wherever the weights come from.
+
+        The default model's are known without loading.
+        """
         return DEFAULT_ID if self._name == DEFAULT_MODEL else self._find().id
 
     @property
     def dimensions(self) -> int:
-        """Length of a vector; known without loading for the default model."""
+        """Return the length of a vector, known without loading for the default model."""
         if self._dimensions is None:
             self._dimensions = self._embed_one("probe").shape[1]
         return self._dimensions

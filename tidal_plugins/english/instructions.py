@@ -21,4 +21,4 @@ STANDING_RULE = re.compile(
     r"\b(?:always|never|must(?: not)?|from now on|do not ever|don't ever|make sure (?:to|that)|forbidden)\b"
 )
 OWN_PLANS = re.compile(r"\bi(?:'ll|'ve|'m| will| have| am)?\b")
-"""What somebody says about themselves is no rule for an agent."""
+"""Statements of people about themselves, which are no rules for an agent."""

@@ -7,7 +7,7 @@ import re
 _NOT = "not|never|cannot"
 
 DENIED = re.compile(rf"\b(?:{_NOT}|nothing|\w+n't)\b")
-"""What denies a lower-case sentence of a task."""
+"""Words that deny a lower-case sentence of a task."""
 NEGATED = re.compile(rf"\b(?:{_NOT}|no longer|hardly|no|\w+n't)\b")
 """The words by which two lower-case sentences differ when one denies the other."""
 DENIAL = re.compile(rf"(?:\b(?:{_NOT}|no|nothing|unlike)\b|n['’]t\b)[^.,;:!?\n]*+", re.IGNORECASE)

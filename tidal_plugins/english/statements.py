@@ -9,7 +9,7 @@ SINGULAR_ATTRIBUTES = frozenset(
     "default username host branch status state mode codename nickname surname hometown manager boss maintainer "
     "currency language database provider".split()
 )
-"""What a thing has one of."""
+"""Nouns of which a thing has one."""
 STATEMENT = re.compile(
     r"(?:the |a |an )?(?P<subject>\S+(?: \S+){0,5}?)(?: is| are|'s|'re|'m| am| =| equals)"
     r"(?P<still> (?:now|currently|still|again|back|already|finally))?(?P<not> not|n't| no longer)? (?P<value>.+)"

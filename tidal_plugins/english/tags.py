@@ -138,7 +138,7 @@ def _begins_sentence(text: str, position: int) -> bool:
 
 
 def _bare(words: list[str]) -> str:
-    """The name, without stop words at its ends."""
+    """Return the name without stop words at its ends."""
     words = [word.lower() for word in words]
     while words and words[0] in STOP_WORDS:
         del words[0]

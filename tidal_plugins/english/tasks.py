@@ -23,7 +23,7 @@ IDLE_INTENTION = re.compile(
     r"|take (?:care|it|a break|your|the bet)\b|give .+ (?:try|shot|go)\b|find (?:some|joy|a (?:\w+ )?way)\b"
     r"|spread the word|check out|\w+ (?:it|them|these|this|that|everyone)\b"
 )
-"""What is said out of kindness or of habit, and what says «it» without saying what."""
+"""Phrases of kindness or habit, and phrases that say «it» without naming a thing."""
 DONE = re.compile(
     r"\b(?:done|finished|completed?|fixed|shipped|resolved|merged|deployed|delivered|sorted out|taken care of|"
     r"no longer needed|cancel+ed|scrapped|dropped|never mind|all set|ready|closed|over with)\b|\[x\]"

@@ -36,26 +36,26 @@ class Period:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What happened ``before`` or after something else, whose ``name`` a memory may have."""
+    """A time ``before`` or after something else, whose ``name`` a memory may have."""
 
     words: str
     name: str
     before: bool
 
     def at(self, time: datetime, id: str) -> Period:
-        """The time before or after it, as the memory of this id tells."""
+        """Return the time before or after the event, given the time of the memory that tells of it."""
         return Period(self.words, None, time, id) if self.before else Period(self.words, time, None, id)
 
 
 def periods(text: str, now: datetime) -> tuple[Period, ...]:
-    """The times that a text speaks of, seen from ``now``, in its time zone. What lies ahead is none."""
+    """Return the past times that a text speaks of, seen from ``now``, in its time zone."""
     reader = _Reader(now)
     found = [reader.span(match) for match in islice(_SPAN.finditer(text), MAX_TIMES)]
     return tuple(item for item in found if item and (item.start is None or item.start <= now))
 
 
 def event(text: str) -> Event | None:
-    """«before the move»: a time that only the memory knows."""
+    """Return an event whose time only the memory knows: «before the move»."""
     match = _EVENT.search(text)
     return Event(match[0], match["event"], match["before"] is not None) if match else None
 
@@ -152,7 +152,7 @@ class _Reader:
     def _span(self, match: re.Match[str]) -> Period | None:
         said, words = {name: text for name, text in match.groupdict().items() if text}, match[0]
         if "anchor" in said:
-            found = self._beside(said["lead"], said["way"].lower(), said["anchor"])
+            found = self._relative(said["lead"], said["way"].lower(), said["anchor"])
         elif "second" in said:
             found = self._between(said["first"], said["second"])
         elif "until" in said:
@@ -165,8 +165,8 @@ class _Reader:
             found = self._read(said.get("placed") or said["said"], self._now)
         return found and replace(found, words=words)
 
-    def _beside(self, lead: str, way: str, anchor: str) -> Period | None:
-        """«two weeks before 11 August»: two weeks ago, seen from there."""
+    def _relative(self, lead: str, way: str, anchor: str) -> Period | None:
+        """Read a time relative to a date: «two weeks before 11 August» is two weeks ago, seen from that date."""
         there = self._read(anchor, self._now)
         if there is None or there.start is None:
             return None
@@ -184,7 +184,7 @@ class _Reader:
         return Period("", begun.start, last.end) if begun and last else None
 
     def _read(self, words: str, base: datetime, *, past: bool = True) -> Period | None:
-        """The whole day, week, month or year that words name, or the stretch of time."""
+        """Return the whole day, week, month or year that words name, or the stretch of time."""
         if match := _BOUND.fullmatch(words):
             begun = self._read(f"{match[1]} ago", base)
             return begun and Period("", begun.start, base)
@@ -201,7 +201,7 @@ _LENGTHS = {
 
 
 def _plain(words: str) -> str:
-    """Words as dateparser knows them: it has no «a few days ago» and no «last May»."""
+    """Return words as dateparser knows them: it has no «a few days ago» and no «last May»."""
     words = re.sub(r"\s+", " ", words.lower())
     words = re.sub(r"^(?:earlier today|this (?:morning|afternoon))$", "today", words)
     words = re.sub(r"^(?:the |early[ -]|mid[ -]|late[ -])+", "", words)
@@ -228,7 +228,7 @@ def _parsed(words: str, base: datetime, past: bool) -> tuple[datetime | None, st
 
 
 def _whole(moment: datetime, unit: str) -> Period:
-    """The day, week, month or year around a moment."""
+    """Return the day, week, month or year that a moment lies in."""
     day = moment.replace(hour=0, minute=0, second=0, microsecond=0)
     if unit == "week":
         monday = day - timedelta(days=day.weekday())
@@ -241,13 +241,16 @@ def _whole(moment: datetime, unit: str) -> Period:
 
 
 def _month(year: int, month: int, like: datetime) -> datetime:
-    """The first day of a month, counted on beyond December."""
+    """Return the first day of a month, counted on beyond December."""
     years, month = divmod(month - 1, 12)
     return like.replace(year=year + years, month=month + 1, day=1, hour=0, minute=0, second=0, microsecond=0)
 
 
 def _season(base: datetime, match: re.Match[str]) -> Period:
-    """A season: that of a year, or the last one that has begun; «last summer», said in one, is the one before."""
+    """Return the season of a year, or the last one that has begun.
+
+    «Last summer», said in a summer, is the one before.
+    """
     month = _SEASONS[match["name"].lower()]
     if match["year"]:
         return Period("", start := _month(int(match["year"]), month, base), _month(start.year, month + 3, base))
@@ -258,7 +261,7 @@ def _season(base: datetime, match: re.Match[str]) -> Period:
 
 
 def _weekend(base: datetime, match: re.Match[str]) -> Period:
-    """The last weekend that has begun; «last weekend», said in one, is the one before."""
+    """Return the last weekend that has begun. «Last weekend», said in one, is the one before."""
     day = base.replace(hour=0, minute=0, second=0, microsecond=0)
     saturday = day - timedelta(days=(day.weekday() - 5) % 7)
     if day.weekday() >= 5 and (match["past"] or "").strip().lower() in ("last", "previous", "past"):

@@ -16,8 +16,8 @@ from tidal_plugins.facts.claims import number
 from tidal_plugins.facts.conflicts import close, conflict, open_conflicts
 from tidal_plugins.facts.versions import (
     EVERY_VERSION,
-    FACT_KIND,
     FACTS,
+    KEY,
     Version,
     fact_entry_id,
     history_of,
@@ -25,14 +25,14 @@ from tidal_plugins.facts.versions import (
     standing_versions,
 )
 from tidal_plugins.model.clock import aware, from_micros, to_micros
-from tidal_plugins.model.entry import Entry, Scope
+from tidal_plugins.model.entry import FACT, Entry, Scope
 from tidal_plugins.model.fact import Fact, FactConflict
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.storage.base import Record, Storage
 from tidal_plugins.storage.values import to_json
 from tidal_plugins.tuning import FactTuning
 
-CHANNEL = "facts"
+FACT_CHANNEL = "facts"
 MAX_KEY = 200
 """Characters of a key."""
 
@@ -58,7 +58,10 @@ class Facts(MutableMapping[str, Any]):
         settings: FactTuning,
         forget: Callable[[Collection[str]], int],
     ) -> None:
-        """``records`` splits and embeds entries, so that recall finds them. ``forget`` removes them by id for good."""
+        """Initialise the mapping.
+
+        ``records`` splits and embeds entries, so that recall finds them. ``forget`` removes them by id for good.
+        """
         self._storage = storage
         self._scope = scope
         self._clock = clock
@@ -69,12 +72,15 @@ class Facts(MutableMapping[str, Any]):
     # the mapping
 
     def __getitem__(self, key: str) -> Any:
+        """Return the current value of a key. Raises ``NotFound``."""
         return self.fact(key).value
 
     def __setitem__(self, key: str, value: Any) -> None:
+        """Set a fact, or update it, as ``set`` does."""
         self.set(key, value)
 
     def __delitem__(self, key: str) -> None:
+        """End a fact now; its history stays. Raises ``NotFound``."""
         self.end(key)
 
     def __contains__(self, key: object) -> bool:
@@ -254,16 +260,16 @@ class Facts(MutableMapping[str, Any]):
         said = value if isinstance(value, str) else to_json(value)
         return Entry(
             id=fact_entry_id(self._storage, self._scope, folded),
-            kind=FACT_KIND,
+            kind=FACT,
             text=f"{key}: {said}",
             scope=self._scope,
             occurred_at=now,
             recorded_at=now,
             source=source,
-            channel=CHANNEL,
+            channel=FACT_CHANNEL,
             trust=claim.trust if claim else 1.0,
             importance=self._settings.importance,
-            metadata={FACT_KIND: folded},
+            metadata={KEY: folded},
         )
 
     def _index(self, record: Record) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from tidal_plugins.facts.claims import plain_words
 from tidal_plugins.facts.conflicts import CONFLICTS, Said, claimed, close, flag, open_conflicts
 from tidal_plugins.model.clock import from_micros
-from tidal_plugins.model.entry import Entry, Scope, derive_id
+from tidal_plugins.model.entry import FACT, Entry, Scope, derive_id
 from tidal_plugins.model.fact import Fact
 from tidal_plugins.model.link import Link
 from tidal_plugins.protocols import ClaimExtractor
@@ -22,8 +22,8 @@ from tidal_plugins.storage.values import to_json
 FACTS = "facts"
 """Collection of facts, by key with case and space folded."""
 
-FACT_KIND = "fact"
-"""Kind of the entries by which recall finds facts, and the metadata that holds a fact's key."""
+KEY = "fact"
+"""Name under which the metadata of entries and links hold a fact's key."""
 
 MENTION = "mention"
 """Kind of the link from a word, which a text that speaks of a fact must have, to the fact's entry."""
@@ -56,7 +56,7 @@ class Version:
 
 def fact_entry_id(storage: Storage, scope: Scope, folded: str) -> str:
     """Return the id of the entry by which recall finds a fact."""
-    return entry_id(storage, scope, FACT_KIND, folded)
+    return entry_id(storage, scope, FACT, folded)
 
 
 def history_of(documents: Sequence[Document]) -> list[Fact]:
@@ -79,7 +79,7 @@ def mention(storage: Storage, scope: Scope, key: str, folded: str, now: datetime
     """Link the rarest word of a fact's key to the fact, so that texts that mention the fact find it."""
     word = max(plain_words(key), key=lambda word: (any(map(str.isdigit, word)), len(word), word), default=None)
     if word is not None:
-        id_, metadata = derive_id(scope, MENTION, folded), {FACT_KIND: folded}
+        id_, metadata = derive_id(scope, MENTION, folded), {KEY: folded}
         link = Link(id_, MENTION, _node(word), fact_entry_id(storage, scope, folded), now, metadata=metadata)
         storage.put_links(scope, [link])
 
@@ -165,7 +165,7 @@ def _standing(storage: Storage, scope: Scope, keys: Collection[str] | None) -> d
 def _mentioned(storage: Storage, scope: Scope, entries: Iterable[Entry]) -> set[str]:
     words = {_node(word) for entry in entries for word in terms(entry.text)}
     links = storage.links(scope, WhereLinks(sources=words, kinds=[MENTION]))
-    return {str(link.metadata[FACT_KIND]) for link in links}
+    return {str(link.metadata[KEY]) for link in links}
 
 
 def _node(word: str) -> str:

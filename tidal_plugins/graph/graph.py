@@ -14,7 +14,7 @@ from tidal_plugins.graph.formats.portable import Format
 from tidal_plugins.graph.indexing.forgetting import remove_support
 from tidal_plugins.graph.indexing.stale import mark_around, mark_stale
 from tidal_plugins.graph.lookup import Episodes
-from tidal_plugins.graph.queries import GraphQueries, least
+from tidal_plugins.graph.queries import GraphQueries
 from tidal_plugins.graph.records.entities import last_seen_first, nodes
 from tidal_plugins.graph.records.merging import join, merged, merges, undo_merge
 from tidal_plugins.graph.records.relations import KINDS
@@ -23,6 +23,7 @@ from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.graph import Applied, Merge, Proposal
 from tidal_plugins.storage.base import Storage, WhereLinks
 from tidal_plugins.tuning import GraphTuning
+from tidal_plugins.validation import check_int
 
 
 class KnowledgeGraph(GraphQueries):
@@ -40,7 +41,10 @@ class KnowledgeGraph(GraphQueries):
         episodes: Episodes,
         embed: proposals.Embed,
     ) -> None:
-        """``embed`` turns names into vectors, one row each, to propose names of one meaning for merging."""
+        """Initialise the graph.
+
+        ``embed`` turns names into vectors, one row each, to propose names of one meaning for merging.
+        """
         super().__init__(storage, scope, clock, settings, episodes)
         self._embed = embed
 
@@ -48,7 +52,7 @@ class KnowledgeGraph(GraphQueries):
 
     def proposals(self, limit: int = 20) -> list[Proposal]:
         """Return pairs of entities that may be one, likeliest first, except those whose merge was undone."""
-        most = least(limit, "limit")
+        most = check_int(limit, "limit", 0)
         with self._storage.snapshot():
             graph = self._graph()
             known = nodes(self._storage, self._scope)

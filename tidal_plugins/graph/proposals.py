@@ -28,12 +28,12 @@ Pair = tuple[str, str]
 
 
 def likely(
-    known: Mapping[str, Node], apart: Collection[frozenset[str]], least: float, embed: Embed
+    known: Mapping[str, Node], apart: Collection[frozenset[str]], threshold: float, embed: Embed
 ) -> list[tuple[float, str, Pair]]:
     """Return the pairs of entities that may be one, most similar first: similarity, reason and ids.
 
     Equal names of different types are always proposed. Technical names are never proposed for similarity, since one
-    letter makes another file. ``apart`` are pairs to leave out, and ``least`` is the smallest similarity of the
+    letter makes another file. ``apart`` are pairs to leave out, and ``threshold`` is the smallest similarity of the
     vectors.
     """
     pairs = [pair for pair in _same_names(known) if frozenset(pair) not in apart]
@@ -41,7 +41,7 @@ def likely(
     people = {id_: normal(node.name) for id_, node in known.items() if node.category != "technical"}
     close = [p for p in _close(people, known) if frozenset(p) not in apart and people[p[0]] != people[p[1]]]
     similar = _similarities(close, people, embed)
-    found += [(s, "similar names", pair) for pair, s in zip(close, similar, strict=True) if s >= least]
+    found += [(s, "similar names", pair) for pair, s in zip(close, similar, strict=True) if s >= threshold]
     return sorted(found, key=lambda item: (-item[0], item[2]))
 
 
@@ -64,9 +64,9 @@ def _close(names: Mapping[str, str], known: Mapping[str, Node]) -> list[Pair]:
     for id_, name in names.items():
         for three in _letters(name):
             having.setdefault((known[id_].type, three), []).append(id_)
-    telling = [ids for ids in having.values() if len(ids) <= COMMON]
-    sizes = Counter(id_ for ids in telling for id_ in ids)
-    shared = Counter(pair for ids in telling for pair in combinations(sorted(ids), 2))
+    rare = [ids for ids in having.values() if len(ids) <= COMMON]
+    sizes = Counter(id_ for ids in rare for id_ in ids)
+    shared = Counter(pair for ids in rare for pair in combinations(sorted(ids), 2))
     return [pair for pair, count in shared.items() if count >= SHARED * min(sizes[id_] for id_ in pair)]
 
 

@@ -27,7 +27,7 @@ from tidal_plugins.model.graph import (
 )
 from tidal_plugins.storage.base import Storage, WhereLinks
 from tidal_plugins.tuning import GraphTuning
-from tidal_plugins.validation import items
+from tidal_plugins.validation import check_int, items
 
 MAX_DEPTH = 10
 """The largest depth of a path or a neighbourhood."""
@@ -51,7 +51,7 @@ class GraphQueries:
         settings: GraphTuning,
         episodes: Episodes,
     ) -> None:
-        """``episodes`` returns episodes by id, for the words of the evidence."""
+        """Initialise the queries. ``episodes`` returns episodes by id, for the words of the evidence."""
         self._storage = storage
         self._scope = scope
         self._clock = clock
@@ -210,11 +210,12 @@ class GraphQueries:
     ) -> list[Neighbour]:
         """Return the entities within ``depth`` relations of an entity, the nearest first, then by confidence.
 
-        At most the ``each`` most confident relations of an entity are followed. Denials are not followed.
+        Only the most confident relations of each entity are followed. Denials are not followed.
         """
         predicates = None if predicate is None else [predicate]
+        depth, limit = check_int(depth, "depth", 0, MAX_DEPTH), check_int(limit, "limit", 0)
         with self._view(valid_at, believed_at, self._settings.each, predicates) as (view, graph):
-            return reach(view, self._find.root(graph, id), least(depth, "depth", MAX_DEPTH), least(limit, "limit"))
+            return reach(view, self._find.root(graph, id), depth, limit)
 
     def impact(
         self,
@@ -230,9 +231,9 @@ class GraphQueries:
 
         Each comes with the path of its dependence, starting at the changed entity; the nearest come first.
         """
-        each = least(limit, "limit")
+        each = check_int(limit, "limit", 0)
         with self._view(valid_at, believed_at, each, _words(predicates), inward=True) as (view, graph):
-            depth = None if depth is None else least(depth, "depth")
+            depth = None if depth is None else check_int(depth, "depth", 0)
             return reach(view, self._find.root(graph, id), depth, each)
 
     def path(
@@ -246,12 +247,11 @@ class GraphQueries:
     ) -> list[Relation] | None:
         """Return the relations on a shortest path between two entities, in either direction, or ``None``.
 
-        The path from an entity to itself is empty. At most the ``each`` most confident relations of an entity are
-        followed.
+        The path from an entity to itself is empty. Only the most confident relations of each entity are followed.
         """
         with self._view(valid_at, believed_at, self._settings.each) as (view, graph):
             ends = self._find.root(graph, a), self._find.root(graph, b)
-            return connect(view, *ends, least(depth, "depth", MAX_DEPTH))
+            return connect(view, *ends, check_int(depth, "depth", 0, MAX_DEPTH))
 
     aentity = in_thread(entity)
     aentities = in_thread(entities)
@@ -294,7 +294,7 @@ class GraphQueries:
         for id_, score in found.items():
             root = graph.merged.root(id_)
             scores[root] = max(score, scores.get(root, 0.0))
-        best = sorted(scores, key=lambda id_: (-scores[id_], id_))[: least(limit, "limit")]
+        best = sorted(scores, key=lambda id_: (-scores[id_], id_))[: check_int(limit, "limit", 0)]
         return list(graph.entities(best).values())
 
     def _time(self, given: datetime | None, name: str) -> datetime:
@@ -308,15 +308,8 @@ def entities_of(graph: GraphQueries, relations: Iterable[Relation]) -> dict[str,
         return graph._graph().entities(ids)
 
 
-def least(number: int, name: str, most: int | None = None) -> int:
-    if type(number) is not int or number < 0 or (most is not None and number > most):
-        upper = "" if most is None else f" to {most}"
-        raise InvalidInput(f"{name} must be a whole number from 0{upper}, got {number!r}")
-    return number
-
-
 def _most(limit: int | None) -> int | None:
-    return None if limit is None else min(least(limit, "limit"), sys.maxsize)
+    return None if limit is None else min(check_int(limit, "limit", 0), sys.maxsize)
 
 
 def _given(id_: object) -> str:

@@ -45,7 +45,7 @@ class Times(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class RankedRelation:
     """A relation that answers a question, its distance from the named entity, its sentence, and a score in (0, 1]."""
 
     relation: Relation
@@ -68,7 +68,7 @@ def related(
     predicate: str | None = None,
     valid_at: datetime | None = None,
     believed_at: datetime | None = None,
-) -> list[Told]:
+) -> list[RankedRelation]:
     """Return the relations around the entities that a question names, best first.
 
     A score is the confidence divided by the distance, and higher the more words of the question the relation has.
@@ -81,7 +81,7 @@ def related(
                 near[relation.id] = relation, distance
     sentences, asked = graph.sentences([relation for relation, _ in near.values()]), set(terms(question))
     told = [
-        Told(*near[id_], sentence=said, score=near[id_][0].confidence * _fit(asked, said) / near[id_][1])
+        RankedRelation(*near[id_], sentence=said, score=near[id_][0].confidence * _fit(asked, said) / near[id_][1])
         for id_, said in sentences.items()
     ]
     return sorted(told, key=lambda each: (-each.score, each.distance, each.relation.id))[:limit]

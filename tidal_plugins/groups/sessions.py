@@ -69,7 +69,7 @@ class Sessions:
 
     @property
     def policies(self) -> PolicyGroup:
-        """The policies that sessions may name: ``memory.sessions.policies["planner"] = Policy(…)``."""
+        """Return the policies that sessions may name: ``memory.sessions.policies["planner"] = Policy(…)``."""
         services = self._services
         return PolicyGroup(engine.Policies(services.storage, self._scope, services.settings))
 

@@ -24,10 +24,11 @@ from tidal_plugins.settings import Settings
 
 
 class View:
-    """What ``TidalMemory`` has beside its verbs: its capabilities, other scopes, and its end."""
+    """The part of ``TidalMemory`` beside its verbs: its capabilities, other scopes, and closing."""
 
     def __init__(self, services: Services, scope: Scope) -> None:
         self.scope = scope
+        """The owner of the memories that this view reads and writes, a tuple of names."""
         self._services = services
         self._opened: Self | None = None
 
@@ -40,67 +41,67 @@ class View:
 
     @property
     def episodes(self) -> Episodes:
-        """The recorded turns, verbatim: by id, by thread, by time."""
+        """Return the recorded turns, verbatim: by id, by thread, by time."""
         return Episodes(self._services, self.scope)
 
     @property
     def facts(self) -> Facts:
-        """Named facts, a mapping with history and conflicts."""
+        """Return the named facts, a mapping with history and conflicts."""
         return self._services.facts(self.scope)
 
     @property
     def graph(self) -> Graph:
-        """Entities and relations, with their evidence."""
+        """Return the graph of entities and relations, with their evidence."""
         return Graph(self._services, self.scope)
 
     @property
     def associations(self) -> Associations:
-        """Links between memories that come up together."""
+        """Return the links between memories that come up together."""
         return Associations(self._services, self.scope)
 
     @property
     def dossiers(self) -> Dossiers:
-        """One current, cited document for each topic."""
+        """Return the dossiers: one current, cited document for each topic."""
         return Dossiers(self._services, self.scope)
 
     @property
     def capsule(self) -> CapsuleGroup:
-        """Nine short sections that a new session begins with."""
+        """Return the capsule: nine short sections that a new session begins with."""
         return CapsuleGroup(self._services, self.scope)
 
     @property
     def sessions(self) -> Sessions:
-        """What agents open to write signals under a policy."""
+        """Return the sessions that agents open to write signals under a policy."""
         return Sessions(self._services, self.scope)
 
     @property
     def signals(self) -> Signals:
-        """Signals of the scope itself."""
+        """Return the signals of the scope itself."""
         return Signals(self._services, self.scope)
 
     @property
     def maintenance(self) -> MaintenanceGroup:
-        """Consolidation, its undo, and its thread."""
+        """Return consolidation, its undo, and its thread."""
         return MaintenanceGroup(self._services, self.scope)
 
     @property
     def affect(self) -> AffectGroup:
-        """The mood."""
+        """Return the mood."""
         return AffectGroup(self._services, self.scope)
 
     @property
     def settings(self) -> Settings:
-        """The settings that the memory was opened with."""
+        """Return the settings that the memory was opened with."""
         return self._services.settings
 
     @property
     def opened(self) -> Self:
-        """The memory that opened the store, of which this one may be a view."""
+        """Return the memory that opened the store, of which this one may be a view."""
         return self._opened or self
 
     @property
     def path(self) -> str:
-        """The absolute path of the file, or the name of a store that is in no file."""
+        """Return the absolute path of the file."""
         return self._services.path
 
     def now(self) -> datetime:

@@ -44,7 +44,7 @@ class Background:
     """
 
     def __init__(self, work: Work, quiet: float, *, threaded: bool = True) -> None:
-        """Not ``threaded``, nothing is done until somebody does it."""
+        """Initialise the work. Without ``threaded``, nothing is done until somebody calls for it."""
         self._work = work
         self._quiet = quiet
         self._threaded = threaded
@@ -83,19 +83,19 @@ class Background:
 
     @contextmanager
     def step(self) -> Iterator[None]:
-        """One step of the work at a time, here or on the thread."""
+        """Enter one step of the work. Only one runs at a time, here or on the thread."""
         self._check_process()
         with self._step:
             yield
 
     @property
     def name(self) -> str:
-        """What tells this process and this memory from all others."""
+        """Return a name that tells this process and this memory from all others."""
         return f"{self._token}-{os.getpid()}"
 
     @property
     def running(self) -> bool:
-        """Whether the thread is alive in this process."""
+        """Return whether the thread is alive in this process."""
         self._check_process()
         return self._thread is not None and self._thread.is_alive()
 
@@ -105,7 +105,7 @@ class Background:
 
     @property
     def hurried(self) -> bool:
-        """Whether somebody waits until nothing is left to do."""
+        """Return whether somebody waits until nothing is left to do."""
         return self._hurried
 
     def rest(self, seconds: float) -> bool:
@@ -162,7 +162,7 @@ class Background:
                 self._changed.notify_all()
 
     def _next(self) -> Scope | None:
-        """The scope that has waited longest, or ``None`` where none has come for a while: then the thread ends."""
+        """Return the scope that has waited longest, or ``None`` if none has come for a while; then the thread ends."""
         with self._changed:
             deadline = time.monotonic() + LINGER
             while not self._closed:

@@ -43,9 +43,11 @@ def write_derived(
 
 
 def purge(storage: Storage, scope: Scope, gone: Collection[str], now: datetime) -> None:
-    """Empty the documents that rest on any of these entries, with their earlier versions, and remove their entries;
-    then those that rest on these in turn. They are made anew when next needed. Call it inside the transaction that
-    erases the entries."""
+    """Empty the documents that rest on any of these entries, with their earlier versions, and remove their entries.
+
+    Documents that rest on the removed entries follow in turn. They are made anew when next needed. Call it inside the
+    transaction that erases the entries.
+    """
     collections = [document.key for document in storage.documents(scope, DERIVED)]
     left = set(gone)
     while left:

@@ -53,7 +53,7 @@ def set_mood(writing: Writing, plan: TurnPlan) -> None:
 
 
 def _means(texts: Sequence[Sequence[Passage]]) -> NDArray[np.float32] | None:
-    """For each text the mean direction of its passages, each as long as it is; zeros where it has none."""
+    """Return for each text the mean direction of its passages, weighted by their lengths; zeros if it has none."""
     import numpy as np
 
     dimensions = next((len(p.vector) for passages in texts for p in passages if p.vector is not None), None)

@@ -17,7 +17,7 @@ from tidal_plugins.ingestion.plan import Plan, Writing
 from tidal_plugins.ingestion.writer import unfading
 from tidal_plugins.model.admission import Admission
 from tidal_plugins.model.entry import KINDS, Entry, Scope
-from tidal_plugins.model.graph import CHANNEL
+from tidal_plugins.model.graph import GRAPH_CHANNEL
 from tidal_plugins.scoring.salience import consolidates, salience, surprise
 from tidal_plugins.storage.base import Record, Storage, Where
 from tidal_plugins.tuning import GateTuning
@@ -33,14 +33,14 @@ ADMISSIONS = "admissions"
 
 
 class Admitted(NamedTuple):
-    """How many entries the gate kept for good, and how many for a while."""
+    """The number of entries that the gate kept for good, and the number kept for a while."""
 
     consolidated: int = 0
     ephemeral: int = 0
 
     @property
     def share(self) -> float:
-        """The ephemeral share of all, in [0, 1]; 0 where nothing came through the gate."""
+        """Return the ephemeral share of all, in [0, 1]; 0 if nothing came through the gate."""
         return self.ephemeral / max(1, self.consolidated + self.ephemeral)
 
 
@@ -115,7 +115,7 @@ def _vectors(group: Iterable[Record]) -> dict[str, NDArray[np.float32]]:
 def _stored(storage: Storage, scope: Scope, id_: str, vector: NDArray[np.float32]) -> list[float]:
     """Return the cosine of the nearest other entry that is stored."""
     try:
-        matches = storage.nearest(scope, vector, 2, Where(kinds=KINDS, not_channels=[CHANNEL]))
+        matches = storage.nearest(scope, vector, 2, Where(kinds=KINDS, not_channels=[GRAPH_CHANNEL]))
     except Corrupt as error:  # a new entry can be stored all the same
         logger.error("the write gate cannot compare an entry: %s", error)
         return []

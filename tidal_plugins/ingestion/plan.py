@@ -16,12 +16,12 @@ from tidal_plugins.model.episode import Episode
 from tidal_plugins.storage.base import Record
 
 How = Literal["cited", "echoed"]
-"""How an answer used a memory that it was shown."""
+"""Way in which an answer used a memory that it was shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """Where and when something is written."""
+    """The place and the time of a write."""
 
     writer: Writer
     scope: Scope
@@ -38,9 +38,9 @@ class Plan:
     nearest: Mapping[str, float] = field(default_factory=dict)
     """The cosine of each new entry to the nearest known one. Only the write gate asks for it."""
     claims: list[Said] = field(default_factory=list)
-    """What the entries claim of facts."""
+    """The claims of the entries about facts."""
     intensity: float = 0.0
-    """How strong the strongest feeling is, in [0, 1]."""
+    """The strength of the strongest feeling, in [0, 1]."""
     repetitions: set[str] = field(default_factory=set)
     """The ids of entries that repeat a known one word for word."""
 
@@ -58,7 +58,7 @@ class TurnPlan(Plan):
     query: Affect = field(default_factory=Affect)
     answer: Affect = field(default_factory=Affect)
     feelings: Mapping[str, Affect] = field(default_factory=dict)
-    """How the text of each entry feels, by entry id."""
+    """The feeling of each entry's text, by entry id."""
     shown: Mapping[str, How | None] = field(default_factory=dict)
     """The ids of the memories that were shown before the turn, with how its answer used them."""
     forgotten: bool = False
@@ -69,5 +69,5 @@ class TurnPlan(Plan):
 
     @property
     def standing(self) -> Episode:
-        """The episode as it is stored already, when there is nothing new."""
+        """Return the episode as it is stored already, when there is nothing new."""
         return self.episode if self.forgotten or self.known is None else self.known

@@ -18,7 +18,7 @@ from tidal_plugins.ingestion.episodes import read_episodes, summary
 from tidal_plugins.ingestion.pipeline import prepare_turns, store_turn
 from tidal_plugins.ingestion.plan import TurnPlan, Writing
 from tidal_plugins.ingestion.writer import Progress, Writer, batches, message_entry_id
-from tidal_plugins.model.entry import Entry, Scope
+from tidal_plugins.model.entry import CONVERSATION, Entry, Scope
 from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
 from tidal_plugins.model.exchange import Exchange, Message
 
@@ -148,7 +148,7 @@ def _is_findable(message: Message) -> bool:
 def _entry(episode: Episode, place: int, message: Message, now: datetime) -> Entry:
     return Entry(
         id=message_entry_id(episode, message),
-        kind="conversation",
+        kind=CONVERSATION,
         text=message.text,
         scope=episode.scope,
         occurred_at=message.at or episode.occurred_at + timedelta(microseconds=place),

@@ -16,9 +16,9 @@ from tidal_plugins.model.clock import aware
 from tidal_plugins.model.entry import KINDS, Entry, Scope
 from tidal_plugins.model.fence import strip_frames
 from tidal_plugins.model.note import Note
-from tidal_plugins.validation import bounded, clean, label, labels, mapping
+from tidal_plugins.validation import check_number, clean, label, labels, mapping
 
-CHANNEL = "import"
+IMPORT_CHANNEL = "import"
 
 
 def remember(
@@ -90,9 +90,9 @@ def to_entry(writer: Writer, scope: Scope, note: Note, now: datetime) -> Entry:
         speaker=speaker,
         role=role,
         source=source,
-        channel=CHANNEL,
-        trust=bounded(note.trust, "trust", 0, 1),
-        importance=importance(text) if note.importance is None else bounded(note.importance, "importance", 1, 10),
+        channel=IMPORT_CHANNEL,
+        trust=check_number(note.trust, "trust", 0, 1),
+        importance=importance(text) if note.importance is None else check_number(note.importance, "importance", 1, 10),
         tags=tags(text) if note.tags is None else labels(note.tags, "tags"),
         valid_until=None if note.valid_until is None else aware(note.valid_until, "valid_until"),
         metadata=metadata,

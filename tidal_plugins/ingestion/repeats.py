@@ -94,7 +94,7 @@ def _mark_first(writer: Writer, scope: Scope, entry: Entry, now: datetime) -> No
 
 
 def _mark(writer: Writer, entry: Entry) -> str:
-    """A keyed hash of what is said and how, which means nothing without the store's own key."""
+    """Return a keyed hash of the words and their speaker, which means nothing without the store's own key."""
     metadata = {name: value for name, value in entry.metadata.items() if name != "message"}
     voice = (entry.kind, entry.speaker, entry.role, entry.source, entry.channel, entry.trust)
     said = [normal(entry.text), *voice, entry.valid_from, entry.valid_until, metadata]

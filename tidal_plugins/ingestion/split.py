@@ -87,7 +87,7 @@ class _Block:
 
 
 def _blocks(text: str) -> Iterator[_Block]:
-    """Paragraphs, list items and code blocks; the first of a section begins with the heading (or headings) above it."""
+    """Yield paragraphs, list items and code blocks. The first of a section begins with the headings above it."""
     trail: dict[int, str] = {}
     start = body = section = 0  # text[start:body] are headings that wait for what they stand above
     path = ""
@@ -158,7 +158,7 @@ def _atoms(text: str, blocks: list[_Block], max_words: int) -> Iterator[tuple[in
 
 
 def _refined(text: str, start: int, end: int, cuts: list[_Cut], max_words: int) -> Iterator[tuple[int, int, int]]:
-    """The piece with its word count, or its parts by the first of ``cuts`` that makes them small enough."""
+    """Yield the piece with its word count, or its parts by the first of ``cuts`` that makes them small enough."""
     words = _count_up_to(max_words, text, start, end)
     if words <= max_words:
         yield start, end, words
@@ -168,7 +168,10 @@ def _refined(text: str, start: int, end: int, cuts: list[_Cut], max_words: int) 
 
 
 def _count_up_to(max_words: int, text: str, start: int, end: int) -> int:
-    """The number of words, or some number above ``max_words`` when there are more: a huge piece is not read through."""
+    """Return the number of words, or any number above ``max_words`` if there are more.
+
+    A huge piece is not read through.
+    """
     glance = start + 2 * _WORD_LENGTH * max_words
     words = count_words(text[start : min(glance, end)])
     return words if words > max_words or glance >= end else count_words(text[start:end])

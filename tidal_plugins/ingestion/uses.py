@@ -89,7 +89,7 @@ def _stir(
 
 
 def _near(entries: Sequence[str], shown: Collection[str]) -> list[str]:
-    """Those of a turn's entries that stand near one that was shown: a turn may be thousands of messages long."""
+    """Return those of a turn's entries that are near one that was shown. A turn may be thousands of messages long."""
     places = [place for place, id_ in enumerate(entries) if id_ in shown]
     return [id_ for place, id_ in enumerate(entries) if any(abs(place - other) <= _BESIDE for other in places)]
 
@@ -103,8 +103,10 @@ def _worth(how: How | None, settings: UseTuning) -> float:
 
 
 def shown_as(writer: Writer, scope: Scope, surfaced: Iterable[str]) -> dict[str, set[str]]:
-    """The ids of the entries that were shown, with the names under which they were: an episode stands for its entries,
-    a repetition for what it repeats."""
+    """Return the ids of the entries that were shown, with the names under which they were shown.
+
+    An episode stands for its entries, a repetition for the entry that it repeats.
+    """
     names: dict[str, set[str]] = {}
     for shown in _read(writer, scope, dict.fromkeys(map(bare_id, surfaced))):
         for id_ in from_entry(shown).entries if shown.kind == EPISODE else [shown.id]:

@@ -15,7 +15,7 @@ from tidal_plugins.ingestion.later import Later
 from tidal_plugins.ingestion.split import split
 from tidal_plugins.ingestion.tombstones import tombstoned, tombstoned_texts
 from tidal_plugins.model.affect import Affect
-from tidal_plugins.model.entry import EPISODE, Entry, Scope, Tier, salt_of, salted_id
+from tidal_plugins.model.entry import CONVERSATION, EPISODE, Entry, Scope, Tier, salt_of, salted_id
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Message
 from tidal_plugins.protocols import ClaimExtractor
@@ -28,7 +28,7 @@ from tidal_plugins.tuning import DecayTuning, IngestionTuning, Tuning
 if TYPE_CHECKING:
     from tidal_plugins.embedding.identity import StoreEmbedder
 
-DECAYING = "conversation"
+DECAYING = CONVERSATION
 """The kind of entries that decay."""
 
 UNFADING = 1e9
@@ -94,8 +94,11 @@ class Writer:
         return tombstoned(self.storage, scope, ids)
 
     def mark(self, text: str) -> str:
-        """The key under which a forgotten text is known: a hash with the store's own key, so that it means nothing in
-        another store, and no table of known hashes fits."""
+        """Return the key under which a forgotten text is known.
+
+        It is a hash with the store's own key, so that it means nothing in another store and no table of known hashes
+        fits.
+        """
         return "text:" + blake2b(normal(text).encode(), key=self.key, digest_size=16).hexdigest()
 
     def _drafts(self, entry: Entry) -> Iterable[tuple[Entry, tuple[int, int], str]]:
@@ -110,14 +113,19 @@ class Writer:
 
 
 def _month(entry: Entry) -> list[str]:
-    """When a turn was said, in words, so that «in May» or «2023» find it; a document is not asked for by its date."""
+    """Return the month of a turn in words, so that «in May» or «2023» find it.
+
+    A document is not asked for by its date.
+    """
     time = entry.occurred_at
-    return [MONTHS[time.month - 1], str(time.year)] if entry.kind == "conversation" else []
+    return [MONTHS[time.month - 1], str(time.year)] if entry.kind == CONVERSATION else []
 
 
 def _unsaid(entry: Entry, said: Collection[str]) -> list[str]:
-    """The words that an entry is found by although it has not ``said`` them: its month, and those of its labels, since
-    whoever labels a text «budget» asks for it so."""
+    """Return words that an entry is found by although its text lacks them: of its month and of its labels.
+
+    Whoever labels a text «budget» asks for it so.
+    """
     labels = dict.fromkeys(word for label in entry.tags for word in terms(label))
     return [*_month(entry), *(word for word in labels if word not in said)]
 
@@ -137,25 +145,25 @@ def batches(items: Sequence[T], length: Callable[[T], int], limits: IngestionTun
 
 
 def message_entry_id(episode: Episode, message: Message) -> str:
-    """The id of the entry that makes a message of an episode findable."""
+    """Return the id of the entry that makes a message of an episode findable."""
     return salted_id(salt_of(episode.id), episode.scope, episode.id, message.id)
 
 
 def new_tier(affect: Affect | None, now: datetime, decay: DecayTuning, threshold: float) -> Tier:
-    """The tier of an entry just stored: weight 1, anchored now [Tidal §2.4]."""
+    """Return the tier of an entry just stored: weight 1, anchored now [Tidal §2.4]."""
     return _warm(1.0, _life(affect, decay, threshold, used=False), now, decay)
 
 
 def unfading(now: datetime) -> Tier:
-    """The tier of an entry that does not decay, but may expire."""
+    """Return the tier of an entry that does not decay, but may expire."""
     return Tier(1.0, now, UNFADING)
 
 
 def reinforced(entry: Entry, amount: float, now: datetime, settings: Tuning, *, used: bool) -> Tier | None:
-    """The tier of an entry that was used or surfaced: warm again, however cold it was, and ``amount`` heavier.
+    """Return the tier of an entry that was used or surfaced: warm again, however cold it was, and ``amount`` heavier.
 
-    Use lengthens the half-life for good and lifts the expiry that the gate set [Tidal §2.4]. What does not decay keeps
-    its weight; ``None`` where there is no tier to set.
+    Use lengthens the half-life for good and lifts the expiry that the gate set [Tidal §2.4]. An entry that does not
+    decay keeps its weight. ``None`` is returned if there is no tier to set.
     """
     tier, decay = entry.tier, settings.decay
     if tier is None:
@@ -188,7 +196,7 @@ def _warm(weight: float, life: float, now: datetime, decay: DecayTuning) -> Tier
 
 
 def _later(time: datetime, hours: float) -> datetime:
-    """``time`` and so many hours, or the end of time."""
+    """Return ``time`` and so many hours, or the end of time."""
     try:
         return time + timedelta(hours=hours)
     except OverflowError:

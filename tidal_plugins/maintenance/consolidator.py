@@ -20,7 +20,7 @@ from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.maintenance.recurring import Recurring
 from tidal_plugins.maintenance.runs import RUNS, Run, UnderWay
 from tidal_plugins.maintenance.seeds import Seeds
-from tidal_plugins.maintenance.undo import FACT, PRUNED, SETTLED, edge_value, restore, settled, tier_value
+from tidal_plugins.maintenance.undo import COMPRESSED, PRUNED, SETTLED, edge_value, restore, settled, tier_value
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.consolidation import Consolidation, Seed
 from tidal_plugins.model.dossier import Dossier
@@ -77,7 +77,7 @@ class Consolidator:
         errors: list[str] = []
 
         def step(name: str, work: Callable[[], Iterator[T]]) -> list[T]:
-            """What a step did, up to where it failed."""
+            """Run a step. Return its results, up to the point where it failed."""
             done: list[T] = []
             try:
                 done.extend(work())
@@ -184,7 +184,7 @@ class Consolidator:
                 with self.storage.transaction():
                     written = recurring.write(made)
                     if written and made.id:
-                        run.note({FACT: made.id})
+                        run.note({COMPRESSED: made.id})
                 if written and made.id:
                     yield made.id
             with self.storage.transaction():

@@ -1,4 +1,4 @@
-"""What recurs becomes knowledge: entries that several turns of a day use are compressed to a fact that cites them.
+"""Compression of recurring entries: those that several turns of a day use become a fact that cites them.
 
 [Tidal §2.4]. Each entry becomes a fact once; what it says goes when an entry that it was made from is forgotten.
 """
@@ -11,7 +11,6 @@ from datetime import datetime, timedelta
 
 from tidal_plugins.dossiers.drafting import Draft, Drafter, InPlace
 from tidal_plugins.dossiers.phrases import LONGEST
-from tidal_plugins.dossiers.sources import CHANNEL, FACT
 from tidal_plugins.english.importance import importance
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.english.tags import tags
@@ -19,7 +18,7 @@ from tidal_plugins.ingestion.derived import purge, write_derived
 from tidal_plugins.ingestion.uses import USES
 from tidal_plugins.ingestion.writer import DECAYING, Writer
 from tidal_plugins.model.dossier import Dossier
-from tidal_plugins.model.entry import Entry, Scope
+from tidal_plugins.model.entry import FACT, SYNTHESIS, Entry, Scope
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.protocols import Purpose, Summariser
 from tidal_plugins.retrieval.search import intact
@@ -53,8 +52,10 @@ class Recurring:
     summariser: Summariser | None = None
 
     def due(self, lines: Sequence[Line], now: datetime) -> list[Entry]:
-        """Of the entries that these uses are of, some that the same turns used again and again, and that no fact
-        covers yet; nothing where none is left."""
+        """Return entries that the same turns used again and again, of those that ``lines`` are uses of.
+
+        No fact covers them yet. Nothing is returned when none is left.
+        """
         keys = dict.fromkeys(line.key for line in lines)
         for id_ in self._covered(keys):
             del keys[id_]
@@ -122,7 +123,7 @@ class Recurring:
         return recurrence(told, turns=self.settings.turns, hours=self.settings.hours)
 
     def _entries(self, ids: Sequence[str], now: datetime) -> dict[str, Entry]:
-        """Those that decay and are valid. What does not decay is knowledge already."""
+        """Return the entries that decay and are valid. An entry that does not decay is knowledge already."""
 
         def read(ids: Sequence[str]) -> dict[str, Entry]:
             where = Where(ids=ids, kinds=[DECAYING], active_at=now, include_archived=True)
@@ -131,7 +132,7 @@ class Recurring:
         return intact(read, ids, set())
 
     def _record(self, draft: Draft, entries: Sequence[Entry], now: datetime) -> Record:
-        """A fact is found by what it says: its citations are not indexed."""
+        """Return a fact's record. A fact is found by its own words; its citations are not indexed."""
         said = "\n".join(finding.text for finding in draft.findings)
         citations = dict.fromkeys(citation for finding in draft.findings for citation in finding.citations)
         ids = [entry.id for entry in entries]
@@ -142,7 +143,7 @@ class Recurring:
             scope=self.scope,
             occurred_at=max(entry.occurred_at for entry in entries),
             recorded_at=now,
-            channel=CHANNEL,
+            channel=SYNTHESIS,
             trust=min(entry.trust for entry in entries),
             importance=max(importance(said), *(entry.importance for entry in entries)),
             tags=tags(said),
@@ -161,7 +162,7 @@ class KeySentences:
     def summarise(
         self, sources: Sequence[Source], *, purpose: Purpose, previous: Sequence[Statement] = (), max_tokens: int
     ) -> list[Statement]:
-        """One statement a source; ``purpose``, ``previous`` and ``max_tokens`` change nothing."""
+        """Return one statement for each source. ``purpose``, ``previous`` and ``max_tokens`` change nothing."""
         return [Statement(_key_sentence(source), (source.id,)) for source in sources]
 
 

@@ -90,7 +90,7 @@ class Run:
 
     @property
     def id(self) -> str | None:
-        """The id of this run, once it has begun."""
+        """Return the id of this run, once it has begun."""
         return None if self.number is None else run_id(self.scope, self.number)
 
     def _begin(self, state: _State) -> None:
@@ -115,19 +115,19 @@ def run_id(scope: Scope, number: int) -> str:
 
 
 def _is_gone(state: _State) -> bool:
-    """Whether the process of an open run is known to have ended, or to have left it."""
+    """Return whether the process of an open run is known to have ended, or to have left it."""
     if state.host != socket.gethostname():
         return False
     return state.owner not in _UNDER_WAY if state.process == os.getpid() else not _runs(state.process)
 
 
 def _is_leased(state: _State, now: datetime) -> bool:
-    """Whether an open run may go on; a clock that jumped must not make it do so for ever."""
+    """Return whether an open run may go on. A clock that jumped must not let it go on for ever."""
     return abs(hours_between(from_micros(state.since), now)) < LEASE
 
 
 def _runs(process: int) -> bool:
-    """Whether a process of this machine runs; where that cannot be told it may."""
+    """Return whether a process of this machine runs, or may run if that cannot be told."""
     if os.name != "posix":  # there, asking with a signal would end it
         return True
     try:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from tidal_plugins.associations.store import Association, AssociationStore
-from tidal_plugins.dossiers.sources import CHANNEL, PRIMARY
+from tidal_plugins.dossiers.sources import PRIMARY_KINDS
 from tidal_plugins.ingestion.episodes import from_entry
 from tidal_plugins.model.consolidation import Seed
-from tidal_plugins.model.entry import Entry, Scope, bare_id, derive_id
+from tidal_plugins.model.entry import SYNTHESIS, Entry, Scope, bare_id, derive_id
 from tidal_plugins.retrieval.request import active
 from tidal_plugins.retrieval.search import intact
 from tidal_plugins.scoring.text import terms
@@ -64,7 +64,7 @@ class Seeds:
         return {line.key for line in self.storage.read_log(self.scope, SEEDS, keys=keys, since=since)}
 
     def _seeds(self, pairs: Sequence[Association], now: datetime) -> Iterator[Seed]:
-        """Those pairs of which both are active, and that have nothing else in common than to come up together."""
+        """Yield the pairs of which both are active, and which have nothing else in common than to come up together."""
         ids = list(dict.fromkeys(id_ for pair in pairs for id_ in (pair.source, pair.target)))
         entries = self._entries(ids, now)
         shown = self._shown(entries.values())
@@ -75,15 +75,15 @@ class Seeds:
                     yield seed
 
     def _shown(self, entries: Iterable[Entry]) -> dict[str, set[str]]:
-        """What was shown before each of the episodes that these are of."""
+        """Return the ids of the entries that were shown before each of the episodes of these entries."""
         ids = dict.fromkeys(entry.episode for entry in entries if entry.episode)
         found = intact(lambda some: self.storage.get(self.scope, some), list(ids), set())
         return {id_: set(map(bare_id, from_entry(episode).surfaced)) for id_, episode in found.items()}
 
     def _entries(self, ids: Sequence[str], now: datetime) -> Mapping[str, Entry]:
         def read(ids: Sequence[str]) -> dict[str, Entry]:
-            found = self.storage.find(self.scope, replace(active(now, kinds=PRIMARY), ids=ids))
-            return {entry.id: entry for entry in found if entry.channel != CHANNEL}
+            found = self.storage.find(self.scope, replace(active(now, kinds=PRIMARY_KINDS), ids=ids))
+            return {entry.id: entry for entry in found if entry.channel != SYNTHESIS}
 
         return intact(read, ids, set())
 
@@ -104,13 +104,13 @@ def _seed(pair: Association, entries: Mapping[str, Entry]) -> Seed | None:
 
 
 def _alike(text: str, other: str) -> bool:
-    """Whether two texts say the same in nearly the same words: an association of these says nothing new."""
+    """Return whether two texts have nearly the same words. An association of these says nothing new."""
     words, others = set(terms(text)), set(terms(other))
     return len(words & others) >= _ALIKE * len(words | others)
 
 
 def _asked(entry: Entry, other: Entry, shown: Mapping[str, Collection[str]]) -> bool:
-    """Whether an entry is of the exchange that the other one was brought up for."""
+    """Return whether an entry is of the exchange that the other one was recalled for."""
     return not {other.id, other.episode}.isdisjoint(shown.get(entry.episode or "", ()))
 
 

@@ -30,7 +30,7 @@ class Maintenance:
 
     @property
     def running(self) -> bool:
-        """Whether the thread is alive in this process."""
+        """Return whether the thread is alive in this process."""
         self._check_process()
         return self._thread is not None and self._thread.is_alive()
 

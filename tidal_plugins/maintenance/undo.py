@@ -1,4 +1,4 @@
-"""What a consolidation changed, as it was before, and how it is put back."""
+"""Undo of a consolidation: the changed values as they were before, and their restoration."""
 
 from __future__ import annotations
 
@@ -15,18 +15,21 @@ from tidal_plugins.model.link import Link
 from tidal_plugins.storage.base import Storage, WhereLinks
 from tidal_plugins.storage.shorthands import set_tiers
 
-SETTLED, PRUNED, FACT = "settled", "pruned", "fact"
-"""What a line may tell of: tiers by id, edges, the id of a fact."""
+SETTLED, PRUNED, COMPRESSED = "settled", "pruned", "fact"
+"""Keys of a line of the log: tiers by id, edges, the id of a fact."""
 
 
 def settled(tier: Tier, cold: float) -> Tier:
-    """The tier of an entry that has turned cold: anchored at that moment with weight 1 and the half-life ``cold``, in
-    hours. When it is archived does not change [Tidal §2.4]."""
+    """Return the tier of an entry that has turned cold.
+
+    It is anchored at that moment with weight 1 and the half-life ``cold``, in hours. The time of its archiving does not
+    change [Tidal §2.4].
+    """
     return replace(tier, weight=1.0, anchored_at=tier.cold_at or tier.anchored_at, half_life=cold)
 
 
 def tier_value(tier: Tier) -> list[float]:
-    """What settling a tier changes, and what it is known by afterwards."""
+    """Return the values of a tier that settling changes, by which it is recognised afterwards."""
     return [tier.weight, to_micros(tier.anchored_at), tier.half_life, to_micros(tier.cold_at or tier.anchored_at)]
 
 
@@ -42,11 +45,14 @@ def restore(storage: Storage, scope: Scope, line: Mapping[str, Any], recurring: 
         return _restore_edges(storage, scope, [_edge(*value) for value in line[PRUNED]])
     if SETTLED in line:
         return _restore_tiers(storage, scope, line[SETTLED])
-    return recurring.unmake(line[FACT], now)
+    return recurring.unmake(line[COMPRESSED], now)
 
 
 def _restore_tiers(storage: Storage, scope: Scope, before: Mapping[str, Sequence[Any]]) -> int:
-    """Only of entries that are as settling left them: what was used since is warm, and stays so."""
+    """Restore the tiers of entries that are as settling left them.
+
+    An entry that was used since is warm, and stays so.
+    """
     found = storage.summaries(scope, before.keys())
     tiers = {}
     for id_, (weight, anchored_at, half_life, cold_at) in before.items():
@@ -58,7 +64,7 @@ def _restore_tiers(storage: Storage, scope: Scope, before: Mapping[str, Sequence
 
 
 def _restore_edges(storage: Storage, scope: Scope, edges: Sequence[Link]) -> int:
-    """Only those between entries that are still there and have not come up together since."""
+    """Restore the edges between entries that are still there and have not come up together since."""
     known = storage.summaries(scope, {end for edge in edges for end in (edge.source, edge.target)})
     anew = {edge.id for edge in storage.links(scope, WhereLinks(ids=[edge.id for edge in edges]))}
     gone = [edge for edge in edges if edge.id not in anew and {edge.source, edge.target} <= known.keys()]

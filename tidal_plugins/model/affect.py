@@ -37,7 +37,7 @@ class Affect:
 
     @property
     def intensity(self) -> float:
-        r"""The stronger of \|valence\| and arousal, in [0, 1] [Tidal §3.3]."""
+        r"""Return the stronger of \|valence\| and arousal, in [0, 1] [Tidal §3.3]."""
         return max(abs(self.valence), self.arousal)
 
     def in_words(self, most: int = 3) -> str:

@@ -1,4 +1,4 @@
-"""What a model answered in plain text where a structure was asked for."""
+"""Answers of a model in plain text to a request for a structure."""
 
 from __future__ import annotations
 

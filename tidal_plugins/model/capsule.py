@@ -50,7 +50,7 @@ _ALSO_CALLED = {
 
 
 def title(name: str) -> str:
-    """The heading of a section."""
+    """Return the heading of a section."""
     return name.replace("_", " ").capitalize()
 
 
@@ -84,17 +84,17 @@ class Section:
 
     @property
     def heading(self) -> str:
-        """The heading's line; the header has none."""
+        """Return the heading's line; the header has none."""
         return "" if self.name == "header" else self.text.splitlines(keepends=True)[0]
 
     @property
     def body(self) -> str:
-        """The text under the heading, without white space around it."""
+        """Return the text under the heading, without white space at its ends."""
         return self.text[len(self.heading) :].strip()
 
     @property
     def lines(self) -> int:
-        """The number of lines under the heading that are not empty."""
+        """Return the number of lines under the heading that are not empty."""
         return sum(bool(line.strip()) for line in self.body.splitlines())
 
 
@@ -169,7 +169,7 @@ def _rewritten(section: Section, body: str) -> Section:
 
 
 def _sections(text: str) -> Iterator[Section]:
-    """The header, also where it is empty, and what follows; headings inside code are none."""
+    """Yield the header, even an empty one, and the sections after it. Headings inside code do not count."""
     name, start, place, fence = "header", 0, 0, ""
     for line in text.splitlines(keepends=True):
         fence = _fence(line, fence)
@@ -183,7 +183,7 @@ def _sections(text: str) -> Iterator[Section]:
 
 
 def _fence(line: str, fence: str) -> str:
-    """The mark that closes the block of code in which the next line stands."""
+    """Return the mark that closes the block of code in which the next line stands."""
     mark = _FENCE.match(line)
     if mark is None:
         return fence

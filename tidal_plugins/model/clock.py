@@ -23,7 +23,7 @@ def aware(time: datetime, name: str = "time") -> datetime:
 
 
 def to_micros(time: datetime) -> int:
-    """Microseconds since 1970-01-01 UTC, exact."""
+    """Return the microseconds since 1970-01-01 UTC, exact."""
     return (time - EPOCH) // MICROSECOND
 
 
@@ -32,5 +32,5 @@ def from_micros(micros: int) -> datetime:
 
 
 def hours_between(earlier: datetime, later: datetime) -> float:
-    """Hours from ``earlier`` to ``later``; negative when the clock went back."""
+    """Return the hours from ``earlier`` to ``later``; negative when the clock went back."""
     return (later - earlier).total_seconds() / 3600

@@ -1,4 +1,4 @@
-"""Compaction: a context rebuilt, and the account of what was left out [SIYA §2]."""
+"""Compaction: a rebuilt context, and the check that it broke no rule [SIYA §2]."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, overload
+from typing import Any, Literal
 
 from tidal_plugins.errors import BrokenInvariant
 from tidal_plugins.model.exchange import Message, ToolCall
+from tidal_plugins.model.loss import LossLedger
 from tidal_plugins.model.summary import Statement
 
 Stage = Literal["none", "prepare", "compact", "hard"]
@@ -95,73 +96,12 @@ class RestoredFile:
 
     @property
     def messages(self) -> tuple[Message, Message]:
-        """The call that read the file, and the result."""
+        """Return the call that read the file, and the result."""
         call = ToolCall(self.tool, self.arguments, self.id)
         return Message("assistant", "", tool_calls=(call,)), Message("tool", self.content, tool_call_id=self.id)
 
 
 Piece = Kept | Written | RestoredFile
-
-
-@dataclass(frozen=True, slots=True)
-class Loss:
-    """A message that the model no longer sees.
-
-    Attributes:
-        position: its place in the history.
-        role: its role.
-        episode: the episode in which it stands verbatim.
-        index: its place in that episode.
-        message: its id, if it has one.
-        stated: the statements of the context that tell of it.
-    """
-
-    position: int
-    role: str
-    episode: str
-    index: int
-    message: str | None = None
-    stated: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class LossLedger(Sequence[Loss]):
-    """Every message of the history that a rebuilt context leaves out."""
-
-    losses: tuple[Loss, ...] = ()
-
-    @overload
-    def __getitem__(self, index: int) -> Loss: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Loss]: ...
-
-    def __getitem__(self, index: int | slice) -> Loss | Sequence[Loss]:
-        return self.losses[index]
-
-    def __len__(self) -> int:
-        return len(self.losses)
-
-    def __iter__(self) -> Iterator[Loss]:
-        return iter(self.losses)
-
-    @property
-    def episodes(self) -> tuple[str, ...]:
-        """The episodes that hold the omitted messages, in order."""
-        return tuple(dict.fromkeys(loss.episode for loss in self.losses))
-
-    def to_json(self) -> list[dict[str, Any]]:
-        return [
-            {
-                "position": loss.position,
-                "role": loss.role,
-                "episode": loss.episode,
-                "index": loss.index,
-                "message": loss.message,
-                "stated": list(loss.stated),
-            }
-            for loss in self.losses
-        ]
 
 
 @dataclass(frozen=True)
@@ -210,7 +150,7 @@ class Compaction:
 
     @property
     def rebuilt(self) -> bool:
-        """Whether the view is anything else than the history."""
+        """Return whether the view is anything else than the history."""
         return self.id is not None
 
     @property
@@ -231,13 +171,13 @@ class Compaction:
 
     @property
     def citations(self) -> tuple[str, ...]:
-        """The ids of the episodes that the view cites, in order."""
+        """Return the ids of the episodes that the view cites, in order."""
         texts = [piece.text for piece in self.view if isinstance(piece, Written) and piece.part != "question"]
         return tuple(dict.fromkeys(id_ for text in texts for id_ in _CITED.findall(text)))
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The view as messages."""
+        """Return the view as messages."""
         return tuple(message for piece in self.view for message in self._shown(piece))
 
     def verify(self) -> None:
@@ -282,7 +222,7 @@ class Compaction:
             yield "what the user asked was folded"
 
     def _unpaired(self) -> Iterator[str]:
-        """Calls without results and results without calls, but for those that the history came with."""
+        """Yield calls without results and results without calls, except those that the history came with."""
         theirs = unpaired(self.history)
         for id_ in unpaired(self.messages):
             if id_ in theirs:
@@ -312,7 +252,7 @@ def _part(piece: Piece) -> Part | Literal["file"] | None:
 
 
 def unpaired(messages: Sequence[Message]) -> list[str]:
-    """The ids of tool calls that no result follows, and of results that answer no call before them.
+    """Return the ids of tool calls that no result follows, and of results that answer no call before them.
 
     A result belongs to the last assistant message that calls tools; the same id may be used again later.
     """

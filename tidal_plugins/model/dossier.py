@@ -65,7 +65,7 @@ class Dossier:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The ids of the entries that the text cites."""
+        """Return the ids of the entries that the text cites."""
         return tuple(dict.fromkeys(id_ for finding in self.findings for id_ in finding.sources))
 
     def __str__(self) -> str:

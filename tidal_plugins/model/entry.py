@@ -19,10 +19,13 @@ from tidal_plugins.model.clock import aware
 Scope = tuple[str, ...]
 State = Literal["warm", "cold", "archived", "expired"]
 
-KINDS = ("conversation", "skill", "kb", "fact", "dossier")
-"""Kinds that recall searches. Episodes stand on the same shelf under the kind ``episode``."""
+CONVERSATION, FACT, DOSSIER = "conversation", "fact", "dossier"
+KINDS = (CONVERSATION, "skill", "kb", FACT, DOSSIER)
+"""Kinds that recall searches."""
 
 EPISODE = "episode"
+"""Kind of the entries that hold whole episodes."""
+
 SYNTHESIS = "synthesis"
 """Channel of what memory made of other entries."""
 
@@ -122,7 +125,7 @@ class Entry:
 
     @property
     def citation(self) -> str:
-        """The text by which others refer to it: ``ep:`` and its episode if it has one, else ``mem:`` and its id."""
+        """Return the text that cites the entry: ``ep:`` and its episode if it has one, else ``mem:`` and its id."""
         return f"ep:{self.episode}" if self.episode else f"mem:{self.id}"
 
 

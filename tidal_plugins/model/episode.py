@@ -53,24 +53,24 @@ class Episode:
 
     @property
     def query(self) -> str:
-        """The user's words, verbatim."""
+        """Return the user's words, verbatim."""
         return "\n\n".join(message.text for message in self.messages if message.role == "user" and message.text)
 
     @property
     def answer(self) -> str:
-        """The last assistant message that has a text, verbatim; empty while there is none."""
+        """Return the last assistant message that has a text, verbatim; empty while there is none."""
         final = self._final
         return final.text if final else ""
 
     @property
     def reasoning(self) -> tuple[Message, ...]:
-        """The assistant's messages between the query and the answer."""
+        """Return the assistant's messages between the query and the answer."""
         final = self._final
         return tuple(message for message in self.messages if message.role == "assistant" and message is not final)
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
-        """Every tool call in order, each with its result."""
+        """Return every tool call in order, each with its result."""
         called = zip(self.messages, answers(self.messages), strict=True)
         return tuple(
             _answered(call, result)

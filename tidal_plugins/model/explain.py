@@ -133,7 +133,7 @@ def _cut(text: str) -> str:
 
 
 def _caption(recall: Recall) -> str:
-    """What there is to say of the recall as a whole."""
+    """Return the line about the recall as a whole."""
     sure = [] if recall.confidence is None else [f"confidence {recall.confidence:.3f}"]
     degraded = [f"without {', '.join(recall.degraded)}"] if recall.degraded else []
     stopped = [f"hops stopped: {recall.stopped}"] if recall.stopped else []

@@ -16,9 +16,9 @@ CLOSE = "</tidal-memory>"
 CAPSULE_OPEN = "<tidal-capsule>"
 CAPSULE_CLOSE = "</tidal-capsule>"
 CAPSULE_PREAMBLE = "From your memory. What "
-"""How the line after the mark begins."""
+"""Beginning of the line after the mark."""
 CAPSULE_TITLE = "# Capsule — last updated: "
-"""How a capsule's first line begins."""
+"""Beginning of a capsule's first line."""
 _TEXT = ("<tidal-text>", "From your memory:", "</tidal-text>")
 
 _LINES = 20  # at most in a whisper
@@ -85,8 +85,10 @@ def unframed(role: str, text: str) -> str:
 
 
 def _without_capsule(text: str) -> str:
-    """From the first capsule's title up to the last of its headings. One pattern for all of it would look for that
-    heading again from every title."""
+    """Return a text without everything from the first capsule's title to the last of its headings.
+
+    One pattern for all of it would look for that heading again from every title.
+    """
     start = _CAPSULE_START.search(text)
     end = max((match.end() for match in _CAPSULE_END.finditer(text, start.end())), default=None) if start else None
     return text if start is None or end is None else text[: start.start()] + text[end:]

@@ -8,7 +8,7 @@ from typing import TypedDict
 
 
 class Filter(TypedDict, total=False):
-    """Which entries a recall may return. All fields apply inside each search channel, before its best are cut.
+    """The entries that a recall may return. All fields apply inside each search channel, before its best are cut.
 
     A field that is not given leaves entries unfiltered; an empty collection matches nothing.
     """

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 Category = Literal["technical", "contextual", "behavioural"]
 
-CHANNEL = "graph"
+GRAPH_CHANNEL = "graph"
 """Channel of the entries by which recall finds entities and relations."""
 
 PREDICATES = frozenset(
@@ -44,7 +44,7 @@ PREDICATES = frozenset(
 """The predicates that the rules read; a model may say others, in snake case."""
 
 WORD = re.compile(r"[a-z][a-z0-9_]{0,63}")
-"""What a type of entities and a predicate look like."""
+"""Form of a type of entities and of a predicate."""
 
 DEPENDENCIES = ("depends_on", "calls", "imports", "uses")
 """The predicates whose subject a change of the object affects."""
@@ -72,7 +72,7 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """What a text says of two entities: ``text[start:end]`` supports it, ``confidence`` lies in (0, 1].
+    """A text's assertion about two entities: ``text[start:end]`` supports it, ``confidence`` lies in (0, 1].
 
     ``valid_from`` and ``valid_until`` say when it is true, as far as the text says so.
     """
@@ -90,7 +90,7 @@ class Assertion:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """What one text names and says, in the order of the text."""
+    """The entities and assertions of one text, in its order."""
 
     mentions: tuple[Mention, ...] = ()
     assertions: tuple[Assertion, ...] = ()
@@ -98,7 +98,7 @@ class Extraction:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What was read in one message of an episode: ``episode.messages[position]``, whose entry is ``entry``."""
+    """The extraction from one message of an episode: ``episode.messages[position]``, whose entry is ``entry``."""
 
     position: int
     entry: str | None
@@ -124,7 +124,7 @@ class Evidence:
 
     @property
     def citation(self) -> str:
-        """The episode as a citation, such as ``[ep:0190…]``."""
+        """Return the episode as a citation, such as ``[ep:0190…]``."""
         return f"[ep:{self.episode}]"
 
 
@@ -206,7 +206,7 @@ class Merge:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What learning changed: ids of entities that are new or have another type, and of relations that are new,
+    """The changes by indexing: ids of entities that are new or have another type, and of relations that are new,
     confirmed, closed or open again. ``dropped`` counts what the text does not support."""
 
     entities: tuple[str, ...] = ()
@@ -216,7 +216,7 @@ class Applied:
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """What forgetting took from the graph: ids of what went, of relations and entities that lost something or hold at
+    """The changes by forgetting: ids of what went, of relations and entities that lost something or hold at
     other times, and of entities that have another name now."""
 
     entities: frozenset[str] = frozenset()

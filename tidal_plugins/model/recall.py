@@ -1,4 +1,4 @@
-"""What recall returns: hits with the reasons for them, and the whisper made from them."""
+"""Results of recall: hits with the reasons for them, and the whisper made from them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sessions: a lane of signals that one agent writes for one user under a policy [tidalDB]."""
+"""Sessions: signals that one agent writes for one user under a policy [tidalDB]."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class SignalType(BaseModel):
     half_life: float = Field(24.0, gt=0)
     """Hours."""
     sign: Literal[-1, 0, 1] = 1
-    """What it does to the ranking of a whole scope; 0 for nothing."""
+    """Its effect on the ranking of a whole scope; 0 for none."""
 
 
 class Policy(BaseModel):
@@ -42,7 +42,7 @@ class Policy(BaseModel):
 
     @field_serializer("allow", "deny", when_used="json")
     def _in_order(self, types: frozenset[str]) -> list[str]:
-        """Always the same: equal sets come in another order in the next process."""
+        """Return a set in a fixed order: equal sets come in another order in the next process."""
         return sorted(types)
 
     @model_validator(mode="after")
@@ -116,7 +116,7 @@ class SessionInfo:
 
     @property
     def remaining(self) -> int | None:
-        """How many signals its policy still admits; ``None`` for no limit."""
+        """Return how many signals its policy still admits; ``None`` for no limit."""
         most = self.policy.max_signals
         return None if most is None else max(0, most - self.accepted)
 
@@ -136,7 +136,7 @@ class SessionSnapshot:
 
     @property
     def entries(self) -> frozenset[str]:
-        """The ids of the entries that have signals."""
+        """Return the ids of the entries that have signals."""
         return frozenset(entry for by_entry in self.scores.values() for entry in by_entry)
 
 

@@ -1,4 +1,4 @@
-"""What is condensed, and what comes of it: sources and the statements that cite them."""
+"""Input and output of a summariser: sources, and the statements that cite them."""
 
 from __future__ import annotations
 

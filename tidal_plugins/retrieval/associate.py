@@ -58,7 +58,7 @@ def add_associations(recall: Recall, channels: Channels, now: datetime, settings
     reached = [item for item in reached if item.id not in channels.damaged]
     dropped = [item for item in recall.dropped if item.id not in channels.damaged]
     recall = replace(recall, dropped=(*dropped, *channels.unreadable()), degraded=tuple(channels.degraded))
-    return Neighbourhood(reached, entries, nearness).beside(recall, most)
+    return Neighbourhood(reached, entries, nearness).append_to(recall, most)
 
 
 def labelled(channels: Channels, hits: Sequence[Hit], limit: int) -> list[Reached]:
@@ -79,7 +79,7 @@ def labelled(channels: Channels, hits: Sequence[Hit], limit: int) -> list[Reache
 
 
 def seeds(storage: Storage, scope: Scope, query: str, now: datetime, settings: GraphTuning) -> list[Reached]:
-    """Return where activation starts beside the hits, for each entity that a query names.
+    """Return where activation starts in addition to the hits, for each entity that a query names.
 
     These are the graph's relations of it, by their confidence, and the texts that named it last. A path begins with the
     entity's own entry.
@@ -117,7 +117,7 @@ class Neighbourhood:
     entries: Mapping[str, Entry]
     nearness: Mapping[str, Match]
 
-    def beside(self, recall: Recall, most: int) -> Recall:
+    def append_to(self, recall: Recall, most: int) -> Recall:
         """Return the recall with at most ``most`` neighbours appended to its hits.
 
         The score of a neighbour is that of the hit it comes from, times its activation. A neighbour that comes from an

@@ -19,7 +19,7 @@ from tidal_plugins.retrieval.state import State, by_score
 from tidal_plugins.scoring.signals import hinted, saturated
 from tidal_plugins.scoring.text import terms
 from tidal_plugins.sessions.ledger import Ledger
-from tidal_plugins.sessions.scores import SHARED, Scores, lane_of
+from tidal_plugins.sessions.scores import SHARED, Scores, session_node
 from tidal_plugins.settings import REWARD
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.tuning import SignalTuning
@@ -86,10 +86,10 @@ class SessionSignals:
 
     @property
     def rewarded(self) -> list[str]:
-        """The ids of the entries that the session rewarded most."""
+        """Return the ids of the entries that the session rewarded most."""
         if self.session is None:
             return []
-        return self.scores.strongest(lane_of(self.session), REWARD, self.now, self.scores.settings.joined)
+        return self.scores.strongest(session_node(self.session), REWARD, self.now, self.scores.settings.joined)
 
     def gains(
         self, entries: Collection[str], words: Callable[[], Mapping[str, frozenset[str]]]
@@ -108,7 +108,7 @@ class SessionSignals:
     def _scored(self, entries: Collection[str]) -> dict[str, dict[str, float]]:
         settings, found = self.scores.settings, defaultdict[str, dict[str, float]](dict)
         if self.session is not None:
-            for reward in self.scores.of(lane_of(self.session), [REWARD], entries, self.now):
+            for reward in self.scores.of(session_node(self.session), [REWARD], entries, self.now):
                 found[reward.entry][REWARDED] = settings.reward * saturated(reward.score)
         for entry, score in self._shared(entries).items():
             if score:

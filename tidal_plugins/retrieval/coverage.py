@@ -1,4 +1,4 @@
-"""What found texts leave open of a query, told by rules: words that are not covered, names that lead further."""
+"""Rules for the parts of a query that found texts leave open: words that are not covered, names that lead further."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _NAMELESS = 2
 
 
 class Lead(NamedTuple):
-    """Where to go on: a name that a text brings up, or its new words, beside what the text says nothing of."""
+    """A further query: a name that a text brings up, or its new words, with the words that the text lacks."""
 
     apart: bool
     open: int
@@ -85,7 +85,10 @@ def _leads(query: str, texts: Sequence[str]) -> Iterator[Lead]:
 
 
 def _names(text: str) -> Iterator[tuple[str, bool]]:
-    """What a text names, by its form: words written large, and identifiers; and whether it begins a sentence."""
+    """Yield the names in a text, each with whether it begins a sentence.
+
+    A name is known by its form: capitalised words, or an identifier.
+    """
     starts = {start for start, _ in sentences(text)}
     for match in _NAME.finditer(text):
         first = match.start() in starts

@@ -96,7 +96,7 @@ class CrossEncoderReranker:
 
 
 def _folder(name: str | Path) -> Path:
-    """The folder of a model: the one that it names, or that of the hub's files."""
+    """Return the folder of a model: the one that it names, or that of the hub's files."""
     folder = Path(name)
     if folder.is_dir():
         return folder

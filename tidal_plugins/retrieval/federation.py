@@ -80,7 +80,7 @@ class Peer:
 
     @property
     def path(self) -> str:
-        """The path of its file."""
+        """Return the path of its file."""
         if isinstance(self.memory, OpenMemory):
             return str(getattr(self.memory._services.recaller.storage, "path", "peer"))
         return os.fspath(self.memory)
@@ -117,7 +117,7 @@ class Federation:
         return self._asked(RECALL, request)
 
     def whisper(self, request: Request) -> Recall:
-        """Return the entries of the own store and its peers that are worth showing unasked."""
+        """Return the entries of the own store and its peers to show in a whisper."""
         return self._asked(WHISPER, request)
 
     def _asked(self, stages: Sequence[Stage], request: Request) -> Recall:
@@ -133,17 +133,17 @@ class Federation:
             vector = own.vector if known else self.own.embedder.embed([query.meaning])[0]
             return run(stages, recaller, replace(same, scope=there, vector=vector)).recall
 
-        reader, answers = _patient(self.own, own.recall), []
+        reader, answers = _without_timed_out(self.own, own.recall), []
         for peer in others:
             answers.append(peer.answer(reader, request.scope, ask_peer))
-            reader = _patient(reader, answers[-1].recall)
+            reader = _without_timed_out(reader, answers[-1].recall)
         merger = Merger(self.own.settings, request.limit, request.scope, self.forgotten)
         return merger.merged(own.recall, answers)
 
 
-def _patient(reader: Recaller, heard: Recall | None) -> Recaller:
+def _without_timed_out(reader: Recaller, answered: Recall | None) -> Recaller:
     """Return the reader without a reranker that did not answer in time: it has its time once, not for each store."""
-    return replace(reader, reranker=None) if heard and RERANKER in heard.degraded else reader
+    return replace(reader, reranker=None) if answered and RERANKER in answered.degraded else reader
 
 
 def federation(own: Recaller, peers: Iterable[Peer], forgotten: Forgotten) -> Federation:

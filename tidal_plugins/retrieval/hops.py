@@ -42,11 +42,11 @@ def over_hops(
     def ask(text: str) -> Recall:
         return recall(replace(further, text=checked_query(text, settings)))
 
-    return _Journey(recall(request), ask, assessor or HeuristicAssessor(), settings.hops, request.hops).made()
+    return _Hops(recall(request), ask, assessor or HeuristicAssessor(), settings.hops, request.hops).run()
 
 
 @dataclass(slots=True)
-class _Journey:
+class _Hops:
     """One recall over several hops, under way."""
 
     first: Recall
@@ -60,7 +60,7 @@ class _Journey:
     degraded: tuple[str, ...] = ()
     end: float = 0.0
 
-    def made(self) -> Recall:
+    def run(self) -> Recall:
         self.end = time.monotonic() + self.settings.ms / 1000
         stopped = next((reason for hop in range(2, self.most + 1) if (reason := self._hop(hop))), HOPS)
         appended = list(islice(_in_turn(self.brought), self.settings.appended))
@@ -168,5 +168,5 @@ def _spoken(hit: Hit) -> str:
 
 
 def _one(item: Hit | Dropped) -> tuple[str, str]:
-    """Return what tells an entry from others: turns that are numbered alike in two stores have the same id."""
+    """Return a key of an entry, which two stores never share."""
     return item.origin, item.id

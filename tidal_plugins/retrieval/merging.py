@@ -39,16 +39,16 @@ class Merger:
 
     def merged(self, own: Recall, answers: Sequence[Answer]) -> Recall:
         """Return the own recall with the hits of peers among its hits."""
-        heard = [(answer, answer.recall) for answer in answers if answer.recall is not None]
+        answered = [(answer, answer.recall) for answer in answers if answer.recall is not None]
         trust = {answer.name: answer.trust for answer in answers}
-        theirs = [hit for answer, recall in heard for hit in self._hits(answer, recall)]
+        theirs = [hit for answer, recall in answered for hit in self._hits(answer, recall)]
         pool = self._once([*own, *theirs], own)
         appended = [hit for hit in pool if hit.why.path]
         ranked = _comparable([hit for hit in pool if not hit.why.path], self.settings)
         ranked = sorted((_trusted(hit, trust) for hit in ranked), key=lambda hit: -hit.score)  # stable: the own first
         ranked = self._news(ranked, own)
         kept, rest = ranked[: self.limit], ranked[self.limit :]
-        sure = [own.confidence, *(_surely(answer, recall) for answer, recall in heard)]
+        sure = [own.confidence, *(_surely(answer, recall) for answer, recall in answered)]
         return replace(
             own,
             hits=(*kept, *appended),
@@ -61,7 +61,7 @@ class Merger:
     def _hits(self, answer: Answer, recall: Recall) -> Iterator[Hit]:
         """Yield the hits of a peer, with their origin, unless its confidence times its trust is too low."""
         self.dropped += (item._replace(origin=answer.name) for item in recall.dropped)
-        sure, least = _surely(answer, recall), self.settings.whisper.least(recall.profile)
+        sure, least = _surely(answer, recall), self.settings.whisper.min_confidence(recall.profile)
         for hit in recall:
             if least and sure is not None and sure < least:
                 reason = f"confidence {sure:.3f}, at a trust of {answer.trust:.2f}, under the threshold of {least:.3f}"

@@ -90,7 +90,7 @@ class Recaller(Store):
         return run(RECALL, self, request).recall
 
     def whisper(self, request: Request) -> Recall:
-        """Return the entries that are worth showing unasked, and why the other candidates fell out."""
+        """Return the entries to show in a whisper, and why the other candidates fell out."""
         return run(WHISPER, self, request).recall
 
 

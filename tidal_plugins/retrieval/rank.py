@@ -101,7 +101,7 @@ _PROFILES: Mapping[str, Callable[[list[Candidate], State], list[Ranked]]] = {
 
 
 class _Feelings:
-    """How much the mood of a recall counts.
+    """The weight of the mood in a recall.
 
     ``presence``, in [0, 1], is how far there is a mood; none below the silence. ``share`` is how much feeling counts
     against meaning, ``1 − α``, as far as there is a mood [Tidal §3.3]. ``gradual``: below the threshold presence grows

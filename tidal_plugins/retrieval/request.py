@@ -12,9 +12,9 @@ from tidal_plugins.affect.state import AffectLoop
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import aware
-from tidal_plugins.model.entry import EPISODE, KINDS, Scope, bare_id
+from tidal_plugins.model.entry import EPISODE, FACT, KINDS, Scope, bare_id
 from tidal_plugins.model.filter import Filter
-from tidal_plugins.model.graph import CHANNEL
+from tidal_plugins.model.graph import GRAPH_CHANNEL
 from tidal_plugins.retrieval.understand import MAX_CHARS
 from tidal_plugins.settings import Profile
 from tidal_plugins.storage.base import Where
@@ -31,13 +31,11 @@ MAX_WINDOW = 50
 """Turns before and after a hit that one recall may return with it."""
 MAX_HOPS = 10
 """Hops that one recall may take."""
-GRAPH_KIND = "fact"
-"""The kind of entries that has to be named for the graph's entries to be found."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked of a store: up to ``limit`` entries for ``text`` that pass ``where``, in one scope.
+    """One question to a store: up to ``limit`` entries for ``text`` that pass ``where``, in one scope.
 
     ``affect`` is the mood that colours the order; a whisper reads it off the vector of the text instead, with ``felt``,
     where that is given. ``associative`` appends what comes up together with the hits, beyond the limit. ``session`` is
@@ -82,7 +80,9 @@ class Request:
         filter, now = checked_filter(filter, "recall"), now if as_of is None else aware(as_of, "as_of")
         current = mood.current(scope, now) if as_of is None else Affect()
         kinds = filter.get("kinds")
-        graph = kinds is not None and GRAPH_KIND in _kinds(kinds)
+        graph = kinds is not None and FACT in _kinds(
+            kinds
+        )  # they are found only by their kind
         where = active(now, **filter, as_of=as_of and now, graph=graph)
         return cls(
             scope,
@@ -160,7 +160,7 @@ def active(
         active_at=as_of or now,
         include_archived=include_archived,
         exclude=[bare_id(id_) for id_ in _names(exclude, "exclude") or ()],
-        not_channels=() if graph else (CHANNEL,),
+        not_channels=() if graph else (GRAPH_CHANNEL,),
     )
 
 

@@ -110,7 +110,7 @@ class Store:
 
 @dataclass(slots=True)
 class State:
-    """What is known so far of one recall or whisper. The comments say which stage sets a field."""
+    """The results so far of one recall or whisper. The comments say which stage sets a field."""
 
     store: Store
     request: Request

@@ -31,7 +31,7 @@ def apply_threshold(state: State) -> None:
     not nearness, decides whether anything surfaces.
     """
     settings, sure = state.settings, state.confidence or 0.0
-    threshold, least = settings.whisper.threshold, settings.whisper.least(state.request.profile)
+    threshold, least = settings.whisper.threshold, settings.whisper.min_confidence(state.request.profile)
     if least and sure < least:
         reason = f"confidence {sure:.3f} under the threshold of {least:.3f}"
         below = {item.id: reason for item in state.ranked}

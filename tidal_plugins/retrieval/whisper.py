@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from tidal_plugins.english.sentences import sentences
-from tidal_plugins.model.entry import SYNTHESIS, Entry
+from tidal_plugins.model.entry import CONVERSATION, FACT, SYNTHESIS, Entry
 from tidal_plugins.model.fence import frame, inert
 from tidal_plugins.model.recall import OWN, Dropped, Hit, Recall, Whisper, counted
 from tidal_plugins.scoring.text import terms
@@ -61,7 +61,7 @@ def _doubled(hits: Sequence[Hit]) -> dict[str, str]:
 
 def _made(entry: Entry) -> bool:
     """Return whether it is a fact that memory made of other entries: people tell facts, too."""
-    return entry.kind == "fact" and entry.channel == SYNTHESIS
+    return entry.kind == FACT and entry.channel == SYNTHESIS
 
 
 def _sources(entry: Entry) -> list[Any]:
@@ -80,7 +80,7 @@ def _line(hit: Hit, query: str, now: datetime, room: int) -> str | None:
 def _source(hit: Hit) -> str:
     """Return the speaker or the source of a hit, and its peer. Names are cut short, since the text matters more."""
     entry, own = hit.entry, hit.origin == OWN
-    if entry.kind == "conversation":
+    if entry.kind == CONVERSATION:
         roles = {"user": "user", "assistant": "you" if own else "assistant"}  # a peer's assistant is somebody else
         source = entry.speaker or roles.get(entry.role or "", "conversation")
     else:

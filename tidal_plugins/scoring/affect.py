@@ -20,7 +20,7 @@ AXIS = "pleasantness"
 POLES: Mapping[str, float] = MappingProxyType(
     {"joy": 1.0, "trust": 1.0, "fear": -1.0, "sadness": -1.0, "disgust": -1.0, "anger": -1.0}
 )
-"""Which of Plutchik's primary emotions are pleasant and unpleasant; surprise and anticipation may be either."""
+"""Plutchik's primary emotions that are pleasant and unpleasant; surprise and anticipation may be either."""
 
 
 def relax(state: Affect, hours: float, *, half_life: float, baseline: float) -> Affect:
@@ -34,18 +34,18 @@ def relax(state: Affect, hours: float, *, half_life: float, baseline: float) -> 
 
 
 def exchange(user: Affect, agent: Affect, user_chars: int, agent_chars: int) -> Affect:
-    """The event that one exchange is: both sides, each weighted by the length of its text [Tidal §3.4].
+    """Return the event that one exchange is: both sides, each weighted by the length of its text [Tidal §3.4].
 
-    ``(user · user_chars + agent · agent_chars) / (user_chars + agent_chars)``; lengths in characters, at least 0.
-    Named emotions are weighted likewise; a side without any counts as none felt.
+    ``(user · user_chars + agent · agent_chars) / (user_chars + agent_chars)``; lengths in characters, at least 0. Named
+    emotions are weighted likewise; a side without any counts as none felt.
     """
     return _mix(user, agent, agent_chars / max(1, user_chars + agent_chars))
 
 
 def gain(answer_chars: int, *, rate: float, full_chars: int, least: float) -> float:
-    """How far an exchange moves the state: ``rate · clamp(answer_chars / full_chars, least, 1)`` [Tidal §3.4].
+    """Return how far an exchange moves the state: ``rate · clamp(answer_chars / full_chars, least, 1)`` [Tidal §3.4].
 
-    In [rate · least, rate]. ``full_chars`` is the length, in characters, from which an answer counts in full.
+    It is in [rate · least, rate]. ``full_chars`` is the length, in characters, from which an answer counts in full.
     """
     return rate * min(1.0, max(least, answer_chars / full_chars))
 
@@ -56,15 +56,15 @@ def update(state: Affect, event: Affect, gain: float) -> Affect:
 
 
 def alpha(intensity: float, *, calm: float, stirred: float, threshold: float) -> float:
-    """The share of meaning in :func:`blend`: ``stirred`` above the threshold of intensity, else ``calm`` [Tidal §3.3].
+    """Return the share of meaning in :func:`blend` [Tidal §3.3].
 
-    All in [0, 1].
+    It is ``stirred`` above the threshold of intensity, else ``calm``. All are in [0, 1].
     """
     return stirred if intensity > threshold else calm
 
 
 def blend(similarity: float, current_valence: float, memory_valence: float, alpha: float) -> float:
-    """Dual-vector score: ``α · similarity + (1 − α) · (1 − |v_current − v_memory|)`` [Tidal §3.2].
+    """Return the dual-vector score: ``α · similarity + (1 − α) · (1 − |v_current − v_memory|)`` [Tidal §3.2].
 
     With a similarity in [0, 1] it is in [α − 1, 1]: opposite feelings (\\|Δv\\| above 1) cost score.
     """
@@ -78,13 +78,13 @@ def emotion_similarity(
     poles: Mapping[str, float] = MappingProxyType({}),
     faint: float = 0.0,
 ) -> float:
-    """Cosine of two emotion vectors without their neutral part; 0 where either is missing or empty [Anamnesis].
+    """Return the cosine of two emotion vectors without their neutral part [Anamnesis].
 
+    It is 0 if either is missing or empty.
     With the neutral part, any two calm texts would be alike in feeling. ``poles`` says which emotions are pleasant (1)
     and unpleasant (−1), and adds an axis between them: without it anger is as far from sadness as from joy. A vector
-    shorter than ``faint`` counts in proportion to its length: the last trace of a feeling is not yet one.
-
-    In [0, 1] for strengths of at least 0, with poles in [−1, 1].
+    shorter than ``faint`` counts in proportion to its length: the last trace of a feeling is not yet one. In [0, 1] for
+    strengths of at least 0, with poles in [−1, 1].
     """
     left, right = _unit(a, poles, faint), _unit(b, poles, faint)
     return max(-1.0, min(1.0, sum(strength * right.get(name, 0.0) for name, strength in left.items())))

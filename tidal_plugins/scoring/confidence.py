@@ -1,4 +1,4 @@
-"""How sure a relation is: independent evidence adds up, and what nothing confirms fades [SIYA §3.3].
+"""Confidence of relations: independent evidence adds up, and unconfirmed confidence fades [SIYA §3.3].
 
 Confidences lie in [0, 1]; times are in days.
 """
@@ -10,9 +10,9 @@ from collections.abc import Hashable, Iterable
 
 
 def combined(evidence: Iterable[tuple[Hashable, float]]) -> float:
-    """The confidence that evidence gives together: ``1 − Π(1 − cᵢ)`` over independent pieces, in [0, 1] [SIYA §3.3].
+    """Return the confidence that evidence gives together: ``1 − Π(1 − cᵢ)``, in [0, 1] [SIYA §3.3].
 
-    Each piece comes with its origin: of those with the same origin, which are not independent, the surest counts.
+    Each piece comes with its origin. Pieces of the same origin are not independent, and the surest of them counts.
     Without evidence it is 0.
     """
     surest: dict[Hashable, float] = {}
@@ -22,9 +22,9 @@ def combined(evidence: Iterable[tuple[Hashable, float]]) -> float:
 
 
 def faded(confidence: float, days: float, *, half_life: float, floor: float) -> float:
-    """What is left of ``confidence`` when nothing has confirmed it for ``days``: ``c · 2^(−days / half_life)``, but
-    ``floor`` at least, or ``confidence`` itself where that is less [SIYA §3.3].
+    """Return the rest of ``confidence`` when nothing has confirmed it for ``days`` [SIYA §3.3].
 
-    Negative days (the clock went back) count as 0.
+    It is ``c · 2^(−days / half_life)``, but ``floor`` at least, or ``confidence`` itself if that is less. Negative days
+    (the clock went back) count as 0.
     """
     return max(min(confidence, floor), confidence * math.exp2(-max(0.0, days) / half_life))

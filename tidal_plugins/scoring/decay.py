@@ -11,7 +11,7 @@ from tidal_plugins.model.entry import Tier
 
 
 def weight(w0: float, hours: float, half_life: float) -> float:
-    """What is left of ``w0`` after ``hours``: ``w0 · 2^(−hours / half_life)``, in [0, w0] [Tidal §2.4].
+    """Return the rest of ``w0`` after ``hours``: ``w0 · 2^(−hours / half_life)``, in [0, w0] [Tidal §2.4].
 
     ``half_life`` is above 0. Negative hours (the clock went back) count as 0.
     """
@@ -19,7 +19,7 @@ def weight(w0: float, hours: float, half_life: float) -> float:
 
 
 def remaining(tier: Tier, now: datetime, *, cold: float) -> float:
-    """The weight that decay has left of an entry now [Tidal §2.4].
+    """Return the weight that decay has left of an entry now [Tidal §2.4].
 
     From when it turned cold it counts from a new anchor with weight 1 and the half-life ``cold``, in hours.
     """
@@ -31,19 +31,19 @@ def remaining(tier: Tier, now: datetime, *, cold: float) -> float:
 def half_life(
     *, used: bool, intensity: float, warm: float, accessed: float, emotional: float, threshold: float
 ) -> float:
-    """The longest half-life that applies to a warm entry, in hours [Tidal §2.4].
+    """Return the longest half-life that applies to a warm entry, in hours [Tidal §2.4].
 
-    ``warm`` always does, ``accessed`` where the entry was used since it was stored, ``emotional`` where the intensity
+    ``warm`` always applies, ``accessed`` if the entry was used since it was stored, and ``emotional`` if the intensity
     at its creation (in [0, 1]) is above ``threshold``.
     """
     return max(warm, accessed if used else warm, emotional if intensity > threshold else warm)
 
 
 def hours_until(w0: float, floor: float, half_life: float) -> float:
-    """Hours until a weight falls to ``floor``: ``half_life · log2(w0 / floor)``, the inverse of :func:`weight`.
+    """Return the hours until a weight falls to ``floor``: ``half_life · log2(w0 / floor)``.
 
-    0 where it is there already, infinite where ``floor`` is 0 and never reached. It tells beforehand when an entry
-    turns cold or is archived [Tidal §2.4].
+    This is the inverse of :func:`weight`. They are 0 if it is there already, and infinite if ``floor`` is 0 and never
+    reached. They tell beforehand when an entry turns cold or is archived [Tidal §2.4].
     """
     if w0 <= floor:
         return 0.0
@@ -51,7 +51,7 @@ def hours_until(w0: float, floor: float, half_life: float) -> float:
 
 
 def strength(weight: float, lam: float) -> float:
-    """The factor by which decay dampens a score: ``(1 − λ) + λ · min(1, weight)``, in [1 − λ, 1].
+    """Return the factor by which decay dampens a score: ``(1 − λ) + λ · min(1, weight)``, in [1 − λ, 1].
 
     λ in [0, 1] is how much decay matters: undamped (1), every month-old memory would sink below any fresh one. The
     damping is ours; the weight is [Tidal §2.4].
@@ -60,8 +60,8 @@ def strength(weight: float, lam: float) -> float:
 
 
 def reinforce(weight: float, amount: float, cap: float) -> float:
-    """The new w₀ of an entry that was used or surfaced: ``min(weight + amount, cap)`` [Tidal §2.4].
+    """Return the new w₀ of an entry that was used or surfaced: ``min(weight + amount, cap)`` [Tidal §2.4].
 
-    ``weight`` is what decay has left of it at that moment; the cap and the amounts are ours.
+    ``weight`` is the rest that decay has left at that moment. The cap and the amounts are ours.
     """
     return min(weight + amount, cap)

@@ -7,7 +7,7 @@ import math
 
 
 def weight(w0: float, days: float, daily: float) -> float:
-    """What is left of ``w0`` after ``days``, fractions included: ``w0 · daily^days``, in [0, w0] [Capsule].
+    """Return the rest of ``w0`` after ``days``, fractions included: ``w0 · daily^days``, in [0, w0] [Capsule].
 
     ``daily`` in (0, 1] is the share kept per day. Negative days (the clock went back) count as 0.
     """
@@ -15,26 +15,27 @@ def weight(w0: float, days: float, daily: float) -> float:
 
 
 def coactivate(weight: float, step: float, cap: float) -> float:
-    """An edge's weight after both its ends were active at once: ``min(weight + step, cap)`` [Capsule].
+    """Return an edge's weight after both its ends were active at once: ``min(weight + step, cap)`` [Capsule].
 
-    ``weight`` is what decay has left of it at that moment: an edge fades first and then grows.
+    ``weight`` is the rest that decay has left at that moment: an edge fades first and then grows.
     """
     return min(weight + step, cap)
 
 
 def transmission(weight: float) -> float:
-    """The share of activation that an edge passes on: ``weight / (weight + 1)``, in [0, 1).
+    """Return the share of activation that an edge passes on: ``weight / (weight + 1)``, in [0, 1).
 
-    A path passes the product, so that no detour outranks its own first hop; raw weights multiplied would grow along
-    it. ``weight / cap`` would keep a new edge below the threshold of [Capsule].
+    A path passes the product, so that no detour outranks its own first hop; raw weights multiplied would grow along it.
+    ``weight / cap`` would keep a new edge below the threshold of [Capsule].
     """
     return weight / (weight + 1)
 
 
 def days_until(w0: float, floor: float, daily: float) -> float:
-    """Days until a weight falls to ``floor`` and its edge is pruned: ``log(floor / w0) / log(daily)`` [Capsule].
+    """Return the days until an edge's weight falls to ``floor``: ``log(floor / w0) / log(daily)`` [Capsule].
 
-    0 where it is there already, infinite where it never will be: the inverse of :func:`weight`.
+    The edge is pruned then. They are 0 if it is there already, infinite if it never will be: the inverse of
+    :func:`weight`.
     """
     if w0 <= floor:
         return 0.0

@@ -1,4 +1,4 @@
-"""What is worth a place in a summary: formulas over what the rules of importance and the words of a text say."""
+"""Priorities of texts in a summary: formulas over their importance and their words."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Collection, Iterable, Mapping
 
-LEAST = 0.6
+MIN_PRIORITY = 0.6
 """Priority below which no sentence is worth a place, however much there is."""
 STATED = 0.5
 """Share of a message's words from which on another text states it: a smaller part of it is worth little."""
@@ -21,10 +21,11 @@ def sentence_priority(
     fall: float = 0.4,
     assistant: float = 0.65,
 ) -> float:
-    """``e^(slope · (importance − base))`` for an importance in [1, 10]: 1 for what no rule speaks about [SIYA §2.2].
+    """Return ``e^(slope · (importance − base))`` for an importance in [1, 10] [SIYA §2.2].
 
-    Decisions, preferences, requirements and errors stand above it; below it the slope is steeper: chatter ends low. An
-    assistant's sentences count less: what it did stands in the lines of its tools, and much else are questions.
+    A sentence that no rule matches has 1. Decisions, preferences, requirements and errors have more. Below 1 the slope
+    is steeper, so that chatter ends low. An assistant's sentences count less: the lines of its tools state its actions,
+    and many of its sentences are questions.
     """
     above = importance - base
     return math.exp((rise if above > 0 else fall) * above) * (assistant if role == "assistant" else 1.0)
@@ -33,13 +34,15 @@ def sentence_priority(
 def tool_priority(
     kind: str, *, failed: float = 1.5, changed: float = 2.0, ran: float = 0.7, looked: float = 0.25
 ) -> float:
-    """What the line of a tool is worth beside a plain sentence's 1: what changed something and what failed stand first,
-    what only looked something up comes last [SIYA §2.2]."""
+    """Return the priority of a tool's line, where a plain sentence has 1.
+
+    Changes and failures come first, mere reading last [SIYA §2.2].
+    """
     return {"failed": failed, "changed": changed, "ran": ran}.get(kind, looked)
 
 
 def specificity(text: str, *, each: float = 0.2, most: int = 2) -> float:
-    """1, and ``each`` for every name, number, path or identifier up to ``most``: what cannot be guessed."""
+    """Return 1 plus ``each`` for every name, number, path or identifier, up to ``most``. These cannot be guessed."""
     return 1 + each * min(most, len(set(_SPECIFIC.findall(text))))
 
 
@@ -47,7 +50,7 @@ _SPECIFIC = re.compile(r"(?<=[a-z0-9,;:] )[A-Z](?!\b)[\w'’-]*|\b\d[\w.:/-]*|\b
 
 
 def rarity(sources_with: int, sources: int, *, power: float = 1.5) -> float:
-    """``ln(1 + sources / sources_with)^power``: what a word tells that stands in so many of the sources."""
+    """Return ``ln(1 + sources / sources_with)^power``: the information of a word of so many of the sources."""
     return float(math.log(1 + sources / max(1, sources_with)) ** power)
 
 
@@ -59,10 +62,13 @@ def information(
     repeat: float = 0.85,
     power: float = 0.8,
 ) -> float:
-    """``(Σ weight · repeat^n)^power`` over the words, each stated ``n`` times already: the second telling says less."""
+    """Return ``(Σ weight · repeat^n)^power`` over the words.
+
+    Each was stated ``n`` times already, and the second time says less.
+    """
     return float(math.fsum(weights[word] * repeat ** stated.get(word, 0) for word in words) ** power)
 
 
 def states(said: Collection[str], words: Collection[str], *, share: float = STATED) -> bool:
-    """Whether what is said has enough of a message's words to tell what it tells."""
+    """Return whether a statement has enough of a message's words to replace it."""
     return bool(words) and sum(word in said for word in words) >= share * len(words)

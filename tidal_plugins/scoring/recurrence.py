@@ -1,4 +1,4 @@
-"""When what is used again and again becomes knowledge [Tidal §2.4]."""
+"""Recurrence: the repeated use that turns an entry into knowledge [Tidal §2.4]."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from tidal_plugins.model.clock import hours_between
 
 
 def recurrence(uses: Iterable[tuple[datetime, str]], *, turns: int, hours: float) -> frozenset[str]:
-    """The turns that use something within ``hours`` of each other, where they are at least ``turns``; else nothing.
+    """Return the turns that use something within ``hours`` of each other [Tidal §2.4].
 
-    ``uses`` are times with the turns' ids, in any order; a turn counts once. Of several such spans the earliest counts,
-    and of it every turn [Tidal §2.4].
+    Fewer than ``turns`` of them count as none. ``uses`` are times with the turns' ids, in any order; a turn counts
+    once. Of several such spans the earliest counts, with every turn in it.
     """
     ordered = sorted(uses)
     for start, _ in ordered:

@@ -7,9 +7,9 @@ import math
 
 
 def surprise(distance: float | None) -> float:
-    """How new something is: ``1 − e^(−distance)`` to the nearest entry in scope, in [0, 0.865] [Anamnesis G6].
+    """Return how new something is: ``1 − e^(−distance)`` to the nearest entry in scope, in [0, 0.865] [Anamnesis G6].
 
-    ``None``, where there is no other entry, is 1. Rounding may take a distance below 0: it counts as 0.
+    ``None`` means that there is no other entry, and gives 1. A distance that rounding took below 0 counts as 0.
     """
     return 1.0 if distance is None else 1 - math.exp(-max(0.0, distance))
 
@@ -23,16 +23,16 @@ def salience(
     by_intensity: float,
     by_surprise: float,
 ) -> float:
-    """``by_importance · importance/10 + by_intensity · intensity + by_surprise · surprise`` [Anamnesis G6].
+    """Return ``by_importance · importance/10 + by_intensity · intensity + by_surprise · surprise`` [Anamnesis G6].
 
-    In [0, 1] for weights that add up to 1.
+    It is in [0, 1] for weights that add up to 1.
     """
     return by_importance * importance / 10 + by_intensity * intensity + by_surprise * surprise
 
 
 def consolidates(importance: float, salience: float, *, important: float, threshold: float) -> bool:
-    """Whether something is kept for good: ``importance ≥ important`` or ``salience ≥ threshold`` [Anamnesis G6].
+    """Return whether something is kept for good: ``importance ≥ important`` or ``salience ≥ threshold`` [Anamnesis G6].
 
-    Sums that stand at the threshold but for their rounding have reached it.
+    Sums that miss the threshold only by rounding have reached it.
     """
     return importance >= important or salience >= threshold - 1e-9

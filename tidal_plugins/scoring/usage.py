@@ -1,4 +1,4 @@
-"""Whether an answer used what memory had shown before it [Tidal §2.4]."""
+"""Usage: whether an answer used the memories that were shown before it [Tidal §2.4]."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _TOKEN = re.compile(r"\w+")
 
 
 def cites(answer: str, ids: Collection[str]) -> bool:
-    """Whether an answer names one of ``ids`` as a whole word: cited as ``[ep:…]`` or ``[mem:…]``, or bare."""
+    """Return whether an answer names one of ``ids`` as a whole word: cited as ``[ep:…]`` or ``[mem:…]``, or bare."""
     return not set(ids).isdisjoint(_TOKEN.findall(answer))
 
 
 def echoes(answer: str, question: str, entry: str, *, words: int, share: float) -> bool:
-    """Whether an answer says what only the entry could have told it.
+    """Return whether an answer says something that only the entry could have told it.
 
-    What the question has is not news: of the entry's words beyond it, the answer must repeat at least ``words``, or
-    say nothing else («Lisbon.»), and not only to deny them («not Lisbon») unless the entry denies too. They must be at
-    least ``share`` of the new words of the entry or of the answer, whichever has fewer (a document says more than an
+    Words of the question are not news. Of the entry's other words, the answer must repeat at least ``words``, or say
+    nothing else («Lisbon.»). It must not only deny them («not Lisbon») unless the entry denies them too. They must be
+    at least ``share`` of the new words of the entry or of the answer, whichever has fewer (a document says more than an
     answer can repeat, an essay more than a line of memory). Words are whole, without stop words and pleasantries.
     """
     asked = _words(question)

@@ -1,4 +1,4 @@
-"""What is stored of sessions: who opened them, what they counted, what was decided in them [tidalDB].
+"""The stored record of sessions: their owners, counts, annotations and decisions [tidalDB].
 
 Each call is one transaction: what has returned is durable, and a process that dies leaves its sessions open and whole.
 """
@@ -27,7 +27,7 @@ from tidal_plugins.model.session import (
 )
 from tidal_plugins.scoring.windows import Buckets, counted, totals
 from tidal_plugins.sessions.policy import violation
-from tidal_plugins.sessions.scores import SHARED, Scores, lane_of
+from tidal_plugins.sessions.scores import SHARED, Scores, session_node
 from tidal_plugins.storage.base import Line, Storage, Where
 from tidal_plugins.storage.shorthands import read_meta, write_meta
 from tidal_plugins.tuning import SignalTuning
@@ -43,7 +43,7 @@ SLACK = 100
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """What a lane has counted, by type."""
+    """The signals counted for a session or the scope, by type."""
 
     accepted: Mapping[str, int] = field(default_factory=dict)
     rejected: int = 0
@@ -86,7 +86,7 @@ class Ledger:
         return opened
 
     def _standing(self, key: str) -> SessionInfo | None:
-        """The session that is open under a thread's key."""
+        """Return the session that is open under a thread's key."""
         known = self.storage.read_document(self.scope, THREADS, key)
         info = self.info(known.value) if known else None
         return info if info and info.is_open else None
@@ -98,7 +98,7 @@ class Ledger:
         document = self.storage.read_document(self.scope, SESSIONS, str(id))
         if document is None:
             raise NotFound(f"no session {id} in scope {self.scope}")
-        counters = self._counters(lane_of(id))
+        counters = self._counters(session_node(id))
         return replace(_info(id, document.value), accepted=sum(counters.accepted.values()), rejected=counters.rejected)
 
     def all(self) -> list[SessionInfo]:
@@ -113,17 +113,17 @@ class Ledger:
             if info.is_open:
                 info = replace(info, closed_at=max(now, info.opened_at))
                 self._write(info)
-            counters = self._counters(lane_of(id))
+            counters = self._counters(session_node(id))
         duration = (info.closed_at or now) - info.opened_at
         return SessionSummary(id, info.accepted, info.rejected, duration, dict(counters.accepted))
 
     def snapshot(self, id: int, now: datetime) -> SessionSnapshot:
         """Return what a session holds now, or held when it was closed."""
         with self.storage.snapshot():
-            info, lane = self.info(id), lane_of(id)
+            info, node = self.info(id), session_node(id)
             at = info.closed_at or now
-            counts = self._counters(lane).counts(at)
-            return SessionSnapshot(info, at, self._scores.all(lane, at), counts, tuple(self.annotations(id)))
+            counts = self._counters(node).counts(at)
+            return SessionSnapshot(info, at, self._scores.all(node, at), counts, tuple(self.annotations(id)))
 
     def annotations(self, id: int) -> list[Annotation]:
         """List the annotations of a session that count, in the order in which they were made."""
@@ -151,13 +151,13 @@ class Ledger:
                 raise SessionClosed(f"session {session} was closed: open a new one with memory.sessions.open(…)")
             self._check(signal.entry)
             refused = violation(info, signal.type, now)
-            counters = self._counters(lane_of(session))
+            counters = self._counters(session_node(session))
             self._decided(session, signal, refused, now, sum(counters.accepted.values()) + counters.rejected)
             if refused:
-                self._count(lane_of(session), replace(counters, rejected=counters.rejected + 1))
+                self._count(session_node(session), replace(counters, rejected=counters.rejected + 1))
             else:
-                self._count(lane_of(session), counters.plus(signal.type, signal.at, now))
-                signal = self._scored(lane_of(session), signal)
+                self._count(session_node(session), counters.plus(signal.type, signal.at, now))
+                signal = self._scored(session_node(session), signal)
                 self._annotate(session, signal)
         if refused:
             raise refused  # only now: the refusal itself is to be stored
@@ -172,7 +172,7 @@ class Ledger:
 
     @property
     def shared_types(self) -> frozenset[str]:
-        """The types of which there are signals of the scope itself, of those that the settings have."""
+        """Return the types of the settings of which there are signals of the scope itself."""
         return frozenset(self._counters(SHARED).accepted) & self.settings.types.keys()
 
     def tally(self, now: datetime) -> SignalTally:
@@ -180,8 +180,8 @@ class Ledger:
         with self.storage.snapshot():
             return SignalTally(now, self._scores.all(SHARED, now), self._counters(SHARED).counts(now))
 
-    def _scored(self, lane: str, signal: Signal) -> Signal:
-        score = self._scores.add(lane, signal.type, signal.entry, signal.weight, signal.at)
+    def _scored(self, node: str, signal: Signal) -> Signal:
+        score = self._scores.add(node, signal.type, signal.entry, signal.weight, signal.at)
         return replace(signal, score=score)
 
     def _check(self, entry: str) -> None:
@@ -208,13 +208,13 @@ class Ledger:
             self.storage.append_log(self.scope, _notes(session), [line])
             self.storage.trim_log(self.scope, _notes(session), keep=self.settings.annotations)
 
-    def _counters(self, lane: str) -> Counters:
-        document = self.storage.read_document(self.scope, COUNTERS, lane)
+    def _counters(self, node: str) -> Counters:
+        document = self.storage.read_document(self.scope, COUNTERS, node)
         return Counters(**document.value) if document else Counters()
 
-    def _count(self, lane: str, counters: Counters) -> None:
+    def _count(self, node: str, counters: Counters) -> None:
         value = {"accepted": counters.accepted, "rejected": counters.rejected, "windows": counters.windows}
-        self.storage.write_document(self.scope, COUNTERS, lane, value)
+        self.storage.write_document(self.scope, COUNTERS, node, value)
 
     def _write(self, info: SessionInfo) -> None:
         value = {

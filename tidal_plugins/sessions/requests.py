@@ -1,4 +1,4 @@
-"""What a model asks of a session by its tools, and the answer in words [tidalDB]."""
+"""Requests of a model to a session by its tools, and their answers in words [tidalDB]."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tidal_plugins.sessions.session import Session
 from tidal_plugins.settings import REWARD
 
 REFUSALS = (InvalidInput, NotFound, PolicyViolation, SessionClosed)
-"""What a model is told as a text. Anything else is a fault, and stays an error."""
+"""Errors that a model reads as a text. Other errors are raised."""
 
 
 def reward(session: Session, entries: Sequence[str], weight: float, note: str | None) -> str:
@@ -34,7 +34,7 @@ def annotate(session: Session, entries: Sequence[str], note: str) -> str:
 
 
 def meant(cited: Sequence[str], shown: Collection[str]) -> Sequence[str]:
-    """Of the entries that a citation means those that the model was shown; all of them where it is not known which."""
+    """Return those of the entries under a citation that the model was shown, or all of them if that is not known."""
     return [id_ for id_ in cited if id_ in shown] or cited
 
 

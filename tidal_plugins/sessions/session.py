@@ -37,7 +37,7 @@ class Session:
     def __init__(
         self, ledger: Ledger, clock: Callable[[], datetime], info: SessionInfo, thread: str | None = None
     ) -> None:
-        """``info`` of id 0 is a session that is yet to be opened."""
+        """Initialise a session. An ``info`` of id 0 is a session that is yet to be opened."""
         self._ledger = ledger
         self._clock = clock
         self._info = info
@@ -48,12 +48,12 @@ class Session:
 
     @property
     def id(self) -> int:
-        """The id of the session. Ids rise from session to session, and are never used again."""
+        """Return the id of the session. Ids rise from session to session, and are never used again."""
         return self._open().id
 
     @property
     def info(self) -> SessionInfo:
-        """The user, the agent and the policy, and how many signals were accepted and refused by now."""
+        """Return the user, the agent, the policy, and how many signals were accepted and refused by now."""
         return self._ledger.info(self.id)
 
     def signal(
@@ -169,7 +169,7 @@ def to_signal(
 
 
 def _note(note: str, settings: SignalTuning) -> str:
-    """A note on one line, as an audit shows it."""
+    """Return a note on one line, as an audit shows it."""
     if isinstance(note, str) and len(note) <= settings.annotation_chars:
         line = " ".join(note.split())
         if line and not _UNREADABLE.search(line):

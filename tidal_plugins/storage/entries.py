@@ -114,7 +114,7 @@ class Corpus(NamedTuple):
 
 
 class Volume(NamedTuple):
-    """How many entries there are of one sort, and how many characters their texts have together."""
+    """The number of entries of one sort, and the number of characters of their texts."""
 
     entries: int = 0
     characters: int = 0

@@ -42,7 +42,7 @@ _encode_any = json.JSONEncoder(default=repr).encode  # once: ``json.dumps`` make
 
 
 def to_row(entry: Entry) -> tuple[Any, ...]:
-    """Return the values of ``COLUMNS``. Raises ``InvalidInput``."""
+    """Return the values of ``COLUMNS``."""
     affect = entry.affect
     emotions = affect.emotions if affect else None
     fixed = (
@@ -80,7 +80,7 @@ def tier_row(tier: Tier | None) -> tuple[Any, ...]:
 
 
 def from_row(row: Row, scope: Scope) -> Entry:
-    """Return the entry whose ``COLUMNS`` are ``row``. Raises ``Corrupt`` if its checksum does not match."""
+    """Return the entry whose ``COLUMNS`` are ``row``. Raises ``Corrupt`` when they are not as they were written."""
     fixed, stored, tier = row[: len(FIXED)], row[len(FIXED)], row[len(FIXED) + 1 :]
     if checksum(fixed, scope) != stored:
         raise _corrupt(row[0])
@@ -151,7 +151,7 @@ def _corrupt(id_: Any) -> Corrupt:
 
 
 def to_link_row(link: Link) -> tuple[Any, ...]:
-    """Return the values of ``LINK``. Raises ``InvalidInput``."""
+    """Return the values of ``LINK``."""
     expires_at = NEVER if link.expires_at is None else to_micros(link.expires_at)
     times = (
         expires_at,
@@ -164,7 +164,7 @@ def to_link_row(link: Link) -> tuple[Any, ...]:
 
 
 def from_link_row(row: Row) -> Link:
-    """Return the link whose ``LINK`` are ``row``. Raises ``Corrupt``."""
+    """Return the link whose ``LINK`` are ``row``."""
     id_, kind, source, target, weight, anchored_at, expires_at, valid_from, valid_until, recorded_at = row[:10]
     superseded_at, metadata = row[10:]
     return Link(
@@ -206,7 +206,7 @@ def _time(micros: int | None) -> datetime | None:
 
 
 def read_time(micros: int) -> datetime:
-    """Return a stored time. Raises ``Corrupt`` if it is none."""
+    """Return a stored time. Raises ``Corrupt`` if the value is none."""
     try:
         return _moment(micros)
     except (TypeError, OverflowError) as error:
@@ -218,7 +218,7 @@ def time_or_none(micros: int | None) -> datetime | None:
 
 
 def _real(number: float) -> float:
-    """Return a number that SQL gives back as it was: it stores NaN as NULL and −0.0 as 0. Raises ``InvalidInput``."""
+    """Return a number that SQL gives back as it was: it stores NaN as NULL and −0.0 as 0."""
     if not isfinite(number):
         raise InvalidInput(f"stored numbers must be finite, got {number}")
     return float(number) + 0.0

@@ -48,7 +48,7 @@ class ExtractiveSummariser:
 
 @dataclass(slots=True)
 class _Group:
-    """What can be quoted under the same citation, and the places of what was chosen of it.
+    """The quotes under one citation, and the places of those that were chosen.
 
     ``enough`` is the share of a message's words that states it.
     """
@@ -153,19 +153,19 @@ class _Selection:
         return piece.tokens + (0 if self.groups[piece.group].chosen else self.citations[piece.group])
 
     def _pieces(self, group: int) -> Iterator[_Piece]:
-        """Of each message so much as states it, and then whatever else it says, quote by quote."""
+        """Yield a digest of each message, and then its other quotes one by one."""
         found, words = self.groups[group].quotes, self.words[group]
         for _, run in groupby(range(len(found)), key=lambda place: found[place].message):
             places = list(run)
             whole = len(frozenset[str]().union(*(words[place] for place in places)))
-            telling = [place for place in places if found[place].telling and words[place]]
-            first = self._digest(group, telling, self.groups[group].enough * whole)
+            informative = [place for place in places if found[place].informative and words[place]]
+            first = self._digest(group, informative, self.groups[group].enough * whole)
             if first:
                 yield self._piece(group, first)
-            yield from (self._piece(group, (place,), _REST) for place in telling if place not in first)
+            yield from (self._piece(group, (place,), _REST) for place in informative if place not in first)
 
     def _digest(self, group: int, places: Sequence[int], enough: float) -> tuple[int, ...]:
-        """The fewest characters of one message that have enough of its words."""
+        """Return the places of few quotes of one message, which together have enough of its words."""
         words, found = self.words[group], self.groups[group].quotes
         said: frozenset[str] = frozenset()
         rest, taken, length = list(places), [], 0

@@ -1,4 +1,4 @@
-"""What a tool's call came to, on one line: «Bash(pytest -q) failed: 2 errors in 0.4 s»."""
+"""Outcomes of tool calls, each on one line: «Bash(pytest -q) failed: 2 errors in 0.4 s»."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tidal_plugins.english.tools import CHANGES, ERROR_WORDS, FAILED, FAILURE_SP
 from tidal_plugins.model.exchange import Message, ToolCall
 
 Kind = Literal["said", "failed", "changed", "ran", "looked"]
-"""What is quoted: something said, or a tool that failed, changed something, looked something up, or ran otherwise."""
+"""Kind of a quote: something said, or a tool that failed, changed something, looked something up, or ran otherwise."""
 
 _MAX_ARGUMENTS = {"changed": 320, "failed": 120, "ran": 160, "looked": 80}
 _MAX_RESULT = {"changed": 60, "failed": 200, "ran": 120, "looked": 100}
@@ -26,13 +26,13 @@ _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
 def outcome(call: ToolCall, answer: Message | None, kind: Kind) -> str:
-    """The tool with its arguments, and its result or its error, each cut."""
+    """Return the tool with its arguments, and its result or its error, each cut."""
     called = f"{call.name}({_cut(_arguments(call.arguments), _MAX_ARGUMENTS[kind])})"
     if answer is None:
         return f"{called}: no result"
     text = _glance(answer.text)
     if kind == "failed":
-        return f"{called} failed: {_cut(_telling(text), _MAX_RESULT[kind])}"
+        return f"{called} failed: {_cut(_error_line(text), _MAX_RESULT[kind])}"
     result = _cut(" ".join(text[:400].split()), _MAX_RESULT[kind])
     return f"{called}: {result}" if result else called
 
@@ -43,7 +43,7 @@ def outcome_kind(call: ToolCall, answer: Message | None) -> Kind:
 
 
 def subject(call: ToolCall) -> str:
-    """The tool, with the first two words of what it was told first: two calls of one subject are two tries."""
+    """Return the tool with the first two words of its first argument. Two calls of one subject are two tries."""
     return " ".join([call.name, *_first_text(call).split()[:2]])
 
 
@@ -52,7 +52,7 @@ def _first_text(call: ToolCall) -> str:
 
 
 def _verb(call: ToolCall) -> Kind:
-    """What a call does by the first known verb: of the tool's name, else of the command that it was given."""
+    """Return the kind of a call by the first known verb of the tool's name, else of the command that it was given."""
     words = [*_WORD.findall(call.name), *_WORD.findall(_first_text(call))[:1]]
     return next((_VERBS[word.lower()] for word in words if word.lower() in _VERBS), "ran")
 
@@ -72,15 +72,15 @@ def _glance(text: str) -> str:
     return text if len(text) <= 2 * _GLANCE else f"{text[:_GLANCE]}\n{text[-_GLANCE:]}"
 
 
-def _telling(text: str) -> str:
-    """The last line that names an error, as a traceback's does; else the last that speaks of one; else the first."""
+def _error_line(text: str) -> str:
+    """Return the last line that names an error, as in a traceback, else the last that mentions one, else the first."""
     lines = [line.strip() for line in text.splitlines() if line.strip()] or ["no message"]
     found = (line for pattern in (NAMED_ERROR, ERROR_WORDS) for line in reversed(lines) if pattern.search(line))
     return next(found, lines[0])
 
 
 def _arguments(arguments: Mapping[str, Any]) -> str:
-    """Long ones last: the others say what the call is about, a long one is what it carries."""
+    """Return the arguments with long ones last: the others say what the call is about, a long one is its content."""
     if len(arguments) == 1:
         return _value(next(iter(arguments.values())))
     values = sorted(((name, _value(value)) for name, value in arguments.items()), key=lambda item: len(item[1]) > _LONG)

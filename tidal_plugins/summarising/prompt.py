@@ -26,7 +26,7 @@ class Claim(BaseModel):
 
 
 class Answer(BaseModel):
-    """What matters of the episodes, in the order in which it happened."""
+    """The points that matter in the episodes, in the order in which they happened."""
 
     statements: list[Claim] = Field(description="The statements, in order, each with the episodes it rests on.")
 
@@ -106,7 +106,10 @@ def _episodes(sources: Sequence[Source], max_chars: int) -> Iterator[str]:
 
 
 def _common_length(lengths: Sequence[int], room: int) -> int:
-    """The length to cut texts to so that all fit: what short ones do not need goes to the long ones."""
+    """Return the length to cut texts to so that all fit.
+
+    Characters that short texts do not need go to the long ones.
+    """
     for left, length in zip(range(len(lengths), 0, -1), sorted(lengths), strict=True):
         if length * left > room:
             return room // left
@@ -137,7 +140,7 @@ def _structured(text: str) -> Answer | None:
 
 
 def _cited(line: str) -> Iterator[Statement]:
-    """What stands before each run of citations in a line, with what it cites."""
+    """Yield the text before each run of citations in a line, with the ids that it cites."""
     start = 0
     for citations in _CITATIONS.finditer(line):
         text = _BULLET.sub("", line[start : citations.start()], count=1).strip()

@@ -1,4 +1,4 @@
-"""What of a turn can be quoted: its sentences, and one line for each tool that ran, with what each is worth."""
+"""Quotes from a turn: its sentences and one line for each tool that ran, each with a priority."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tidal_plugins.model.episode import FORGOTTEN_TEXT
 from tidal_plugins.model.exchange import Message, ToolCall, answers
 from tidal_plugins.model.fence import uncited
 from tidal_plugins.model.summary import Statement
-from tidal_plugins.scoring.priority import LEAST, sentence_priority, tool_priority
+from tidal_plugins.scoring.priority import MIN_PRIORITY, sentence_priority, tool_priority
 from tidal_plugins.summarising.outcomes import Kind, outcome, outcome_kind, subject
 
 USER, AGENT = "User", "Agent"
-"""How who has no name is called; the agent only after somebody else."""
+"""Names of speakers without a name; the agent is named only after somebody else."""
 
 _MAX_SENTENCE = 280  # characters; what is longer is a log or a list, and is cut at a word
 _MAX_LABEL = 40
@@ -45,13 +45,13 @@ class Quote:
 
     @property
     def message(self) -> tuple[object, ...]:
-        """The same for what one message said."""
+        """Return a key that is the same for all quotes of one message."""
         return self.messages, self.kind, self.speaker
 
     @property
-    def telling(self) -> bool:
-        """Whether it is more than chatter; chatter has no place however much there is."""
-        return self.kind != "said" or self.priority >= LEAST
+    def informative(self) -> bool:
+        """Return whether the quote is more than chatter, which is never shown, however much space there is."""
+        return self.kind != "said" or self.priority >= MIN_PRIORITY
 
 
 def quotes(messages: Sequence[Message]) -> list[Quote]:
@@ -65,7 +65,7 @@ def quotes(messages: Sequence[Message]) -> list[Quote]:
 
 
 def spoken(found: Sequence[Quote]) -> str:
-    """Quotes as one text, in order: who says it stands there where it changes."""
+    """Return quotes as one text, in order, with the name of the speaker at each change."""
     parts: list[str] = []
     speaker = AGENT
     for quote in found:
@@ -96,20 +96,20 @@ def requoted(statement: Statement, known: frozenset[str]) -> list[Quote]:
 
 
 def labels(speakers: Iterable[str], previous: Iterable[Statement]) -> frozenset[str]:
-    """Names of speakers: those of now, and what earlier statements begin with."""
+    """Return the names of speakers: those of now, and the names that earlier statements begin with."""
     openings = (statement.text.partition(": ") for statement in previous)
     earlier = (label for label, colon, _ in openings if colon and len(label) <= _MAX_LABEL and label.count(" ") < 3)
     return frozenset([USER, AGENT, *filter(None, speakers), *earlier])
 
 
 def folded(text: str) -> str:
-    """The text on one line, without control and invisible characters, and without what reads as a citation."""
+    """Return the text on one line, without control and invisible characters and without look-alikes of a citation."""
     visible = text if text.isprintable() else "".join(map(_visible, text))
     return uncited(" ".join(visible.split()))
 
 
 def cut(text: str, max_chars: int) -> str:
-    """The text, or its beginning up to a word, with an ellipsis."""
+    """Return the text, or its beginning up to a word, with an ellipsis."""
     if len(text) <= max_chars:
         return text
     end = text.rfind(" ", max_chars // 2, max_chars)
@@ -152,7 +152,7 @@ _MARKS = re.compile(r"(?:[-*+•>|#]+\s+)+")
 
 
 def _trimmed(sentence: str) -> str:
-    """Without list marks and interjections in front of what it says."""
+    """Return the text without list marks and interjections at its beginning."""
     marks = _MARKS.match(sentence)
     sentence = sentence[marks.end() if marks else 0 :].replace("**", "")
     filler = INTERJECTION.match(sentence)

@@ -1,4 +1,4 @@
-"""How large a context is: tokens as the model counts them, or nearly so, and bytes as they are sent."""
+"""Sizes of contexts: tokens as the model counts them, or nearly so, and bytes as they are sent."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tidal_plugins.protocols import TokenCounter
 
 CHARS_PER_TOKEN = 4.0
 DENSE_BYTES_PER_TOKEN = 2.0
-"""Of what is no prose: base64, hashes, minified code."""
+"""Bytes of a token in texts that are no prose: base64, hashes, minified code."""
 
 MESSAGE_TOKENS = 4
-"""What a provider adds to each message for its role and frame."""
+"""Tokens that a provider adds to each message for its role and frame."""
 
 _UNSPACED = re.compile(r"[!-~]{120,}")
 
@@ -32,7 +32,7 @@ class ApproximateCounter:
 
 
 def measure(message: Message, counter: TokenCounter) -> Size:
-    """The size of a message of text and tool calls."""
+    """Return the size of a message of text and tool calls."""
     calls = [{"name": call.name, "arguments": dict(call.arguments), "id": call.id} for call in message.tool_calls]
     called = _json(calls) if calls else ""
     sent = {
@@ -47,7 +47,7 @@ def measure(message: Message, counter: TokenCounter) -> Size:
 
 
 def serialized(value: Any) -> int:
-    """The bytes of a value as JSON in UTF-8."""
+    """Return the bytes of a value as JSON in UTF-8."""
     return len(_json(value).encode(errors="surrogatepass"))
 
 

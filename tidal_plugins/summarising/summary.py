@@ -72,7 +72,7 @@ def condense(
 
 
 def by_importance(statements: Sequence[Statement]) -> list[int]:
-    """The places of statements, the most important first; of equal ones the latest."""
+    """Return the places of statements, the most important first; of equal ones the latest first."""
     return sorted(range(len(statements)), key=lambda place: (importance(statements[place].text), place), reverse=True)
 
 
@@ -100,7 +100,7 @@ _CITED = re.compile(r"(?:ep|mem)\s*:\s*([\w-]+)", re.IGNORECASE)
 
 
 def _checked(answer: object, known: Collection[str]) -> tuple[list[Statement], int]:
-    """The statements of an answer that cite something known, and how many citations were unknown."""
+    """Return the statements of an answer that cite something known, and how many citations were unknown."""
     if isinstance(answer, str) or not isinstance(answer, Iterable):
         raise TypeError(f"a summariser returns a sequence of Statements, and this one returned {type(answer).__name__}")
     found, unknown = [], 0
@@ -119,7 +119,7 @@ def _checked(answer: object, known: Collection[str]) -> tuple[list[Statement], i
 
 
 def _named(sources: object) -> Iterator[str]:
-    """Ids as they were given: bare, or as the citation."""
+    """Yield ids as they were given: bare, or as the citation."""
     for source in [sources] if isinstance(sources, str) else sources if isinstance(sources, Iterable) else []:
         yield from _CITED.findall(str(source)) or [str(source).strip()]
 
@@ -135,7 +135,7 @@ def _line(text: str) -> str:
 
 
 def _fitting(statements: Sequence[Statement], max_tokens: int, counter: TokenCounter) -> list[Statement]:
-    """Without the least important ones, as far as there are too many tokens; in the same order."""
+    """Leave out the least important statements until the tokens fit. The order stays the same."""
     costs = [counter.count(str(statement)) for statement in statements]
     excess = sum(costs) - max_tokens
     dropped = set()
@@ -150,7 +150,7 @@ def _fitting(statements: Sequence[Statement], max_tokens: int, counter: TokenCou
 def _attributed(
     statements: Iterable[Statement], sources: Sequence[Source], previous: Sequence[Statement]
 ) -> Iterator[Statement]:
-    """With the ids of the messages that each statement states, of the sources that it cites."""
+    """Yield statements with the ids of the messages that each one states, of the sources that it cites."""
     told = defaultdict[str, list[tuple[frozenset[str], tuple[str, ...]]]](list)
     for source in sources:
         told[source.id] += [

@@ -38,4 +38,4 @@ __all__ = [
 class StoreContract(
     EntryContract, SearchContract, LinkContract, LogContract, DocumentContract, ScopeContract, TransactionContract
 ):
-    """What every storage engine does, as tests."""
+    """The behaviour of every storage engine, as tests."""

@@ -18,7 +18,7 @@ class Contract:
 
     @pytest.fixture
     def open_store(self, tmp_path: Any) -> OpenStore:
-        """How to open a handle on one store, the same at every call."""
+        """Return a function that opens a handle on one store, the same at every call."""
         raise NotImplementedError("an engine's test class overrides the fixture open_store")
 
     @pytest.fixture
@@ -29,7 +29,7 @@ class Contract:
 
     @pytest.fixture
     def other(self, store: Storage, open_store: OpenStore) -> Iterator[Storage]:
-        """A second handle on the store."""
+        """Yield a second handle on the store."""
         other = open_store()
         yield other
         other.close()

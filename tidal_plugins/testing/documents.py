@@ -1,4 +1,4 @@
-"""What every storage engine does with documents."""
+"""Contract tests of documents."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tidal_plugins.testing.samples import HERE
 
 
 class DocumentContract(Contract):
-    """Replaced as a whole, counted, kept as long as asked."""
+    """Documents are replaced as a whole, counted, and kept as long as asked."""
 
     def test_documents_are_replaced_as_a_whole_and_counted(self, store: Storage) -> None:
         value = {"ü": [1, None, True, {"x": 1.5}], "text": "a\0b 🙂"}

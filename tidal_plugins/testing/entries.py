@@ -1,4 +1,4 @@
-"""What every storage engine does with entries."""
+"""Contract tests of entries."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HOUR = timedelta(hours=1)
 
 
 class EntryContract(Contract):
-    """Entries come and go whole."""
+    """Entries are stored, found and removed as a whole."""
 
     # put, get, replace, summaries
 

@@ -1,4 +1,4 @@
-"""What every storage engine does with links."""
+"""Contract tests of links."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tidal_plugins.testing.samples import HERE, HOSTILE, ids, link, record
 
 THERE: Scope = ("there",)
 HOUR = timedelta(hours=1)
-KIND = ["kind"]
+KINDS = ["kind"]
 
 
 class LinkContract(Contract):
@@ -52,8 +52,8 @@ class LinkContract(Contract):
         store.put_links(HERE, [changed])
         store.put_links(HERE, [])
         assert store.links(HERE, ALL_LINKS) == [changed, link("2", "a", "b")]
-        assert store.frontier(HERE, ["b"], KIND, each=9) == [Step("b", "a", False, "2", "kind", 1.0, None)]
-        assert len(store.frontier(HERE, ["d"], KIND, each=9)) == 1
+        assert store.frontier(HERE, ["b"], KINDS, each=9) == [Step("b", "a", False, "2", "kind", 1.0, None)]
+        assert len(store.frontier(HERE, ["d"], KINDS, each=9)) == 1
 
     @pytest.mark.parametrize(
         ("where", "expected"),
@@ -117,7 +117,7 @@ class LinkContract(Contract):
         store.put_links(HERE, [link("light", "a", "b", weight=1)])
         assert ids(store.links(HERE, ALL_LINKS)) == ["light", "soon", "heavy", "later"]
         strongest = ["heavy", "light", "later", "soon"]
-        for where in (ALL_LINKS, WhereLinks(kinds=KIND), WhereLinks(ends=list("abcdef"))):
+        for where in (ALL_LINKS, WhereLinks(kinds=KINDS), WhereLinks(ends=list("abcdef"))):
             assert ids(store.links(HERE, where, strongest_first=True)) == strongest
             assert ids(store.links(HERE, where, strongest_first=True, limit=2)) == strongest[:2]
         assert ids(store.links(HERE, ALL_LINKS, limit=1)) == ["light"]
@@ -127,14 +127,14 @@ class LinkContract(Contract):
         store.put_links(
             HERE, [link("1", "a", "b", weight=2, anchored_at=NOON), link("2", "b", "c"), link("3", "c", "c")]
         )
-        assert store.frontier(HERE, ["a"], KIND, each=9) == [Step("a", "b", True, "1", "kind", 2.0, NOON)]
-        assert store.frontier(HERE, ["c", "b", "c"], KIND, each=9) == [
+        assert store.frontier(HERE, ["a"], KINDS, each=9) == [Step("a", "b", True, "1", "kind", 2.0, NOON)]
+        assert store.frontier(HERE, ["c", "b", "c"], KINDS, each=9) == [
             Step("c", "b", False, "2", "kind", 1.0, None),
             Step("c", "c", True, "3", "kind", 1.0, None),
             Step("b", "a", False, "1", "kind", 2.0, NOON),
             Step("b", "c", True, "2", "kind", 1.0, None),
         ]
-        assert store.frontier(HERE, ["unknown"], KIND, each=9) == store.frontier(HERE, [], KIND, each=9) == []
+        assert store.frontier(HERE, ["unknown"], KINDS, each=9) == store.frontier(HERE, [], KINDS, each=9) == []
         assert store.frontier(HERE, ["a"], [], each=9) == store.frontier(HERE, ["a"], ["other"], each=9) == []
 
     def test_a_frontier_is_cut_at_the_strongest_of_each_node_and_kind(self, store: Storage) -> None:
@@ -153,7 +153,7 @@ class LinkContract(Contract):
                         found = [step.link for step in steps if (step.node, step.kind) == (node, kind)]
                         ends = [one.id for one in every.values() if node in (one.source, one.target)]
                         assert found == [id_ for id_ in ends if every[id_].kind == kind][:each]
-        assert store.frontier(HERE, ["a"], KIND, each=0) == []
+        assert store.frontier(HERE, ["a"], KINDS, each=0) == []
 
     def test_a_frontier_filters_before_the_cut(self, store: Storage) -> None:
         store.put_links(
@@ -171,14 +171,14 @@ class LinkContract(Contract):
             (WhereLinks(ids=["good", "weak"]), "good"),
             (WhereLinks(ends=["d"]), "weak"),
         ]:
-            assert [step.link for step in store.frontier(HERE, ["a"], KIND, each=1, where=where)] == [expected]
+            assert [step.link for step in store.frontier(HERE, ["a"], KINDS, each=1, where=where)] == [expected]
 
     @pytest.mark.parametrize("node", [*HOSTILE, "", "é", "e\u0301", "[]", "1", "1.0", "null", "x" * 10_000])
     def test_any_text_is_a_node(self, store: Storage, node: str) -> None:
         store.put_links(
             HERE, [link("1", node, "plain"), link("2", "plain", "plainer"), link("3", "x", node, kind=node)]
         )
-        assert [step[:3] for step in store.frontier(HERE, [node], KIND, each=9)] == [(node, "plain", True)]
+        assert [step[:3] for step in store.frontier(HERE, [node], KINDS, each=9)] == [(node, "plain", True)]
         assert [step.node for step in store.frontier(HERE, [node], [node], each=9)] == [node]
         assert ids(store.links(HERE, WhereLinks(ends=[node]))) == ["1", "3"]
         assert store.erase_links(HERE, WhereLinks(ends=[node])) == 2
@@ -204,11 +204,11 @@ class LinkContract(Contract):
         store.put_links(THERE, [theirs, link("more", "a", "d")])
         store.put_links(HERE, [mine])
         assert store.links(HERE, ALL_LINKS) == [mine]
-        assert [step.other for step in store.frontier(HERE, ["a", "c"], KIND, each=9)] == ["b"]
+        assert [step.other for step in store.frontier(HERE, ["a", "c"], KINDS, each=9)] == ["b"]
         assert store.erase_links(HERE, WhereLinks(ends=["a", "c", "d"])) == 1
         assert ids(store.links(THERE, ALL_LINKS)) == ["same", "more"]
         assert store.links(("nowhere",), ALL_LINKS) == []
-        assert store.frontier(("nowhere",), ["a"], KIND, each=9) == []
+        assert store.frontier(("nowhere",), ["a"], KINDS, each=9) == []
         assert store.erase_links(("nowhere",), ALL_LINKS) == 0
 
     def test_an_erased_entry_takes_its_links_along(self, store: Storage) -> None:
@@ -233,7 +233,7 @@ class LinkContract(Contract):
         store.close()
         again = open_store()
         assert again.links(HERE, ALL_LINKS) == [link("1", "a", "b")]
-        assert [step.other for step in again.frontier(HERE, ["a"], KIND, each=9)] == ["b"]
+        assert [step.other for step in again.frontier(HERE, ["a"], KINDS, each=9)] == ["b"]
         again.close()
 
     def test_links_grow_from_many_threads_without_loss(self, store: Storage) -> None:

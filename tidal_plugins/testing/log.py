@@ -1,4 +1,4 @@
-"""What every storage engine does with its log."""
+"""Contract tests of the log."""
 
 from __future__ import annotations
 

@@ -34,18 +34,18 @@ HOSTILE = [
 
 
 def entry(id: str, text: str = "text", *, scope: Scope = HERE, kind: str = "conversation", **fields: Any) -> Entry:
-    """An entry of which only the interesting fields are given."""
+    """Return an entry of which only the interesting fields are given."""
     times = {"occurred_at": NOON, "recorded_at": NOON}
     return Entry(id=id, kind=kind, text=text, scope=scope, **{**times, **fields})
 
 
 def record(id: str, text: str = "text", vector: Any = None, **fields: Any) -> Record:
-    """An entry that its words and ``vector`` make findable."""
+    """Return a record of an entry that its words and ``vector`` make findable."""
     return Record(entry(id, text, **fields), [Passage(0, len(text), text.lower(), vector)])
 
 
 def link(id: str, source: str, target: str, **fields: Any) -> Link:
-    """A link of which only the interesting fields are given."""
+    """Return a link of which only the interesting fields are given."""
     return Link(**{"id": id, "kind": "kind", "source": source, "target": target, "recorded_at": NOON, **fields})
 
 
@@ -88,6 +88,6 @@ def best_cosines(store: Storage, scope: Scope, ids: Sequence[str], vector: Any) 
 
 
 def cosines(vectors: Any, query: Any) -> Any:
-    """Cosines of one vector with the rows of a matrix, in double precision."""
+    """Return the cosines of one vector with the rows of a matrix, in double precision."""
     vectors, query = np.asarray(vectors, np.float64), np.asarray(query, np.float64)
     return vectors @ query / (np.linalg.norm(vectors, axis=1) * np.linalg.norm(query))

@@ -1,4 +1,4 @@
-"""What every storage engine keeps apart."""
+"""Contract tests of scopes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How every storage engine searches."""
+"""Contract tests of search."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tidal_plugins.testing.samples import ALL, HERE, HOSTILE, best_cosines, cosi
 
 
 class SearchContract(Contract):
-    """Vectors exactly, keywords by BM25."""
+    """Search is exact by vectors, and ranks by BM25 with keywords."""
 
     # vectors
 

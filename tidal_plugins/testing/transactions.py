@@ -1,4 +1,4 @@
-"""How every storage engine writes."""
+"""Contract tests of transactions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tidal_plugins.testing.samples import ALL, HERE, best_cosines, cosines, ids,
 
 
 class TransactionContract(Contract):
-    """All or nothing, seen alike by every handle."""
+    """Writes are all or nothing, and every handle sees the same."""
 
     # transactions and snapshots
 

@@ -1,4 +1,4 @@
-"""Where a run remembers: the memory in a scope, a thread, a user, and a session under a policy [tidalDB]."""
+"""Place of a run: the memory in a scope, a thread, a user, and a session under a policy [tidalDB]."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tidal_plugins.sessions.session import Session
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a run remembers. ``user`` is the one whom the run serves; the default is the user of the scope."""
+    """The memory and the thread of a run. ``user`` is served by the run; the default is the user of the scope."""
 
     memory: TidalMemory
     thread: str | None = None
@@ -22,7 +22,7 @@ class Place:
 
     @property
     def key(self) -> Hashable:
-        """A key for values that are kept for each thread."""
+        """Return a key for values that are kept for each thread."""
         return self.memory.scope, self.thread
 
 

@@ -1,4 +1,4 @@
-"""What the tools of a model do with a memory, and say in words. The adapters declare the tools."""
+"""Actions of a model's tools on a memory, with their answers in words. The adapters declare the tools."""
 
 from __future__ import annotations
 

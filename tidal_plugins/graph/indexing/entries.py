@@ -16,14 +16,11 @@ from tidal_plugins.graph.formats.loading import IMPORT
 from tidal_plugins.graph.indexing.stale import stale, take_current
 from tidal_plugins.graph.records.relations import KINDS
 from tidal_plugins.graph.stored import StoredGraph
-from tidal_plugins.model.entry import Entry, Scope
-from tidal_plugins.model.graph import CHANNEL, Entity, Relation
+from tidal_plugins.model.entry import FACT, Entry, Scope
+from tidal_plugins.model.graph import GRAPH_CHANNEL, Entity, Relation
 from tidal_plugins.storage.base import Line, Record, Storage, WhereLinks
 from tidal_plugins.storage.salt import entry_id
 from tidal_plugins.tuning import GraphTuning
-
-FACT_KIND = "fact"
-"""Kind of the entries."""
 
 CITED = 3
 """Episodes that an entry cites."""
@@ -115,12 +112,12 @@ class GraphEntries:
     def _entry(self, id_: str, text: str, episodes: Sequence[str], at: datetime) -> Entry:
         return Entry(
             id=graph_entry_id(self.storage, self.scope, id_),
-            kind=FACT_KIND,
+            kind=FACT,
             text=text,
             scope=self.scope,
             occurred_at=at,
             recorded_at=at,
-            channel=CHANNEL,
+            channel=GRAPH_CHANNEL,
             tags=self.tags(text),
             metadata={"episodes": list(episodes[: -CITED - 1 : -1])},
         )

@@ -20,40 +20,40 @@ Voice = tuple[str, int | None]
 
 
 def forget_knowledge(
-    storage: Storage, scope: Scope, doomed: Iterable[Entry], functional: Collection[str], now: datetime
+    storage: Storage, scope: Scope, to_delete: Iterable[Entry], functional: Collection[str], now: datetime
 ) -> Gone:
     """Remove from the graph what rests on entries that are about to be erased. Call it inside their transaction.
 
     An entry that stands for a relation or an entity (``metadata["relation"]``, ``metadata["entity"]``) removes that
     with all its evidence, unless it is only erased because its episode is.
     """
-    entries = list(doomed)
+    entries = list(to_delete)
     episodes = {entry.id for entry in entries if entry.kind == EPISODE}
     chosen = [entry for entry in entries if entry.episode not in episodes]
     relations = {str(entry.metadata["relation"]) for entry in chosen if "relation" in entry.metadata}
     entities = {str(entry.metadata["entity"]) for entry in chosen if "entity" in entry.metadata}
-    voices = {(entry.episode, entry.position) for entry in entries if entry.episode}
-    told = {episode for episode, _ in voices if episode} | episodes
-    links = storage.links(scope, WhereLinks(targets=told, kinds=[MENTIONED, EVIDENCE]))
-    silenced = [link for link in links if link.target in episodes or (link.target, _position(link)) in voices]
-    silenced += _of_entities(storage, scope, entities)
-    silenced += storage.links(scope, WhereLinks(sources=relations, kinds=[EVIDENCE]))
-    return remove_support(storage, scope, silenced, functional, now)
+    messages = {(entry.episode, entry.position) for entry in entries if entry.episode}
+    affected = {episode for episode, _ in messages if episode} | episodes
+    links = storage.links(scope, WhereLinks(targets=affected, kinds=[MENTIONED, EVIDENCE]))
+    removed = [link for link in links if link.target in episodes or (link.target, _position(link)) in messages]
+    removed += _of_entities(storage, scope, entities)
+    removed += storage.links(scope, WhereLinks(sources=relations, kinds=[EVIDENCE]))
+    return remove_support(storage, scope, removed, functional, now)
 
 
 def remove_support(
-    storage: Storage, scope: Scope, silenced: Iterable[Link], functional: Collection[str], now: datetime
+    storage: Storage, scope: Scope, removed: Iterable[Link], functional: Collection[str], now: datetime
 ) -> Gone:
     """Remove mentions and pieces of evidence, and what is left without any."""
-    links = {link.id: link for link in silenced}
+    links = {link.id: link for link in removed}
     if not links:
         return Gone()
     storage.erase_links(scope, WhereLinks(ids=links.keys()))
-    heard = {link.source for link in links.values() if link.kind == EVIDENCE}
-    named = {link.source for link in links.values() if link.kind == MENTIONED}
-    rows = storage.links(scope, WhereLinks(ids=heard))
+    asserted = {link.source for link in links.values() if link.kind == EVIDENCE}
+    mentioned = {link.source for link in links.values() if link.kind == MENTIONED}
+    rows = storage.links(scope, WhereLinks(ids=asserted))
     supported: dict[str, list[Link]] = {}
-    for link in storage.links(scope, WhereLinks(sources=heard, kinds=[EVIDENCE])):
+    for link in storage.links(scope, WhereLinks(sources=asserted, kinds=[EVIDENCE])):
         supported.setdefault(link.source, []).append(link)
     lost = [row for row in rows if row.id not in supported]
     before = [row for row in rows if row.id in supported]
@@ -69,12 +69,12 @@ def remove_support(
         storage.put_links(scope, [validity.ended(row), *_restated(storage, scope, row, supported[row.id])])
     settled = {row.id for row in lost} | {row.id for _, row in moved}
     changed = validity.refit(storage.links(scope, WhereLinks(ids=freed - settled)))
-    gone, renamed = recount(storage, scope, named)
+    gone, renamed = recount(storage, scope, mentioned)
     forget_merges(storage, scope, gone, now)
-    told = storage.links(scope, WhereLinks(ends=renamed, kinds=KINDS))
-    changed |= {row.id for row in [*lessened, *told]}
-    mark_stale(storage, scope, now, entities=named - gone, relations=changed)
-    return Gone(*map(frozenset, (gone, {row.id for row in lost}, changed | (named - gone), renamed)))
+    affected = storage.links(scope, WhereLinks(ends=renamed, kinds=KINDS))
+    changed |= {row.id for row in [*lessened, *affected]}
+    mark_stale(storage, scope, now, entities=mentioned - gone, relations=changed)
+    return Gone(*map(frozenset, (gone, {row.id for row in lost}, changed | (mentioned - gone), renamed)))
 
 
 def _times(row: Link) -> tuple[object, ...]:

@@ -146,7 +146,7 @@ class GraphIndexer:
         return True
 
     def _give_way(self, seconds: float) -> None:
-        """Pause, so that writers who wait get the lock: SQLite keeps no queue of them."""
+        """Pause so that waiting writers get the lock. SQLite keeps no queue of them."""
         if not self.worker.rest(seconds):
             raise Closed("the memory was closed while an episode was written; the episode stays queued")
 

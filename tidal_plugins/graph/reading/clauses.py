@@ -35,7 +35,7 @@ _NOT = r"(?P<not>(?:do|does|did)(?:n['’]t|\s+not)\s+|no\s+longer\s+)?"
 _BE_NOT = r"(?:is|are|am|['’]s)(?P<not>n['’]t|\s+not|\s+no\s+longer)?"
 _TO_DATE = r"(?(1)|(?=[^;!?\n]*?\s(?:since|for|all\s+(?:my|his|her)\s+life)\b))"
 _SINCE = r"(?(1)|(?=[^;!?\n]*?\ssince\b))"
-"""What makes of «have lived» more than an experience: it goes on."""
+"""Words that make «have lived» a state that goes on, not an experience."""
 _HAVE_DONE = r"(?:\s+have|['’]ve|\s+has)"
 _HAVE = r"(?:(?:['’]ve|\s+have|\s+has))?"
 

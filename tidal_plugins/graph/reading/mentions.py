@@ -60,7 +60,7 @@ _TYPE_CUES = frozenset("schema struct dataclass enum".split())  # «a yoga class
 _CODE_CUES = frozenset("function class module package variable".split())
 _DOMAINS = frozenset("com org net io dev app ai co uk de fr eu".split())
 _VERSION = re.compile(r"v?\d+(?:\.\d+)+(?:-?[a-z]+\d*)?(?![\w])")
-_BESIDE = 24
+_ADJACENT = 24
 
 
 def named(text: str, start: int, end: int) -> list[Mention]:
@@ -74,8 +74,8 @@ def named(text: str, start: int, end: int) -> list[Mention]:
 
 def cue(text: str, start: int, end: int) -> str | None:
     """Return the type that a neighbouring word says, such as function in «the function `load`», or ``None``."""
-    after = re.match(r"[`\"']?\s([a-z]+)\b", text[end : end + _BESIDE])
-    before = re.search(r"\b([a-z]+)\s[`\"'$]?$", text[max(0, start - _BESIDE) : start], re.IGNORECASE)
+    after = re.match(r"[`\"']?\s([a-z]+)\b", text[end : end + _ADJACENT])
+    before = re.search(r"\b([a-z]+)\s[`\"'$]?$", text[max(0, start - _ADJACENT) : start], re.IGNORECASE)
     for match in (after, before):
         if match and match[1].lower() in CUES:
             return CUES[match[1].lower()]
@@ -212,7 +212,7 @@ def _is_code(name: str) -> bool:
 
 
 def _followed(text: str, end: int) -> str:
-    match = re.match(r"\s(\w+)", text[end : end + _BESIDE])
+    match = re.match(r"\s(\w+)", text[end : end + _ADJACENT])
     return match[1] if match else ""
 
 

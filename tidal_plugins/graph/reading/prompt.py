@@ -62,7 +62,7 @@ class Stated(BaseModel):
 
 
 class Found(BaseModel):
-    """What the texts name and state."""
+    """The entities and relations that the texts name and state."""
 
     entities: list[Named] = Field(description="Everything that the relations speak of, once.")
     relations: list[Stated] = Field(description="What is stated, in the order of the texts.")

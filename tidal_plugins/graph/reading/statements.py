@@ -31,7 +31,7 @@ _BY_WORD = {
 }
 _SINGULAR = re.compile(r"\b(?!always)\w+s\b|\bdoes", re.IGNORECASE)
 _OVER = r"(?=\s*(?:[^\w\s]|\Z|(?:and|but|so|or|because|until|till|when|with|in|at|as|now|already)\b))"
-"""What follows a year; «2000 requests» are none."""
+"""Text after a year; «2000 requests» has none."""
 _FROM = re.compile(
     rf"\b(?:(?:since|as\s+of|starting|effective|from)\s+(?P<date>{MASK}+)|since\s+(?P<period>{PERIOD}){_OVER})",
     re.IGNORECASE,
@@ -46,7 +46,7 @@ _LEADING = re.compile(
 _APART = re.compile(
     r"[;:()\n–—]|,(?!\s*(?:since|until|till)\b)|\b(?:and|but|or|which|who|whose|where|that|because)\b", re.IGNORECASE
 )
-"""What stands between a statement and a time that is another's."""
+"""Words between a statement and a time that belongs to another one."""
 _BRACKETS = re.compile(r"\([^()`\n]*\)")
 _VERSION = re.compile(r"\s+v?(?P<version>\d+(?:\.\d+)*)(?![\w.]*\w)(?=\s|[.,;!)]|$)")
 _ORDER = re.compile(  # an order to whoever reads it: the rule itself is all that there is to know

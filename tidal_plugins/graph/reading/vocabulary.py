@@ -39,7 +39,7 @@ ERRNO = frozenset(
     "SIGKILL SIGSEGV SIGTERM".split()
 )
 LITERALS = frozenset("true false null none nil undefined nan main master head yes no on off todo self this".split())
-"""What stands in backticks and names nothing of its own."""
+"""Texts in backticks that name nothing of their own."""
 
 FILE_NAMES = frozenset(
     "Dockerfile Makefile Procfile Gemfile Rakefile Jenkinsfile Vagrantfile Pipfile .gitignore .dockerignore .env "

@@ -55,12 +55,12 @@ class Validity:
         self._now = now
 
     def hold(
-        self, said: Triple, begins: datetime, stated: datetime | None, heard: datetime, confidence: float = 0.0
+        self, said: Triple, begins: datetime, stated: datetime | None, observed_at: datetime, confidence: float = 0.0
     ) -> tuple[Link, set[str]]:
         """Let a triple be true from ``begins`` until ``stated``, or until something contradicts it.
 
-        ``heard`` is when it was said, and ``confidence`` that of a new relation. Returns the relation that states it at
-        that time, and the ids of the relations that are new or hold at other times now.
+        ``observed_at`` is when it was said, and ``confidence`` that of a new relation. Returns the relation that states
+        it at that time, and the ids of the relations that are new or hold at other times now.
         """
         same = chain(self._storage, self._scope, said)
         rivals = self._rivals(said, begins)
@@ -77,7 +77,7 @@ class Validity:
         if not same and not rivals:
             return home, {home.id}
         home, changed = self._end(home, home)
-        changed |= self._shorten(rivals, home, heard)
+        changed |= self._shorten(rivals, home, observed_at)
         [home] = self._storage.links(self._scope, WhereLinks(ids=[home.id]))
         return home, changed | {home.id}
 
@@ -122,11 +122,11 @@ class Validity:
         return [*self.closed_by(before), *(row for row in rivals if begin(row) <= begin(after))]
 
     def _open(
-        self, said: Triple, begins: datetime, stated: datetime | None, beside: Collection[Link], confidence: float
+        self, said: Triple, begins: datetime, stated: datetime | None, others: Collection[Link], confidence: float
     ) -> Link:
-        opened = max([to_micros(self._now), *(1 + row.metadata["opened"] for row in beside)])
+        opened = max([to_micros(self._now), *(1 + row.metadata["opened"] for row in others)])
         times = (begins, stated, self._now)
-        id_ = unused(self._scope, said, beside)
+        id_ = unused(self._scope, said, others)
         row = new_row(id_, said, self._functional, *times, opened=opened, confidence=confidence)
         self._storage.put_links(self._scope, [row])
         return row
@@ -143,7 +143,7 @@ class Validity:
         end = min([begin(r) for r in rivals if _order(r) > _order(row)] + [stated_end(row) or LAST])
         return None if end == LAST else end
 
-    def _shorten(self, rivals: Iterable[Link], home: Link, heard: datetime) -> set[str]:
+    def _shorten(self, rivals: Iterable[Link], home: Link, observed_at: datetime) -> set[str]:
         """End the rivals where ``home`` begins, and let them begin again where they were said again later."""
         end = begin(home)
         ended = [r for r in rivals if _order(r) < _order(home) and (r.valid_until is None or r.valid_until > end)]
@@ -151,11 +151,11 @@ class Validity:
         for row in ended:
             self._revise(row, replace(row, valid_until=end))
         for row in ended:
-            changed |= self._resume(row, max(end, heard))
+            changed |= self._resume(row, max(end, observed_at))
         return changed
 
-    def _resume(self, ended: Link, heard: datetime) -> set[str]:
-        again = [piece for piece in evidence_of(self._storage, self._scope, ended.id) if said_at(piece) > heard]
+    def _resume(self, ended: Link, observed_at: datetime) -> set[str]:
+        again = [piece for piece in evidence_of(self._storage, self._scope, ended.id) if said_at(piece) > observed_at]
         if not again:
             return set()
         first = min(map(said_at, again))

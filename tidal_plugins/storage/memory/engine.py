@@ -38,3 +38,6 @@ class MemoryStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStore,
 
     def close(self) -> None:
         self._contents = None
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.path!r})"

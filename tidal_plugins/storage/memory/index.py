@@ -30,7 +30,7 @@ class Index:
 
     @property
     def dimensions(self) -> int:
-        """The length of its vectors, 0 while there are none."""
+        """Return the length of its vectors, 0 while there are none."""
         return int(self._units.shape[1])
 
     def add(self, key: int, words: Sequence[str], unit: Unit | None) -> int:

@@ -1,4 +1,4 @@
-"""Search in memory: exact by vectors, BM25 by keywords."""
+"""Search in memory: exactly by vectors, with BM25 by keywords."""
 
 from __future__ import annotations
 

@@ -16,12 +16,12 @@ MAX_SCOPES = 4096
 
 
 class Scopes:
-    """The keys of scopes that are in the file for good: a scope keeps its key as long as the file lives."""
+    """Holds the keys of scopes. A scope keeps its key as long as the file lives."""
 
     def __init__(self) -> None:
         self.keys: dict[Scope, int] = {}
         self.created: set[Scope] = set()
-        """Those that this store has added, in a transaction that may not have ended."""
+        """The scopes that this store has added, in a transaction that may not have ended."""
 
     def keep(self, scope: Scope, key: int) -> None:
         if len(self.keys) >= MAX_SCOPES:

@@ -1,4 +1,4 @@
-"""Filters as SQL conditions. Every value is a bound parameter: lists travel as JSON arrays."""
+"""Translate filters into SQL conditions. Every value is a bound parameter; lists are bound as JSON arrays."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EACH_ID = "json_each(?) j CROSS JOIN entries e ON e.scope = ? AND e.id = j.value
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """SQL after ``WHERE``, over a table ``e`` of entries, with its parameters in order."""
+    """The SQL that follows ``WHERE``, over a table ``e`` of entries, and its parameters in order."""
 
     sql: str
     parameters: tuple[Any, ...]
@@ -43,7 +43,7 @@ _HOLDS = """NOT EXISTS (
 
 
 def condition(scope_key: int | None, where: Where) -> Condition:
-    """Translate a filter, in one scope or any. Every value is a bound parameter: lists travel as JSON arrays."""
+    """Translate a filter of entries, in one scope or in any."""
     parts: list[tuple[str, Any]] = [] if scope_key is None else [("e.scope = ?", scope_key)]
     parts += _members(where)
     if where.tags is not None:
@@ -76,7 +76,7 @@ def condition(scope_key: int | None, where: Where) -> Condition:
 
 
 def link_condition(scope_key: int, where: WhereLinks) -> Condition:
-    """Translate a filter in one scope, over a table ``l`` of links."""
+    """Translate a filter of links in one scope, over a table ``l`` of links."""
     among = "SELECT key FROM links WHERE scope = ? AND {}"
     parts: list[tuple[str, tuple[Any, ...]]] = []
     if where.ids is not None:

@@ -25,7 +25,7 @@ class Connections:
     """
 
     at_once = True
-    """Whether what is wrong with a file shows when this is made."""
+    """Whether faults of a file show when this is made."""
 
     def __init__(self, path: str | os.PathLike[str], *, synchronous: str, busy_timeout: float) -> None:
         self.path = checked_path(path)
@@ -46,7 +46,7 @@ class Connections:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All or nothing: takes the write lock at once; joins a transaction that is open."""
+        """Run a block as one transaction. It takes the write lock at once, or joins a transaction that is open."""
         connection = self.get()
         if self.writing:
             if not connection.in_transaction:
@@ -70,7 +70,7 @@ class Connections:
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Reads inside see one state; joins what is open."""
+        """Let the reads inside see one state. Joins a snapshot or transaction that is open."""
         connection = self.get()
         if connection.in_transaction:
             yield
@@ -84,12 +84,12 @@ class Connections:
 
     @property
     def writing(self) -> bool:
-        """Whether this thread is inside a transaction."""
+        """Return whether this thread is inside a transaction."""
         return getattr(self._local, "writing", False)
 
     @contextmanager
     def deadline(self, seconds: float) -> Iterator[None]:
-        """Stop this thread's queries that run past it; they fail with ``QueryTimeout``."""
+        """Stop this thread's queries after that many seconds. They raise ``QueryTimeout``."""
         import apsw
 
         connection, end = self.get(), time.monotonic() + seconds
@@ -106,7 +106,7 @@ class Connections:
 
     @contextmanager
     def lock_timeout(self, seconds: float) -> Iterator[None]:
-        """Wait no longer than that for locks."""
+        """Let this thread wait no longer than that for locks."""
         connection = self.get()
         connection.set_busy_timeout(int(seconds * 1000))
         try:
@@ -128,7 +128,7 @@ class Connections:
             return self.get().execute(sql, bindings).fetchall()
 
     def stream(self, sql: str, *bindings: Any) -> Iterator[Any]:
-        """Yield rows as SQLite finds them, for a caller that may stop early or that could not hold them all."""
+        """Yield rows as SQLite finds them, for a caller that may stop early or cannot hold them all."""
         with translated(self.path):
             yield from self.get().execute(sql, bindings)
 
@@ -139,7 +139,7 @@ class Connections:
         return row and row[0]
 
     def close(self) -> None:
-        """Close every connection; one that another thread is using closes when that thread lets go of it."""
+        """Close every connection. One that another thread is using is closed when that thread is done with it."""
         import apsw
 
         with self._lock:

@@ -18,7 +18,7 @@ from tidal_plugins.storage.sqlite.neighbours import Neighbours
 from tidal_plugins.storage.sqlite.search import SearchStore
 
 SCRUB_SECONDS = 1.0
-"""How long emptying the log waits for readers; it holds up writers meanwhile."""
+"""Time for which emptying the log waits for readers; it holds up writers meanwhile."""
 
 
 class SQLiteStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStore, Storage):
@@ -62,7 +62,7 @@ class SQLiteStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStore,
         self._neighbours.forget()
 
     def forked(self) -> None:
-        """Start anew in a child process: locks may be held by threads that are not here."""
+        """Start anew in a child process, where threads that do not exist may hold locks."""
         self._db.forked()
         self._neighbours.forget()
 

@@ -69,7 +69,7 @@ _VOLUMES = "SELECT kind, channel, entries, characters FROM volumes WHERE scope =
 
 
 class _Prepared(NamedTuple):
-    """A record as it is written."""
+    """A record that was checked, with its row and the unit vectors of its passages."""
 
     record: Record
     row: Row
@@ -189,7 +189,7 @@ class EntryStore(SQLiteBase, Entries):
         return ids
 
     def _set_entry(self, scope: int, key: int, row: Row) -> None:
-        """Change a row and no index. Mostly its tier alone is new: the checksum tells."""
+        """Change a row and no index. Usually only the tier is new, which an equal checksum shows."""
         checksum, tier = row[len(FIXED)], row[len(FIXED) + 1 :]
         self._db.run(_SET_TIER, *tier, key, checksum)
         if not self._db.get().changes():
@@ -200,7 +200,7 @@ class EntryStore(SQLiteBase, Entries):
         return dict(self._db.rows(f"SELECT e.id, e.key FROM {EACH_ID}", to_json(list(ids)), scope))
 
     def _existing(self, scope: Scope, ids: Sequence[str]) -> tuple[int, list[int]]:
-        """The keys of a scope and of entries that must be there."""
+        """Return the keys of a scope and of entries that must be there."""
         key = self._key(scope)
         keys = self._keys(key, ids)
         if missing := [id_ for id_ in ids if id_ not in keys]:
@@ -244,7 +244,7 @@ def _units(scope: Scope, record: Record) -> list[_Unit]:
 
 
 def _side(filter_: str, comparison: str, order: str) -> str:
-    """The ids next to an entry ``a`` in its thread on one side, the nearest first, as a JSON array."""
+    """Return SQL for the ids next to an entry ``a`` in its thread on one side, the nearest first, as a JSON array."""
     return f"""(
         SELECT json_group_array(id) FROM (
             SELECT e.id AS id FROM entries e WHERE e.thread = a.thread AND e.kind = a.kind

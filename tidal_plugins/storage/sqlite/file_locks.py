@@ -1,4 +1,4 @@
-"""Locks within this process: which file is open for writing, and which for reading only.
+"""Locks within this process: they keep a file from being open for writing and for reading only at one time.
 
 A read-only opening does not go together with writing the same file from the same process. SQLite shares the index of
 the log between all connections of a process, so that one which may not write it makes it read-only for all of them,
@@ -20,7 +20,7 @@ _WRITING, _READING = "writing", "reading"
 
 
 class FileLocks:
-    """Holds one lock per file: any number hold it together for one purpose, never for both."""
+    """Holds one lock for each file. Any number of holders share it for one purpose, never for both."""
 
     def __init__(self) -> None:
         self._holders: dict[str, weakref.WeakSet[Hashable]] = {}
@@ -28,7 +28,7 @@ class FileLocks:
 
     @contextmanager
     def writing(self, path: str, holder: Hashable, timeout: float) -> Iterator[None]:
-        """Open a connection of ``holder`` inside, which has the file open for writing from then on."""
+        """Let ``holder`` open a connection inside. It has the file open for writing from then on."""
         file = os.path.realpath(path)
         with self._held(file, _WRITING, timeout):
             yield
@@ -37,7 +37,8 @@ class FileLocks:
 
     @contextmanager
     def reading(self, path: str, timeout: float) -> Iterator[bool]:
-        """Open, use and close a connection inside; yields whether nobody in this process has the file open."""
+        """Let the caller open, use and close a connection inside. Yields ``True`` if nothing else in this
+        process has the file open."""
         file = os.path.realpath(path)
         with self._held(file, _READING, timeout):
             with self._lock:
@@ -45,7 +46,7 @@ class FileLocks:
             yield alone
 
     def closed(self, path: str, holder: Hashable) -> None:
-        """Say that ``holder`` has closed its connections."""
+        """Record that ``holder`` has closed its connections."""
         file = os.path.realpath(path)
         with self._lock:
             holders = self._holders.get(file)

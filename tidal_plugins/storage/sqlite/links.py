@@ -62,8 +62,10 @@ class LinkStore(SQLiteBase, Links):
 
 
 def _frontier(condition: str) -> str:
-    """For each node and kind, the strongest links of either end. Both are cut in the order of their index, then
-    together: what a node with thousands of links has beyond the cut is never read."""
+    """Return SQL for the strongest links of either end, for each node and kind.
+
+    Both ends are cut in the order of their index, then together, so that links beyond the cut are never read.
+    """
 
     def end(where: str) -> str:
         ranked = f"SELECT l.key, l.expires_at, l.weight FROM links l WHERE {where} AND l.kind = k.value AND {condition}"

@@ -1,4 +1,4 @@
-"""The vectors of an SQLite file: searched in memory where they fit, else scanned with sqlite-vec."""
+"""Search the vectors of an SQLite file: in memory if they fit there, else by a scan with sqlite-vec."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 
 class Neighbours:
-    """Exact cosine search. Call it inside a snapshot or transaction; scopes are keys, vectors of length 1."""
+    """Finds the nearest vectors by cosine, exactly. Call it inside a snapshot or transaction, with the key of a
+    scope and vectors of length 1."""
 
     def __init__(self, connections: Connections, cache_bytes: int) -> None:
         self._connections = connections
@@ -65,14 +66,14 @@ class Neighbours:
         return PassageVectors([Span(*row[1:]) for row in rows], units)
 
     def check_size(self, units: Iterable[NDArray[np.float32] | None]) -> None:
-        """All vectors of a store have one size, that of the first: raise ``InvalidVector`` for another."""
+        """Raise ``InvalidVector`` for a vector of another size than the first. All vectors of a store have one size."""
         expected = _dimensions(self._connections)
         for unit in units:
             if unit is not None and len(unit) != (expected := expected or len(unit)):
                 raise InvalidVector(f"a vector has {len(unit)} dimensions, not {expected} as the store's")
 
     def forget(self) -> None:
-        """Drop what is in memory; later searches read it again."""
+        """Drop the vectors in memory. Later searches read them again."""
         self._cache = VectorCache(self._cache.budget)
 
     def _matrix(self, scope: int) -> Matrix | None:
@@ -80,8 +81,8 @@ class Neighbours:
         return None if self._connections.writing else self._cache.matrix(scope, _Vectors(self._connections, scope))
 
     def _walk(self, scope: int, matrix: Matrix, scores: NDArray[np.float32], k: int, where: Where) -> list[Match]:
-        """Go down the ranking in growing steps until ``k`` entries have passed the filter, which SQL decides; where
-        hardly any of the nearest has, ask for all that pass, and rank those."""
+        """Go down the ranking in growing steps until ``k`` entries have passed the filter, which SQL decides. If hardly
+        any of the nearest pass, rank all those that do."""
         import numpy as np
 
         if not len(matrix.keys):

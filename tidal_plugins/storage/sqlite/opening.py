@@ -1,4 +1,4 @@
-"""Opening one SQLite file, with errors of the library's own tree.
+"""Open an SQLite file, with errors of the library's own tree.
 
 apsw brings its own current SQLite with FTS5, and loads sqlite-vec where the standard library's build cannot. The file
 must not be opened through another copy of SQLite in the same process: each would cancel the other's locks.
@@ -53,7 +53,7 @@ def checked_path(path: str | os.PathLike[str]) -> str:
 
 
 def open_file(path: str, synchronous: str, busy_timeout: float) -> apsw.Connection:
-    """Open one connection to a file that has the schema, or gets it."""
+    """Open one connection to a file, and create the schema if the file is empty."""
     import apsw
     import sqlite_vec
 
@@ -92,7 +92,7 @@ def _complete(connection: apsw.Connection) -> bool:
 
 
 def _use_wal(connection: apsw.Connection, busy_timeout: float) -> None:
-    """Switch to WAL. SQLite does not wait for a lock here, so that two processes opening a new file must."""
+    """Switch to WAL. SQLite does not wait for a lock here, so this function does: two processes may open a new file."""
     import apsw
 
     deadline = time.monotonic() + busy_timeout
@@ -108,7 +108,7 @@ def _use_wal(connection: apsw.Connection, busy_timeout: float) -> None:
 
 @contextmanager
 def translated(path: str) -> Iterator[None]:
-    """Turn SQLite's errors into ours, each with its way out."""
+    """Raise SQLite's errors as errors of this library, with a remedy each."""
     import apsw
 
     try:

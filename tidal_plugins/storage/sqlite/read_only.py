@@ -1,4 +1,4 @@
-"""Reading a store that belongs to somebody else, without leaving a trace [Anamnesis G5].
+"""Read a store that belongs to another program, without leaving a trace [Anamnesis G5].
 
 Reading a file in WAL mode the usual way makes its log and the log's index, or writes into that index. The
 connection here lives as long as one reading and depends on the state of the file:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import apsw
 
 ATTEMPTS = 3
-"""Times that a file is read which changes meanwhile, before reading is given up."""
+"""How often a file that changes meanwhile is read before ``Busy`` is raised."""
 
 _SHARED = "mode=ro"
 _AT_REST = "mode=ro&immutable=1"
@@ -44,7 +44,7 @@ T = TypeVar("T")
 
 
 class _Seen(NamedTuple):
-    """A file and its log, as far as it shows whether they changed."""
+    """The identity, sizes and times of a file and its log, which show whether they changed."""
 
     path: str
     inode: tuple[int, int]
@@ -77,7 +77,7 @@ class _Openings(Connections):
 
 
 class ReadOnlySQLite(SQLiteStorage):
-    """Reads an SQLite file of somebody else's inside :meth:`while_open`, and never writes it."""
+    """Reads an SQLite file of another program inside :meth:`while_open`, and never writes it."""
 
     _connections = _Openings
     _db: _Openings
@@ -124,7 +124,7 @@ class ReadOnlySQLite(SQLiteStorage):
         return how not in _UNLOCKED or seen == _look(self.path)
 
     def _recognise(self, seen: _Seen, how: str) -> None:
-        """Drop the vectors held of a file that may be another one now: only a log says what was added since."""
+        """Drop the vectors in memory if the file may be another one now: only a log shows the rows added since."""
         before, self._seen = self._seen, seen
         if before and (before.inode != seen.inode or (how in _UNLOCKED and before != seen)):
             self._neighbours.forget()

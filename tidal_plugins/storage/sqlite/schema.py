@@ -1,4 +1,4 @@
-"""The SQLite schema. Before version 1.0 of this library a file of another schema is refused, not migrated."""
+"""The SQLite schema. Before version 1.0 of this library, a file of another schema is refused and not migrated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Search in an SQLite file: exact by vectors, BM25 by keywords."""
+"""Search an SQLite file: exactly by vectors, with BM25 by keywords."""
 
 from __future__ import annotations
 

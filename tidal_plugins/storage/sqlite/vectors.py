@@ -25,7 +25,7 @@ BATCH = 1024
 
 
 def top(scores: NDArray[np.float32], count: int) -> NDArray[np.int64]:
-    """Positions of the ``count`` highest scores, best first, ties in the order stored."""
+    """Return the positions of the ``count`` highest scores, best first, ties in the order stored."""
     import numpy as np
 
     if count < len(scores):
@@ -41,7 +41,7 @@ def damaged() -> Corrupt:
 
 
 class Source(Protocol):
-    """Where vectors come from: one scope of an open snapshot."""
+    """The origin of vectors: one scope of an open snapshot."""
 
     def watermark(self) -> tuple[int, int]:
         """Return the key of the last passage with a vector, and the number of erasures."""
@@ -63,7 +63,7 @@ class Matrix:
     _asked: list[tuple[bytes, NDArray[np.float32]]] = field(default_factory=list)
 
     def cosines(self, unit: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The cosine of each row. Those of the vector asked last are kept: one recall searches several times."""
+        """Return the cosine of each row. Those of the last vector are kept, since one recall searches several times."""
         import numpy as np
 
         asked = unit.tobytes()
@@ -76,7 +76,7 @@ class Matrix:
         return cosines
 
     def rows(self, keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """The row of each passage, and whether there is one."""
+        """Return the row of each passage, and whether there is one."""
         import numpy as np
 
         if not len(self.keys):
@@ -86,7 +86,7 @@ class Matrix:
 
 
 class VectorCache:
-    """Matrices of the scopes used last, together at most ``budget`` bytes."""
+    """Keeps the matrices of the scopes used last, together at most ``budget`` bytes."""
 
     def __init__(self, budget: int) -> None:
         self.budget = budget
@@ -138,7 +138,7 @@ class VectorCache:
 
 
 class _Buffer:
-    """Growing arrays. Rows are written once, beyond what earlier matrices show, so those stay valid unlocked."""
+    """Holds arrays that grow. A row is written once, beyond the rows of earlier matrices, so these need no lock."""
 
     def __init__(self, erasures: int) -> None:
         self.erasures = erasures
@@ -148,7 +148,7 @@ class _Buffer:
 
     @property
     def last(self) -> int:
-        """The last key held, 0 before the first."""
+        """Return the last key held, 0 before the first."""
         return int(self._keys[self._count - 1]) if self._count else 0
 
     @property
@@ -156,13 +156,13 @@ class _Buffer:
         return self._vectors.nbytes + self._keys.nbytes + self._kinds.nbytes
 
     def matrix(self) -> Matrix:
-        """What is held, the same object until more is."""
+        """Return the vectors that are held, as the same object until there are more."""
         if self._held is None:
             self._held = Matrix(self._keys[: self._count], self._kinds[: self._count], self._vectors[: self._count])
         return self._held
 
     def reserve(self, rows: int, dimensions: int, budget: int) -> bool:
-        """Make room for that many more rows; ``False`` when the budget does not allow it."""
+        """Make room for that many more rows. Return ``False`` if the budget does not allow it."""
         needed, allowed = self._count + rows, budget // (4 * dimensions + 10)
         if needed > allowed:
             return False

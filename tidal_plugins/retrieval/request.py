@@ -80,9 +80,7 @@ class Request:
         filter, now = checked_filter(filter, "recall"), now if as_of is None else aware(as_of, "as_of")
         current = mood.current(scope, now) if as_of is None else Affect()
         kinds = filter.get("kinds")
-        graph = kinds is not None and FACT in _kinds(
-            kinds
-        )  # they are found only by their kind
+        graph = kinds is not None and FACT in _kinds(kinds)  # they are found only by their kind
         where = active(now, **filter, as_of=as_of and now, graph=graph)
         return cls(
             scope,

@@ -52,7 +52,9 @@ def open_memory(tmp_path: Path, clock: FrozenClock, engine: str) -> Iterator[Ope
     def open_(name: str = "agent.db", *, settings: Settings | None = None, **options: Any) -> TidalMemory:
         options = {"embedder": HashingEmbedder(), "clock": clock, **options}
         options["settings"] = patient(settings or Settings())
-        if engine == "memory":
+        if "storage" in options:
+            opened.append(TidalMemory(**options))
+        elif engine == "memory":
             storage = MemoryStorage(stores.setdefault(name, Contents()))
             opened.append(TidalMemory(storage=storage, **options))
         else:

@@ -33,7 +33,7 @@ def test_what_is_recorded_waits_until_it_is_read(opened: Opened) -> None:
 
 def test_a_turn_that_was_rolled_back_is_not_queued(open_memory: OpenMemory, tmp_path: Path) -> None:
     storage = watched(tmp_path / "agent.db")
-    memory = open_memory("", storage=storage, settings=Settings(graph={"background": False}))
+    memory = open_memory(storage=storage, settings=Settings(graph={"background": False}))
     with pytest.raises(ZeroDivisionError), storage.transaction():
         memory.record(SAID)
         assert len(memory.graph.pending()) == 1

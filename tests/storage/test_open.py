@@ -74,7 +74,7 @@ def test_a_path_and_an_engine_are_too_much(tmp_path: Path, opening: Open) -> Non
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("storage", [object(), MemoryStorage, "memory://"], ids=repr)
+@pytest.mark.parametrize("storage", [object(), MemoryStorage, "memory://"], ids=["object", "class", "text"])
 def test_what_is_no_engine_is_refused(opening: Open, storage: Any) -> None:
     with pytest.raises(InvalidInput, match="storage="):
         opening(storage=storage)

@@ -23,7 +23,7 @@ demo: .venv/.stamp
 	@$(BIN)/python examples/demo.py $(if $(DATA),--data "$(DATA)")
 
 test: .venv/.stamp
-	@$(BIN)/python -m pytest -q -n 2 --dist loadfile
+	@$(BIN)/python -m pytest -q -n 2 --dist worksteal
 
 test-oldest: .venv-oldest/.stamp
 	@.venv-oldest/bin/python -m pytest -q -m "not slow"

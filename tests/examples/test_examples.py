@@ -171,7 +171,7 @@ def test_what_one_agent_rewards_comes_up_first_for_it_and_for_nobody_else() -> N
     titles = ("Before", "For the planner", "For the reader")
     before, planner, reader = (done.stdout.split(f"== {title}\n")[1].split("\n\n")[0] for title in titles)
     assert "session" not in before
-    assert "session reward 0.19" in planner.splitlines()[0]
+    assert "session reward 0.19" in planner.splitlines()[1]
     assert reader == before
     assert "reader: signal 'reward' was refused by policy 'of the session': only these are allowed: view" in done.stdout
     assert "planner: signal 'skip' was refused by policy 'planner'" in done.stdout
@@ -187,7 +187,7 @@ def test_what_no_single_message_answers_is_found_by_time_surroundings_hops_and_p
     assert "«before we moved» …2026-08-02\n  The roof of the office leaked" in before
     assert "green tarpaulin" in parts["What stands around it"]
     assert "before the second: Where did we leave the spare anchor?" in parts["What stands around it"]
-    assert "asked beside: Jonas mend\n  Jonas mends nets on Thursdays." in parts["Two hops"]
+    assert "further query: Jonas mend\n  Jonas mends nets on Thursdays." in parts["Two hops"]
     today, then = parts["As it was known then"].split("15 November")
     assert "is closed" in today
     assert "is closed" not in then.partition("\n")[2]

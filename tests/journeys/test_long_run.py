@@ -18,8 +18,8 @@ from tidal_plugins import HashingEmbedder, TidalMemory
 
 pytestmark = pytest.mark.slow
 
-TURNS = 304
-BREAK = 224
+TURNS = 164
+BREAK = 112
 """The turn in whose middle the first process ends."""
 
 WORKER = Path(__file__).with_name("agent.py")

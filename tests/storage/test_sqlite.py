@@ -399,7 +399,7 @@ def test_random_damage_gives_typed_errors_only_and_never_a_wrong_entry(path: Pat
     store.close()
     intact = path.read_bytes()
     told = 0
-    for seed in range(60):
+    for seed in range(20):
         dice, damaged = random.Random(seed), bytearray(intact)
         for _ in range(dice.choice([1, 5, 50])):
             start = dice.randrange(len(damaged))
@@ -409,7 +409,7 @@ def test_random_damage_gives_typed_errors_only_and_never_a_wrong_entry(path: Pat
         gc.collect()
         for leftover in path.parent.glob("memory.db-*"):
             leftover.unlink()
-    assert told > 10
+    assert told > 3
 
 
 def _use_damaged(path: Path, expected: dict[str, Any]) -> int:

@@ -72,7 +72,7 @@ if typing.TYPE_CHECKING:
     from tidal_plugins.compaction.compactor import Compactor
     from tidal_plugins.embedding import HashingEmbedder, SentenceTransformerEmbedder
     from tidal_plugins.facts.mapping import Facts
-    from tidal_plugins.graph.reading import RuleExtractor
+    from tidal_plugins.graph.reading.extractor import RuleExtractor
     from tidal_plugins.maintenance.thread import Maintenance
     from tidal_plugins.memory import TidalMemory
     from tidal_plugins.model.graph import Assertion, Extraction, Mention
@@ -223,7 +223,7 @@ _LOADED_WHEN_USED = {
     "Mention": "model.graph",
     "Peer": "retrieval.federation",
     "Policy": "model.session",
-    "RuleExtractor": "graph.reading",
+    "RuleExtractor": "graph.reading.extractor",
     "SentenceTransformerEmbedder": "embedding",
     "Session": "sessions.session",
     "SessionInfo": "model.session",

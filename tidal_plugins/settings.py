@@ -45,7 +45,7 @@ class IngestionSettings(Group):
 
 
 class ModelSettings(Group):
-    """Models that are plugged in to write or to read."""
+    """Models that write or read, such as a summariser."""
 
     timeout: float = Field(60.0, gt=0, le=threading.TIMEOUT_MAX)
     """Seconds to wait for an answer before extracts or rules stand in."""
@@ -115,7 +115,7 @@ class RecallSettings(Group):
 
 
 class RerankSettings(Group):
-    """A reranker, if one is plugged in [Anamnesis]."""
+    """A reranker, if there is one [Anamnesis]."""
 
     depth: int = Field(40, gt=0, le=1000)
     """Candidates that it reads: the best of the ranking without it. A larger limit of the recall replaces it."""

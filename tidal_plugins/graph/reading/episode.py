@@ -54,7 +54,7 @@ class EpisodeReader:
 
     def _extract(self, texts: Sequence[str]) -> Sequence[Extraction]:
         if self.extractor is None:
-            from tidal_plugins.graph.reading import RuleExtractor  # compiling its patterns takes a while
+            from tidal_plugins.graph.reading.extractor import RuleExtractor  # compiling its patterns takes a while
 
             return RuleExtractor().extract_graph(texts)
         ask = partial(self.extractor.extract_graph, texts)

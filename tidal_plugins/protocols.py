@@ -147,7 +147,7 @@ class TokenCounter(Protocol):
 
 
 def check_protocol(given: Any, protocol: type, rule: str) -> Any:
-    """Return what is plugged in, if it fits or is nothing; else raise ``InvalidInput`` with the rule."""
+    """Return an object that fits the protocol, or ``None``. Raises ``InvalidInput`` with the rule."""
     if given is not None and (isinstance(given, type) or not isinstance(given, protocol)):
         name = f"the class {given.__name__}" if isinstance(given, type) else type(given).__name__
         raise InvalidInput(f"{rule}, got {name}; adapters wrap models")

@@ -237,7 +237,7 @@ def build_services(
     settings: Settings,
     clock: Callable[[], datetime],
 ) -> Services:
-    """Open a store. Raises ``InvalidInput`` for what does not fit where it is plugged in, and ``StorageError``."""
+    """Open a store. Raises ``InvalidInput`` for an argument that does not fit, and ``StorageError``."""
     tuning = Tuning.of(settings)
     others = checked_peers(peers)
     writes = check_protocol(summariser, Summariser, "a summariser has a method summarise")

@@ -55,7 +55,7 @@ class IngestionTuning(IngestionSettings):
 
 
 class ModelTuning(ModelSettings):
-    """Models that are plugged in to write or to read: a ``Summariser``, a ``ClaimExtractor``."""
+    """Models that write or read: a ``Summariser``, a ``ClaimExtractor``."""
 
 
 class DecayTuning(DecaySettings):

@@ -105,7 +105,7 @@ class _Hops:
         return "" if news else NO_HIT
 
     def _assess(self) -> Coverage:
-        """Ask the assessor. One that is plugged in is asked on a thread of its own, while there is time."""
+        """Ask the assessor. One given by the user is asked on a thread of its own, while there is time."""
         assess = partial(self.assessor.assess, self.first.query, self._texts())
         if isinstance(self.assessor, HeuristicAssessor):
             return assess()

@@ -33,7 +33,7 @@ from tidal_plugins.errors import (
 )
 from tidal_plugins.storage.base import ALL_LINKS, Line, Passage, Record, Storage, Where, WhereLinks
 from tidal_plugins.storage.sqlite import SQLiteStorage
-from tidal_plugins.storage.unit import unit_vector
+from tidal_plugins.storage.values import unit_vector
 from tidal_plugins.testing import ALL, FULL, HERE, NOON, StoreContract, entry, ids, link, record
 
 WORKER = Path(__file__).with_name("worker.py")

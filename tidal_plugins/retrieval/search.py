@@ -15,7 +15,7 @@ from tidal_plugins.retrieval.state import Found, State
 from tidal_plugins.retrieval.understand import Query
 from tidal_plugins.scoring.fusion import keyword_strength, reciprocal_rank
 from tidal_plugins.storage.base import Match, PassageVectors, Storage, Where
-from tidal_plugins.storage.unit import unit_vector
+from tidal_plugins.storage.values import unit_vector
 from tidal_plugins.tuning import RecallTuning
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from tidal_plugins.storage.memory.links import erase_found
 from tidal_plugins.storage.memory.log import erase_lines
 from tidal_plugins.storage.memory.state import Draft, MemoryBase, State
 from tidal_plugins.storage.rows import check_storable, from_row, to_row
-from tidal_plugins.storage.unit import unit_vector
+from tidal_plugins.storage.values import unit_vector
 
 SLACK = 64
 """How many passages beyond twice those in use an index holds before it is compacted."""

@@ -16,7 +16,7 @@ from tidal_plugins.storage.memory.index import Index
 from tidal_plugins.storage.memory.keywords import frequency, rarity
 from tidal_plugins.storage.memory.state import MemoryBase, State
 from tidal_plugins.storage.search import MAX_TERMS
-from tidal_plugins.storage.unit import unit_vector
+from tidal_plugins.storage.values import unit_vector
 
 
 class SearchStore(MemoryBase, Search):

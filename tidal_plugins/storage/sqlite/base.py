@@ -60,3 +60,8 @@ class SQLiteBase:
             self._db.run("INSERT INTO scopes (path) VALUES (?)", to_json(list(scope)))
             key = self._key(scope)
         return key
+
+
+def mark(scope: int) -> str:
+    """Return the beginning of every word of a scope in the keyword index."""
+    return f"s{scope}x"

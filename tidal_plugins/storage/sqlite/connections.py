@@ -1,4 +1,4 @@
-"""SQLite connections: one per thread and process, with their transactions."""
+"""SQLite connections: one per thread and process, with their transactions, and errors of the library's own tree."""
 
 from __future__ import annotations
 
@@ -9,9 +9,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from tidal_plugins.errors import Closed, QueryTimeout, StorageError
+from tidal_plugins.errors import (
+    Busy,
+    Closed,
+    Corrupt,
+    DiskFull,
+    InvalidInput,
+    InvalidText,
+    NotADatabase,
+    QueryTimeout,
+    ReadOnly,
+    StorageError,
+)
 from tidal_plugins.storage.sqlite.file_locks import FILE_LOCKS
-from tidal_plugins.storage.sqlite.opening import checked_path, open_file, translated
+from tidal_plugins.storage.sqlite.opening import checked_path, open_file
 
 if TYPE_CHECKING:
     import apsw
@@ -170,7 +181,7 @@ class Connections:
         with self._lock:
             self._check_open()
             self._close_inherited()
-        with FILE_LOCKS.writing(self.path, self, self._busy_timeout):
+        with FILE_LOCKS.writing(self.path, self, self._busy_timeout), translated(self.path):
             connection = open_file(self.path, self._synchronous, self._busy_timeout)
         with self._lock:
             if self._closed:
@@ -197,3 +208,34 @@ class Connections:
             with suppress(apsw.Error):
                 if not connection.in_transaction:
                     connection.close()
+
+
+@contextmanager
+def translated(path: str) -> Iterator[None]:
+    """Raise SQLite's errors as errors of this library, with a remedy each."""
+    import apsw
+
+    try:
+        yield
+    except (apsw.BusyError, apsw.LockedError) as error:
+        raise Busy(f"another process kept {path} locked for too long; try again, or raise busy_timeout") from error
+    except apsw.FullError as error:
+        raise DiskFull(f"no space left for {path}; nothing was written. Free some and try again") from error
+    except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError) as error:
+        raise ReadOnly(
+            f"{path} cannot be opened for writing ({error}); check its permissions and its folder's"
+        ) from error
+    except apsw.NotADBError as error:
+        raise NotADatabase(f"{path} is not an SQLite database; give the memory a file of its own") from error
+    except apsw.CorruptError as error:
+        raise Corrupt(f"{path} is damaged ({error}); restore it from a backup") from error
+    except (apsw.InterruptError, apsw.ConnectionClosedError) as error:
+        raise Closed(f"the memory at {path} was closed while in use") from error
+    except apsw.Error as error:
+        raise StorageError(f"SQLite failed on {path}: {type(error).__name__}: {error}") from error
+    except UnicodeDecodeError as error:
+        raise Corrupt(f"{path} is damaged: it holds a text that is not UTF-8; restore it from a backup") from error
+    except UnicodeEncodeError as error:
+        raise InvalidText(f"a text holds a lone surrogate ({error.reason}); replace it before storing") from error
+    except OverflowError as error:
+        raise InvalidInput(f"a number is too large for SQLite ({error})") from error

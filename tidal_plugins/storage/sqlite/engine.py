@@ -14,8 +14,7 @@ from tidal_plugins.storage.sqlite.documents import DocumentStore
 from tidal_plugins.storage.sqlite.entries import EntryStore
 from tidal_plugins.storage.sqlite.links import LinkStore
 from tidal_plugins.storage.sqlite.log import LogStore
-from tidal_plugins.storage.sqlite.neighbours import Neighbours
-from tidal_plugins.storage.sqlite.search import SearchStore
+from tidal_plugins.storage.sqlite.search import Neighbours, SearchStore
 
 SCRUB_SECONDS = 1.0
 """Time for which emptying the log waits for readers; it holds up writers meanwhile."""

@@ -22,12 +22,11 @@ from tidal_plugins.storage.base import (
     WhereLinks,
 )
 from tidal_plugins.storage.rows import COLUMNS, FIXED, SUMMARY, TIER, Row, from_row, to_row, to_summary
-from tidal_plugins.storage.sqlite.base import SQLiteBase
+from tidal_plugins.storage.sqlite.base import SQLiteBase, mark
 from tidal_plugins.storage.sqlite.conditions import EACH_ID, IDS, condition, link_condition
-from tidal_plugins.storage.sqlite.neighbours import Neighbours
-from tidal_plugins.storage.sqlite.opening import translated
-from tidal_plugins.storage.unit import unit_vector
-from tidal_plugins.storage.values import from_json, to_json
+from tidal_plugins.storage.sqlite.connections import translated
+from tidal_plugins.storage.sqlite.search import Neighbours
+from tidal_plugins.storage.values import from_json, to_json, unit_vector
 
 if TYPE_CHECKING:
     import numpy as np
@@ -230,11 +229,6 @@ class EntryStore(SQLiteBase, Entries):
         self._db.run(_CHANGED, scope)
         self._db.run(f"DELETE FROM keywords WHERE rowid IN (SELECT key FROM passages WHERE entry IN {IDS})", keys)
         self._db.run(f"DELETE FROM passages WHERE entry IN {IDS}", keys)
-
-
-def mark(scope: int) -> str:
-    """Return the beginning of every word of a scope in the keyword index."""
-    return f"s{scope}x"
 
 
 def _units(scope: Scope, record: Record) -> list[_Unit]:

@@ -1,4 +1,4 @@
-"""Open an SQLite file, with errors of the library's own tree.
+"""Open an SQLite file.
 
 apsw brings its own current SQLite with FTS5, and loads sqlite-vec where the standard library's build cannot. The file
 must not be opened through another copy of SQLite in the same process: each would cancel the other's locks.
@@ -8,22 +8,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tidal_plugins.errors import (
-    Busy,
-    Closed,
-    Corrupt,
-    DiskFull,
-    InvalidInput,
-    InvalidText,
-    NotADatabase,
-    ReadOnly,
-    StorageError,
-)
+from tidal_plugins.errors import InvalidInput, NotADatabase, ReadOnly
 from tidal_plugins.storage.sqlite.schema import create, has_schema
 
 if TYPE_CHECKING:
@@ -53,32 +41,31 @@ def checked_path(path: str | os.PathLike[str]) -> str:
 
 
 def open_file(path: str, synchronous: str, busy_timeout: float) -> apsw.Connection:
-    """Open one connection to a file, and create the schema if the file is empty."""
+    """Open one connection to a file, and create the schema if the file is empty. Raises SQLite's own errors too."""
     import apsw
     import sqlite_vec
 
-    with translated(path):
-        connection = apsw.Connection(path)
-        try:
-            if connection.readonly("main"):
-                raise ReadOnly(f"{path} cannot be written to; check its permissions and those of its folder")
-            connection.set_busy_timeout(int(busy_timeout * 1000))
-            complete = _complete(connection)
-            connection.enable_load_extension(True)
-            connection.load_extension(sqlite_vec.loadable_path())
-            connection.enable_load_extension(False)
-            _use_wal(connection, busy_timeout)
-            connection.execute(
-                f"PRAGMA synchronous = {synchronous}; PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON;"
-                f"PRAGMA trusted_schema = OFF; PRAGMA journal_size_limit = {WAL_BYTES}"
-            )
-            if not complete:
-                connection.execute("BEGIN IMMEDIATE")
-                create(connection)
-                connection.execute("COMMIT")
-        except BaseException:
-            connection.close()
-            raise
+    connection = apsw.Connection(path)
+    try:
+        if connection.readonly("main"):
+            raise ReadOnly(f"{path} cannot be written to; check its permissions and those of its folder")
+        connection.set_busy_timeout(int(busy_timeout * 1000))
+        complete = _complete(connection)
+        connection.enable_load_extension(True)
+        connection.load_extension(sqlite_vec.loadable_path())
+        connection.enable_load_extension(False)
+        _use_wal(connection, busy_timeout)
+        connection.execute(
+            f"PRAGMA synchronous = {synchronous}; PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON;"
+            f"PRAGMA trusted_schema = OFF; PRAGMA journal_size_limit = {WAL_BYTES}"
+        )
+        if not complete:
+            connection.execute("BEGIN IMMEDIATE")
+            create(connection)
+            connection.execute("COMMIT")
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
@@ -104,34 +91,3 @@ def _use_wal(connection: apsw.Connection, busy_timeout: float) -> None:
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.01)
-
-
-@contextmanager
-def translated(path: str) -> Iterator[None]:
-    """Raise SQLite's errors as errors of this library, with a remedy each."""
-    import apsw
-
-    try:
-        yield
-    except (apsw.BusyError, apsw.LockedError) as error:
-        raise Busy(f"another process kept {path} locked for too long; try again, or raise busy_timeout") from error
-    except apsw.FullError as error:
-        raise DiskFull(f"no space left for {path}; nothing was written. Free some and try again") from error
-    except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError) as error:
-        raise ReadOnly(
-            f"{path} cannot be opened for writing ({error}); check its permissions and its folder's"
-        ) from error
-    except apsw.NotADBError as error:
-        raise NotADatabase(f"{path} is not an SQLite database; give the memory a file of its own") from error
-    except apsw.CorruptError as error:
-        raise Corrupt(f"{path} is damaged ({error}); restore it from a backup") from error
-    except (apsw.InterruptError, apsw.ConnectionClosedError) as error:
-        raise Closed(f"the memory at {path} was closed while in use") from error
-    except apsw.Error as error:
-        raise StorageError(f"SQLite failed on {path}: {type(error).__name__}: {error}") from error
-    except UnicodeDecodeError as error:
-        raise Corrupt(f"{path} is damaged: it holds a text that is not UTF-8; restore it from a backup") from error
-    except UnicodeEncodeError as error:
-        raise InvalidText(f"a text holds a lone surrogate ({error.reason}); replace it before storing") from error
-    except OverflowError as error:
-        raise InvalidInput(f"a number is too large for SQLite ({error})") from error

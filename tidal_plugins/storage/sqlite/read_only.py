@@ -22,10 +22,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from tidal_plugins.errors import Busy, Closed, NotADatabase, ReadOnly, StorageError
-from tidal_plugins.storage.sqlite.connections import Connections
+from tidal_plugins.storage.sqlite.connections import Connections, translated
 from tidal_plugins.storage.sqlite.engine import SQLiteStorage
 from tidal_plugins.storage.sqlite.file_locks import FILE_LOCKS
-from tidal_plugins.storage.sqlite.opening import translated
 from tidal_plugins.storage.sqlite.schema import has_schema
 
 if TYPE_CHECKING:

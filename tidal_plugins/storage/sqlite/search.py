@@ -1,18 +1,21 @@
-"""Search an SQLite file: exactly by vectors, with BM25 by keywords."""
+"""Search an SQLite file: with BM25 by keywords, and exactly by vectors, in memory or by a scan with sqlite-vec."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tidal_plugins.errors import InvalidVector
 from tidal_plugins.model.entry import Scope
-from tidal_plugins.storage.base import Match, PassageVectors, Search, Where
+from tidal_plugins.storage.base import Match, PassageVectors, Search, Span, Where
+from tidal_plugins.storage.rows import Row
 from tidal_plugins.storage.search import MAX_TERMS
-from tidal_plugins.storage.sqlite.base import SQLiteBase
-from tidal_plugins.storage.sqlite.conditions import condition
-from tidal_plugins.storage.sqlite.entries import mark
-from tidal_plugins.storage.sqlite.neighbours import Neighbours
-from tidal_plugins.storage.unit import unit_vector
+from tidal_plugins.storage.sqlite.base import SQLiteBase, mark
+from tidal_plugins.storage.sqlite.conditions import EACH_ID, condition
+from tidal_plugins.storage.sqlite.connections import Connections
+from tidal_plugins.storage.sqlite.vectors import Matrix, VectorCache, damaged, top
+from tidal_plugins.storage.values import to_json, unit_vector
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,6 +47,156 @@ class SearchStore(SQLiteBase, Search):
                 WHERE keywords MATCH ? AND {filter_.sql} ORDER BY w.rank
             """
             return _best(self._db.stream(sql, _expression(key, terms), *filter_.parameters), k)
+
+
+class Neighbours:
+    """Finds the nearest vectors by cosine, exactly. Call it inside a snapshot or transaction, with the key of a
+    scope and vectors of length 1."""
+
+    def __init__(self, connections: Connections, cache_bytes: int) -> None:
+        self._connections = connections
+        self._cache = VectorCache(cache_bytes)
+
+    def nearest(self, scope: int, unit: NDArray[np.float32], k: int, where: Where) -> list[Match]:
+        self.check_size([unit])
+        matrix = self._matrix(scope)
+        if matrix is None:
+            return self._scan(scope, unit, k, where)
+        return self._walk(scope, matrix, matrix.cosines(unit), k, where) if len(matrix.keys) else []
+
+    def vectors(self, scope: int, ids: Collection[str]) -> PassageVectors:
+        """Return the vectors of all passages of entries. Those held in memory are not read from the file."""
+        import numpy as np
+
+        sql = f"""
+            SELECT p.key, e.id, p.start, p."end", p.words FROM {EACH_ID} CROSS JOIN passages p ON p.entry = e.key
+        """
+        passages = self._connections.rows(sql, to_json(list(dict.fromkeys(ids))), scope)
+        matrix = self._matrix(scope)
+        if matrix is None:
+            return self._stored(passages)
+        rows, known = matrix.rows(np.array([row[0] for row in passages], np.int64))
+        spans = [Span(*row[1:]) for row, there in zip(passages, known.tolist(), strict=True) if there]
+        return PassageVectors(spans, matrix.vectors[rows[known]])
+
+    def _stored(self, passages: Sequence[Row]) -> PassageVectors:
+        """Return the vectors of passages, read from the file."""
+        import numpy as np
+
+        sql = "SELECT v.passage, v.vector FROM json_each(?) j CROSS JOIN vectors v ON v.passage = j.value"
+        found = dict(self._connections.rows(sql, to_json([row[0] for row in passages])))
+        dimensions = _dimensions(self._connections)
+        if {len(vector) for vector in found.values()} - {4 * dimensions}:
+            raise damaged()
+        rows = [row for row in passages if row[0] in found]
+        joined = b"".join(found[row[0]] for row in rows)
+        units = np.frombuffer(joined, np.float32).reshape(len(rows), dimensions)
+        if not (np.abs(np.vecdot(units, units) - 1) < 1e-3).all():  # false for NaN
+            raise damaged()
+        return PassageVectors([Span(*row[1:]) for row in rows], units)
+
+    def check_size(self, units: Iterable[NDArray[np.float32] | None]) -> None:
+        """Raise ``InvalidVector`` for a vector of another size than the first. All vectors of a store have one size."""
+        expected = _dimensions(self._connections)
+        for unit in units:
+            if unit is not None and len(unit) != (expected := expected or len(unit)):
+                raise InvalidVector(f"a vector has {len(unit)} dimensions, not {expected} as the store's")
+
+    def forget(self) -> None:
+        """Drop the vectors in memory. Later searches read them again."""
+        self._cache = VectorCache(self._cache.budget)
+
+    def _matrix(self, scope: int) -> Matrix | None:
+        # Inside a write, what is not committed yet must not enter a cache that others read.
+        return None if self._connections.writing else self._cache.matrix(scope, _Vectors(self._connections, scope))
+
+    def _walk(self, scope: int, matrix: Matrix, scores: NDArray[np.float32], k: int, where: Where) -> list[Match]:
+        """Go down the ranking in growing steps until ``k`` entries have passed the filter, which SQL decides. If hardly
+        any of the nearest pass, rank all those that do."""
+        import numpy as np
+
+        if not len(matrix.keys):
+            return []
+        keys = matrix.keys
+        if where.kinds is not None:
+            chosen = self._cache.chosen(where.kinds)[matrix.kinds]
+            keys, scores = keys[chosen], scores[chosen]
+        found: dict[str, Match] = {}
+        start, size, narrow = 0, (first := k + k // 8 + 4), False
+        while start < len(keys) and len(found) < k:
+            if not narrow and start > 2 * first:
+                chosen = np.isin(keys, self._passing(scope, where))
+                keys, scores, found = keys[chosen], scores[chosen], {}
+                start, size, narrow = 0, first, True
+                continue
+            order = top(scores, min(start + size, len(keys)))[start:]
+            passed = self._passages(scope, keys[order], where)
+            for position in order:
+                row = passed.get(int(keys[position]))
+                if row and row[0] not in found:
+                    found[row[0]] = Match(row[0], float(scores[position]), *row[1:])
+            start, size = start + size, size * 8
+        return list(found.values())[:k]
+
+    def _passing(self, scope: int, where: Where) -> NDArray[np.int64]:
+        import numpy as np
+
+        filter_ = condition(scope, where)
+        sql = f"SELECT p.key FROM entries e CROSS JOIN passages p ON p.entry = e.key WHERE {filter_.sql}"
+        return np.fromiter((row[0] for row in self._connections.rows(sql, *filter_.parameters)), np.int64)
+
+    def _passages(self, scope: int, keys: NDArray[np.int64], where: Where) -> dict[int, tuple[str, int, int, int]]:
+        filter_ = condition(scope, where)
+        sql = f"""
+            SELECT p.key, e.id, p.start, p."end", p.words FROM json_each(?) j
+            CROSS JOIN passages p ON p.key = j.value CROSS JOIN entries e ON e.key = p.entry WHERE {filter_.sql}
+        """
+        rows = self._connections.rows(sql, to_json(keys.tolist()), *filter_.parameters)
+        return {row[0]: row[1:] for row in rows}
+
+    def _scan(self, scope: int, unit: NDArray[np.float32], k: int, where: Where) -> list[Match]:
+        filter_ = condition(scope, where)
+        sql = f"""
+            SELECT e.id, max(1 - vec_distance_cosine(v.vector, ?)) AS cosine, p.start, p."end", p.words
+            FROM passages p JOIN entries e ON e.key = p.entry
+            JOIN vectors v ON v.passage = p.key WHERE {filter_.sql} GROUP BY e.key ORDER BY cosine DESC, p.key LIMIT ?
+        """
+        return [_match(row) for row in self._connections.rows(sql, unit.tobytes(), *filter_.parameters, max(k, 0))]
+
+
+@dataclass(frozen=True, slots=True)
+class _Vectors:
+    """The vectors of one scope, read through an open snapshot."""
+
+    connections: Connections
+    scope: int
+
+    def watermark(self) -> tuple[int, int]:
+        last = "SELECT max(passage) FROM vectors WHERE scope = ?1"
+        sql = f"SELECT coalesce(({last}), 0), erasures FROM scopes WHERE key = ?1"
+        return next(iter(self.connections.rows(sql, self.scope)), (0, 0))
+
+    def size_after(self, key: int) -> tuple[int, int]:
+        sql = "SELECT count(*) FROM vectors WHERE scope = ? AND passage > ?"
+        return self.connections.one(sql, self.scope, key), _dimensions(self.connections)
+
+    def vectors_after(self, key: int) -> Iterable[tuple[int, str, bytes]]:
+        sql = """
+            SELECT v.passage, e.kind, v.vector FROM vectors v
+            CROSS JOIN passages p ON p.key = v.passage CROSS JOIN entries e ON e.key = p.entry
+            WHERE v.scope = ? AND v.passage > ? ORDER BY v.passage
+        """
+        return self.connections.stream(sql, self.scope, key)
+
+
+def _dimensions(connections: Connections) -> int:
+    return int(connections.one("SELECT length(vector) / 4 FROM vectors LIMIT 1") or 0)
+
+
+def _match(row: Any) -> Match:
+    if row[1] is None:  # sqlite-vec's answer for NaN
+        raise damaged()
+    return Match(*row)
 
 
 def _expression(scope: int, words: Sequence[str]) -> str:

@@ -46,7 +46,7 @@ class Tier:
         half_life: hours in which the weight falls by half.
         cold_at: when the entry turns cold; ``None`` for never.
         archived_at: when it is archived; ``None`` for never.
-        expires_at: when it leaves active queries, if the write gate found it trivial and it is not used before
+        expires_at: when it leaves active queries unless it is used before; set if the write gate found it trivial
             [Anamnesis].
     """
 
@@ -73,7 +73,7 @@ class Tier:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One thing remembered, which recall can find.
+    """A memory that recall can find.
 
     Attributes:
         id: its id in the store.
@@ -86,9 +86,9 @@ class Entry:
         thread: the conversation that it belongs to.
         episode: the id of the turn in which it was said.
         position: its place in its thread or episode.
-        speaker: who said it, by name.
+        speaker: the name of the person who said it.
         role: ``user``, ``assistant`` or ``tool``.
-        source: where it comes from, such as a path or a title.
+        source: its origin, such as a path or a title.
         channel: who wrote it: ``user``, ``agent``, ``import`` …
         trust: how far it is trusted, in [0, 1].
         importance: in [1, 10].
@@ -97,7 +97,7 @@ class Entry:
         valid_from: the time from which it holds.
         valid_until: the time until which it holds.
         metadata: further fields, as JSON values.
-        admission: the decision of the write gate, on the result of a write; it is not stored.
+        admission: the decision of the write gate. It is set on the result of a write, and not stored.
     """
 
     id: str

@@ -98,8 +98,9 @@ INTERNAL = {
 
 SOURCES = sorted(
     path.relative_to(TESTS.parent).as_posix()
-    for folder in ("tidal_plugins", "adapters")
+    for folder in ("tidal_plugins", "adapters", "benchmarks", "training", "tools", "tests")
     for path in (TESTS.parent / folder).rglob("*.py")
+    if not path.name.startswith("test_")  # a test's docstring may explain instead
 )
 NO_VERBS = set("A All An As By Every For From No Of One Only The Those With Without".split())
 NO_VERBS |= set("How What When Where Whether Which Who Whom Why".split())

@@ -119,7 +119,7 @@ ALL, KINDS = "all", ("action", "requirement", "error")
 _CITED = re.compile(r"\[(?:ep|mem):[^\]]*\]")
 
 
-# what is looked for
+# the evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +220,7 @@ def _leaves(value: Any) -> Iterator[str]:
         yield str(value)
 
 
-# what is there
+# the context
 
 
 class Shown:

@@ -252,7 +252,7 @@ def import_seconds(runs: int = 5) -> dict[str, float]:
     return {code: round((best(code) - bare) / 1000, 4) for code in IMPORTS}
 
 
-# what is stored and asked
+# texts, questions and vectors
 
 
 def conversation(words: Words, entries: int) -> list[Exchange]:

@@ -102,7 +102,7 @@ SOURCES = sorted(
     for path in (TESTS.parent / folder).rglob("*.py")
     if not path.name.startswith("test_")  # a test's docstring may explain instead
 )
-NO_VERBS = set("A All An As By Every For From No Of One Only The Those With Without".split())
+NO_VERBS = set("A All An As By Each Every For From No Of One Only So The Those Two Unless With Without".split())
 NO_VERBS |= set("How What When Where Whether Which Who Whom Why".split())
 """Words that no docstring of a function begins with."""
 

@@ -146,7 +146,7 @@ class Services:
         return Dossiers(self.writer, self.recaller, scope, ExtractiveSummariser(), self.summariser)
 
     def entry(self, scope: Scope, id: str) -> Entry:
-        """Return an entry by id or citation, whatever its tier. Raises ``NotFound``, or ``Forgotten`` if it was."""
+        """Return an entry by id or citation, in any tier. Raises ``NotFound``, or ``Forgotten`` if it was forgotten."""
         id = bare_id(id)
         found = self.storage.get(scope, [id])
         if id not in found:

@@ -98,7 +98,7 @@ class TidalRetriever(BaseRetriever):
         return place_of(self.memory, self.scope, ensure_config(config))
 
     def _asked(self, k: int | None, given: dict[str, Any]) -> tuple[TidalMemory, dict[str, Any]]:
-        """Return the memory in the scope of this call, and the arguments of its recall beside the query."""
+        """Return the memory in the scope of this call, and the arguments of its recall except the query."""
         place, scope = given.pop("place", None) or self._place(None), given.pop("scope", None)
         memory = in_scope(self.memory, scope) if scope else place.memory
         given.pop("verbose", None)  # LangChain's
@@ -121,7 +121,7 @@ def _documents(memory: TidalMemory, hits: Iterable[Hit]) -> list[Document]:
 
 
 def to_document(hit: Hit) -> Document:
-    """Return a hit as a document: its passage, its id, and what is known of it."""
+    """Return a hit as a document: its passage, its id, and its known metadata."""
     entry = hit.entry
     known = {
         "source": entry.source,

@@ -1,4 +1,4 @@
-"""The node that puts who an agent is and what it is doing in front of what the model gets."""
+"""The node that puts the capsule, which says who an agent is and what it is doing, in front of the model's input."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ class TidalStore(BaseStore):
         return await asyncio.to_thread(self.batch, list(ops))
 
     def sweep_ttl(self) -> int:
-        """Erase what has expired and return how many items that were."""
+        """Erase expired items, and return how many there were."""
         storage, now = services_of(self._memory).storage, self._memory.now()
         gone = 0
         for scope in storage.scopes(self._root, Where()):
@@ -135,6 +135,6 @@ def _check(op: Op) -> None:
 
 
 def _texts(value: Mapping[str, Any], paths: Sequence[str]) -> list[str]:
-    """Return the texts of an item that a search reads: one for each path, or for each element where it has ``[*]``."""
+    """Return the texts of an item that a search reads: one for each path, or for each element if it has ``[*]``."""
     texts = [text for path in paths for text in get_text_at_path(value, path if path == "$" else tokenize_path(path))]
     return [text for text in texts if text.strip()]

@@ -172,7 +172,10 @@ class TidalChatMemory(BaseMemory):
 
     @property
     def tokenizer_fn(self) -> Tokenizer:
-        """Returns a text's tokens, or as many of something: engines count with it what they put in front."""
+        """Return the function that counts tokens: engines count with it the text that they put in front.
+
+        It returns the tokens of a text, or another sequence of the same length.
+        """
         counter = self._counter
         return counter.tokenizer if isinstance(counter, Tokens) else lambda text: range(counter.count(text))
 
@@ -225,9 +228,9 @@ class TidalChatMemory(BaseMemory):
             self._turns = self._recorded(turns)
 
     def set(self, messages: Sequence[ChatMessage]) -> None:
-        """Replace the history. Nothing is recorded, and what was stays in the memory.
+        """Replace the history. Nothing is recorded, and earlier turns stay in the memory.
 
-        Where messages of a compaction are among the new ones, the turns that they stand for stay in the history.
+        If messages of a compaction are among the new ones, the turns that they stand for stay in the history.
         """
         with self._lock:
             turns = self._loaded()

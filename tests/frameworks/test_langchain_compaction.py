@@ -591,7 +591,7 @@ def test_the_stream_is_told_of_every_rebuilt_context_once(agent, strict):
     assert len(told) < 13
 
 
-# a chat model that condenses
+# a chat model as summariser
 
 
 CUT_OFF = {"finish_reason": "length"}

@@ -32,7 +32,7 @@ def condensed(model, previous=()):
     return ChatModelSummariser(model).summarise(SOURCES, purpose="summary", previous=previous, max_tokens=200)
 
 
-# condensing
+# summarising
 
 
 def test_structured_output_is_used_where_the_model_has_it(says):

@@ -64,7 +64,7 @@ class EmbeddingEmotion:
         self.check(embedder)
 
     def check(self, embedder: Embedder) -> None:
-        """Raise :class:`EmbedderMismatch` where the weights are for another embedder, whose vectors they misread."""
+        """Raise :class:`EmbedderMismatch` if the weights are for another embedder, whose vectors they would misread."""
         fingerprint = self._probe.about["embedder"]
         if not fits(embedder, fingerprint):
             raise EmbedderMismatch(

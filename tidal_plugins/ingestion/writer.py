@@ -196,7 +196,7 @@ def _warm(weight: float, life: float, now: datetime, decay: DecayTuning) -> Tier
 
 
 def _later(time: datetime, hours: float) -> datetime:
-    """Return ``time`` and so many hours, or the end of time."""
+    """Return ``time`` plus that many hours, or the end of time."""
     try:
         return time + timedelta(hours=hours)
     except OverflowError:

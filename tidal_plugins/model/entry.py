@@ -60,8 +60,8 @@ class Tier:
     def state(self, now: datetime) -> State:
         """Return ``warm``, ``cold``, ``archived`` or ``expired``, as of ``now``, an aware time.
 
-        Recall finds warm and cold entries, and the others when it is asked to. An entry that the write gate let expire
-        is ``expired`` from then on, whatever its weight.
+        Recall finds warm and cold entries, and the others if asked to. An entry that the write gate let expire is
+        ``expired`` from then on, at any weight.
         """
         now = aware(now, "now")
         if self.expires_at and self.expires_at <= now:
@@ -137,7 +137,7 @@ def bare_id(citation: str) -> str:
 
 
 def user_of(scope: Scope) -> str | None:
-    """Return the user of a scope such as ``("user", "42")``; ``None`` where it names none."""
+    """Return the user of a scope such as ``("user", "42")``; ``None`` if the scope names none."""
     return next((name for label, name in pairwise(scope) if label == "user"), None)
 
 
@@ -160,7 +160,7 @@ def new_salt() -> str:
 
 
 def salt_of(id: str) -> str:
-    """Return the mark of the store that made an id, or ``""`` for what is no such id."""
+    """Return the mark of the store that made an id, or ``""`` for anything that is no such id."""
     is_id = len(id) == _SALT_LENGTH + _ID_LENGTH - 1 and set(id) <= set(_ALPHABET)
     return id[:_SALT_LENGTH] if is_id else ""
 

@@ -143,11 +143,11 @@ class PeerReport:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """The parts of a query that texts leave open. The query is covered when there are none.
+    """The parts of a query that texts leave open. The query is covered if there are none.
 
     Attributes:
         uncovered: the words or names that the texts do not cover.
-        queries: the queries to ask next, the most telling first.
+        queries: the queries to ask next, the most specific first.
     """
 
     uncovered: tuple[str, ...] = ()
@@ -278,7 +278,7 @@ class Whisper:
 
 
 def counted(peers: Sequence[PeerReport], hits: Sequence[Hit]) -> tuple[PeerReport, ...]:
-    """Reports of peers with how many of these hits are theirs."""
+    """Return the reports of peers, each with the number of these hits that come from it."""
     return tuple(replace(report, hits=sum(hit.origin == report.name for hit in hits)) for report in peers)
 
 

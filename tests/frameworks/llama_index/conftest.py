@@ -25,7 +25,7 @@ from pydantic import Field, PrivateAttr
 
 from tidal_plugins import HashingEmbedder, Settings, TidalMemory
 
-SETTINGS = Settings(whisper={"threshold": 0.2})  # what clears MiniLM's bar by meaning clears this one by spelling
+SETTINGS = Settings(whisper={"threshold": 0.2})  # texts over MiniLM's threshold by meaning are over this one by spelling
 
 FACT = "I practise jazz piano every evening."
 ASK = "When do I practise jazz piano?"

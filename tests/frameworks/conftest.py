@@ -27,7 +27,7 @@ from pydantic import Field, PrivateAttr
 from langgraph_tidal import RecallNode, RecordNode, TidalState, model_input
 from tidal_plugins import EmbeddingError, HashingEmbedder, Settings, TidalMemory
 
-SETTINGS = Settings(whisper={"threshold": 0.2})  # texts over MiniLM's threshold by meaning are over this one by spelling
+SETTINGS = Settings(whisper={"threshold": 0.2})  # spelling passes it where meaning passes MiniLM's
 
 Reply = str | AIMessage | Exception | Callable[[list[BaseMessage]], str | AIMessage]
 

@@ -25,7 +25,7 @@ from pydantic import Field, PrivateAttr
 
 from tidal_plugins import HashingEmbedder, Settings, TidalMemory
 
-SETTINGS = Settings(whisper={"threshold": 0.2})  # texts over MiniLM's threshold by meaning are over this one by spelling
+SETTINGS = Settings(whisper={"threshold": 0.2})  # spelling passes it where meaning passes MiniLM's
 
 FACT = "I practise jazz piano every evening."
 ASK = "When do I practise jazz piano?"

@@ -69,7 +69,7 @@ def reserved(
     tools: Sequence[Any] = (),
     counter: TokenCounter | None = None,
 ) -> Size:
-    """Estimate the size of what is sent with the messages: a system prompt, and schemas of tools (or dicts)."""
+    """Estimate the size of a system prompt and of tools' schemas (or dicts), which are sent with the messages."""
     counter = counter or ApproximateCounter()
     prompt = SystemMessage(system_message) if isinstance(system_message, str) else system_message
     schemas = [_json(tool if isinstance(tool, dict) else _schema(tool)) for tool in tools]

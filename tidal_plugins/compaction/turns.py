@@ -69,10 +69,10 @@ class History:
 
 
 def history(given: Sequence[Message] | Sequence[Exchange]) -> History:
-    """Split a history into turns. Messages are split where a user speaks after somebody else; exchanges stay as they
-    are.
+    """Split a history into turns.
 
-    Messages of an assistant before the first question are a turn too. Raises ``InvalidInput`` for a mixture.
+    Messages are split where a user speaks after somebody else; exchanges stay as they are. Messages of an assistant
+    before the first question are a turn too. Raises ``InvalidInput`` for a mixture.
     """
     items = list(given) if isinstance(given, Sequence) else [given]
     if all(isinstance(item, Exchange) for item in items):

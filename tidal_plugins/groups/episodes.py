@@ -62,7 +62,7 @@ class Episodes:
             since: only those at or after this time.
             until: only those before this time.
             tool: only those in which a tool of this name ran.
-            limit: at most so many.
+            limit: at most this many.
             newest_first: whether the newest come first.
 
         To search by meaning, use ``memory.recall(query, kinds={"episode"})``. Raises ``InvalidInput``.

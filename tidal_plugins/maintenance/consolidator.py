@@ -177,7 +177,7 @@ class Consolidator:
             yield len(faded)
 
     def _recur(self, run: Run) -> Iterator[str]:
-        """Read the uses since the last run, and make facts of what recurs."""
+        """Read the uses since the last run, and make facts of recurring memories."""
         recurring = self._recurring
         while lines := self.storage.read_log(self.scope, USES, after=self._read(), limit=self.settings.batch):
             while entries := recurring.due(lines, run.now):

@@ -269,6 +269,15 @@ class WhisperTuning(WhisperSettings):
     topic: float = Field(0.25, ge=0)
     """Added to it for the mean cosine of all these: whether the memory holds anything about the topic."""
 
+    candidates: int = Field(8, ge=1, le=100)
+    """Hits among which the lines of a whisper are chosen."""
+    unit_meaning: float = Field(0.5, ge=0)
+    """Weight of a unit's cosine with the turn, beside the share of the turn's rare words that it has."""
+    unit_pool: int = Field(16, ge=0)
+    """Units that are embedded for one whisper, those with most of these words."""
+    unit_question: float = Field(0.3, ge=0)
+    """Taken off a unit that asks."""
+
     def min_confidence(self, profile: str) -> float:
         """Return the confidence below which nothing surfaces in a profile."""
         return self.threshold if profile == "balanced" else min(self.threshold, self.plain_threshold)

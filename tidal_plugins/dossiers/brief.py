@@ -9,12 +9,12 @@ from datetime import datetime, timedelta
 from tidal_plugins.dossiers.dossier import Dossiers
 from tidal_plugins.dossiers.sources import PRIMARY_KINDS, without_citations
 from tidal_plugins.dossiers.suggestions import suggestions
+from tidal_plugins.english.excerpt import shortened
 from tidal_plugins.model.capsule import WRITTEN
 from tidal_plugins.model.dossier import Brief, Dossier, Finding
 from tidal_plugins.model.entry import Entry
 from tidal_plugins.model.fence import MARKED, inert, marked
 from tidal_plugins.retrieval.request import active
-from tidal_plugins.retrieval.whisper import excerpt
 from tidal_plugins.tuning import BriefTuning
 
 Spread = Callable[[Sequence[str]], Sequence[tuple[str, float]]]
@@ -108,9 +108,9 @@ def _fitting(lines: Iterable[str], room: int) -> Iterator[str]:
 
 
 def _line(entry: Entry) -> str:
-    said = excerpt(inert(without_citations(entry).text), "", _EXCERPT)
+    said = shortened(inert(without_citations(entry).text), _EXCERPT)
     return f"- {entry.occurred_at:%Y-%m-%d}: {said} [{entry.citation}]"
 
 
 def _cut(finding: Finding) -> Finding:
-    return replace(finding, text=excerpt(finding.text, "", _FINDING))
+    return replace(finding, text=shortened(finding.text, _FINDING))

@@ -12,13 +12,13 @@ from functools import cached_property
 from tidal_plugins.dossiers.phrases import Phrase, phrases
 from tidal_plugins.dossiers.sources import PRIMARY_KINDS, without_citations, worth_of
 from tidal_plugins.dossiers.tasks import pending
+from tidal_plugins.english.excerpt import shortened
 from tidal_plugins.english.importance import importance
 from tidal_plugins.ingestion.episodes import from_entry
 from tidal_plugins.model.entry import FACT, Entry, Scope
 from tidal_plugins.model.episode import FORGOTTEN_TEXT
 from tidal_plugins.model.fence import inert
 from tidal_plugins.retrieval.request import active
-from tidal_plugins.retrieval.whisper import excerpt
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.tuning import Tuning
 
@@ -108,7 +108,7 @@ class Newest:
         return Line(line.text, (episode.id, *from_entry(episode).entries))
 
     def _line(self, entry: Entry, text: str) -> Line:
-        said = excerpt(inert(text), "", self.settings.capsule.line)
+        said = shortened(inert(text), self.settings.capsule.line)
         return Line(f"- {entry.occurred_at:%Y-%m-%d}: {said} [{entry.citation}]", (entry.id,))
 
 

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 
 from tidal_plugins.dossiers.drafting import Draft, Drafter, InPlace
 from tidal_plugins.dossiers.phrases import LONGEST
+from tidal_plugins.english.excerpt import shortened
 from tidal_plugins.english.importance import importance
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.english.tags import tags
@@ -22,7 +23,6 @@ from tidal_plugins.model.entry import FACT, SYNTHESIS, Entry, Scope
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.protocols import Purpose, Summariser
 from tidal_plugins.retrieval.search import intact
-from tidal_plugins.retrieval.whisper import excerpt
 from tidal_plugins.scoring.recurrence import recurrence
 from tidal_plugins.storage.base import Line, Record, Storage, Where
 from tidal_plugins.tuning import ConsolidationTuning
@@ -174,6 +174,6 @@ class KeySentences:
 def _key_sentence(source: Source) -> str:
     text = "\n".join(message.text for message in source.messages)
     parts = [text[start:end] for start, end in sentences(text)] if len(text) > LONGEST else [text]
-    said = excerpt(max(parts, key=importance, default=""), "", LONGEST)
+    said = shortened(max(parts, key=importance, default=""), LONGEST)
     speaker = next((message.speaker for message in source.messages if message.speaker), None)
     return f"{speaker}: {said}" if speaker else said

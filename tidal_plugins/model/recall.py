@@ -86,6 +86,8 @@ class Hit:
         why: the reasons.
         origin: the name of the peer that it comes from, or ``own``.
         window: the turns around it, if the recall asked for them.
+        unit: the offsets in the entry's text of the sentence, list item, table row or line of code that answers; a
+            whisper looks for it.
     """
 
     entry: Entry
@@ -94,6 +96,12 @@ class Hit:
     why: Explanation
     origin: str = OWN
     window: Window = Window()
+    unit: tuple[int, int] | None = None
+
+    @property
+    def answer(self) -> str:
+        """Return the unit of the text that answers, or the passage if no whisper looked for one."""
+        return self.passage if self.unit is None else self.text[self.unit[0] : self.unit[1]]
 
     @property
     def id(self) -> str:

@@ -24,6 +24,7 @@ from tidal_plugins.retrieval.state import Stage, State, Store
 from tidal_plugins.retrieval.threshold import apply_threshold, estimate_confidence
 from tidal_plugins.retrieval.times import add_from_times, read_times
 from tidal_plugins.retrieval.understand import embed, feel, understand
+from tidal_plugins.retrieval.units import choose_units
 
 
 def in_snapshot(*stages: Stage) -> Stage:
@@ -76,6 +77,7 @@ WHISPER: Sequence[Stage] = (
     ),
     rerank,
     trim,
+    choose_units,
 )
 """A whisper returns what is worth showing to a model that did not ask. ``whisper.render`` makes a text of it, after
 the hits of peers were merged in."""

@@ -117,7 +117,7 @@ class Request:
             turn,
             active(now, exclude=exclude),
             now,
-            settings.whisper.max_entries,
+            max(settings.whisper.candidates, settings.whisper.max_entries),
             affect=mood.current(scope, now) if affect is None else _checked_affect(affect),
             profile=settings.recall.profile,
             session=session,

@@ -3,79 +3,59 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
 
+from tidal_plugins.english.excerpt import shortened
 from tidal_plugins.english.sentences import sentences
-from tidal_plugins.model.entry import CONVERSATION, FACT, SYNTHESIS, Entry
+from tidal_plugins.model.entry import CONVERSATION
 from tidal_plugins.model.fence import frame, inert
 from tidal_plugins.model.recall import OWN, Dropped, Hit, Recall, Whisper, counted
-from tidal_plugins.scoring.text import terms
+from tidal_plugins.retrieval.selection import select
 from tidal_plugins.tuning import WhisperTuning
 
 LEAST_TEXT = 24
 """Characters of text below which a line is not worth showing."""
+LINE, LATER = 170, 95
+"""Characters that a line may take if it needs them, and those that are kept for each line after it."""
 
 STAGE = "whisper"
 """The stage at which rendering drops hits."""
 
 _HEADING = re.compile(r"^#{1,6}[ \t]+", re.MULTILINE)
 _AGES = (("year", 365 * 86400), ("month", 30 * 86400), ("week", 7 * 86400), ("day", 86400), ("hour", 3600))
+_MONTHS = "January February March April May June July August September October November December".split()
 
 
 def compose(recall: Recall, now: datetime, settings: WhisperTuning) -> Whisper:
     """Return a whisper that shows the hits of a recall, each on one line in the frame, within the budget.
 
-    A line has a citation, the age, the speaker or the source, and the text cut around the sentence that matches best.
-    Characters that a short memory leaves unused go to the next ones. A fact that memory made is left out if an entry is
-    shown that it was made from, which says the same. The whisper's recall has the reasons for every hit that is left
-    out.
+    A line has a citation, the date and the age, the speaker or the source, and the part of the text that answers. Each
+    line gets the room that it needs, as long as the later ones keep ``LATER`` characters each. The whisper's recall has
+    the reasons for every hit that is left out.
     """
-    chosen = recall.hits[: settings.max_entries]
-    doubled = _doubled(chosen)
-    news = [hit for hit in chosen if hit.id not in doubled]
-    shown, lines, left = [], [], [Dropped(id_, STAGE, reason) for id_, reason in doubled.items()]
+    chosen, reasons = select(recall.hits, recall.query, settings.max_entries)
+    shown, lines, left = [], [], [Dropped(id_, STAGE, reason) for id_, reason in reasons.items()]
     room = settings.max_chars - len(frame([""]))
-    for places, hit in zip(range(len(news), 0, -1), news, strict=True):
-        line = _line(hit, recall.query, now, room // places - 1)
+    for later, hit in zip(range(len(chosen) - 1, -1, -1), chosen, strict=True):
+        line = _line(hit, now, max(min(room - 1 - later * LATER, LINE), (room - 1) // (later + 1)))
         if line is None:
             left.append(Dropped(hit.id, STAGE, "no room for it", hit.origin))
             continue
         shown.append(hit)
         lines.append(line)
         room -= len(line) + 1
-    left += (Dropped(hit.id, STAGE, "beyond what is shown", hit.origin) for hit in recall.hits[len(chosen) :])
     if left:
         dropped, peers = (*left, *recall.dropped), counted(recall.peers, shown)
         recall = replace(recall, hits=tuple(shown), dropped=dropped, peers=peers)
     return Whisper(frame(lines), tuple(shown), recall)
 
 
-def _doubled(hits: Sequence[Hit]) -> dict[str, str]:
-    """Return by id why facts that memory made of other hits are not shown."""
-    ids = {hit.id for hit in hits}
-    made = {hit.id: [id_ for id_ in _sources(hit.entry) if id_ in ids] for hit in hits if _made(hit.entry)}
-    return {id_: f"was made from {sources[0]}, which is shown" for id_, sources in made.items() if sources}
-
-
-def _made(entry: Entry) -> bool:
-    """Return whether it is a fact that memory made of other entries: people tell facts, too."""
-    return entry.kind == FACT and entry.channel == SYNTHESIS
-
-
-def _sources(entry: Entry) -> list[Any]:
-    """Return the ids that an entry was made from. Metadata of an entry that was not made here may be anything."""
-    sources = entry.metadata.get("sources")
-    return [id_ for id_ in sources if isinstance(id_, str)] if isinstance(sources, list | tuple) else []
-
-
-def _line(hit: Hit, query: str, now: datetime, room: int) -> str | None:
-    head = f"- [{hit.entry.citation}] {age(hit.entry.occurred_at, now)}, {_source(hit)}: "
-    if room - len(head) < min(LEAST_TEXT, len(hit.passage)):
+def _line(hit: Hit, now: datetime, room: int) -> str | None:
+    head = f"- [{hit.entry.citation}] {when(hit.entry.occurred_at, now)}, {_source(hit)}: "
+    if room - len(head) < min(LEAST_TEXT, len(hit.answer)):
         return None
-    return head + excerpt(inert(_HEADING.sub("", hit.passage)), query, room - len(head))
+    return head + quote(hit.text, hit.unit or (0, len(hit.text)), room - len(head))
 
 
 def _source(hit: Hit) -> str:
@@ -94,6 +74,16 @@ def _short(name: str, most: int = 24) -> str:
     return name if len(name) <= most else "…" + name[-(most - 1) :]
 
 
+def when(then: datetime, now: datetime) -> str:
+    """Return the date of a time and how long ago it is, in one unit; within a day the age alone."""
+    seconds = (now - then).total_seconds()
+    if abs(seconds) < 86400:
+        return age(then, now)
+    local = then.astimezone(now.tzinfo)
+    year = f" {local.year}" if local.year != now.year else ""
+    return f"{local.day} {_MONTHS[local.month - 1]}{year}, {age(then, now)}"
+
+
 def age(then: datetime, now: datetime) -> str:
     """Return how long ago a time is, in one unit."""
     seconds = (now - then).total_seconds()
@@ -104,29 +94,27 @@ def age(then: datetime, now: datetime) -> str:
     return "just now" if seconds > -60 else "ahead"
 
 
-def excerpt(text: str, query: str, room: int) -> str:
-    """Return ``text`` cut to ``room`` characters at words, around the sentence that shares most words with a query."""
-    if len(text) <= room:
-        return text
-    start = _start(text, set(terms(query)), room)
-    lead = "…" if start else ""
-    body = text[start:]
-    if len(body) + len(lead) <= room:
-        return lead + body
-    body = body[: room - len(lead) - 1]
-    cut = body.rfind(" ")
-    return lead + (body[:cut] if cut > len(body) // 2 else body).rstrip() + "…"
+def quote(text: str, unit: tuple[int, int], room: int) -> str:
+    """Return a unit of a text on one line, and as much of the text around it as fits into ``room`` characters.
 
-
-def _start(text: str, wanted: set[str], room: int) -> int:
-    """Return where the best sentence begins, or an earlier one from which all of the rest fits."""
+    What follows the unit is added before what precedes it, whole sentences at a time. A unit that is longer than the
+    room is cut at a word.
+    """
     spans = sentences(text)
-    if not spans:
-        return 0
-    shared = [len(wanted.intersection(terms(text[start:end]))) for start, end in spans]
-    best = spans[shared.index(max(shared))][0]
-    return (
-        min((start for start, _ in spans if len(text) - start < room), default=best)
-        if len(text) - best < room
-        else best
-    )
+    start, end = unit
+    shown = _clean(text[start:end])
+    for following in (span for span in spans if span[0] >= end):
+        longer = _clean(text[start : following[1]])
+        if len(longer) > room:
+            break
+        end, shown = following[1], longer
+    for before in (span for span in reversed(spans) if span[1] <= start):
+        longer = _clean(text[before[0] : end])
+        if len(longer) > room:
+            break
+        start, shown = before[0], longer
+    return shortened(shown, room)
+
+
+def _clean(text: str) -> str:
+    return inert(_HEADING.sub("", text))

@@ -1,0 +1,96 @@
+"""Stage ``choose_units``: the unit of each hit's text that answers the turn, by its words and by its meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from tidal_plugins.english.sentences import sentences
+from tidal_plugins.model.recall import Hit
+from tidal_plugins.retrieval.state import State
+from tidal_plugins.scoring.context import asks
+from tidal_plugins.scoring.text import stems
+from tidal_plugins.scoring.units import coverage, rarity
+from tidal_plugins.tuning import WhisperTuning
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+MAX_CHARS = 6_000
+"""Characters of a text that are read for units, around the passage that matched."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A unit of a hit's text, ``text[start:end]``, with its stems. ``shares`` is how much of the query's words it
+    has."""
+
+    hit: int
+    start: int
+    end: int
+    text: str
+    stems: frozenset[str]
+
+
+def choose_units(state: State) -> None:
+    """Note for each hit the unit of its text that answers the turn best."""
+    hits, settings = state.recall.hits, state.settings.whisper
+    found = [unit for place, hit in enumerate(hits) for unit in units(place, hit)]
+    if not found:
+        return
+    scores = _scores(found, state, settings)
+    best: dict[int, int] = {}
+    for index, unit in enumerate(found):
+        if unit.hit not in best or scores[index] > scores[best[unit.hit]]:
+            best[unit.hit] = index
+    chosen = {place: found[index] for place, index in best.items()}
+    state.recall = replace(
+        state.recall,
+        hits=tuple(
+            replace(hit, unit=(chosen[place].start, chosen[place].end)) if place in chosen else hit
+            for place, hit in enumerate(hits)
+        ),
+    )
+
+
+def units(place: int, hit: Hit) -> list[Unit]:
+    """Return the units of a hit's text: all of a short text, else those around the passage that matched."""
+    text = hit.text
+    first = max(0, text.find(hit.passage) - MAX_CHARS // 2) if len(text) > MAX_CHARS else 0
+    part = text[first : first + MAX_CHARS]
+    return [
+        Unit(place, first + start, first + end, part[start:end], frozenset(stems(part[start:end])))
+        for start, end in sentences(part)
+    ]
+
+
+def _scores(found: Sequence[Unit], state: State, settings: WhisperTuning) -> list[float]:
+    """Return the score of each unit: the share of the query's rare words that it has, and its cosine."""
+    wanted = set(stems(state.query.text))
+    weights = rarity([unit.stems for unit in found])
+    shares = [coverage(unit.stems, wanted, weights) for unit in found]
+    cosines = _cosines(found, shares, state, settings)
+    return [
+        share + settings.unit_meaning * cosine - settings.unit_question * asks(unit.text)
+        for unit, share, cosine in zip(found, shares, cosines, strict=True)
+    ]
+
+
+def _cosines(found: Sequence[Unit], shares: Sequence[float], state: State, settings: WhisperTuning) -> Sequence[float]:
+    """Return the cosine of the units that may be the best of their text; 0 for the others, and where there is one."""
+    alone = {unit.hit for unit in found} - {unit.hit for unit, after in pairwise(found) if unit.hit == after.hit}
+    order = sorted(range(len(found)), key=lambda index: -shares[index])
+    open_ = [index for index in order if found[index].hit not in alone][: settings.unit_pool]
+    if not open_ or not settings.unit_meaning:
+        return [0.0] * len(found)
+    rows = state.store.embedder.embed([found[index].text for index in open_])
+    known = dict(zip(open_, _dot(rows, state.vector), strict=True))
+    return [known.get(index, 0.0) for index in range(len(found))]
+
+
+def _dot(rows: NDArray[np.float32], vector: NDArray[np.float32]) -> list[float]:
+    values: list[float] = (rows @ vector).tolist()
+    return values

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tidal_plugins.embedding.threads import TURN_SECONDS, lock, torch_threads
-from tidal_plugins.embedding.weights import hub_folder, no_progress_bars
+from tidal_plugins.embedding.threads import TURN_SECONDS, lock, no_progress_bars, torch_threads
+from tidal_plugins.embedding.weights import hub_folder
 from tidal_plugins.errors import InvalidInput, RerankError
 from tidal_plugins.retrieval.rerank import still_wanted
 

@@ -20,7 +20,7 @@ help:
 	@echo "make export-minilm      the default embedder's ONNX files, anew from the original weights (seconds)"
 	@echo "make clean              remove .venv and everything generated"
 
-demo: .venv/.stamp
+demo: .venv/.demo
 	@$(BIN)/python examples/demo.py $(if $(DATA),--data "$(DATA)")
 
 test: .venv/.stamp
@@ -76,12 +76,18 @@ clean:
 	rm -rf .venv .venv-oldest build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.venv/.stamp: pyproject.toml constraints.txt
+# The environment of the demo has no PyTorch. The tests add it, since sentence-transformers is supported, too.
+.venv/.demo: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	  echo "Python 3.11 or later is needed; '$(PYTHON)' is $$($(PYTHON) --version 2>/dev/null || echo not found)." \
 	       "Name another: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)" >&2; exit 1; }
-	@echo "Building .venv (some minutes and about 2 GB the first time)"
+	@echo "Building .venv"
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[langgraph]' langchain rich
+	@touch $@
+
+.venv/.stamp: .venv/.demo
+	@echo "Adding what tests and checks need (some minutes and about 2 GB the first time)"
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[all,dev]'
 	@touch $@
 

@@ -55,7 +55,7 @@ class TidalMemory(View):
     Args:
         path: the file, made if it does not exist, or ``memory://`` for a new memory that ends with this object.
         storage: an engine to use instead of ``path``.
-        embedder: turns texts into vectors. Default: all-MiniLM-L6-v2 on the CPU, loaded when it is first needed.
+        embedder: turns texts into vectors. Default: :class:`OnnxEmbedder`, loaded when it is first needed.
         emotion: reads how texts feel. Default: from their vectors if weights for the embedder ship, else a lexicon.
         summariser: writes dossiers and consolidated facts. Default: extracts.
         claim_extractor: reads statements about named facts. Default: rules.

@@ -18,7 +18,7 @@ from tidal_plugins.compaction.preparation import Preparations
 from tidal_plugins.compaction.recorded import Recorder
 from tidal_plugins.dossiers.dossier import Dossiers
 from tidal_plugins.embedding.identity import StoreEmbedder
-from tidal_plugins.embedding.sentence_transformer import SentenceTransformerEmbedder
+from tidal_plugins.embedding.onnx import OnnxEmbedder
 from tidal_plugins.english.tags import tags
 from tidal_plugins.errors import Forgotten, InvalidInput, NotFound
 from tidal_plugins.facts.mapping import Facts
@@ -248,7 +248,7 @@ def build_services(
     assesses = check_protocol(assessor, CoverageAssessor, "an assessor has a method assess")
     claims = check_protocol(claim_extractor, ClaimExtractor, "a claim extractor has a method extract")
     graph = check_protocol(graph_extractor, GraphExtractor, "a graph extractor has a method extract_graph")
-    embedder = SentenceTransformerEmbedder() if embedder is None else embedder
+    embedder = OnnxEmbedder() if embedder is None else embedder
     check_embedder(embedder)
     if emotion is not ...:
         check_protocol(emotion, EmotionEstimator, "an emotion estimator has a method estimate")

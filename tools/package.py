@@ -2,8 +2,9 @@
 
     python tools/package.py dist [EXTRA …]
 
-The wheel is installed with the pinned versions of ``constraints.txt``, first without any extra. Each extra then gets a copy of that environment; the copy is removed afterwards. The program below runs in an empty folder. If no extras are named, all extras for users are
-tried.
+The wheel is installed with the pinned versions of ``constraints.txt``, first without any extra. Each extra then gets a
+copy of that environment, which is removed afterwards. The program below runs in an empty folder. If no extras are named,
+all extras for users are tried.
 """
 
 from __future__ import annotations

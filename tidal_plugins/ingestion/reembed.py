@@ -57,6 +57,8 @@ class _Run:
     embedder: Embedder
     new: Mapping[str, Any]
     count: int = 0
+    _all_listed: bool = False
+    """Whether the last step listed every passage that lacked a new vector."""
 
     def begin(self) -> None:
         """Write down for which embedder vectors gather from now on, and drop those that have gathered for another."""
@@ -79,9 +81,10 @@ class _Run:
             if begun is None or not alike(begun, self.new):
                 raise Conflict(f"another call gives this store the vectors of {(begun or identity(storage))['id']}")
             renewal = storage.renew_vectors(vectors, BATCH)
-            if vectors and 0 < renewal.total - renewal.done < BATCH:
-                # The rest was recorded since the last step. Here no writer can add to it once more.
+            if self._all_listed and 0 < renewal.total - renewal.done < BATCH:
+                # These were recorded since the last step. Here no writer can add to them once more.
                 renewal = storage.renew_vectors(self.embedded(renewal.missing), BATCH)
+            self._all_listed = len(renewal.missing) == renewal.total - renewal.done
             if renewal.done == renewal.total:
                 write_identity(storage, self.new)
                 storage.erase_documents(STORE, META, [NEXT])

@@ -93,7 +93,8 @@ class OnnxModel:
 
         if rows.ndim == 3:
             rows = rows[:, 0] if self._pooling == "cls" else np.einsum("btd,bt->bd", rows, mask.astype(np.float32))
-        return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+        unit: NDArray[np.float32] = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+        return unit
 
 
 def tokenizer(path: Path, max_tokens: int) -> Tokenizer:

@@ -33,7 +33,7 @@ T = TypeVar("T")
 def search(state: State) -> None:
     """Find the best entries of each channel, and split them by how near both channels together say they are."""
     request, settings = state.request, state.settings.recall
-    state.channels = Channels(state.store.storage, request.scope, state.query, state.vector, request.where)
+    state.channels = Channels(state.store.storage, request.scope, state.query, state.embedded.vector, request.where)
     found = state.channels.found(max(2 * request.limit, settings.pool), settings)
     near = _NEARNESS[request.profile]
     order = sorted(found, key=lambda item: (-near(item, settings), item.id))

@@ -49,6 +49,7 @@ INTERNAL = {
         "tidal_plugins.model.capsule": "the sections that it suggests for",
     },
     "dossiers/test_tasks.py": {"tidal_plugins.dossiers.tasks": "a reader of English, case by case"},
+    "embedding/test_onnx.py": {"tidal_plugins.embedding": "where the files and the weights are looked for"},
     "embedding/test_sentence_transformer.py": {"tidal_plugins.embedding": "where the weights are looked for"},
     "graph/knowing.py": {"tidal_plugins.model.graph": "the type of a relation"},
     "graph/test_knowledge_walks.py": {"tidal_plugins.model.graph": "the type of a neighbour"},

@@ -49,6 +49,7 @@ INTERNAL = {
         "tidal_plugins.model.capsule": "the sections that it suggests for",
     },
     "dossiers/test_tasks.py": {"tidal_plugins.dossiers.tasks": "a reader of English, case by case"},
+    "embedding/test_onnx.py": {"tidal_plugins.embedding": "where the files and the weights are looked for"},
     "embedding/test_sentence_transformer.py": {"tidal_plugins.embedding": "where the weights are looked for"},
     "frameworks/llama_index/test_compaction.py": {"tidal_plugins.summarising.sizes": "the default measure of sizes"},
     "frameworks/test_capsule_nodes.py": {"tidal_plugins.model.fence": "the marks around a capsule"},

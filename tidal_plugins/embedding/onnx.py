@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
-from tidal_plugins.embedding.onnx_model import MAX_TOKENS, MINILM, Files, OnnxModel, exported
+from tidal_plugins.embedding.onnx_model import MAX_TOKENS, MINILM, Files, OnnxModel, exported, runtime
 from tidal_plugins.embedding.weights import (
     DEFAULT_DIMENSIONS,
     DEFAULT_ID,
@@ -162,8 +162,9 @@ class OnnxEmbedder:
 
     def _load(self) -> OnnxModel:
         try:
-            import onnxruntime  # noqa: F401
             import tokenizers  # noqa: F401
+
+            runtime()
         except (ImportError, OSError) as error:  # OSError: a shared library is missing
             reason = f"onnxruntime and tokenizers cannot be imported ({error})"
             raise unavailable(self._named(), reason, WAYS_TO_FILES) from error

@@ -41,6 +41,7 @@ INTERNAL = {
         "tidal_plugins.compaction.turns": "how the benchmark's own view divides into turns",
         "tidal_plugins.model.compaction": "calls without results, in the benchmark's own view",
     },
+    "benchmarks/test_stories_benchmark.py": {"tidal_plugins.model.graph": "the type of a relation"},
     "compaction/histories.py": {"tidal_plugins.summarising.sizes": "the default measure, to set limits by"},
     "compaction/test_provider.py": {"tidal_plugins.compaction.provider": "messages of providers, for the adapters"},
     "dossiers/test_contradictions.py": {"tidal_plugins.dossiers.contradictions": "a reader of English, case by case"},

@@ -3,8 +3,8 @@
     python tools/package.py dist [EXTRA …]
 
 The wheel is installed with the pinned versions of ``constraints.txt``, first without any extra. Each extra then gets a
-copy of that environment, which is removed afterwards. The program below runs in an empty folder. All extras for users are
-tried, if none is named.
+copy of that environment, which is removed afterwards. The program below runs in an empty folder. All extras for users
+are tried, if none is named.
 """
 
 from __future__ import annotations

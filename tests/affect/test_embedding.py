@@ -23,6 +23,7 @@ from tidal_plugins import (
     InvalidInput,
     InvalidVector,
     LexiconEmotion,
+    OnnxEmbedder,
 )
 from tidal_plugins.affect.circumplex import LABELS, PLACES, PRIMARY
 from tidal_plugins.affect.default import DefaultEmotion

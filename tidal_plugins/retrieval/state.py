@@ -143,5 +143,5 @@ Stage = Callable[[State], None]
 
 
 def by_score(ranked: Iterable[Ranked]) -> list[Ranked]:
-    """Return entries best first. Ties are broken by id, so that the order never depends on chance."""
-    return sorted(ranked, key=lambda item: (-item.score, item.id))
+    """Return entries best first. Ties are broken by how the texts begin, so that the order never depends on chance."""
+    return sorted(ranked, key=lambda item: (-item.score, item.summary.head, item.id))

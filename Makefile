@@ -6,7 +6,7 @@ BIN := .venv/bin
 DATA ?=
 BENCH_DATA := $(or $(DATA),$(TIDAL_BENCH_DATA))
 
-.PHONY: help demo test test-oldest check docs package bench fit-emotion clean
+.PHONY: help demo test test-oldest check docs package bench export-minilm fit-emotion clean
 
 help:
 	@echo "make demo [DATA=file]   a LangGraph agent that remembers across processes and says why"
@@ -17,6 +17,7 @@ help:
 	@echo "make package            wheel and sdist in dist/, each extra installed and tried (minutes, and 2 GB for a while)"
 	@echo "make bench [DATA=file]  recall, compaction, living (these need a file, or TIDAL_BENCH_DATA), speed"
 	@echo "make fit-emotion DATA=folder   the weights that read emotions, anew from GoEmotions (minutes)"
+	@echo "make export-minilm      the default embedder's ONNX files, anew from the original weights (seconds)"
 	@echo "make clean              remove .venv and everything generated"
 
 demo: .venv/.stamp
@@ -67,6 +68,9 @@ ifeq ($(BENCH_DATA),)
 else
 	@$(BIN)/python training/fit_emotion.py --data "$(BENCH_DATA)"
 endif
+
+export-minilm: .venv/.stamp
+	@$(BIN)/python training/export_minilm.py
 
 clean:
 	rm -rf .venv .venv-oldest build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -1,10 +1,10 @@
-"""Affect: how well feelings are read off vectors, what that costs, and whether recall follows them.
+"""Measure how well feelings are read off vectors, what reading costs, and whether recall follows the feelings.
 
     python benchmarks/affect.py --data FOLDER --json out.json
 
-FOLDER (or ``TIDAL_BENCH_DATA``) holds what there is of GoEmotions (``goemotions_dev.tsv``), EmoBank
-(``emobank_dev.csv``) and conversations in LoCoMo's format (``locomo_dev.json``); what is missing is left out. The
-memories of the last part are the project's own: 60 pairs about one thing each, felt in opposite ways.
+FOLDER (or ``TIDAL_BENCH_DATA``) may hold GoEmotions (``goemotions_dev.tsv``), EmoBank (``emobank_dev.csv``) and
+conversations in LoCoMo's format (``locomo_dev.json``). Parts whose data is missing are left out. The last part uses the
+project's own memories: 60 pairs, each about one thing that is felt in two opposite ways.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ CUT = 0.25
 """Probability from which a label counts as found."""
 STIRRED = 0.5
 CALMLY = 0.4
-"""What is left of a feeling in the calm state: of an intensity of .9 about a third."""
+"""Factor by which feelings are weakened for the calm state: about a third of an intensity of .9 remains."""
 SINGLES = 500
-"""Texts that are read one by one, for the time of a turn."""
+"""Number of texts that are read one by one, to time a single turn."""
 
 AMBIGUOUS = frozenset({"confusion", "curiosity", "realization", "surprise", "neutral"})
 """Labels that GoEmotions' authors count neither as positive nor as negative."""
@@ -127,7 +127,7 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def reading(folder: Path | None, own: EmbeddingEmotion, embedder: SentenceTransformerEmbedder) -> dict[str, Any]:
-    """Accuracy and correlations of each reader, and the time that it takes per text."""
+    """Return the accuracy and the correlations of each reader, and the time that it takes per text."""
     lexicon = LexiconEmotion()
     readers: dict[str, Estimate] = {"embedding": own.estimate, "lexicon": lexicon.estimate, "VADER": raw_vader}
     found: dict[str, Any] = {name: {} for name in readers}
@@ -146,7 +146,7 @@ def reading(folder: Path | None, own: EmbeddingEmotion, embedder: SentenceTransf
 
 
 def raw_vader(texts: Sequence[str], _: Any) -> list[Affect]:
-    """VADER as it comes: compound as valence, share of charged words as arousal."""
+    """Read texts with unchanged VADER: compound is the valence, the share of charged words is the arousal."""
     from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 
     scores = map(SentimentIntensityAnalyzer().polarity_scores, texts)
@@ -154,9 +154,10 @@ def raw_vader(texts: Sequence[str], _: Any) -> list[Affect]:
 
 
 def polarity(comments: Comments, feelings: Sequence[Affect]) -> dict[str, float]:
-    """Whether the sign of valence is that of the labels, in percent, on comments whose labels have but one sign.
+    """Compare the sign of the valence with that of the labels; return the share of right signs and the F1, in percent.
 
-    A valence of 0 is wrong. The macro-F1 is that of the two signs.
+    Comments whose labels have both signs are left out. A valence of 0 counts as wrong. The F1 is the mean over the two
+    signs.
     """
     signs = [{sign(PLACES[label].valence) for label in labels - AMBIGUOUS} for labels in comments.labels]
     told = [(own.pop(), sign(felt.valence)) for own, felt in zip(signs, feelings, strict=True) if len(own) == 1]
@@ -166,7 +167,10 @@ def polarity(comments: Comments, feelings: Sequence[Affect]) -> dict[str, float]
 
 
 def named(comments: Comments, found: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """How well all 28 labels are found: macro-F1 at one cut for all, and how often the likeliest is right."""
+    """Score the 28 labels, in percent.
+
+    The macro-F1 has one cut for all labels; the other score is the share of comments whose likeliest label is right.
+    """
     scores = [
         f_score([label in own for own in comments.labels], [row[label] >= CUT for row in found]) for label in LABELS
     ]
@@ -176,7 +180,7 @@ def named(comments: Comments, found: Sequence[Mapping[str, float]]) -> dict[str,
 
 
 def timing(read: Estimate, texts: Sequence[str], vectors: NDArray[np.float32]) -> dict[str, float]:
-    """Milliseconds a text beyond its embedding: all at once, and one at a time."""
+    """Time a reader, in milliseconds per text without its embedding: all texts at once, and one at a time."""
     started = time.perf_counter()
     read(texts, vectors)
     together = time.perf_counter() - started
@@ -191,9 +195,9 @@ def timing(read: Estimate, texts: Sequence[str], vectors: NDArray[np.float32]) -
 
 
 def calm(path: Path | None, own: EmbeddingEmotion, embedder: SentenceTransformerEmbedder) -> dict[str, float]:
-    """The share of ordinary conversation turns that stir, in percent: it should be under 10.
+    """Return the percentage of ordinary conversation turns that are read as stirred; it should be under 10.
 
-    As they are spoken, and as memory embeds them, with the speaker's name in front.
+    Turns are read as they are spoken, and as the memory embeds them: with the speaker's name in front.
     """
     if path is None or not path.exists():
         return {}
@@ -213,7 +217,7 @@ def stirred(feelings: Sequence[Affect]) -> float:
 
 
 def pairs(embedder: SentenceTransformerEmbedder) -> dict[str, Any]:
-    """Which memory of a pair comes first, in percent: the one that feels like the current state, should."""
+    """Return how often recall puts the memory of a pair first that feels like the current state, in percent."""
     told = json.loads(PAIRS.read_text("utf-8"))
     return {name: felt_alike(told, embedder, answer) for name, answer in ANSWERS.items()}
 
@@ -244,7 +248,7 @@ def felt_alike(told: Sequence[Mapping[str, str]], embedder: SentenceTransformerE
 
 
 def state(embedder: SentenceTransformerEmbedder, turn: str) -> Affect:
-    """The feeling of an outburst, which is what recall goes by when it comes."""
+    """Read the feeling of an outburst, which recall uses as the current state."""
     return EmbeddingEmotion(embedder).estimate([turn])[0]
 
 
@@ -256,7 +260,7 @@ def fainter(affect: Affect) -> Affect:
 def lived(
     memory: TidalMemory, clock: FrozenClock, told: Sequence[Mapping[str, str]], answer: str
 ) -> list[tuple[str, str]]:
-    """Record all memories, in an order by chance and hours apart, so that moods reach into one another."""
+    """Record all memories in random order, six hours apart, so that the mood of one reaches into the next."""
     order = [(number, side) for number in range(len(told)) for side in STATES]
     random.Random(SEED).shuffle(order)
     ids = {}
@@ -274,7 +278,7 @@ def follows(
     ids: Sequence[tuple[str, str]],
     states: Mapping[str, Sequence[Affect]],
 ) -> float:
-    """How often the memory of a pair that feels like the state stands above the other, over both sides."""
+    """Return how often the memory that feels like the state ranks above the other one, in percent over both sides."""
     right = 0
     for number, (pair, (glad, upset)) in enumerate(zip(told, ids, strict=True)):
         for side, wanted, other in (("glad", glad, upset), ("upset", upset, glad)):

@@ -1,27 +1,27 @@
-"""How much of what matters a compacted context still says, at equal tokens, and how long compacting takes.
+"""Measure how much evidence a compacted context keeps, at equal tokens, and how long compacting takes.
 
     python benchmarks/compaction.py --data locomo10.json --data airline.json --data swe_agent.jsonl --json out.json
 
-Every arm gets the same history and the same limit, counts with the same counter, and has the same extractive model
-where it wants one. Arms leave different room to grow; so the limit that one is given is moved, in a few tries, until
-what it shows comes as near to the limit as it can, and never past it: equal tokens. A context that exceeds the limit,
-or an error instead of one, keeps nothing. «As it comes» is this library with default settings and the limit as it is.
+Every arm gets the same history, the same limit and the same counter, and the same extractive model if it needs one.
+Arms leave different amounts of room to grow. Therefore each arm's own limit is moved, in a few tries, until its context
+comes as near to the common limit as it can without exceeding it. A context that exceeds the limit, or an error, keeps
+nothing. «As it comes» is this library with default settings and an unmoved limit.
 
-A piece of evidence is *kept* where it stands in the context word for word, or where one statement of the context has
-at least half (the columns «.7»: seven tenths) of its content words. A statement is a line of a message, without what it
-cites, or a tool call with its arguments; what has more than 60 content words is read in pieces. So an id alone says
-nothing.
+A piece of evidence is *kept* if it stands in the context word for word, or if one statement of the context has at least
+half of its content words (seven tenths in the columns «.7»). A statement is a line of a message, without its citations,
+or a tool call with its arguments. Statements of more than 60 content words are read in pieces. An id alone therefore
+says nothing.
 
-Conversations (LoCoMo's format): the first speaker is the user, the second the assistant, and what one of them says in
-a row is one message. Evidence are the turns that the questions of categories 1 to 4 name; «with recall» leaves a
-quarter of the limit to what this library's recall finds for the question, for every arm alike. A score is the mean over
-questions of the share of the evidence.
+Conversations (LoCoMo's format): the first speaker is the user, the second the assistant, and consecutive turns of one
+speaker are one message. The evidence is the turns that the questions of categories 1 to 4 name. «With recall» reserves
+a quarter of the limit for the passages that this library's recall finds for the question, for every arm alike. A score
+is the mean over questions of the share of the evidence that is kept.
 
-Trajectories (lists of OpenAI-style messages, or of SWE-agent): evidence is found by rules. An *action* is a call of a
-tool that changes something, which is one that none of ``READS`` begins: its name and the first 30 content words of its
-arguments. A *requirement* is a sentence of a user with four content words or more. An *error* is the first line of
-a tool's result that speaks of one. A score is the mean over sessions of the share of the evidence. System prompts stay
-out: no arm touches them.
+Trajectories (lists of OpenAI-style messages, or of SWE-agent): rules find the evidence. An *action* is a call of a tool
+that changes something, that is, whose name begins with none of ``READS``; its evidence is the tool's name and the first
+30 content words of the arguments. A *requirement* is a sentence of a user with at least four content words. An *error*
+is the first line of a tool's result that mentions one. A score is the mean over sessions of the share of the evidence
+that is kept. System prompts are left out, because no arm changes them.
 """
 
 from __future__ import annotations
@@ -83,23 +83,23 @@ from tidal_plugins.scoring.text import terms
 from tidal_plugins.tuning import Tuning
 
 LIMITS = (1_000, 2_000, 4_000)
-"""Tokens for conversations; trajectories, whose messages are longer, get twice as much."""
+"""Limits in tokens for conversations. Trajectories get twice as much, because their messages are longer."""
 THRESHOLDS = (0.5, 0.7)
 RECALL = 0.25
-"""Share of the limit that is left to recall."""
+"""Share of the limit that is reserved for recall."""
 POOL = 100
-"""Passages that recall may bring."""
+"""Number of passages that recall may return."""
 STEPS = 8
-"""Parts in which a conversation comes, where each is compacted on top of the one before."""
+"""Number of parts in which a conversation is given; each is compacted on top of the one before."""
 JOINED = 5
-"""Runs of agents that make a session: one after the other, so that there is a past to compact."""
+"""Number of agents' runs that are joined into a session, so that there is a past to compact."""
 TRIES, ENOUGH = 4, 0.96
-"""How often an arm's own limit is moved, and the share of the limit that is near enough."""
+"""Number of tries to move an arm's own limit, and the share of the common limit that is near enough."""
 FILLED = Tuning(compaction={"target": 0.8, "compact": 0.85, "summary": 0.8})
-"""Ours, with what a summary may take bounded by the limit alone, as it is for the others."""
+"""Settings of «ours»: only the limit bounds the size of a summary, as for the others."""
 SPEED_MESSAGES, SPEED_LIMIT = 1_000, 8_000
 QUICK = 1
-"""Conversations, and sessions of each file of trajectories, that ``--quick`` measures."""
+"""Number of conversations, and of sessions of each file of trajectories, that ``--quick`` measures."""
 
 STATEMENT_WORDS = 60
 LEAST_WORDS = 4
@@ -119,12 +119,12 @@ ALL, KINDS = "all", ("action", "requirement", "error")
 _CITED = re.compile(r"\[(?:ep|mem):[^\]]*\]")
 
 
-# what is looked for
+# the evidence
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A piece of evidence: its text, where it has one of its own, and its content words."""
+    """A piece of evidence: its content words, and its text unless it was put together by a rule."""
 
     kind: str
     text: str
@@ -133,7 +133,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Facts that count together. ``query`` is a question for recall, where there is one."""
+    """Facts that are scored together. ``query`` is the question for recall; it is empty if there is none."""
 
     name: str
     facts: tuple[int, ...]
@@ -142,7 +142,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A history with what a context made of it should still say."""
+    """A history, and the facts that a context made of it should keep."""
 
     name: str
     messages: tuple[Message, ...]
@@ -152,7 +152,10 @@ class Case:
 
 
 def conversation(given: locomo.Conversation) -> Case:
-    """What one speaker says in a row is one message; the first to speak is the user, unless the file knows roles."""
+    """Convert a conversation into a case.
+
+    Consecutive turns of one speaker become one message. The first speaker is the user, unless the file gives roles.
+    """
     messages: list[Message] = []
     first = given.turns[0].speaker
     previous: tuple[str, str | None] | None = None
@@ -217,11 +220,11 @@ def _leaves(value: Any) -> Iterator[str]:
         yield str(value)
 
 
-# what is there
+# the context
 
 
 class Shown:
-    """What a model is shown, as statements."""
+    """The statements of a context."""
 
     def __init__(self, messages: Sequence[Message], *more: str) -> None:
         self.text = "\n".join([message.text for message in messages] + list(more))
@@ -236,7 +239,7 @@ class Shown:
                 number += 1
 
     def states(self, fact: Fact) -> float:
-        """The share of a fact's content words that stand in one statement; 1 where it stands there word for word."""
+        """Return the largest share of a fact's content words in one statement; 1 if its text stands there verbatim."""
         if fact.text and fact.text in self.text:
             return 1.0
         found = Counter(number for word in fact.words for number in self._holding.get(word, ()))
@@ -248,7 +251,10 @@ class Shown:
 
 @dataclass(slots=True)
 class Result:
-    """What one arm did with one case at one limit: ``rows`` are scores of what was asked, a list for each threshold."""
+    """The outcome of one arm for one case at one limit.
+
+    ``rows`` has by column a list for each item of ``Case.asked``: a score for each threshold.
+    """
 
     tokens: int
     bytes: int
@@ -259,7 +265,7 @@ class Result:
 
 @dataclass(slots=True)
 class Report:
-    """All that was measured on one kind of history: results by limit and arm, one for each case."""
+    """All measurements on one kind of history: results by limit and arm, one for each case."""
 
     title: str
     cases: list[Case]
@@ -275,7 +281,10 @@ class Report:
         return list(next(iter(self.results.values()))[0].rows)
 
     def rows(self, limit: int, arm: str, column: str, threshold: int = 0, name: str | None = None) -> list[list[float]]:
-        """Scores of what was asked under one name; of every question, or of everything in a session, without one."""
+        """Return the scores of the facts asked under ``name``.
+
+        Without a name, these are the scores of every question, or of everything in a session.
+        """
         return [
             [row[threshold]]
             for case, result in zip(self.cases, self.results[limit, arm], strict=True)
@@ -285,16 +294,20 @@ class Report:
 
 
 class Opener(NamedTuple):
-    """Gives an arm for a limit of its own and the size from which on it compacts. ``fixed`` says that its own limit is
-    not to be moved."""
+    """A function that opens an arm from the arm's own limit and the size at which it compacts.
+
+    ``fixed`` says that the arm's own limit is not to be moved.
+    """
 
     open: Callable[[int, int], Arm]
     fixed: bool = False
 
 
 class Compacted(NamedTuple):
-    """What the model is shown at last, ``None`` after an error; and the longest that it took to make. ``share`` is the
-    arm's own limit as a multiple of the one it had to keep."""
+    """The last context that an arm made, ``None`` after an error, and the seconds of its slowest step.
+
+    ``share`` is the arm's own limit as a multiple of the common limit.
+    """
 
     context: Sequence[Message] | None
     seconds: float
@@ -306,7 +319,7 @@ class Compacted(NamedTuple):
 
 
 class Memories:
-    """A memory in which a case is recorded, copied for each arm: none sees what another did."""
+    """A memory in which a case is recorded. Each arm gets its own copy, so that none sees the work of another."""
 
     def __init__(self, folder: Path, case: Case, embedder: Any, stack: ExitStack) -> None:
         self._folder, self._case, self._embedder, self._stack = folder, case, embedder, stack
@@ -331,7 +344,10 @@ def exchanges(messages: Sequence[Message]) -> list[Exchange]:
 
 
 def ours(memory: TidalMemory, limit: int, trigger: int) -> Arm:
-    """``memory.compactor``. The whisper that it reserves room for is not shown here, so that room is added."""
+    """Open this library's compactor as an arm.
+
+    The compactor reserves room for a whisper, which is not shown here; that room is added to the limit.
+    """
     reserve = COUNTER.count(" " * memory.settings.whisper.max_chars)
     compactor = memory.compactor(max_tokens=limit + reserve, counter=COUNTER)
     held: list[Message] = []
@@ -384,7 +400,7 @@ def measured(title: str, cases: list[Case], limits: Sequence[int], embedder: Any
 def _measured(
     case: Case, made: Compacted, limit: int, rest: Compacted, room: int, found: Sequence[Sequence[str]]
 ) -> Result:
-    """Score a context, and one that leaves ``room`` to what was found, with that."""
+    """Score a context by itself and, if there is ``room``, a smaller one together with the recalled passages."""
     total = size(made.context or ())
     result = Result(total.tokens, total.bytes, made.seconds, made.context is not None and total.tokens <= limit)
     shown = [Shown(made.context)] if made.context and result.fits else []
@@ -399,7 +415,10 @@ def _measured(
 
 
 def _filled(opener: Opener, messages: Sequence[Message], limit: int, share: float = 1.0, *, steps: int) -> Compacted:
-    """The largest context within a limit that an arm makes when its own limit is moved, from ``share`` of it."""
+    """Return the largest context within a limit that an arm makes while its own limit is moved.
+
+    The first try gives the arm ``share`` of the limit.
+    """
     best: Compacted | None = None
     for _ in range(1 if opener.fixed else TRIES):
         made = _compacted(opener.open(int(share * limit), limit), messages, steps=steps)._replace(share=share)
@@ -413,7 +432,7 @@ def _filled(opener: Opener, messages: Sequence[Message], limit: int, share: floa
 
 
 def _compacted(arm: Arm, messages: Sequence[Message], *, steps: int) -> Compacted:
-    """Compact in steps of about as many messages: each begins with a user's."""
+    """Compact in ``steps`` parts of about as many messages, each of which begins with a message of the user."""
     asked = [at for at in range(1, len(messages)) if messages[at].role == "user"]
     stops = [asked[step * len(asked) // steps] for step in range(1, steps)] if asked else []
     made = Compacted(None, 0.0)
@@ -434,7 +453,7 @@ def _scores(case: Case, asked: Asked, shown: Sequence[Shown]) -> list[float]:
 
 
 def recalled(memory: TidalMemory, case: Case) -> list[list[str]]:
-    """For each question, what recall finds, best first, a line each as a whisper shows it."""
+    """Return the lines that recall finds for each question, best first, in the form that a whisper shows."""
     lines = []
     for asked in case.asked:
         hits = memory.recall(asked.query, limit=POOL, affect=Affect()) if asked.query else ()
@@ -443,7 +462,7 @@ def recalled(memory: TidalMemory, case: Case) -> list[list[str]]:
 
 
 def _chosen(lines: Sequence[str], room: int, shown: Sequence[Shown]) -> list[str]:
-    """As many of the lines as there is room for in a frame, without what the context shows anyway."""
+    """Return the lines that fit into the room, frame included, without those that the context shows anyway."""
     left = room - size([Message("system", frame([""]))]).tokens
     chosen = []
     for line in lines:
@@ -458,7 +477,7 @@ def _chosen(lines: Sequence[str], room: int, shown: Sequence[Shown]) -> list[str
 
 
 def speed(repeats: int = 3) -> dict[str, dict[str, float]]:
-    """Seconds that each arm takes for ``SPEED_MESSAGES`` messages of turns that are recorded already: the median."""
+    """Return the median seconds, and the tokens, of each arm for ``SPEED_MESSAGES`` messages of recorded turns."""
     case = Case("speed", work(SPEED_MESSAGES), (), ())
     seconds: dict[str, list[float]] = {}
     tokens: dict[str, int] = {}
@@ -478,7 +497,7 @@ STATES = "leaks slowly|was replaced|needs grease|runs hot|passed the test|is mis
 
 
 def work(count: int) -> tuple[Message, ...]:
-    """An invented log of ``count`` messages, in turns of four: a question, a call, its result, an answer."""
+    """Return an invented log of ``count`` messages, in turns of four: a question, a call, its result, an answer."""
     messages: list[Message] = []
     for n in range(count // 4):
         thing, place, state = THINGS[n % 10], PLACES[n // 10 % 10], STATES[n * 3 % 7]
@@ -553,7 +572,7 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def files(paths: Sequence[Path]) -> tuple[list[locomo.Conversation], dict[str, list[trajectories.Run]]]:
-    """The conversations, and the runs of each file of trajectories. In a folder, other files are passed over."""
+    """Load the conversations, and the runs by file of trajectories. Other files in a folder are passed over."""
     conversations: list[locomo.Conversation] = []
     runs: dict[str, list[trajectories.Run]] = {}
     for path in paths:
@@ -609,8 +628,11 @@ def _asked(report: Report) -> str:
 
 
 def _table(report: Report, limit: int) -> Table:
-    """A row for each arm. «ours − it» is ours against the arm as it is: with recall, where there are questions, which
-    no peer has; «both with» gives the peer our recall too."""
+    """Build the table of one limit, with a row for each arm.
+
+    «ours − it» is the difference to the arm as it is: with recall if there are questions, which no peer has. «both
+    with» gives the peer our recall too.
+    """
     kinds = [kind for kind in KINDS if any(asked.name == kind for case in report.cases for asked in case.asked)]
     with_recall = RECALLED in report.columns
     table = Table(title=f"At {limit:,} tokens", title_justify="left")

@@ -1,8 +1,9 @@
-"""What others make of a history that has grown past a limit, each behind the same face.
+"""Build the contexts that other libraries make of a history that has grown past a limit, behind one interface.
 
-An ``Arm`` is told what is new in a history and gives back what the model is shown: called once with all of it, or
-before every model call with what has come since. Where one wants a model to write a summary, it gets this library's
-extractive one: turns are its sources, and an earlier summary is put before it as such. All count with one counter.
+An ``Arm`` is given the new messages of a history and returns the context for the model. It is called once with the
+whole history, or before every model call with the messages since the last one. Arms that want a model to write a
+summary get this library's extractive summariser: turns are its sources, and an earlier summary is passed to it as such.
+All arms count with one counter.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ from tidal_plugins.summarising.extractive import ExtractiveSummariser
 from tidal_plugins.summarising.sizes import ApproximateCounter, measure
 
 Arm = Callable[[Sequence[Message]], Sequence[Message]]
-"""Takes the messages that are new, returns what the model is shown."""
+"""A function that takes the new messages and returns the context for the model."""
 
 COUNTER = ApproximateCounter()
 WRAPPER = 24
-"""Tokens that a peer's own words around a summary may take."""
+"""Number of tokens reserved for a peer's own words around a summary."""
 LANGMEM = importlib.util.find_spec("langmem") is not None
 _CITED = re.compile(r" ?\[ep:[^\]]*\]")
 _SUMMARIES = ("Here is a summary of the conversation to date:", "This is summary of the conversation so far:")
@@ -47,7 +48,7 @@ def size(messages: Sequence[Message]) -> Size:
 
 
 def last_messages(limit: int) -> Arm:
-    """As many of the last messages as fit."""
+    """Keep as many of the last messages as fit."""
     held: list[Message] = []
 
     def arm(new: Sequence[Message]) -> Sequence[Message]:
@@ -61,7 +62,7 @@ def last_messages(limit: int) -> Arm:
 
 
 def trimmed(limit: int) -> Arm:
-    """``trim_messages`` as LangChain's guide sets it up: the last messages, from a human one on."""
+    """Trim with ``trim_messages`` as LangChain's guide sets it up: the last messages, starting with a human one."""
     held: list[BaseMessage] = []
     tokens = Tokens()
 
@@ -73,9 +74,10 @@ def trimmed(limit: int) -> Arm:
 
 
 def summarised(limit: int, share: float, trigger: int, *, trims: bool) -> Arm:
-    """``SummarizationMiddleware``, above ``trigger`` tokens; ``share`` of the limit is the summary's.
+    """Summarise with ``SummarizationMiddleware`` above ``trigger`` tokens; the summary gets ``share`` of the limit.
 
-    With ``trims``, as it comes, the summary is made of the last 4,000 tokens only, otherwise of everything.
+    With ``trims``, the middleware's default, the summary is made of the last 4,000 tokens only, otherwise of
+    everything.
     """
     tokens = Tokens()
     budget = int(share * limit) - WRAPPER
@@ -101,7 +103,7 @@ def summarised(limit: int, share: float, trigger: int, *, trims: bool) -> Arm:
 
 
 def noded(limit: int, share: float, trigger: int) -> Arm:
-    """langmem's ``SummarizationNode``; it reads no more than ``limit`` tokens at once."""
+    """Summarise with langmem's ``SummarizationNode``, which reads at most ``limit`` tokens at once."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of what it imports
         short_term = importlib.import_module("langmem.short_term")
@@ -146,7 +148,7 @@ class Extractive(BaseChatModel):
 
 
 def extracted(messages: Sequence[BaseMessage], max_tokens: int) -> str:
-    """The extractive summary of messages, a statement a line; one written before is told from what is new."""
+    """Return the extractive summary of messages, one statement a line; an earlier summary is passed on as such."""
     texts = [str(message.content) for message in messages if isinstance(message, HumanMessage)]
     previous = [Statement(line, ("0",)) for text in texts for line in _earlier(text)]
     spoken = [message for message in messages if not _is_about_a_summary(message)]
@@ -158,7 +160,7 @@ def extracted(messages: Sequence[BaseMessage], max_tokens: int) -> str:
 
 
 class Uncited:
-    """Counts what a peer's summary has of a statement: the text without its citations."""
+    """Counts the tokens of a statement without its citations, as a peer's summary shows it."""
 
     def count(self, text: str) -> int:
         return COUNTER.count(_CITED.sub("", text))
@@ -191,7 +193,7 @@ def _earlier(text: str) -> list[str]:
 
 
 class Tokens:
-    """Counts the tokens of LangChain's messages, each once."""
+    """Counts the tokens of LangChain's messages, and remembers the count of each."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str | None, str], int] = {}
@@ -207,7 +209,7 @@ class Tokens:
 
 
 def shown_to(message: Message) -> BaseMessage:
-    """A message as LangChain's."""
+    """Convert one of our messages to LangChain's."""
     if message.role == "user":
         return HumanMessage(message.text, id=message.id)
     if message.role == "tool":
@@ -217,7 +219,7 @@ def shown_to(message: Message) -> BaseMessage:
 
 
 def plain(messages: Sequence[BaseMessage]) -> list[Message]:
-    """LangChain's messages as ours."""
+    """Convert LangChain's messages to ours."""
     found = [
         Message("system", str(message.content)) if isinstance(message, SystemMessage) else to_message(message)
         for message in messages

@@ -1,10 +1,10 @@
-"""How much of what sentences name and say the rules read, and how much of what they read is right, by type.
+"""Measure the rule extractor: how much of the sentences it reads, and how much of its reading is right, by type.
 
     python benchmarks/extraction.py --json out.json
 
-The sentences are labelled by hand: chat, code, and traps from which little or nothing is to be read. Every third one
-was held out while the rules were written. A name counts as right with its type, a
-statement with its subject, predicate, object and negation. No model is called.
+The sentences are labelled by hand: chat, code, and traps from which little or nothing should be read. Every third
+sentence was held out while the rules were written. A name counts as right with its type, a statement with its subject,
+predicate, object and negation. No model is called.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tidal_plugins import Extraction, RuleExtractor
 
 SENTENCES = Path(__file__).resolve().parents[1] / "tests" / "graph" / "sentences.jsonl"
 HELD_OUT = 3
-"""Every how many sentences one was held out."""
+"""One sentence in this many was held out."""
 
 Row = dict[str, Any]
 Found = set[tuple[str, ...]]
@@ -36,7 +36,7 @@ Found = set[tuple[str, ...]]
 
 @dataclass(slots=True)
 class Score:
-    """What was read and what was to be read, counted by type."""
+    """Counts by type of what was read rightly, read wrongly and missed."""
 
     right: Counter[str] = field(default_factory=Counter)
     wrong: Counter[str] = field(default_factory=Counter)
@@ -148,7 +148,7 @@ def _figures(score: Score) -> dict[str, float]:
 
 
 def _pace(rows: Sequence[Row]) -> float:
-    """Microseconds that a sentence takes."""
+    """Return the time that the rules take for a sentence, in microseconds."""
     texts = [row["text"] for row in rows]
     start = time.perf_counter()
     RuleExtractor().extract_graph(texts)

@@ -1,8 +1,8 @@
-"""Counts the project's files that one recall, one whisper and one record execute code in.
+"""Count the project's files that one recall, one whisper and one record execute code in.
 
 Run it with ``python -m benchmarks.files``. A profile hook notes the file of every Python function that is called on the
-calling thread, between the call of the public method and its return. The first call of each warms up what is built
-lazily and is not counted.
+calling thread, between the call of the public method and its return. The first call of each method warms up everything
+that is built lazily, and is not counted.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ QUESTION = "Which book does Ada want for her birthday?"
 
 
 def main() -> None:
-    """Print for each call how many files it executes code in, and which."""
+    """Print for each call the number and the names of the files that it executes code in."""
     with (
         tempfile.TemporaryDirectory() as folder,
         TidalMemory(f"{folder}/agent.db", embedder=HashingEmbedder()) as memory,

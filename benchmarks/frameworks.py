@@ -1,11 +1,11 @@
-"""What memory adds to an agent's turn: time, and what the model has to read; beside what the frameworks bring along.
+"""Measure the time and the model input that memory adds to an agent's turn, beside the frameworks' own memories.
 
     python benchmarks/frameworks.py --turns 200 --json out.json
 
 The same LangGraph agent runs without memory, with this library's nodes, and with nodes that search and put into
-LangGraph's SqliteStore and into TidalStore; LlamaIndex's VectorMemoryBlock is called as an agent would call it. All of
+LangGraph's SqliteStore and into TidalStore. LlamaIndex's VectorMemoryBlock is called as an agent would call it. All of
 them take each turn one after the other, in changing order, with one embedder and a model that answers at once, so that
-a machine's moods hit all alike. Look at the ratios: times differ from machine to machine.
+noise of the machine affects all alike. Look at the ratios: times differ from machine to machine.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from langgraph_tidal import RecallNode, RecordNode, TidalState, TidalStore, mode
 from tidal_plugins import HashingEmbedder, SentenceTransformerEmbedder, TidalError, TidalMemory
 
 Turn = Callable[[str, str], str]
-"""Takes what the user says and what the model will answer; returns what the model was shown."""
+"""A function that takes the user's text and the model's coming answer, and returns the text shown to the model."""
 
 NONE, NODES, SQLITE, STORE, BLOCK = (
     "no memory",
@@ -49,9 +49,9 @@ NONE, NODES, SQLITE, STORE, BLOCK = (
     "VectorMemoryBlock",
 )
 FOUND = 3
-"""Memories that each of them shows at most; the whisper's own default."""
+"""Number of memories that each agent shows at most; it is the whisper's own default."""
 WARM = 5
-"""Turns left out of the figures: imports, model, page cache."""
+"""Number of first turns that are left out of the figures, while imports, the model and the page cache warm up."""
 
 WHO = "my sister|our harbour pilot|the carpenter|my neighbour|the choir leader|our cook|the surveyor|my cousin".split(
     "|"
@@ -96,7 +96,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def measure(embedder: Timed, turns: int) -> dict[str, dict[str, Any]]:
-    """Per agent: time of its turns, the embedder's part, and characters that the model was shown beside the user's."""
+    """Return by agent: the times of its turns, the embedder's part, and the characters shown beside the user's text."""
     with TemporaryDirectory() as folder, ExitStack() as stack:
         agents = open_agents(embedder, Path(folder), stack)
         seconds: dict[str, list[float]] = {name: [] for name in agents}
@@ -126,7 +126,7 @@ def summary(seconds: Sequence[float], embedding: Sequence[float], added: Sequenc
 
 
 def conversation(turns: int) -> list[tuple[str, str]]:
-    """Statements and, every second turn, a question about one that was made before; no two statements are alike."""
+    """Return statements and, every second turn, a question about an earlier one; no two statements are alike."""
     said = []
     for n in range(turns):
         at = n - 1 if n % 2 == 0 else n // 3
@@ -189,7 +189,7 @@ def agent(steps: Sequence[tuple[str, Any]]) -> Turn:
 
 
 def around(store: BaseStore) -> list[tuple[str, Any]]:
-    """Nodes as LangGraph's guides write them: search before the model, put after it."""
+    """Return the nodes that LangGraph's guides suggest: one searches before the model, one puts after it."""
     numbers = iter(range(10**9))
 
     def search(state: TidalState) -> dict[str, Any]:
@@ -207,7 +207,10 @@ def around(store: BaseStore) -> list[tuple[str, Any]]:
 
 
 def loading_connection(path: Path, stack: ExitStack) -> sqlite3.Connection | None:
-    """A connection that can load sqlite-vec: many builds of Python cannot, and pysqlite3 stands in for them."""
+    """Open a connection that can load sqlite-vec, or return ``None`` if there is none.
+
+    Many builds of Python cannot load extensions; pysqlite3 stands in for them.
+    """
     module: Any = sqlite3
     if not hasattr(sqlite3.Connection, "enable_load_extension"):
         try:
@@ -220,7 +223,7 @@ def loading_connection(path: Path, stack: ExitStack) -> sqlite3.Connection | Non
 
 
 def vector_block(embedder: Timed) -> Turn | None:
-    """LlamaIndex's block over a vector store in memory, one process, nothing on disk."""
+    """Open LlamaIndex's block over a vector store in memory: one process, nothing on disk."""
     try:
         from llama_index.core.base.llms.types import ChatMessage
         from llama_index.core.embeddings import BaseEmbedding
@@ -240,7 +243,7 @@ def vector_block(embedder: Timed) -> Turn | None:
             return self._get_text_embedding(query)
 
     class Texts(SimpleVectorStore):
-        """The one that ships with the core, which keeps vectors only, with the texts beside it."""
+        """The vector store of LlamaIndex's core, which keeps vectors only, extended by the texts."""
 
         stores_text: bool = True
 
@@ -272,7 +275,10 @@ def vector_block(embedder: Timed) -> Turn | None:
 
 
 def show(figures: dict[str, dict[str, Any]], turns: int) -> None:
-    """Added time is against no memory; the block ran outside of a graph, so that all of its time is added."""
+    """Print the figures of each agent.
+
+    The added time is relative to no memory. The block ran outside of a graph, so all of its time is added.
+    """
     base, ours = figures[NONE]["median_ms"], figures[NODES]["median_ms"]
     table = Table(title=f"What memory adds to a turn, over {turns} turns")
     columns = ("median ms", "p95 ms", "added ms", "of it embedding", "against ours", "last quarter / all")

@@ -1,10 +1,11 @@
-"""What the semantic graph costs at 1,000, 10,000 and 100,000 relations, beside networkx in memory.
+"""Measure what the semantic graph costs at 1,000, 10,000 and 100,000 relations, beside networkx in memory.
 
     python benchmarks/graph.py --relations 1000 10000 100000 --json out.json
 
-Ten relations to a turn, drawn so that a few entities are in very many of them, as in a code base; they are the same on
-every run. networkx keeps names and nothing else: no times, no evidence, no episodes, and nothing of it survives the
-process. It says what walking costs where nothing is stored. Machines differ and are noisy: read the two side by side.
+There are ten relations to a turn. A few entities are in very many relations, as in a code base. The relations are the
+same on every run. networkx keeps names and nothing else (no times, no evidence, no episodes), and nothing of it
+survives the process; it shows what walking costs if nothing is stored. Machines differ and are noisy: compare the two
+within one run.
 """
 
 from __future__ import annotations
@@ -41,11 +42,11 @@ SCOPE = ("benchmark",)
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 PREDICATES = ("depends_on", "calls", "imports", "uses", "contains", "raises")
 TURN = 10
-"""Relations that one turn tells of."""
+"""Number of relations in one turn."""
 PER_ENTITY = 5
-"""Relations for each entity there is."""
+"""Number of relations for each entity."""
 SKEW = 1.3
-"""How unevenly: the higher, the more relations the busiest entities have."""
+"""Skew of the distribution: the higher, the more relations the busiest entities have."""
 
 Triple = tuple[str, str, str]
 
@@ -67,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def triples(count: int) -> Iterator[Triple]:
-    """Relations between entities, each once."""
+    """Yield relations between entities, each once."""
     random, seen = Random(7), set[Triple]()
     entities = max(10, count // PER_ENTITY)
     while len(seen) < count:
@@ -121,7 +122,10 @@ def measured(count: int, repeats: int) -> dict[str, Any]:
 
 
 def insert(storage: SQLiteStorage, settings: GraphTuning, said: Sequence[Triple]) -> float:
-    """Relations a second, each turn its own durable transaction; the last tenth counts, where the store is fullest."""
+    """Return the relations indexed per second, each turn in its own durable transaction.
+
+    Only the last tenth of the turns is timed, when the store is fullest.
+    """
     told = list(turns(said))
     last = max(1, len(told) // 10)
     for turn in told[:-last]:

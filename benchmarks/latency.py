@@ -1,10 +1,10 @@
-"""What calls cost at 1,000 and 10,000 entries: time, memory, file size; and what the import costs.
+"""Measure what calls cost at 1,000 and 10,000 entries (time, memory, file size), and what the import costs.
 
     python benchmarks/latency.py --sizes 1000 10000 100000 --json out.json
 
-Texts are drawn from English words by a law like Zipf's, vectors lie in clusters; both are the same on every run. An
-instant embedder stands in for the model, so that what is timed is this library: the model's own time is a line of its
-own. Machines differ and are noisy: beside each figure stands its ratio to a bare operation, timed in the same run.
+Texts are drawn from English words by a law like Zipf's, and vectors lie in clusters; both are the same on every run. An
+instant embedder stands in for the model, so that only this library is timed. The model's own time has a separate line.
+Machines differ and are noisy: each figure is printed with its ratio to a bare operation that was timed in the same run.
 """
 
 from __future__ import annotations
@@ -60,13 +60,13 @@ SEED = 20
 START = datetime(2025, 1, 1, tzinfo=UTC)
 QUERY_WORDS, TURN_WORDS = 12, 21
 SESSION = 20
-"""Exchanges of one session."""
+"""Number of exchanges in a session."""
 POOL = 100
 WARM_UP = 5
-"""Questions that are asked before any is timed."""
+"""Number of questions that are asked before any is timed."""
 
 IMPORTS = ("import tidal_plugins", "from tidal_plugins import TidalMemory")
-"""The first is what a mere mention costs: the package loads its parts when they are used."""
+"""Statements to time. The first imports the bare package, which loads its parts only when they are used."""
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -95,7 +95,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def measure(size: int, repeats: int) -> dict[str, Any]:
-    """All figures of one size: quantiles by call, and what is stored."""
+    """Return all figures of one size: quantiles by call, and the size of the store."""
     words, embedder = Words(SEED), InstantEmbedder()
     quiet = Settings(graph={"background": False})  # a thread that reads what was filled in would be timed too
     alone = quiet.model_copy(update={"recall": RecallTuning(thread=0, neighbours=0, time_mention=0, time=0)})
@@ -123,9 +123,10 @@ def measure(size: int, repeats: int) -> dict[str, Any]:
 def _reads(
     memory: TidalMemory, alone: TidalMemory, embedder: InstantEmbedder, words: Words, repeats: int
 ) -> dict[str, list[float]]:
-    """The same questions in turn, so that all meet the same machine; the query's embedding is known to all.
+    """Time each kind of call on the same questions, alternating the kinds, so that noise affects all alike.
 
-    No two calls in a row ask the same: the cosines of the vector asked last are kept.
+    The embedding of a query is computed beforehand. No two consecutive calls ask the same query, because the cosines of
+    the last vector are kept.
     """
     calm, plain = Affect(), plain_hybrid(memory, embedder)
     calls: dict[str, Callable[[str], object]] = {
@@ -143,8 +144,11 @@ def _reads(
 
 
 def plain_hybrid(memory: TidalMemory, embedder: InstantEmbedder) -> Callable[[str], object]:
-    """The textbook on the same store and by the same filter: both channels' best hundred, reciprocal rank fusion, ten
-    entries read. No public call does that, so this reaches inside."""
+    """Return textbook hybrid search on the same store and with the same filter.
+
+    It fuses the best hundred of both channels by reciprocal rank, and reads ten entries. No public call does that, so
+    this uses internals.
+    """
     storage, scope = memory._services.storage, memory.scope
 
     def ask(query: str) -> object:
@@ -161,7 +165,7 @@ def plain_hybrid(memory: TidalMemory, embedder: InstantEmbedder) -> Callable[[st
 
 
 def _writes(memory: TidalMemory, words: Words, repeats: int, bare: Path) -> dict[str, list[float]]:
-    """Writes and bare commits in turn, so that both meet the same disk."""
+    """Time writes and bare commits alternately, so that both meet the same disk."""
     commit = bare_commit(bare)
     times: dict[str, list[float]] = {"bare commit": [], "record": [], "remember": []}
     for number in range(repeats):
@@ -173,7 +177,7 @@ def _writes(memory: TidalMemory, words: Words, repeats: int, bare: Path) -> dict
 
 
 def bare_commit(path: Path) -> Callable[[str], object]:
-    """One row, one durable commit: the least that any write costs on this disk."""
+    """Return a call that commits one row durably: the least that any write costs on this disk."""
     connection = sqlite3.connect(path, isolation_level=None)
     for statement in ("PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "CREATE TABLE bare (text TEXT)"):
         connection.execute(statement)
@@ -181,7 +185,10 @@ def bare_commit(path: Path) -> Callable[[str], object]:
 
 
 def _scans(embedder: InstantEmbedder, size: int, repeats: int) -> list[float]:
-    """Cosines of as many vectors as there are entries, and the best hundred: the least that exact search costs."""
+    """Time the cosines of as many vectors as there are entries, and the choice of the best hundred.
+
+    Exact search cannot cost less.
+    """
     import numpy as np
 
     matrix = embedder.embed([str(number) for number in range(size)])
@@ -190,7 +197,7 @@ def _scans(embedder: InstantEmbedder, size: int, repeats: int) -> list[float]:
 
 
 def timed(call: Callable[[Any], object], items: Iterable[Any]) -> list[float]:
-    """Milliseconds of each call."""
+    """Return the milliseconds of each call."""
     times = []
     for item in items:
         start = time.perf_counter()
@@ -200,7 +207,7 @@ def timed(call: Callable[[Any], object], items: Iterable[Any]) -> list[float]:
 
 
 def _cold(path: Path, query: str) -> dict[str, Any]:
-    """What a fresh process pays to open the store and recall once, and the memory that it needs."""
+    """Return the time and the memory that a fresh process needs to open the store and recall once."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.apply(_open_and_recall, (path, query))
 
@@ -214,7 +221,7 @@ def _open_and_recall(path: Path, query: str) -> dict[str, Any]:
 
 
 def _peak_memory() -> int | None:
-    """The most memory that this process has held, in bytes; ``None`` where the system does not say."""
+    """Return the most memory that this process has held, in bytes; ``None`` if the system does not say."""
     status = Path("/proc/self/status")
     if not status.exists():
         return None
@@ -223,7 +230,7 @@ def _peak_memory() -> int | None:
 
 
 def embedding(repeats: int) -> dict[str, float] | None:
-    """The default model's time for one query, or ``None`` where the model is not to be had."""
+    """Return the default model's time for one query, or ``None`` if the model is not available."""
     model, words = SentenceTransformerEmbedder(cache_size=0), Words(SEED)
     try:
         model.load()
@@ -235,7 +242,7 @@ def embedding(repeats: int) -> dict[str, float] | None:
 
 
 def import_seconds(runs: int = 5) -> dict[str, float]:
-    """Each import's share of a fresh interpreter's time: best of five, less the best bare start."""
+    """Return the seconds that each import adds to a fresh interpreter: its best run less the best bare start."""
 
     def best(code: str) -> float:
         return min(timed(lambda _: subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True), range(runs)))
@@ -245,11 +252,11 @@ def import_seconds(runs: int = 5) -> dict[str, float]:
     return {code: round((best(code) - bare) / 1000, 4) for code in IMPORTS}
 
 
-# what is stored and asked
+# texts, questions and vectors
 
 
 def conversation(words: Words, entries: int) -> list[Exchange]:
-    """Exchanges of a user and an assistant that make that many entries."""
+    """Return exchanges of a user and an assistant that make that many entries."""
     exchanges = []
     for number in range((entries + 1) // 2):
         at = START + timedelta(minutes=30 * number)
@@ -259,9 +266,9 @@ def conversation(words: Words, entries: int) -> list[Exchange]:
 
 
 class Words:
-    """Sentences of real English words: half of them stop words, the others by a law like Zipf's.
+    """Generates sentences of English words: half of them stop words, the others by a law like Zipf's.
 
-    A query shares a word with about an eighth of all turns, as was measured on real dialogue.
+    A query shares a word with about an eighth of all turns, as measured on real dialogue.
     """
 
     def __init__(self, seed: int) -> None:
@@ -284,7 +291,7 @@ class Words:
 
 
 class InstantEmbedder:
-    """A vector near one of 256 centres for every text: those of one centre have a cosine of about 0.5."""
+    """Embeds each text near one of 256 centres; texts of one centre have a cosine of about 0.5."""
 
     id = "benchmark-clusters"
     dimensions = DIMENSIONS

@@ -1,14 +1,14 @@
-"""Living memory on conversations: what each mechanism does to recall, to the store's size, and to the time of a turn.
+"""Measure what each living mechanism does to recall, to the store's size and to the time of a turn, on conversations.
 
     python benchmarks/living.py --data locomo10.json --json out.json
 
-Each conversation is lived through in order of time, by the clock of its sessions, through the public API: the first
-speaker is the user, the other plays the agent. Before each exchange memory whispers, the ids of what surfaced are
-recorded with the exchange, and each day ends with a consolidation. All questions are asked in the end, in a neutral
+Each conversation is lived through in order of time, by the clock of its sessions, through the public API. The first
+speaker is the user, the other plays the agent. Memory whispers before each exchange, the ids of the surfaced memories
+are recorded with the exchange, and each day ends with a consolidation. All questions are asked at the end, in a neutral
 mood. No model is called but the embedder.
 
-A place is a hit: what the store made itself (a fact, a dossier) takes one and counts for no turn, but in the column
-«quoted», where it counts for the turns that it is made of.
+Each hit takes one place in a ranking. Facts and dossiers, which the store made itself, take a place too but count for
+no turn. Only in the column «quoted» they count for the turns that they are made of.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ from tidal_plugins.tuning import Tuning
 
 WIDTH = 140
 WORST = -0.5
-"""Points of recall@5 that what is on by default may cost against all off."""
+"""Points of recall@5 that the defaults may cost against all mechanisms off."""
 TOPICS = 10
-"""Topics of dossiers beside the two speakers: what the conversation's tags name most often."""
+"""Number of topics with dossiers beside the two speakers: the most frequent tags of the conversation."""
 
 COLUMNS = ("recall@5", "quoted@5", "recall@10", "ndcg@10", "all hits")
-"""``all hits``: the share of the evidence among everything that was shown, which may be more than ten."""
+"""Columns of the tables. ``all hits`` is the share of the evidence among all shown hits, which may be more than ten."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +69,14 @@ class Life:
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """A life, and how its memory is asked."""
+    """A life, and the way in which its memory is asked."""
 
     life: str
     recall: Mapping[str, Any] = field(default_factory=dict)
     limit: int = DEPTH
     associative: bool = False
     archived: bool = False
-    """Whether what decay has archived is asked too: only so is decay off."""
+    """Whether archived entries are asked too; decay is off only if they are."""
 
 
 LIVES: Final[Mapping[str, Life]] = {  # "eager": a fact from each use, for the defaults make hardly any
@@ -120,7 +120,7 @@ MECHANISMS: Final[Sequence[tuple[str, str, str]]] = (
     ("eager facts", "default, eager facts", "default"),
     ("dossiers", "default + dossiers", "default"),
 )
-"""What a mechanism is called, the arm that has it, and the same without."""
+"""The name of each mechanism, the arm that has it, and the same arm without it."""
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -155,7 +155,7 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 
 @dataclass(slots=True)
 class Cost:
-    """What the lives of one kind took: milliseconds beside the embedding, and bytes."""
+    """The costs of the lives of one kind: milliseconds without the embedding, and bytes."""
 
     whispers: list[float] = field(default_factory=list)
     records: list[float] = field(default_factory=list)
@@ -165,13 +165,13 @@ class Cost:
     surfaced: int = 0
     facts: int = 0
     ephemeral: list[int] = field(default_factory=lambda: [0, 0])
-    """Entries that the gate kept for a while, and all that came through it."""
+    """Number of entries that the write gate kept for a while only, and of all that passed it."""
     errors: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class Clock:
-    """The time by the conversation, which each step sets."""
+    """A clock that shows the conversation's time, which each step sets."""
 
     at: datetime
 
@@ -216,7 +216,7 @@ def _attend(memory: TidalMemory, session: Session, life: Life, clock: Clock, tim
 
 
 def _with_agent(session: Session, conversation: Conversation) -> Session:
-    """A session in which the second speaker of the conversation plays the agent."""
+    """Return a session in which the second speaker of the conversation plays the agent."""
     speakers = list(dict.fromkeys(turn.speaker for turn in conversation.turns if turn.speaker))
     agents = speakers[1:2]
     turns = (replace(turn, role="assistant") if turn.speaker in agents else turn for turn in session.turns)
@@ -224,7 +224,7 @@ def _with_agent(session: Session, conversation: Conversation) -> Session:
 
 
 def topics(memory: TidalMemory) -> list[str]:
-    """What an agent might keep dossiers on: the speakers, and what was tagged most often up to now."""
+    """Return topics for an agent's dossiers: the speakers, and the most frequent tags up to now."""
     count: dict[str, int] = {}
     speakers: dict[str, None] = {}
     for episode in memory.episodes.list():
@@ -237,7 +237,7 @@ def topics(memory: TidalMemory) -> list[str]:
 
 
 class _Stopwatch:
-    """Times calls in milliseconds, beside the embedding."""
+    """Times calls in milliseconds, without the embedding."""
 
     def __init__(self, embedder: CachedEmbedder) -> None:
         self._embedder = embedder
@@ -254,7 +254,7 @@ class _Stopwatch:
 
 @dataclass(slots=True)
 class Asked:
-    """One question, and how each arm scores on it, in the order of ``COLUMNS``."""
+    """A question, and the scores of each arm on it, in the order of ``COLUMNS``."""
 
     question: Question
     scores: dict[str, list[float]] = field(default_factory=dict)
@@ -324,7 +324,7 @@ def _ask(
 
 
 def scores(evidence: frozenset[str], hits: Sequence[Hit], said: Mapping[str, str]) -> list[float]:
-    """One question's scores, in the order of ``COLUMNS``. ``said``: the turns that entries stand for."""
+    """Return the scores of one question, in the order of ``COLUMNS``. ``said`` maps the ids of entries to turns."""
     turns = [{said[hit.id]} if hit.id in said else set() for hit in hits]
     quoted = [{said[id_] for id_ in _made_of(hit) if id_ in said} for hit in hits]
     ranks = _ranks(evidence, turns)
@@ -376,7 +376,10 @@ def _quality(report: Report) -> Table:
 
 
 def _mechanisms(report: Report) -> Table:
-    """Paired by question, so much surer than two intervals side by side."""
+    """Build the table of what each mechanism adds.
+
+    Differences are paired by question, which is more precise than two separate intervals.
+    """
     table = _table("What a mechanism adds, question by question", "mechanism", *COLUMNS)
     for name, with_it, without in MECHANISMS:
         figures = intervals(report.rows(with_it), report.rows(without))
@@ -412,7 +415,7 @@ def _costs(report: Report) -> Table:
 
 
 def verdict(report: Report) -> str:
-    """Whether the defaults keep to what they may cost."""
+    """Say whether the defaults cost no more recall than allowed, and which steps failed."""
     change = intervals(report.rows("default"), report.rows("all off"))[0]
     kept = "keeps to" if change["mean"] >= WORST else "BREAKS"
     failed = sorted({error for cost in report.costs.values() for error in cost.errors})

@@ -1,6 +1,7 @@
-"""Conversation files for the benchmarks and the demo: LoCoMo's format, and samples of LongMemEval.
+"""Read conversation files for the benchmarks and the demo: LoCoMo's format, and samples of LongMemEval.
 
-``load`` takes either and gives the same nouns. Whatever a file does wrong ends in one line that says where.
+``load`` takes either format and returns the same classes. Any mistake in a file ends the program with one line that
+says where it is.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ CATEGORIES = {
     6: "6 decision",
     7: "7 preference",
 }
-"""LoCoMo's five, and two of our own."""
+"""Names of the categories: LoCoMo's five, and two of our own."""
 ROLES = ("user", "assistant", "document")
 PACE = timedelta(seconds=30)
-"""Between two turns of a session: the formats date sessions only."""
+"""Time between two turns of a session; the formats date sessions only."""
 
 _DATES = ("%I:%M %p on %d %B, %Y", "%Y/%m/%d (%a) %H:%M", "%d %B, %Y", "%d %B %Y")
 _SESSION = re.compile(r"session_(\d+)")
@@ -35,7 +36,7 @@ _EVIDENCE = re.compile(r"D\s*:?\s*(\d+)\s*:\s*(\d+)", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One utterance. ``speaker`` is a person's name; where a file knows roles only it is ``None``."""
+    """An utterance. ``speaker`` is a person's name, or ``None`` if the file knows roles only."""
 
     id: str
     text: str
@@ -53,7 +54,7 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """``evidence`` are the ids of the turns that answer it."""
+    """A question. ``evidence`` holds the ids of the turns that answer it."""
 
     text: str
     category: str
@@ -63,7 +64,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """Sessions in order of time, and the questions about them."""
+    """A conversation: its sessions in order of time, and the questions about them."""
 
     name: str
     sessions: tuple[Session, ...]
@@ -75,13 +76,13 @@ class Conversation:
 
     @property
     def end(self) -> datetime:
-        """Just after the last turn."""
+        """Return a time just after the last turn."""
         return max(turn.at for turn in self.turns) + PACE
 
 
 @dataclass(slots=True)
 class Counts:
-    """What was mended or left out on the way in."""
+    """Counts of what was repaired or left out while reading."""
 
     evidence_repaired: int = 0
     evidence_skipped: int = 0
@@ -101,7 +102,7 @@ class Counts:
 
 @dataclass(slots=True)
 class Data:
-    """A file's conversations."""
+    """The conversations of a file."""
 
     name: str
     conversations: list[Conversation]
@@ -109,11 +110,11 @@ class Data:
 
 
 def load(path: str | Path) -> Data:
-    """Read a file of either format, or leave with a message that says what is wrong with it.
+    """Read a file of either format, or exit with a message that says what is wrong with it.
 
-    Image captions stay out. A LoCoMo speaker is a person, in the role of the user, unless called user, assistant or
-    document. All of a LongMemEval sample is one history; a question's evidence are the messages marked
-    ``has_answer``, and all of its own conversation where none is.
+    Image captions are left out. A LoCoMo speaker is a person in the role of the user, unless called user, assistant or
+    document. All sessions of a LongMemEval sample are one history. The evidence of its question is the messages marked
+    ``has_answer``, or its whole conversation if none is marked.
     """
     path = Path(path)
     try:
@@ -139,7 +140,7 @@ def load(path: str | Path) -> Data:
 
 
 def pooled(name: str, conversations: Sequence[Conversation]) -> Conversation:
-    """Put several conversations into one history; their ids are told apart by the conversations' names."""
+    """Put several conversations into one history; the conversations' names keep their ids apart."""
     parts = [_prefixed(conversation) for conversation in conversations]
     sessions = sorted((session for part in parts for session in part.sessions), key=lambda session: session.at)
     return Conversation(name, tuple(sessions), tuple(question for part in parts for question in part.questions))
@@ -200,7 +201,7 @@ def _locomo_question(item: Any, place: str, known: set[str], counts: Counts) -> 
 
 
 def _mended(given: Any, known: set[str], counts: Counts) -> list[str]:
-    """The ids of turns that an evidence item means: "D8:6; D9:17" two, "D:11:26" one, "D" none."""
+    """Return the ids of turns that an evidence item means: two for "D8:6; D9:17", one for "D:11:26", none for "D"."""
     if given in known:
         return [given]
     found = [f"D{int(session)}:{int(turn)}" for session, turn in _EVIDENCE.findall(str(given))]
@@ -239,7 +240,7 @@ def _long_mem_eval(item: Any, place: str, counts: Counts) -> Conversation:
 
 
 class _Malformed(Exception):
-    """The file is not what it should be; the text says where."""
+    """Raised when a file does not have the expected format; the message says where."""
 
 
 def _items(value: Any, place: str) -> Iterable[tuple[Any, str]]:
@@ -261,7 +262,7 @@ def _kind(value: Any) -> str:
 
 
 def _date(value: Any, place: str) -> datetime:
-    """A session's date, which has no time zone: UTC stands for wherever it was."""
+    """Parse a session's date. It has no time zone; UTC stands for the local time."""
     for style in _DATES:
         try:
             return datetime.strptime(str(value), style).replace(tzinfo=UTC)

@@ -1,7 +1,7 @@
-"""How well a ranking finds the evidence, and how sure that is.
+"""Score how well a ranking finds the evidence, with confidence intervals.
 
-A ranking is scored from the ranks of the evidence in it: one per piece of evidence, from 1, ``None`` where it was not
-found. Every score is in [0, 1].
+The ranks of the evidence in a ranking determine its scores: one rank per piece of evidence, from 1, or ``None`` if it
+was not found. Every score is in [0, 1].
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ SEED = 20
 
 
 def ranks_of(evidence: Sequence[str], ranking: Sequence[str]) -> list[int | None]:
-    """Where each piece of evidence stands in a ranking, among its first ten."""
+    """Return the rank of each piece of evidence among the first ten of a ranking."""
     places = {id_: place for place, id_ in enumerate(ranking[:DEPTH], 1)}
     return [places.get(id_) for id_ in evidence]
 
 
 def scores(ranks: Ranks) -> list[float]:
-    """One question's scores, in the order of ``METRICS``."""
+    """Return the scores of one question, in the order of ``METRICS``."""
     return [
         *(recall(ranks, k) for k in CUTS),
         *(float(recall(ranks, k) > 0) for k in CUTS),
@@ -40,33 +40,33 @@ def scores(ranks: Ranks) -> list[float]:
 
 
 def recall(ranks: Ranks, k: int) -> float:
-    """The share of the evidence within the first ``k``."""
+    """Return the share of the evidence within the first ``k``."""
     return sum(rank is not None and rank <= k for rank in ranks) / len(ranks)
 
 
 def reciprocal_rank(ranks: Ranks) -> float:
-    """1 / rank of the first piece of evidence, 0 where none was found."""
+    """Return 1 / rank of the first piece of evidence, or 0 if none was found."""
     return max((1 / rank for rank in ranks if rank is not None), default=0.0)
 
 
 def ndcg(ranks: Ranks) -> float:
-    """Discounted gain of the evidence found, against that of all evidence (or ten pieces) standing first."""
+    """Return the discounted gain of the evidence, relative to a ranking that begins with all (or ten) pieces of it."""
     gain = sum(1 / math.log2(rank + 1) for rank in ranks if rank is not None)
     return gain / sum(1 / math.log2(place + 1) for place in range(1, min(len(ranks), DEPTH) + 1))
 
 
 def summary(rows: Sequence[Sequence[float]]) -> dict[str, dict[str, float]]:
-    """Mean and 95 % interval of every metric, in percent: a bootstrap over questions, always with the same seed."""
+    """Return mean and 95 % interval of every metric, in percent, by a bootstrap over questions with a fixed seed."""
     return dict(zip(METRICS, intervals(rows), strict=True))
 
 
 def difference(rows: Sequence[Sequence[float]], base: Sequence[Sequence[float]]) -> dict[str, dict[str, float]]:
-    """The same for how much better ``rows`` are than ``base``, question by question."""
+    """Return mean and 95 % interval of the difference of ``rows`` to ``base``, paired by question, in percent."""
     return dict(zip(METRICS, intervals(rows, base), strict=True))
 
 
 def intervals(rows: Sequence[Sequence[float]], base: Sequence[Sequence[float]] | None = None) -> list[dict[str, float]]:
-    """Mean and 95 % interval of each column, in percent; with ``base`` of how much more it has, row by row."""
+    """Return mean and 95 % interval of each column, in percent; with ``base``, of the difference row by row."""
     import numpy as np
 
     values = _matrix(rows) if base is None else _matrix(rows) - _matrix(base)
@@ -77,7 +77,7 @@ def intervals(rows: Sequence[Sequence[float]], base: Sequence[Sequence[float]] |
 
 
 def quantiles(times: Sequence[float]) -> dict[str, float]:
-    """Median and 95th percentile of times in milliseconds."""
+    """Return the median and the 95th percentile of times in milliseconds."""
     import numpy as np
 
     p50, p95 = np.percentile(times, (50, 95)) if times else (math.nan, math.nan)
@@ -85,7 +85,7 @@ def quantiles(times: Sequence[float]) -> dict[str, float]:
 
 
 def shown(value: Mapping[str, float], *, signed: bool = False) -> str:
-    """A mean and half its interval, such as ``63.0 ±3.2``."""
+    """Format a mean and half its interval, such as ``63.0 ±3.2``."""
     return f"{value['mean']:{'+' if signed else ''}.1f} ±{(value['high'] - value['low']) / 2:.1f}"
 
 

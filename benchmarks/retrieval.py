@@ -1,14 +1,15 @@
-"""Evidence recall on conversations: does what answers a question come up, and what does each step add?
+"""Measure how well recall finds the evidence of questions on conversations, and what each step of it adds.
 
     python benchmarks/retrieval.py --data locomo10.json --json out.json
 
-Each conversation becomes a memory of its own, through the public API; each turn is indexed as «speaker: utterance»,
-and the clock stands just after the last one, so that decay plays no part. A question is asked as it stands,
-in a neutral mood. No model is called but the embedder.
+Each conversation becomes a memory of its own, through the public API. Each turn is indexed as «speaker: utterance», and
+the clock stands just after the last turn, so that decay plays no part. Questions are asked unchanged, in a neutral
+mood. No model is called but the embedder.
 
-`benchmarks/data` has conversations of our own, free to use, with the turns that answer each question: `chats.json`,
-chats with an assistant and a handbook, and `domains.json`, five of other kinds (errands, code and plans with an
-assistant, two sisters, three flatmates), whose questions, in the asker's own words, were written before any was asked.
+`benchmarks/data` has conversations of our own, free to use, with the turns that answer each question. `chats.json` has
+chats with an assistant and a handbook. `domains.json` has five conversations of other kinds: errands, code and plans
+with an assistant, two sisters, three flatmates. Its questions are in the asker's own words, and were written before any
+was asked.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Arm = Callable[[str], list[str]]
-"""A question in, ids of turns out, best first."""
+"""A function that takes a question and returns the ids of turns, best first."""
 
 POOL = 100
 RRF = 60
@@ -99,10 +100,10 @@ STEPS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("importance × 0.5", {"importance": 0.5}),
     ("importance × 1", {"importance": 1.0}),
 )
-"""What ``balanced`` is without each of its steps, and with more or less of some: other settings of recall."""
+"""Settings of recall for ``balanced`` without each of its steps, and with more or less of some."""
 
 KEPT = (99, 98, 95, 92, 90, 85, 80, 70, 60, 50)
-"""Points of the whisper's curve: percent of the answerable questions that stay over the threshold."""
+"""Points of the whisper's curve: the percentage of the answerable questions that stay over the threshold."""
 
 NAMES_STAY = "names stay in the embedded query"
 
@@ -140,7 +141,7 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def joined(sets: Sequence[Data]) -> Data:
-    """Everything as one conversation of one file, for a harder haystack."""
+    """Join all data sets into one conversation of one file, for a harder haystack."""
     counts = sum((data.counts for data in sets), Counts())
     parts = [conversation for data in sets for conversation in data.conversations]
     return Data(" + ".join(data.name for data in sets) + ", pooled", [pooled("pool", parts)], counts)
@@ -165,8 +166,11 @@ def limited(data: Data, most: int | None) -> Data:
 
 
 class Whispered(NamedTuple):
-    """How sure a whisper is with the evidence in the memory (``sure``) and without it (``unsure``), whether it then
-    showed evidence, and whether it was silent without any."""
+    """The outcome of two whispers for one question.
+
+    ``sure`` is the confidence with the evidence in the memory, ``unsure`` without it. ``shown`` says whether the first
+    whisper showed evidence, ``silent`` whether the second one was empty.
+    """
 
     sure: float
     unsure: float
@@ -175,12 +179,16 @@ class Whispered(NamedTuple):
 
 
 WAYS: Final[Mapping[str, Mapping[str, Any]]] = {"two hops": {"hops": 2}, "associations": {"associative": True}}
-"""Ways on from the hits of a question, and what a recall is asked for them."""
+"""Ways to go on from the hits of a question, and the arguments of recall for them."""
 
 
 class Beyond(NamedTuple):
-    """A way on: the share of the evidence among the first ten hits, among all with what is appended, and among as many
-    of a plain recall; how many hits and queries there were beside; milliseconds of it and of a plain recall of ten."""
+    """The outcome of a recall that goes on from its hits.
+
+    ``ten`` and ``all`` are the shares of the evidence among its first ten hits and among all of them; ``plain`` is the
+    share among as many hits of a plain recall. ``hits`` and ``queries`` count its additional hits and queries. ``ms``
+    and ``plain_ms`` are its milliseconds, and those of a plain recall of ten.
+    """
 
     ten: float
     all: float
@@ -193,25 +201,25 @@ class Beyond(NamedTuple):
 
 @dataclass(slots=True)
 class Asked:
-    """One question, and where each arm ranked its evidence."""
+    """A question, and the ranks of its evidence by arm."""
 
     conversation: str
     question: Question
     evidence: list[str]
     ranks: dict[str, list[int | None]] = field(default_factory=dict)
     whispered: dict[str, Whispered] = field(default_factory=dict)
-    """By profile."""
+    """The outcomes by profile."""
     beyond: dict[str, Beyond] = field(default_factory=dict)
-    """By the way on."""
+    """The outcomes by way of going on."""
 
     def answerable(self, profile: str) -> bool:
-        """Whether recall has evidence among its first three, so that a whisper could show it."""
+        """Return whether recall has evidence among its first three hits, so that a whisper could show it."""
         return scores(self.ranks[profile])[METRICS.index("hit@3")] > 0
 
 
 @dataclass(slots=True)
 class Report:
-    """All that was measured on one file. ``arms`` and ``steps`` are names in the order of the tables."""
+    """All measurements on one file. ``arms`` and ``steps`` are names in the order of the tables."""
 
     data: Data
     arms: list[str]
@@ -220,7 +228,7 @@ class Report:
     times: dict[str, list[float]] = field(default_factory=dict)
 
     def rows(self, arm: str, category: str | None = None) -> list[list[float]]:
-        """Scores by question, of one category or of all but the adversarial ones."""
+        """Return the scores by question, of one category or of all but the adversarial ones."""
         return [scores(item.ranks[arm]) for item in self.asked if _counts(item.question.category, category)]
 
     @property
@@ -280,7 +288,7 @@ def _measure_one(
 
 
 def beyond(memory: TidalMemory, item: Asked, embedder: CachedEmbedder, asked: Mapping[str, Any]) -> Beyond:
-    """A recall that goes on from its hits, beside a plain one and one that shows as much."""
+    """Compare a recall that goes on from its hits with a plain one, and with one that shows as many hits."""
 
     def found(limit: int = DEPTH, **asked: Any) -> tuple[list[str | None], int]:
         recall = memory.recall(item.question.text, limit=limit, affect=Affect(), **asked)
@@ -296,7 +304,7 @@ def beyond(memory: TidalMemory, item: Asked, embedder: CachedEmbedder, asked: Ma
 
 
 def whispered(memory: TidalMemory, item: Asked, entries: Mapping[str, str]) -> Whispered:
-    """A whisper with the evidence of a question in the memory, and one without. ``entries`` are ids by turn."""
+    """Whisper for a question with its evidence in the memory, and without it. ``entries`` has ids by turn."""
     evidence = [entries[id_] for id_ in item.evidence if id_ in entries]
     full = memory.whisper(item.question.text)
     empty = memory.whisper(item.question.text, exclude=evidence)
@@ -313,7 +321,7 @@ def _frozen(moment: datetime) -> Callable[[], datetime]:
 
 
 def _timed(arm: Callable[[str], T], question: str, embedder: CachedEmbedder) -> tuple[T, float]:
-    """What it returns, and the milliseconds that it took beside the embedding."""
+    """Call an arm; return its result and the milliseconds that it took without the embedding."""
     embedding, start = embedder.seconds, time.perf_counter()
     ranking = arm(question)
     return ranking, 1000 * (time.perf_counter() - start - (embedder.seconds - embedding))
@@ -356,7 +364,7 @@ def to_message(turn: Turn) -> Message:
 
 
 def recall_arm(memory: TidalMemory, profile: Profile) -> Arm:
-    """What users get."""
+    """Return recall as users call it."""
 
     def ask(question: str) -> list[str]:
         found = memory.recall(question, limit=DEPTH, profile=profile, affect=Affect())
@@ -366,7 +374,7 @@ def recall_arm(memory: TidalMemory, profile: Profile) -> Arm:
 
 
 def channel_arms(memory: TidalMemory, embedder: CachedEmbedder) -> dict[str, Arm]:
-    """Each channel of the store alone: the floor. No public call shows one, so this reaches inside."""
+    """Return each channel of the store by itself, as a floor. No public call shows one, so this uses internals."""
     storage, scope, where = memory._services.storage, memory.scope, Where(kinds=KINDS, not_channels=[GRAPH_CHANNEL])
     turns = turns_of(memory)
 
@@ -380,13 +388,13 @@ def channel_arms(memory: TidalMemory, embedder: CachedEmbedder) -> dict[str, Arm
 
 
 def turns_of(memory: TidalMemory) -> dict[str, str]:
-    """The turns of a conversation by the ids of their entries."""
+    """Return the ids of turns by the ids of their entries."""
     found = memory._services.storage.find(memory.scope, Where(kinds=KINDS, not_channels=[GRAPH_CHANNEL]))
     return {entry.id: str(entry.metadata["message"]) for entry in found}
 
 
 def plain_arms(conversation: Conversation, embedder: CachedEmbedder) -> dict[str, Arm]:
-    """The textbook: FTS5 over whole turns with all their words, exact cosine of whole turns, and RRF of the two."""
+    """Return textbook search over whole turns: FTS5 with all their words, exact cosine, and RRF of the two."""
     ids = [turn.id for turn in conversation.turns]
     texts = [f"{turn.speaker}: {turn.text}" if turn.speaker else turn.text for turn in conversation.turns]
     matrix = embedder.embed(texts)
@@ -413,13 +421,13 @@ def plain_arms(conversation: Conversation, embedder: CachedEmbedder) -> dict[str
 
 
 def variants() -> dict[str, dict[str, Any]]:
-    """The ablations that differ from the defaults."""
+    """Return the ablations that differ from the defaults."""
     defaults = RecallTuning().model_dump()
     return {name: change for name, change in STEPS if any(defaults[key] != value for key, value in change.items())}
 
 
 def names_stay(arm: Arm) -> Arm:
-    """An arm of recall that embeds a question as it stands. No setting does that, so this reaches inside."""
+    """Return an arm of recall that embeds a question unchanged. No setting does that, so this uses internals."""
 
     def ask(question: str) -> list[str]:
         vars(understand).update(to_query=lambda text, speakers: replace(to_query(text, speakers), meaning=text))
@@ -432,7 +440,7 @@ def names_stay(arm: Arm) -> Arm:
 
 
 class CachedEmbedder:
-    """Embeds each text once, and keeps the time: ``seconds`` in all, ``single`` the milliseconds of lone texts."""
+    """Embeds each text once, and measures the time: ``seconds`` in total, ``single`` by single text in milliseconds."""
 
     def __init__(self, inner: HashingEmbedder | SentenceTransformerEmbedder) -> None:
         self._inner: Embedder = inner
@@ -501,7 +509,10 @@ def _by_category(report: Report) -> Table:
 
 
 def _against(report: Report) -> Table:
-    """Paired by question, so much surer than two intervals side by side."""
+    """Build the table of differences between arms.
+
+    Differences are paired by question, which is more precise than two separate intervals.
+    """
     names = ("recall@1", "recall@5", "recall@10", "mrr@10", "ndcg@10")
     table = _table("Differences, question by question", "arm", "against", *names)
     for profile in report.profiles if report.rows(PLAIN) else []:
@@ -524,7 +535,7 @@ def _ablation(report: Report) -> Table:
 
 
 class Held(NamedTuple):
-    """A conversation, asked with ``balanced`` and with the step that is best on all the others."""
+    """The scores of a conversation with ``balanced``, and with the step that is best on all the others."""
 
     name: str
     own: list[list[float]]
@@ -533,8 +544,10 @@ class Held(NamedTuple):
 
 
 def held_out(report: Report) -> list[Held]:
-    """Cross-validation by conversation: what its weights are worth where they were not chosen. By nDCG@10; nothing
-    where there is but one conversation."""
+    """Cross-validate by conversation: score on each the weights that are best on all the others, by nDCG@10.
+
+    Return nothing if there is only one conversation.
+    """
     arms, parts = ["balanced", *report.steps], dict[str, list[Asked]]()
     for item in report.asked:
         if _counts(item.question.category, None):
@@ -588,11 +601,12 @@ def _beyond(report: Report, way: str) -> Table:
 
 
 def abstention(report: Report, profile: str) -> dict[str, Any]:
-    """How well the whisper's confidence tells a memory with the evidence from one without.
+    """Return how well the whisper's confidence tells a memory with the evidence from one without it.
 
-    ``kept``: of the questions that recall answers among its first three, the share whose evidence the whisper shows;
-    ``silent``: of all questions, the share on which it says nothing once their evidence is out of the memory; both with
-    the default threshold, and as a curve over thresholds; ``area`` is that under the curve.
+    ``kept`` is the percentage of the questions that recall answers among its first three hits on which the whisper
+    shows evidence. ``silent`` is the percentage of all questions on which it says nothing once their evidence is out of
+    the memory. Both are for the default threshold. ``curve`` has both for further thresholds, and ``area`` is the area
+    under the curve.
     """
     asked = [
         (item.answerable(profile), item.whispered[profile])
@@ -619,7 +633,7 @@ def abstention(report: Report, profile: str) -> dict[str, Any]:
 
 
 def _silence(report: Report, profile: str) -> Table:
-    """The curve lies down: a column for each of its points."""
+    """Build the table of the whisper's curve, with a column for each of its points."""
     figures = abstention(report, profile)
     title = (
         f"The whisper, {profile}: area under the curve {figures['area']:.3f}; "

@@ -1,9 +1,9 @@
-"""What sessions cost: durable signals per second, and what a lane of 10,000 signals adds to a recall.
+"""Measure the durable signals per second of a session, and what 10,000 signals add to a recall.
 
     python benchmarks/sessions.py --signals 10000 --json out.json
 
-Machines differ and are noisy: signals are timed in turn with bare durable commits, recalls with a session in turn with
-recalls without one, and each figure stands beside its ratio to the other.
+Machines differ and are noisy: signals are timed alternately with bare durable commits, and recalls with a session
+alternately with recalls without one. Each figure is printed with its ratio to the other.
 """
 
 from __future__ import annotations
@@ -76,7 +76,10 @@ def _signal(signal: Callable[..., object], note: str | None) -> Callable[[str], 
 
 
 def recalls(memory: TidalMemory, session: int, random: Random, repeats: int) -> dict[str, list[float]]:
-    """The same queries without the session and with it, in turn: first those that find entries for the first time."""
+    """Time the same queries alternately without the session and with it.
+
+    The first recall with the session finds entries for the first time; the next one repeats it.
+    """
     times: dict[str, list[float]] = {"recall": [], "recall for the session": [], "the same again": []}
     for _ in range(repeats):
         query = [" ".join(random.choices(WORDS, k=4))]

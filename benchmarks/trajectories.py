@@ -1,8 +1,8 @@
-"""Agents' runs for the benchmarks: message lists as OpenAI's API takes them, and trajectories of SWE-agent.
+"""Read agents' runs for the benchmarks: message lists as OpenAI's API takes them, and trajectories of SWE-agent.
 
 ``load`` takes a ``.json`` list of ``{"traj": [message, …]}``, or a ``.jsonl`` file of ``{"traj": {"history": …}}`` or
-``{"traj": {"trajectory": [{"thought", "action", "observation"}, …]}}``, and gives the same nouns. System prompts and
-demonstrations stay out. Whatever a file does wrong ends in one line that says where.
+``{"traj": {"trajectory": [{"thought", "action", "observation"}, …]}}``, and returns the same classes. System prompts
+and demonstrations are left out. Any mistake in a file ends the program with one line that says where it is.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from typing import Any
 from tidal_plugins import Message, ToolCall
 
 PEEK = 100_000
-"""Characters in which a file shows what it is."""
+"""Number of first characters that show what a file is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One task from its first request to its end."""
+    """A task from its first request to its end."""
 
     name: str
     messages: tuple[Message, ...]
 
 
 def load(path: str | Path) -> list[Run]:
-    """Read a file of either format, or leave with a message that says what is wrong with it."""
+    """Read a file of either format, or exit with a message that says what is wrong with it."""
     path = Path(path)
     try:
         text = path.read_text("utf-8")
@@ -49,7 +49,7 @@ def load(path: str | Path) -> list[Run]:
 
 
 def holds(path: str | Path) -> bool:
-    """Whether a file that can be read seems to hold trajectories."""
+    """Return whether a readable file seems to hold trajectories."""
     try:
         return '"traj"' in Path(path).read_text("utf-8")[:PEEK]
     except (OSError, UnicodeDecodeError):
@@ -57,7 +57,7 @@ def holds(path: str | Path) -> bool:
 
 
 def joined(runs: Sequence[Run], size: int) -> list[Run]:
-    """Runs one after the other as a shift of several tasks; a user's last words, which nobody answers, are left out."""
+    """Join runs into shifts of ``size`` tasks, without last words of the user that nobody answers."""
     groups = [runs[start : start + size] for start in range(0, len(runs), size)]
     return [Run(f"{group[0].name}+{len(group) - 1}", _numbered(group)) for group in groups]
 
@@ -102,7 +102,10 @@ def _call(given: Mapping[str, Any]) -> ToolCall:
 
 
 def _swe_agent(steps: Sequence[Mapping[str, Any]]) -> Iterator[Message]:
-    """A step is a thought and a command; what comes back is the user's in some versions, a tool's in others."""
+    """Yield the messages of SWE-agent's steps.
+
+    A step is a thought and a command. Its result comes as a message of the user in some versions, of a tool in others.
+    """
     asked: str | None = None
     for place, step in enumerate(steps):
         if step["role"] == "system" or step.get("is_demo"):
@@ -129,8 +132,10 @@ def _history(trajectory: Sequence[Mapping[str, Any]], task: str) -> list[dict[st
 
 
 def _paired(messages: Iterator[Message]) -> Iterator[Message]:
-    """The messages under ids that are their own: runs use the same id of a call twice, and end between call and
-    result."""
+    """Yield the messages with unique ids of calls, without calls that have no result.
+
+    Runs use the same id for several calls, and may end between a call and its result.
+    """
     held = list(messages)
     ids: dict[str | None, str] = {}
     for place, message in enumerate(held):

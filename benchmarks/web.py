@@ -1,9 +1,9 @@
-"""What associations cost at 1,000, 10,000 and 100,000 edges: spreading, committing a context, pruning.
+"""Measure what associations cost at 1,000, 10,000 and 100,000 edges: spreading, committing a context, pruning.
 
     python benchmarks/web.py --edges 1000 10000 100000 --json out.json
 
-Contexts of ten entries are drawn so that few entries are in very many of them, as in a conversation; they are the same
-on every run. Machines differ and are noisy: beside each figure stands its ratio to a bare operation, timed in the same
+Contexts have ten entries, and a few entries are in very many of them, as in a conversation. They are the same on every
+run. Machines differ and are noisy: each figure is printed with its ratio to a bare operation that was timed in the same
 run.
 """
 
@@ -41,15 +41,15 @@ from tidal_plugins.storage.sqlite import SQLiteStorage
 SCOPE = ("benchmark",)
 START = datetime(2025, 1, 1, tzinfo=UTC)
 PERIOD = timedelta(days=60)
-"""In which the edges come about."""
+"""Time over which the edges are made."""
 
 NOW = START + PERIOD
 PRUNED_AT = START + timedelta(days=95)
-"""By then about a tenth of the edges has faded: those of the first days that did not come up again."""
+"""Time at which about a tenth of the edges has faded: those of the first days that did not come up again."""
 
 CONTEXT = 10
 DEGREE = 20
-"""Edges that an entry has on average."""
+"""Mean number of edges of an entry."""
 
 SEED = 20
 
@@ -76,7 +76,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def measure(edges: int, repeats: int) -> dict[str, Any]:
-    """All figures of one size."""
+    """Return all figures of one size."""
     contexts = Contexts(2 * edges // DEGREE)
     with TemporaryDirectory(prefix="tidal-benchmark-") as folder:
         storage = SQLiteStorage(Path(folder, "memory.db"))
@@ -107,7 +107,7 @@ def measure(edges: int, repeats: int) -> dict[str, Any]:
 
 
 class Contexts(Iterator[list[str]]):
-    """Ids that come up together, some in very many contexts."""
+    """Generates contexts: ids that come up together, some of them in very many contexts."""
 
     def __init__(self, entries: int) -> None:
         self.ids = [f"entry-{number:06}" for number in range(entries)]
@@ -118,7 +118,7 @@ class Contexts(Iterator[list[str]]):
 
 
 def fill(storage: SQLiteStorage, web: AssociationStore, contexts: Contexts, edges: int) -> None:
-    """Commit contexts over the period until there are so many edges."""
+    """Commit contexts over the period until there are ``edges`` edges."""
     entries = [Entry(id_, "conversation", id_, SCOPE, occurred_at=START, recorded_at=START) for id_ in contexts.ids]
     with storage.transaction():
         storage.put(SCOPE, [Record(entry) for entry in entries])
@@ -130,7 +130,7 @@ def fill(storage: SQLiteStorage, web: AssociationStore, contexts: Contexts, edge
 
 
 def neighbours(web: AssociationStore, edges: int) -> dict[str, list[tuple[str, float]]]:
-    """The whole web in memory: of each entry its neighbours, and what passes to them."""
+    """Return all associations in memory: the neighbours of each entry, and the share that passes to each."""
     graph: dict[str, list[tuple[str, float]]] = defaultdict(list)
     for a, b, weight in web.strongest(SCOPE, NOW, 2 * edges):
         graph[a].append((b, transmission(weight)))
@@ -139,7 +139,7 @@ def neighbours(web: AssociationStore, edges: int) -> dict[str, list[tuple[str, f
 
 
 def walk(graph: dict[str, list[tuple[str, float]]], origin: str) -> list[str]:
-    """The same walk without a store, over every edge: what it costs where all edges are in memory already."""
+    """Spread over every edge in memory, without a store: the walk's cost without reading."""
     best, frontier = {origin: 1.0}, {origin: 1.0}
     for _ in range(2):
         found: dict[str, float] = {}
@@ -152,7 +152,7 @@ def walk(graph: dict[str, list[tuple[str, float]]], origin: str) -> list[str]:
 
 
 def commits(web: AssociationStore, contexts: Contexts, repeats: int, bare: Path) -> dict[str, list[float]]:
-    """Contexts and bare commits in turn, so that both meet the same disk."""
+    """Time the commits of contexts and bare commits alternately, so that both meet the same disk."""
     commit = bare_commit(bare)
     times: dict[str, list[float]] = {"bare commit": [], "commit": []}
     for _ in range(repeats):
@@ -166,7 +166,7 @@ class _RolledBack(Exception):
 
 
 def prune(storage: SQLiteStorage, web: AssociationStore) -> tuple[int, float]:
-    """How many edges have faded, and the milliseconds that removing them takes: the best of three."""
+    """Return how many edges have faded, and the milliseconds that removing them takes: the best of three."""
     took = []
     pruned = 0
     for last in (False, False, True):

@@ -20,7 +20,7 @@ LIMITS = (("storage", "query_deadline"), ("rerank", "seconds"), ("hops", "ms"), 
 
 
 def patient(settings: Settings) -> Settings:
-    """Return settings with an hour for each limit of time that they leave at its default."""
+    """Return settings in which each time limit that was left at its default is an hour."""
     changed = {}
     for group, limit in LIMITS:
         if limit not in (given := getattr(settings, group)).model_fields_set:
@@ -30,19 +30,20 @@ def patient(settings: Settings) -> Settings:
 
 @pytest.fixture
 def clock() -> FrozenClock:
-    """A clock that stands at noon until it is told otherwise."""
+    """Return a clock that stands at noon until a test moves it."""
     return FrozenClock()
 
 
 @pytest.fixture
 def engine() -> str:
-    """The engine of ``open_memory``: ``sqlite`` or ``memory``. Test files that run on both override it."""
+    """Return the engine of ``open_memory``: ``sqlite`` or ``memory``. Test files that run on both override it."""
     return "sqlite"
 
 
 @pytest.fixture
 def open_memory(tmp_path: Path, clock: FrozenClock, engine: str) -> Iterator[OpenMemory]:
-    """Opens ``agent.db``, or the store named, with a hashing embedder and a clock that stands still.
+    """Return a function that opens ``agent.db``, or the store named, with a hashing embedder and a clock that stands
+    still.
 
     All memories are closed at the end. A time limit that a test does not set is long enough for a busy machine.
     """
@@ -68,11 +69,11 @@ def open_memory(tmp_path: Path, clock: FrozenClock, engine: str) -> Iterator[Ope
 
 @pytest.fixture
 def memory(open_memory: OpenMemory) -> TidalMemory:
-    """A memory with nothing in it."""
+    """Return an empty memory."""
     return open_memory()
 
 
 @pytest.fixture(scope="session")
 def minilm() -> SentenceTransformerEmbedder:
-    """The default embedder, for tests in which meaning matters."""
+    """Return the default embedder, for tests in which meaning matters."""
     return SentenceTransformerEmbedder()

@@ -1,4 +1,4 @@
-"""Effort counted in the processor time of one thread: other processes that keep the machine busy add nothing to it."""
+"""Measure effort in the processor time of one thread, to which other processes on a busy machine add nothing."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable
 
 TIMES = 10
-"""The longer text is so many times as long as the shorter one."""
+"""Ratio of the length of the longer text to that of the shorter one."""
 
 ALLOWED = 3.5
-"""Times the ratio of the lengths that the ratio of the efforts may be; quadratic work has ``TIMES`` times it."""
+"""Largest ratio of the efforts, as a multiple of the ratio of the lengths. Quadratic work has ``TIMES``."""
 
 ATTEMPTS = 4
 
@@ -17,8 +17,8 @@ ATTEMPTS = 4
 def grows_linearly(work: Callable[[str], object], text: Callable[[int], str], chars: int) -> bool:
     """Return whether the effort for a text of ``chars`` is in proportion to the effort for a tenth of it.
 
-    ``text`` makes a text of about so many characters. One good attempt of several is enough: what else the process
-    does may only make an attempt look worse.
+    ``text`` makes a text of about the given number of characters. One good attempt of several is enough, because other
+    work of the process only makes an attempt look worse.
     """
     short, long = text(chars // TIMES), text(chars)
     return any(_effort(work, long) <= ALLOWED * TIMES * _least(work, short) for _ in range(ATTEMPTS))

@@ -1,4 +1,7 @@
-"""The one place where tests look inside a memory: at what is stored, and at earlier versions, which no door shows."""
+"""Look inside a memory for tests: at stored entries, and at earlier versions, which no public method shows.
+
+Tests should do so only here.
+"""
 
 from __future__ import annotations
 
@@ -17,53 +20,54 @@ from tidal_plugins.storage.base import Storage, Where, WhereLinks
 
 
 def storage_of(memory: TidalMemory) -> Storage:
-    """Return the storage engine of a memory; tests talk to it by its contract."""
+    """Return the storage engine of a memory. Tests use it by its contract."""
     return memory._services.storage
 
 
 def stored(memory: TidalMemory, *kinds: str, ids: Iterable[str] | None = None) -> list[Entry]:
-    """List the entries of a scope, of some kinds or all, as they are stored."""
+    """List the stored entries of the memory's scope, of the given kinds or of all."""
     where = Where(kinds=list(kinds) or None, ids=None if ids is None else list(ids))
     return storage_of(memory).find(memory.scope, where)
 
 
 def links(memory: TidalMemory, kind: str = "association") -> dict[str, tuple[str, str, float]]:
-    """Return the links of a kind: the ends and the weight of each, by its id."""
+    """Return the links of a kind by id, each with its two ends and its weight."""
     found = storage_of(memory).links(memory.scope, WhereLinks(kinds=[kind]))
     return {link.id: (link.source, link.target, link.weight) for link in found}
 
 
 def logged(memory: TidalMemory, log: str) -> Counter[str]:
-    """Count the lines of a log by their key."""
+    """Count the lines of a log by key."""
     return Counter(line.key for line in storage_of(memory).read_log(memory.scope, log))
 
 
 def dossier_versions(memory: TidalMemory, topic: str) -> list[Dossier]:
-    """List all versions of a dossier that are kept, the newest first."""
+    """List the kept versions of a dossier, newest first."""
     return memory._services.dossiers(memory.scope).versions(topic)
 
 
 def capsule_versions(memory: TidalMemory) -> list[Capsule]:
-    """List all versions of the capsule that are kept, the newest first."""
+    """List the kept versions of the capsule, newest first."""
     return memory.capsule._engine.versions()
 
 
 def uses(memory: TidalMemory) -> list[str]:
-    """List the entries that turns used, as long as these uses count."""
+    """List the ids of the entries that turns used, for as long as these uses count."""
     return [line.key for line in storage_of(memory).read_log(memory.scope, "uses")]
 
 
 def associate(memory: TidalMemory, *ids: str, times: int = 1) -> None:
-    """Let entries come up together without a turn, which would be associated with them too."""
+    """Associate entries with each other without a turn, which would be associated with them too."""
     web = AssociationStore(storage_of(memory))
     for _ in range(times):
         web.commit_context(memory.scope, web.activate(ids), memory.now())
 
 
 def contents(path: str | Path) -> dict[str, list[Any]]:
-    """Return everything in a file, without the numbers of its rows.
+    """Return everything in a file except the numbers of its rows.
 
-    How often the document on the last run of maintenance was written is left out: to take over a run writes it anew.
+    The number of times that the document on the last maintenance run was written is left out too, because taking over a
+    run writes it anew.
     """
     hidden = {"key", "seq", "passage", "entry"}
     connection = apsw.Connection(str(path))
@@ -83,12 +87,12 @@ def contents(path: str | Path) -> dict[str, list[Any]]:
 
 
 class Kill(BaseException):
-    """Stands for the end of the process."""
+    """Raised instead of ending the process."""
 
 
 @contextmanager
 def dying(memory: TidalMemory, after: int) -> Iterator[None]:
-    """Raise ``Kill`` at the end of a transaction, before it is committed: of the one that follows so many others."""
+    """Raise ``Kill`` at the end of an outermost transaction, before it is committed; ``after`` others end normally."""
     engine = type(storage_of(memory))
     transaction, ended, depth = engine.transaction, 0, 0
 

@@ -1,4 +1,4 @@
-"""Extractors for tests: one that reads one kind of sentence, and ones that behave badly."""
+"""Extractors for tests: one reads one kind of sentence, the others behave badly."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def depends(one: Mention, other: Mention, start: int, end: int, confidence: floa
 
 
 def read(text: str) -> Extraction:
-    """«billing depends on storage», as often as a text says so."""
+    """Read every «billing depends on storage» that a text says."""
     found = [
         depends(module(match[1], match.start(1)), module(match[2], match.start(2)), match.start(), match.end())
         for match in _SAID.finditer(text)
@@ -32,7 +32,7 @@ def read(text: str) -> Extraction:
 
 
 class Reader:
-    """Counts the texts that it reads. ``before`` is called first, and may raise."""
+    """Keeps the texts that it reads. ``before`` is called first, and may raise."""
 
     def __init__(self, before: Callable[[Sequence[str]], object] | None = None) -> None:
         self.texts: list[str] = []
@@ -56,7 +56,7 @@ class Answers:
 
 
 class Hangs(Reader):
-    """Does not answer until it is let go."""
+    """Waits with its answer until ``go`` is set."""
 
     def __init__(self) -> None:
         self.go = threading.Event()

@@ -1,4 +1,4 @@
-"""Waiting for others, without a claim about how long it takes: a deadline here only tells hung from slow."""
+"""Wait for other threads and processes. A deadline here only tells hung from slow; it says nothing about speed."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 PATIENCE = 120.0
-"""Seconds after which a test takes something for hung."""
+"""Seconds after which a test regards something as hung."""
 
 
 def eventually(holds: Callable[[], object]) -> bool:
-    """Return whether a condition came to hold."""
+    """Wait until a condition holds, and return whether it did."""
     end = time.monotonic() + PATIENCE
     while not holds():
         if time.monotonic() > end:
@@ -28,7 +28,7 @@ def eventually(holds: Callable[[], object]) -> bool:
 
 
 async def aeventually(holds: Callable[[], object]) -> bool:
-    """Return whether a condition came to hold while the event loop ran on."""
+    """Wait until a condition holds while the event loop runs on, and return whether it did."""
     end = time.monotonic() + PATIENCE
     while not holds():
         if time.monotonic() > end:
@@ -38,14 +38,14 @@ async def aeventually(holds: Callable[[], object]) -> bool:
 
 
 def threads_end(others: set[threading.Thread]) -> bool:
-    """Return whether every thread but these and the present one has ended."""
+    """Wait until every thread but these and the present one has ended, and return whether they did."""
     for thread in set(threading.enumerate()) - others - {threading.current_thread()}:
         thread.join(PATIENCE)
     return set(threading.enumerate()) <= others | {threading.current_thread()}
 
 
 def meet(folder: Path, parties: int) -> None:
-    """Go on when so many processes have come to the same new folder."""
+    """Wait until ``parties`` processes have come to the same new folder."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / str(os.getpid())).touch()
     end = time.monotonic() + PATIENCE
@@ -55,7 +55,7 @@ def meet(folder: Path, parties: int) -> None:
 
 @contextmanager
 def write_lock(path: str | Path) -> Iterator[Callable[[], None]]:
-    """Let another process hold the write lock of a file; what is yielded makes it let go."""
+    """Let another process hold the write lock of a file; yield a function that makes it let go."""
     code = (
         "import sqlite3, sys; store = sqlite3.connect(sys.argv[1], isolation_level=None); "
         "store.execute('begin immediate'); print('locked', flush=True); sys.stdin.read()"
@@ -72,9 +72,9 @@ def write_lock(path: str | Path) -> Iterator[Callable[[], None]]:
 
 
 async def waits_without_blocking(path: str | Path, work: Coroutine[Any, Any, Any]) -> bool:
-    """Return whether work waited for a write lock while the event loop ran on; it is done then.
+    """Do work on a locked file, and return whether it waited for the lock while the event loop ran on.
 
-    Another process lets go of the lock when the loop has gone round some times: were the loop blocked, the work would
+    Another process lets go of the lock once the loop has gone round some times. If the work blocked the loop, it would
     give up and raise.
     """
     with write_lock(path) as let_go:

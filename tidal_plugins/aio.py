@@ -33,10 +33,10 @@ def in_thread(function: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
 
 
 def in_time(ask: Callable[[], R], seconds: float, *, given_up: Callable[[], bool] = bool) -> R:
-    """Return what ``ask`` returns, on a thread of its own with the caller's context variables, or raise what it raises.
+    """Run ``ask`` on a thread of its own, with the caller's context variables; return its result or raise its error.
 
-    The thread is left behind where it takes longer than ``seconds``, with ``TimeoutError``, and where ``given_up`` says
-    meanwhile that nobody waits any more, with ``InterruptedError``.
+    The thread is left behind, with ``TimeoutError``, if it takes longer than ``seconds``, and with ``InterruptedError``
+    if ``given_up`` says meanwhile that nobody waits any more.
     """
     done: Future[R] = Future()
     context = contextvars.copy_context()

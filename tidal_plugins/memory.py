@@ -242,7 +242,7 @@ class TidalMemory(View):
         """Return the few memories to show a model before it answers ``turn``, in at most 500 characters, or none.
 
         The whisper is empty, and false, when no memory is relevant enough or the turn is small talk. ``exclude`` are
-        the ids of what the model sees anyway; ``session`` and ``affect`` as in ``recall``.
+        the ids of memories that the model sees anyway; ``session`` and ``affect`` as in ``recall``.
         """
         services, id = self._services, _session_id(session)
         if isinstance(turn, str) and not turn.strip():
@@ -253,7 +253,7 @@ class TidalMemory(View):
         )
 
     def get(self, id: str) -> Entry:
-        """Return an entry by id or citation, whatever its tier. Raises ``NotFound``, or ``Forgotten`` if it was."""
+        """Return an entry by id or citation, in any tier. Raises ``NotFound``, or ``Forgotten`` if it was forgotten."""
         return self._services.entry(self.scope, id)
 
     def reembed(self, embedder: Embedder, *, progress: Progress | None = None) -> int:

@@ -32,6 +32,12 @@ class Embedder(Protocol):
 
     An embedder may also have a string ``id``, which names the model and its revision. A store remembers it, and refuses
     another one. Without an ``id`` it knows an embedder by its class, its dimensions and the vector of a probe text.
+
+    An embedder with an ``id`` may also have ``reads``, a tuple of ids. Its vectors of queries may be compared with
+    stored vectors of these ids, as those of a quantised model may with those of the original. Vectors to store beside
+    them come from ``writer_for(id)``: it returns the embedder that makes vectors of exactly this ``id``, which is the
+    embedder itself for its own, or ``None``. So a store holds vectors of one ``id`` only. Without ``reads`` an
+    embedder reads the vectors of its own ``id``.
     """
 
     @property
@@ -116,11 +122,11 @@ class GraphExtractor(Protocol):
 
 @runtime_checkable
 class GraphStore(Protocol):
-    """The operations of a walk over the graph, wherever it is kept: in this store or on a server.
+    """The operations of a walk over the graph, which is kept in this store or on a server.
 
-    ``edges`` returns the relations at ``nodes``, at most ``each`` at every node and the surest first: those valid and
-    believed at these times, with one of ``predicates`` (``None``: any), and if ``inward`` only where the node is the
-    object. What is negated is no edge. ``entities`` and ``relations`` return what is known, by id.
+    ``edges`` returns the relations at ``nodes``, at most ``each`` at every node, the most confident first. They are
+    valid and believed at these times, and have one of ``predicates`` (``None``: any). With ``inward``, the node is
+    their object. Negated relations are no edges. ``entities`` and ``relations`` return the known ones by id.
     """
 
     def edges(
@@ -155,7 +161,7 @@ def check_protocol(given: Any, protocol: type, rule: str) -> Any:
 
 
 def check_embedder(given: Any) -> None:
-    """Raise ``InvalidInput`` for what is no embedder. Does not read its dimensions, which may load a model."""
+    """Raise ``InvalidInput`` for anything that is no embedder. Reads no dimensions, since that may load a model."""
     if isinstance(given, type) or not callable(getattr(given, "embed", None)):
         name = f"the class {given.__name__}" if isinstance(given, type) else type(given).__name__
         raise InvalidInput(f"an embedder has dimensions and a method embed, got {name}; adapters wrap models")

@@ -39,7 +39,7 @@ from tidal_plugins.maintenance.consolidator import Consolidator
 from tidal_plugins.maintenance.thread import Maintenance
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.compaction import Size
-from tidal_plugins.model.entry import Entry, Scope, bare_id, salt_of
+from tidal_plugins.model.entry import Entry, Scope, bare_id, mark_of
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.recall import Recall, Whisper
 from tidal_plugins.protocols import (
@@ -160,7 +160,7 @@ class Services:
         return Dossiers(self.writer, self.recaller, scope, ExtractiveSummariser(), self.summariser)
 
     def entry(self, scope: Scope, id: str) -> Entry:
-        """Return an entry by id or citation, whatever its tier. Raises ``NotFound``, or ``Forgotten`` if it was."""
+        """Return an entry by id or citation, in any tier. Raises ``NotFound``, or ``Forgotten`` if it was forgotten."""
         id = bare_id(id)
         found = self.storage.get(scope, [id])
         if id not in found:
@@ -234,8 +234,11 @@ class Services:
         """Return the error for an id that is not there, or not there any more."""
         if tombstoned(self.storage, scope, [id]):
             return Forgotten(f"{id!r} was forgotten on request")
-        if salt_of(id) not in ("", salt(self.storage)):
-            return NotFound(f"{id!r} is an id of another store, such as a peer: ask the memory that made it")
+        if not salt(self.storage).startswith(mark_of(id)):
+            return NotFound(
+                f"no entry or episode {id!r} in scope {scope}: it may be an id of another store, such as a peer; ask "
+                "the memory that made it"
+            )
         return NotFound(f"no entry or episode {id!r} in scope {scope}")
 
 
@@ -294,7 +297,7 @@ def build_services(
         path=path_of(storage),
         clock=clock,
     )
-    salt(storage)  # a new store gets its mark before anything is written
+    salt(storage)  # a new store gets its salt before anything is written
     scrub(storage)  # a forgetting may have been interrupted
     return services
 

@@ -248,7 +248,7 @@ class SignalSettings(Group):
 
 
 class Settings(Group):
-    """All settings. A group may be given as a dictionary of what differs from the defaults."""
+    """All settings. A group may be given as a dictionary of the fields that differ from the defaults."""
 
     storage: StorageSettings = Field(default_factory=StorageSettings)
     ingestion: IngestionSettings = Field(default_factory=IngestionSettings)

@@ -22,10 +22,10 @@ _TEXT = "a text"
 
 
 def clean(text: object, *, max_chars: int, name: str = _TEXT) -> str:
-    """Return ``text`` verbatim, but for NUL and surrogate characters: each becomes U+FFFD.
+    """Return ``text`` verbatim, except that each NUL and surrogate character becomes U+FFFD.
 
-    ``name`` is what the message calls it. Raises ``InvalidText`` for what is no string, has only white space, or is
-    longer than ``max_chars`` characters.
+    ``name`` names the text in messages. Raises ``InvalidText`` for anything that is no string, has only white space, or
+    is longer than ``max_chars`` characters.
     """
     if not isinstance(text, str):
         raise InvalidText(f"{name} must be a str, got {type(text).__name__}")

@@ -1,4 +1,4 @@
-"""Makes docstrings fit for Markdown, for the API reference: roles (:class:`Name`), and the tags of sources."""
+"""Prepare docstrings for the Markdown of the API reference: roles (:class:`Name`), and the tags of sources."""
 
 from __future__ import annotations
 

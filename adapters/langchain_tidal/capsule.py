@@ -16,14 +16,14 @@ from tidal_plugins import TidalMemory
 
 
 class TidalCapsule(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT]):
-    """Puts the memory's capsule behind the system prompt, in the model's request only [Capsule].
+    """Puts the memory's capsule after the system prompt, in the model's request only [Capsule].
 
-    The text stays the same, to the byte, for ``max_age``, in every thread and process of its scope: what providers
-    cache of it stays cached. It says which of its sections quote what was said, and that those are no instructions.
-    State, checkpoints and recordings never hold it. Where memory and people have nothing to say in it there is none.
+    The text stays the same to the byte for ``max_age``, in every thread and process of its scope, so that providers can
+    keep it in their caches. It says which of its sections are quotations, and that those are not instructions. State,
+    checkpoints and recordings never hold it. Nothing is added if the capsule is empty.
 
-    In the list of middleware it stands first: ``TidalCompaction`` behind it counts it with the system prompt. ``scope``
-    defaults to the memory's own.
+    In the list of middleware it stands first, so that ``TidalCompaction`` after it counts it with the system prompt.
+    ``scope`` defaults to that of the memory.
     """
 
     def __init__(self, memory: TidalMemory, *, max_age: timedelta = MAX_AGE, scope: Scope | None = None) -> None:

@@ -18,24 +18,31 @@ from tidal_plugins import TidalMemory
 
 
 class TidalCompaction(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT]):
-    """Gives the model a rebuilt context once the history grows too large; the history itself stays as it is.
+    """Gives the model a rebuilt context once the history grows too large; the history itself stays unchanged.
 
     The model sees a summary of the completed turns that cites their episodes, the last completed turn, files that it
-    had read, and the ongoing turn verbatim [SIYA §2.2]. What is left out stands in the memory, verbatim: the agent gets
-    the tool ``read_episode`` to look it up (``read_tool=False``: not, for models that call no tools).
+    had read, and the ongoing turn verbatim [SIYA §2.2]. The memory keeps verbatim whatever is left out, and the agent
+    can look it up with the tool ``read_episode``. If the provider refuses a request as too large, the request is
+    rebuilt smaller and sent once more.
 
-    ``max_tokens`` and ``max_bytes`` limit all that is sent: system prompt, tool schemas, messages. Where no
-    ``max_tokens`` is given, the model's profile says it, or ``Settings.compaction``. ``summariser`` condenses (a chat
-    model or any ``Summariser``; default: extracts, without a model). ``token_counter`` counts a list of messages, as
-    for ``SummarizationMiddleware``; by default sizes are estimated, and corrected by the usage that the model reports.
-    ``summary_as="human"`` and ``restore_as="human"`` are for providers that refuse assistant messages or tool calls
-    that they did not write. When the provider refuses a request as too large, it is rebuilt smaller and sent once more.
+    In the list of middleware it stands before ``TidalMemoryMiddleware`` and before middleware that retries. Middleware
+    that edits requests (``ContextEditingMiddleware``) may stand before it: the model sees the edited messages, and the
+    memory gets the turns as they are in the state.
 
-    In the list of middleware it stands before ``TidalMemoryMiddleware`` and what retries. What edits requests
-    (``ContextEditingMiddleware``) may stand before it: the model sees what was edited, and the memory gets the turns as
-    the state has them. The run's custom stream gets ``{"tidal_compaction": {"id", "stage", "tokens_before",
-    "tokens_after", "bytes_before", "bytes_after", "dropped", "citations", "files", "summariser", "fallback"}}``
-    whenever a context was rebuilt.
+    The run's custom stream gets ``{"tidal_compaction": {"id", "stage", "tokens_before", "tokens_after", "bytes_before",
+    "bytes_after", "dropped", "citations", "files", "summariser", "fallback"}}`` whenever a context was rebuilt.
+
+    Args:
+        memory: the memory that records the turns.
+        read_tool: whether the agent gets the tool ``read_episode``. ``False`` is for models that call no tools.
+        max_tokens: limits everything that is sent: system prompt, tool schemas, messages. Default: the limit in the
+            model's profile, or else ``Settings.compaction``.
+        max_bytes: limits the same in bytes. Default: ``Settings.compaction``.
+        summariser: a chat model or any ``Summariser``. Default: extracts, without a model.
+        token_counter: counts the tokens of a list of messages, as for ``SummarizationMiddleware``. By default sizes
+            are estimated, and corrected by the usage that the model reports.
+        summary_as: ``"human"`` for providers that refuse assistant messages that they did not write.
+        restore_as: ``"human"`` for providers that refuse tool calls that they did not write.
     """
 
     def __init__(

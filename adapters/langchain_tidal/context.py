@@ -60,11 +60,11 @@ class View:
 
 
 class ContextOptions(TypedDict, total=False):
-    """The options of a context that is rebuilt.
+    """The options of a rebuilt context.
 
-    ``max_tokens`` and ``max_bytes`` limit everything that is sent (default: ``Settings.compaction``). ``summariser``
-    condenses: a chat model or any ``Summariser`` (default: extracts, without a model). ``token_counter`` counts a list
-    of messages; by default sizes are estimated, and corrected by the usage that the model reports.
+    ``max_tokens`` and ``max_bytes`` limit everything that is sent (default: ``Settings.compaction``). ``summariser`` is
+    a chat model or any ``Summariser`` (default: extracts, without a model). ``token_counter`` counts the tokens of a
+    list of messages. By default sizes are estimated, and corrected by the usage that the model reports.
     ``summary_as="human"`` and ``restore_as="human"`` are for providers that refuse assistant messages or tool calls
     that they did not write.
     """
@@ -116,11 +116,11 @@ class ContextMemory:
         max_tokens: int | None = None,
         said: Sequence[BaseMessage] = (),
     ) -> View:
-        """Return what the model should see of ``messages``. ``reserved`` is what is sent beside them.
+        """Return the view of ``messages`` for the model. ``reserved`` is the size of everything that is sent with them.
 
-        ``max_tokens`` is the model's own limit, for where none was given. ``said`` are messages as they were said,
-        where others have edited ``messages`` for this one request: what is shown is edited, what is recorded is not.
-        Raises what ``Compactor.compact`` raises.
+        ``max_tokens`` is the model's own limit, which is used if no limit was given. ``said`` are the original
+        messages, if others have edited ``messages`` for this one request: the view has the edited ones, the recording
+        the original ones. Raises the errors of ``Compactor.compact``.
         """
         talk, history = place.key, _History.of(messages, place.thread, said)
         limit = self._limit(place, max_tokens).at_most(self._refused.get(talk) or Size(sys.maxsize, sys.maxsize))
@@ -139,7 +139,7 @@ class ContextMemory:
         *,
         said: Sequence[BaseMessage] = (),
     ) -> View | None:
-        """Return what to send instead of ``refused``; ``None`` where no more may be left out."""
+        """Return a smaller view to send instead of ``refused``; ``None`` if no more may be left out."""
         limit = refused * OVERFLOWN
         self._refused.put(place.key, limit)  # it would refuse as much again
         try:

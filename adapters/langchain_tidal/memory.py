@@ -31,12 +31,12 @@ STEPS = "intermediate_steps"
 class TidalConversationMemory(BaseMemory):
     """Shows a chain the last turns of its conversation, and the whisper for its input.
 
-    ``ConversationChain(llm=model, memory=TidalConversationMemory(memory))``. The variable ``memory_key`` holds the
-    last ``recent`` turns of the thread (0 for none) and, after them, the whisper: as text, or as messages with
-    ``return_messages``. ``thread`` names a conversation to go on with; without one a new one begins. ``input_key``
-    and ``output_key`` are needed only where a chain has several inputs or outputs. An executor that returns its
-    intermediate steps has its tool calls recorded too. With a ``policy`` and an ``agent`` recall uses the
-    signals of the thread's session, as in ``TidalMemoryMiddleware``.
+    ``ConversationChain(llm=model, memory=TidalConversationMemory(memory))``. The variable ``memory_key`` holds the last
+    ``recent`` turns of the thread (0 for none), followed by the whisper, as text or, with ``return_messages``, as
+    messages. ``thread`` names a conversation to continue; by default a new one begins. ``input_key`` and ``output_key``
+    are needed only if a chain has several inputs or outputs. The tool calls of an executor are recorded too if it
+    returns its intermediate steps. With a ``policy`` and an ``agent``, recall uses the signals of the thread's session,
+    as in ``TidalMemoryMiddleware``.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")

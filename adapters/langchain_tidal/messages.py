@@ -32,7 +32,7 @@ def turns(messages: Sequence[BaseMessage]) -> list[list[BaseMessage]]:
 
 
 def spans(messages: Sequence[BaseMessage]) -> list[list[BaseMessage]]:
-    """Split a history so that every message is in one span: what stands before the first turn, then the turns."""
+    """Split a history so that every message is in one span: first those before the first turn, then the turns."""
     found: list[list[BaseMessage]] = [[]]
     previous: BaseMessage | None = None
     for message in messages:
@@ -93,7 +93,7 @@ def question(turn: Sequence[BaseMessage]) -> str:
 
 
 def to_exchange(turn: Sequence[BaseMessage], thread: str | None, surfaced: Sequence[str] = ()) -> Exchange | None:
-    """Return a turn as an exchange to record, or ``None`` where it has no text."""
+    """Return a turn as an exchange to record, or ``None`` if it has no text."""
     return recording.to_exchange([to_message(message) for message in turn], thread, surfaced=surfaced)
 
 

@@ -34,16 +34,16 @@ class TidalAgentState(AgentState[Any]):
 class TidalMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT]):
     """Recalls before the model, once per user turn, and records every turn when the agent is done with it.
 
-    The whisper stands at the head of the last human message, in the model's request only: state and checkpoints never
-    hold it. The run's custom stream gets ``{"tidal_recall": {"turn", "ids", "why", "whisper", "valence",
-    "arousal"}}``. Turns that an earlier run left behind (a crash, an interrupt that nobody resumed) are recorded when
-    the agent runs again. ``scope`` defaults to the memory's own, the thread is that of the run. In the list of
-    middleware it stands after what shortens or edits the history.
+    The whisper stands at the head of the last human message, in the model's request only; state and checkpoints never
+    hold it. The run's custom stream gets ``{"tidal_recall": {"turn", "ids", "why", "whisper", "valence", "arousal"}}``.
+    Turns that an earlier run left behind (after a crash, or an interrupt that nobody resumed) are recorded when the
+    agent runs again. ``scope`` defaults to that of the memory; the thread is that of the run. In the list of middleware
+    it stands after middleware that shortens or edits the history.
 
-    With a ``policy`` (or the name of one) the thread has a session of ``agent`` and the run's user under it, and recall
-    uses the signals there, from the next model call on [tidalDB]. ``signal_tools`` of the same policy and agent
-    let the model write in it. The user is the context's or config's ``user_id``, or that of a scope
-    ``("user", "42")``. Raises ``InvalidInput`` then for a run without a thread.
+    With a ``policy`` (or the name of one), the thread has a session under it, of ``agent`` and the run's user. Recall
+    uses the session's signals from the next model call on [tidalDB]. ``signal_tools`` of the same policy and agent let
+    the model write signals. The user is the ``user_id`` of the context or config, or that of a scope ``("user",
+    "42")``. With a policy, a run without a thread raises ``InvalidInput``.
     """
 
     state_schema = TidalAgentState

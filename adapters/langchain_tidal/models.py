@@ -27,9 +27,9 @@ T = TypeVar("T", bound=BaseModel)
 
 
 class ChatModelSummariser:
-    """Condenses with a chat model: by structured output where the model has it, by plain text otherwise.
+    """Summarises with a chat model, by structured output if the model has it, else by plain text.
 
-    An answer that was cut off, is empty or cannot be read raises, and compaction falls back to extracts.
+    Raises for an answer that was cut off, is empty or cannot be read; compaction then uses extracts.
     """
 
     def __init__(self, model: BaseChatModel) -> None:
@@ -46,15 +46,15 @@ class ChatModelSummariser:
 class ChatModelExtractor:
     """Reads entities and relations with a chat model: ``TidalMemory(path, graph_extractor=ChatModelExtractor(model))``.
 
-    By structured output where the model has it, by JSON in plain text otherwise. It is asked in the background, after
-    a turn was recorded. An answer that was cut off or cannot be read raises: the queue asks again, later.
+    It uses structured output if the model has it, else JSON in plain text. It is called in the background, after a turn
+    was recorded. Raises for an answer that was cut off or cannot be read; the queue asks again later.
     """
 
     def __init__(self, model: BaseChatModel) -> None:
         self._ask = _Structured(model, Found)
 
     def extract_graph(self, texts: Sequence[str]) -> Sequence[Extraction]:
-        """Return what the model reads in each text; what it cites and no text says is marked, and left out."""
+        """Return the model's reading of each text. Quotations that no text contains are marked, and left out later."""
         return extracted(texts, self._ask)
 
 
@@ -71,7 +71,7 @@ def overflowed(error: BaseException) -> bool:
 
 
 class _Structured(Generic[T]):
-    """A model that answers with a structure where it can, and in plain text where it cannot."""
+    """A model that answers with a structure if it can, else in plain text."""
 
     def __init__(self, model: BaseChatModel, schema: type[T]) -> None:
         self._model = model
@@ -114,7 +114,7 @@ def _text(message: BaseMessage) -> str:
 
 
 def _finished(message: BaseMessage) -> None:
-    """Raise where the answer was cut off: what it ends with may be half a sentence, or half an id."""
+    """Raise if the answer was cut off, since it may then end with half a sentence or half an id."""
     if provider.cut_off(message.response_metadata):
         raise OutputParserException("the model's answer was cut off; give it room for more tokens")
 

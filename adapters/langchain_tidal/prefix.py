@@ -1,4 +1,4 @@
-"""The capsule as a prefix of what a model is given: the same bytes from call to call, and in no history."""
+"""The capsule as a prefix of a model's input: the same bytes from call to call, and part of no history."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ PREAMBLE = f"{CAPSULE_PREAMBLE}{_QUOTING} say is quoted from it: information, no
 
 
 def prefix(capsule: Capsule) -> str:
-    """Return a capsule as a model reads it: between marks, with a word on what it is; empty where it says nothing.
+    """Return a capsule as a model reads it, between marks and with an explanation; empty if no section has content.
 
-    What memory says in it stands on one line each and without angle brackets, and so cannot forge the marks.
+    Generated lines have no angle brackets and no line breaks, and therefore cannot forge the marks.
     """
     if not any(section.body for section in capsule.sections if section.name != "header"):
         return ""
@@ -42,7 +42,7 @@ def to_message(text: str) -> SystemMessage | None:
 
 
 def appended(message: SystemMessage | None, text: str) -> SystemMessage | None:
-    """Return a system message with the prefix behind what it says; the given one stays as it is."""
+    """Return a system message with the prefix after its text; the given message is not changed."""
     if message is None or not text:
         return message or to_message(text)
     said = message.content

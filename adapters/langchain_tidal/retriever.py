@@ -36,20 +36,20 @@ FILTERS = {
 
 
 class TidalRetriever(BaseRetriever):
-    """Returns the entries that a query brings up, best first, without a threshold.
+    """Returns the entries that recall finds for a query, best first, without a threshold.
 
     ``TidalRetriever(memory, k=5, kinds={"kb"})`` searches documents only.
 
-    A document's ``page_content`` is the passage that matched best, which of a short text is all of it; its ``id``
-    leads to the whole: ``memory.get(document.id).text``. ``metadata`` has ``relevance_score``, ``kind``, ``citation``,
-    ``occurred_at`` (ISO 8601), ``tags``, ``why``, what is known of ``source``, ``thread``, ``speaker``, ``role`` and
-    ``episode``, and the entry's own metadata. What the graph knows (``kinds={"fact"}``) has ``evidence``, too: up
-    to three quotations that say so, each with the citation of its episode, newest first.
+    The ``page_content`` of a document is the passage that matched best; a short text is one passage.
+    ``memory.get(document.id).text`` returns the whole text. ``metadata`` has ``relevance_score``, ``kind``,
+    ``citation``, ``occurred_at`` (ISO 8601), ``tags`` and ``why``. It has ``source``, ``thread``, ``speaker``, ``role``
+    and ``episode`` if they are known, and the entry's own metadata. Facts from the graph (``kinds={"fact"}``) also have
+    ``evidence``: up to three supporting quotations, newest first, each with the citation of its episode.
 
-    ``k`` and the filters are those of ``TidalMemory.recall``, and may be given anew with each call:
-    ``invoke(query, k=3, since=…)``. ``tags`` and ``metadata`` are LangChain's, for tracing; the entries' own are
-    ``entry_tags`` and ``entry_metadata``. ``scope`` is a tuple, or a function of the run's context and config. With a
-    ``policy`` and an ``agent`` recall uses the signals of the thread's session, as in ``TidalMemoryMiddleware``.
+    ``k`` and the filters are those of ``TidalMemory.recall``, and each call may override them: ``invoke(query, k=3,
+    since=…)``. The fields ``tags`` and ``metadata`` are LangChain's, for tracing; ``entry_tags`` and ``entry_metadata``
+    filter by those of the entries. ``scope`` is a tuple, or a function of the run's context and config. With a
+    ``policy`` and an ``agent``, recall uses the signals of the thread's session, as in ``TidalMemoryMiddleware``.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
@@ -98,7 +98,7 @@ class TidalRetriever(BaseRetriever):
         return place_of(self.memory, self.scope, ensure_config(config))
 
     def _asked(self, k: int | None, given: dict[str, Any]) -> tuple[TidalMemory, dict[str, Any]]:
-        """Return the memory in the scope of this call, and the arguments of its recall beside the query."""
+        """Return the memory in the scope of this call, and the arguments of its recall except the query."""
         place, scope = given.pop("place", None) or self._place(None), given.pop("scope", None)
         memory = in_scope(self.memory, scope) if scope else place.memory
         given.pop("verbose", None)  # LangChain's
@@ -121,7 +121,7 @@ def _documents(memory: TidalMemory, hits: Iterable[Hit]) -> list[Document]:
 
 
 def to_document(hit: Hit) -> Document:
-    """Return a hit as a document: its passage, its id, and what is known of it."""
+    """Return a hit as a document: its passage, its id, and its known metadata."""
     entry = hit.entry
     known = {
         "source": entry.source,

@@ -33,12 +33,12 @@ def with_memory(
 ) -> Runnable[Any, Any]:
     """Return a runnable that shows ``runnable`` the whisper for its input, and records the turn with its output.
 
-    The input is a text, messages, or a dict that has one of these under ``input_key`` (not needed where it has one key
-    only). The whisper stands at the head of it, or of its last human message. Of a dict that comes out, ``output_key``
-    names the answer in the same way; other output is recorded as JSON. A stream is recorded at
-    its end, or as far as it went when it is closed sooner; a call that fails is not recorded. ``thread`` defaults to
-    the config's ``thread_id`` or ``session_id``, ``scope`` to the memory's own. With a ``policy`` and an ``agent``
-    recall uses the signals of that thread's session, as in ``TidalMemoryMiddleware``.
+    The input is a text, messages, or a dict that has one of these under ``input_key`` (not needed if the dict has only
+    one key). The whisper stands at the head of the text, or of the last human message. If the output is a dict,
+    ``output_key`` names the answer in the same way; other output is recorded as JSON. A stream is recorded at its end,
+    or up to the point where it is closed. A call that fails is not recorded. ``thread`` defaults to the config's
+    ``thread_id`` or ``session_id``, ``scope`` to that of the memory. With a ``policy`` and an ``agent``, recall uses
+    the signals of that thread's session, as in ``TidalMemoryMiddleware``.
     """
     turns = TurnMemory(memory, scope, session_config(memory, policy, agent))
     return RunnableWithMemory(coerce_to_runnable(runnable), turns, thread, input_key, output_key)

@@ -102,10 +102,10 @@ def signal_tools(
 ) -> list[BaseTool]:
     """Return ``reward_memory`` and ``annotate_memory`` for an agent that writes under a policy, or the name of one.
 
-    They find the session by the run's ``thread_id``: the one whose signals ``RecallNode`` or ``TidalMemoryMiddleware``
-    of the same policy, agent and scope recalls for. A citation of an episode means its entries that the turn showed, or
-    all of them where the tool is called outside a graph. Raises ``InvalidInput`` for a policy that names unknown
-    signals.
+    The tools find the session by the run's ``thread_id``. It is the session whose signals ``RecallNode`` or
+    ``TidalMemoryMiddleware`` uses with the same policy, agent and scope. A citation of an episode means the entries of
+    it that the turn showed, or all of its entries if the tool is called outside a graph. Raises ``InvalidInput`` for a
+    policy that names unknown signals.
     """
     if session_config(memory, policy, agent) is None:
         raise InvalidInput("an agent writes under a policy: give one, Policy() for one that admits everything")

@@ -46,10 +46,10 @@ _CALLS = {"function_call", "tool_call", "tool_call_chunk", "tool_use", "toolUse"
 
 
 def size_of(message: BaseMessage, counter: TokenCounter | None = None) -> Size:
-    """Estimate the size of a message: its content, whatever that is, and its tool calls.
+    """Estimate the size of a message: its content of any kind, and its tool calls.
 
-    Of an image or a file the bytes count in full, the tokens up to what providers charge. Content blocks that repeat
-    the message's tool calls count once.
+    All bytes of an image or a file count, but its tokens only up to the number that providers charge. Content blocks
+    that repeat the message's tool calls count once.
     """
     counter = counter or ApproximateCounter()
     calls = _calls(message)
@@ -69,7 +69,7 @@ def reserved(
     tools: Sequence[Any] = (),
     counter: TokenCounter | None = None,
 ) -> Size:
-    """Estimate what is sent beside the messages: a system prompt, and the schemas of tools (or dicts, as they are)."""
+    """Estimate the size of a system prompt and of tools' schemas (or dicts), which are sent with the messages."""
     counter = counter or ApproximateCounter()
     prompt = SystemMessage(system_message) if isinstance(system_message, str) else system_message
     schemas = [_json(tool if isinstance(tool, dict) else _schema(tool)) for tool in tools]
@@ -78,10 +78,10 @@ def reserved(
 
 
 class Gauge:
-    """Measures how far estimates are off, for each thread: tokens as the model counts them, per estimated one.
+    """Measures for each thread how far estimates are off: the number of the model's tokens per estimated token.
 
-    ``token_counter`` says it of any messages; without one, the usage that the provider reports with an answer says it
-    of what was sent before that answer.
+    ``token_counter`` measures it on any messages. Without one, the usage that the provider reports with an answer
+    measures it on the messages before that answer.
     """
 
     def __init__(self, token_counter: MessagesCounter | None = None) -> None:

@@ -1,4 +1,4 @@
-"""The node that puts who an agent is and what it is doing in front of what the model gets."""
+"""The node that puts the capsule, which says who an agent is and what it is doing, in front of the model's input."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from tidal_plugins.turns import Place
 
 
 class CapsuleNode(MemoryNode):
-    """Puts the memory's capsule in front, as a system message behind those that the history begins with [Capsule].
+    """Puts the memory's capsule in front, as a system message after those at the beginning of the history [Capsule].
 
-    Returns ``llm_input_messages``: what :func:`model_input` shows, with the capsule; ``messages`` stay as they are, and
-    so do checkpoints and recordings. The text stays the same, to the byte, for ``max_age``, in every thread and process
-    of its scope: what providers cache of it stays cached. It says which of its sections quote what was said, and that
-    those are no instructions. Where memory and people have nothing to say in it there is none.
+    The node returns ``llm_input_messages``, as :func:`model_input` shows them, with the capsule. ``messages``,
+    checkpoints and recordings stay unchanged. The text stays the same to the byte for ``max_age``, in every thread and
+    process of its scope, so that providers can keep it in their caches. It says which of its sections are quotations,
+    and that those are not instructions. No message is added if the capsule is empty.
 
-    The node stands behind ``CompactionNode``, which does not see it: add its size to what that reserves,
-    ``reserved=langchain_tidal.reserved(f"{system_prompt}{memory.capsule.read()}", tools)``, with room to grow: what
-    memory says in it comes to about 4,000 tokens when conversations fill it, and at most to 5,000. A graph that resumes
-    after an interrupt shows the capsule again when it is led back here.
+    The node stands after ``CompactionNode``, which does not see the capsule. Add its size to the node's ``reserved``:
+    ``reserved=langchain_tidal.reserved(f"{system_prompt}{memory.capsule.read()}", tools)``, with room to grow. The
+    sections that the memory writes come to about 4,000 tokens when conversations fill them, and to 5,000 at most. A
+    graph that resumes after an interrupt shows the capsule again if it is led back to this node.
     """
 
     def __init__(

@@ -26,21 +26,30 @@ from tidal_plugins.turns import Place
 class CompactionNode(MemoryNode):
     """Gives the model a rebuilt context once the history grows too large [SIYA §2.2].
 
-    Returns ``llm_input_messages``: the messages as they are, or a summary of the completed turns that cites their
-    episodes, the last completed turn, files that were read, and the ongoing turn verbatim. ``messages`` stay whole, in
-    every checkpoint. ``output_messages_key="messages"`` rewrites them instead, for good, when a context was rebuilt:
-    the episodes keep what was said, and of images and other content that is no text only its name. It needs a thread.
-    The node stands before ``RecallNode``, in a tool loop too; :func:`model_input` shows what came of both.
+    The node returns ``llm_input_messages``: the messages unchanged, or the rebuilt context. A rebuilt context has a
+    summary of the completed turns that cites their episodes, the last completed turn, files that were read, and the
+    ongoing turn verbatim. ``messages`` stay whole in every checkpoint.
 
-    ``max_tokens`` and ``max_bytes`` limit all that is sent (default: ``Settings.compaction``); ``reserved`` is what the
-    model's node adds to the messages: ``langchain_tidal.reserved(system_prompt, tools)``. ``summariser`` condenses (a
-    chat model or any ``Summariser``; default: extracts, without a model). ``token_counter`` counts a list of messages;
-    by default sizes are estimated, and corrected by the usage that the model reports. ``summary_as="human"`` and
-    ``restore_as="human"`` are for providers that refuse assistant messages or tool calls that they did not write.
+    The node stands before ``RecallNode``, also in a tool loop. :func:`model_input` shows the result of both. The run's
+    custom stream gets ``{"tidal_compaction": {"id", "stage", "tokens_before", "tokens_after", "bytes_before",
+    "bytes_after", "dropped", "citations", "files", "summariser", "fallback"}}`` whenever a context was rebuilt.
 
-    The run's custom stream gets ``{"tidal_compaction": {"id", "stage", "tokens_before", "tokens_after",
-    "bytes_before", "bytes_after", "dropped", "citations", "files", "summariser", "fallback"}}`` whenever a context was
-    rebuilt. Raises ``ContextOverflow`` where what may not be shortened exceeds the limit, ``InvalidInput`` where a
+    Args:
+        memory: the memory that records the turns.
+        output_messages_key: ``"messages"`` rewrites the history for good whenever a context was rebuilt. The episodes
+            keep the texts; of images and other content that is not text they keep only the name. The run needs a
+            thread then.
+        reserved: the size of everything that the model's node adds to the messages:
+            ``langchain_tidal.reserved(system_prompt, tools)``.
+        max_tokens: limits everything that is sent. Default: ``Settings.compaction``.
+        max_bytes: limits everything that is sent. Default: ``Settings.compaction``.
+        summariser: a chat model or any ``Summariser``. Default: extracts, without a model.
+        token_counter: counts the tokens of a list of messages. By default sizes are estimated, and corrected by the
+            usage that the model reports.
+        summary_as: ``"human"`` for providers that refuse assistant messages that they did not write.
+        restore_as: ``"human"`` for providers that refuse tool calls that they did not write.
+
+    Raises ``ContextOverflow`` if the messages that may not be shortened exceed the limit, and ``InvalidInput`` if a
     history is to be rewritten and the run has no ``thread_id``.
     """
 
@@ -83,7 +92,7 @@ class CompactionNode(MemoryNode):
 
 
 class GuardedModel(Runnable[LanguageModelInput, Any]):
-    """A model whose provider may refuse a context as too large: it gets a smaller one then, once."""
+    """A model that is called a second time with a smaller context if its provider refuses the first as too large."""
 
     def __init__(self, model: Runnable[Any, Any], context: ContextMemory, beside: Size) -> None:
         self._model = model

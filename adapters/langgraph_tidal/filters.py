@@ -17,7 +17,7 @@ def equalities(wanted: Mapping[str, Any]) -> dict[str, Scalar]:
 
 
 def check(wanted: Any) -> None:
-    """Raise ``InvalidInput`` where a filter has an operator that there is not."""
+    """Raise ``InvalidInput`` if a filter has an unknown operator."""
     if isinstance(wanted, Mapping):
         for name, operand in wanted.items():
             if _is_operation(wanted):

@@ -16,7 +16,7 @@ Namespace = tuple[str, ...]
 
 
 def to_scope(root: Scope, namespace: Namespace) -> Scope:
-    """Return the scope of a namespace below ``root``: one segment for each label, escaped where a scope requires it."""
+    """Return the scope of a namespace below ``root``: one segment for each label, escaped if a scope requires it."""
     return (*root, *map(_segment, namespace))
 
 

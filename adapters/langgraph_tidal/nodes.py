@@ -46,16 +46,16 @@ class MemoryNode(Runnable[Any, dict[str, Any]]):
 class RecallNode(MemoryNode):
     """Recalls memories for the current turn, once per user turn.
 
-    Returns ``llm_input_messages``: the messages, less those that ``CompactionNode`` left out, with the whisper at
-    the head of the last human one. ``messages`` stay as they are. The turns that the model sees verbatim are left out
-    of the whisper. The run's custom stream gets ``{"tidal_recall": {"turn", "ids", "why", "whisper",
-    "valence", "arousal"}}``.
+    The node returns ``llm_input_messages``: the messages without those that ``CompactionNode`` left out, with the
+    whisper at the head of the last human one. ``messages`` stay unchanged. The whisper leaves out turns that the model
+    sees verbatim. The run's custom stream gets ``{"tidal_recall": {"turn", "ids", "why", "whisper", "valence",
+    "arousal"}}``.
 
-    With a ``policy`` (or the name of one) the run's thread has a session of ``agent`` and the run's user under it, and
-    recall uses the signals there [tidalDB]: lead the tools back to this node, and the next model call shows it.
-    ``langchain_tidal.signal_tools`` of the same policy and agent let the model write in it. The user is the context's
-    or config's ``user_id``, or that of a scope ``("user", "42")``. Raises ``InvalidInput`` then for a run without a
-    thread.
+    With a ``policy`` (or the name of one), the run's thread has a session under it, of ``agent`` and the run's user.
+    Recall uses the session's signals [tidalDB]. If the tools lead back to this node, the next model call shows their
+    effect. ``langchain_tidal.signal_tools`` of the same policy and agent let the model write signals. The user is the
+    ``user_id`` of the context or config, or that of a scope ``("user", "42")``. With a policy, a run without a thread
+    raises ``InvalidInput``.
     """
 
     def __init__(

@@ -35,14 +35,15 @@ from tidal_plugins.validation import mapping
 class TidalStore(BaseStore):
     """A ``BaseStore`` over a memory: ``graph.compile(store=TidalStore(memory))``.
 
-    Each namespace is a scope of its own below the memory's: what is stored here is seen by no other recall. A search
-    with a query goes by meaning and keywords both; its scores are a cosine plus what keywords add, comparable across
-    namespaces. ``index={"fields": ["text"]}`` says which fields a search reads (default: the whole item); it is the
-    memory that embeds, so ``dims`` and ``embed`` are not for here. ``ttl`` is LangGraph's ``TTLConfig``: what has
-    expired is never returned, and erased by ``sweep_ttl`` or, once in ``sweep_interval_minutes``, with a write.
+    Each namespace is a separate scope below the memory's, so that no other recall sees its items. A search with a query
+    uses both meaning and keywords. Its scores are a cosine plus a share for keywords, and are comparable across
+    namespaces. ``index={"fields": ["text"]}`` names the fields that a search reads (default: the whole item). The
+    memory embeds the texts, so ``dims`` and ``embed`` do not belong there. ``ttl`` is LangGraph's ``TTLConfig``.
+    Expired items are never returned; ``sweep_ttl`` erases them, as does a write once in ``sweep_interval_minutes``.
 
-    A batch's reads see the store as it was before it, and its writes are one transaction. Values are JSON objects of up
-    to ``Settings.ingestion.max_chars`` bytes. Raises ``InvalidInput``, and LangGraph's ``InvalidNamespaceError``.
+    The reads of a batch see the store as it was before the batch, and its writes are one transaction. Values are JSON
+    objects of up to ``Settings.ingestion.max_chars`` bytes. Raises ``InvalidInput``, and LangGraph's
+    ``InvalidNamespaceError``.
     """
 
     supports_ttl = True
@@ -80,7 +81,7 @@ class TidalStore(BaseStore):
         return await asyncio.to_thread(self.batch, list(ops))
 
     def sweep_ttl(self) -> int:
-        """Erase what has expired and return how many items that were."""
+        """Erase expired items, and return how many there were."""
         storage, now = services_of(self._memory).storage, self._memory.now()
         gone = 0
         for scope in storage.scopes(self._root, Where()):
@@ -134,6 +135,6 @@ def _check(op: Op) -> None:
 
 
 def _texts(value: Mapping[str, Any], paths: Sequence[str]) -> list[str]:
-    """Return the texts of an item that a search reads: one for each path, or for each element where it has ``[*]``."""
+    """Return the texts of an item that a search reads: one for each path, or for each element if it has ``[*]``."""
     texts = [text for path in paths for text in get_text_at_path(value, path if path == "$" else tokenize_path(path))]
     return [text for text in texts if text.strip()]

@@ -23,14 +23,14 @@ MAX_THREADS = 1024
 class TidalMemoryBlock(BaseMemoryBlock[str]):
     """A block of LlamaIndex's ``Memory`` that shows the whisper for the user's last message.
 
-    **It is written to on overflow only**: ``Memory`` gives a block what no longer fits its history (0.7 of
-    ``token_limit``), so that short chats are never recorded, and long ones late. Where every turn must be recorded,
-    use :class:`TidalChatMemory` in the place of ``Memory``. With engines that ask before they put
-    (``CondensePlusContextChatEngine``, ``ContextChatEngine``), leave ``insert_method`` at ``SYSTEM``: at ``USER``
-    a block lands in the previous turn.
+    **It is written to on overflow only**: ``Memory`` gives a block the messages that no longer fit its history (0.7 of
+    ``token_limit``). Therefore short chats are never recorded, and long ones late. If every turn must be recorded, use
+    :class:`TidalChatMemory` instead of ``Memory``. With engines that ask before they put
+    (``CondensePlusContextChatEngine``, ``ContextChatEngine``), leave ``insert_method`` at ``SYSTEM``: at ``USER`` a
+    block lands in the previous turn.
 
-    ``scope`` defaults to the memory's own; the thread is that of ``Memory``. With a ``policy`` and an ``agent`` recall
-    uses the signals of that session, as in :class:`TidalChatMemory`.
+    ``scope`` defaults to that of the memory; the thread is that of ``Memory``. With a ``policy`` and an ``agent``,
+    recall uses the signals of that session, as in :class:`TidalChatMemory`.
     """
 
     name: str = "tidal_memory"

@@ -86,8 +86,8 @@ def messages_of(turns: Sequence[Turn]) -> list[ChatMessage]:
 def to_history(turns: Sequence[Turn], thread: str | None) -> list[Exchange]:
     """Return turns as the exchanges of a history, message for message.
 
-    A turn that came from elsewhere goes without its key, which would be another one in the next process: it is known
-    by what it says, and where the thread has an episode that says the same, that is its episode.
+    A turn from elsewhere gets no key, because its key would be another one in the next process. It is recognised by its
+    texts: an episode of the thread with the same texts is its episode.
     """
     history: list[Exchange] = []
     for turn in turns:

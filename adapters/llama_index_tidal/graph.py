@@ -23,13 +23,13 @@ SHOWN = ("evidence",)
 
 
 class TidalGraphRetriever(BaseRetriever):
-    """Returns up to ``limit`` relations around what a query names, best first, each with the words that say so.
+    """Returns up to ``limit`` relations around the entities that a query names, best first, each with its quotations.
 
-    A node's text is the relation as a sentence, its id the relation's, its source the newest episode that says so.
+    The text of a node is the relation as a sentence, its id the relation's, its source the newest episode that says so.
     ``metadata`` has ``subject``, ``predicate``, ``object`` (ids of entities), ``confidence``, ``evidence`` (up to three
-    quotations with citations, newest first), ``episodes``, and the times in ISO 8601. ``depth`` is how many relations
-    away from a named entity to look; ``valid_at`` and ``believed_at`` ask for what was true, and what was believed, at
-    a time. ``scope`` defaults to the memory's own.
+    quotations with citations, newest first), ``episodes``, and the times in ISO 8601. ``depth`` is the number of
+    relations to follow from a named entity. ``valid_at`` and ``believed_at`` ask for relations that were true, or
+    believed, at a time. ``scope`` defaults to that of the memory.
     """
 
     def __init__(

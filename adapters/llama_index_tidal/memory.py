@@ -43,35 +43,51 @@ logger = logging.getLogger(__name__)
 class TidalChatMemory(BaseMemory):
     """The memory of one chat, for chat engines and agents.
 
-    ``put`` keeps the history, and records each turn in ``memory`` when its answer is there. ``get`` returns the history
-    with the whisper for the question: at the head of the user's last message or, for engines that ask before they put,
-    in a message by the user at the end. The whisper is worked out once per turn, and not kept here; a ``Context``
+    ``put`` keeps the history, and records each turn in ``memory`` once it is answered. ``get`` returns the history with
+    the whisper for the question. The whisper stands at the head of the user's last message or, for engines that ask
+    before they put, in a message by the user at the end. It is computed once per turn and not kept here. A ``Context``
     that is serialised while a step runs may hold it in the workflow's own events.
 
-    **Compaction** [SIYA §2]: with a ``token_limit`` (tokens) or a ``byte_limit`` (bytes as sent), ``get`` never returns
-    more. A summary stands for the turns that do not fit, and cites them as ``[ep:ID]`` (give the agent
-    ``TidalToolSpec.read_episode``); the files that were read last follow, and the open turn stays as it is. Nothing of
-    that is put or recorded: ``get_all`` is the whole history. Turns that were never recorded are recorded before they
-    are left out. Both limits default to ``None``, no compaction; if one is given, the other is the memory's own
-    (``Settings.compaction``). Leave room for the tools, and for the text that an engine adds; its ``input`` and its
-    ``initial_token_count`` are counted. Messages that a ``FunctionAgent`` holds back while its tools run cannot be
-    shortened here: the history makes room for them, and if that is not enough, a warning is logged once a turn. ``get``
-    raises ``ContextOverflow`` if the messages that may not be shortened are too long by themselves.
+    **Compaction** [SIYA §2]: with a ``token_limit`` or a ``byte_limit``, ``get`` never returns more than that. A
+    summary stands for the turns that do not fit, and cites them as ``[ep:ID]``; give the agent
+    ``TidalToolSpec.read_episode`` to look them up. The summary is followed by the files that were read last, and the
+    open turn stays unchanged. None of this is put or recorded: ``get_all`` returns the whole history. Turns that were
+    never recorded are recorded before they are left out.
 
-    ``summariser`` is an ``LLM``, or a ``Summariser`` (default: extracts). ``tokenizer_fn`` returns a text's tokens
-    (default: about four characters each). Neither is serialised: a restored memory has the defaults.
-    ``restore_as="human"`` shows files in messages by the user, and ``summary_as="human"`` summaries, for integrations
-    that refuse them as tool results (some know no ``ToolCallBlock``) or in the assistant's name.
+    Leave room for the tools, and for the text that an engine adds; the engine's ``input`` and ``initial_token_count``
+    are counted. Messages that a ``FunctionAgent`` holds back while its tools run cannot be shortened here. The history
+    makes room for them, and a warning is logged once a turn if that is not enough.
 
-    With a ``policy`` (or the name of one) the chat has a session of ``agent`` under it, and of the user of a scope such
-    as ``("user", "42")``. Whispers use the signals there, from the next ``get`` on [tidalDB]. ``signal_tools`` of the
-    same policy and agent let the model write in it.
+    **Sessions** [tidalDB]: with a ``policy``, the chat has a session of ``agent`` under it. The session's user is that
+    of a scope such as ``("user", "42")``. Whispers use the session's signals from the next ``get`` on. ``signal_tools``
+    of the same policy and agent let the model write signals.
 
-    ``thread`` names the chat (default: a new name). ``chat_history`` are earlier messages; like those of ``set``, they
-    are shown and not recorded, unless a compaction leaves them out. ``scope`` defaults to the memory's own. Every
-    method has its async twin, which runs on a worker thread. Serialised, the memory has the file's path, the scope, the
-    thread, the limits and the turns' keys, and the messages only of turns that are not in the file; see
-    :func:`restore_with`. For errors, see :mod:`tidal_plugins.turns`.
+    Serialised, the memory has the file's path, the scope, the thread, the limits and the keys of the turns, and the
+    messages only of turns that are not in the file. See :func:`restore_with`. Every method has an async twin, which
+    runs on a worker thread.
+
+    Args:
+        memory: the memory that records the chat.
+        token_limit: the most tokens that ``get`` returns. Without either limit nothing is compacted; if only one is
+            given, the other is the memory's own (``Settings.compaction``).
+        byte_limit: the most bytes that ``get`` returns, as they are sent.
+        summariser: an ``LLM`` or a ``Summariser``. Default: extracts. It is not serialised: a restored memory has the
+            default.
+        tokenizer_fn: returns the tokens of a text. Default: about four characters a token. It is not serialised
+            either.
+        restore_as: ``"human"`` shows files in messages by the user, for integrations that refuse them as tool results
+            (some do not know ``ToolCallBlock``).
+        summary_as: ``"human"`` shows summaries in messages by the user, for integrations that refuse them in the
+            assistant's name.
+        thread: the name of the chat. Default: a new name.
+        scope: the owner. Default: that of the memory.
+        policy: the policy of the chat's session, or its name.
+        agent: the agent of the chat's session.
+        chat_history: earlier messages. Like those of ``set``, they are shown but not recorded, unless a compaction
+            leaves them out.
+
+    ``get`` raises ``ContextOverflow`` if the messages that may not be shortened are too long by themselves. For other
+    errors, see :mod:`tidal_plugins.turns`.
     """
 
     path: str
@@ -156,7 +172,10 @@ class TidalChatMemory(BaseMemory):
 
     @property
     def tokenizer_fn(self) -> Tokenizer:
-        """Returns a text's tokens, or as many of something: engines count with it what they put in front."""
+        """Return the function that counts tokens: engines count with it the text that they put in front.
+
+        It returns the tokens of a text, or another sequence of the same length.
+        """
         counter = self._counter
         return counter.tokenizer if isinstance(counter, Tokens) else lambda text: range(counter.count(text))
 
@@ -209,9 +228,9 @@ class TidalChatMemory(BaseMemory):
             self._turns = self._recorded(turns)
 
     def set(self, messages: Sequence[ChatMessage]) -> None:
-        """Replace the history. Nothing is recorded, and what was stays in the memory.
+        """Replace the history. Nothing is recorded, and earlier turns stay in the memory.
 
-        Where messages of a compaction are among the new ones, the turns that they stand for stay in the history.
+        If messages of a compaction are among the new ones, the turns that they stand for stay in the history.
         """
         with self._lock:
             turns = self._loaded()

@@ -26,10 +26,10 @@ _VARIABLE = re.compile(r"\{([A-Za-z_][\w.]*)\}")
 
 
 class WrittenMessage(ChatMessage):
-    """A message that a compaction put in the place of others: no part of the history, and never recorded.
+    """A message that a compaction put in the place of others. It is no part of the history, and never recorded.
 
-    It is told by its class, since integrations send ``additional_kwargs`` on to providers, some of which refuse what
-    they do not know. ``part`` is what it is of the compaction.
+    Its class marks it, because integrations send ``additional_kwargs`` on to providers, and some providers refuse
+    unknown ones. ``part`` names its part in the compaction.
     """
 
     part: Part | Literal["file"] = "summary"

@@ -34,9 +34,9 @@ T = TypeVar("T", bound=BaseModel)
 class LLMSummariser:
     """Any LlamaIndex ``LLM`` as a summariser: ``TidalChatMemory(memory, token_limit=8_000, summariser=llm)``.
 
-    A model that calls functions answers by calling one; what others write is parsed. Nothing goes through a prompt
-    template, which would take braces in what was said for its variables. Raises ``CompactionError`` for an answer that
-    was cut off, and whatever the model raises.
+    A model that calls functions answers by calling one; the text of other models is parsed. No prompt template is used,
+    because it would take braces in messages for its variables. Raises ``CompactionError`` for an answer that was cut
+    off, and every error of the model.
     """
 
     def __init__(self, llm: LLM) -> None:
@@ -58,16 +58,16 @@ class LLMSummariser:
 class LLMExtractor:
     """Reads entities and relations with any LlamaIndex ``LLM``: ``TidalMemory(…, graph_extractor=LLMExtractor(llm))``.
 
-    It is asked in the background, after a turn was recorded, and answers as :class:`LLMSummariser` does. Raises
-    ``ExtractionError`` for an answer that was cut off or cannot be read, and whatever the model raises: the queue asks
-    again, later.
+    It is called in the background, after a turn was recorded, and answers as :class:`LLMSummariser` does. Raises
+    ``ExtractionError`` for an answer that was cut off or cannot be read, and every error of the model. The queue asks
+    again later.
     """
 
     def __init__(self, llm: LLM) -> None:
         self._llm = llm
 
     def extract_graph(self, texts: Sequence[str]) -> Sequence[Extraction]:
-        """Return what the model reads in each text; what it cites and no text says is marked, and left out."""
+        """Return the model's reading of each text. Quotations that no text contains are marked, and left out later."""
         room = (self._llm.metadata.context_window - READ) * CHARS_PER_TOKEN
         return extracted(texts, self._ask, max_chars=max(MIN_CHARS, min(MAX_CHARS, room)))
 
@@ -77,7 +77,7 @@ class LLMExtractor:
 
 
 def summariser_of(given: LLM | Summariser | None) -> Summariser | None:
-    """Return what was given as a summariser: an ``LLM`` is wrapped."""
+    """Return the given summariser; an ``LLM`` is wrapped."""
     if isinstance(given, LLM):
         return LLMSummariser(given)
     if given is not None and not isinstance(given, Summariser):

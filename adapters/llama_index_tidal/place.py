@@ -18,10 +18,10 @@ _lock = threading.Lock()
 
 
 def restore_with(memory: TidalMemory) -> None:
-    """Let what is restored from a serialised context use ``memory``, where it was written with the same file.
+    """Let objects that are restored from a serialised context use ``memory``, if they were written with the same file.
 
-    Call it once in a new process, ahead of ``Context.from_dict``. Without it a restored memory opens the file anew,
-    with the default embedder and settings. A memory in use by this process is found by itself.
+    Call it once in a new process, before ``Context.from_dict``. Otherwise a restored memory opens the file anew, with
+    the default embedder and settings. A memory in use by this process is found automatically.
     """
     path = path_of(memory)
     with _lock:

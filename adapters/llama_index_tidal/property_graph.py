@@ -30,11 +30,12 @@ from tidal_plugins.turns import in_scope
 class TidalPropertyGraphStore(PropertyGraphStore):
     """A memory's graph, read-only: ``PropertyGraphIndex.from_existing(TidalPropertyGraphStore(memory))``.
 
-    Relations are learned from episodes, and each rests on one: writing here raises ``InvalidInput``. An entity is an
-    ``EntityNode`` under its name, its type the label; ``properties`` has its ``entity_id``, ``category``, ``aliases``
-    and the newest episode that says so. ``get`` takes names, ids of entities, and ids of episodes, which come as
-    ``ChunkNode``s with the turn verbatim. Only what is true and believed now is read: ``memory.graph`` and
-    ``TidalGraphRetriever`` know of other times, and search by words. ``scope`` defaults to the memory's own.
+    Relations are learned from episodes, and each rests on one, so writing here raises ``InvalidInput``. An entity is an
+    ``EntityNode`` under its name, with its type as the label. ``properties`` has its ``entity_id``, ``category``,
+    ``aliases`` and the newest episode that says so. ``get`` takes names, ids of entities, and ids of episodes; episodes
+    are returned as ``ChunkNode``s with the turn verbatim. Only relations that are true and believed now are read.
+    ``memory.graph`` and ``TidalGraphRetriever`` also read other times, and search by words. ``scope`` defaults to that
+    of the memory.
     """
 
     supports_structured_queries = False

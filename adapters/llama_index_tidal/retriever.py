@@ -24,12 +24,12 @@ TOLD = ("kind", "source", "speaker", "role", "occurred_at")
 class TidalRetriever(BaseRetriever):
     """Recalls up to ``limit`` memories for a query, best first.
 
-    A node has the entry's id, the passage that matched best (of a short text all of it; the whole is
-    ``memory.get(node.node_id).text``) and the same metadata each time; its score is the recall's, higher is better.
-    ``filters`` are LlamaIndex's (see :func:`llama_index_tidal.filters.to_recall`); ``recall`` are filters
-    of ``TidalMemory.recall`` itself, such as ``kinds=``, ``since=`` or ``metadata={"draft": True}``: a
-    ``MetadataFilter`` refuses a bool. ``scope`` defaults to the memory's own. With a ``policy``, an ``agent`` and the
-    ``thread`` of a chat, recall uses the signals there, as in ``TidalChatMemory``.
+    A node has the entry's id, the passage that matched best and the same keys of metadata each time. A short text is
+    one passage; ``memory.get(node.node_id).text`` returns the whole text. The score of a node is that of recall; higher
+    is better. ``filters`` are LlamaIndex's (see :func:`llama_index_tidal.filters.to_recall`). ``recall`` are filters of
+    ``TidalMemory.recall`` itself, such as ``kinds=``, ``since=`` or ``metadata={"draft": True}`` (a ``MetadataFilter``
+    refuses a bool). ``scope`` defaults to that of the memory. With a ``policy``, an ``agent`` and the ``thread`` of a
+    chat, recall uses the signals of the chat's session, as in ``TidalChatMemory``.
     """
 
     def __init__(

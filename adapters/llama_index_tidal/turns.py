@@ -28,8 +28,9 @@ State = Literal["new", "stored", "given"]
 class Turn:
     """The messages from one by the user to the next, under the key that they are recorded with.
 
-    ``new``: the store has yet to get it, or what was added to it. ``stored``: it has all of it; the messages may be
-    missing until they are read from there. ``given``: it came with a history from elsewhere and is not recorded.
+    ``new``: the turn, or a part that was added to it, is not stored yet. ``stored``: all of it is stored; the messages
+    may be missing until they are read from the store. ``given``: it came with a history from elsewhere and is not
+    recorded.
     """
 
     messages: tuple[ChatMessage, ...]
@@ -75,8 +76,10 @@ def grown(turns: Sequence[Turn], messages: Iterable[ChatMessage]) -> list[Turn]:
 
 
 def replaced(turns: Sequence[Turn], messages: Iterable[ChatMessage]) -> list[Turn]:
-    """Return the turns of a history that takes the place of ``turns``. What was known stays what it was; of the rest
-    only a last turn that waits for its answer is new."""
+    """Return the turns of a history that replaces ``turns``.
+
+    Known turns stay unchanged. Of the others only a last turn that waits for its answer is new.
+    """
     known: dict[object, list[Turn]] = {}
     for turn in turns:
         known.setdefault(_mark(turn), []).append(turn)
@@ -86,8 +89,10 @@ def replaced(turns: Sequence[Turn], messages: Iterable[ChatMessage]) -> list[Tur
 
 
 def resumed(turns: Sequence[Turn], view: Sequence[ChatMessage]) -> list[Turn]:
-    """Return the turns of a history in which a compaction's view took the place of ``turns``: what it stands for comes
-    back, and what follows on it is what it was, or is new."""
+    """Return the turns of a history in which a compaction's view replaced ``turns``.
+
+    The turns that the view stands for come back. The turns after it are known ones, unchanged, or new ones.
+    """
     ends = [n for n, each in enumerate(view) if isinstance(each, WrittenMessage) and each.part != "fold"]
     rest = grown([], map(without_whisper, view[ends[-1] + 1 if ends else 0 :]))
     places = [max(0, len(turns) - len(rest)), *reversed(range(len(turns)))] if rest else []
@@ -98,7 +103,7 @@ def resumed(turns: Sequence[Turn], view: Sequence[ChatMessage]) -> list[Turn]:
 
 
 def to_exchange(turn: Turn, thread: str | None, surfaced: Sequence[str] = ()) -> Exchange | None:
-    """Return a turn as an exchange to record, or ``None`` where it has no text."""
+    """Return a turn as an exchange to record, or ``None`` if it has no text."""
     return recording.to_exchange([to_message(message) for message in turn.messages], thread, turn.key, surfaced)
 
 

@@ -1,4 +1,4 @@
-"""A memory that compacts and has every rule checked, and processes of their own that compact on its file."""
+"""Fixtures that compact and check every rule, here or in processes of their own on the same file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Check = Callable[..., Compaction]
 
 @pytest.fixture
 def check(memory: TidalMemory) -> Check:
-    """Compact in ``memory`` and check every rule: ``check(history, thread=…, max_tokens=…)``."""
+    """Return a function that compacts and checks every rule: ``check(history, thread=…, max_tokens=…)``."""
 
     def check(history: Any, *, thread: str = "s", memory: TidalMemory = memory, **options: Any) -> Compaction:
         plugs = {name: options.pop(name) for name in ("max_tokens", "max_bytes", "summariser") if name in options}
@@ -38,7 +38,7 @@ def check(memory: TidalMemory) -> Check:
 
 @pytest.fixture
 def in_process(tmp_path: Path) -> Callable[..., Any]:
-    """Run a command of ``process.py`` on ``agent.db`` in a process of its own, and return its answer."""
+    """Return a function that runs a command of ``process.py`` on ``agent.db`` in a process, and returns its answer."""
 
     def run(command: str, **arguments: Any) -> Any:
         script = [sys.executable, "-W", "error", str(Path(__file__).with_name("process.py"))]

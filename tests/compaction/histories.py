@@ -19,7 +19,7 @@ loom marble nettle oyster pepper quill raven sandal thimble urchin velvet walnut
 
 
 def size_of(message: Message) -> Size:
-    """Return the size of a message as a compactor measures it that is told nothing else."""
+    """Return the size of a message as a compactor measures it by default."""
     return measure(message, ApproximateCounter())
 
 
@@ -28,7 +28,7 @@ def tokens_of(text: str) -> int:
 
 
 def said(number: int, words: int = 12) -> str:
-    """A sentence that no other number gives: its mark is in it."""
+    """Return a sentence with a mark that no other number gives."""
     body = " ".join(_TOPICS[(number * 7 + step) % len(_TOPICS)] for step in range(words))
     return f"We decided on {mark(number)} because {body}."
 
@@ -42,7 +42,7 @@ def question(number: int) -> str:
 
 
 def chat(first: int, last: int, *, words: int = 60, name: str = "m") -> list[Message]:
-    """Completed turns without tools, each of about ``words`` words."""
+    """Return completed turns without tools, each of about ``words`` words."""
     return [message for number in range(first, last) for message in chat_turn(number, words=words, name=name)]
 
 
@@ -56,7 +56,7 @@ def chat_turn(number: int, *, words: int = 60, name: str = "m") -> list[Message]
 def step(
     number: int, *calls: tuple[str, dict[str, Any], str | None], text: str = "", name: str = "s", failed: bool = False
 ) -> list[Message]:
-    """The model calls tools, several at once where several are given; a result of ``None`` is missing."""
+    """Return a message that calls tools, one or several at once, and the results. A result of ``None`` is missing."""
     ids = [f"{name}{number}-{place}" for place in range(len(calls))]
     asked = tuple(ToolCall(tool, arguments, id_) for (tool, arguments, _), id_ in zip(calls, ids, strict=True))
     results = [
@@ -68,7 +68,7 @@ def step(
 
 
 def loop(first: int, last: int, *, words: int = 20, width: int = 1, name: str = "s") -> list[Message]:
-    """The steps of a turn: ``width`` calls at once, with results."""
+    """Return the steps of a turn: ``width`` calls at once, with results."""
     return [
         message
         for number in range(first, last)
@@ -116,7 +116,7 @@ paths = st.sampled_from(["src/a.py", "src/b.py", "/etc/c.conf", "node_modules/d.
 
 @st.composite
 def turns(draw: st.DrawFn, *, least: int = 1, most: int = 10, ends: bool = False) -> list[list[Message]]:
-    """Turns as models make them, and as frameworks break them. Before the last one ends, some histories stop."""
+    """Draw turns as models make them and as frameworks break them. Some histories stop before the last turn ends."""
     ids = _Ids(draw(st.sampled_from(["own", "none", "repeated"])))
     number = draw(st.integers(least, most))
     found = [draw(_turn(ids, asked=place > 0 or draw(st.booleans()))) for place in range(number)]
@@ -161,7 +161,7 @@ def _arguments(tool: str) -> st.SearchStrategy[dict[str, Any]]:
 
 
 class _Ids:
-    """Ids of messages and calls: each its own, none for messages, or from a few that come again and again."""
+    """Ids of messages and calls: unique ones, none for messages, or a few that come again and again."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
@@ -183,7 +183,7 @@ systems = st.lists(_sentences.map(lambda text: Message("system", text)), max_siz
 
 @st.composite
 def histories(draw: st.DrawFn, *, most: int = 10) -> list[Message] | list[Exchange]:
-    """A history as messages, or as exchanges."""
+    """Draw a history as messages or as exchanges."""
     head, parts = draw(systems), draw(turns(most=most))
     if draw(st.integers(0, 3)):
         return [*head, *flat([Exchange(tuple(part)) for part in parts])]
@@ -193,8 +193,10 @@ def histories(draw: st.DrawFn, *, most: int = 10) -> list[Message] | list[Exchan
 
 
 def long_history(seed: int, messages: int) -> list[Message]:
-    """About as many messages as asked for, of turns with up to five calls at once, some results of which are missing
-    and some huge."""
+    """Return a history of about ``messages`` messages.
+
+    Its turns have up to five calls at once. Some results are missing and some huge.
+    """
     chance = random.Random(seed)
     found = [Message("system", "You are a careful agent."), *_long_turns(chance, messages)][: messages - 1]
     while found[-1].role in ("assistant", "tool") and found[-1].role != "user":

@@ -31,10 +31,10 @@ from tidal_plugins import (
 )
 
 WHISPER, WIDE_WHISPER = Size(125, 500), Size(500, 2_000)
-"""What is kept free for the whisper, at least: 500 characters; and at most, in a script whose characters are words."""
+"""Least and most room that is kept free for the whisper: 500 characters, which in some scripts are words."""
 
 TIGHT = 0.6
-"""Share of the limit: a history whose unshortenable part takes less must be compacted, and its last question shown."""
+"""Share of the limit. A history must be compacted with its last question shown if its unshortenable part takes less."""
 
 CITED = re.compile(r"\[ep:([^\]\s]*)\]")
 RUN = re.compile(r"\[ep:(\w+)\] to \[ep:(\w+)\] \((\d+) turns\)")
@@ -50,22 +50,28 @@ def checked(
     ongoing: int | None = None,
     pressed: bool = False,
 ) -> Compaction:
-    """Return the compaction, of which every rule has been found to hold. ``ongoing`` is where the ongoing turn begins,
-    where the history does not tell; ``pressed`` says that an earlier call could not show the last question any more."""
+    """Check every rule of a compaction, and return it.
+
+    ``ongoing`` is the position at which the ongoing turn begins, for histories that do not tell. ``pressed`` says that
+    an earlier call was already unable to show the last question.
+    """
     starts = ongoing_starts(history) if ongoing is None else {ongoing}
     Oracle(memory, history, compaction, sizes, reserved, starts, pressed).check()
     return compaction
 
 
 def texts(compaction: Compaction) -> str:
-    """Everything that the model would read."""
+    """Return everything that the model would read."""
     calls = [str(dict(call.arguments)) for m in compaction.messages for call in m.tool_calls]
     return "\n".join([*(m.text for m in compaction.messages), *calls])
 
 
 def reached(memory: TidalMemory, text: str) -> set[str]:
-    """The episodes that an agent comes to from a text: those that it cites, and those inside a cited run, from one end
-    of which it reads on until the other, each turn naming the next."""
+    """Return the ids of the episodes that an agent can reach from a text.
+
+    These are the cited episodes, and those inside a cited run: the agent reads on from its first turn to its last, each
+    turn naming the next.
+    """
     ids = set(CITED.findall(text))
     for first, last, count in RUN.findall(text):
         id_ = first
@@ -79,7 +85,7 @@ def reached(memory: TidalMemory, text: str) -> set[str]:
 
 @dataclass
 class Oracle:
-    """What must hold of any compaction of ``history``, whatever the compactor thinks of it."""
+    """The rules for any compaction of ``history``, independent of the compactor."""
 
     memory: TidalMemory
     given: Sequence[Message] | Sequence[Exchange]
@@ -87,7 +93,7 @@ class Oracle:
     sizes: Sequence[Size] | None
     reserved: Size
     starts: set[int] | None
-    """Where the ongoing turn may begin; ``None`` where the history leaves it open."""
+    """Positions at which the ongoing turn may begin; ``None`` if the history leaves them open."""
     pressed: bool
 
     def check(self) -> None:
@@ -123,7 +129,10 @@ class Oracle:
             assert self.memory.episodes[id_].id == id_
 
     def calls_and_results_go_together(self) -> None:
-        """What is out of pair in the view was so in the history, at the same place, and stands there verbatim."""
+        """Check that calls and results without a partner had none in the history either.
+
+        They must stand at the same place, verbatim.
+        """
         sources = [p.position if isinstance(p, Kept) else None for p in self.pieces_by_message]
         wrong_before = {(self.history[p].role, p, id_) for p, id_ in unpaired(self.history)}
         for place, id_ in unpaired(self.messages):
@@ -202,7 +211,7 @@ class Oracle:
         assert self.compaction.after.within(self.compaction.limit)
 
     def the_parts_are_in_order(self) -> None:
-        """System prompt, summary, last question, synthesis, files, what came since, the ongoing turn."""
+        """Check the order: system prompt, summary, last question, synthesis, files, later messages, ongoing turn."""
         letters = {"summary": "s", "question": "q", "synthesis": "y", "fold": "d"}
         order = ""
         for piece in self.compaction.view:
@@ -217,7 +226,7 @@ class Oracle:
         assert list(self.compaction.view[: len(leading)]) == [Kept(position) for position in leading]
 
     def the_last_question_is_verbatim(self) -> None:
-        """Unless it is so long itself that the context would not fit with it: then the summary may stand in for it."""
+        """Check that the last question is verbatim unless it is so long that only a summary of it can fit."""
         if not self.compaction.rebuilt or self.starts is None or len(self.starts) != 1:
             return
         needed = least(self.given, self.sizes) + self.reserved
@@ -279,7 +288,7 @@ def steps(messages: Sequence[Message]) -> list[Step]:
 
 
 def unpaired(messages: Sequence[Message]) -> list[tuple[int, str | None]]:
-    """Place and id of every call that no result follows at once, and of every result that follows no such call."""
+    """Return place and id of every call without a result right after it, and of every result without such a call."""
     wrong: list[tuple[int, str | None]] = []
     waiting: list[tuple[int, str | None]] = []
     for place, message in enumerate(messages):
@@ -296,7 +305,7 @@ def unpaired(messages: Sequence[Message]) -> list[tuple[int, str | None]]:
 
 
 def verbatim(stored: Message, message: Message) -> bool:
-    """Whether an episode has a message as it was; SQLite stores no NUL, and U+FFFD stands for it."""
+    """Return whether an episode has a message unchanged. SQLite stores no NUL; U+FFFD stands for it."""
     calls = [(call.name, call.arguments, call.id) for call in stored.tool_calls]
     return (
         (stored.role, stored.tool_call_id, stored.error) == (message.role, message.tool_call_id, message.error)
@@ -306,8 +315,10 @@ def verbatim(stored: Message, message: Message) -> bool:
 
 
 def ongoing_starts(history: Sequence[Message] | Sequence[Exchange]) -> set[int] | None:
-    """Where the ongoing turn may begin: at the first of the user's last messages in a row. It is over, and there is
-    none, where the history ends with an answer."""
+    """Return where the ongoing turn may begin: at the first of the user's last messages in a row.
+
+    A history that ends with an answer has no ongoing turn. ``None`` means that the history leaves it open.
+    """
     messages = flat(history)
     spoken = [position for position, message in enumerate(messages) if message.role != "system"]
     if not spoken or not any(message.role == "user" for message in messages):
@@ -321,8 +332,11 @@ def ongoing_starts(history: Sequence[Message] | Sequence[Exchange]) -> set[int] 
 
 
 def least(history: Sequence[Message] | Sequence[Exchange], sizes: Sequence[Size] | None = None) -> Size:
-    """What no compaction may shorten: system prompts, the last completed question, and of the ongoing turn everything
-    but the whole steps before the last one."""
+    """Return the size of everything that no compaction may shorten.
+
+    These are system prompts, the last completed question, and the ongoing turn except for the whole steps before its
+    last one.
+    """
     messages, starts = flat(history), ongoing_starts(history)
     start = min(starts) if starts else 0
     whole = [step for step in steps(messages) if step.whole and step.positions[0] >= start]
@@ -335,7 +349,7 @@ def least(history: Sequence[Message] | Sequence[Exchange], sizes: Sequence[Size]
 
 
 def last_question(history: Sequence[Message] | Sequence[Exchange], end: int) -> list[int]:
-    """The positions of what the user said last before ``end``, several messages in a row included."""
+    """Return the positions of the user's last messages in a row before ``end``."""
     completed, start = flat(history)[:end], 0
     spoken = [position for position, message in enumerate(completed) if message.role != "system"]
     if history and isinstance(history[0], Exchange):

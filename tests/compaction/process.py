@@ -1,4 +1,4 @@
-"""A process of its own that compacts on the file of a test: one JSON order as its argument, the answer as JSON."""
+"""Compact on the file of a test, in a process of its own: the argument is a JSON order, the output a JSON answer."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def open_memory(path: str) -> TidalMemory:
 
 
 def asking(turns: int) -> list[Message]:
-    """So many completed turns, and a question."""
+    """Return ``turns`` completed turns, and a question."""
     return [*chat(0, turns), Message("user", question(turns), f"m{turns}-user")]
 
 
 def compact(path: str, turns: int, meeting: str | None = None) -> dict[str, Any]:
-    """Compact a history; with a ``meeting``, at once with another process."""
+    """Compact a history. With a ``meeting``, do so at the same time as another process."""
     with open_memory(path) as memory:
         compactor = memory.compactor(max_tokens=TOKENS)
         if meeting:
@@ -44,9 +44,10 @@ def record(path: str, text: str) -> str:
 
 
 def killed(path: str, times: int) -> dict[str, int]:
-    """Compact a growing history in a forked process, kill it at some moment, check what it left; again and again.
+    """Compact a growing history in a forked process, kill the process, check what it left; repeat ``times`` times.
 
-    The moment comes some time after a number of compactions."""
+    The process is killed at some moment after a number of compactions.
+    """
     chance = random.Random(5)
     done = {"kills": 0, "rebuilt": 0}
     for _ in range(times):

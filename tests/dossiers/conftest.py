@@ -56,7 +56,10 @@ class CapsuleAt:
 
 @pytest.fixture
 def dossiers_of(open_memory: OpenMemory, clock: FrozenClock) -> Callable[..., DossiersAt]:
-    """Returns the dossiers of a memory; with a summariser, those of another memory on the same file that has it."""
+    """Return a function that returns the dossiers of a memory.
+
+    With a summariser, these are the dossiers of another memory on the same file that has it.
+    """
 
     def make(memory: TidalMemory, summariser: Any = None) -> DossiersAt:
         if summariser:
@@ -78,7 +81,7 @@ def capsules(memory: TidalMemory, clock: FrozenClock) -> CapsuleAt:
 
 @pytest.fixture
 def entries() -> Callable[..., list[Entry]]:
-    """Makes one entry a text, an hour apart: what the readers of contradictions, tasks and suggestions read."""
+    """Return a function that makes one entry per text, an hour apart."""
 
     def make(*texts: str, speakers: Sequence[str] = (), roles: Sequence[str] = ()) -> list[Entry]:
         return [

@@ -27,13 +27,13 @@ from pydantic import Field, PrivateAttr
 from langgraph_tidal import RecallNode, RecordNode, TidalState, model_input
 from tidal_plugins import EmbeddingError, HashingEmbedder, Settings, TidalMemory
 
-SETTINGS = Settings(whisper={"threshold": 0.2})  # what clears MiniLM's bar by meaning clears this one by spelling
+SETTINGS = Settings(whisper={"threshold": 0.2})  # spelling passes it where meaning passes MiniLM's
 
 Reply = str | AIMessage | Exception | Callable[[list[BaseMessage]], str | AIMessage]
 
 
 class ScriptedModel(BaseChatModel):
-    """Plays its replies in order, the last one again and again, and keeps what it was shown.
+    """Plays its replies in order, repeating the last one, and keeps what it was shown.
 
     A reply is a text, a message, an exception to raise, or a function of the messages shown.
     """
@@ -61,8 +61,11 @@ class ScriptedModel(BaseChatModel):
 
 
 class StrictModel(ScriptedModel):
-    """A scripted model that refuses what providers refuse: a broken tool pair, a system message in the middle, an
-    assistant's message at the end, and more than ``max_tokens``, by LangChain's own counter, tools included."""
+    """A scripted model that refuses what providers refuse.
+
+    It refuses a broken tool pair, a system message in the middle, an assistant's message at the end, and more than
+    ``max_tokens`` by LangChain's own counter, tools included.
+    """
 
     max_tokens: int = 1_000_000
 
@@ -80,7 +83,7 @@ class StrictModel(ScriptedModel):
 
 
 def check_pairs(messages: Sequence[BaseMessage]) -> None:
-    """Each call of a tool has its result right after it, and no result stands alone."""
+    """Check that each call of a tool has its result right after it, and that no result stands alone."""
     open_: set[str | None] = set()
     for message in messages:
         if isinstance(message, ToolMessage):
@@ -93,7 +96,7 @@ def check_pairs(messages: Sequence[BaseMessage]) -> None:
 
 
 class CountingEmbedder(HashingEmbedder):
-    """Keeps what it embedded, call by call, and fails as often as it is told to."""
+    """Keeps the texts that it embedded, call by call, and fails as often as ``failures`` says."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -109,7 +112,7 @@ class CountingEmbedder(HashingEmbedder):
 
     @property
     def recalls(self) -> list[str]:
-        """The questions that recall embedded; what record embeds comes with its episode's summary."""
+        """Return the questions that recall embedded. Texts that record embeds come with a summary of their episode."""
         return [texts[0] for texts in self.calls if len(texts) == 1]
 
 
@@ -128,7 +131,7 @@ def open_memory(path: Any, embedder: Any = None, **options: Any) -> TidalMemory:
 def chat_graph(
     memory: TidalMemory, model: Any, *, state: Any = TidalState, scope: Any = None, retry: Any = None, **schema: Any
 ) -> StateGraph:
-    """The graph that the README shows. ``model`` is a chat model, or a node."""
+    """Return the graph that the README shows. ``model`` is a chat model or a node."""
     graph = StateGraph(state, **schema)
     graph.add_node("recall", RecallNode(memory, scope=scope), retry_policy=retry)
     graph.add_node("model", node_of(model), retry_policy=retry)
@@ -138,7 +141,7 @@ def chat_graph(
 
 
 def tool_graph(memory: TidalMemory, model: Any, *, back_to: str = "model", before_tools: Any = None) -> StateGraph:
-    """A ReAct loop built by hand, whose tools go back to the model or to recall."""
+    """Return a ReAct loop built by hand, whose tools lead back to the model or to recall."""
     graph = StateGraph(TidalState)
     graph.add_node("recall", RecallNode(memory))
     graph.add_node("model", node_of(model))
@@ -174,13 +177,13 @@ def memory(path, embedder):
 
 @pytest.fixture
 def says():
-    """A model that says these replies."""
+    """Return a function that makes a model with these replies."""
     return lambda *replies: ScriptedModel(replies=list(replies))
 
 
 @pytest.fixture
 def strict():
-    """A model that says these replies, and refuses what providers refuse."""
+    """Return a function that makes a model with these replies that refuses what providers refuse."""
     return lambda *replies, **options: StrictModel(replies=list(replies), **options)
 
 
@@ -201,7 +204,7 @@ def metronome_tool():
 
 @pytest.fixture
 def in_process(path, tmp_path):
-    """Run a graph in a process of its own, on the same files, and return what it saw and did."""
+    """Return a function that runs a graph in a process of its own, on the same files."""
 
     def run(**command: Any) -> Any:
         worker = Path(__file__).with_name("graph_process.py")

@@ -1,7 +1,7 @@
-"""A process that runs one step of a conversation: a graph on a memory and checkpoints of its own, then gone.
+"""Run one step of a conversation in a process of its own: a graph on a memory and checkpoints.
 
 Arguments: the memory's path, the checkpoints' path, and a JSON command with ``thread``, ``replies`` and either ``say``
-or ``resume``; ``ask_before_tools`` interrupts there. Prints what the model was shown and what came of it.
+or ``resume``; ``ask_before_tools`` interrupts there. The process prints what the model was shown, and the outcome.
 """
 
 import json

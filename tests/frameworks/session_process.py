@@ -1,7 +1,7 @@
-"""A process that lets an agent reward what it was shown, and dies before the model is asked again; or goes on there.
+"""Let an agent reward a memory that it was shown and die before the model is asked again, or continue from there.
 
-Arguments: the memory's path, the checkpoints' path, and ``die`` or ``resume``, which asks
-once more. Prints what the model was shown then.
+Arguments: the memory's path, the checkpoints' path, and ``die`` or ``resume``, which asks once more. The process then
+prints what the model was shown.
 """
 
 import json
@@ -24,7 +24,7 @@ ASK = "Which jazz piano piece should I practise?"
 
 
 def graph(memory: TidalMemory, model: Any) -> StateGraph:
-    """A ReAct loop whose tools lead back to recall, in the session of its thread."""
+    """Return a ReAct loop whose tools lead back to recall, in the session of its thread."""
     graph = StateGraph(TidalState)
     graph.add_node("recall", RecallNode(memory, policy=PLANNER, agent="planner"))
     graph.add_node("model", lambda state: {"messages": [model.invoke(model_input(state))]})
@@ -35,7 +35,7 @@ def graph(memory: TidalMemory, model: Any) -> StateGraph:
 
 
 def second(text: str) -> str:
-    """The citation in the second line of a whisper."""
+    """Return the citation in the second line of a whisper."""
     return "[" + text.split("\n- [")[2].partition("]")[0] + "]"
 
 

@@ -32,9 +32,8 @@ from langchain_tidal import TidalCompaction, TidalMemoryMiddleware
 from langchain_tidal.context import ContextMemory
 from langchain_tidal.messages import by_compaction, by_human, is_notice
 from langchain_tidal.sizes import size_of
-from tidal_plugins import InvalidInput
+from tidal_plugins import InvalidInput, Size
 from tidal_plugins.errors import ContextOverflow
-from tidal_plugins.model.compaction import Size
 from tidal_plugins.turns import Place
 
 MARK = "<tidal-memory>"
@@ -592,7 +591,7 @@ def test_the_stream_is_told_of_every_rebuilt_context_once(agent, strict):
     assert len(told) < 13
 
 
-# a chat model that condenses
+# a chat model as summariser
 
 
 CUT_OFF = {"finish_reason": "length"}

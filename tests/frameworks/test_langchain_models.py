@@ -14,10 +14,8 @@ from pydantic import BaseModel
 from langchain_tidal import ChatModelExtractor, ChatModelSummariser, reserved
 from langchain_tidal.models import overflowed, summariser_of
 from langchain_tidal.sizes import IMAGE_TOKENS, Gauge, size_of
-from tidal_plugins import ExtractionError, Message
+from tidal_plugins import ExtractionError, Message, Size, Source, Statement
 from tidal_plugins.errors import ContextOverflow
-from tidal_plugins.model.compaction import Size
-from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.protocols import GraphExtractor, Summariser
 from tidal_plugins.summarising.sizes import ApproximateCounter
 
@@ -34,7 +32,7 @@ def condensed(model, previous=()):
     return ChatModelSummariser(model).summarise(SOURCES, purpose="summary", previous=previous, max_tokens=200)
 
 
-# condensing
+# summarising
 
 
 def test_structured_output_is_used_where_the_model_has_it(says):

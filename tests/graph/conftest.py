@@ -23,7 +23,7 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 @pytest.fixture
 def opened(open_memory: OpenMemory) -> Opened:
-    """Opens a memory that reads nothing by itself."""
+    """Return a function that opens a memory which reads nothing by itself."""
 
     def open_(extractor: Any = None, name: str = "agent.db", timeout: float = 60.0, **graph: Any) -> TidalMemory:
         settings = Tuning(graph={"background": False, **graph}, models={"timeout": timeout})

@@ -1,4 +1,4 @@
-"""Helpers for tests of indexing: what the graph knows, patience with threads, and a storage that can be watched."""
+"""Helpers for tests of indexing: the graph's contents, waiting for threads, and a storage that can be watched."""
 
 from __future__ import annotations
 

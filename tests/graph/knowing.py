@@ -1,4 +1,4 @@
-"""A small world whose turns say things in so many words: ``checkout depends_on billing``, one to a line."""
+"""A small world whose turns state relations literally, one to a line: ``checkout depends_on billing``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ OF_PEOPLE = ("lives_in", "works_at", "likes")
 
 
 def read(text: str, **fields: Any) -> Extraction:
-    """What a text in so many words says; ``not`` before a line denies it. ``fields`` are those of assertions."""
+    """Read the relations that a text states literally, one to a line; ``not`` in front denies one.
+
+    ``fields`` are those of assertions.
+    """
     found, at = [], 0
     for line in text.split("\n"):
         denied = line.startswith("not ")
@@ -37,9 +40,9 @@ def mention(text: str, name: str, predicate: str, start: int, place: int) -> Men
 
 
 class World:
-    """A memory in a file of its own, and turns that are recorded and read as they are said.
+    """A memory in a file of its own, whose turns are recorded and read at once.
 
-    Turns go by names of the test's choice, or ``e1``, ``e2``, …
+    Turns have names that the test chooses, or ``e1``, ``e2``, …
     """
 
     def __init__(self, folder: Path, embedder: Embedder | None = None, **graph: Any) -> None:
@@ -68,7 +71,7 @@ class World:
         extraction: Extraction | None = None,
         **fields: Any,
     ) -> Extracted:
-        """Record a turn of these messages and learn what it says."""
+        """Record a turn of these messages and read it into the graph."""
         self._says |= {text: extraction or read(text, **fields) for text in texts}
         id = id or f"e{len(self.turns) + 1}"
         messages = [Message("user", text, id=f"{id}-{n}", speaker=speaker) for n, text in enumerate(texts)]
@@ -78,24 +81,27 @@ class World:
         return done
 
     def forget(self, *ids: str) -> None:
-        """Forget turns, or messages of them such as ``e1-0``."""
+        """Forget turns, or single messages of them such as ``e1-0``."""
         for id_ in ids:
             name, _, position = id_.partition("-")
             self.memory.forget(self.turns[name].entries[int(position)] if position else self.turns[name].id)
 
     def names(self, episodes: Iterable[str]) -> tuple[str, ...]:
-        """The names of turns, by their ids."""
+        """Return the names of turns by their ids."""
         known = {episode.id: name for name, episode in self.turns.items()}
         return tuple(known.get(id_, id_) for id_ in episodes)
 
     def known(self, **where: Any) -> list[str]:
-        """What is true and believed, in words."""
+        """Return in words the relations that are true and believed."""
         if "episode" in where:
             where["episode"] = self.turns[where["episode"]].id
         return sorted(self.graph.sentences(self.graph.relations(**where)).values())
 
     def held(self, name: str) -> list[tuple[str, int, int | None]]:
-        """What is believed of an entity now: in words, with the days from noon on from and until when it held."""
+        """Return the relations that are believed of an entity now, in words.
+
+        Each has the days, counted from noon, from which and until which it held.
+        """
         now = [one for one in self.graph.timeline(name) if one.superseded_at is None]
         words = self.graph.sentences(now)
         return [(words[one.id], self.day(one.valid_from) or 0, self.day(one.valid_until)) for one in now]

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.inside import storage_of
 from tidal_plugins import Settings, TidalMemory
 from tidal_plugins.ingestion.gate import admitted
 from tidal_plugins.testing import NOON, FrozenClock
@@ -24,7 +25,7 @@ def gated(open_memory: Any) -> TidalMemory:
 def test_without_the_gate_nothing_is_decided(memory: TidalMemory) -> None:
     assert memory.remember("ok", importance=1).admission is None
     assert memory.record("ok thanks").admissions == {}
-    assert admitted(memory._services.storage, memory.scope) == (0, 0)
+    assert admitted(storage_of(memory), memory.scope) == (0, 0)
 
 
 def test_what_is_trivial_and_known_expires(gated: TidalMemory, clock: FrozenClock) -> None:
@@ -102,7 +103,7 @@ def test_the_ephemeral_share_is_counted_once_per_entry(gated: TidalMemory) -> No
     for _ in range(2):
         gated.remember(f"{FILLER} again", importance=2)
         gated.record(FILLER, id="t")
-    counts = admitted(gated._services.storage, gated.scope)
+    counts = admitted(storage_of(gated), gated.scope)
     assert counts == (1, 2)
     assert counts.share == pytest.approx(2 / 3)
-    assert admitted(gated._services.storage, ("elsewhere",)).share == 0
+    assert admitted(storage_of(gated), ("elsewhere",)).share == 0

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from tidal_plugins import HashingEmbedder, InvalidInput, TidalMemory
-from tidal_plugins.model.graph import Extraction
+from tidal_plugins import Extraction, HashingEmbedder, InvalidInput, TidalMemory
 from tidal_plugins.tuning import Tuning
 
 UNREAD = Tuning(graph={"background": False})

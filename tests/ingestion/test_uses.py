@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from tidal_plugins import Message, TidalMemory
-from tidal_plugins.model.entry import Tier
+from tidal_plugins import Message, TidalMemory, Tier
 from tidal_plugins.testing import NOON, FrozenClock
 from tidal_plugins.tuning import Tuning
 

@@ -1,8 +1,8 @@
 """An agent with files, in a process of its own: a ReAct loop whose model follows a script, on a memory and checkpoints.
 
-Argument: a JSON order with ``folder`` (memory, checkpoints and the agent's files), ``turns`` ``[first, last)``, and
-``stop``: whether to leave the last turn before its tools have run. A turn that the process before left so is finished
-first. Prints what the model was shown, measured at each call.
+Its argument is a JSON order with ``folder`` (for memory, checkpoints and the agent's files), ``turns`` ``[first,
+last)``, and ``stop``: whether to leave the last turn before its tools have run. A turn that an earlier process left in
+this way is finished first. The process prints what the model was shown, measured at each call.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SETTINGS = Settings(whisper={"threshold": 0.2}, storage={"durability": "fast"})
 CONFIG: dict[str, Any] = {"configurable": {"thread_id": "workshop"}, "recursion_limit": 500}
 
 LONG = 40
-"""Tool calls of a long turn: more than the context holds."""
+"""Number of tool calls in a long turn: more than the context holds."""
 
 _THINGS = "bolt gear lathe plank rivet hinge spindle washer clamp chisel".split()
 
@@ -48,7 +48,7 @@ def query(turn: int) -> str:
 
 
 def script(turn: int) -> list[list[tuple[str, dict[str, Any]]]]:
-    """The steps of a turn: the calls that the model makes side by side, before it answers."""
+    """Return the steps of a turn: for each, the calls that the model makes side by side."""
     path, other = f"stock/{turn % 12}.txt", f"notes/{turn % 7}.md"
     if turn % 60 == 35:
         return [[("Read", {"file_path": f"stock/{step % 12}.txt"})] for step in range(LONG)]
@@ -87,7 +87,7 @@ def tools_on(folder: Path) -> list[BaseTool]:
 
 
 class Worker(BaseChatModel):
-    """Works off the script of the turn that it is asked in, and notes what it is shown."""
+    """A model that follows the script of the current turn, and notes what it is shown."""
 
     schemas: int
     calls: list[dict[str, Any]] = Field(default_factory=list)
@@ -126,7 +126,7 @@ class Worker(BaseChatModel):
 
 
 def where(messages: Sequence[BaseMessage]) -> tuple[int, int]:
-    """The turn that the model is asked in, and how many of its steps are done."""
+    """Return the turn that the model is asked in, and the number of its finished steps."""
     asked = [m.text for m in messages if isinstance(m, HumanMessage) and "lc_source" not in m.additional_kwargs]
     turn = int(re.findall(r"Turn (\d+): how many", asked[-1])[-1])
     done = [m.tool_call_id.split("-") for m in messages if isinstance(m, ToolMessage)]

@@ -17,9 +17,10 @@ Order = Callable[..., list[list[str]]]
 
 @pytest.fixture(scope="module")
 def order() -> Iterator[Order]:
-    """Run tasks ``(task, path, name)`` at once, each in a process of its own; ``after`` seconds they are killed.
+    """Return a function that runs tasks ``(task, path, name)`` at once, each in a process of its own.
 
-    The seconds count from the start, or from when each has opened its memory and all together ``said`` so many lines.
+    They are killed ``after`` seconds. These count from the start, or from the moment when each has opened its memory
+    and all together have acknowledged ``said`` lines.
     """
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen([sys.executable, WORKER], **pipes, text=True, env=ENVIRONMENT) as process:

@@ -14,10 +14,10 @@ SESSION = "daily"
 
 
 class Life:
-    """On the first day ``turns`` turns are recorded, of two entries each. On every later one ``regulars`` of them are
-    used, and the memory is consolidated; on the tenth the first is used in three turns.
+    """A memory whose days follow a plan, so that every day may be repeated.
 
-    Whatever happens on a day follows from its number, and may be done twice.
+    On the first day ``turns`` turns are recorded, of two entries each. On every later day ``regulars`` of them are
+    used, and the memory is consolidated. On day 8 the first of them is used in three turns.
     """
 
     def __init__(self, path: Any, *, turns: int, regulars: int, batch: int = 200) -> None:
@@ -43,7 +43,7 @@ class Life:
             self.memory.dossiers.refresh(topic)
 
     def live(self, day: int) -> Consolidation:
-        """What happens on a day, from the first one on."""
+        """Live a day, from the first one on."""
         self.clock.set(NOON + timedelta(days=day))
         for number in range(self.regulars):
             self.use(number, f"{day}")
@@ -52,7 +52,7 @@ class Life:
         return self.memory.maintenance.run()
 
     def use(self, number: int, when: str) -> Episode:
-        """A turn whose answer uses the entries of a turn of the first day."""
+        """Record a turn whose answer uses the entries of a turn of the first day."""
         first = self.first(number)
         asked, told = f"Day {when}: which folder has number{number}?", f"Day {when}: folder{number} [{first.citation}]."
         return self.memory.record(asked, told, id=f"{number} on {when}", thread=SESSION, surfaced=first.entries)
@@ -61,7 +61,7 @@ class Life:
         return self.memory.episodes[self.memory.episodes.id_of(f"first {number}", thread=f"s{number}")]
 
     def last_day(self) -> int:
-        """The last day that left a trace."""
+        """Return the last day that left a trace."""
         last = self.memory.episodes.list(thread=SESSION, newest_first=True, limit=1)
         return (last[0].occurred_at - NOON).days if last else 0
 

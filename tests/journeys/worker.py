@@ -1,8 +1,8 @@
-"""Forks processes that use a memory, on orders from a test, and kills them at a given moment.
+"""Fork processes that use a memory, on orders from a test, and kill them at a given moment.
 
-It never opens a memory itself. Orders come as JSON lines: ``{"tasks": [...], "after": seconds or null, "said": lines
-or null}``: the seconds count from when every process has opened its memory, and all together have acknowledged so many
-things. The answer is a JSON line with what each process acknowledged.
+This process never opens a memory itself. Orders come as JSON lines: ``{"tasks": [...], "after": seconds or null,
+"said": lines or null}``. The seconds count from the moment when every process has opened its memory and all of them
+together have acknowledged ``said`` things. The answer is a JSON line with everything that each process acknowledged.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from tidal_plugins.tuning import Tuning
 Acknowledge = Callable[[str], None]
 OPENED = "opened"
 LEARNED = "learned"
-"""Log of what was learned, written with it."""
+"""Log of the episodes that were read, written in the same transaction."""
 SETTINGS = Tuning(ingestion={"batch": 8}, signals={"audit": 1_000_000, "annotations": 1_000_000})
 
 
 def record_forever(memory: TidalMemory, name: str, acknowledge: Acknowledge) -> None:
-    """Each turn is interrupted once, as an agent is that waits for an approval."""
+    """Record turns, each of which is interrupted once, like those of an agent that waits for an approval."""
     number = 0
     while True:
         word, number = f"{name}q{number}", number + 1
@@ -68,7 +68,7 @@ def reembed(memory: TidalMemory, name: str, acknowledge: Acknowledge) -> None:
 
 
 def live(memory: TidalMemory, name: str, acknowledge: Acknowledge) -> None:
-    """On from the last day that left a trace: what was done of it is not done twice."""
+    """Continue from the last day that left a trace, without doing its work twice."""
     with Life(memory.path, turns=60, regulars=3, batch=8) as life:
         for day in range(life.last_day(), 321, 8):
             life.live(day)
@@ -76,8 +76,10 @@ def live(memory: TidalMemory, name: str, acknowledge: Acknowledge) -> None:
 
 
 def learn_forever(memory: TidalMemory, name: str, acknowledge: Acknowledge) -> None:
-    """Turns that are read in the background, and here too; of two processes one writes what it read in three parts.
-    What is written down says how often each turn was done with."""
+    """Record turns that are read in the background and here.
+
+    One of two processes writes its readings in three parts. A log counts how often each turn was finished.
+    """
     take_out = ExtractionQueue.take_out
 
     def log(queue: ExtractionQueue, ticket: Ticket) -> bool:
@@ -102,7 +104,7 @@ def learn_forever(memory: TidalMemory, name: str, acknowledge: Acknowledge) -> N
 
 
 def signal_forever(memory: TidalMemory, name: str, acknowledge: Acknowledge) -> None:
-    """Signals in the first session, until its cap is reached; each is said with its number, each refusal too."""
+    """Send signals in the first session until its cap is reached; acknowledge each with its number, refusals too."""
     entries = memory.recall("entry", limit=8).ids
     session = memory.sessions.resume(1)
     for number in itertools.count():
@@ -128,7 +130,7 @@ def open_memory(path: str) -> TidalMemory:
 
 
 class Child:
-    """A process that was forked, and the lines that it says."""
+    """A forked process, and the lines that it wrote."""
 
     def __init__(self, task: str, path: str, name: str) -> None:
         self.pipe, writing = os.pipe()
@@ -142,7 +144,7 @@ class Child:
         return self.pipe
 
     def hear(self) -> None:
-        """Take in what it said since, or its end."""
+        """Read the child's new lines, or notice its end."""
         heard = os.read(self.pipe, 65536)
         self.said += heard
         self.ended = not heard
@@ -160,7 +162,7 @@ class Child:
 
 
 def hear(children: list[Child], said: int) -> None:
-    """Wait until every child has opened its memory, and all together have said so many things, or have ended."""
+    """Wait until all children have ended, or have opened their memories and acknowledged ``said`` things together."""
     while going := [child for child in children if not child.ended]:
         opened = all(child.said for child in going)
         if opened and sum(child.said.count(b"\n") for child in children) >= said + len(children):
@@ -181,7 +183,7 @@ def work(task: str, path: str, name: str, writing: int) -> NoReturn:
 
 
 def warm_up() -> None:
-    """Import what is imported when first used, so that the processes forked need not."""
+    """Import ahead everything that is imported at first use, so that forked processes need not."""
     import apsw  # noqa: F401
     import sqlite_vec  # noqa: F401
 

@@ -12,13 +12,13 @@ from tidal_plugins import Affect, Message, Note, TidalMemory
 from tidal_plugins.tuning import Tuning
 
 QUESTION = "zebra"
-"""Shares no word with the texts, so that the vector channel alone finds them."""
+"""A question that shares no word with the texts, so that only the vector channel finds them."""
 
 
 class Directions:
-    """Embeds each text at its cosine with the question; texts stand upright on each other unless turned by degrees.
+    """Embeds each text at its cosine with the question, which is 0 if none is set.
 
-    A cosine that is not set is 0.
+    Texts are perpendicular to each other unless turned by degrees.
     """
 
     id = "directions"
@@ -47,7 +47,7 @@ class Directions:
 
 
 class Feelings:
-    """Says how texts feel, as told."""
+    """Returns the affects that it was given for texts."""
 
     def __init__(self, affects: Mapping[str, Affect]) -> None:
         self._affects = affects
@@ -65,7 +65,7 @@ def lying(
     name: str = "agent.db",
     **settings: Any,
 ) -> TidalMemory:
-    """Open an empty memory in which these texts will lie at these cosines and feel so."""
+    """Open an empty memory that will embed these texts at these cosines, and read these affects in them."""
     memory: TidalMemory = open_memory(
         name,
         embedder=Directions(cosines, degrees),
@@ -78,7 +78,7 @@ def lying(
 def holding(
     open_memory: Any, cosines: Mapping[str, float], *, affects: Mapping[str, Affect] | None = None, **options: Any
 ) -> TidalMemory:
-    """Open a memory that holds texts at these cosines. Texts of ``affects`` were said, the others remembered."""
+    """Open a memory that holds texts at these cosines. Texts in ``affects`` are recorded, the others remembered."""
     memory = lying(open_memory, cosines, affects=affects, **options)
     for text in cosines:
         if text in (affects or {}):
@@ -89,7 +89,7 @@ def holding(
 
 
 def say(memory: TidalMemory, *said: tuple[str, str], thread: str | None = None) -> None:
-    """Record turns in order, each a role or a speaker and a text."""
+    """Record turns in order. Each is a role or a speaker, and a text."""
     for role, text in said:
         known = role in ("user", "assistant")
         message = Message(role if known else "user", text, speaker=None if known else role)

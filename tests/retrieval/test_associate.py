@@ -11,10 +11,9 @@ import apsw
 import pytest
 
 from tests.conftest import OpenMemory
+from tests.inside import associate, links, storage_of
 from tests.reading import Reader
 from tidal_plugins import Note, QueryTimeout, Recall, Settings, TidalMemory
-from tidal_plugins.associations.store import AssociationStore
-from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.base import Match, Where
 from tidal_plugins.testing import FrozenClock
 
@@ -23,19 +22,13 @@ def recall(memory: TidalMemory, query: str = "jazz piano", limit: int = 1, **fil
     return memory.recall(query, limit=limit, associative=True, **filters)
 
 
-def together(memory: TidalMemory, *ids: str, times: int = 1) -> None:
-    web = AssociationStore(memory._services.storage)
-    for _ in range(times):
-        web.commit_context(memory.scope, web.activate(ids), memory.now())
-
-
 @pytest.fixture
 def chain(memory: TidalMemory) -> list[str]:
     """Jazz piano – the old bridge – tomato soup, each with the next, and something with none."""
     texts = ["I play jazz piano", "the old bridge", "tomato soup", "unrelated words"]
     ids = [entry.id for entry in memory.remember([Note(text, kind="conversation") for text in texts])]
-    together(memory, *ids[:2])
-    together(memory, *ids[1:3])
+    associate(memory, *ids[:2])
+    associate(memory, *ids[1:3])
     return ids
 
 
@@ -52,14 +45,11 @@ def test_neighbours_follow_the_hits_with_their_provenance(memory: TidalMemory, c
 
 
 def test_it_is_off_unless_asked_for_and_writes_nothing(memory: TidalMemory, chain: list[str]) -> None:
-    before = memory._services.storage.get(memory.scope, chain)
+    before = storage_of(memory).get(memory.scope, chain)
     assert memory.recall("jazz piano", limit=1).ids == (chain[0],)
     recall(memory)
-    assert memory._services.storage.get(memory.scope, chain) == before
-    assert [a.weight for a in AssociationStore(memory._services.storage).strongest(memory.scope, memory.now(), 9)] == [
-        1,
-        1,
-    ]
+    assert storage_of(memory).get(memory.scope, chain) == before
+    assert [weight for *_, weight in links(memory).values()] == [1, 1]
 
 
 def test_ranked_hits_stay_as_they_are_and_come_once(memory: TidalMemory, chain: list[str]) -> None:
@@ -79,7 +69,7 @@ def test_no_more_are_appended_than_the_settings_say(open_memory: Any) -> None:
     memory = open_memory(settings=Settings(recall={"associated": 2}))
     ids = [entry.id for entry in memory.remember([Note("I play jazz piano"), *(Note(f"word{n}") for n in range(5))])]
     for n, id_ in enumerate(ids[1:]):
-        together(memory, ids[0], id_, times=n + 1)
+        associate(memory, ids[0], id_, times=n + 1)
     found = recall(memory)
     assert found.ids == (ids[0], ids[5], ids[4])
     unshown = {item.id: item.reason for item in found.dropped if item.stage == "association"}
@@ -117,7 +107,7 @@ def test_neighbours_pass_the_same_gates(
     clock.advance(days=230)
     ids = {"d": first.id, **{name: memory.remember(notes[name]).id for name in "abcef"}}
     clock.advance(days=25)
-    together(memory, *ids.values())
+    associate(memory, *ids.values())
     names = {id_: name for name, id_ in ids.items()}
     if "exclude" in filters:
         filters = {"exclude": [ids[name] for name in filters["exclude"]]}
@@ -143,8 +133,8 @@ def test_a_damaged_neighbour_is_left_out(memory: TidalMemory, chain: list[str], 
 
 def test_several_hits_reach_out_and_the_best_way_counts(memory: TidalMemory) -> None:
     a, b, c = (memory.remember(text).id for text in ("jazz piano one", "jazz piano two", "the old bridge"))
-    together(memory, a, c)
-    together(memory, b, c, times=3)
+    associate(memory, a, c)
+    associate(memory, b, c, times=3)
     found = recall(memory, limit=2)
     assert set(found.ids[:2]) == {a, b}
     assert (found[2].id, found[2].why.path, found[2].why.activation) == (c, (b, c), 0.75)
@@ -219,13 +209,13 @@ def test_labels_that_took_too_long_to_look_up_are_reported(
     memory: TidalMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory.remember(Note("I play jazz piano", tags=("music",)))
-    matching = memory._services.storage.matching
+    matching = storage_of(memory).matching
 
-    def hurried(scope: Scope, terms: Sequence[str], k: int, where: Where) -> list[Match]:
+    def hurried(scope: tuple[str, ...], terms: Sequence[str], k: int, where: Where) -> list[Match]:
         if where.tags is not None:
             raise QueryTimeout("a search ran past its deadline")
         return matching(scope, terms, k, where)
 
-    monkeypatch.setattr(memory._services.storage, "matching", hurried)
+    monkeypatch.setattr(storage_of(memory), "matching", hurried)
     assert memory.recall("jazz piano").degraded == ()
     assert memory.recall("jazz piano", associative=True).degraded == ("keywords",)

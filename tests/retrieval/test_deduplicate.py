@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.inside import storage_of
 from tests.retrieval.directions import QUESTION, holding
 from tidal_plugins import Exchange, Message, Note, Settings, TidalMemory
 from tidal_plugins.errors import Corrupt
@@ -47,7 +48,7 @@ def test_damaged_vectors_make_nothing_alike(open_memory: Any, monkeypatch: pytes
 
     memory = turned(open_memory, apple=0, birch=1, cedar=2)
     assert len(shown(memory)) == 2
-    monkeypatch.setattr(type(memory._services.storage), "vectors", damaged)
+    monkeypatch.setattr(type(storage_of(memory)), "vectors", damaged)
     assert len(shown(memory)) == 3
 
 

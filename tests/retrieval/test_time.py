@@ -17,7 +17,6 @@ import pytest
 from pydantic import ValidationError
 
 from tidal_plugins import HashingEmbedder, InvalidInput, Message, Settings, TidalMemory
-from tidal_plugins.model.clock import utc_now
 from tidal_plugins.scoring.time import closeness
 from tidal_plugins.testing import FrozenClock
 from tidal_plugins.tuning import RecallTuning, Tuning
@@ -319,7 +318,7 @@ def test_times_are_seen_from_as_of(trips: TidalMemory, clock: FrozenClock) -> No
 
 def test_as_of_needs_a_time_zone(memory: TidalMemory) -> None:
     with pytest.raises(InvalidInput, match="as_of"):
-        memory.recall("a", as_of=utc_now().replace(tzinfo=None))
+        memory.recall("a", as_of=datetime(2026, 11, 13))
 
 
 def test_a_turn_in_a_thread_is_found_by_its_day(memory: TidalMemory, open_memory: Any, clock: FrozenClock) -> None:

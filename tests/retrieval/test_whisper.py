@@ -12,11 +12,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from tests.retrieval.directions import QUESTION, holding, lying, say
-from tidal_plugins import Settings, TidalMemory
-from tidal_plugins.model.affect import Affect
-from tidal_plugins.model.entry import Entry
+from tidal_plugins import Affect, Entry, Explanation, Hit, Recall, Settings, TidalMemory, Whisper
 from tidal_plugins.model.fence import CLOSE, OPEN, PREAMBLE, inert, strip_frames
-from tidal_plugins.model.recall import Explanation, Hit, Recall, Whisper
 from tidal_plugins.retrieval.whisper import age, compose, excerpt
 from tidal_plugins.testing import HERE, NOON, FrozenClock
 from tidal_plugins.tuning import WhisperTuning

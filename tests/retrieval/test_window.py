@@ -6,8 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from tidal_plugins import InvalidInput, Message, TidalMemory
-from tidal_plugins.model.recall import Hit
+from tidal_plugins import Hit, InvalidInput, Message, TidalMemory
 from tidal_plugins.testing import NOON, FrozenClock
 
 TURNS = ("hello there", "what is for lunch", "soup with leek", "and bread", "thank you")

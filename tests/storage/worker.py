@@ -24,7 +24,7 @@ NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 def record(name: str, vector: list[float]) -> Record:
-    """Two passages: the entry's own word and vector, and those that all share."""
+    """Return a record of two passages: one with its own word and vector, one with those that all records share."""
     text = f"{name} shared"
     own = Passage(0, len(name), name.replace("-", "x"), np.array(vector, np.float32))
     shared = Passage(len(name) + 1, len(text), "shared", np.ones(len(vector), np.float32))

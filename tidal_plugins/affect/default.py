@@ -37,10 +37,10 @@ def check_estimator(emotion: EmotionEstimator | None, embedder: Embedder) -> Non
 
 
 class DefaultEmotion:
-    """:class:`EmbeddingEmotion` where it reads the embedder's vectors, else :class:`LexiconEmotion`.
+    """Reads with :class:`EmbeddingEmotion` if that can read the embedder's vectors, else with :class:`LexiconEmotion`.
 
-    Which of them shows at the first text: to know an embedder without an ``id`` it must embed, and opening a memory
-    should load no model.
+    The choice is made at the first text. An embedder without an ``id`` must embed to be recognised, and opening a
+    memory should not load a model.
     """
 
     def __init__(self, embedder: Embedder) -> None:

@@ -48,14 +48,14 @@ _SENTENCE_END = re.compile(r"[.!?…]+(?=\s|$)")
 
 
 class EmbeddingEmotion:
-    """Reads emotions, valence and arousal off embeddings, at some microseconds a text.
+    """Reads emotions, valence and arousal off embeddings, in some microseconds per text.
 
-    ``embedder`` embeds the texts of which the caller brings no vectors; ``weights`` is a file of ``make fit-emotion``
-    (default: the one for all-MiniLM-L6-v2 that ships with the library, trained on GoEmotions [Demszky et al. 2020]).
-    Raises :class:`EmbedderMismatch` where the weights are for another embedder: there, :class:`LexiconEmotion` reads.
+    ``embedder`` embeds texts that come without vectors. ``weights`` is a file of ``make fit-emotion``; the default is
+    the one for all-MiniLM-L6-v2 that ships with the library, trained on GoEmotions [Demszky et al. 2020]. Raises
+    :class:`EmbedderMismatch` if the weights are for another embedder; use :class:`LexiconEmotion` for that one.
 
-    ``emotions`` are Plutchik's eight, each in [0, 1]: how far its probability is above what plain texts show. So calm
-    texts have none, and do not all feel alike. It may be used from several threads.
+    ``emotions`` are Plutchik's eight, each in [0, 1]: how far its probability exceeds that of plain texts. Therefore
+    calm texts have no emotions, and do not all feel alike. An instance may be used from several threads.
     """
 
     def __init__(self, embedder: Embedder, weights: Path = SHIPPED) -> None:
@@ -64,7 +64,7 @@ class EmbeddingEmotion:
         self.check(embedder)
 
     def check(self, embedder: Embedder) -> None:
-        """Raise :class:`EmbedderMismatch` where the weights are for another embedder, whose vectors they misread."""
+        """Raise :class:`EmbedderMismatch` if the weights are for another embedder, whose vectors they would misread."""
         fingerprint = self._probe.about["embedder"]
         if not fits(embedder, fingerprint):
             raise EmbedderMismatch(

@@ -22,11 +22,11 @@ SHIPPED = Path(__file__).with_name("minilm.npz")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Probe:
-    """Probabilities of labels are the softmax of ``vectors @ weight + bias``.
+    """A probe of embeddings: the softmax of ``vectors @ weight + bias`` gives the probabilities of labels.
 
-    ``weight`` has shape ``(dimensions, labels)``, ``bias`` ``(labels,)``. ``rest`` is what a plain text shows of each
-    primary emotion, in the order of ``PRIMARY``: what is felt begins above it. ``about`` holds the embedder's
-    fingerprint, the labels, and where the numbers come from.
+    ``weight`` has shape ``(dimensions, labels)``, ``bias`` ``(labels,)``. ``rest`` is the level of each primary emotion
+    in plain texts, in the order of ``PRIMARY``; only levels above it count as felt. ``about`` holds the embedder's
+    fingerprint, the labels, and the origin of the numbers.
     """
 
     weight: NDArray[np.float32]

@@ -41,10 +41,10 @@ class AffectLoop:
         return self._relax(state, at, now)
 
     def felt(self, scope: Scope, turn: str, now: datetime, vector: NDArray[np.float32] | None = None) -> Affect:
-        """Return what colours recall for a user's turn: the state, or the turn's own feeling where that is stirred.
+        """Return the feeling that influences recall for a user's turn: the turn's own if it is stirred, else the state.
 
-        ``vector`` is the turn's embedding, where it is known. A turn comes before the exchange that will move the
-        state; waiting for it would leave the first outburst of an upset user without any effect [Tidal §3.4: the
+        ``vector`` is the turn's embedding, if it is known. A turn comes before the exchange that will move the state.
+        Waiting for that exchange would leave the first outburst of an upset user without any effect [Tidal §3.4: the
         weights are seeded on each perturbation].
         """
         [own] = self.estimate([turn], None if vector is None else vector[None])
@@ -96,7 +96,7 @@ class AffectLoop:
 
 
 def _checked(feelings: Sequence[Affect], count: int) -> list[Affect]:
-    """Raise ``ValueError`` for what no text can feel like, before it enters the state for good."""
+    """Raise ``ValueError`` for a feeling that no text can have, before it enters the state for good."""
     feelings = list(feelings)
     if len(feelings) != count:
         raise ValueError(f"{len(feelings)} feelings for {count} texts")

@@ -194,7 +194,7 @@ def _rank(reached: Reached) -> tuple[float, str, int, tuple[str, ...]]:
 
 
 def _later(now: datetime, days: float) -> datetime | None:
-    """Return the time so many days after ``now``, or ``None`` if it is beyond the calendar."""
+    """Return the time that many days after ``now``, or ``None`` if it is beyond the calendar."""
     try:
         return now + timedelta(days=days)
     except OverflowError:

@@ -179,7 +179,7 @@ class Compactor:
         )
 
     def _save(self, states: States, version: int, kept: Sequence[State], rebuild: Rebuild) -> None:
-        """Raises ``Conflict`` where what the new state quotes is not what it was when it was read."""
+        """Save the new state. Raise ``Conflict`` if anything that it quotes has changed since it was read."""
         with self._storage.transaction():
             used = {id_: episode for id_, episode in rebuild.used.items() if episode.messages}
             if self.recorder.episodes(used) != used:

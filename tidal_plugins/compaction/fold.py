@@ -11,7 +11,7 @@ from tidal_plugins.model.exchange import Message
 
 
 def foldable(turn: Turn, sizes: Sequence[Size], aim: Size) -> tuple[int, ...]:
-    """Return the indexes of what to fold of :attr:`Turn.said`, so that the rest is within ``aim`` or as near as can be.
+    """Return the indexes in :attr:`Turn.said` to fold, so that the rest is within ``aim`` or as near to it as possible.
 
     ``sizes`` are those of its messages.
     """

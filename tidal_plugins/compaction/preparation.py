@@ -39,8 +39,10 @@ class Preparations:
         self._lock = threading.Lock()
 
     def start(self, thread: Hashable, what: Hashable, work: Callable[[Prepared | None], Prepared | None]) -> None:
-        """Run ``work`` on a thread of its own, unless the thread's last one is still running or was for the same
-        ``what``. It gets what was prepared before."""
+        """Run ``work`` in the background, and give it the result of the last preparation for the same ``thread``.
+
+        Nothing is done if the last preparation is still running, or was for the same ``what``.
+        """
         with self._lock:
             before = self._jobs.get(thread)
             if before and before.process == os.getpid() and (before.what == what or not before.done.done()):
@@ -52,8 +54,10 @@ class Preparations:
         threading.Thread(target=_run, args=(job, before, work), daemon=True, name="tidal-prepare").start()
 
     def take(self, thread: Hashable, timeout: float) -> Prepared | None:
-        """Wait for what is under way, ``timeout`` seconds at most, and return it; ``None`` where there is nothing, or
-        it failed."""
+        """Take the preparation of a ``thread`` out, waiting at most ``timeout`` seconds for it.
+
+        Return ``None`` if there is none, or if it failed.
+        """
         with self._lock:
             job = self._jobs.pop(thread, None)
         return _result(job, timeout)

@@ -66,7 +66,7 @@ class Rebuild:
         return new
 
     def prepare(self, state: State, before: Prepared | None) -> Prepared | None:
-        """Condense what a compaction would have to condense now, on top of what was prepared before."""
+        """Condense the sources that a compaction would have to condense now, on top of the last preparation."""
         turns = self._turns(state)
         sources = self._sources(turns[state.told : -1])
         if not sources:
@@ -75,8 +75,10 @@ class Rebuild:
         return None if condensed.fallback else Prepared(state.id, sources, condensed)  # it may work when it matters
 
     def check(self, ledger: LossLedger) -> None:
-        """Raise ``BrokenInvariant`` where a message does not stand in the episode where the ledger says so; episodes
-        that were not read for this were checked when they were."""
+        """Raise ``BrokenInvariant`` if a message does not stand in its episode at the place that the ledger names.
+
+        Episodes that were not read for this compaction were checked when they were read.
+        """
         messages = self.context.history.messages
         for loss in ledger:
             episode = self.used.get(loss.episode)
@@ -104,7 +106,7 @@ class Rebuild:
         new = self._shown(new)
         return new if hard else replace(new, files=self._files(new, self._size(new)))
 
-    # what is covered
+    # the covered turns
 
     def _turns(self, state: State) -> tuple[Covered, ...]:
         """Return every turn that the next state covers, and record those that were not."""
@@ -245,7 +247,7 @@ class Rebuild:
             said = [each for episode in episodes for each in _dated(episode, turn.indexes)] + said
         return said + open_
 
-    # how much room there is
+    # sizes
 
     def _size(self, state: State) -> Size:
         return size(self.context, pieces(self.context.history, state, self.completed), self.counter)

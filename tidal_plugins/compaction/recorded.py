@@ -31,7 +31,7 @@ MAX_NAME, MAX_LABEL = 200, 1_000
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A turn and the episode that holds it. ``places`` are the indexes in the episode of what was said, in order."""
+    """A turn and the episode that holds it. ``places`` are the indexes of its messages in the episode, in order."""
 
     turn: Turn
     episode: Episode

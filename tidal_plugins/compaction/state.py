@@ -47,7 +47,7 @@ class Covered:
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """The part of a long ongoing turn that was folded: ``indexes`` of what was said in it, among the first ``end``."""
+    """The folded part of a long ongoing turn: ``indexes`` are those of the folded messages, among the first ``end``."""
 
     turn: Covered
     indexes: tuple[int, ...]
@@ -145,7 +145,10 @@ class States:
             return [], document.version
 
     def save(self, states: Sequence[State], version: int) -> None:
-        """Raises ``Conflict`` where another process was quicker, or something in it was forgotten meanwhile."""
+        """Save the states, newest first.
+
+        Raises ``Conflict`` if another process was quicker, or if anything in them was forgotten meanwhile.
+        """
         kept = list(states)[:KEPT]
         sources = dict.fromkeys(episode for state in kept for episode in state.episodes)
         value = {"states": _states().dump_python(kept, mode="json")}

@@ -15,9 +15,9 @@ from tidal_plugins.model.exchange import Exchange, Message
 class Turn:
     """The messages from one by the user to the next; ``start`` is the position of the first in the history.
 
-    ``key`` is what the turn is recorded under. Where neither the turn nor a message has an id, it is made of what the
-    first message says (``named`` is false then). ``mark`` is the same for the same messages, whatever system messages
-    (a prompt made anew for each call) stand among them.
+    ``key`` is the key under which the turn is recorded. If neither the turn nor a message has an id, the key is made of
+    the text of the first message, and ``named`` is false. ``mark`` is the same for the same messages, even if there are
+    other system messages among them, such as a prompt that is made anew for each call.
     """
 
     key: str
@@ -69,9 +69,10 @@ class History:
 
 
 def history(given: Sequence[Message] | Sequence[Exchange]) -> History:
-    """Split a history into turns: messages where a user speaks after somebody else, exchanges as they are.
+    """Split a history into turns.
 
-    What an assistant says before the first question is a turn too. Raises ``InvalidInput`` for a mixture.
+    Messages are split where a user speaks after somebody else; exchanges stay as they are. Messages of an assistant
+    before the first question are a turn too. Raises ``InvalidInput`` for a mixture.
     """
     items = list(given) if isinstance(given, Sequence) else [given]
     if all(isinstance(item, Exchange) for item in items):

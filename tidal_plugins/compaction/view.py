@@ -100,8 +100,8 @@ def summary(
 ) -> tuple[str, tuple[int, ...]]:
     """Return the summary's text, and the places of the statements that have room in it.
 
-    Every episode is cited: by what is stated of it, by its id alone, or, where there are too many, as part of an
-    unbroken run whose ends are cited. At the least that takes two citations, even in less room.
+    Every episode is cited: with its statements, by its id alone or, if there are too many, as part of an unbroken run
+    whose ends are cited. This takes at least two citations, even if there is less room.
     """
     order = by_importance(statements)
 

@@ -36,9 +36,9 @@ class Briefs:
     spread: Spread | None = None
 
     def brief(self, topic: str, now: datetime) -> Brief:
-        """Return what is known of a topic, what is new and what goes with it, in one bounded text with citations.
+        """Return a bounded text with citations: what is known of a topic, what is new, and what is associated with it.
 
-        The dossier of a registered topic is refreshed where that is due. Another topic is not registered by this: its
+        The dossier of a registered topic is refreshed if it is due. Any other topic is not registered by this call; its
         sources are quoted for the brief alone.
         """
         dossier = self.dossiers.known(topic, now)

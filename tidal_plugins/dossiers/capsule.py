@@ -47,10 +47,10 @@ class Capsules:
     scope: Scope
 
     def current(self, now: datetime, *, max_age: timedelta = timedelta(0)) -> Capsule:
-        """Return the capsule with its generated sections made anew; what people wrote is as they wrote it.
+        """Return the capsule with newly generated sections. Sections that people wrote are unchanged.
 
-        One made less than ``max_age`` ago is returned as it stands: a prefix that stays the same. Where nothing has
-        changed but the time the text stays the same in any case.
+        A capsule that was made less than ``max_age`` ago is returned unchanged, as a stable prefix. The text also stays
+        the same if nothing but the time has changed.
         """
         if not isinstance(max_age, timedelta):
             raise InvalidInput(f"max_age is a timedelta, got {max_age!r}")
@@ -70,11 +70,11 @@ class Capsules:
         raise Conflict(f"the capsule changed {_TRIES} times while it was made; try again")
 
     def write(self, capsule: Capsule | str, now: datetime) -> Capsule:
-        """Take over the sections that people write, byte for byte, and sections of their own, in their order.
+        """Store the sections that people write, byte for byte, and sections of their own, in their order.
 
-        What stands in a generated section is made anew. Changing nothing, it raises ``InvalidCapsule`` for a text that
-        is not a capsule within its budgets, and ``Conflict`` for a ``Capsule`` that was edited from what somebody else
-        has rewritten since. A text does not tell what it was edited from: the last one counts.
+        Text in a generated section is replaced. Raises ``InvalidCapsule`` for a text that is not a capsule within its
+        budgets, and ``Conflict`` for a ``Capsule`` that was edited from a version that somebody else has rewritten
+        since; nothing is changed then. A text does not tell from which version it was edited, so the last text counts.
         """
         base = capsule.written if isinstance(capsule, Capsule) else None
         checked = self._checked(storable(str(capsule)) if isinstance(capsule, Capsule | str) else capsule)

@@ -49,8 +49,8 @@ _TRIES = 5
 class Dossiers:
     """The dossiers of one scope.
 
-    ``summariser`` writes the texts; where it is ``None``, and where it fails on a topic that has no text yet,
-    ``extractive`` does, which needs no model.
+    ``summariser`` writes the texts. ``extractive``, which needs no model, writes them if ``summariser`` is ``None``, or
+    if it fails on a topic that has no text yet.
     """
 
     writer: Writer
@@ -60,9 +60,9 @@ class Dossiers:
     summariser: Summariser | None = None
 
     def current(self, topic: str, now: datetime, *, force: bool = False) -> Dossier:
-        """Register a topic and return its dossier, refreshed where that is due or ``force`` asks for it.
+        """Register a topic and return its dossier, refreshed if it is due or ``force`` asks for it.
 
-        Where nothing is known yet its sources are looked for every time. Raises ``InvalidInput`` for a topic of only
+        If nothing is known yet, sources are looked for every time. Raises ``InvalidInput`` for a topic that consists of
         stop words.
         """
         name = _checked_topic(topic)

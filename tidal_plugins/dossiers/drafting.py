@@ -71,8 +71,10 @@ class InPlace:
 
 @dataclass(frozen=True, slots=True)
 class Drafter:
-    """Writes what is known of a topic with a summariser, or extracts it where there is none, or where it fails on a
-    topic that has no text yet."""
+    """Writes the findings on a topic with a summariser.
+
+    It extracts them if there is no summariser, or if the summariser fails on a topic that has no text yet.
+    """
 
     extractive: Summariser
     summariser: Summariser | None
@@ -109,7 +111,7 @@ class Drafter:
     def _asked(
         self, summariser: Summariser, sources: Sequence[Entry], previous: Sequence[Finding], place: InPlace
     ) -> tuple[tuple[Finding, ...], str | None]:
-        """Ask the summariser. Return the findings that can stand in a dossier, and why there are none."""
+        """Ask the summariser. Return the findings that may stand in a dossier, and the reason if there are none."""
         known = {entry.id: entry.citation for entry in [*place.entries.values(), *sources]}
         most = self.settings.max_tokens
 

@@ -24,7 +24,7 @@ _CITATIONS = re.compile(r"(?:\s*\[(?:ep|mem):\w+\])+$")
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Looks in one scope for what is about a topic."""
+    """Finds the sources on a topic in one scope."""
 
     recaller: Recaller
     settings: Tuning

@@ -20,9 +20,9 @@ _FOR_AGENTS = ("loop_protocol", "operational_rules")
 
 
 def suggestions(entries: Iterable[Entry], sections: Sequence[str], *, each: int) -> list[Suggestion]:
-    """Return at most ``each`` for each of ``sections``: the most important first, of the newest entries.
+    """Return at most ``each`` suggestions for each of ``sections``: the most important first, of the newest entries.
 
-    What a model said about itself or ruled is nobody's rule: only what others said is offered.
+    A model's statements about itself and its own rules are never suggested; only statements of others are.
     """
     said = [phrase for entry in entries if entry.role != "assistant" for phrase in phrases(entry) if phrase.sure]
     said.sort(key=lambda phrase: (phrase.entry.importance, phrase.entry.occurred_at), reverse=True)

@@ -32,10 +32,10 @@ class Task:
 
 
 def pending(entries: Sequence[Entry]) -> list[Phrase]:
-    """Return the phrases that set a task which no later one says was done, the newest first.
+    """Return the phrases that set a task which no later phrase reports as done, newest first.
 
-    What a user means to do counts; of an agent's words only an explicit list of what is left does, since it does at
-    once what it says it will. A task that is set again stands there once.
+    A user's intentions count. Of an agent's words only an explicit list of open tasks counts, because an agent does at
+    once what it announces. A task that is set again is returned once.
     """
     ordered = sorted(entries, key=lambda entry: (entry.occurred_at, entry.position or 0, entry.id))
     tasks: dict[frozenset[str], Task] = {}

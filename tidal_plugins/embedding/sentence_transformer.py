@@ -1,4 +1,4 @@
-"""The default embedder: a sentence-transformers model on this machine."""
+"""A sentence-transformers model on this machine."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tidal_plugins.embedding.threads import TURN_SECONDS, lock, torch_threads
+from tidal_plugins.embedding.threads import TURN_SECONDS, lock, no_progress_bars, torch_threads
 from tidal_plugins.embedding.weights import (
     DEFAULT_DIMENSIONS,
     DEFAULT_ID,
     DEFAULT_MODEL,
     Weights,
     find,
-    no_progress_bars,
     unavailable,
 )
 from tidal_plugins.errors import EmbeddingError, InvalidInput

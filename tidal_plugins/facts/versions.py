@@ -72,7 +72,7 @@ def standing_versions(storage: Storage, scope: Scope, keys: Collection[str] | No
     return {folded: version for folded, version in versions.items() if not version.ended}
 
 
-# what texts say of facts
+# statements on facts
 
 
 def mention(storage: Storage, scope: Scope, key: str, folded: str, now: datetime) -> None:

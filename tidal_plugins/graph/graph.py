@@ -88,7 +88,7 @@ class KnowledgeGraph(GraphQueries):
         return merges(self._storage, self._scope)
 
     def undo(self, merge: Merge | str) -> Merge:
-        """Undo a merge. Both entities are as if it had never been, with what was learned of either since."""
+        """Undo a merge. Both entities are as if it had never been, and keep everything learned of either since."""
         with self._storage.transaction():
             undone = undo_merge(
                 self._storage, self._scope, merge.id if isinstance(merge, Merge) else merge, self._clock()

@@ -58,7 +58,7 @@ class Lookup:
         return found[0]
 
     def said_in(self, episode: str | None, thread: str | None, kind: str = EVIDENCE) -> set[str]:
-        """Return the ids of what an episode or a thread mentions or is evidence of."""
+        """Return the ids of everything that an episode or a thread mentions or is evidence of."""
         told = set() if episode is None else {bare_id(episode)}
         if thread is not None:
             entries = self._storage.find(self._scope, Where(kinds={EPISODE}, threads={str(label(thread, "thread"))}))

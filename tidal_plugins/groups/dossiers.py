@@ -28,7 +28,7 @@ class Dossiers:
         return self._engine.standing(topic)
 
     def get(self, topic: str, default: Dossier | None = None) -> Dossier | None:
-        """Return the dossier on a topic as it stands, or ``default`` where there is none."""
+        """Return the dossier on a topic unchanged, or ``default`` if there is none."""
         try:
             return self[topic]
         except NotFound:

@@ -34,7 +34,7 @@ class Episodes:
         return from_entry(entry)
 
     def get(self, id: str, default: Episode | None = None) -> Episode | None:
-        """Return an episode by its id or citation, or ``default`` where there is none."""
+        """Return an episode by its id or citation, or ``default`` if there is none."""
         try:
             return self[id]
         except NotFound:
@@ -62,7 +62,7 @@ class Episodes:
             since: only those at or after this time.
             until: only those before this time.
             tool: only those in which a tool of this name ran.
-            limit: at most so many.
+            limit: at most this many.
             newest_first: whether the newest come first.
 
         To search by meaning, use ``memory.recall(query, kinds={"episode"})``. Raises ``InvalidInput``.
@@ -89,7 +89,7 @@ class Episodes:
         return transcript.page(episode, page, max_chars, previous=before, following=after)
 
     def entry_ids(self, citation: str) -> tuple[str, ...]:
-        """Return the ids of the entries that a citation means: of an episode, those of what was said in it.
+        """Return the ids of the entries that a citation means; for an episode, those of its messages.
 
         Raises ``NotFound``, or ``Forgotten`` if it was forgotten.
         """

@@ -50,7 +50,7 @@ class PolicyGroup(MutableMapping[str, Policy]):
         self[name] = policy
 
     def get(self, name: str, default: Any = None) -> Any:
-        """Return a policy by name, or ``default`` where there is none."""
+        """Return a policy by name, or ``default`` if there is none."""
         try:
             return self[name]
         except NotFound:

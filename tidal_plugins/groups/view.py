@@ -24,7 +24,7 @@ from tidal_plugins.settings import Settings
 
 
 class View:
-    """The part of ``TidalMemory`` beside its verbs: its capabilities, other scopes, and closing."""
+    """The part of ``TidalMemory`` besides its verbs: its capabilities, other scopes, and closing."""
 
     def __init__(self, services: Services, scope: Scope) -> None:
         self.scope = scope

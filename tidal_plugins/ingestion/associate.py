@@ -23,7 +23,7 @@ _USED = 2.0
 def associate(writing: Writing, plan: TurnPlan) -> None:
     """Link the memories that were shown before a turn and the entries of the turn, as one context.
 
-    A turn that goes on does not link again what it has linked.
+    If a turn continues, links that it has made are not made again.
     """
     writer, scope, now = writing.writer, writing.scope, writing.now
     before, episode, seen = plan.known, plan.episode, plan.shown

@@ -1,4 +1,4 @@
-"""Episodes on the entries shelf: one row each, its summary findable, its messages verbatim in the metadata."""
+"""Episodes as entries: one row each, with a summary that recall can find and the messages verbatim in the metadata."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Strengthening by use: what recall had shown grows stronger with the exchange that it served [Tidal §2.4].
+"""Strengthening by use: memories that recall had shown grow stronger with the exchange that they served [Tidal §2.4].
 
-An entry was *used* where the answer cites it or says what only it could have told; else it merely surfaced. Frames of
-recalled memories are taken out of messages before they come here, so that nothing is strengthened by our own text.
+An entry was *used* if the answer cites it or says what only the entry could have told; else it merely surfaced. Frames
+of recalled memories are removed from messages before they come here, so that nothing is strengthened by our own text.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _BESIDE = 8
 def strengthen(writing: Writing, plan: TurnPlan) -> None:
     """Strengthen the memories that were shown before a turn, by how its answer used them.
 
-    A turn that goes on does not count again what it has counted, but a memory that had merely surfaced may turn out to
-    be used. Unknown ids, those of other stores among them, are passed over.
+    If a turn continues, uses that it has counted are not counted again, but a memory that had merely surfaced may turn
+    out to be used. Unknown ids, such as those of other stores, are passed over.
     """
     if not plan.episode.surfaced:
         return
@@ -71,8 +71,10 @@ def _use(episode: Episode, entry: Entry, names: Collection[str], settings: UseTu
 def _stir(
     writer: Writer, scope: Scope, shown: Collection[str], counted: Collection[str], episode: Episode, now: datetime
 ) -> None:
-    """Strengthen a little what was said in the same turns as what was shown: it is cited by its turn, and so the rest
-    of that turn is within reach."""
+    """Strengthen a little the other entries of the turns whose entries were shown.
+
+    A memory is cited by its turn, so the rest of that turn is within reach.
+    """
     amount = writer.settings.use.beside
     if not amount:  # else it would at least be warm again
         return

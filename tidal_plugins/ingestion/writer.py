@@ -15,7 +15,7 @@ from tidal_plugins.ingestion.later import Later
 from tidal_plugins.ingestion.split import Span, split
 from tidal_plugins.ingestion.tombstones import tombstoned, tombstoned_texts
 from tidal_plugins.model.affect import Affect
-from tidal_plugins.model.entry import CONVERSATION, EPISODE, KINDS, Entry, Scope, Tier, salt_of, salted_id
+from tidal_plugins.model.entry import CONVERSATION, EPISODE, KINDS, Entry, Scope, Tier, mark_of, marked_id
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Message
 from tidal_plugins.protocols import ClaimExtractor
@@ -192,7 +192,7 @@ def batches(items: Sequence[T], length: Callable[[T], int], limits: IngestionTun
 
 def message_entry_id(episode: Episode, message: Message) -> str:
     """Return the id of the entry that makes a message of an episode findable."""
-    return salted_id(salt_of(episode.id), episode.scope, episode.id, message.id)
+    return marked_id(mark_of(episode.id), episode.scope, episode.id, message.id)
 
 
 def new_tier(affect: Affect | None, now: datetime, decay: DecayTuning, threshold: float) -> Tier:
@@ -242,7 +242,7 @@ def _warm(weight: float, life: float, now: datetime, decay: DecayTuning) -> Tier
 
 
 def _later(time: datetime, hours: float) -> datetime:
-    """Return ``time`` and so many hours, or the end of time."""
+    """Return ``time`` plus that many hours, or the end of time."""
     try:
         return time + timedelta(hours=hours)
     except OverflowError:

@@ -58,10 +58,11 @@ class Consolidator:
     learn: Learn | None = None
 
     def run(self, now: datetime) -> Consolidation:
-        """Do what is due at ``now``, and say what was done. A step that fails is named and leaves the others alone.
+        """Run the due steps at ``now``, and report what they did. A step that fails is named and leaves the others
+        alone.
 
-        Where another run of the scope is under way it is left to that, and the report says so. Raises ``Closed`` where
-        the memory was closed.
+        If another run of the scope is under way, this one does nothing and reports so. Raises ``Closed`` if the memory
+        was closed.
         """
         now = aware(now, "now")
         run = Run(self.storage, self.scope, now, self.settings.runs)
@@ -77,7 +78,7 @@ class Consolidator:
         errors: list[str] = []
 
         def step(name: str, work: Callable[[], Iterator[T]]) -> list[T]:
-            """Run a step. Return its results, up to the point where it failed."""
+            """Run a step and return its results. If it fails, these are the results up to then."""
             done: list[T] = []
             try:
                 done.extend(work())
@@ -108,11 +109,11 @@ class Consolidator:
         )
 
     def undo(self, run: str, now: datetime) -> int:
-        """Put back what a run changed and nothing has changed since: tiers and associations. Remove the facts that it
-        made, for good, with what was made of those. Return how many of all these there were.
+        """Undo a run, and return how many things were undone.
 
-        The next run settles and prunes anew what is due then. Raises ``NotFound`` for a run that is unknown, undone
-        already, or longer ago than ``Settings.consolidation.runs``.
+        Tiers and associations that nothing has changed since get their former values. The facts that the run made are
+        removed for good, with everything made of them. The next run settles and prunes anew if that is due. Raises
+        ``NotFound`` for a run that is unknown, undone already, or longer ago than ``Settings.consolidation.runs``.
         """
         lines = self.storage.read_log(self.scope, RUNS, keys=[run])
         if not lines:
@@ -176,7 +177,7 @@ class Consolidator:
             yield len(faded)
 
     def _recur(self, run: Run) -> Iterator[str]:
-        """Read the uses since the last run, and make facts of what recurs."""
+        """Read the uses since the last run, and make facts of recurring memories."""
         recurring = self._recurring
         while lines := self.storage.read_log(self.scope, USES, after=self._read(), limit=self.settings.batch):
             while entries := recurring.due(lines, run.now):

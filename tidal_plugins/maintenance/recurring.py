@@ -45,7 +45,10 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Recurring:
-    """Makes facts of what recurs in one scope; without a summariser, of what each entry says most plainly."""
+    """Makes facts of the memories that recur in one scope.
+
+    Without a summariser, a fact quotes the plainest sentence of each entry.
+    """
 
     writer: Writer
     scope: Scope
@@ -97,8 +100,10 @@ class Recurring:
             self.storage.trim_log(self.scope, USES, before=before)
 
     def unmake(self, fact: str, now: datetime) -> int:
-        """Remove a fact with what was made of it, and return whether it was there. It is not made again. Call it inside
-        a transaction."""
+        """Remove a fact with everything made of it, and return whether it was there.
+
+        The fact is not made again. Call it inside a transaction.
+        """
         for document in self.storage.documents(self.scope, RECURRING):
             if document.value and document.value.get("entry") == fact:
                 sources = [id_ for id_ in document.value["sources"] if id_ != fact]
@@ -157,7 +162,7 @@ class Recurring:
 
 
 class KeySentences:
-    """Quotes of each source the sentence that matters most, or all of it where it is short. It needs no model."""
+    """Quotes from each source the sentence that matters most, or the whole source if it is short. It needs no model."""
 
     def summarise(
         self, sources: Sequence[Source], *, purpose: Purpose, previous: Sequence[Statement] = (), max_tokens: int

@@ -11,7 +11,7 @@ _FENCED = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL | re.IGNORECASE)
 
 
 def structures(text: str) -> Iterator[Any]:
-    """Yield the JSON that a text holds: what stands in each code fence, then what its outermost braces enclose."""
+    """Yield the JSON in a text: first the content of each code fence, then that of the outermost braces."""
     start, end = text.find("{"), text.rfind("}")
     for candidate in [*_FENCED.findall(text), text[start : end + 1] if start >= 0 else ""]:
         try:

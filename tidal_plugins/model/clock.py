@@ -14,7 +14,7 @@ def utc_now() -> datetime:
 
 
 def aware(time: datetime, name: str = "time") -> datetime:
-    """Return ``time`` in UTC, or raise :class:`InvalidInput` where it has no time zone."""
+    """Return ``time`` in UTC, or raise :class:`InvalidInput` if it has no time zone."""
     if not isinstance(time, datetime) or time.tzinfo is None:
         raise InvalidInput(f"{name} must be a datetime with a time zone, got {time!r}; use datetime.now(timezone.utc)")
     if not MIN_YEAR < time.year < MAX_YEAR:  # leaves room for time zones and for what is added

@@ -106,25 +106,24 @@ Piece = Kept | Written | RestoredFile
 
 @dataclass(frozen=True)
 class Compaction:
-    """A context for a model, and the account of every message that it leaves out.
+    """A context for a model, with an account of every message that it leaves out.
 
     Attributes:
-        stage: the action of this call: ``none``, ``prepare``, ``compact`` or ``hard``. It is ``none`` too for a context
-            that was rebuilt earlier and stands; see ``rebuilt``.
+        stage: the action of this call: ``none``, ``prepare``, ``compact`` or ``hard``. It is also ``none`` if a context
+            that was rebuilt earlier is still used; see ``rebuilt``.
         history: the messages that were given.
         view: the context in order: system prompt, summary of the completed turns, last completed turn (its question
-            verbatim, and a synthesis), restored files, ongoing turn verbatim. If nothing is left out, the history.
-        before: the size of the whole payload before, with everything that was reserved for system prompt, tools and
-            whisper.
-        after: the size of it now.
+            verbatim, and a synthesis), restored files, ongoing turn verbatim. It is the history if nothing is left out.
+        before: the size of the whole payload before, with the room reserved for system prompt, tools and whisper.
+        after: the size of the whole payload now.
         limit: the limit.
-        id: the name of the rebuilt context, which stays while the context only grows; ``None`` if the view is the
-            history.
+        id: the name of the rebuilt context, which stays the same while the context only grows; ``None`` if the view is
+            the history.
         statements: the statements of the summary.
         ledger: an entry for each omitted message.
-        summariser: who wrote the summary: ``model`` or ``extractive``.
-        fallback: why it was not the model that was given; ``None`` if it was.
-        unknown_citations: how many citations of the model led to nothing and were removed.
+        summariser: the author of the summary: ``model`` or ``extractive``.
+        fallback: why the given model did not write it; ``None`` if it did.
+        unknown_citations: how many citations of the model referred to nothing and were removed.
     """
 
     stage: Stage

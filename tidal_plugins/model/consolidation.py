@@ -26,16 +26,16 @@ class Consolidation:
     """The report of a maintenance run.
 
     Attributes:
-        run: the id to undo it by; ``None`` if it changed nothing that can be undone.
+        run: the id by which the run can be undone; ``None`` if it changed nothing that can be undone.
         at: when it ran.
         learned: how many episodes were read into the graph.
         settled: how many entries turned cold.
         pruned: how many faded associations were removed.
         facts: the ids of the facts that it made of recurring memories.
-        dossiers: the topics whose dossiers were looked through.
+        dossiers: the topics whose dossiers were checked.
         seeds: the thought seeds.
-        ephemeral: the share in [0, 1] of new entries that the write gate keeps for a while only.
-        errors: the steps that failed, with the reasons; the others were done.
+        ephemeral: the share in [0, 1] of new entries that the write gate keeps only for a while.
+        errors: the steps that failed, with the reasons; the other steps were done.
     """
 
     run: str | None

@@ -47,9 +47,9 @@ class Dossier:
         contradictions: the pairs of findings that cannot both hold.
         version: its version, from 1; 0 while nothing is known.
         updated_at: when the text last changed.
-        checked_at: when its sources were last looked through.
+        checked_at: when its sources were last checked.
         made_by: ``model`` or ``extractive``.
-        problem: why an older text stands, or why extracts stand in for the model; ``None`` if neither.
+        problem: why an older text is still used, or why extracts replace the model's text; ``None`` if neither.
         entry: the id of its entry.
     """
 

@@ -30,8 +30,9 @@ SYNTHESIS = "synthesis"
 """Channel of what memory made of other entries."""
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # no i, l, o, u: read aloud without mistakes
-_ID_LENGTH = 13  # of 5 bits each
-_SALT_LENGTH = 3
+_ID_LENGTH = 13  # of 5 bits each; every citation in a context costs its tokens
+_MARK_LENGTH = 2
+_SALT_LENGTH = 13
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class Tier:
         half_life: hours in which the weight falls by half.
         cold_at: when the entry turns cold; ``None`` for never.
         archived_at: when it is archived; ``None`` for never.
-        expires_at: when it leaves active queries, if the write gate found it trivial and it is not used before
+        expires_at: when it leaves active queries unless it is used before; set if the write gate found it trivial
             [Anamnesis].
     """
 
@@ -60,8 +61,8 @@ class Tier:
     def state(self, now: datetime) -> State:
         """Return ``warm``, ``cold``, ``archived`` or ``expired``, as of ``now``, an aware time.
 
-        Recall finds warm and cold entries, and the others when it is asked to. An entry that the write gate let expire
-        is ``expired`` from then on, whatever its weight.
+        Recall finds warm and cold entries, and the others if asked to. An entry that the write gate let expire is
+        ``expired`` from then on, at any weight.
         """
         now = aware(now, "now")
         if self.expires_at and self.expires_at <= now:
@@ -73,7 +74,7 @@ class Tier:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One thing remembered, which recall can find.
+    """A memory that recall can find.
 
     Attributes:
         id: its id in the store.
@@ -86,9 +87,9 @@ class Entry:
         thread: the conversation that it belongs to.
         episode: the id of the turn in which it was said.
         position: its place in its thread or episode.
-        speaker: who said it, by name.
+        speaker: the name of the person who said it.
         role: ``user``, ``assistant`` or ``tool``.
-        source: where it comes from, such as a path or a title.
+        source: its origin, such as a path or a title.
         channel: who wrote it: ``user``, ``agent``, ``import`` …
         trust: how far it is trusted, in [0, 1].
         importance: in [1, 10].
@@ -97,7 +98,7 @@ class Entry:
         valid_from: the time from which it holds.
         valid_until: the time until which it holds.
         metadata: further fields, as JSON values.
-        admission: the decision of the write gate, on the result of a write; it is not stored.
+        admission: the decision of the write gate. It is set on the result of a write, and not stored.
     """
 
     id: str
@@ -137,7 +138,7 @@ def bare_id(citation: str) -> str:
 
 
 def user_of(scope: Scope) -> str | None:
-    """Return the user of a scope such as ``("user", "42")``; ``None`` where it names none."""
+    """Return the user of a scope such as ``("user", "42")``; ``None`` if the scope names none."""
     return next((name for label, name in pairwise(scope) if label == "user"), None)
 
 
@@ -149,20 +150,28 @@ def derive_id(scope: Scope, *parts: object) -> str:
 
 
 def salted_id(salt: str, scope: Scope, *parts: object) -> str:
-    """Return the id that ``parts`` have in ``scope`` of the store whose mark is ``salt``: the mark and 12 characters,
-    60 bits, the same on every retry. Two stores never share one."""
-    return salt + derive_id(scope, *parts)[:-1]
+    """Return the id that ``parts`` have in ``scope`` of the store with this ``salt``, the same on every retry.
+
+    The id is 13 characters: the mark of the store and 11 characters, 55 bits, that depend on the whole salt. So two
+    stores share no id, even when their marks are equal, as they are in one of 1,024 pairs.
+    """
+    return marked_id(salt[:_MARK_LENGTH], scope, salt, *parts)
+
+
+def marked_id(mark: str, scope: Scope, *parts: object) -> str:
+    """Return an id as :func:`salted_id` does, of parts that differ between stores, such as the id of an episode."""
+    return mark + derive_id(scope, *parts)[: _ID_LENGTH - _MARK_LENGTH]
 
 
 def new_salt() -> str:
-    """Return the mark of a new store: random characters, with which the ids of its entries and episodes begin."""
+    """Return the salt of a new store: random characters, of which the first two are its mark."""
     return "".join(secrets.choice(_ALPHABET) for _ in range(_SALT_LENGTH))
 
 
-def salt_of(id: str) -> str:
-    """Return the mark of the store that made an id, or ``""`` for what is no such id."""
-    is_id = len(id) == _SALT_LENGTH + _ID_LENGTH - 1 and set(id) <= set(_ALPHABET)
-    return id[:_SALT_LENGTH] if is_id else ""
+def mark_of(id: str) -> str:
+    """Return the mark of the store that made an id, or ``""`` for a text that is no such id."""
+    is_id = len(id) == _ID_LENGTH and set(id) <= set(_ALPHABET)
+    return id[:_MARK_LENGTH] if is_id else ""
 
 
 def check_scope(scope: object) -> Scope:

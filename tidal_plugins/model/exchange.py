@@ -13,7 +13,7 @@ Role = Literal["system", "user", "assistant", "tool"]
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call of a tool. ``result`` is ``None`` while there is none; ``error`` says whether the call failed."""
+    """A call of a tool. ``result`` is ``None`` until there is one; ``error`` says whether the call failed."""
 
     name: str
     arguments: Mapping[str, Any] = field(default_factory=dict)

@@ -78,8 +78,10 @@ def strip_frames(text: str) -> str:
 
 
 def unframed(role: str, text: str) -> str:
-    """Return a message's text without what recall put there. A tool's result is what it is, unless it is a frame and
-    nothing else: what a search in memory found."""
+    """Return a message's text without the parts that recall added.
+
+    A tool's result is returned unchanged, unless it is just a frame, as a search in memory returns it.
+    """
     rest = strip_frames(text)
     return text if role == "tool" and rest.strip() else rest
 

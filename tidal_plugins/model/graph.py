@@ -176,7 +176,7 @@ class Edge(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """An entity that a walk reached, after so many relations; ``path`` are these, from where the walk began."""
+    """An entity that a walk reached. ``path`` has the relations from the start of the walk, in order."""
 
     entity: Entity
     distance: int
@@ -206,8 +206,11 @@ class Merge:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """The changes by indexing: ids of entities that are new or have another type, and of relations that are new,
-    confirmed, closed or open again. ``dropped`` counts what the text does not support."""
+    """The changes by indexing.
+
+    They are the ids of entities that are new or have another type, and of relations that are new, confirmed, closed or
+    open again. ``dropped`` counts the mentions and assertions that the text does not support.
+    """
 
     entities: tuple[str, ...] = ()
     relations: tuple[str, ...] = ()
@@ -216,8 +219,11 @@ class Applied:
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """The changes by forgetting: ids of what went, of relations and entities that lost something or hold at
-    other times, and of entities that have another name now."""
+    """The changes by forgetting.
+
+    They are the ids of everything that was removed, of relations and entities that lost something or hold at other
+    times, and of entities that have another name now.
+    """
 
     entities: frozenset[str] = frozenset()
     relations: frozenset[str] = frozenset()

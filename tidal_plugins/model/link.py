@@ -10,12 +10,13 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One link of some ``kind`` between two nodes, which are entries or anything else that has an id.
+    """A link of some ``kind`` between two nodes, which are entries or anything else that has an id.
 
-    ``weight`` is what it was at ``anchored_at``; whoever writes it knows how it fades, and says at ``expires_at`` from
-    when it counts for nothing (``None``: never). Of links that fade alike, the one that lasts longest is therefore the
-    strongest at any time. ``valid_from`` and ``valid_until`` say when it was true, ``recorded_at`` and
-    ``superseded_at`` when it was believed. Several links may join the same nodes: what is to be one has one id.
+    ``weight`` is the weight at ``anchored_at``. The writer of a link knows how it fades, and sets ``expires_at`` to the
+    time from which the link counts for nothing (``None``: never). Of links that fade alike, the one that lasts longest
+    is therefore the strongest at any time. ``valid_from`` and ``valid_until`` say when the link was true,
+    ``recorded_at`` and ``superseded_at`` when it was believed. Several links may join the same nodes; links with the
+    same id are one.
     """
 
     id: str

@@ -42,7 +42,7 @@ class Note:
 
 
 class NoteFields(TypedDict, total=False):
-    """The fields of a :class:`Note` beside its text, as keyword arguments."""
+    """The fields of a :class:`Note` except its text, as keyword arguments."""
 
     kind: str
     source: str | None

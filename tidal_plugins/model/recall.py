@@ -24,17 +24,17 @@ class Explanation:
     """The reasons for a hit.
 
     Attributes:
-        keyword_rank: its rank in the keyword channel, from 1; ``None`` if that did not find it.
+        keyword_rank: its rank in the keyword channel, from 1; ``None`` if that channel did not find it.
         keyword_score: BM25.
-        vector_rank: its rank in the vector channel, from 1; ``None`` if that did not find it.
+        vector_rank: its rank in the vector channel, from 1; ``None`` if that channel did not find it.
         cosine: the cosine of its best passage.
         keyword_strength: the keyword score made comparable across queries.
-        fused: both channels and the context together, in units of cosine.
-        relevance: the fused score against the best of this recall, in [0, 1].
+        fused: the score of both channels and the context together, in units of cosine.
+        relevance: the fused score relative to the best of this recall, in [0, 1].
         factors: the terms that were added to the relevance or multiplied it, by name.
-        profile: the formula that ranked it.
+        profile: the name of the formula that ranked it.
         activation: the activation in (0, 1) that reached it by associations; 0 for a hit that a channel found.
-        path: the ids from a hit to this entry, if associations brought it up; labels stand in it with a #.
+        path: the ids from a hit to this entry, if associations found it. Labels in the path begin with a #.
         feeling: the strongest emotions of its text, in words; empty if it shows none.
         hop: the hop that found it, from 1. Ranks and scores are those of that hop's query.
         asked: the query of that hop; empty for the first.
@@ -143,11 +143,11 @@ class PeerReport:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """The parts of a query that texts leave open. The query is covered when there are none.
+    """The parts of a query that texts leave open. The query is covered if there are none.
 
     Attributes:
         uncovered: the words or names that the texts do not cover.
-        queries: the queries to ask next, the most telling first.
+        queries: the queries to ask next, the most specific first.
     """
 
     uncovered: tuple[str, ...] = ()
@@ -168,18 +168,18 @@ class Hop(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Recall(Sequence[Hit]):
-    """The hits of one recall: a sequence, best first, followed by associated entries if those were asked for.
+    """The hits of one recall: a sequence, best first, followed by associated entries if the caller asked for them.
 
     Attributes:
         query: the text that was asked.
         words: the words that the keyword channel searched, without the names of speakers.
         hits: the hits.
         dropped: the candidates that were not returned, with the reasons.
-        affect: the mood that shaped the order.
-        profile: the formula that ranked.
-        at: the time that the recall was asked for.
-        degraded: the channels, peers and plugs that could not answer in time.
-        confidence: how far the first candidate stands out, in units of cosine; ``None`` if no whisper asked.
+        affect: the mood that influenced the order.
+        profile: the name of the formula that ranked.
+        at: the time of which the recall asked.
+        degraded: the channels, peers and models that could not answer in time.
+        confidence: how far the first candidate stands out, in units of cosine; ``None`` except for a whisper.
         hops: the further queries, in order.
         stopped: why there were no more hops: «covered», «no new query», «no new hit», «hops», «queries», «time», or
             «assessor» for one that failed. Empty if one hop was asked for.
@@ -278,7 +278,7 @@ class Whisper:
 
 
 def counted(peers: Sequence[PeerReport], hits: Sequence[Hit]) -> tuple[PeerReport, ...]:
-    """Reports of peers with how many of these hits are theirs."""
+    """Return the reports of peers, each with the number of these hits that come from it."""
     return tuple(replace(report, hits=sum(hit.origin == report.name for hit in hits)) for report in peers)
 
 

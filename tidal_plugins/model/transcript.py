@@ -19,9 +19,9 @@ _MARK, _FILE_MARK = (
 
 
 def transcript(messages: Sequence[Message]) -> str:
-    """Return the messages verbatim, each under a line that says whose it is; calls of tools with arguments as JSON.
+    """Return the messages verbatim, each under a line with its author; calls of tools have their arguments as JSON.
 
-    A result stands under the name of the tool and the id of its call, and is marked where it is an error.
+    A result stands under the name of the tool and the id of its call, and is marked if it is an error.
     """
     names: dict[str | None, str] = {}
     lines: list[str] = []
@@ -36,9 +36,9 @@ def page(
 ) -> str:
     """Return page ``number``, from 1, of an episode's transcript, between marks that its content cannot forge.
 
-    The marks name the episode, and the ``previous`` and the ``following`` one where these ids are given. A page has at
-    most ``max_chars`` characters of the transcript and ends with a line where it can; what stands between the marks'
-    lines, page after page, is the whole. Raises ``InvalidInput`` for a page that there is not.
+    The marks name the episode, and the ``previous`` and the ``following`` one if these ids are given. A page has at
+    most ``max_chars`` characters of the transcript and ends with a line if possible. The texts between the marks' lines
+    of all pages are the whole transcript. Raises ``InvalidInput`` for a page that does not exist.
     """
     if max_chars < 1:
         raise InvalidInput(f"max_chars must be at least 1, got {max_chars}")
@@ -51,7 +51,7 @@ def page(
 
 
 def marked(text: str, attributes: str) -> str:
-    """Put text between the marks of an episode; what could pass for a mark in it must be gone: see ``unmarked``."""
+    """Put text between the marks of an episode. Remove anything that resembles a mark first: see ``unmarked``."""
     return f"<tidal-episode {attributes}>\n{text}\n</tidal-episode>"
 
 

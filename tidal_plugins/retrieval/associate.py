@@ -39,7 +39,7 @@ LEAST_ACTIVATION = 0.05
 
 
 def associate(state: State) -> None:
-    """Append what the hits lead to, through the same filter, in the same scope, if the request asks for it."""
+    """Append the entries that the hits lead to, in the same scope and with the same filter, if the request says so."""
     if state.request.associative:
         state.recall = add_associations(state.recall, state.channels, state.request.now, state.settings)
 

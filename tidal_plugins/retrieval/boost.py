@@ -73,9 +73,9 @@ def boost(state: State) -> None:
 
 @dataclass(frozen=True, slots=True)
 class SessionSignals:
-    """The signals that one recall feels: those of its scope, and those of a session where it has one.
+    """The signals that influence a recall: those of its scope, and those of its session if it has one.
 
-    ``shared`` are the types of which the scope has signals that count for something.
+    ``shared`` are the types of the scope's signals that count for something.
     """
 
     scores: Scores

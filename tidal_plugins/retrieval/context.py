@@ -46,8 +46,8 @@ def add_neighbours(state: State) -> None:
 class ContextScores:
     """Scores entries by their threads and neighbours. ``floor`` is the nearness of an ordinary candidate.
 
-    An entry that says word for word what was ``said``, in the form of :func:`normal`, raises no other entry of its
-    thread: a question that is asked again is as near as can be wherever it was asked.
+    An entry that repeats ``said`` word for word, in the form of :func:`normal`, raises no other entry of its thread: a
+    repeated question is as near as possible wherever it was asked.
     """
 
     adjacent: Sequence[Adjacent]
@@ -91,9 +91,9 @@ class ContextScores:
 
 
 def echoes(summary: EntrySummary, said: str) -> bool:
-    """Return whether an entry says word for word what was ``said``, in the form of :func:`normal`.
+    """Return whether an entry repeats ``said`` word for word, in the form of :func:`normal`.
 
-    Of a long entry only the beginning is known, which is never all of it.
+    Only the beginning of a long entry is known, so a long entry never does.
     """
     head = summary.head
     if not said or (head.isascii() and head.lstrip()[:1].lower() != said[:1]):

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tidal_plugins.embedding.threads import TURN_SECONDS, lock, torch_threads
-from tidal_plugins.embedding.weights import hub_folder, no_progress_bars
+from tidal_plugins.embedding.threads import TURN_SECONDS, lock, no_progress_bars, torch_threads
+from tidal_plugins.embedding.weights import hub_folder
 from tidal_plugins.errors import InvalidInput, RerankError
 from tidal_plugins.retrieval.rerank import still_wanted
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 
 class CrossEncoderReranker:
-    """Scores query and text together with a cross-encoder: slower than comparing vectors, and surer.
+    """Scores query and text together with a cross-encoder, which is slower and more accurate than comparing vectors.
 
     ``model`` is the path of a folder or a full name on the hub, such as ``cross-encoder/ms-marco-MiniLM-L6-v2``; its
-    weights are safetensors. Nothing is imported or read before the first use: ``load`` does it ahead, so that the
-    first recall has its whole time for reading. ``batch_size`` texts go through the model at once; a call that nobody
-    waits for any more ends after its batch. ``max_length`` are tokens of query and text together (default: the
-    model's). ``threads`` is the number of torch threads. It may be used from several threads, which take turns with
-    each other and with the embedder.
+    weights are safetensors. Nothing is imported or read before the first use. ``load`` does so ahead, so that the first
+    recall can spend all of its time limit on reading. ``batch_size`` is the number of texts that go through the model
+    at once; a call whose caller no longer waits ends after its batch. ``max_length`` is the number of tokens of query
+    and text together (default: the model's). ``threads`` is the number of torch threads. An instance may be used from
+    several threads, which take turns with each other and with the embedder.
 
-    What needs the model raises ``RerankError`` when it cannot be loaded, and tries again when next used.
+    Methods that need the model raise ``RerankError`` if it cannot be loaded, and try again at the next use.
     """
 
     def __init__(

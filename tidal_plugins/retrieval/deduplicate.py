@@ -57,9 +57,9 @@ def drop_alike(state: State) -> None:
 
 
 def read_news(state: State) -> None:
-    """Read the first entries of the ranking, and drop those that say what the turn or an entry before them says.
+    """Read the first entries of the ranking, and drop those that repeat the turn or an entry before them.
 
-    It reads on until there are as many others as may be shown.
+    Reading ends once as many other entries are left as may be shown.
     """
     said, profile, most = normal(state.request.text), state.request.profile, depth(state) + REPEATS
     while True:

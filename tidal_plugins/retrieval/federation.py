@@ -109,10 +109,10 @@ class Federation:
     forgotten: Forgotten
 
     def recall(self, request: Request) -> Recall:
-        """Return the entries that the own store and its peers bring up.
+        """Return the entries that the own store and its peers find.
 
-        Sessions and associations are those of the own store. A peer that cannot be asked is reported in
-        ``Recall.peers``, whatever is wrong with it.
+        Sessions and associations are those of the own store. ``Recall.peers`` reports every peer that cannot be asked,
+        whatever the reason.
         """
         return self._asked(RECALL, request)
 
@@ -168,7 +168,7 @@ class _Asked:
         return own is not None and self._scope(scope) == scope and _real(own) == _real(self.peer.path)
 
     def answer(self, own: Recaller, scope: Scope, ask: Ask) -> Answer:
-        """Return its answer to ``ask``, with the weights and the embedder of ``own``, or why there is none."""
+        """Return the peer's answer to ``ask``, with the weights and the embedder of ``own``, or one with the error."""
         try:
             storage = self._storage()
             read = partial(self._read, own, self._scope(scope), ask, storage)

@@ -32,10 +32,10 @@ logger = logging.getLogger(__name__)
 def over_hops(
     recall: Callable[[Request], Recall], request: Request, assessor: CoverageAssessor | None, settings: Tuning
 ) -> Recall:
-    """Return the hits of ``recall`` for a request, and after them its hits for further queries.
+    """Return the hits of ``recall`` for a request, followed by its hits for further queries.
 
-    The first hits stay as they are, in their order: letting others in among them lost answers on the development
-    conversations, whatever the weights. Without an assessor, rules choose the further queries.
+    The first hits keep their order. Mixing others in lost answers on the development conversations, with any weights.
+    Without an assessor, rules choose the further queries.
     """
     further = replace(request, limit=request.limit + settings.hops.read, associative=False)
 

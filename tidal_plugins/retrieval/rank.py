@@ -121,7 +121,7 @@ class _Feelings:
         self.share = share * self.presence
 
     def alike(self, summary: EntrySummary) -> float | None:
-        """Return how far a memory feels as one does now, in [−1, 1]; ``None`` where it has no emotions."""
+        """Return how similar a memory's emotions are to the current ones, in [−1, 1]; ``None`` if it has none."""
         if summary.affect is None or not summary.affect.emotions:
             return None
         now = self.affect.emotions or {AXIS: self.affect.valence}
@@ -129,7 +129,7 @@ class _Feelings:
 
 
 def _candidates(state: State) -> list[Candidate]:
-    """Return what is ranked in full, without rows that are damaged."""
+    """Return the candidates to rank in full, without rows that are damaged."""
     storage, scope = state.store.storage, state.request.scope
     ids = [item.id for item in state.near]
     summaries = intact(lambda some: storage.summaries(scope, some), ids, state.channels.damaged)
@@ -164,7 +164,7 @@ def _weigh(
 
 
 def _discounts(summary: EntrySummary, settings: RecallTuning) -> dict[str, float]:
-    """Return, by name, what is taken off entries whose channels say more than they should."""
+    """Return by name the discounts of entries whose channels say more than they should."""
     found = {}
     if summary.role == ASSISTANT:
         found["assistant"] = -settings.assistant
@@ -174,7 +174,7 @@ def _discounts(summary: EntrySummary, settings: RecallTuning) -> dict[str, float
 
 
 def _personal(summary: EntrySummary, state: State, feelings: _Feelings) -> dict[str, float]:
-    """Return, by name, what is added for who said an entry, when and in which mood."""
+    """Return by name the additions for an entry's speaker, time and mood."""
     settings, found = state.settings.recall, {}
     if summary.speaker in state.query.names:
         found["speaker"] = settings.speaker

@@ -39,10 +39,10 @@ def trim(state: State) -> None:
 
 
 def add_windows(state: State) -> None:
-    """Give each hit the entries before it and after it in its thread, as many turns as are asked for.
+    """Give each hit the entries before it and after it in its thread, as many turns as the request asks for.
 
-    Neighbours are filtered by what may be seen at all. The rest of the filter is asked of hits alone, so that «what did
-    Ann say» shows the question that Ann answered.
+    Neighbours only have to be visible at all. The rest of the filter applies to hits alone, so that «what did Ann say»
+    shows the question that Ann answered.
     """
     recall, request = state.recall, state.request
     if not request.window:
@@ -63,7 +63,7 @@ def read_first(state: State, most: int) -> tuple[list[Ranked], dict[str, Entry]]
 
 
 def depth(state: State) -> int:
-    """Return how many entries of a ranking are read: the limit, or more where a reranker reads them."""
+    """Return how many entries of a ranking are read: the limit, or more if a reranker reads them."""
     return max(state.request.limit, state.settings.rerank.depth if state.store.reranker else 0)
 
 

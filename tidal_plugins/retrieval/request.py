@@ -37,12 +37,13 @@ MAX_HOPS = 10
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One question to a store: up to ``limit`` entries for ``text`` that pass ``where``, in one scope.
+    """A question to a store: up to ``limit`` entries for ``text`` that pass ``where``, in one scope.
 
-    ``affect`` is the mood that colours the order; a whisper reads it off the vector of the text instead, with ``felt``,
-    where that is given. ``associative`` appends what comes up together with the hits, beyond the limit. ``session`` is
-    the one whose signals this recall feels, beside those of the scope. ``window`` is how many turns before and after
-    each hit come with it. ``vector`` is that of ``text``, where it is known. ``hops`` are those of the whole recall.
+    ``affect`` is the mood that influences the order. A whisper gives ``felt`` instead, which reads the mood off the
+    text's vector. ``associative`` appends entries that are associated with the hits, beyond the limit. ``session`` is
+    the one whose signals influence this recall, in addition to those of the scope. ``window`` is the number of turns
+    before and after each hit that come with it. ``vector`` is that of ``text``, if it is known. ``hops`` is the number
+    of hops of the whole recall.
     """
 
     scope: Scope
@@ -144,8 +145,8 @@ def active(
 ) -> Where:
     """Return the filter of entries that are valid and not archived now, or raise ``InvalidInput``.
 
-    ``as_of`` asks for the entries that were known and valid then. ``graph`` lets the entries of the graph through, too:
-    they were read out of what was said, and would take the places of that.
+    ``as_of`` asks for the entries that were known and valid then. ``graph`` includes the entries of the graph. They are
+    excluded by default because they were read out of texts, and would take the places of those texts.
     """
     return Where(
         kinds=_kinds(kinds),
@@ -165,7 +166,7 @@ def active(
 
 
 def visible(where: Where) -> Where:
-    """Return the part of a filter that says what may be seen at all, without what the caller looks for."""
+    """Return the part of a filter that says which entries are visible at all, without the caller's own wishes."""
     return Where(
         known_at=where.known_at,
         active_at=where.active_at,

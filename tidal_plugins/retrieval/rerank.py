@@ -52,10 +52,9 @@ def rerank(state: State) -> None:
 
 
 def reranked(read: Sequence[Ranked], scores: Sequence[float]) -> list[Ranked]:
-    """Return candidates in the order of a reranker's scores. Of two equal scores the ranking so far decides.
+    """Return candidates in the order of a reranker's scores. Equal scores keep the order of the ranking so far.
 
-    Scores are stretched to [0, 1], whatever their scale, so that what signals add to a score counts as much as without
-    a reranker.
+    Scores are stretched from any scale to [0, 1], so that the additions of signals count as much as without a reranker.
     """
     judged = [_judged(item, share, score) for item, share, score in zip(read, stretched(scores), scores, strict=True)]
     return sorted(judged, key=lambda item: -item.score)  # stable

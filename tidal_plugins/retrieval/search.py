@@ -102,7 +102,7 @@ class Channels:
         return found
 
     def nearest(self, limit: int, where: Where) -> list[Match]:
-        """Return the best of the vector channel, or none where the vectors cannot be read."""
+        """Return the best of the vector channel, or none if the vectors cannot be read."""
         if VECTORS in self.degraded:
             return []
         try:
@@ -112,7 +112,7 @@ class Channels:
             return []
 
     def matching(self, words: Sequence[str], limit: int, where: Where) -> list[Match]:
-        """Return the best of the keyword channel, or none where it takes too long."""
+        """Return the best of the keyword channel, or none if it takes too long."""
         if KEYWORDS in self.degraded:
             return []
         try:
@@ -122,7 +122,7 @@ class Channels:
             return []
 
     def cosines(self, ids: Sequence[str]) -> dict[str, Match]:
-        """Return how near entries are, by id; nothing where the vectors cannot be read."""
+        """Return the cosines of entries by id, or none if the vectors cannot be read."""
         if not ids or VECTORS in self.degraded:
             return {}
         try:

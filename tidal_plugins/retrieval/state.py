@@ -56,7 +56,7 @@ class Found(NamedTuple):
 class Ranked(NamedTuple):
     """An entry with its score and the parts of the score.
 
-    ``parts`` are, by name, what was added to the two channels, what multiplied the relevance and what was added last.
+    ``parts`` has by name the additions to the two channels, the factors of the relevance, and the last additions.
     """
 
     found: Found

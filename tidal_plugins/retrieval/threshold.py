@@ -13,10 +13,10 @@ from tidal_plugins.tuning import RecallTuning
 
 
 def estimate_confidence(state: State) -> None:
-    """Estimate how sure it is that the first of the ranking was meant, in units of cosine.
+    """Estimate the confidence that the first of the ranking was meant, in units of cosine.
 
-    Entries that say nearly the same are no rivals. It is less where the query names people who speak in this scope and
-    none of them said the first.
+    Entries that say nearly the same are no rivals. The confidence is lower if the query names people who speak in this
+    scope and none of them said the first.
     """
     settings = state.settings
     state.leaders = first_of_kind(state.store.storage, state.request.scope, state.ranked, settings.whisper.alike)

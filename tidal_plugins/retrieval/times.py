@@ -42,7 +42,7 @@ def add_from_times(state: State) -> None:
 
 
 def closest(summary: EntrySummary, periods: Iterable[Period], settings: RecallTuning) -> float:
-    """Return how near an entry is to the nearest of some periods, in [0, 1]; 0 where there are none.
+    """Return how near an entry is to the nearest of some periods, in [0, 1]; 0 if there are none.
 
     The memory that tells of the move is not from before the move, nor from after it.
     """

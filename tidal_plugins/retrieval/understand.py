@@ -46,7 +46,7 @@ def check_vector(state: State) -> None:
 
 
 def feel(state: State) -> None:
-    """Read the mood off the text's vector, where the request asks for that."""
+    """Read the mood off the text's vector, if the request asks for that."""
     if state.request.felt is not None:
         state.affect = state.request.felt(state.embedded.vector)
 

@@ -29,8 +29,9 @@ def compose(recall: Recall, now: datetime, settings: WhisperTuning) -> Whisper:
     """Return a whisper that shows the hits of a recall, each on one line in the frame, within the budget.
 
     A line has a citation, the age, the speaker or the source, and the text cut around the sentence that matches best.
-    Room that a short memory leaves goes to the next ones. A fact that memory made is left out beside an entry that it
-    was made from, which says the same. The whisper's recall has the reasons for every hit that is left out.
+    Characters that a short memory leaves unused go to the next ones. A fact that memory made is left out if an entry is
+    shown that it was made from, which says the same. The whisper's recall has the reasons for every hit that is left
+    out.
     """
     chosen = recall.hits[: settings.max_entries]
     doubled = _doubled(chosen)

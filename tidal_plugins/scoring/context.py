@@ -15,9 +15,9 @@ _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 
 
 def brief(words: int, turn: float) -> float:
-    """Return how much a text of so many analysed words leans on its context: ``min(1, turn/words)``.
+    """Return how much a text of that many analysed words depends on its context: ``min(1, turn/words)``.
 
-    «Since 2019, why?» says nothing without the turn before it; a message of a page stands for itself.
+    «Since 2019, why?» says nothing without the turn before it; a message of a page is clear by itself.
     """
     return min(1.0, turn / words) if words else 1.0
 
@@ -63,11 +63,11 @@ def asks(tail: str) -> bool:
 def confidence(
     scores: Sequence[float], cosines: Sequence[float], keywords: float, *, rivals: int, topic: float
 ) -> float:
-    """Return how sure it is that the first of a ranking was meant, in units of cosine.
+    """Return the confidence that the first of a ranking was meant, in units of cosine.
 
-    It is the sum of its lead over the mean of the ``rivals`` that follow, its keywords' part of nearness, and ``topic``
-    times the mean cosine of all of them: an answer stands out, has the rare words, and is about what the memory holds.
-    A memory with fewer rivals has them at 0, as unrelated texts are.
+    It is the sum of three parts: its lead over the mean of the ``rivals`` that follow, its keywords' part of nearness,
+    and ``topic`` times the mean cosine of all of them. An answer stands out, has the rare words, and is about a subject
+    of the memory. A memory with fewer rivals has them at 0, like unrelated texts.
     """
     if not scores:
         return 0.0

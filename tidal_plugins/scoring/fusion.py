@@ -43,11 +43,11 @@ def sharp_relevance(fused: float, best: float, *, sharpness: float) -> float:
 def keyword_strength(bm25: float, *, words: int, mean_words: float, terms: int, passages: int, brevity: float) -> float:
     """Return BM25 made comparable across queries and stores: about 1 when a short passage has every term of the query.
 
-    Two corrections. FTS5 divides term counts by a length norm that rewards every passage shorter than the mean; here
-    a passage of up to ``brevity`` words counts as short, and a longer one pays in proportion:
-    ``bm25 · (1 + K1·(1 − B + B·words/mean_words)) / (1 + K1·max(1, words/brevity))``, exact where no term repeats.
-    Then the sum over terms is divided by ``√terms · ln(passages + 1)``, what a query of so many terms, each as rare
-    as can be among so many passages, would grow with. At least 0.
+    Two corrections. FTS5 divides term counts by a length norm that rewards every passage shorter than the mean; here a
+    passage of up to ``brevity`` words counts as short, and a longer one pays in proportion: ``bm25 · (1 + K1·(1 − B +
+    B·words/mean_words)) / (1 + K1·max(1, words/brevity))``, which is exact if no term repeats. Then the sum over terms
+    is divided by ``√terms · ln(passages + 1)``. The sum would grow with that if each term were as rare as possible
+    among the passages. At least 0.
     """
     if bm25 <= 0 or not terms or not mean_words:
         return 0.0

@@ -34,7 +34,7 @@ def sentence_priority(
 def tool_priority(
     kind: str, *, failed: float = 1.5, changed: float = 2.0, ran: float = 0.7, looked: float = 0.25
 ) -> float:
-    """Return the priority of a tool's line, where a plain sentence has 1.
+    """Return the priority of a tool's line; a plain sentence has 1.
 
     Changes and failures come first, mere reading last [SIYA §2.2].
     """
@@ -50,7 +50,7 @@ _SPECIFIC = re.compile(r"(?<=[a-z0-9,;:] )[A-Z](?!\b)[\w'’-]*|\b\d[\w.:/-]*|\b
 
 
 def rarity(sources_with: int, sources: int, *, power: float = 1.5) -> float:
-    """Return ``ln(1 + sources / sources_with)^power``: the information of a word of so many of the sources."""
+    """Return ``ln(1 + sources / sources_with)^power``: the information of a word in ``sources_with`` of the sources."""
     return float(math.log(1 + sources / max(1, sources_with)) ** power)
 
 

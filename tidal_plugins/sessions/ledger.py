@@ -92,7 +92,7 @@ class Ledger:
         return info if info and info.is_open else None
 
     def info(self, id: int) -> SessionInfo:
-        """Return a session. Raises ``NotFound``, and ``InvalidInput`` for what is no id."""
+        """Return a session. Raises ``NotFound``, and ``InvalidInput`` for anything that is no id."""
         if isinstance(id, bool) or not isinstance(id, int):
             raise InvalidInput(f"a session's id is a whole number, got {id!r:.80}")
         document = read_document(self.storage, self.scope, SESSIONS, str(id))
@@ -107,7 +107,7 @@ class Ledger:
         return [self.info(id_) for id_ in ids]
 
     def close(self, id: int, now: datetime) -> SessionSummary:
-        """Close a session, if it is open, and return what it came to."""
+        """Close a session, if it is open, and return its summary."""
         with self.storage.transaction():
             info = self.info(id)
             if info.is_open:
@@ -141,7 +141,7 @@ class Ledger:
     # signals
 
     def signal(self, session: int, signal: Signal, now: datetime) -> Signal:
-        """Decide on a signal, audit the decision, and store what is accepted: all or nothing.
+        """Decide on a signal, audit the decision, and store an accepted signal, all in one transaction.
 
         Raises ``SessionClosed``, ``NotFound``, and the ``PolicyViolation`` that was audited.
         """

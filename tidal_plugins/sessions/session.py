@@ -156,7 +156,7 @@ def to_signal(
     note: str | None,
     now: datetime,
 ) -> Signal:
-    """Return a signal whose parts can be stored, or raise ``InvalidInput`` with what is wrong with it."""
+    """Return a signal whose parts can be stored, or raise ``InvalidInput`` with the reason."""
     if not isinstance(type, str) or type not in settings.types:
         known = ", ".join(sorted(settings.types))
         raise InvalidInput(

@@ -80,7 +80,7 @@ def _error_line(text: str) -> str:
 
 
 def _arguments(arguments: Mapping[str, Any]) -> str:
-    """Return the arguments with long ones last: the others say what the call is about, a long one is its content."""
+    """Return the arguments, long ones last. Short arguments say what a call is about; a long one is its content."""
     if len(arguments) == 1:
         return _value(next(iter(arguments.values())))
     values = sorted(((name, _value(value)) for name, value in arguments.items()), key=lambda item: len(item[1]) > _LONG)

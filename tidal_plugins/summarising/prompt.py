@@ -70,10 +70,10 @@ def prompt(
     max_tokens: int,
     max_chars: int = 60_000,
 ) -> str:
-    """Return what to ask a chat model: the task, the rules, what was stated earlier, the episodes.
+    """Return the prompt for a chat model: the task, the rules, earlier statements, the episodes.
 
-    Transcripts have at most ``max_chars`` characters together. Where they have more, the longest are cut in the middle,
-    down to one length that they all keep, and say so.
+    Transcripts have at most ``max_chars`` characters together. If they have more, the longest are cut in the middle,
+    down to one length for all of them, and are marked as cut.
     """
     example = sources[0].id if sources else previous[0].sources[0] if previous else "ID"
     parts = [_TASKS[purpose], _RULES.format(tokens=max_tokens, words=max_tokens * 3 // 4), _PLAIN.format(id=example)]
@@ -83,7 +83,7 @@ def prompt(
 
 
 def statements(answer: Answer) -> list[Statement]:
-    """Return what a structured answer states; the compactor checks what it cites."""
+    """Return the statements of a structured answer; the compactor checks their citations."""
     return [Statement(claim.text, tuple(claim.episodes)) for claim in answer.statements]
 
 

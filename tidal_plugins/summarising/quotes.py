@@ -28,10 +28,10 @@ _HEAD, _TAIL = 24_000, 8_000  # characters of a message that are read
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A piece of a turn that says something by itself, on one line, without what could pass for a citation.
+    """A piece of a turn that says something by itself, on one line, without text that resembles a citation.
 
-    ``speaker`` is what stands before it; a tool's line has none. ``priority`` is 1 for a plain sentence. ``tool`` is
-    the tool that ran; a second try has the same ``subject``.
+    ``speaker`` stands before it; a tool's line has none. ``priority`` is 1 for a plain sentence. ``tool`` is the tool
+    that ran; a second try has the same ``subject``.
     """
 
     text: str
@@ -55,7 +55,7 @@ class Quote:
 
 
 def quotes(messages: Sequence[Message]) -> list[Quote]:
-    """Return what can be quoted of a turn, in order; what is said twice in the same words, once."""
+    """Return the pieces of a turn that can be quoted, in order, without repetitions."""
     found: list[Quote] = []
     for message, results in zip(messages, answers(messages), strict=True):
         if message.role in ("user", "assistant"):
@@ -78,10 +78,10 @@ def spoken(found: Sequence[Quote]) -> str:
 
 
 def requoted(statement: Statement, known: frozenset[str]) -> list[Quote]:
-    """Return what an earlier statement says, sentence by sentence, to be weighed again beside what is new.
+    """Return an earlier statement sentence by sentence, so that it can be weighed again together with new sentences.
 
-    ``known`` are the names that may stand before a sentence: see :func:`labels`. Of the messages that it states nothing
-    is said any more where it is taken apart.
+    ``known`` are the names that may stand before a sentence: see :func:`labels`. If a statement is split into several
+    quotes, these no longer name its messages.
     """
     text = folded(statement.text)
     found, speaker = [], ""

@@ -43,12 +43,12 @@ def condense(
     counter: TokenCounter,
     timeout: float = 60.0,
 ) -> Condensed:
-    """Condense sources, and what was said of earlier ones, to at most ``max_tokens``, citations included.
+    """Summarise sources, and statements on earlier ones, in at most ``max_tokens``, citations included.
 
-    What a model answers is checked: each statement cites sources that were given, or stood in ``previous``; what it
-    cites beyond them is taken out and counted, what cites nothing is dropped. A model that raises, refuses, says
-    nothing usable, or nothing at all for ``timeout`` seconds, is replaced by the extractive one. Raises
-    ``CompactionError`` when that fails too.
+    A model's answer is checked: each statement must cite sources that were given, or stood in ``previous``. Other
+    citations are removed and counted; a statement without citations is dropped. The extractive summariser replaces a
+    model that raises, refuses, returns nothing usable, or returns nothing within ``timeout`` seconds. Raises
+    ``CompactionError`` if that fails too.
     """
     if summariser is None or isinstance(summariser, ExtractiveSummariser):
         extractive = summariser or ExtractiveSummariser(counter)

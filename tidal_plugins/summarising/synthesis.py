@@ -12,10 +12,10 @@ _OUTCOME, _RESOLVED = 2.0, 0.5  # factors of priority
 
 
 def sections(found: Sequence[Quote]) -> list[list[Quote]]:
-    """Return the quotes of one turn, regrouped: what came of it, why, what it changed, what failed, what it found.
+    """Return the quotes of one turn, regrouped: its outcome, reasons, changes, failures and findings.
 
-    The user's words stay out: the question stands beside the synthesis, verbatim. An error that the same tool got over
-    later says so, and matters less.
+    The user's words are left out, because the question stands beside the synthesis verbatim. An error that the same
+    tool overcame later says so, and matters less.
     """
     said = [quote for quote in found if quote.role == "assistant"]
     final = said[-1].messages if said and found[-1] is said[-1] else None

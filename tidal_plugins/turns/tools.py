@@ -49,7 +49,7 @@ def search(
 def search_graph(
     memory: TidalMemory, entity: str, aspect: Aspect = "relations", at: datetime | None = None, limit: int = 10
 ) -> str:
-    """Return what is known of an entity: one line for each relation, with its evidence, fenced like a whisper."""
+    """Return the known relations of an entity: one line for each, with its evidence, fenced like a whisper."""
     return tell(memory.graph, entity, aspect, at=aware(at), limit=limit) or "Nothing known."
 
 

@@ -25,14 +25,14 @@ from pydantic import Field, PrivateAttr
 
 from tidal_plugins import HashingEmbedder, Settings, TidalMemory
 
-SETTINGS = Settings(whisper={"threshold": 0.2})  # what clears MiniLM's bar by meaning clears this one by spelling
+SETTINGS = Settings(whisper={"threshold": 0.2})  # spelling passes it where meaning passes MiniLM's
 
 FACT = "I practise jazz piano every evening."
 ASK = "When do I practise jazz piano?"
 
 
 class ScriptedLLM(FunctionCallingLLM):
-    """Plays its replies in order, the last one again and again, and keeps what it was shown.
+    """Plays its replies in order, repeating the last one, and keeps what it was shown.
 
     A reply is a text, a message, an exception to raise, or a function of the messages shown.
     """
@@ -99,7 +99,7 @@ class ScriptedLLM(FunctionCallingLLM):
 
 
 class CountingEmbedder(HashingEmbedder):
-    """Keeps what it embedded, call by call."""
+    """Keeps the texts that it embedded, call by call."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -111,7 +111,7 @@ class CountingEmbedder(HashingEmbedder):
 
     @property
     def recalls(self) -> list[str]:
-        """The questions that recall embedded; what record embeds comes with its episode's summary."""
+        """Return the questions that recall embedded. Texts that record embeds come with a summary of their episode."""
         return [texts[0] for texts in self.calls if len(texts) == 1]
 
 
@@ -120,7 +120,7 @@ def open_memory(path: Any, embedder: Any = None, **options: Any) -> TidalMemory:
 
 
 def calling(*calls: tuple[str, dict[str, Any]], text: str = "") -> ChatMessage:
-    """An assistant's message that calls tools, ``call-1``, ``call-2`` …"""
+    """Return an assistant's message that calls tools, with the ids ``call-1``, ``call-2``, …"""
     blocks: list[Any] = [ChatMessage(text).blocks[0]] if text else []
     for number, (name, arguments) in enumerate(calls, 1):
         blocks.append(ToolCallBlock(tool_call_id=f"call-{number}", tool_name=name, tool_kwargs=arguments))
@@ -152,7 +152,7 @@ def memory(path, embedder):
 
 @pytest.fixture
 def reminded(memory, embedder):
-    """A memory in which an earlier thread said ``FACT``."""
+    """Return a memory in which an earlier thread said ``FACT``."""
     memory.record(user=FACT, agent="Noted.", thread="monday")
     embedder.calls.clear()
     return memory
@@ -165,7 +165,7 @@ def open_():
 
 @pytest.fixture
 def says():
-    """A model that says these replies."""
+    """Return a function that makes a model with these replies."""
     return lambda *replies: ScriptedLLM(replies=list(replies))
 
 
@@ -191,7 +191,7 @@ def ask():
 
 @pytest.fixture
 def in_process(path):
-    """Run one step of an agent in a process of its own, on the same file, and return what it saw and did."""
+    """Return a function that runs one step of an agent in a process of its own, on the same file."""
 
     def run(**command: Any) -> Any:
         worker = Path(__file__).with_name("context_process.py")

@@ -1,7 +1,8 @@
-"""A process that takes one step with an agent, whose context comes as JSON and goes as JSON, and is gone.
+"""Take one step with an agent in a process of its own, whose context comes and goes as JSON.
 
-Argument: the memory's path. Standard input: ``say``, or ``answer`` to a tool that waits for a human; ``replies`` of the
-model; ``context`` of the step before; ``thread`` and ``workflow`` (as an ``AgentWorkflow``). Prints what came of it.
+The argument is the memory's path. Standard input is a JSON object with ``say``, or ``answer`` to a tool that waits for
+a human; the ``replies`` of the model; the ``context`` of the step before; ``thread``, and ``workflow`` (for an
+``AgentWorkflow``). The process prints the outcome.
 """
 
 import asyncio

@@ -23,10 +23,8 @@ from llama_index.core.workflow import Context, JsonSerializer
 from llama_index_tidal import TidalChatMemory, TidalRetriever, TidalToolSpec, restore_with
 from llama_index_tidal.messages import WrittenMessage, calls_of
 from llama_index_tidal.sizes import size_of
-from tidal_plugins import InvalidInput
+from tidal_plugins import InvalidInput, Size, Statement
 from tidal_plugins.errors import ContextOverflow
-from tidal_plugins.model.compaction import Size
-from tidal_plugins.model.summary import Statement
 from tidal_plugins.summarising.sizes import ApproximateCounter
 
 pytestmark = [  # llama-index-workflows looks at every attribute of an agent, which is a pydantic model

@@ -8,9 +8,8 @@ from llama_index.core.base.llms.types import ChatMessage, ChatResponse, Completi
 from llama_index.core.llms import CustomLLM, MockLLM
 
 from llama_index_tidal import LLMExtractor, LLMSummariser, TidalChatMemory
-from tidal_plugins import InvalidInput, Message
+from tidal_plugins import InvalidInput, Message, Source, Statement
 from tidal_plugins.errors import CompactionError, ExtractionError
-from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.protocols import GraphExtractor, Summariser
 
 SOURCES = [

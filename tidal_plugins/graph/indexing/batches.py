@@ -19,7 +19,7 @@ Said = tuple[Triple, Assertion]
 
 @dataclass(frozen=True, slots=True)
 class MessagePart:
-    """A part of what one message names and asserts: assertions come after all that the message names."""
+    """A part of the mentions and assertions of one message; all mentions come before the assertions."""
 
     place: Place
     named: Sequence[Named] = ()
@@ -42,7 +42,7 @@ class WriteBatch:
 def to_batches(
     scope: Scope, episode: Episode, readings: Sequence[Reading], settings: GraphTuning
 ) -> tuple[list[WriteBatch], int]:
-    """Return what was read in an episode as batches of at most ``settings.slice`` things, to be written in order.
+    """Return the readings of an episode as batches of at most ``settings.slice`` things, to be written in order.
 
     The second value counts the mentions and assertions that the texts do not support. Raises ``InvalidInput`` for a
     reading that is no extraction.

@@ -42,9 +42,10 @@ class GraphLater:
         return indexer.next_due() is None and not stale(indexer.storage, scope, 1)
 
     def forget(self, scope: Scope, entries: Collection[Entry], blanked: Collection[str], now: datetime) -> set[str]:
-        """Remove what was learned from entries, and return the ids of the graph's entries that were removed with it.
+        """Remove the knowledge learned from entries, and return the ids of the graph's entries that were removed with
+        it.
 
-        The entries of what is left are written anew, without what is forgotten.
+        The graph's remaining entries are written anew, without the forgotten parts.
         """
         indexer = self.indexer(scope)
         gone = forget_knowledge(indexer.storage, scope, entries, indexer.settings.functional, now)

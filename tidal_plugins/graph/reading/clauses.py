@@ -91,7 +91,7 @@ def _clause(
 
 
 CLAUSES = (
-    # what people like, use and are
+    # preferences, tools and roles of people
     _clause("prefers", (_US, _PERSON), rf"\s+{_OFTEN}{_NOT}prefers?", "preferred", "prefer prefers", confidence=0.9),
     _clause(
         "likes",
@@ -146,7 +146,7 @@ CLAUSES = (
         "work works worked working",
         confidence=0.9,
     ),
-    # what was decided, and what is the rule
+    # decisions and rules
     _clause("decided", (_US,), rf"{_HAVE}\s+{_OFTEN}(?:decided|agreed)(?P<not>\s+not)?\s+to", "deed", "decided agreed"),
     _clause(
         "decided", (_US,), rf"{_HAVE}\s+{_OFTEN}(?:decided|agreed|settled)\s+on", "matter", "decided agreed settled"
@@ -172,7 +172,7 @@ CLAUSES = (
     ),
     _clause("never", (_US, *_SIDE), r"\s+never", "habit", "never", confidence=0.8),
     _clause("always", (_US, *_SIDE), r"\s+always", "habit", "always", confidence=0.8),
-    # how code hangs together
+    # relations within code
     _clause(
         "depends_on",
         _ANY,

@@ -169,7 +169,7 @@ def _joined(parts: Sequence[Extraction]) -> Extraction:
 
 
 def _located(found: Found, pieces: Sequence[Piece]) -> Iterator[tuple[Piece, Extraction]]:
-    """Yield what was found, in every piece that says it. The first piece gets what no piece says."""
+    """Yield the findings, each in every piece that states it. Findings that no piece states go to the first."""
     types = {entity.name: entity.type for entity in found.entities[:MAX_ANSWERED] if entity.name.strip()}
     stated = [each for each in found.relations[:MAX_ANSWERED] if math.isfinite(each.confidence)]
     spans = [[_quoted(piece.content, relation.quote) for piece in pieces] for relation in stated]

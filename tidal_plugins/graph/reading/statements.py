@@ -206,7 +206,7 @@ def _validity(sentence: Sentence, match: re.Match[str], end: int) -> tuple[datet
 
 
 def _after(pattern: re.Pattern[str], masked: str, end: int) -> re.Match[str] | None:
-    """Return the time that is stated of what ends there, and not of something that comes after it."""
+    """Return the time stated for the phrase that ends there, and not for a later one."""
     found = pattern.search(masked, end)
     return None if found is None or _APART.search(masked, end, found.start()) else found
 

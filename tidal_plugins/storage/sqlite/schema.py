@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import apsw
 
 APPLICATION_ID = 0x7464616C  # "tdal": tells our files from those of other programs
-VERSION = 2
+VERSION = 3
 
 
 def vectors_table(name: str) -> str:

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 BATCH = 200
 """Passages embedded at a time."""
 
+REMOVED = 1_000
+"""Vectors removed at a time after they were replaced."""
+
 NEXT = "next_embedder"
 """The identity of the embedder whose vectors are gathering in the store."""
 
@@ -46,6 +49,8 @@ def reembed(writer: Writer, embedder: Embedder, progress: Progress | None = None
         if progress and renewal.total:
             progress(renewal.done, renewal.total)
         vectors = run.embedded(renewal.missing)
+    while not run.removed():
+        pass  # in small transactions, which hold up no writer
     return run.count
 
 
@@ -89,6 +94,14 @@ class _Run:
                 write_identity(storage, self.new)
                 storage.erase_documents(STORE, META, [NEXT])
             return renewal
+
+    def removed(self) -> bool:
+        """Remove some of the vectors that were replaced; return whether none is left."""
+        storage = self.writer.storage
+        with storage.transaction():
+            if read_meta(storage, NEXT) is not None:
+                return True  # vectors gather for another embedder by now, and that call removes the old ones
+            return not storage.renew_vectors({}, REMOVED).replaced
 
     def embedded(self, passages: Iterable[Outdated]) -> Vectors:
         """Return the new vectors of passages, by key. One whose entry was erased meanwhile has none."""

@@ -63,11 +63,12 @@ class Outdated(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Renewal:
     """How far the renewal of all vectors is: ``done`` passages of ``total`` have a new one. ``missing`` are the first
-    of those that have none."""
+    of those that have none. ``replaced`` vectors were in use before the last renewal and are yet to be removed."""
 
     missing: Sequence[Outdated]
     done: int
     total: int
+    replaced: int = 0
 
 
 class Search(Protocol):
@@ -93,6 +94,7 @@ class Search(Protocol):
 
         The new vectors may have another size than those in use. Searches find the latter until every passage that has
         a vector has a new one: then all of these take their place at once, and ``done`` is ``total``. A new vector goes
-        with its passage; unknown keys are passed over. ``anew`` drops the new vectors that were stored before. Raises
-        ``InvalidVector`` before anything is written.
+        with its passage; unknown keys are passed over. Each call may remove ``most`` of the vectors that were replaced
+        earlier. ``anew`` drops the new vectors that were stored before. Raises ``InvalidVector`` before anything is
+        written.
         """

@@ -139,6 +139,17 @@ class RenewalContract(Contract):
         store.renew_vectors(renewed(renewal.missing, size=5), 9)
         assert ids(store.nearest(HERE, np.ones(5, np.float32), 9, ALL)) != []
 
+    def test_what_was_replaced_is_removed_by_and_by(self, store: Storage) -> None:
+        store.put(HERE, [record(str(n), vector=OLD) for n in range(10)])
+        complete(store)
+        store.erase(HERE, ["3"])
+        while store.renew_vectors({}, 4).replaced:
+            pass
+        complete(store)
+        complete(store)
+        assert store.scrub()
+        assert ids(store.nearest(HERE, NEW, 99, ALL)) == order([str(n) for n in range(10) if n != 3], NEW)
+
     def test_a_rollback_takes_it_back(self, store: Storage) -> None:
         store.put(HERE, [record("a", vector=OLD)])
         missing = store.renew_vectors({}, 9).missing

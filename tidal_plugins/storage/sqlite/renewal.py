@@ -26,11 +26,15 @@ _MISSING = """
     WHERE v.passage > ? AND NOT EXISTS (SELECT 1 FROM new_vectors n WHERE n.passage = v.passage)
     ORDER BY v.passage LIMIT ?
 """
+# To drop the old table would hold up writers for as long as SQLite overwrites it: it is emptied bit by bit later.
 _SWITCH = """
-    DROP TABLE vectors;
+    DROP TABLE IF EXISTS old_vectors;
+    ALTER TABLE vectors RENAME TO old_vectors;
     ALTER TABLE new_vectors RENAME TO vectors;
     UPDATE scopes SET erasures = erasures + 1;
 """
+_REPLACED = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'old_vectors')"
+_REMOVE = "DELETE FROM old_vectors WHERE passage IN (SELECT passage FROM old_vectors ORDER BY passage LIMIT ?)"
 
 
 def renew(db: Connections, vectors: Mapping[int, NDArray[np.float32]], most: int, anew: bool) -> Renewal:
@@ -39,6 +43,7 @@ def renew(db: Connections, vectors: Mapping[int, NDArray[np.float32]], most: int
     if anew:
         db.run("DROP TABLE IF EXISTS new_vectors")
     db.run(vectors_table("new_vectors"))
+    replaced = _removed(db, most)
     sizes = {len(unit) for unit in units.values()} | {db.one(_SIZE)} - {None}
     if len(sizes) > 1:
         raise InvalidVector(f"new vectors have one size, got {', '.join(str(size // 4) for size in sorted(sizes))}")
@@ -46,7 +51,18 @@ def renew(db: Connections, vectors: Mapping[int, NDArray[np.float32]], most: int
     [(done, total)] = db.rows(_COUNT)  # there is no new vector but of a passage that has one
     if done == total:
         db.run(_SWITCH)
-        return Renewal((), done, total)
+        return Renewal((), done, total, total)
     # They are renewed in the order of their keys: only what was stored in another order lies further back.
     rows = db.rows(_MISSING, db.one(_LAST), most) or db.rows(_MISSING, 0, most)
-    return Renewal([Outdated(key, tuple(from_json(path)), *span) for key, path, *span in rows], done, total)
+    return Renewal([Outdated(key, tuple(from_json(path)), *span) for key, path, *span in rows], done, total, replaced)
+
+
+def _removed(db: Connections, most: int) -> int:
+    """Remove vectors that were replaced; return how many are left."""
+    if not db.one(_REPLACED):
+        return 0
+    db.run(_REMOVE, most)
+    left = int(db.one("SELECT count(*) FROM old_vectors"))
+    if not left:
+        db.run("DROP TABLE old_vectors")
+    return left

@@ -301,7 +301,7 @@ def exported(folder, *, pooling=None, inputs=("input_ids", "attention_mask"), po
 
     numbers = helper.make_node("Cast", ["input_ids"], ["numbers"], to=TensorProto.FLOAT)
     nodes = [numbers, helper.make_node("Mul", ["numbers", "numbers"], ["squares"])]
-    nodes += [helper.make_node("Div", ["numbers", "numbers"], ["ones"])]
+    nodes += [helper.make_node("Sub", ["numbers", "numbers"], ["zeros"]), helper.make_node("Exp", ["zeros"], ["ones"])]
     columns = []
     for name in ("numbers", "squares", "ones"):
         nodes.append(helper.make_node("Unsqueeze", [name, "axis"], [f"{name}.column"]))

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
-from tidal_plugins.embedding.onnx_model import MAX_TOKENS, MINILM, Files, OnnxModel, exported, runtime
+from tidal_plugins.embedding.onnx_model import MAX_TOKENS, MINILM, Files, OnnxModel, exported
 from tidal_plugins.embedding.weights import (
     DEFAULT_DIMENSIONS,
     DEFAULT_ID,
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 Precision = Literal["int8", "fp32"]
 
-INT8_ID = f"{DEFAULT_ID}/int8"
 INT8_SHA256 = "61d80856a021abaa5c814a9fe4c2e84053d2d0d10c594b1c68b32d37a3d9a0cc"
 """Of the file that ``make export-minilm`` writes, which prints it."""
+INT8_ID = f"{DEFAULT_ID}/int8-{INT8_SHA256[:6]}"
 
 WAYS_TO_FILES = ("install tidal-plugins again, with onnxruntime and tokenizers", "pass the folder of an exported model")
 
@@ -162,9 +162,8 @@ class OnnxEmbedder:
 
     def _load(self) -> OnnxModel:
         try:
+            import onnxruntime  # noqa: F401
             import tokenizers  # noqa: F401
-
-            runtime()
         except (ImportError, OSError) as error:  # OSError: a shared library is missing
             reason = f"onnxruntime and tokenizers cannot be imported ({error})"
             raise unavailable(self._named(), reason, WAYS_TO_FILES) from error

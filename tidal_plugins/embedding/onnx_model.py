@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -26,8 +25,6 @@ LONGEST = 512
 
 LOCATION = "./" + "/" * 68 + "model.safetensors"
 """File of the weights in ``fp32.onnx``. Slashes leave room for the name that the hub's cache gives to the file."""
-
-TELEMETRY = "ORT_DISABLE_TELEMETRY"
 
 LOCATION_FOLDER = "session.model_external_initializers_file_folder_path"
 
@@ -118,27 +115,10 @@ def linked(graph: bytes, weights: Path) -> tuple[bytes, Path]:
     return graph.replace(LOCATION.encode(), location.encode()), weights.parent
 
 
-def runtime() -> Any:
-    """Import onnxruntime without its telemetry, unless the environment asks for it or the application was first.
-
-    From 1.29 on it sends events to its makers from the import on, by a thread that keeps forked children from exiting.
-    """
-    if "onnxruntime" in sys.modules or TELEMETRY in os.environ:
-        import onnxruntime
-
-        return onnxruntime
-    os.environ[TELEMETRY] = "1"  # read once, when it is imported
-    try:
-        import onnxruntime
-    finally:
-        del os.environ[TELEMETRY]
-    onnxruntime.disable_telemetry_events()  # Windows has another kind, which reads no variable
-    return onnxruntime
-
-
 def session(graph: str | bytes, weights: Path | None = None, *, threads: int) -> InferenceSession:
     """Load a graph, from its path or its bytes, with weights from the folder ``weights`` where it refers to some."""
-    onnxruntime = runtime()
+    import onnxruntime
+
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1

@@ -6,7 +6,7 @@ BIN := .venv/bin
 DATA ?=
 BENCH_DATA := $(or $(DATA),$(TIDAL_BENCH_DATA))
 
-.PHONY: help demo test test-oldest check docs package bench fit-emotion clean
+.PHONY: help demo test test-oldest check docs package bench export-minilm fit-emotion clean
 
 help:
 	@echo "make demo [DATA=file]   a LangGraph agent that remembers across processes and says why"
@@ -17,9 +17,10 @@ help:
 	@echo "make package            wheel and sdist in dist/, each extra installed and tried (minutes, and 2 GB for a while)"
 	@echo "make bench [DATA=file]  recall, compaction, living (these need a file, or TIDAL_BENCH_DATA), speed"
 	@echo "make fit-emotion DATA=folder   the weights that read emotions, anew from GoEmotions (minutes)"
+	@echo "make export-minilm      the default embedder's ONNX files, anew from the original weights (seconds)"
 	@echo "make clean              remove .venv and everything generated"
 
-demo: .venv/.stamp
+demo: .venv/.demo
 	@$(BIN)/python examples/demo.py $(if $(DATA),--data "$(DATA)")
 
 test: .venv/.stamp
@@ -68,16 +69,25 @@ else
 	@$(BIN)/python training/fit_emotion.py --data "$(BENCH_DATA)"
 endif
 
+export-minilm: .venv/.stamp
+	@$(BIN)/python training/export_minilm.py
+
 clean:
 	rm -rf .venv .venv-oldest build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.venv/.stamp: pyproject.toml constraints.txt
+# The environment of the demo has no PyTorch. The tests add it, since sentence-transformers is supported, too.
+.venv/.demo: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	  echo "Python 3.11 or later is needed; '$(PYTHON)' is $$($(PYTHON) --version 2>/dev/null || echo not found)." \
 	       "Name another: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)" >&2; exit 1; }
-	@echo "Building .venv (some minutes and about 2 GB the first time)"
+	@echo "Building .venv"
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[langgraph]' langchain rich
+	@touch $@
+
+.venv/.stamp: .venv/.demo
+	@echo "Adding what tests and checks need (some minutes and about 2 GB the first time)"
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[all,dev]'
 	@touch $@
 

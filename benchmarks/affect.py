@@ -26,12 +26,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path,
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.embedders import EMBEDDERS, add_embedder
 from benchmarks.locomo import load
 from tidal_plugins import (
     Affect,
+    Embedder,
     EmbeddingEmotion,
     LexiconEmotion,
-    SentenceTransformerEmbedder,
     TidalError,
     TidalMemory,
 )
@@ -97,7 +98,7 @@ class Sentences(NamedTuple):
 def main(argv: Sequence[str] | None = None) -> None:
     args = arguments(argv)
     console = Console(width=max(WIDTH, Console().width))
-    embedder = SentenceTransformerEmbedder(batch_size=64)
+    embedder = EMBEDDERS[args.embedder]()
     try:
         own = EmbeddingEmotion(embedder)
         report = {"reading": reading(args.data, own, embedder), "calm": calm(args.talk, own, embedder)}
@@ -112,6 +113,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     folder = os.environ.get("TIDAL_BENCH_DATA")
+    add_embedder(parser)
     parser.add_argument("--data", type=Path, default=folder, metavar="FOLDER", help="or a file in it")
     parser.add_argument("--json", type=Path, metavar="OUT", help="write all figures")
     args = parser.parse_args(argv)
@@ -126,7 +128,7 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 # reading
 
 
-def reading(folder: Path | None, own: EmbeddingEmotion, embedder: SentenceTransformerEmbedder) -> dict[str, Any]:
+def reading(folder: Path | None, own: EmbeddingEmotion, embedder: Embedder) -> dict[str, Any]:
     """Return the accuracy and the correlations of each reader, and the time that it takes per text."""
     lexicon = LexiconEmotion()
     readers: dict[str, Estimate] = {"embedding": own.estimate, "lexicon": lexicon.estimate, "VADER": raw_vader}
@@ -194,7 +196,7 @@ def timing(read: Estimate, texts: Sequence[str], vectors: NDArray[np.float32]) -
     return {"ms together": 1000 * together / len(texts), "ms singly": 1000 * single / some}
 
 
-def calm(path: Path | None, own: EmbeddingEmotion, embedder: SentenceTransformerEmbedder) -> dict[str, float]:
+def calm(path: Path | None, own: EmbeddingEmotion, embedder: Embedder) -> dict[str, float]:
     """Return the percentage of ordinary conversation turns that are read as stirred; it should be under 10.
 
     Turns are read as they are spoken, and as the memory embeds them: with the speaker's name in front.
@@ -216,13 +218,13 @@ def stirred(feelings: Sequence[Affect]) -> float:
 # recall
 
 
-def pairs(embedder: SentenceTransformerEmbedder) -> dict[str, Any]:
+def pairs(embedder: Embedder) -> dict[str, Any]:
     """Return how often recall puts the memory of a pair first that feels like the current state, in percent."""
     told = json.loads(PAIRS.read_text("utf-8"))
     return {name: felt_alike(told, embedder, answer) for name, answer in ANSWERS.items()}
 
 
-def felt_alike(told: Sequence[Mapping[str, str]], embedder: SentenceTransformerEmbedder, answer: str) -> dict[str, Any]:
+def felt_alike(told: Sequence[Mapping[str, str]], embedder: Embedder, answer: str) -> dict[str, Any]:
     states = {side: [state(embedder, turn) for turn in turns] for side, turns in STATES.items()}
     with TemporaryDirectory() as folder:
         path, clock = Path(folder, "pairs.db"), FrozenClock()
@@ -247,7 +249,7 @@ def felt_alike(told: Sequence[Mapping[str, str]], embedder: SentenceTransformerE
     }
 
 
-def state(embedder: SentenceTransformerEmbedder, turn: str) -> Affect:
+def state(embedder: Embedder, turn: str) -> Affect:
     """Read the feeling of an outburst, which recall uses as the current state."""
     return EmbeddingEmotion(embedder).estimate([turn])[0]
 

@@ -62,14 +62,13 @@ from benchmarks.contexts import (
     summarised,
     trimmed,
 )
+from benchmarks.embedders import EMBEDDERS, CachedEmbedder, add_embedder
 from benchmarks.metrics import RESAMPLES, SEED, intervals, shown
-from benchmarks.retrieval import CachedEmbedder
 from tidal_plugins import (
     Affect,
     Exchange,
     HashingEmbedder,
     Message,
-    SentenceTransformerEmbedder,
     Settings,
     TidalError,
     TidalMemory,
@@ -522,7 +521,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     args = arguments(argv)
     conversations, runs = files(args.data)
     limits = args.limits
-    embedder = CachedEmbedder(HashingEmbedder() if args.embedder == "hashing" else SentenceTransformerEmbedder())
+    embedder = CachedEmbedder(EMBEDDERS[args.embedder]())
     reports = []
     start = time.perf_counter()
     try:
@@ -560,7 +559,7 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         help="LoCoMo or LongMemEval, or trajectories; a file or a folder, as often as you like (TIDAL_BENCH_DATA)",
     )
     parser.add_argument("--limits", nargs="+", type=int, default=list(LIMITS), metavar="N", help="tokens")
-    parser.add_argument("--embedder", choices=("minilm", "hashing"), default="minilm", help="hashing: a smoke test")
+    add_embedder(parser)
     parser.add_argument("--quick", action="store_true", help=f"{QUICK} conversation and session of each file")
     parser.add_argument("--json", type=Path, metavar="OUT", help="write all figures")
     args = parser.parse_args(argv)

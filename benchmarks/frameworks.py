@@ -35,8 +35,9 @@ from langgraph.store.sqlite import SqliteStore
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.embedders import EMBEDDERS, add_embedder
 from langgraph_tidal import RecallNode, RecordNode, TidalState, TidalStore, model_input
-from tidal_plugins import HashingEmbedder, SentenceTransformerEmbedder, TidalError, TidalMemory
+from tidal_plugins import TidalError, TidalMemory
 
 Turn = Callable[[str, str], str]
 """A function that takes the user's text and the model's coming answer, and returns the text shown to the model."""
@@ -64,7 +65,7 @@ WHEN = "before the regatta|last winter|on the first dry day|after the storm|duri
 class Timed:
     """An embedder that adds up the seconds it takes."""
 
-    def __init__(self, embedder: HashingEmbedder | SentenceTransformerEmbedder) -> None:
+    def __init__(self, embedder: Any) -> None:
         self._embedder = embedder
         self.id, self.dimensions, self.seconds = embedder.id, embedder.dimensions, 0.0
 
@@ -79,13 +80,13 @@ class Timed:
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--turns", type=int, default=200, metavar="N", help="turns of the conversation")
-    parser.add_argument("--embedder", choices=("minilm", "hashing"), default="minilm", help="hashing: a smoke test")
+    add_embedder(parser)
     parser.add_argument("--json", type=Path, metavar="OUT", help="write all figures")
     args = parser.parse_args(argv)
     if args.turns < WARM + 4:
         parser.error(f"at least {WARM + 4} turns")
     try:
-        embedder = HashingEmbedder() if args.embedder == "hashing" else SentenceTransformerEmbedder()
+        embedder = EMBEDDERS[args.embedder]()
         figures = measure(Timed(embedder), args.turns)
     except TidalError as error:
         raise SystemExit(f"{type(error).__name__}: {error}") from error

@@ -37,7 +37,7 @@ from tidal_plugins import (
     EmbedderUnavailable,
     Exchange,
     Message,
-    SentenceTransformerEmbedder,
+    OnnxEmbedder,
     Settings,
     TidalError,
     TidalMemory,
@@ -231,7 +231,7 @@ def _peak_memory() -> int | None:
 
 def embedding(repeats: int) -> dict[str, float] | None:
     """Return the default model's time for one query, or ``None`` if the model is not available."""
-    model, words = SentenceTransformerEmbedder(cache_size=0), Words(SEED)
+    model, words = OnnxEmbedder(cache_size=0), Words(SEED)
     try:
         model.load()
     except EmbedderUnavailable as error:

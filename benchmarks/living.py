@@ -33,15 +33,14 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from benchmarks.embedders import EMBEDDERS, CachedEmbedder, add_embedder
 from benchmarks.locomo import ADVERSARIAL, PACE, Conversation, Data, Question, Session, load
 from benchmarks.metrics import DEPTH, RESAMPLES, SEED, intervals, ndcg, quantiles, recall, shown
-from benchmarks.retrieval import CachedEmbedder, exchanges_in, to_message
+from benchmarks.retrieval import exchanges_in, to_message
 from tidal_plugins import (
     Affect,
     Exchange,
-    HashingEmbedder,
     Hit,
-    SentenceTransformerEmbedder,
     TidalError,
     TidalMemory,
 )
@@ -128,7 +127,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     data, start = load(args.data), time.perf_counter()
     if args.quick:
         data.conversations = data.conversations[:1]
-    embedder = CachedEmbedder(HashingEmbedder() if args.embedder == "hashing" else SentenceTransformerEmbedder())
+    embedder = CachedEmbedder(EMBEDDERS[args.embedder]())
     console = Console(width=max(WIDTH, Console().width))
     try:
         report = measure(data, embedder)
@@ -145,7 +144,7 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     given = os.environ.get("TIDAL_BENCH_DATA")
     parser.add_argument("--data", type=Path, default=given, required=not given, help="LoCoMo (or TIDAL_BENCH_DATA)")
     parser.add_argument("--quick", action="store_true", help="the first conversation only")
-    parser.add_argument("--embedder", choices=("minilm", "hashing"), default="minilm", help="hashing: a smoke test")
+    add_embedder(parser)
     parser.add_argument("--json", type=Path, metavar="OUT", help="write all figures")
     return parser.parse_args(argv)
 

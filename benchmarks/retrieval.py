@@ -28,7 +28,7 @@ from datetime import datetime
 from pathlib import Path
 from statistics import fmean
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, get_args
+from typing import Any, Final, NamedTuple, TypeVar, get_args
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path, from a checkout
 
@@ -36,16 +36,14 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from benchmarks.embedders import EMBEDDERS, CachedEmbedder, add_embedder
 from benchmarks.locomo import ADVERSARIAL, Conversation, Counts, Data, Question, Session, Turn, load, pooled
 from benchmarks.metrics import DEPTH, METRICS, RESAMPLES, SEED, difference, quantiles, ranks_of, scores, shown, summary
 from tidal_plugins import (
     Affect,
-    Embedder,
     Exchange,
-    HashingEmbedder,
     Message,
     Note,
-    SentenceTransformerEmbedder,
     Settings,
     TidalError,
     TidalMemory,
@@ -59,10 +57,6 @@ from tidal_plugins.scoring.fusion import reciprocal_rank
 from tidal_plugins.settings import Profile
 from tidal_plugins.storage.base import Where
 from tidal_plugins.tuning import RecallTuning, Tuning
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 T = TypeVar("T")
 Arm = Callable[[str], list[str]]
@@ -114,7 +108,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     if args.pool:
         sets = [joined(sets)]
     console = Console(width=max(WIDTH, Console().width))  # a narrow terminal may wrap lines, but no figure is cut
-    embedder = CachedEmbedder(HashingEmbedder() if args.embedder == "hashing" else SentenceTransformerEmbedder())
+    embedder = CachedEmbedder(EMBEDDERS[args.embedder]())
     try:
         reports = [measure(limited(data, args.limit_questions), embedder, args) for data in sets]
     except TidalError as error:
@@ -136,7 +130,7 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--ablation", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--pool", action="store_true", help="put everything into one memory")
     parser.add_argument("--limit-questions", type=int, metavar="N", help="ask about N of each file's questions")
-    parser.add_argument("--embedder", choices=("minilm", "hashing"), default="minilm", help="hashing: a smoke test")
+    add_embedder(parser)
     return parser.parse_args(argv)
 
 
@@ -437,30 +431,6 @@ def names_stay(arm: Arm) -> Arm:
             vars(understand).update(to_query=to_query)
 
     return ask
-
-
-class CachedEmbedder:
-    """Embeds each text once, and measures the time: ``seconds`` in total, ``single`` by single text in milliseconds."""
-
-    def __init__(self, inner: HashingEmbedder | SentenceTransformerEmbedder) -> None:
-        self._inner: Embedder = inner
-        self._known: dict[str, NDArray[np.float32]] = {}
-        self.id = inner.id
-        self.dimensions = inner.dimensions
-        self.seconds = 0.0
-        self.single: list[float] = []
-
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        import numpy as np
-
-        start = time.perf_counter()
-        if new := [text for text in dict.fromkeys(texts) if text not in self._known]:
-            self._known.update(zip(new, np.asarray(self._inner.embed(new), np.float32), strict=True))
-            if len(new) == len(texts) == 1:
-                self.single.append(1000 * (time.perf_counter() - start))
-        rows = np.stack([self._known[text] for text in texts]) if texts else np.empty((0, self.dimensions), np.float32)
-        self.seconds += time.perf_counter() - start
-        return rows
 
 
 # showing

@@ -26,11 +26,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path,
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.retrieval import CachedEmbedder
+from benchmarks.embedders import EMBEDDERS, CachedEmbedder, add_embedder
 from benchmarks.story import Story, load
 from benchmarks.story_asking import TYPES
 from benchmarks.story_life import Outcome, live
-from tidal_plugins import HashingEmbedder, SentenceTransformerEmbedder
 
 WIDTH = 140
 
@@ -63,7 +62,7 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--only", action="append", metavar="NAME", help="this story only; may be given again")
     parser.add_argument("--type", action="append", choices=TYPES, help="checks of this type only; may be given again")
     parser.add_argument("--fails", action="store_true", help="print each failing check, with what it was given")
-    parser.add_argument("--embedder", choices=("minilm", "hashing"), default="minilm", help="hashing: a smoke test")
+    add_embedder(parser)
     parser.add_argument("-j", "--jobs", type=int, default=1, metavar="N", help="processes, one story in each")
     return parser.parse_args(argv)
 
@@ -79,9 +78,7 @@ def lived(stories: Sequence[Story], embedder: str, types: Sequence[str], jobs: i
 
 
 def _lived(story: Story, embedder: str, types: Sequence[str]) -> list[Outcome]:
-    return live(
-        story, CachedEmbedder(HashingEmbedder() if embedder == "hashing" else SentenceTransformerEmbedder()), types
-    )
+    return live(story, CachedEmbedder(EMBEDDERS[embedder]()), types)
 
 
 # showing

@@ -39,7 +39,7 @@ def text_faults(text: str, fields: Mapping[str, Any]) -> list[str]:
     faults = [f"shows none of {_listed(group)}" for group in fields.get("shows", ()) if _place(said, group) is None]
     faults += [f"must not show «{hidden}»" for hidden in fields.get("hides", ()) if folded(hidden) in said]
     if order := fields.get("order"):
-        faults += _order_faults(said, *order)
+        faults += _order_faults(said, *order, missing_known=order[0] in fields.get("shows", ()))
     return faults
 
 
@@ -108,10 +108,11 @@ def _content_faults(path: str, content: str, wanted: Mapping[str, Any]) -> Itera
             yield f"{path} must not hold «{text}»"
 
 
-def _order_faults(said: str, first: Sequence[str], later: Sequence[str]) -> list[str]:
+def _order_faults(said: str, first: Sequence[str], later: Sequence[str], *, missing_known: bool) -> list[str]:
+    """Return a fault for a text that lacks the first, or shows it after the later; one that ``shows`` told is none."""
     before, after = _place(said, first), _place(said, later)
     if before is None:
-        return [f"shows none of {_listed(first)}, which comes first"]
+        return [] if missing_known else [f"shows none of {_listed(first)}, which comes first"]
     return [f"shows {_listed(later)} before {_listed(first)}"] if after is not None and after < before else []
 
 

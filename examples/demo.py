@@ -24,7 +24,7 @@ import demo_screen as screen
 from demo_agent import Agent, NoModel, Turn, choose_model
 from demo_story import BadFile, Ending, Question, Talk, locomo, mara
 
-from tidal_plugins import Affect, SentenceTransformerEmbedder, TidalError, TidalMemory
+from tidal_plugins import Affect, OnnxEmbedder, TidalError, TidalMemory
 
 CALM, AGITATED = Affect(), Affect(valence=-0.8, arousal=0.9)
 
@@ -111,7 +111,7 @@ def run_thread(options: argparse.Namespace) -> None:
 
 @contextmanager
 def opened(db: Path, clock: Clock) -> Iterator[TidalMemory]:
-    embedder = SentenceTransformerEmbedder()
+    embedder = OnnxEmbedder()
     with screen.bar("loading the embedding model") as step:
         embedder.load()
         step(1, 1)

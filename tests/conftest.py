@@ -8,7 +8,7 @@ import pytest
 
 pytest.register_assert_rewrite("tidal_plugins.testing")
 
-from tidal_plugins import HashingEmbedder, SentenceTransformerEmbedder, Settings, TidalMemory  # noqa: E402
+from tidal_plugins import HashingEmbedder, OnnxEmbedder, Settings, TidalMemory  # noqa: E402
 from tidal_plugins.storage.memory import Contents, MemoryStorage  # noqa: E402
 from tidal_plugins.testing import FrozenClock  # noqa: E402
 
@@ -74,6 +74,6 @@ def memory(open_memory: OpenMemory) -> TidalMemory:
 
 
 @pytest.fixture(scope="session")
-def minilm() -> SentenceTransformerEmbedder:
+def minilm() -> OnnxEmbedder:
     """Return the default embedder, for tests in which meaning matters."""
-    return SentenceTransformerEmbedder()
+    return OnnxEmbedder()

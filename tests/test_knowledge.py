@@ -9,18 +9,22 @@ from functools import cache
 from pathlib import Path
 
 import tidal_plugins
+from tidal_plugins.storage.base import Storage
 
 CORE = Path(tidal_plugins.__file__).parent
 PROJECT = tomllib.loads((CORE.parent / "pyproject.toml").read_text(encoding="utf-8"))
 
 NAMED_SECOND = {
-    "read_document", "write_document", "documents", "erase_documents", "append_log", "read_log", "trim_log",
+    "write_document", "documents", "erase_documents", "append_log", "read_log", "trim_log",
     "read_meta", "write_meta",
 }  # fmt: skip
 """The calls whose second argument names a collection, a log or a value of the store."""
 
+NAMED_THIRD = {"read_document", "frontier"}
+"""The calls whose third argument names a collection, or kinds of links."""
+
 OF_LINKS = {"Link", "WhereLinks"}
-"""The calls whose arguments ``kind`` and ``kinds`` name kinds of links. ``frontier`` names them in its third."""
+"""The calls whose arguments ``kind`` and ``kinds`` name kinds of links."""
 
 HOMONYMS = {("graph", "uses"), ("model", "uses"), ("english", "first"), ("tuning", "policies")}
 """Words that a room means otherwise: the relation «uses», the ordinal, the group of settings."""
@@ -70,7 +74,7 @@ def names_of_storage(path: Path) -> Iterator[str]:
         if not isinstance(call, ast.Call):
             continue
         called = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-        arguments = call.args[1:2] if called in NAMED_SECOND else call.args[2:3] if called == "frontier" else []
+        arguments = call.args[1:2] if called in NAMED_SECOND else call.args[2:3] if called in NAMED_THIRD else []
         if called in OF_LINKS:
             arguments = [keyword.value for keyword in call.keywords if keyword.arg in ("kind", "kinds")]
         for argument in arguments:
@@ -110,3 +114,7 @@ def test_no_lower_room_names_what_a_higher_one_stores() -> None:
             if value in foreign and (room, value) not in HOMONYMS
         ]
     assert not told, "\n".join(told)
+
+
+def test_the_storage_contract_stays_small() -> None:
+    assert len(Storage.__abstractmethods__) <= 26

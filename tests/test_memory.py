@@ -22,7 +22,7 @@ from tidal_plugins import (
     Message,
     Note,
     NotFound,
-    SentenceTransformerEmbedder,
+    OnnxEmbedder,
     Settings,
     TidalMemory,
     ToolCall,
@@ -554,7 +554,7 @@ def test_two_threads_recording_one_turn_make_one_episode(open_memory: Any, tmp_p
 # meaning
 
 
-def test_meaning_finds_what_shares_no_word(open_memory: Any, minilm: SentenceTransformerEmbedder) -> None:
+def test_meaning_finds_what_shares_no_word(open_memory: Any, minilm: OnnxEmbedder) -> None:
     memory = open_memory(embedder=minilm)
     memory.record("I'm allergic to peanuts.", "I'll remember that.")
     memory.record("My flight to Lisbon leaves on Friday.", "Have a good trip!")

@@ -22,7 +22,7 @@ from tidal_plugins import (
     Message,
     NotADatabase,
     Note,
-    SentenceTransformerEmbedder,
+    OnnxEmbedder,
     Settings,
     TidalError,
     TidalMemory,
@@ -119,9 +119,7 @@ def test_nul_and_lone_surrogates_are_replaced(memory: TidalMemory, text: str) ->
     memory.whisper(text)
 
 
-def test_the_default_embedder_takes_queries_with_surrogates(
-    open_memory: Any, minilm: SentenceTransformerEmbedder
-) -> None:
+def test_the_default_embedder_takes_queries_with_surrogates(open_memory: Any, minilm: OnnxEmbedder) -> None:
     memory = open_memory(embedder=minilm)
     memory.remember("I play \ud83d jazz")
     assert memory.recall("\ud83d jazz piano \0")[0].text == "I play \ufffd jazz"
@@ -459,7 +457,7 @@ Changed64.__module__ = Hashing64.__module__
         (Hashing64(), HashingEmbedder(64)),
         (Hashing64(), Other64()),
         (Hashing64(), Changed64()),
-        (HashingEmbedder(384), SentenceTransformerEmbedder()),
+        (HashingEmbedder(384), OnnxEmbedder()),
     ],
 )
 def test_another_embedders_file_is_neither_read_nor_written(open_memory: Any, writer: Any, reader: Any) -> None:

@@ -70,7 +70,7 @@ if typing.TYPE_CHECKING:
     from tidal_plugins.affect.embedding import EmbeddingEmotion
     from tidal_plugins.affect.lexicon import LexiconEmotion
     from tidal_plugins.compaction.compactor import Compactor
-    from tidal_plugins.embedding import HashingEmbedder, SentenceTransformerEmbedder
+    from tidal_plugins.embedding import HashingEmbedder, OnnxEmbedder, SentenceTransformerEmbedder
     from tidal_plugins.facts.mapping import Facts
     from tidal_plugins.graph.reading.extractor import RuleExtractor
     from tidal_plugins.maintenance.thread import Maintenance
@@ -160,6 +160,7 @@ __all__ = [
     "NotADatabase",
     "Note",
     "NotFound",
+    "OnnxEmbedder",
     "Peer",
     "PeerReport",
     "Pending",
@@ -221,6 +222,7 @@ _LOADED_WHEN_USED = {
     "LexiconEmotion": "affect.lexicon",
     "Maintenance": "maintenance.thread",
     "Mention": "model.graph",
+    "OnnxEmbedder": "embedding",
     "Peer": "retrieval.federation",
     "Policy": "model.session",
     "RuleExtractor": "graph.reading.extractor",

@@ -176,7 +176,7 @@ class Busy(StorageError):
 
 
 class Conflict(StorageError):
-    """A document changed since it was read."""
+    """A document changed since it was read, or another call began to re-embed the store."""
 
 
 class Corrupt(StorageError):

@@ -55,7 +55,7 @@ class TidalMemory(View):
     Args:
         path: the file, made if it does not exist, or ``memory://`` for a new memory that ends with this object.
         storage: an engine to use instead of ``path``.
-        embedder: turns texts into vectors. Default: all-MiniLM-L6-v2 on the CPU, loaded when it is first needed.
+        embedder: turns texts into vectors. Default: :class:`OnnxEmbedder`, loaded when it is first needed.
         emotion: reads how texts feel. Default: from their vectors if weights for the embedder ship, else a lexicon.
         summariser: writes dossiers and consolidated facts. Default: extracts.
         claim_extractor: reads statements about named facts. Default: rules.
@@ -256,6 +256,19 @@ class TidalMemory(View):
         """Return an entry by id or citation, in any tier. Raises ``NotFound``, or ``Forgotten`` if it was forgotten."""
         return self._services.entry(self.scope, id)
 
+    def reembed(self, embedder: Embedder, *, progress: Progress | None = None) -> int:
+        """Give the store the vectors of another embedder, in every scope; return how many passages were embedded.
+
+        The store stays in use, by this process and by others: searches find the old vectors until all of the new are
+        there, and these take their place at once. An interrupted call goes on when it is called again with the same
+        embedder. Afterwards this memory and its views use ``embedder``; another process raises ``EmbedderMismatch``
+        until it opens the store with it. ``progress`` is called with the number of passages done and the number of all.
+
+        Raises ``EmbeddingError`` if the embedder fails, and ``Conflict`` if another call with another embedder is
+        under way. The store keeps its vectors then.
+        """
+        return self._services.reembed(embedder, progress)
+
     def compactor(
         self,
         *,
@@ -278,6 +291,7 @@ class TidalMemory(View):
     arecall = in_thread(recall)
     awhisper = in_thread(whisper)
     aget = in_thread(get)
+    areembed = in_thread(reembed)
 
 
 def _session_id(session: Session | int | None) -> int | None:

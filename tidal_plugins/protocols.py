@@ -32,6 +32,12 @@ class Embedder(Protocol):
 
     An embedder may also have a string ``id``, which names the model and its revision. A store remembers it, and refuses
     another one. Without an ``id`` it knows an embedder by its class, its dimensions and the vector of a probe text.
+
+    An embedder with an ``id`` may also have ``reads``, a tuple of ids. Its vectors of queries may be compared with
+    stored vectors of these ids, as those of a quantised model may with those of the original. Vectors to store beside
+    them come from ``writer_for(id)``: it returns the embedder that makes vectors of exactly this ``id``, which is the
+    embedder itself for its own, or ``None``. So a store holds vectors of one ``id`` only. Without ``reads`` an
+    embedder reads the vectors of its own ``id``.
     """
 
     @property

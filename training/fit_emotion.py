@@ -22,7 +22,7 @@ for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_threads] = "1"  # sums in another order would end in other last digits
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path, from a checkout
 
-from tidal_plugins import SentenceTransformerEmbedder
+from tidal_plugins import OnnxEmbedder
 from tidal_plugins.affect.circumplex import LABELS, PLACES, PRIMARY
 from tidal_plugins.affect.probe import SHIPPED, Probe, save
 from tidal_plugins.embedding.identity import fingerprint
@@ -53,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--data", type=Path, default=folder, required=not folder, metavar="FOLDER")
     parser.add_argument("--out", type=Path, default=SHIPPED, metavar="FILE")
     args = parser.parse_args(argv)
-    embedder = SentenceTransformerEmbedder(batch_size=64)
+    embedder = OnnxEmbedder(precision="fp32", batch_size=64)
     probe = fit(embedder, comments(args.data, "train"), comments(args.data, "dev"))
     save(args.out, probe)
     print(f"{args.out}: {args.out.stat().st_size} bytes, temperature {probe.about['temperature']}")

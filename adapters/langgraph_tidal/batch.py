@@ -16,14 +16,12 @@ from tidal_plugins import Entry, TidalMemory, Tier
 from tidal_plugins.model.entry import Scope, derive_id
 from tidal_plugins.retrieval.request import Request
 from tidal_plugins.retrieval.understand import MAX_CHARS, to_query
-from tidal_plugins.storage.base import Record, Where
+from tidal_plugins.storage.base import Passage, Record, Where
 from tidal_plugins.storage.shorthands import set_tiers
 from tidal_plugins.validation import clean, mapping
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from tidal_plugins.embedding.identity import QueryVector
     from tidal_plugins.services import Services
 
 ITEM_KIND = "kb"
@@ -52,15 +50,15 @@ class Batch:
     services: Services
     root: Scope
     now: datetime
-    vectors: dict[str, NDArray[np.float32]] = field(default_factory=dict)
+    vectors: dict[str, QueryVector] = field(default_factory=dict)
     read_on: dict[Scope, dict[str, Tier]] = field(default_factory=dict)
 
     def embed(self, queries: Iterable[str | None]) -> None:
         """Embed the batch's queries, before any snapshot is open."""
         texts = {query: to_query(_cleaned(query), ()).meaning for query in queries if query and query.strip()}
         if texts:  # reads by key must not wait for, or fail with, an embedder
-            rows = self.services.recaller.embedder.embed(list(texts.values()))
-            self.vectors.update(zip(texts, rows, strict=True))
+            vectors = self.services.recaller.embedder.embed_queries(list(texts.values()))
+            self.vectors.update(zip(texts, vectors, strict=True))
 
     # reading
 
@@ -151,27 +149,28 @@ class Batch:
                 self._put(record)
 
     def _put(self, record: Record) -> None:
-        storage, entry = self.services.storage, record.entry
-        before = storage.get(entry.scope, [entry.id]).get(entry.id)
+        writer, entry = self.services.writer, record.entry
+        before = writer.storage.get(entry.scope, [entry.id]).get(entry.id)
         if before is None:
-            storage.put(entry.scope, [record])
+            writer.put(entry.scope, [record])
         else:
             created = entry.recorded_at if expired(before, self.now) else before.recorded_at
-            storage.put(entry.scope, [replace(record, entry=replace(entry, recorded_at=created))], replace=True)
+            writer.put(entry.scope, [replace(record, entry=replace(entry, recorded_at=created))], replace=True)
 
     def _records(self, writes: Sequence[Write]) -> Iterator[Record]:
         """Embed all the parts of all the entries in one go."""
         kept = [(write.entry, part) for write in writes if write.entry for part in write.parts]
-        drafts = [replace(entry, text=part, source=None, id=str(n)) for n, (entry, part) in enumerate(kept)]
+        drafts = [replace(entry, text=part, id=str(n)) for n, (entry, part) in enumerate(kept)]
         indexed = iter(self.services.writer.records(drafts) if drafts else ())
         for write in writes:
-            start, passages = 0, []
+            start, passages, record = 0, list[Passage](), Record(write.entry) if write.entry else None
             for part in write.parts:
-                for passage in next(indexed).passages or ():
+                record = next(indexed)
+                for passage in record.passages or ():
                     passages.append(replace(passage, start=passage.start + start, end=passage.end + start))
                 start += len(part) + 1
-            if write.entry:
-                yield Record(write.entry, passages)
+            if record and write.entry:
+                yield replace(record, entry=write.entry, passages=passages)
 
 
 def filter_of(op: SearchOp) -> dict[str, Any]:

@@ -26,8 +26,8 @@ def test_two_stores_never_share_an_id(memory: TidalMemory, peer: TidalMemory) ->
 
 def test_ids_of_one_store_begin_alike_and_stay(memory: TidalMemory, open_memory: Any) -> None:
     known = ids(memory)
-    assert len({id_[:3] for id_ in known}) == 1
-    assert {len(id_) for id_ in known} == {15}
+    assert len({id_[:2] for id_ in known}) == 1
+    assert {len(id_) for id_ in known} == {13}
     memory.close()
     again = open_memory()
     assert ids(again) == known
@@ -45,7 +45,9 @@ def test_entries_of_facts_and_of_the_graph_differ_too(memory: TidalMemory, peer:
     assert not found[0] & found[1]
 
 
-def test_an_id_of_another_store_is_named_as_such(memory: TidalMemory, peer: TidalMemory) -> None:
+def test_an_id_of_another_store_is_named_as_such(memory: TidalMemory, open_memory: Any) -> None:
+    peers = [open_memory(f"peer {number}.db") for number in range(4)]  # one in 1,024 has the same mark by chance
+    peer = next(peer for peer in peers if ids(peer)[0][:2] != ids(memory)[0][:2])
     for id_ in ids(peer):
         with pytest.raises(NotFound, match="another store"):
             memory.get(f"[ep:{id_}]")

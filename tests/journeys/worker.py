@@ -63,6 +63,10 @@ def import_all(memory: TidalMemory, name: str, acknowledge: Acknowledge) -> None
     memory.record_many(turns(), progress=lambda done, of: acknowledge(f"turns {done}"))
 
 
+def reembed(memory: TidalMemory, name: str, acknowledge: Acknowledge) -> None:
+    memory.reembed(HashingEmbedder(64), progress=lambda done, of: acknowledge(f"{done} of {of}"))
+
+
 def live(memory: TidalMemory, name: str, acknowledge: Acknowledge) -> None:
     """Continue from the last day that left a trace, without doing its work twice."""
     with Life(memory.path, turns=60, regulars=3, batch=8) as life:

@@ -154,11 +154,11 @@ def test_small_parts_are_left_out_of_explanations(open_memory: Any) -> None:
 
 
 @pytest.mark.parametrize("profile", ["balanced", "tidal"])
-def test_equals_are_ordered_by_id(open_memory: Any, profile: Any) -> None:
+def test_equals_are_ordered_by_their_texts(open_memory: Any, profile: Any) -> None:
     texts = [f"text {n}" for n in range(20)]
     memory = holding(open_memory, dict.fromkeys(texts, 0.5))
     recall = memory.recall(QUESTION, profile=profile, limit=20)
-    order = [(-round(hit.score, 5), hit.id) for hit in recall]
+    order = [(-round(hit.score, 5), hit.text) for hit in recall]
     assert order == sorted(order)
     assert len(set(recall.ids)) == 20
 

@@ -26,9 +26,14 @@ def reads(emotion: EmotionEstimator | EllipsisType | None, embedder: Embedder) -
     """
     if emotion is ...:
         return DefaultEmotion(embedder)
+    check_estimator(emotion, embedder)
+    return emotion
+
+
+def check_estimator(emotion: EmotionEstimator | None, embedder: Embedder) -> None:
+    """Raise :class:`EmbedderMismatch` for an :class:`EmbeddingEmotion` whose weights misread the embedder's vectors."""
     if isinstance(emotion, EmbeddingEmotion):
         emotion.check(embedder)
-    return emotion
 
 
 class DefaultEmotion:
@@ -40,6 +45,11 @@ class DefaultEmotion:
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
+
+    def follow(self, embedder: Embedder) -> None:
+        """Read the vectors of another embedder from now on."""
+        self._embedder = embedder
+        self.__dict__.pop("_chosen", None)
 
     def estimate(self, texts: Sequence[str], vectors: NDArray[np.float32] | None = None) -> list[Affect]:
         """Return one :class:`Affect` per text. ``vectors`` are their embeddings, if the caller has them."""

@@ -14,6 +14,7 @@ from tidal_plugins.model.entry import Scope
 from tidal_plugins.protocols import EmotionEstimator
 from tidal_plugins.scoring import affect as scoring
 from tidal_plugins.storage.base import Storage
+from tidal_plugins.storage.shorthands import read_document
 from tidal_plugins.tuning import AffectTuning
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class AffectLoop:
         return after
 
     def _read(self, scope: Scope, now: datetime) -> tuple[Affect, datetime]:
-        document = self.storage.read_document(scope, COLLECTION, KEY)
+        document = read_document(self.storage, scope, COLLECTION, KEY)
         if document is None:
             return Affect(self.settings.baseline), now
         state, at = _from_json(document.value)

@@ -15,6 +15,7 @@ from tidal_plugins.model.compaction import RestoredFile
 from tidal_plugins.model.entry import Scope, derive_id
 from tidal_plugins.model.summary import Statement
 from tidal_plugins.storage.base import Storage
+from tidal_plugins.storage.shorthands import read_document
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -134,7 +135,7 @@ class States:
 
     def load(self) -> tuple[list[State], int]:
         """Return the states and the version that :meth:`save` must name."""
-        document = self._storage.read_document(self._scope, COMPACTIONS, self._key)
+        document = read_document(self._storage, self._scope, COMPACTIONS, self._key)
         if document is None:
             return [], 0
         try:

@@ -19,6 +19,7 @@ from tidal_plugins.model.entry import EPISODE, Entry, Scope, bare_id
 from tidal_plugins.model.fence import CAPSULE_TITLE, inert
 from tidal_plugins.model.graph import GRAPH_CHANNEL
 from tidal_plugins.storage.base import Document, Storage, Where
+from tidal_plugins.storage.shorthands import read_document
 from tidal_plugins.tuning import CapsuleTuning, Tuning
 from tidal_plugins.validation import storable
 
@@ -95,7 +96,7 @@ class Capsules:
         return [_read(document) for document in found if document.value]
 
     def _document(self, collection: str) -> Document | None:
-        return self.storage.read_document(self.scope, collection, KEY)
+        return read_document(self.storage, self.scope, collection, KEY)
 
     def _checked(self, text: str) -> Capsule:
         limits = self.settings.capsule

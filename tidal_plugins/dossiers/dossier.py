@@ -29,6 +29,7 @@ from tidal_plugins.retrieval.pipeline import Recaller
 from tidal_plugins.scoring.dossier import is_due
 from tidal_plugins.scoring.text import normal, terms
 from tidal_plugins.storage.base import Document, Storage
+from tidal_plugins.storage.shorthands import read_document
 from tidal_plugins.tuning import Tuning
 from tidal_plugins.validation import clean
 
@@ -94,7 +95,7 @@ class Dossiers:
             self.storage.erase_documents(self.scope, DOSSIERS, [key])
             self.storage.erase(self.scope, [self._entry_id(key)])
             purge(self.storage, self.scope, [self._entry_id(key)], now)
-            there = bool(self.storage.read_document(self.scope, TOPICS, key))
+            there = bool(read_document(self.storage, self.scope, TOPICS, key))
             self.storage.erase_documents(self.scope, TOPICS, [key])
         return there
 
@@ -205,8 +206,8 @@ class Dossiers:
                 expected=stored.version,
                 keep=keep,
             )
-            if not self.storage.put(self.scope, [record]):
-                self.storage.put(self.scope, [record], replace=True)
+            if not self.writer.put(self.scope, [record]):
+                self.writer.put(self.scope, [record], replace=True)
             # It was asked for again: from now on it is kept current like any other.
             remove_tombstones(self.storage, self.scope, [record.entry.id])
             self._register(stored, dossier)

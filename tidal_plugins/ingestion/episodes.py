@@ -13,6 +13,7 @@ from tidal_plugins.model.entry import EPISODE, Entry, Scope, derive_id
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Message
 from tidal_plugins.storage.base import Storage
+from tidal_plugins.storage.shorthands import read_document
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -37,7 +38,7 @@ def number(writing: Writing, plan: TurnPlan) -> None:
         return
     storage, scope = writing.writer.storage, writing.scope
     key = derive_id(scope, TURNS, thread)  # a hash: the thread's name may have to be forgotten
-    last = storage.read_document(scope, TURNS, key)
+    last = read_document(storage, scope, TURNS, key)
     turn = 1 + (last.value if last else 0)
     storage.write_document(scope, TURNS, key, turn)
     plan.episode = replace(plan.episode, turn=turn)
@@ -46,7 +47,7 @@ def number(writing: Writing, plan: TurnPlan) -> None:
 def store_episode(writing: Writing, plan: TurnPlan) -> None:
     """Store an episode, new or grown."""
     row = replace(plan.records[plan.episode.id], entry=to_entry(plan.episode))
-    writing.writer.storage.put(writing.scope, [row], replace=plan.known is not None)
+    writing.writer.put(writing.scope, [row], replace=plan.known is not None)
 
 
 def to_entry(episode: Episode) -> Entry:

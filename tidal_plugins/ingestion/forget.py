@@ -64,7 +64,7 @@ def forget(writer: Writer, scope: Scope, ids: Collection[str], now: datetime, *,
                 write_meta(writer.storage, UNSCRUBBED, True)
             derived = writer.later.forget(scope, to_delete.values(), told.keys() - to_delete.keys(), now)
             writer.storage.erase(scope, list(to_delete))
-            writer.storage.put(scope, records, replace=True)
+            writer.put(scope, records, replace=True)
             ended = facts.difference(to_delete, writer.storage.summaries(scope, facts))
             add_tombstones(writer.storage, scope, ended, now)
             purge(writer.storage, scope, {*to_delete, *told, *facts, *derived}, now)

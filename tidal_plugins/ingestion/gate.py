@@ -20,6 +20,7 @@ from tidal_plugins.model.entry import KINDS, Entry, Scope
 from tidal_plugins.model.graph import GRAPH_CHANNEL
 from tidal_plugins.scoring.salience import consolidates, salience, surprise
 from tidal_plugins.storage.base import Record, Storage, Where
+from tidal_plugins.storage.shorthands import read_document
 from tidal_plugins.tuning import GateTuning
 
 if TYPE_CHECKING:
@@ -53,14 +54,17 @@ def compare(writing: Writing, plans: Sequence[Plan]) -> None:
     if not writer.settings.gate.enabled:
         return
     earlier: list[NDArray[np.float32]] = []
-    for plan in plans:
-        vectors, nearest = _vectors(plan.records[entry.id] for entry in plan.entries), {}
-        for id_, vector in vectors.items():
-            stored = _stored(writer.storage, writing.scope, id_, vector)
-            if cosines := [*stored, *(float(other @ vector) for other in earlier)]:
-                nearest[id_] = max(cosines)
-        plan.nearest = nearest
-        earlier += vectors.values()
+    with writer.storage.snapshot():
+        new = [plan.records[entry.id] for plan in plans for entry in plan.entries]
+        current = {record.entry.id: record for record in writer.current(new)}
+        for plan in plans:
+            vectors, nearest = _vectors(current[entry.id] for entry in plan.entries), {}
+            for id_, vector in vectors.items():
+                stored = _stored(writer.storage, writing.scope, id_, vector)
+                if cosines := [*stored, *(float(other @ vector) for other in earlier)]:
+                    nearest[id_] = max(cosines)
+            plan.nearest = nearest
+            earlier += vectors.values()
 
 
 def admit(writing: Writing, plan: Plan) -> None:
@@ -85,7 +89,7 @@ def tally(writing: Writing, plan: Plan) -> None:
 
 def admitted(storage: Storage, scope: Scope) -> Admitted:
     """Return how many entries of a scope the gate has decided on, and how."""
-    document = storage.read_document(scope, ADMISSIONS, ADMISSIONS)
+    document = read_document(storage, scope, ADMISSIONS, ADMISSIONS)
     return Admitted(*document.value) if document else Admitted()
 
 

@@ -17,6 +17,7 @@ from tidal_plugins.ingestion.background import Background
 from tidal_plugins.model.clock import to_micros
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.storage.base import STORE, Storage
+from tidal_plugins.storage.shorthands import read_document
 
 WAITING = "waiting"
 """Collection, in the scope of the store itself, of the scopes that have queued work."""
@@ -77,7 +78,7 @@ class Later:
     def run(self, scope: Scope, proceed: Callable[[], bool]) -> timedelta | None:
         """Do what is due in a scope and return the time until more is due, if any."""
         found = [step.run(scope, proceed) for step in self.steps]
-        if proceed() and self.storage.read_document(STORE, WAITING, _key(scope)):
+        if proceed() and read_document(self.storage, STORE, WAITING, _key(scope)):
             with self.storage.transaction():
                 if self._is_done(scope):
                     self.storage.erase_documents(STORE, WAITING, [_key(scope)])
@@ -90,7 +91,7 @@ class Later:
             self.background.call(one)
 
     def _note(self, scope: Scope, now: datetime) -> None:
-        if self.storage.read_document(STORE, WAITING, _key(scope)) is None:
+        if read_document(self.storage, STORE, WAITING, _key(scope)) is None:
             self.storage.write_document(STORE, WAITING, _key(scope), {"since": to_micros(now)})
 
     def _is_done(self, scope: Scope) -> bool:

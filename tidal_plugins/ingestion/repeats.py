@@ -38,7 +38,7 @@ def store_entries(writing: Writing, plan: Plan) -> None:
         record = replace(plan.records[entry.id], entry=entry)
         first = _first(writer, scope, entry)
         if first is None:
-            writer.storage.put(scope, [record])
+            writer.put(scope, [record])
             _mark_first(writer, scope, entry, now)
         elif writer.storage.put(scope, [Record(entry)]):
             writer.storage.put_links(scope, [_repeat(scope, entry.id, first.id, now)])
@@ -73,7 +73,7 @@ def promote(
         old = first.get(id_)
         others = [link.source for link in links if link.target == old and link.source not in (id_, *to_delete)]
         tier = known[old].tier if old in known else record.entry.tier
-        writer.storage.put(scope, [replace(record, entry=replace(record.entry, tier=tier))], replace=True)
+        writer.put(scope, [replace(record, entry=replace(record.entry, tier=tier))], replace=True)
         writer.storage.erase_links(scope, WhereLinks(sources=[id_], kinds=[REPEAT]))
         writer.storage.put_links(scope, [_repeat(scope, other, id_, now) for other in others])
         _mark_first(writer, scope, record.entry, now)

@@ -6,16 +6,16 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeGuard, TypeVar
 
 from tidal_plugins.english.calendar import MONTHS
 from tidal_plugins.facts.conflicts import Said
 from tidal_plugins.facts.versions import read_claims
 from tidal_plugins.ingestion.later import Later
-from tidal_plugins.ingestion.split import split
+from tidal_plugins.ingestion.split import Span, split
 from tidal_plugins.ingestion.tombstones import tombstoned, tombstoned_texts
 from tidal_plugins.model.affect import Affect
-from tidal_plugins.model.entry import CONVERSATION, EPISODE, Entry, Scope, Tier, salt_of, salted_id
+from tidal_plugins.model.entry import CONVERSATION, EPISODE, KINDS, Entry, Scope, Tier, mark_of, marked_id
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Message
 from tidal_plugins.protocols import ClaimExtractor
@@ -26,6 +26,9 @@ from tidal_plugins.storage.salt import entry_id
 from tidal_plugins.tuning import DecayTuning, IngestionTuning, Tuning
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from tidal_plugins.embedding.identity import StoreEmbedder
 
 DECAYING = CONVERSATION
@@ -38,6 +41,13 @@ T = TypeVar("T")
 
 Progress = Callable[[int, int], None]
 """Called with how many are done and how many there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedRecord(Record):
+    """A record with vectors, and the version of the store's identity that they belong to."""
+
+    version: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +75,7 @@ class Writer:
     def records(self, entries: Sequence[Entry]) -> list[Record]:
         """Split and embed entries, all texts in one batch. Takes no lock."""
         drafts = [draft for entry in entries for draft in self._drafts(entry)]
-        vectors = self.embedder.embed([text for _, _, text in drafts])
-        if drafts:
-            self.embedder.claim()  # only now that it has shown that it works
+        vectors, version = self._embedded([text for _, _, text in drafts])
         # An episode is found by meaning: its words are those of its entries, and would count twice.
         spoken = [[] if entry.kind == EPISODE else terms(text) for entry, _, text in drafts]
         said: dict[str, set[str]] = {entry.id: set() for entry in entries}
@@ -77,7 +85,20 @@ class Writer:
         passages: dict[str, list[Passage]] = {entry.id: [] for entry in entries}
         for (entry, span, _), words, vector in zip(drafts, spoken, vectors, strict=True):
             passages[entry.id].append(Passage(*span, terms=" ".join([*words, *more[entry.id]]), vector=vector))
-        return [Record(entry, passages[entry.id]) for entry in entries]
+        return [EmbeddedRecord(entry, passages[entry.id], version) for entry in entries]
+
+    def put(self, scope: Scope, records: Sequence[Record], *, replace: bool = False) -> list[str]:
+        """Store records of :meth:`records`, as the storage's ``put`` does."""
+        with self.storage.transaction():
+            return self.storage.put(scope, self.current(records), replace=replace)
+
+    def current(self, records: Sequence[Record]) -> list[Record]:
+        """Return records with vectors that fit those of the store, as the open transaction or snapshot sees it.
+
+        Vectors are made anew where the store was re-embedded since.
+        """
+        version = self.embedder.version()
+        return [self._renewed(item) if _embedded_before(item, version) else item for item in records]
 
     def claims(self, scope: Scope, entries: Sequence[Entry]) -> list[Said]:
         """Return what entries claim of facts. It may wait for a model, and takes no lock."""
@@ -101,15 +122,40 @@ class Writer:
         """
         return "text:" + blake2b(normal(text).encode(), key=self.key, digest_size=16).hexdigest()
 
+    def passage_text(self, entry: Entry, start: int, end: int) -> str:
+        """Return what is embedded of ``entry.text[start:end]``, a stored passage."""
+        heading = next((span.heading for span in self._spans(entry) if span.start == start), "")
+        return _in_context(entry, Span(start, end, heading))
+
     def _drafts(self, entry: Entry) -> Iterable[tuple[Entry, tuple[int, int], str]]:
+        for span in self._spans(entry):
+            yield entry, (span.start, span.end), _in_context(entry, span)
+
+    def _spans(self, entry: Entry) -> Sequence[Span]:
         limits = self.settings.ingestion
         spans = split(entry.text, max_words=limits.whole_words)
-        if len(spans) > 1:
-            spans = split(entry.text, max_words=limits.passage_words)
-        for span in spans:
-            context = [part for part in (entry.speaker, entry.source, span.heading) if part]
-            body = entry.text[span.start : span.end]
-            yield entry, (span.start, span.end), ": ".join([*context, body])
+        return spans if len(spans) < 2 else split(entry.text, max_words=limits.passage_words)
+
+    def _embedded(self, texts: Sequence[str]) -> tuple[Iterable[NDArray[np.float32]], int]:
+        return self.embedder.embed_passages(texts) if texts else ((), 0)
+
+    def _renewed(self, record: EmbeddedRecord) -> EmbeddedRecord:
+        passages = list(record.passages or ())
+        vectors, version = self._embedded([self.passage_text(record.entry, item.start, item.end) for item in passages])
+        passages = [replace(item, vector=vector) for item, vector in zip(passages, vectors, strict=True)]
+        return replace(record, passages=passages, version=version)
+
+
+def _in_context(entry: Entry, span: Span) -> str:
+    """Return a passage as it is embedded: after its speaker, its source and its headings."""
+    # An entry of another kind is an adapter's own, and its source a key that says nothing.
+    source = entry.source if entry.kind in (*KINDS, EPISODE) else None
+    context = [part for part in (entry.speaker, source, span.heading) if part]
+    return ": ".join([*context, entry.text[span.start : span.end]])
+
+
+def _embedded_before(record: Record, version: int) -> TypeGuard[EmbeddedRecord]:
+    return isinstance(record, EmbeddedRecord) and bool(record.passages) and record.version != version
 
 
 def _month(entry: Entry) -> list[str]:
@@ -146,7 +192,7 @@ def batches(items: Sequence[T], length: Callable[[T], int], limits: IngestionTun
 
 def message_entry_id(episode: Episode, message: Message) -> str:
     """Return the id of the entry that makes a message of an episode findable."""
-    return salted_id(salt_of(episode.id), episode.scope, episode.id, message.id)
+    return marked_id(mark_of(episode.id), episode.scope, episode.id, message.id)
 
 
 def new_tier(affect: Affect | None, now: datetime, decay: DecayTuning, threshold: float) -> Tier:

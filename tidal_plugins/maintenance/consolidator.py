@@ -27,7 +27,7 @@ from tidal_plugins.model.dossier import Dossier
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.protocols import Summariser
 from tidal_plugins.storage.base import Storage, Where, WhereLinks
-from tidal_plugins.storage.shorthands import set_tiers
+from tidal_plugins.storage.shorthands import read_document, set_tiers
 from tidal_plugins.tuning import ConsolidationTuning
 
 logger = logging.getLogger(__name__)
@@ -194,7 +194,7 @@ class Consolidator:
         recurring.thin(run.now)
 
     def _read(self) -> int:
-        document = self.storage.read_document(self.scope, RUNS, _READ)
+        document = read_document(self.storage, self.scope, RUNS, _READ)
         return int(document.value) if document else 0
 
     def _refresh(self, now: datetime) -> Iterator[str]:

@@ -86,7 +86,7 @@ class Recurring:
         if self._covered(made.covers) or len(self.storage.summaries(self.scope, made.covers)) < len(made.covers):
             return False
         if made.record and not self._forgotten(made.record.entry):
-            self.storage.put(self.scope, [made.record])
+            self.writer.put(self.scope, [made.record])
         sources = [*made.covers, *([made.id] if made.id else [])]
         for id_ in made.covers:
             write_derived(self.storage, self.scope, RECURRING, id_, {}, sources=sources, entry=made.id)

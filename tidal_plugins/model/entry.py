@@ -30,8 +30,9 @@ SYNTHESIS = "synthesis"
 """Channel of what memory made of other entries."""
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # no i, l, o, u: read aloud without mistakes
-_ID_LENGTH = 13  # of 5 bits each
-_SALT_LENGTH = 3
+_ID_LENGTH = 13  # of 5 bits each; every citation in a context costs its tokens
+_MARK_LENGTH = 2
+_SALT_LENGTH = 13
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,20 +150,28 @@ def derive_id(scope: Scope, *parts: object) -> str:
 
 
 def salted_id(salt: str, scope: Scope, *parts: object) -> str:
-    """Return the id that ``parts`` have in ``scope`` of the store whose mark is ``salt``: the mark and 12 characters,
-    60 bits, the same on every retry. Two stores never share one."""
-    return salt + derive_id(scope, *parts)[:-1]
+    """Return the id that ``parts`` have in ``scope`` of the store with this ``salt``, the same on every retry.
+
+    The id is 13 characters: the mark of the store and 11 characters, 55 bits, that depend on the whole salt. So two
+    stores share no id, even when their marks are equal, as they are in one of 1,024 pairs.
+    """
+    return marked_id(salt[:_MARK_LENGTH], scope, salt, *parts)
+
+
+def marked_id(mark: str, scope: Scope, *parts: object) -> str:
+    """Return an id as :func:`salted_id` does, of parts that differ between stores, such as the id of an episode."""
+    return mark + derive_id(scope, *parts)[: _ID_LENGTH - _MARK_LENGTH]
 
 
 def new_salt() -> str:
-    """Return the mark of a new store: random characters, with which the ids of its entries and episodes begin."""
+    """Return the salt of a new store: random characters, of which the first two are its mark."""
     return "".join(secrets.choice(_ALPHABET) for _ in range(_SALT_LENGTH))
 
 
-def salt_of(id: str) -> str:
-    """Return the mark of the store that made an id, or ``""`` for anything that is no such id."""
-    is_id = len(id) == _SALT_LENGTH + _ID_LENGTH - 1 and set(id) <= set(_ALPHABET)
-    return id[:_SALT_LENGTH] if is_id else ""
+def mark_of(id: str) -> str:
+    """Return the mark of the store that made an id, or ``""`` for a text that is no such id."""
+    is_id = len(id) == _ID_LENGTH and set(id) <= set(_ALPHABET)
+    return id[:_MARK_LENGTH] if is_id else ""
 
 
 def check_scope(scope: object) -> Scope:

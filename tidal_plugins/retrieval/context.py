@@ -38,7 +38,7 @@ def add_neighbours(state: State) -> None:
     floor = _ordinary(state)
     best = [item.id for item in state.near[: settings.reach if settings.neighbours else 0]]
     adjacent = state.store.storage.adjacent(request.scope, best, PLACES, request.where)
-    join(state, {item.other for item in adjacent})
+    join(state, (item.other for item in adjacent))
     state.context = ContextScores(adjacent, floor, normal(state.query.text))
 
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tidal_plugins.embedding.threads import TURN_SECONDS, lock, torch_threads
-from tidal_plugins.embedding.weights import hub_folder, no_progress_bars
+from tidal_plugins.embedding.threads import TURN_SECONDS, lock, no_progress_bars, torch_threads
+from tidal_plugins.embedding.weights import hub_folder
 from tidal_plugins.errors import InvalidInput, RerankError
 from tidal_plugins.retrieval.rerank import still_wanted
 
@@ -112,7 +112,8 @@ def _load(name: str | Path, folder: Path, device: str, max_length: int | None) -
     try:
         from sentence_transformers import CrossEncoder
     except (ImportError, OSError) as error:  # OSError: a shared library of torch is missing
-        raise _unavailable(name, f"sentence-transformers cannot be imported ({error})") from error
+        reason = f"pip install 'tidal-plugins[sentence-transformers]', for it cannot be imported ({error})"
+        raise _unavailable(name, reason) from error
     try:
         with torch_threads(1), no_progress_bars():
             model: CrossEncoder = CrossEncoder(

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
-from tidal_plugins.embedding.identity import StoreEmbedder, identity
+from tidal_plugins.embedding.identity import StoreEmbedder
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.model.entry import Scope, check_scope
 from tidal_plugins.model.recall import OWN, Recall
@@ -130,7 +130,7 @@ class Federation:
         def ask_peer(recaller: Recaller, there: Scope) -> Recall:
             query = to_query(request.text, recaller.storage.statistics(there).speakers)  # other people are known there
             known = query.meaning == own.query.meaning
-            vector = own.vector if known else self.own.embedder.embed([query.meaning])[0]
+            vector = own.embedded if known else self.own.embedder.embed_queries([query.meaning])[0]
             return run(stages, recaller, replace(same, scope=there, vector=vector)).recall
 
         reader, answers = _without_timed_out(self.own, own.recall), []
@@ -159,7 +159,7 @@ class _Asked:
         self.trust = settings.peers.trust if peer.trust is None else peer.trust
         self._settings = settings
         self._opened: ReadOnlySQLite | None = None
-        self._verified: Any = None
+        self._embedder: StoreEmbedder | None = None
         self._silent = ""
 
     def same(self, storage: Storage, scope: Scope) -> bool:
@@ -183,11 +183,10 @@ class _Asked:
         return Answer(self.peer.name, self.trust, found)
 
     def _read(self, own: Recaller, there: Scope, ask: Ask, storage: Storage) -> Recall:
-        written_with = identity(storage)
-        if written_with != self._verified:
-            StoreEmbedder(own.embedder.embedder, storage).verify()
-            self._verified = written_with
-        return ask(replace(own, storage=storage, boosts=Boosts(storage, own.settings.signals)), there)
+        if self._embedder is None or self._embedder.embedder is not own.embedder.embedder:
+            self._embedder = StoreEmbedder(own.embedder.embedder, storage)
+        boosts = Boosts(storage, own.settings.signals)
+        return ask(replace(own, storage=storage, embedder=self._embedder, boosts=boosts), there)
 
     def _storage(self) -> Storage:
         if isinstance(self.peer.memory, OpenMemory):

@@ -23,7 +23,7 @@ from tidal_plugins.retrieval.small_talk import skip_small_talk
 from tidal_plugins.retrieval.state import Stage, State, Store
 from tidal_plugins.retrieval.threshold import apply_threshold, estimate_confidence
 from tidal_plugins.retrieval.times import add_from_times, read_times
-from tidal_plugins.retrieval.understand import embed, feel, understand
+from tidal_plugins.retrieval.understand import check_vector, embed, feel, understand
 from tidal_plugins.retrieval.units import choose_units
 
 
@@ -39,6 +39,7 @@ def in_snapshot(*stages: Stage) -> Stage:
 
 
 CANDIDATES: Sequence[Stage] = (
+    check_vector,
     read_signals,
     search,
     add_neighbours,

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from tidal_plugins.embedding.identity import QueryVector
+
 MAX_LIMIT = 1000
 """Hits that one recall may return."""
 MAX_WINDOW = 50
@@ -55,7 +57,7 @@ class Request:
     session: int | None = None
     window: int = 0
     hops: int = 1
-    vector: NDArray[np.float32] | None = None
+    vector: QueryVector | None = None
     felt: Callable[[NDArray[np.float32]], Affect] | None = None
 
     @classmethod

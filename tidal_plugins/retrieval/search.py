@@ -33,21 +33,23 @@ T = TypeVar("T")
 def search(state: State) -> None:
     """Find the best entries of each channel, and split them by how near both channels together say they are."""
     request, settings = state.request, state.settings.recall
-    state.channels = Channels(state.store.storage, request.scope, state.query, state.vector, request.where)
+    state.channels = Channels(state.store.storage, request.scope, state.query, state.embedded.vector, request.where)
     found = state.channels.found(max(2 * request.limit, settings.pool), settings)
     near = _NEARNESS[request.profile]
-    order = sorted(found, key=lambda item: (-near(item, settings), item.id))
+    order = sorted(found, key=lambda item: -near(item, settings))  # of equals the one that a channel found first
     size = max(4 * request.limit, settings.shortlist)
     state.near, state.far = order[:size], order[size:]
 
 
-def join(state: State, ids: set[str]) -> None:
+def join(state: State, ids: Iterable[str]) -> None:
     """Let entries be ranked in full, too. An entry that no channel found has a cosine and no rank."""
-    wanted = ids - {item.id for item in state.near}
+    near = {item.id for item in state.near}
+    wanted = {id_: None for id_ in ids if id_ not in near}
     if not wanted:
         return
     known = [item for item in state.far if item.id in wanted]
-    unknown = sorted(wanted - {item.id for item in known})
+    far = {item.id for item in known}
+    unknown = [id_ for id_ in wanted if id_ not in far]
     cosines = state.channels.cosines(unknown)
     new = [_found(id_, vector=cosines.get(id_)) for id_ in unknown]
     state.near = [*state.near, *known, *new]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from tidal_plugins.embedding.identity import StoreEmbedder
+from tidal_plugins.embedding.identity import QueryVector, StoreEmbedder
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.entry import Entry
 from tidal_plugins.model.recall import Dropped, Explanation, Hit, Recall
@@ -15,9 +15,6 @@ from tidal_plugins.storage.base import EntrySummary, Match, Storage
 from tidal_plugins.tuning import Tuning
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from tidal_plugins.english.times import Period
     from tidal_plugins.retrieval.boost import Boosts, SessionSignals
     from tidal_plugins.retrieval.context import ContextScores
@@ -116,7 +113,7 @@ class State:
     request: Request
     affect: Affect
     query: Query = field(init=False)  # understand
-    vector: NDArray[np.float32] = field(init=False)  # embed
+    embedded: QueryVector = field(init=False)  # embed
     times: Sequence[Period] = ()  # read_times
     signals: SessionSignals = field(init=False)  # read_signals
     channels: Channels = field(init=False)  # search
@@ -146,5 +143,5 @@ Stage = Callable[[State], None]
 
 
 def by_score(ranked: Iterable[Ranked]) -> list[Ranked]:
-    """Return entries best first. Ties are broken by id, so that the order never depends on chance."""
-    return sorted(ranked, key=lambda item: (-item.score, item.id))
+    """Return entries best first. Ties are broken by how the texts begin, so that the order never depends on chance."""
+    return sorted(ranked, key=lambda item: (-item.score, item.summary.head, item.id))

@@ -38,7 +38,7 @@ def add_from_times(state: State) -> None:
     if state.times:
         reach, where = state.settings.recall.reach, state.request.where
         near = (match for time in state.times for match in state.channels.nearest(reach, narrowed(where, time)))
-        join(state, {match.id for match in near})
+        join(state, (match.id for match in near))
 
 
 def closest(summary: EntrySummary, periods: Iterable[Period], settings: RecallTuning) -> float:
@@ -63,10 +63,13 @@ def _known(state: State, named: Event) -> Sequence[Period]:
     """Return the time before or after an event, as the nearest memory tells, if it is near enough."""
     request, settings, storage = state.request, state.settings.recall, state.store.storage
     query, where = to_query(named.name, ()), replace(visible(request.where), kinds=KINDS)
-    channels = Channels(storage, request.scope, query, state.store.embedder.embed([query.meaning])[0], where)
+    embedder = state.store.embedder
+    [embedded] = embedder.embed_queries([query.meaning])
     with storage.snapshot():
+        vector = embedder.current(embedded, query.meaning).vector
+        channels = Channels(storage, request.scope, query, vector, where)
         found = channels.found(settings.shortlist, settings)
-        best = min(found, key=lambda item: (-nearness(item, settings), item.id), default=None)
+        best = max(found, key=lambda item: nearness(item, settings), default=None)
         if best is None or nearness(best, settings) < settings.event:
             return ()
         told = intact(lambda ids: storage.summaries(request.scope, ids), [best.id], channels.damaged)

@@ -1,4 +1,4 @@
-"""Stages ``understand``, ``embed`` and ``feel``: the text as words, names and a vector, and the mood it is read in."""
+"""Stages that read the text of a request: as words, names and a vector, and the mood it is read in."""
 
 from __future__ import annotations
 
@@ -37,13 +37,18 @@ def understand(state: State) -> None:
 def embed(state: State) -> None:
     """Embed the text, unless the request brings its vector."""
     known = state.request.vector
-    state.vector = state.store.embedder.embed([state.query.meaning])[0] if known is None else known
+    state.embedded = state.store.embedder.embed_queries([state.query.meaning])[0] if known is None else known
+
+
+def check_vector(state: State) -> None:
+    """Embed the text anew if the store was re-embedded since."""
+    state.embedded = state.store.embedder.current(state.embedded, state.query.meaning)
 
 
 def feel(state: State) -> None:
     """Read the mood off the text's vector, if the request asks for that."""
     if state.request.felt is not None:
-        state.affect = state.request.felt(state.vector)
+        state.affect = state.request.felt(state.embedded.vector)
 
 
 def to_query(text: str, speakers: Sequence[str]) -> Query:

@@ -29,7 +29,7 @@ from tidal_plugins.scoring.windows import Buckets, counted, totals
 from tidal_plugins.sessions.policy import violation
 from tidal_plugins.sessions.scores import SHARED, Scores, session_node
 from tidal_plugins.storage.base import Line, Storage, Where
-from tidal_plugins.storage.shorthands import read_meta, write_meta
+from tidal_plugins.storage.shorthands import read_document, read_meta, write_meta
 from tidal_plugins.tuning import SignalTuning
 
 SESSIONS = "sessions"
@@ -87,7 +87,7 @@ class Ledger:
 
     def _standing(self, key: str) -> SessionInfo | None:
         """Return the session that is open under a thread's key."""
-        known = self.storage.read_document(self.scope, THREADS, key)
+        known = read_document(self.storage, self.scope, THREADS, key)
         info = self.info(known.value) if known else None
         return info if info and info.is_open else None
 
@@ -95,7 +95,7 @@ class Ledger:
         """Return a session. Raises ``NotFound``, and ``InvalidInput`` for anything that is no id."""
         if isinstance(id, bool) or not isinstance(id, int):
             raise InvalidInput(f"a session's id is a whole number, got {id!r:.80}")
-        document = self.storage.read_document(self.scope, SESSIONS, str(id))
+        document = read_document(self.storage, self.scope, SESSIONS, str(id))
         if document is None:
             raise NotFound(f"no session {id} in scope {self.scope}")
         counters = self._counters(session_node(id))
@@ -209,7 +209,7 @@ class Ledger:
             self.storage.trim_log(self.scope, _notes(session), keep=self.settings.annotations)
 
     def _counters(self, node: str) -> Counters:
-        document = self.storage.read_document(self.scope, COUNTERS, node)
+        document = read_document(self.storage, self.scope, COUNTERS, node)
         return Counters(**document.value) if document else Counters()
 
     def _count(self, node: str, counters: Counters) -> None:

@@ -10,6 +10,7 @@ from tidal_plugins.errors import InvalidInput, NotFound
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.session import Policy
 from tidal_plugins.storage.base import Storage
+from tidal_plugins.storage.shorthands import read_document
 from tidal_plugins.tuning import Tuning
 
 POLICIES = "policies"
@@ -53,7 +54,7 @@ class Policies:
             raise InvalidInput(f"a policy's name is a text, got {name!r:.80}")
         if name in self.settings.policies:
             return self._checked(self.settings.policies[name])
-        stored = self.storage.read_document(self.scope, POLICIES, name)
+        stored = read_document(self.storage, self.scope, POLICIES, name)
         if stored:
             return Policy.model_validate(stored.value)
         known = ", ".join(self.names()) or "none"

@@ -26,10 +26,6 @@ class Documents(Protocol):
     """Stores documents by collection and key, with as many earlier versions as asked."""
 
     @abstractmethod
-    def read_document(self, scope: Scope, collection: str, key: str) -> Document | None:
-        """Return the current document, or ``None``."""
-
-    @abstractmethod
     def write_document(
         self, scope: Scope, collection: str, key: str, value: Any, *, expected: int | None = None, keep: int = 0
     ) -> int:

@@ -1,4 +1,4 @@
-"""The mark of a store: random characters with which the ids of its entries and episodes begin."""
+"""The salt of a store: random characters from which the ids of its entries and episodes are made."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def entry_id(storage: Storage, scope: Scope, *parts: object) -> str:
 
 
 def salt(storage: Storage) -> str:
-    """Return the mark of a store; a store without one gets it now."""
+    """Return the salt of a store; a store without one gets it now."""
     if storage not in _known:
         if read_meta(storage, SALT) is None:  # a store that has one opens without waiting for a writer
             with storage.transaction():

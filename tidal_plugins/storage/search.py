@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -49,6 +49,28 @@ class PassageVectors:
     units: NDArray[np.float32]
 
 
+class Outdated(NamedTuple):
+    """A passage whose vector awaits its replacement: ``text[start:end]`` of the entry ``id``. ``key`` names the
+    passage in the store, and no other one ever."""
+
+    key: int
+    scope: Scope
+    id: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Renewal:
+    """How far the renewal of all vectors is: ``done`` passages of ``total`` have a new one. ``missing`` are the first
+    of those that have none. ``replaced`` vectors were in use before the last renewal and are yet to be removed."""
+
+    missing: Sequence[Outdated]
+    done: int
+    total: int
+    replaced: int = 0
+
+
 class Search(Protocol):
     """Finds entries by their passages."""
 
@@ -65,3 +87,14 @@ class Search(Protocol):
     def vectors(self, scope: Scope, ids: Collection[str]) -> PassageVectors:
         """Return the vectors of all the passages of these entries. Passages without one are left out. Raises
         ``Corrupt`` for a vector that is not as it was written."""
+
+    @abstractmethod
+    def renew_vectors(self, vectors: Mapping[int, NDArray[np.float32]], most: int, *, anew: bool = False) -> Renewal:
+        """Store new vectors of passages, of all scopes, by key, and list ``most`` of the passages that lack one.
+
+        The new vectors may have another size than those in use. Searches find the latter until every passage that has
+        a vector has a new one: then all of these take their place at once, and ``done`` is ``total``. A new vector goes
+        with its passage; unknown keys are passed over. Each call may remove ``most`` of the vectors that were replaced
+        earlier. ``anew`` drops the new vectors that were stored before. Raises ``InvalidVector`` before anything is
+        written.
+        """

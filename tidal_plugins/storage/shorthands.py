@@ -1,4 +1,4 @@
-"""Values about the whole store, and changes of tiers: shorthands over the contract."""
+"""Single documents, values about the whole store, and changes of tiers: shorthands over the contract."""
 
 from __future__ import annotations
 
@@ -8,15 +8,20 @@ from typing import Any
 
 from tidal_plugins.errors import NotFound
 from tidal_plugins.model.entry import Scope, Tier
-from tidal_plugins.storage.base import STORE, Documents, Entries, Record
+from tidal_plugins.storage.base import STORE, Document, Documents, Entries, Record
 
 META = "meta"
 """The collection of values about the whole store."""
 
 
+def read_document(storage: Documents, scope: Scope, collection: str, key: str) -> Document | None:
+    """Return the current document, or ``None``."""
+    return next(iter(storage.documents(scope, collection, [key])), None)
+
+
 def read_meta(storage: Documents, name: str) -> Any:
     """Return a JSON value about the whole store, or ``None``."""
-    document = storage.read_document(STORE, META, name)
+    document = read_document(storage, STORE, META, name)
     return document and document.value
 
 

@@ -14,6 +14,7 @@ from tidal_plugins.testing.documents import DocumentContract
 from tidal_plugins.testing.entries import EntryContract
 from tidal_plugins.testing.links import LinkContract
 from tidal_plugins.testing.log import LogContract
+from tidal_plugins.testing.renewal import RenewalContract
 from tidal_plugins.testing.samples import ALL, FULL, HERE, HOSTILE, entry, ids, link, record
 from tidal_plugins.testing.scopes import ScopeContract
 from tidal_plugins.testing.search import SearchContract
@@ -36,6 +37,13 @@ __all__ = [
 
 
 class StoreContract(
-    EntryContract, SearchContract, LinkContract, LogContract, DocumentContract, ScopeContract, TransactionContract
+    EntryContract,
+    SearchContract,
+    RenewalContract,
+    LinkContract,
+    LogContract,
+    DocumentContract,
+    ScopeContract,
+    TransactionContract,
 ):
     """The behaviour of every storage engine, as tests."""

@@ -10,6 +10,7 @@ import pytest
 from tidal_plugins.errors import Conflict, InvalidInput
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.base import STORE, Document, Storage, Where
+from tidal_plugins.storage.shorthands import read_document
 from tidal_plugins.testing.contract import Contract, OpenStore
 from tidal_plugins.testing.samples import HERE
 
@@ -19,10 +20,10 @@ class DocumentContract(Contract):
 
     def test_documents_are_replaced_as_a_whole_and_counted(self, store: Storage) -> None:
         value = {"ü": [1, None, True, {"x": 1.5}], "text": "a\0b 🙂"}
-        assert store.read_document(HERE, "facts", "k") is None
+        assert read_document(store, HERE, "facts", "k") is None
         assert store.write_document(HERE, "facts", "k", value) == 1
         assert store.write_document(HERE, "facts", "k", None) == 2
-        document = store.read_document(HERE, "facts", "k")
+        document = read_document(store, HERE, "facts", "k")
         assert document is not None
         assert (document.key, document.value, document.version) == ("k", None, 2)
         store.write_document(HERE, "facts", "k", value, expected=2)
@@ -51,7 +52,7 @@ class DocumentContract(Contract):
     def test_counting_up_from_many_threads_loses_nothing(self, store: Storage) -> None:
         def count_up(_: int) -> None:
             while True:
-                current = store.read_document(HERE, "counts", "n")
+                current = read_document(store, HERE, "counts", "n")
                 value, version = (current.value, current.version) if current else (0, 0)
                 try:
                     store.write_document(HERE, "counts", "n", value + 1, expected=version)
@@ -67,7 +68,7 @@ class DocumentContract(Contract):
     def test_only_json_is_a_document(self, store: Storage, value: Any) -> None:
         with pytest.raises(InvalidInput):
             store.write_document(HERE, "facts", "k", value)
-        assert store.read_document(HERE, "facts", "k") is None
+        assert read_document(store, HERE, "facts", "k") is None
 
     def test_as_many_earlier_versions_are_kept_as_asked(self, store: Storage, other: Storage) -> None:
         assert store.documents(HERE, "facts", ["k"], versions=True) == []
@@ -125,7 +126,7 @@ class DocumentContract(Contract):
     def test_the_store_itself_has_documents(self, store: Storage, other: Storage) -> None:
         store.write_document(STORE, "facts", "k", {"a": [1, "é"]})
         store.write_document(HERE, "facts", "k", "of a scope")
-        document = other.read_document(STORE, "facts", "k")
+        document = read_document(other, STORE, "facts", "k")
         assert document is not None
         assert document.value == {"a": [1, "é"]}
         assert store.scopes((), Where()) == []

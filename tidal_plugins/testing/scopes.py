@@ -8,6 +8,7 @@ import pytest
 from tidal_plugins.errors import NotFound
 from tidal_plugins.model.entry import Scope, Tier
 from tidal_plugins.storage.base import Record, Storage, Where
+from tidal_plugins.storage.shorthands import read_document
 from tidal_plugins.testing.clock import NOON
 from tidal_plugins.testing.contract import Contract
 from tidal_plugins.testing.samples import ALL, HERE, entry, ids, record
@@ -46,7 +47,7 @@ class ScopeContract(Contract):
         assert sorted(ids(store.matching(mine, ["text"], 9, ALL))) == ["me", "same"]
         assert store.statistics(mine).speakers == ["me"]
         assert len(store.find(mine, ALL)) == 2
-        document = store.read_document(mine, "facts", "key")
+        document = read_document(store, mine, "facts", "key")
         assert document is not None
         assert document.value == store.documents(mine, "facts")[0].value == "me"
         with pytest.raises(NotFound):
@@ -87,4 +88,4 @@ class ScopeContract(Contract):
         assert not store.get(nowhere, ["a"])
         assert not store.summaries(nowhere, ["a"])
         assert len(store.find(nowhere, ALL)) == 0
-        assert store.read_document(nowhere, "facts", "key") is None
+        assert read_document(store, nowhere, "facts", "key") is None

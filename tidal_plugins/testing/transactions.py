@@ -12,6 +12,7 @@ import pytest
 
 from tidal_plugins.errors import Closed, StorageError
 from tidal_plugins.storage.base import ALL_LINKS, STORE, Document, Line, Storage
+from tidal_plugins.storage.shorthands import read_document
 from tidal_plugins.testing.clock import NOON
 from tidal_plugins.testing.contract import Contract, OpenStore, in_thread
 from tidal_plugins.testing.samples import ALL, HERE, best_cosines, cosines, ids, link, record
@@ -36,7 +37,7 @@ class TransactionContract(Contract):
         assert ids(store.find(HERE, ALL)) == ["old"]
         assert ids(store.matching(HERE, ["old", "new"], 9, ALL)) == ["old"]
         assert ids(store.nearest(HERE, np.ones(2, np.float32), 9, ALL)) == ["old"]
-        assert store.read_document(HERE, "facts", "key") is None
+        assert read_document(store, HERE, "facts", "key") is None
         assert store.read_log(HERE, "log") == []
         assert store.links(HERE, ALL_LINKS) == []
         assert store.put(HERE, [record("next")]) == ["next"]
@@ -164,7 +165,8 @@ class TransactionContract(Contract):
             lambda: store.nearest(HERE, query, 1, ALL),
             lambda: store.matching(HERE, ["a"], 1, ALL),
             lambda: store.vectors(HERE, ["a"]),
-            lambda: store.read_document(HERE, "facts", "key"),
+            lambda: store.renew_vectors({}, 1),
+            lambda: read_document(store, HERE, "facts", "key"),
             lambda: store.write_document(HERE, "facts", "key", 1),
             lambda: store.documents(HERE, "facts"),
             lambda: store.documents(HERE, "facts", versions=True),

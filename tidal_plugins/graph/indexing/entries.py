@@ -34,7 +34,9 @@ def graph_entry_id(storage: Storage, scope: Scope, id_: str) -> str:
 class EntryWriter(Protocol):
     """The part of the write path that makes entries findable and knows which were forgotten on request."""
 
-    def records(self, entries: Sequence[Entry]) -> list[Record]: ...
+    def records(self, entries: Sequence[Entry]) -> Sequence[Record]: ...
+
+    def put(self, scope: Scope, records: Sequence[Record], *, replace: bool = False) -> list[str]: ...
 
     def tombstoned(self, scope: Scope, ids: Iterable[str]) -> Collection[str]: ...
 
@@ -73,8 +75,8 @@ class GraphEntries:
         self.storage.erase(self.scope, gone)
         changed = [entry for entry in _changed(wanted, stored) if entry.id in records]
         cited = [replace(records[entry.id], entry=replace(_cited(entry), recorded_at=now)) for entry in changed]
-        self.storage.put(self.scope, [record for record in cited if record.entry.id not in stored])
-        self.storage.put(self.scope, [record for record in cited if record.entry.id in stored], replace=True)
+        self.writer.put(self.scope, [record for record in cited if record.entry.id not in stored])
+        self.writer.put(self.scope, [record for record in cited if record.entry.id in stored], replace=True)
         return len(gone) + len(changed)
 
     def _stored(self, lines: Sequence[Line]) -> dict[str, Entry]:

@@ -15,6 +15,7 @@ from tidal_plugins.model.codec import decode, encode
 from tidal_plugins.model.entry import Scope, derive_id
 from tidal_plugins.model.graph import Merge
 from tidal_plugins.storage.base import Storage
+from tidal_plugins.storage.shorthands import read_document
 
 MERGES = "entity-merges"
 """Collection of merges. Undone ones stay, so that the same merge is not proposed again."""
@@ -85,7 +86,7 @@ def join(
 def undo_merge(storage: Storage, scope: Scope, id_: str, now: datetime) -> Merge:
     """Undo a merge and return it. Raises ``NotFound`` if there is none, or if it was undone already."""
     with storage.transaction():
-        document = storage.read_document(scope, MERGES, id_) if isinstance(id_, str) else None
+        document = read_document(storage, scope, MERGES, id_) if isinstance(id_, str) else None
         if document is None or document.value["undone_at"] is not None:
             raise NotFound(f"no merge {id_!r} to undo in scope {scope}; merges() lists them")
         merge = replace(decode(Merge, document.value), undone_at=now)

@@ -18,10 +18,6 @@ _Version = tuple[str, int]
 class DocumentStore(MemoryBase, Documents):
     """Stores the versions of each document as JSON, the newest first."""
 
-    def read_document(self, scope: Scope, collection: str, key: str) -> Document | None:
-        versions: tuple[_Version, ...] = self._state().table(scope, "documents", collection).get(key, ())
-        return _document(key, *versions[0]) if versions else None
-
     def write_document(
         self, scope: Scope, collection: str, key: str, value: Any, *, expected: int | None = None, keep: int = 0
     ) -> int:

@@ -36,6 +36,10 @@ SLACK = 64
 """How many passages beyond twice those in use an index holds before it is compacted."""
 
 
+NEW_VECTORS = "new_vectors"
+"""The table of vectors that are to take the place of those in use, by the key of the passage."""
+
+
 class _Prepared(NamedTuple):
     """A record that was checked."""
 
@@ -168,6 +172,8 @@ class EntryStore(MemoryBase, Entries):
         table = draft.change(scope, "passages")
         for key in kept.passages:
             count_passage(draft, table.pop(key), -1)
+            if key in draft.table(NEW_VECTORS):
+                del draft.change(NEW_VECTORS)[key]
 
 
 def entries_of(state: State, scope: Scope, ids: Iterable[str]) -> Iterable[tuple[str, Kept]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +62,15 @@ class Index:
         rows = [row for row, key in enumerate(all_keys.tolist()) if key in keys]
         if rows:
             index._keys, index._units, index._rows = all_keys[rows], units[rows], len(rows)
+        return index
+
+    def renewed(self, units: Mapping[int, Unit]) -> Index:
+        """Return an index of the same words and of other vectors, those of ``units`` by key."""
+        index = Index()
+        index._words = {word: list(found) for word, found in self._words.items()}
+        index.size = self.size
+        for key in sorted(units):
+            index._append(key, units[key])
         return index
 
     def _append(self, key: int, unit: Unit) -> None:

@@ -18,9 +18,6 @@ _THIS = "scope = ? AND collection = ? AND key = ?"
 class DocumentStore(SQLiteBase, Documents):
     """Stores current documents as rows of one table, their earlier versions of another."""
 
-    def read_document(self, scope: Scope, collection: str, key: str) -> Document | None:
-        return next(iter(self.documents(scope, collection, [key])), None)
-
     def documents(
         self, scope: Scope, collection: str, keys: Collection[str] | None = None, *, versions: bool = False
     ) -> list[Document]:

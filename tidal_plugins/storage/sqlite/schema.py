@@ -10,9 +10,22 @@ if TYPE_CHECKING:
     import apsw
 
 APPLICATION_ID = 0x7464616C  # "tdal": tells our files from those of other programs
-VERSION = 2
+VERSION = 3
 
-_SCHEMA = """
+
+def vectors_table(name: str) -> str:
+    """Return SQL for a table of vectors: that of the schema, or one that is to take its place."""
+    return f"""
+        CREATE TABLE IF NOT EXISTS {name} (
+            passage INTEGER PRIMARY KEY REFERENCES passages ON DELETE CASCADE,
+            scope INTEGER NOT NULL,
+            vector BLOB NOT NULL,               -- float32, normalised
+            UNIQUE (scope, passage)
+        ) STRICT;
+    """
+
+
+_SCHEMA = f"""
 CREATE TABLE scopes (
     key INTEGER PRIMARY KEY,
     path TEXT NOT NULL UNIQUE,              -- JSON array of segments
@@ -78,12 +91,7 @@ CREATE TABLE passages (
 CREATE INDEX passages_by_entry ON passages (entry);
 
 -- apart from the passages, which every search looks up: without vectors they are small and stay in the page cache
-CREATE TABLE vectors (
-    passage INTEGER PRIMARY KEY REFERENCES passages ON DELETE CASCADE,
-    scope INTEGER NOT NULL,
-    vector BLOB NOT NULL                    -- float32, normalised
-) STRICT;
-CREATE INDEX vectors_by_scope ON vectors (scope, passage);
+{vectors_table("vectors")}
 
 -- rowid is the passage's key; the words are analysed before they come here, so no content is kept to rebuild from.
 -- Each word begins with its scope's mark: how rare a word is counts within a scope, and no scope reads another's.

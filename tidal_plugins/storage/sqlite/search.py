@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tidal_plugins.errors import InvalidVector
 from tidal_plugins.model.entry import Scope
-from tidal_plugins.storage.base import Match, PassageVectors, Search, Span, Where
+from tidal_plugins.storage.base import Match, PassageVectors, Renewal, Search, Span, Where
 from tidal_plugins.storage.rows import Row
 from tidal_plugins.storage.search import MAX_TERMS
 from tidal_plugins.storage.sqlite.base import SQLiteBase, mark
 from tidal_plugins.storage.sqlite.conditions import EACH_ID, condition
 from tidal_plugins.storage.sqlite.connections import Connections
+from tidal_plugins.storage.sqlite.renewal import renew
 from tidal_plugins.storage.sqlite.vectors import Matrix, VectorCache, damaged, top
 from tidal_plugins.storage.values import to_json, unit_vector
 
@@ -36,6 +37,10 @@ class SearchStore(SQLiteBase, Search):
     def vectors(self, scope: Scope, ids: Collection[str]) -> PassageVectors:
         with self.snapshot():
             return self._neighbours.vectors(self._key(scope), ids)
+
+    def renew_vectors(self, vectors: Mapping[int, NDArray[np.float32]], most: int, *, anew: bool = False) -> Renewal:
+        with self.transaction():
+            return renew(self._db, vectors, most, anew)
 
     def matching(self, scope: Scope, terms: Sequence[str], k: int, where: Where) -> list[Match]:
         with self.snapshot(), self._db.deadline(self._deadline):

@@ -86,6 +86,8 @@ class Hit:
         why: the reasons.
         origin: the name of the peer that it comes from, or ``own``.
         window: the turns around it, if the recall asked for them.
+        hidden: the kinds of secrets in its text that are not shown, such as ``password``. ``memory.get(hit.id)`` has
+            them.
     """
 
     entry: Entry
@@ -94,6 +96,7 @@ class Hit:
     why: Explanation
     origin: str = OWN
     window: Window = Window()
+    hidden: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:

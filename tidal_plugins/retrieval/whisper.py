@@ -18,6 +18,9 @@ from tidal_plugins.tuning import WhisperTuning
 LEAST_TEXT = 24
 """Characters of text below which a line is not worth showing."""
 
+HIDDEN = " (hidden here; the citation leads to it)"
+"""Note behind a line that shows a mask in place of a secret."""
+
 STAGE = "whisper"
 """The stage at which rendering drops hits."""
 
@@ -74,7 +77,10 @@ def _line(hit: Hit, query: str, now: datetime, room: int) -> str | None:
     head = f"- [{hit.entry.citation}] {age(hit.entry.occurred_at, now)}, {_source(hit)}: "
     if room - len(head) < min(LEAST_TEXT, len(hit.passage)):
         return None
-    return head + excerpt(inert(_HEADING.sub("", hit.passage)), query, room - len(head))
+    said, room = inert(_HEADING.sub("", hit.passage)), room - len(head)
+    if any(f"[{kind}]" in hit.passage for kind in hit.hidden) and room - len(HIDDEN) >= min(LEAST_TEXT, len(said)):
+        return head + excerpt(said, query, room - len(HIDDEN)) + HIDDEN
+    return head + excerpt(said, query, room)
 
 
 def _source(hit: Hit) -> str:

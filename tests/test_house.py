@@ -91,6 +91,7 @@ INTERNAL = {
         "tidal_plugins.summarising.sizes": "a counter of tokens to give it",
         "tidal_plugins.summarising.summary": "what is done with any answer of a summariser",
     },
+    "test_secrets.py": {"tidal_plugins.turns": "the whisper of a turn beside what the model sees, for the adapters"},
     "training/test_fit_emotion.py": {
         "tidal_plugins.affect.circumplex": "the labels that weights are fitted for",
         "tidal_plugins.affect.probe": "the file that fitting writes",

@@ -194,6 +194,7 @@ class TidalMemory(View):
         session: Session | int | None = None,
         affect: Affect | None = None,
         profile: Profile | None = None,
+        secrets: bool = False,
         **filter: Unpack[Filter],
     ) -> Recall:
         """Return the entries that ``query`` brings up, best first, with the reasons. Recall writes nothing.
@@ -208,6 +209,7 @@ class TidalMemory(View):
             session: a session whose annotations and rewards raise entries.
             affect: replaces the current mood.
             profile: ``balanced``, ``tidal`` or ``attention``. Default: ``Settings.recall.profile``.
+            secrets: whether to show passwords, keys and the like, which are masked otherwise: ``[password]``.
             filter: the fields of :class:`Filter`: kinds, threads, speakers, sources, tags, metadata, since, until, …
 
         Raises ``InvalidText`` for an empty query, and ``InvalidInput``.
@@ -229,7 +231,7 @@ class TidalMemory(View):
             affect=affect,
             profile=profile,
         )
-        return services.recall(request)
+        return services.recall(request, secrets=secrets)
 
     def whisper(
         self,

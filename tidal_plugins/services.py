@@ -59,6 +59,7 @@ from tidal_plugins.retrieval.federation import Federation, OpenMemory, Peer, che
 from tidal_plugins.retrieval.hops import over_hops
 from tidal_plugins.retrieval.pipeline import Recaller
 from tidal_plugins.retrieval.request import Request
+from tidal_plugins.retrieval.secrets import hide_secrets
 from tidal_plugins.retrieval.whisper import compose
 from tidal_plugins.sessions.ledger import Ledger
 from tidal_plugins.settings import Settings
@@ -100,15 +101,21 @@ class Services:
     def now(self) -> datetime:
         return aware(self.clock(), "the clock's time")
 
-    def recall(self, request: Request) -> Recall:
-        """Return the entries that a request brings up, here and at the peers, over its hops."""
-        if request.hops == 1:
-            return self.reader.recall(request)
-        return over_hops(self.reader.recall, request, self.assessor, self.settings)
+    def recall(self, request: Request, *, secrets: bool) -> Recall:
+        """Return the entries that a request brings up, here and at the peers, over its hops.
+
+        Secrets are hidden unless they are asked for, from an assessor too.
+        """
+
+        def ask(request: Request) -> Recall:
+            found = self.reader.recall(request)
+            return found if secrets else hide_secrets(found)
+
+        return ask(request) if request.hops == 1 else over_hops(ask, request, self.assessor, self.settings)
 
     def whisper(self, request: Request) -> Whisper:
-        """Return the whisper for a turn, from here and from the peers."""
-        return compose(self.reader.whisper(request), request.now, self.settings.whisper)
+        """Return the whisper for a turn, from here and from the peers. It shows no secret."""
+        return compose(hide_secrets(self.reader.whisper(request)), request.now, self.settings.whisper)
 
     def forget(self, scope: Scope, ids: Collection[str], source: str | None, thread: str | None) -> int:
         """Remove entries and episodes for good and return how many. Raises ``InvalidInput``."""

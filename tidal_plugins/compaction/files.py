@@ -11,6 +11,7 @@ from hashlib import blake2b
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
+from tidal_plugins.english.secrets import secrets
 from tidal_plugins.model.compaction import RestoredFile, Size
 from tidal_plugins.model.exchange import Message, ToolCall
 from tidal_plugins.protocols import TokenCounter
@@ -39,8 +40,8 @@ class Files:
         """Return the files to put back, best first, in at most ``room`` of a context of ``limit``.
 
         Only successful readings among the last messages count, and no file that was mentioned to another tool since
-        (it may have been written) or that the ongoing turn has read itself. Score: the time when it was first read, in
-        milliseconds, less 1,000 for each reading.
+        (it may have been written), that the ongoing turn has read itself, or that has a secret in it. Score: the time
+        when it was first read, in milliseconds, less 1,000 for each reading.
         """
         window = said[-self.settings.file_window :] if self.settings.file_window else ()
         found = sorted(self._found(window), key=_score, reverse=True)
@@ -71,7 +72,8 @@ class Files:
                     found[path] = None  # the ongoing turn shows it, or it is not there any more
                 else:
                     found[path] = _read(call, path, message.text, episode, at, found.get(path))
-        return [file for file in found.values() if file and not self._of_the_system(file.path)]
+        fit = [file for file in found.values() if file and not self._of_the_system(file.path)]
+        return [file for file in fit if not secrets(file.content)]  # a masked copy might be written back
 
     def _path(self, call: ToolCall) -> str | None:
         """Return the path of the file that a call reads, or ``None`` for a call that does something else."""

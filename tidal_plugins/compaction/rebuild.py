@@ -13,9 +13,11 @@ from tidal_plugins.compaction.recorded import Recorded, Recorder, forgotten, hol
 from tidal_plugins.compaction.state import Covered, Fold, State
 from tidal_plugins.compaction.turns import Turn, marked
 from tidal_plugins.compaction.view import HEADER, Context, fold_text, pieces, size, summary, synthesis_text
+from tidal_plugins.english.secrets import masked, masked_value
 from tidal_plugins.errors import BrokenInvariant, ContextOverflow
 from tidal_plugins.model.compaction import Kept, RestoredFile, Size
 from tidal_plugins.model.episode import Episode
+from tidal_plugins.model.exchange import Message
 from tidal_plugins.model.loss import LossLedger
 from tidal_plugins.model.summary import Source
 from tidal_plugins.protocols import Summariser, TokenCounter
@@ -127,19 +129,23 @@ class Rebuild:
         return tuple(source for turn in turns for source in self._source(turn, turn.indexes))
 
     def _source(self, turn: Covered, indexes: Iterable[int]) -> list[Source]:
-        """Return the messages of a turn's episode, under ids unique in the store; nothing if it was forgotten."""
+        """Return the messages of a turn's episode, under ids unique in the store; nothing if it was forgotten.
+
+        Secrets are hidden: nothing that is written of them may tell them again.
+        """
         return [
-            Source(each.id, tuple(replace(each.messages[at], id=f"{each.id}/{at}") for at in sorted(indexes)))
+            Source(each.id, tuple(replace(_shown(each.messages[at]), id=f"{each.id}/{at}") for at in sorted(indexes)))
             for each in self._episodes([turn.episode])
         ]
 
     # the texts
 
     def _question(self, last: Covered | None) -> str | None:
-        """Return the user's last question. An episode that was forgotten leaves an empty question."""
+        """Return the user's last question, verbatim. An episode that was forgotten leaves an empty question."""
         if last is None:
             return None
-        asked = [m.text for source in self._source(last, last.indexes) for m in source.messages if m.role == "user"]
+        said = [each.messages[at] for each in self._episodes([last.episode]) for at in sorted(last.indexes)]
+        asked = [message.text for message in said if message.role == "user"]
         return "\n\n".join(filter(None, asked))
 
     def _condensed(self, state: State, sources: Sequence[Source], ready: Prepared | None) -> Condensed:
@@ -278,6 +284,11 @@ class Rebuild:
             f"the ongoing request, its last tool calls (the largest: {which}). Raise max_tokens or max_bytes, or let "
             "tools return less"
         )
+
+
+def _shown(message: Message) -> Message:
+    calls = tuple(replace(call, arguments=masked_value(call.arguments)) for call in message.tool_calls)
+    return replace(message, text=masked(message.text), tool_calls=calls)
 
 
 def _covered(recorded: Recorded) -> Covered:

@@ -15,6 +15,7 @@ from tidal_plugins.model.dossier import Brief, Dossier, Finding
 from tidal_plugins.model.entry import Entry
 from tidal_plugins.model.fence import MARKED, inert, marked
 from tidal_plugins.retrieval.request import active
+from tidal_plugins.retrieval.secrets import without_secrets
 from tidal_plugins.tuning import BriefTuning
 
 Spread = Callable[[Sequence[str]], Sequence[tuple[str, float]]]
@@ -74,7 +75,8 @@ class Briefs:
         return active_ones[: self.settings.associated]
 
     def _entries(self, ids: Sequence[str]) -> dict[str, Entry]:
-        return self.dossiers.storage.get(self.dossiers.scope, ids)
+        found = self.dossiers.storage.get(self.dossiers.scope, ids)
+        return {id_: without_secrets(entry) for id_, entry in found.items()}
 
 
 def _is_active(entry: Entry, now: datetime) -> bool:

@@ -19,6 +19,7 @@ from tidal_plugins.model.entry import FACT, Entry, Scope
 from tidal_plugins.model.episode import FORGOTTEN_TEXT
 from tidal_plugins.model.fence import inert
 from tidal_plugins.retrieval.request import active
+from tidal_plugins.retrieval.secrets import without_secrets
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.tuning import Tuning
 
@@ -51,7 +52,7 @@ class Newest:
     def entries(self) -> list[Entry]:
         where = active(self.now, kinds=PRIMARY_KINDS)
         found = self.storage.find(self.scope, where, limit=self.settings.capsule.newest, newest_first=True)
-        return [without_citations(entry) for entry in found]
+        return [without_secrets(without_citations(entry)) for entry in found]
 
     def work(self) -> list[Line]:
         """List the most salient turns and the notes from outside of turns, a line each, newest first."""
@@ -96,7 +97,8 @@ class Newest:
         return worth_of(entry, 1.0, self.now, self.settings.dossier)
 
     def _summaries(self, episodes: Sequence[str | None]) -> dict[str, Entry]:
-        return self.storage.get(self.scope, [id_ for id_ in episodes if id_])
+        found = self.storage.get(self.scope, [id_ for id_ in episodes if id_])
+        return {id_: without_secrets(episode) for id_, episode in found.items()}
 
     def _line_of_turn(self, found: Sequence[Entry], summaries: dict[str, Entry]) -> Line | None:
         episode = summaries.get(found[0].episode or "")

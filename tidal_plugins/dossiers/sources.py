@@ -11,6 +11,7 @@ from tidal_plugins.model.entry import DOSSIER, KINDS, SYNTHESIS, Entry, Scope
 from tidal_plugins.model.recall import Hit
 from tidal_plugins.retrieval.pipeline import Recaller
 from tidal_plugins.retrieval.request import MAX_LIMIT, Request, active
+from tidal_plugins.retrieval.secrets import hide_secrets
 from tidal_plugins.scoring.dossier import salience
 from tidal_plugins.scoring.text import stems
 from tidal_plugins.storage.base import Where
@@ -42,9 +43,9 @@ class Sources:
     def near(self, topic: str, where: Where, now: datetime, *, limit: int) -> list[Hit]:
         """Return the hits of a recall that have all words of a topic or are near it.
 
-        A hit that is only less far than the rest is left out.
+        A hit that is only less far than the rest is left out. Secrets are hidden: a text that is made of them is shown.
         """
-        found = self.recaller.recall(Request(self.scope, topic, where, now, limit))
+        found = hide_secrets(self.recaller.recall(Request(self.scope, topic, where, now, limit)))
         words = set(stems(topic))
         return [hit for hit in found if words.issubset(stems(hit.passage)) or self._is_near(hit)]
 

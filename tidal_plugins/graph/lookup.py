@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
+from tidal_plugins.english.secrets import mask, secrets
 from tidal_plugins.errors import InvalidInput, NotFound
 from tidal_plugins.graph.records.entities import nodes, said_at
 from tidal_plugins.graph.records.names import called
@@ -83,13 +84,14 @@ def quoted(spans: Iterable[Span], episodes: Episodes) -> list[Evidence]:
 def _evidence(span: Span, episode: Episode | None) -> Evidence:
     said, position = span.link.metadata, span.link.metadata["position"]
     there = episode is not None and position is not None and position < len(episode.messages)
+    said_there = episode.messages[position].text if episode and there else ""
     return Evidence(
         episode=span.link.target,
         thread=said["thread"],
         entry=said["entry"],
         start=span.start,
         end=span.end,
-        quote=episode.messages[position].text[span.start : span.end] if episode and there else "",
+        quote=mask(said_there, secrets(said_there), span.start, span.end),
         at=said_at(span.link),
         confidence=span.confidence,
     )

@@ -23,6 +23,7 @@ from tidal_plugins.model.entry import FACT, SYNTHESIS, Entry, Scope
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.protocols import Purpose, Summariser
 from tidal_plugins.retrieval.search import intact
+from tidal_plugins.retrieval.secrets import without_secrets
 from tidal_plugins.scoring.recurrence import recurrence
 from tidal_plugins.storage.base import Line, Record, Storage, Where
 from tidal_plugins.tuning import ConsolidationTuning
@@ -73,7 +74,7 @@ class Recurring:
         """Compress a cluster. It takes no lock, and may take its time."""
         limits = self.writer.settings.dossier.model_copy(update={"max_tokens": self.settings.fact_tokens})
         drafter = Drafter(KeySentences(), self.summariser, limits, self.writer.settings.models.timeout)
-        draft = drafter.draft(entries, InPlace(Dossier(""), {}))
+        draft = drafter.draft(list(map(without_secrets, entries)), InPlace(Dossier(""), {}))
         if not draft.findings:
             return Made(tuple(entry.id for entry in entries))
         cited = {id_ for finding in draft.findings for id_ in finding.sources}

@@ -88,6 +88,8 @@ class Hit:
         window: the turns around it, if the recall asked for them.
         unit: the offsets in the entry's text of the sentence, list item, table row or line of code that answers; a
             whisper looks for it.
+        hidden: the kinds of secrets in its text that are not shown, such as ``password``. ``memory.get(hit.id)`` has
+            them.
     """
 
     entry: Entry
@@ -97,6 +99,7 @@ class Hit:
     origin: str = OWN
     window: Window = Window()
     unit: tuple[int, int] | None = None
+    hidden: tuple[str, ...] = ()
 
     @property
     def answer(self) -> str:

@@ -19,6 +19,9 @@ LEAST_TEXT = 24
 LINE, LATER = 170, 95
 """Characters that a line may take if it needs them, and those that are kept for each line after it."""
 
+HIDDEN = " (hidden here; the citation leads to it)"
+"""Note behind a line that shows a mask in place of a secret."""
+
 STAGE = "whisper"
 """The stage at which rendering drops hits."""
 
@@ -55,7 +58,11 @@ def _line(hit: Hit, now: datetime, room: int) -> str | None:
     head = f"- [{hit.entry.citation}] {when(hit.entry.occurred_at, now)}, {_source(hit)}: "
     if room - len(head) < min(LEAST_TEXT, len(hit.answer)):
         return None
-    return head + quote(hit.text, hit.unit or (0, len(hit.text)), room - len(head))
+    room -= len(head)
+    said = quote(hit.text, hit.unit or (0, len(hit.text)), room)
+    if any(f"[{kind}]" in said for kind in hit.hidden) and room - len(HIDDEN) >= LEAST_TEXT:
+        return head + quote(hit.text, hit.unit or (0, len(hit.text)), room - len(HIDDEN)) + HIDDEN
+    return head + said
 
 
 def _source(hit: Hit) -> str:

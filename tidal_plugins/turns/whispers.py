@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from tidal_plugins.english.secrets import masked
 from tidal_plugins.memory import TidalMemory
-from tidal_plugins.model.recall import Whisper
+from tidal_plugins.model.recall import Hit, Whisper
 from tidal_plugins.sessions.session import Session
 from tidal_plugins.turns.place import Place, SessionConfig
 
@@ -63,8 +64,14 @@ def _whisper(
 ) -> Whisper:
     """Return a whisper without the given texts: messages that have no ids are known by their words."""
     whisper = memory.whisper(question, exclude=exclude, session=session)
-    if not any(hit.text in texts for hit in whisper.hits):
+    if not _echoes(whisper.hits, texts):
         return whisper
     found = memory.recall(question.strip()[:MAX_QUESTION_CHARS], limit=ECHO_HITS, exclude=exclude, session=session)
-    echoes = [hit.id for hit in found if hit.text in texts]
-    return memory.whisper(question, exclude=[*exclude, *echoes], session=session)
+    return memory.whisper(question, exclude=[*exclude, *_echoes(found, texts)], session=session)
+
+
+def _echoes(hits: Sequence[Hit], texts: Collection[str]) -> list[str]:
+    """Return the ids of the hits that say what one of the texts says. A secret is hidden in a hit alone."""
+    if any(hit.hidden for hit in hits):
+        texts = {*texts, *map(masked, texts)}
+    return [hit.id for hit in hits if hit.text in texts]

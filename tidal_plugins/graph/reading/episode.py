@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from tidal_plugins.aio import in_time
+from tidal_plugins.english.secrets import blanked
 from tidal_plugins.errors import Closed, ExtractionError
 from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
 from tidal_plugins.model.exchange import Message
@@ -35,13 +36,13 @@ class EpisodeReader:
     entry_id: Callable[[Episode, Message], str]
 
     def read(self, episode: Episode) -> list[Reading]:
-        """Return what each message of an episode names and asserts.
+        """Return what each message of an episode names and asserts. Secrets are not read.
 
         May wait for a model; call it without holding locks. Raises ``ExtractionError`` for a wrong answer, ``Closed``
         if the memory was closed, and whatever the extractor raises.
         """
         positions = [place for place, message in enumerate(episode.messages) if _has_text(message)]
-        texts = [episode.messages[place].text[: self.max_chars] for place in positions]
+        texts = [blanked(episode.messages[place].text[: self.max_chars]) for place in positions]
         extractions = self._extract(texts) if texts else []
         pairs = zip(positions, extractions, strict=True)
         return [self._reading(episode, position, extraction) for position, extraction in pairs]

@@ -1,0 +1,184 @@
+"""The detector of secrets: forms, told passwords, check digits, and what only looks like them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.effort import grows_linearly
+from tidal_plugins.english.secrets import blanked, masked, masked_value, secrets
+
+HEX = "8f14e45fceea167a5a36dedd4bea2543"
+MIXED = "a8F3kd92LmQ0xZ71bcT5wY6uHs04PqRn8e3v"  # drawn for this test
+PEM = f"-----BEGIN RSA PRIVATE KEY-----\n{MIXED}\n{MIXED}==\n-----END RSA PRIVATE KEY-----"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("the wifi password is hunter2", "the wifi password is [password]"),
+        ("The wifi password's BlueHeron42.", "The wifi password's [password]."),
+        ("the password is swordfish.", "the password is [password]."),
+        ("password: swordfish, user bob", "password: [password], user bob"),
+        ("**Password:** `abc12345`", "**Password:** `[password]`"),
+        ("The password is:\n\n  Zeppelin9", "The password is:\n\n  [password]"),
+        (
+            'the password for the router in the hall is "blue moon"',
+            'the password for the router in the hall is "[password]"',
+        ),
+        ("I changed the password to Sommer2024", "I changed the password to [password]"),
+        ("The password has been changed to Sommer2024.", "The password has been changed to [password]."),
+        ("hunter2 is the wifi password", "[password] is the wifi password"),
+        ("use `kA9xx2` as the password", "use `[password]` as the password"),
+        ("log in with admin / S3cretpw", "log in with admin / [password]"),
+        ("password hunter2", "password [password]"),
+        ("the passphrase is correct horse battery staple.", "the passphrase is [password]."),
+        ('{"password": "letmein99"}', '{"password": "[password]"}'),
+        ("DB_PASSWORD=s3cr3tpw", "DB_PASSWORD=[password]"),
+        ("| password | hunter22 |", "| password | [password] |"),
+        ("curl -u bob:hunter2 https://x.example", "curl -u bob:[password] https://x.example"),
+        ("postgresql://reader:Zk7-otter@db:5432/x", "postgresql://reader:[password]@db:5432/x"),
+        ("Kastanie!88moor", "[password]"),
+        ("my pin is 1234", "my pin is [code]"),
+        ("the alarm code is 4821#", "the alarm code is [code]"),
+        ("the code for the front door is 5512", "the code for the front door is [code]"),
+        ("the safe combination is 19-4-33", "the safe combination is [code]"),
+        (f'api_key = "{MIXED}"', 'api_key = "[API key]"'),
+        (f"the token is {HEX}, use it", "the token is [token], use it"),
+        ("a new DNS token: tok_9f2LmUvQe81. Renew", "a new DNS token: [token]. Renew"),
+        (f"Authorization: Bearer {MIXED}", "Authorization: Bearer [token]"),
+        (f"aws_secret_access_key = {MIXED[:16]}/{MIXED[16:]}Zu9", "aws_secret_access_key = [API key]"),
+        ("AKIA" + "Q3EGRTYUIOPAS5DF", "[API key]"),
+        ("ghp_" + MIXED, "[token]"),
+        ("xox" + "b-1234567890-abcdefABCDEF", "[token]"),
+        ("sk_" + "live_" + MIXED[:24], "[API key]"),
+        ("key sk-proj-" + MIXED, "key [API key]"),
+        ("AIza" + MIXED[:35], "[API key]"),
+        (f"eyJ{MIXED}.eyJ{MIXED}.{MIXED}!", "[token]!"),
+        (f"it is\n{PEM}\nkeep it", "it is\n[private key]\nkeep it"),
+        (PEM[:60], "[private key]"),
+        ("my card is 4242 4242 4242 4242, 12/27", "my card is [card number], 12/27"),
+        ("3782-822463-10005", "[card number]"),
+        ("pay DE89 3704 0044 0532 0130 00 AND soon", "pay [IBAN] AND soon"),
+        ("GB82WEST12345698765432", "[IBAN]"),
+    ],
+)
+def test_a_secret_is_masked_and_the_rest_stays(text: str, shown: str) -> None:
+    assert masked(text) == shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the password is wrong",
+        "The password is required.",
+        "the password is case-sensitive",
+        "The password is the same as for the router",
+        "the password must be at least 12 characters, the PIN is on the back",
+        "password manager is 1Password",
+        "password hash sha256, password length 8-12",
+        "the password is at https://x.example/a1 or ask jo@x.example",
+        "password = forms.CharField(max_length=128)",
+        "def login(password: str, token: str = None):",
+        "self.password = password1; token = tokens[0]",
+        "PASSWORD=${DB_PASSWORD} and <password> and your_password",
+        "password: ********",
+        "my zip code is 94110, the exit code is 137, error code: 404",
+        "the promo code is SAVE20",
+        "the secret is to add butter, the secret ingredient is love2",
+        'cache_key = "user_profile_v2_settings"',
+        f"commit {HEX}, tokens: 128000",
+        "pin numpy==1.26.4, pin 13 of the GPIO",
+        "4242 4242 4242 4243 is no card",  # Luhn
+        "order 45320151128303671234567",  # too long
+        "the card ending in 4242",
+        "1711111111111 ms",
+        "DE89 3704 0044 0532 0130 01",  # modulo 97
+        "https://x.example:8080/a@b and sk-learn-contrib-of-a-long-name",
+        "-----BEGIN CERTIFICATE-----\nMIIC\n-----END CERTIFICATE-----",
+        "I forgot my password, can you reset it?",
+        "",
+    ],
+)
+def test_near_misses_stay(text: str) -> None:
+    assert masked(text) == text
+
+
+def test_secrets_have_their_places_and_kinds_in_order() -> None:
+    text = "pay DE89370400440532013000, the pin is 1234"
+    assert [(text[start:end], kind) for start, end, kind in secrets(text)] == [
+        ("DE89370400440532013000", "IBAN"),
+        ("1234", "code"),
+    ]
+
+
+def test_letters_that_change_their_length_in_small_do_not_shift_a_mask() -> None:
+    assert masked("İİİİ the password is hunter2.") == "İİİİ the password is [password]."
+
+
+def test_a_blanked_text_keeps_every_place() -> None:
+    text = "the pin is 1234, and Ann has it"
+    assert blanked(text) == "the pin is     , and Ann has it"
+
+
+def test_values_are_read_with_their_names() -> None:
+    value = {"user": "bob", "password": "hunter2", "tries": 3, "headers": [f"Bearer {MIXED}"]}
+    assert masked_value(value) == {"user": "bob", "password": "[password]", "tries": 3, "headers": ["Bearer [token]"]}
+
+
+PIECES = st.sampled_from(
+    ["password", " is ", ": ", "hunter2", "[", "]", "pin ", "1234", "4242424242424242", "://u:p1x@h", "token ", HEX]
+) | st.sampled_from(
+    ["\n", '"', "'s ", "-----BEGIN PRIVATE KEY-----", "DE89370400440532013000", "log in ", " / ", "İ", " the ", "code"]
+)
+
+
+@given(st.lists(PIECES, max_size=12).map("".join))
+def test_secrets_are_apart_and_within_the_text(text: str) -> None:
+    found = secrets(text)
+    ends = [0, *(end for _, end, _ in found)]
+    assert all(end <= start < stop for end, (start, stop, _) in zip(ends, found, strict=False))
+    assert ends[-1] <= len(text)
+    assert len(blanked(text)) == len(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["the password is hunter2", f"api key: {MIXED}", "my pin is 1234", "card 4242424242424242"]
+)
+def test_a_mask_is_no_secret(text: str) -> None:
+    assert masked(masked(text)) == masked(text) != text
+
+
+def repeated(piece: str) -> Callable[[int], str]:
+    return lambda chars: piece * (chars // len(piece))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "piece",
+    [
+        *("a", "1 ", "4", "aA1", " ", "A1", "password ", "password is ", "password: ={", "the password for a ", "pw\t"),
+        *(
+            "passphrase: a ",
+            "log in a ",
+            "login a / ",
+            "://a:",
+            "eyJaaaaaaaa.",
+            "eyJ",
+            "sk-",
+            "-----BEGIN PRIVATE KEY-----",
+        ),
+        *("-----BEGIN PRIVATE KEY-----A", "token: aA1", "Bearer a", "DE89 ", "is the ", "'s password", '"password" "'),
+    ],
+)
+def test_a_long_hostile_text_is_read_in_linear_time(piece: str) -> None:
+    assert grows_linearly(secrets, repeated(piece), 300_000)
+
+
+@pytest.mark.slow
+def test_keys_that_begin_and_only_end_far_away_are_read_in_linear_time() -> None:
+    begin, end = "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----"
+    assert grows_linearly(secrets, lambda chars: begin * (chars // len(begin)) + end, 300_000)

@@ -1,0 +1,206 @@
+"""Find passwords, PINs and tokens that somebody tells: a cue such as «the wifi password», and the value after it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tidal_plugins.english.key_forms import API_KEY, PASSWORD, TOKEN
+from tidal_plugins.english.randomness import is_random
+from tidal_plugins.english.secret_values import Link, is_code, is_password, is_phrase
+
+CODE, PHRASE = "code", "phrase"
+
+_PLACES = (
+    "door|gate|alarm|entry|entrance|access|key ?(?:box|pad|safe)|lock(?: ?box)?|safe|vault|garage|security|building|"
+    "house|front[ -]door|intercom|locker|padlock|unlock|card|phone|sim|verification|recovery|backup|one[- ]time|"
+    "2fa|mfa|otp|burglar alarm|screen|parental"
+)
+_OF_PLACE = rf"(?:for|to|of|on) (?:\w+[ -]){{0,3}}(?:{_PLACES})\b"
+_ALONE_BEFORE, _ANY_BEFORE, _LETTERLESS = r"(?:^|[^\w.])$", "", r"(?:^|[^a-z])$"
+_CUES = tuple(
+    (kind, stem, re.compile(tail), re.compile(head))
+    for kind, stem, tail, head in (
+        (PHRASE, "pass", r"pass[ _-]?phrase", _ANY_BEFORE),
+        (PHRASE, "phrase", r"phrase\b", r"(?:seed|recovery|backup)[ _-]$"),
+        (PHRASE, "words", r"words\b", r"(?:seed|recovery|backup)[ _-]$"),
+        (PASSWORD, "pass", r"pass(?:word|wd|code)", _ANY_BEFORE),
+        (PASSWORD, "pass", r"pass[ _-](?:word|code)", _ALONE_BEFORE),
+        (PASSWORD, "pass", r"pass\b", r"\b(?:wi-?fi|db)[ _-]$"),
+        (PASSWORD, "pwd", r"pwd", _ANY_BEFORE),
+        (PASSWORD, "pw", r"pw\b", _LETTERLESS),
+        (PASSWORD, "psk", r"psk\b", _LETTERLESS),
+        (PASSWORD, "key", r"key\b", r"\b(?:wi-?fi|network)[ _-]$"),
+        (CODE, "pin", r"pin(?:[ -](?:code|number|no\.?))?\b", _ALONE_BEFORE),
+        (CODE, "code", r"code\b", rf"\b(?:{_PLACES})(?:'s|’s)? $"),
+        (CODE, "code", rf"code {_OF_PLACE}", _ALONE_BEFORE),
+        (CODE, "comb", r"comb(?:ination|o)\b", rf"\b(?:{_PLACES})(?:'s|’s)? $"),
+        (CODE, "comb", rf"comb(?:ination|o) {_OF_PLACE}", _ALONE_BEFORE),
+        (CODE, "cv", r"cv[vc]2?\b", _ALONE_BEFORE),
+        (TOKEN, "token", r"token", rf"(?:access|auth|bearer|refresh|session|bot|api)$|{_LETTERLESS}"),
+        (TOKEN, "secret", r"secret", _LETTERLESS),
+        (
+            API_KEY,
+            "key",
+            r"key",
+            r"(?:api|access|secret|auth|encryption|signing|licen[cs]e|service|account|client|master|webhook|private)"
+            r"[ _-]?$",
+        ),
+    )
+)
+"""Words that a secret follows, or stands before: the kind, a part that is quick to find, the word from there on, and
+what must stand before it."""
+_HEAD = 24
+"""Characters before such a part that are read."""
+
+_CUE_END = re.compile(r"(?P<many>s)?(?:[_-]?\d{1,2})?(?![A-Za-z0-9])(?:\*{0,2}[\"'`*\]](?!s\b)){0,2}(?![_-][A-Za-z])")
+"""The rest of a cue's word: «passwordless», «tokenizer» and «password_hash» tell of something else."""
+_FILLER = re.compile(
+    r"(?: \([^()\n]{1,40}\))?(?:[ \t]{1,8}(?:for|of|to|on|at|in|from|with|there|here|again|just)\b"
+    r"(?:[ \t]{1,8}[^\s:=;,.!?|]{1,30}){0,6}?)?"
+    r"(?=[ \t]{0,8}(?:[:=|→–—]|->|-[ \t])|[ \t]{1,8}(?:is|was|has|will|to|\w{1,20}ed)\b|['’]s\b)"
+)
+_LINKS = (
+    (Link.MARK, re.compile(r"[ \t]{0,8}(?:=>|->|→|:=|=(?!=)|:|\||[–—]|-(?=[ \t]))[ \t*]{0,8}(?:\n[ \t]{0,8}){0,3}")),
+    (
+        Link.VERB,
+        re.compile(
+            r"(?:['’]s|[ \t]{1,8}(?:is|was|will be|remains|has been|got|gets))?"
+            r"(?:[ \t]{1,8}(?:now|still|currently|again|just|simply|been|from now on))*"
+            r"[ \t]{1,8}(?:(?:changed|set|reset|updated|switched|rotated)[ \t]{1,8}to)[ \t]{0,8}:?\s{1,3}",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        Link.VERB,
+        re.compile(
+            r"(?:['’]s|[ \t]{1,8}(?:is|was|will be|remains))(?:[ \t]{1,8}(?:now|still|currently|again|just|simply))*"
+            r"[ \t]{0,8}:?\s{1,8}",
+            re.IGNORECASE,
+        ),
+    ),
+)
+_TO = re.compile(r"[ \t]{1,8}(?:back[ \t]{1,8})?to[ \t]{0,8}:?[ \t]{1,8}", re.IGNORECASE)
+_CHANGED = re.compile(r"\b(?:chang|set|reset|updat|switch|rotat|mak)\w*\b[^.!?\n]{0,30}$", re.IGNORECASE)
+_NEXT_TO = re.compile(r"[ \t]{1,8}")
+
+_VALUE = re.compile(
+    r"(?P<open>\*{0,2}[\"'`“‘«„]|\*\*)(?P<quoted>[^\n\"'`“”‘’«»*]{1,128})[\"'`”’»*“]|[(\[{<]?(?P<bare>\S{1,256})"
+)
+_TRAILING = ".,;:?)]}>\"'`*”’»|"
+_AS_CUE = re.compile(
+    r"(?:(?P<quote>[\"'`“«])(?P<quoted>[^\n\"'`“”«»]{3,64})[\"'`”»]|(?<!\S)(?P<bare>\S{4,64}))"
+    r"[ \t]{1,8}(?:is|as|was)(?:[ \t]{1,8}(?:now|still))?[ \t]{1,8}"
+    r"(?:the|my|our|your|his|her|their|a)(?:[ \t]{1,8}[\w'’-]{1,20}){0,3}[ \t]{1,8}$"
+)
+_BEFORE = 120
+"""Characters before a cue in which its secret is looked for: «hunter2 is the wifi password»."""
+
+_LOGINS = ("log in", "log-in", "login", "logon", "logged", "logging", "sign", "cred", "wifi", "wi-fi")
+_LOGIN = re.compile(
+    r"\b(?:log(?:ged|ging)?[ -]?in|sign(?:ed|ing)?[ -]?in|logon|login|cred(?:entials|s)|wi-?fi)\b[^\n|/]{0,60}?"
+    r"(?<=[\s:\"'`])[^\s|/]{2,64}[ \t]{1,8}(?:[/|]|and)[ \t]{1,8}[\"'`]?(?P<value>[^\s|\"'`]{4,64})",
+    re.IGNORECASE,
+)
+_BEARER = re.compile(r"\b(?:Bearer|Basic|Token)[ \t]{1,8}(?P<value>[A-Za-z0-9._~+/-]{16,}+=*+)")
+_USER = re.compile(r"(?:^|\s)(?:-u|--user)[ =][\"']?[\w.@+-]{1,64}:(?P<value>[^\s\"'$:]{3,64})")
+_ALONE = re.compile(r"\s*(?P<value>(?=\S*[a-z])(?=\S*[A-Z])(?=\S*\d)(?=\S*[!@#$%^&?~])[\w!@#$%^&*?+~-]{8,64})\s*")
+"""A message that is a password and nothing else: it went into the wrong window."""
+_LONGEST_ALONE = 80
+
+
+def told(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield the offsets and the kind of the secrets that ``text`` tells."""
+    low = lowered(text)
+    for kind, start, end in _cues(low):
+        found = _after(text, end, kind) or _ahead(text, start, kind)
+        if found:
+            yield *found, PASSWORD if kind == PHRASE else kind
+    if any(stem in low for stem in _LOGINS):
+        yield from _logins(text)
+    if "earer" in text or "Basic" in text or "Token" in text:
+        yield from ((*match.span("value"), TOKEN) for match in _BEARER.finditer(text) if is_random(match["value"]))
+    if "curl" in low:
+        yield from ((*match.span("value"), PASSWORD) for match in _USER.finditer(text))
+    if len(text) <= _LONGEST_ALONE and (alone := _ALONE.fullmatch(text)):
+        yield *alone.span("value"), PASSWORD
+
+
+def lowered(text: str) -> str:
+    """Return ``text`` in small letters, each at its place: «İ» has two of them, and stays."""
+    low = text.lower()
+    return low if len(low) == len(text) else "".join(c if len(c.lower()) > 1 else c.lower() for c in text)
+
+
+def _cues(low: str) -> Iterator[tuple[str, int, int]]:
+    """Yield the kind, the beginning and the end of the cues in a text of small letters."""
+    for kind, stem, tail, head in _CUES:
+        at = low.find(stem)
+        while at >= 0:
+            word = tail.match(low, at)
+            if word and head.search(low[max(0, at - _HEAD) : at]):
+                yield kind, at, word.end()
+            at = low.find(stem, at + len(stem))
+
+
+def _logins(text: str) -> Iterator[tuple[int, int, str]]:
+    for match in _LOGIN.finditer(text):
+        value = match["value"].rstrip(_TRAILING)
+        if is_password(value, Link.NEXT):
+            yield match.start("value"), match.start("value") + len(value), PASSWORD
+
+
+def _after(text: str, end: int, kind: str) -> tuple[int, int] | None:
+    """Return the offsets of the value that follows a cue."""
+    rest = _CUE_END.match(text, end)
+    if rest is None:
+        return None
+    filler = _FILLER.match(text, rest.end())
+    position = filler.end() if filler else rest.end()
+    for link, pattern in _LINKS:
+        if joined := pattern.match(text, position):
+            return _valued(text, joined.end(), kind, link)
+    if (joined := _TO.match(text, position)) and _CHANGED.search(text[max(0, end - 60) : end]):
+        return _valued(text, joined.end(), kind, Link.VERB)
+    joined = None if rest["many"] else _NEXT_TO.match(text, rest.end())
+    return _valued(text, joined.end(), kind, Link.NEXT) if joined else None
+
+
+def _valued(text: str, position: int, kind: str, link: Link) -> tuple[int, int] | None:
+    """Return the offsets of the value at a position, if it is one that the cue may have."""
+    if kind == PHRASE and link is not Link.NEXT and (end := is_phrase(text, position)):
+        return position, end
+    match = _VALUE.match(text, position)
+    if match is None:
+        return None
+    quoted = match["quoted"] is not None
+    start, value = match.start("quoted" if quoted else "bare"), match["quoted"] or match["bare"]
+    value = value if quoted else value.rstrip(_TRAILING)
+    if kind == CODE:
+        end = is_code(text, start, link)
+        return (start, end) if end else None
+    if kind in (TOKEN, API_KEY):
+        fits = is_random(value) and " " not in value
+    else:
+        ends = (
+            quoted
+            or text[start + len(value) : start + len(value) + 2].strip(" \t") == ""
+            or (text[start + len(value)] in _TRAILING)
+        )
+        fits = is_password(value, link, quoted=quoted, ends=ends)
+    return (start, start + len(value)) if fits else None
+
+
+def _ahead(text: str, start: int, kind: str) -> tuple[int, int] | None:
+    """Return the offsets of the value before a cue."""
+    begin = max(0, start - _BEFORE)
+    match = _AS_CUE.search(text[begin:start])
+    if match is None or kind == PHRASE:
+        return None
+    value = match["quoted"] or match["bare"]
+    name = "quoted" if match["quoted"] else "bare"
+    span = begin + match.start(name), begin + match.end(name)
+    if kind == CODE:
+        return span if is_code(text, span[0], Link.VERB) == span[1] else None
+    fits = is_random(value) if kind in (TOKEN, API_KEY) else is_password(value, Link.NEXT, quoted=bool(match["quoted"]))
+    return span if fits else None

@@ -1,0 +1,90 @@
+"""Find secrets in a text: passwords that are told, keys and tokens, private keys, card numbers, IBANs.
+
+Keys have the forms that their providers give them; passwords and tokens of no form are known by the words around them
+and, for tokens, by their entropy; numbers by their check digits. Every pattern reads a text once, whatever is in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from tidal_plugins.english.account_numbers import cards, ibans
+from tidal_plugins.english.key_forms import keys
+from tidal_plugins.english.passwords import told
+
+CARD, IBAN = "card number", "IBAN"
+
+
+class Secret(NamedTuple):
+    """A secret in a text: where it begins and ends, and its kind: ``password``, ``code``, ``API key``, ``token``,
+    ``private key``, ``card number`` or ``IBAN``."""
+
+    start: int
+    end: int
+    kind: str
+
+
+def secrets(text: str) -> list[Secret]:
+    """Return the secrets of a text, in order. They do not overlap."""
+    return list(_apart(_found(text)))
+
+
+def masked(text: str) -> str:
+    """Return a text with ``[password]``, ``[card number]`` … in place of its secrets; without any it stays as it is."""
+    return mask(text, secrets(text))
+
+
+def masked_value(value: Any, name: str = "") -> Any:
+    """Return a JSON value with its texts masked. A text is read with the name that it has in an object, such as
+    ``password``."""
+    if isinstance(value, str):
+        cue = f"{name}: " if name else ""
+        return mask(cue + value, secrets(cue + value), len(cue))
+    if isinstance(value, Mapping):
+        return {key: masked_value(item, str(key)) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [masked_value(item, name) for item in value]
+    return value
+
+
+def blanked(text: str) -> str:
+    """Return a text with spaces in place of its secrets, so that everything else stands where it stood."""
+    parts, last = [], 0
+    for start, end, _ in secrets(text):
+        parts += [text[last:start], " " * (end - start)]
+        last = end
+    return "".join([*parts, text[last:]])
+
+
+def mask(text: str, found: Iterable[Secret], start: int = 0, end: int | None = None) -> str:
+    """Return ``text[start:end]`` with the kinds of the secrets that were found in ``text`` in their place."""
+    parts, end = [], len(text) if end is None else end
+    for secret in found:
+        if secret.start < end and secret.end > start:
+            parts += [text[start : max(start, secret.start)], f"[{secret.kind}]"]
+            start = min(end, secret.end)
+    return "".join([*parts, text[start:end]])
+
+
+def _found(text: str) -> Iterator[Secret]:
+    if len(text) < 4:
+        return
+    yield from (Secret(*each) for each in keys(text))
+    yield from (Secret(*each) for each in told(text))
+    yield from (Secret(*each, CARD) for each in cards(text))
+    yield from (Secret(*each, IBAN) for each in ibans(text))
+
+
+def _apart(found: Iterable[Secret]) -> Iterator[Secret]:
+    """Yield secrets in order, those that overlap as one, of the kind of the first and longest."""
+    last: Secret | None = None
+    for secret in sorted(found, key=lambda each: (each.start, -each.end)):
+        if last and secret.start < last.end:
+            last = last._replace(end=max(last.end, secret.end))
+            continue
+        if last:
+            yield last
+        last = secret
+    if last:
+        yield last

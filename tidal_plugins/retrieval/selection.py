@@ -28,8 +28,8 @@ def select(hits: Sequence[Hit], query: str, most: int) -> tuple[list[Hit], dict[
             reasons[hit.id] = reason
             continue
         half = next((other for other in shown if _halves(hit, other)), None)
-        if half is not None and (reason := _settle(hit, half, shown, query)):
-            reasons[reason[0]] = reason[1]
+        if half is not None and (left := _settle(hit, half, shown, query)):
+            reasons |= dict([left])
             continue
         if len(shown) == most:
             reasons[hit.id] = "beyond what is shown"

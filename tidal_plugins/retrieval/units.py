@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from tidal_plugins.embedding.identity import embed
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.model.recall import Hit
 from tidal_plugins.retrieval.state import State
@@ -86,8 +87,8 @@ def _cosines(found: Sequence[Unit], shares: Sequence[float], state: State, setti
     open_ = [index for index in order if found[index].hit not in alone][: settings.unit_pool]
     if not open_ or not settings.unit_meaning:
         return [0.0] * len(found)
-    rows = state.store.embedder.embed([found[index].text for index in open_])
-    known = dict(zip(open_, _dot(rows, state.vector), strict=True))
+    rows = embed(state.embedded.embedder, [found[index].text for index in open_])
+    known = dict(zip(open_, _dot(rows, state.embedded.vector), strict=True))
     return [known.get(index, 0.0) for index in range(len(found))]
 
 

@@ -271,7 +271,7 @@ class WhisperTuning(WhisperSettings):
 
     candidates: int = Field(8, ge=1, le=100)
     """Hits among which the lines of a whisper are chosen."""
-    unit_meaning: float = Field(0.5, ge=0)
+    unit_meaning: float = Field(1.0, ge=0)
     """Weight of a unit's cosine with the turn, beside the share of the turn's rare words that it has."""
     unit_pool: int = Field(16, ge=0)
     """Units that are embedded for one whisper, those with most of these words."""

@@ -224,7 +224,7 @@ class Dossiers:
             kind=DOSSIER,
             text=text,
             scope=self.scope,
-            occurred_at=now,
+            occurred_at=max(known[id_].occurred_at for id_ in dossier.sources),
             recorded_at=now,
             source=dossier.topic,
             channel=SYNTHESIS,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -19,6 +20,8 @@ from tidal_plugins.tuning import WhisperTuning
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+_HEADING = re.compile(r"#{1,6}[ \t]")
 
 MAX_CHARS = 6_000
 """Characters of a text that are read for units, around the passage that matched."""
@@ -62,10 +65,29 @@ def units(place: int, hit: Hit) -> list[Unit]:
     text = hit.text
     first = max(0, text.find(hit.passage) - MAX_CHARS // 2) if len(text) > MAX_CHARS else 0
     part = text[first : first + MAX_CHARS]
+    spans = list(_joined(part, sentences(part)))
+    told = [span for span in spans if not _HEADING.match(part, span[0])]
     return [
         Unit(place, first + start, first + end, part[start:end], frozenset(stems(part[start:end])))
-        for start, end in sentences(part)
+        for start, end in told or spans
     ]
+
+
+def _joined(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield spans, a question together with what follows it on its line: «Sick? Ring your manager.»"""
+    asked: tuple[int, int] | None = None
+    for span in spans:
+        if asked and "\n" not in text[asked[1] : span[0]]:
+            span = asked[0], span[1]
+        elif asked:
+            yield asked
+        asked = None
+        if text[span[0] : span[1]].endswith("?"):
+            asked = span
+        else:
+            yield span
+    if asked:
+        yield asked
 
 
 def _scores(found: Sequence[Unit], state: State, settings: WhisperTuning) -> list[float]:

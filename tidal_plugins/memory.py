@@ -49,7 +49,7 @@ class TidalMemory(View):
     ``scope`` names its owner; other scopes are never read or written.
 
     Capabilities beyond the verbs are attributes: ``episodes``, ``facts``, ``graph``, ``associations``, ``dossiers``,
-    ``capsule``, ``sessions``, ``signals``, ``maintenance``, ``affect``. Every method may be called from any thread and
+    ``capsule``, ``sessions``, ``signals``, ``supersessions``, ``maintenance``, ``affect``. Every method may be called from any thread and
     has an async twin whose name begins with ``a``.
 
     Args:

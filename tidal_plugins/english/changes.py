@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from tidal_plugins.english.quotations import FENCED
 from tidal_plugins.english.sentences import sentences
@@ -34,11 +36,17 @@ class Change:
         return self.start <= value.start and value.end <= self.end
 
 
-def changes(text: str) -> list[Change]:
+@lru_cache(maxsize=1024)
+def changes(text: str) -> Sequence[Change]:
     """Return the changes that a text states, in order. Questions, conditions, wishes and guesses state none."""
     plain = FENCED.sub(" ", text)
     spans = [span for span in sentences(plain) if span[1] - span[0] <= _LONGEST]
     return [change for start, end in spans for change in _changes(plain[start:end])]
+
+
+def is_unsure(sentence: str) -> bool:
+    """Return whether a sentence has words of doubt, of a condition, of a wish or of a plan."""
+    return _UNSURE.search(sentence) is not None
 
 
 def is_question(sentence: str) -> bool:
@@ -56,9 +64,10 @@ _STOP = (
 _PHRASE = rf"{_WORD}(?:\s+{_WORD}){{0,4}}?"
 _UNSURE = re.compile(
     r"\b(?:if|unless|whether|suppos(?:e|ing)|imagin\w+|maybe|perhaps|probably|possibly|wonder\w*|not sure|would|could|"
-    r"might|should|wish\w*|hop(?:e|es|ing)|joking|kidding|joke\w*|thinking (?:of|about)|think|i want|we want|plan(?:s|ning)? to|"
-    r"going to|gonna|like to|let['’]?s|why|how|when|consider\w*|never|used to|propos\w+|suggest\w*|ask\w* (?:for|whether|if|to)|"
-    r"try(?:ing)? to|need(?:s)? to|have to|has to|dream\w*|can we|may|until|almost|nearly|tempted)\b",
+    r"might|should|wish\w*|hop(?:e|es|ing)|joking|kidding|joke\w*|thinking (?:of|about)|think|i want|we want|"
+    r"plan(?:s|ning)? to|going to|gonna|like to|let['’]?s|why|how|when|consider\w*|never|used to|propos\w+|suggest\w*|"
+    r"ask\w* (?:for|whether|if|to)|"
+    r"try(?:ing)? to|need(?:s)? to|have to|has to|dream\w*|can we|(?-i:may)|until|almost|nearly|tempted)\b",
     re.IGNORECASE,
 )
 _AGO = re.compile(
@@ -130,21 +139,24 @@ _CUES = re.compile(
 """Words that say that something is new, without what it was."""
 
 
+_HINT = re.compile(
+    r"\bfrom\b|instead|rather|\bnot?\b|n['’]t\b|replac|\boff\b|away|longer|cancel|through|\bgone\b", re.IGNORECASE
+)
+"""Words of which every change that names the old value, and every end, has one: most sentences have none."""
+
+
 def _changes(sentence: str) -> list[Change]:
     if is_question(sentence) or _AGO.search(sentence):
         return []
-    found = [
-        Change(
-            sentence,
-            match.start(),
-            match.end(),
-            match.groupdict().get("old") or "",
-            match.groupdict().get("new") or "",
-            ends,
-        )
-        for patterns, ends in ((_STATED, False), (_ENDED, True))
-        for pattern in patterns
-        for match in pattern.finditer(sentence)
-    ]
+    found: list[Change] = []
+    if _HINT.search(sentence):
+        for patterns, ends in ((_STATED, False), (_ENDED, True)):
+            matches = (match for pattern in patterns for match in pattern.finditer(sentence))
+            found += (_named(sentence, match, ends) for match in matches)
     found = found or [Change(sentence, match.start(), match.end()) for match in _CUES.finditer(sentence)]
     return [change for change in found if not _UNSURE.search(sentence, 0, change.end)]
+
+
+def _named(sentence: str, match: re.Match[str], ends: bool) -> Change:
+    said = match.groupdict()
+    return Change(sentence, match.start(), match.end(), said.get("old") or "", said.get("new") or "", ends)

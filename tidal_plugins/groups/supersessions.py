@@ -21,7 +21,7 @@ class Supersessions:
 
     def list(self, id: str | None = None) -> builtins.list[Supersession]:
         """List the links that stand, of one entry or all, in the order in which they were found."""
-        links = self._store.list(None if id is None else [bare_id(id)])
+        links = self._store.links(None if id is None else [bare_id(id)])
         return [link for link in links if link.undone_at is None]
 
     def undo(self, later: str, earlier: str) -> Supersession:

@@ -10,14 +10,18 @@ from tidal_plugins.model.supersession import Supersession
 from tidal_plugins.retrieval.read import depth
 from tidal_plugins.retrieval.search import intact
 from tidal_plugins.retrieval.state import Found, Ranked, State
+from tidal_plugins.scoring.text import stems
 from tidal_plugins.supersession.store import SupersessionStore
+
+NEAR_ENOUGH = 0.6
+"""Share of the cosine of what it supersedes that an entry needs which has no word of the question."""
 
 ABOVE = 1e-6
 """The difference of score by which a newer entry stands above the one that it supersedes."""
 
 
 def read_supersessions(state: State) -> None:
-    """Read what supersedes the first of the ranking, and let it take part, if the filter lets it through.
+    """Read what supersedes the first of the ranking, and let the newest take part, if the filter lets it through.
 
     A question about what was before is left as it is.
     """
@@ -28,18 +32,31 @@ def read_supersessions(state: State) -> None:
     links = SupersessionStore(storage, request.scope).chains(first, request.now)
     if not links:
         return
-    ranked = {item.id for item in state.ranked}
-    unknown = sorted({link.later for link in links} - ranked)
-    summaries = intact(
-        lambda ids: storage.summaries(request.scope, ids, request.where), unknown, state.channels.damaged
-    )
-    visible = ranked | summaries.keys()
-    state.supersessions = [link for link in links if link.later in visible]
+    ranked = {item.id: item for item in state.ranked}
+    over = {link.earlier for link in links}
+    newest = sorted({link.later for link in links} - over - ranked.keys())
+    summaries = intact(lambda ids: storage.summaries(request.scope, ids, request.where), newest, state.channels.damaged)
     cosines = state.channels.cosines(list(summaries))
     for id_, summary in summaries.items():
         match = cosines.get(id_)
         found = Found(id_, match.score if match else 0.0, 0.0, None, None, match, None)
-        state.ranked.append(Ranked(found, summary, 0.0, found.cosine, 0.0, {}))
+        ranked[id_] = Ranked(found, summary, 0.0, found.cosine, 0.0, {})
+    asked = set(stems(request.text))
+    about = {id_ for id_, item in ranked.items() if asked & set(stems(item.summary.head))}
+    state.supersessions = [
+        link for link in links if link.later in ranked and (link.later in about or _as_near(link, ranked))
+    ]
+    there = {link.later for link in state.supersessions}
+    state.ranked = [item for id_, item in ranked.items() if id_ not in summaries or id_ in there]
+
+
+def _as_near(link: Supersession, ranked: Mapping[str, Ranked]) -> bool:
+    """Return whether a newer entry is about as near to the question as what it supersedes.
+
+    An entry may tell of two things, and only the one that the question is not about may have changed.
+    """
+    earlier = ranked.get(link.earlier)
+    return earlier is None or ranked[link.later].found.cosine >= NEAR_ENOUGH * earlier.found.cosine
 
 
 def newest_first(state: State) -> None:

@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tidal_plugins.english.changes import CHANGE_VERB, Change, changes
+from tidal_plugins.english.changes import CHANGE_VERB, Change, changes, is_unsure
 from tidal_plugins.english.stems import stem
 from tidal_plugins.english.values import Value, agree, differ, values
 from tidal_plugins.model.supersession import Replacement, Statement
-from tidal_plugins.supersession.reading import Sentence, read_sentence, read_statement, topic
+from tidal_plugins.supersession.reading import Placed, Sentence, read_sentence, read_statement, topic
 
 SURE = 0.9
 """The later statement names the value that the earlier one gives."""
@@ -60,11 +60,15 @@ class _Pair:
     cosine: float
 
     def found(self) -> list[Replacement]:
+        made = changes(self.later.text)
+        if not made and self.cosine < _NEAR_RESTATED:
+            return []
         before, common = read_statement(self.earlier), topic(self.later.text) & topic(self.earlier.text)
-        found = [one for change in changes(self.later.text) for one in self._changed(change, before, common)]
+        found = [one for change in made for one in self._changed(change, before, common)]
         if found or self.cosine < _NEAR_RESTATED:
             return found
-        pairs = [(said, sentence) for said in read_statement(self.later) for sentence in before]
+        plain = [said for said in read_statement(self.later) if not is_unsure(said.text)]
+        pairs = [(said, sentence) for said in plain for sentence in before]
         return [
             one
             for said, sentence in pairs
@@ -97,7 +101,7 @@ class _Pair:
         """Yield what «from 9 March to 16 March» or «24 March instead of Friday» replaces."""
         new = values(change.new)
         for old in values(change.old):
-            for value, near in sentence.placed:
+            for value, near, _ in sentence.placed:
                 if not agree(old, value) or any(agree(item, value) for item in new):
                     continue
                 shared = said.words & (sentence.words if value.kind == "date" else near)
@@ -113,9 +117,9 @@ class _Pair:
             return
         about = (said.words & sentence.words) - old
         if self.cosine >= _NEAR and (about or len(old) > 1):
-            yield Replacement(change.old, _brief(change.new), change.cue, ENDED)
+            yield Replacement(_brief(change.old), _brief(change.new), change.cue, ENDED)
         elif self.cosine >= _NEAR_DAY and about and new and not change.ends:
-            yield Replacement(change.old, _brief(change.new), change.cue, LIKELY)
+            yield Replacement(_brief(change.old), _brief(change.new), change.cue, LIKELY)
 
     def _cued(
         self, change: Change, said: Sentence, sentence: Sentence, common: frozenset[str]
@@ -123,13 +127,14 @@ class _Pair:
         """Yield what «is now Tuesday», «back to 5 mg» or «moved to 14 September» replaces, which name no old value."""
         verbs = {stem(word.lower()) for word in CHANGE_VERB.findall(change.cue)}
         shared = (said.words & sentence.words) - verbs
-        for new, near in said.placed:
+        for new_item in said.placed:
+            new = new_item.value
             if not _reaches(change, new, said):
                 continue
-            for old, near_old in sentence.placed:
-                if not _excludes(new, old, said, sentence):
+            for old_item in sentence.placed:
+                if not _excludes(new_item, old_item, said, sentence):
                     continue
-                beside = (near & near_old) - verbs
+                beside = (new_item.near & old_item.near) - verbs
                 if len(beside) > 1 or (beside and self.cosine >= (_NEAR_DATE if new.kind == "date" else _NEAR)):
                     sure = len(beside) > 1 or len(shared) > 1 or self.cosine >= _NEAR_SLOT
                     confidence = round((SAME_SLOT if sure else LIKELY) - FAR * (self.cosine < _NEAR), 2)
@@ -137,7 +142,7 @@ class _Pair:
                     confidence = LIKELY if len(shared) > 1 else LIKELY - FAR
                 else:
                     continue
-                yield Replacement(old.text, new.text, change.cue, confidence)
+                yield Replacement(old_item.value.text, new.text, change.cue, confidence)
 
 
 _NEAR = 0.45
@@ -151,17 +156,20 @@ _NEAR_RESTATED = 0.55
 
 def _ended(change: Change, said: Sentence, sentence: Sentence) -> Iterator[Replacement]:
     """Yield what «Thursday is no good after all» ends: the same date of the same thing."""
-    for over, near in said.placed:
-        for value, near_value in sentence.placed:
+    for over, near, _ in said.placed:
+        for value, near_value, _ in sentence.placed:
             if over.kind == "date" and agree(over, value) and near & sentence.words and near_value & said.words:
                 yield Replacement(value.text, "", change.cue, ENDED)
 
 
 def _restated(said: Sentence, sentence: Sentence, common: frozenset[str]) -> Iterator[Replacement]:
     """Yield what is said in the same words with another value: a date of its own, or a number of the same unit."""
-    for new, near in said.placed:
-        for old, near_old in sentence.placed:
-            if not (_DIGIT.search(new.text) and _DIGIT.search(old.text)) or not _excludes(new, old, said, sentence):
+    for new_item in said.placed:
+        for old_item in sentence.placed:
+            (new, near, _), (old, near_old, _) = new_item, old_item
+            if not (_DIGIT.search(new.text) and _DIGIT.search(old.text)):
+                continue
+            if not _excludes(new_item, old_item, said, sentence):
                 continue
             if new.kind == "date":
                 single = said.alone("date") and sentence.alone("date")
@@ -186,12 +194,14 @@ def _reaches(change: Change, value: Value, said: Sentence) -> bool:
     return ahead and end - start <= _REACH and not others
 
 
-def _excludes(new: Value, old: Value, said: Sentence, sentence: Sentence) -> bool:
-    """Return whether two values differ, and neither statement has the other's too."""
+def _excludes(new: Placed, old: Placed, said: Sentence, sentence: Sentence) -> bool:
+    """Return whether two values differ, neither statement has the other's too, and they are not of different names."""
+    if new.names and old.names and not said.names & sentence.names:
+        return False  # the ferry to Oban, and the ferry to Arran
     return (
-        differ(new, old)
-        and not any(agree(item.value, old) for item in said.placed)
-        and not any(agree(new, item.value) for item in sentence.placed)
+        differ(new.value, old.value)
+        and not any(agree(item.value, old.value) for item in said.placed)
+        and not any(agree(new.value, item.value) for item in sentence.placed)
     )
 
 
@@ -202,4 +212,4 @@ def _is_day(value: Value) -> bool:
 def _brief(phrase: str) -> str:
     """Return the values of a phrase alone, if it has any: «24 March» of «is now due Tuesday 24 March»."""
     found = values(phrase)
-    return phrase[found[0].start : found[-1].end] if found else phrase
+    return phrase[found[0].start : found[-1].end] if found else phrase.rstrip(".")

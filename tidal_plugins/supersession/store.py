@@ -46,7 +46,7 @@ class SupersessionStore:
         self.storage.put_links(self.scope, new)
         return len(new)
 
-    def list(self, ids: Collection[str] | None = None) -> list[Supersession]:
+    def links(self, ids: Collection[str] | None = None) -> list[Supersession]:
         """List the supersessions of some entries, or all, in the order in which they were found, undone ones too."""
         where = WhereLinks(kinds=[SUPERSEDES], ends=None if ids is None else list(ids))
         return [_supersession(link) for link in self.storage.links(self.scope, where)]

@@ -6,14 +6,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tidal_plugins.model.supersession import Statement
+from tidal_plugins.model.supersession import Utterance
 from tidal_plugins.supersession.detector import supersedes
 
 THEN = datetime(2026, 3, 2, 10, tzinfo=UTC)  # a Monday
 
 
 def found(later: str, earlier: str, cosine: float = 0.6, who: tuple[str | None, str | None] = (None, None)):
-    return supersedes(Statement(later, THEN + timedelta(days=7), who[0]), Statement(earlier, THEN, who[1]), cosine)
+    return supersedes(Utterance(later, THEN + timedelta(days=7), who[0]), Utterance(earlier, THEN, who[1]), cosine)
 
 
 @pytest.mark.parametrize(

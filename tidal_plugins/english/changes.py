@@ -29,7 +29,7 @@ class Change:
 
     @property
     def cue(self) -> str:
-        return self.sentence[self.start : self.end]
+        return self.sentence[self.start : self.end].rstrip(".")
 
     def covers(self, value: Value) -> bool:
         """Return whether a value of the sentence stands within the cue."""

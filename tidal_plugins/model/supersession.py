@@ -8,7 +8,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class Utterance:
     """What somebody said: its ``text``, when, and by whom, where that is known."""
 
     text: str

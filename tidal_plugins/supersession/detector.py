@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from tidal_plugins.english.changes import CHANGE_VERB, Change, changes, is_unsure
 from tidal_plugins.english.stems import stem
 from tidal_plugins.english.values import Value, agree, differ, values
-from tidal_plugins.model.supersession import Replacement, Statement
-from tidal_plugins.supersession.reading import Placed, Sentence, read_sentence, read_statement, topic
+from tidal_plugins.model.supersession import Replacement, Utterance
+from tidal_plugins.supersession.reading import Placed, Sentence, read_sentence, read_utterance, topic
 
 SURE = 0.9
 """The later statement names the value that the earlier one gives."""
@@ -39,7 +39,7 @@ _REACH = 30
 """Characters between a cue and the number that it says is new."""
 
 
-def supersedes(later: Statement, earlier: Statement, cosine: float) -> Replacement | None:
+def supersedes(later: Utterance, earlier: Utterance, cosine: float) -> Replacement | None:
     """Return how a later statement replaces a value of an earlier one, or ``None`` if it does not.
 
     ``cosine`` is how near the two texts are. Questions, conditions, wishes and guesses replace nothing; a value that is
@@ -55,19 +55,19 @@ def may_supersede(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    later: Statement
-    earlier: Statement
+    later: Utterance
+    earlier: Utterance
     cosine: float
 
     def found(self) -> list[Replacement]:
         made = changes(self.later.text)
         if not made and self.cosine < _NEAR_RESTATED:
             return []
-        before, common = read_statement(self.earlier), topic(self.later.text) & topic(self.earlier.text)
+        before, common = read_utterance(self.earlier), topic(self.later.text) & topic(self.earlier.text)
         found = [one for change in made for one in self._changed(change, before, common)]
         if found or self.cosine < _NEAR_RESTATED:
             return found
-        plain = [said for said in read_statement(self.later) if not is_unsure(said.text)]
+        plain = [said for said in read_utterance(self.later) if not is_unsure(said.text)]
         pairs = [(said, sentence) for said in plain for sentence in before]
         return [
             one

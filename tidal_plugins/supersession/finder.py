@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from tidal_plugins.errors import Corrupt
 from tidal_plugins.model.entry import CONVERSATION, SYNTHESIS, Entry, Scope
 from tidal_plugins.model.graph import GRAPH_CHANNEL
-from tidal_plugins.model.supersession import Statement
+from tidal_plugins.model.supersession import Utterance
 from tidal_plugins.storage.base import Line, Match, Storage, Where
 from tidal_plugins.supersession.detector import may_supersede, supersedes
 from tidal_plugins.supersession.store import Pair, SupersessionStore
@@ -110,7 +110,7 @@ class SupersessionFinder:
 
 
 def _judged(later: Entry, text: str, earlier: Entry, match: Match) -> Pair | None:
-    said = Statement(text, later.occurred_at, later.speaker)
-    before = Statement(earlier.text[match.start : match.end], earlier.occurred_at, earlier.speaker)
+    said = Utterance(text, later.occurred_at, later.speaker)
+    before = Utterance(earlier.text[match.start : match.end], earlier.occurred_at, earlier.speaker)
     replacement = supersedes(said, before, match.score)
     return (later, earlier, replacement) if replacement else None

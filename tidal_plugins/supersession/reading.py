@@ -15,7 +15,7 @@ from tidal_plugins.english.sentences import sentences
 from tidal_plugins.english.stems import stem
 from tidal_plugins.english.tags import DULL
 from tidal_plugins.english.values import Value, values
-from tidal_plugins.model.supersession import Statement
+from tidal_plugins.model.supersession import Utterance
 from tidal_plugins.scoring.text import terms
 
 LONGEST = 400
@@ -90,7 +90,7 @@ def names(text: str, start: int, end: int) -> frozenset[str]:
 
 
 @lru_cache(maxsize=1024)
-def read_statement(statement: Statement) -> Sequence[Sentence]:
+def read_utterance(statement: Utterance) -> Sequence[Sentence]:
     """Return the sentences that state something, without the values that they themselves replace."""
     read = []
     for start, end in sentences(statement.text):

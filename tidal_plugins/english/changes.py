@@ -67,7 +67,7 @@ _UNSURE = re.compile(
     r"might|should|wish\w*|hop(?:e|es|ing)|joking|kidding|joke\w*|thinking (?:of|about)|think|i want|we want|"
     r"plan(?:s|ning)? to|going to|gonna|like to|let['’]?s|why|how|when|consider\w*|never|used to|propos\w+|suggest\w*|"
     r"ask\w* (?:for|whether|if|to)|"
-    r"try(?:ing)? to|need(?:s)? to|have to|has to|dream\w*|can we|(?-i:may)|until|almost|nearly|tempted)\b",
+    r"try(?:ing)? to|need(?:s)? to|have to|has to|dream\w*|can we|(?-i:may)|almost|nearly|tempted)\b",
     re.IGNORECASE,
 )
 _AGO = re.compile(

@@ -42,7 +42,7 @@ BLOCK = re.compile(
 )
 PROVIDER = re.compile(r"init_chat_model|api_key|langchain_(openai|anthropic|google)|llama_index\.llms", re.I)
 GROUPS = ("affect", "associations", "capsule", "dossiers", "episodes", "facts", "graph", "maintenance", "sessions")
-GROUPS += ("signals",)
+GROUPS += ("signals", "supersessions")
 
 
 class Block(NamedTuple):

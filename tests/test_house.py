@@ -79,6 +79,10 @@ INTERNAL = {
         "tidal_plugins.model.fence": "the marks around a whisper",
         "tidal_plugins.retrieval.whisper": "the composition of made-up hits, case by case",
     },
+    "supersession/test_detector.py": {
+        "tidal_plugins.supersession.detector": "a reader of English, case by case",
+        "tidal_plugins.model.supersession": "the statements that it reads",
+    },
     "sessions/test_requests.py": {
         "tidal_plugins.model.entry": "the user that a scope names, for the adapters",
         "tidal_plugins.sessions.requests": "the answers to a model's tools, for the adapters",

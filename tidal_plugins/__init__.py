@@ -55,6 +55,7 @@ from tidal_plugins.model.loss import Loss, LossLedger
 from tidal_plugins.model.note import Note
 from tidal_plugins.model.recall import Coverage, Dropped, Explanation, Hit, Hop, PeerReport, Recall, Whisper, Window
 from tidal_plugins.model.summary import Source, Statement
+from tidal_plugins.model.supersession import Replacement, Supersession
 from tidal_plugins.protocols import (
     ClaimExtractor,
     CoverageAssessor,
@@ -170,6 +171,7 @@ __all__ = [
     "ReadOnly",
     "Recall",
     "RecallExplanation",
+    "Replacement",
     "Reranker",
     "RerankError",
     "RestoredFile",
@@ -198,6 +200,7 @@ __all__ = [
     "StorageError",
     "Suggestion",
     "Summariser",
+    "Supersession",
     "TidalError",
     "TidalMemory",
     "Tier",

@@ -49,8 +49,8 @@ class TidalMemory(View):
     ``scope`` names its owner; other scopes are never read or written.
 
     Capabilities beyond the verbs are attributes: ``episodes``, ``facts``, ``graph``, ``associations``, ``dossiers``,
-    ``capsule``, ``sessions``, ``signals``, ``maintenance``, ``affect``. Every method may be called from any thread and
-    has an async twin whose name begins with ``a``.
+    ``capsule``, ``sessions``, ``signals``, ``supersessions``, ``maintenance``, ``affect``. Every method may be called
+    from any thread and has an async twin whose name begins with ``a``.
 
     Args:
         path: the file, made if it does not exist, or ``memory://`` for a new memory that ends with this object.

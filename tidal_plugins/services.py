@@ -69,6 +69,7 @@ from tidal_plugins.storage.salt import salt
 from tidal_plugins.storage.shorthands import read_meta, write_meta
 from tidal_plugins.summarising.extractive import ExtractiveSummariser
 from tidal_plugins.summarising.sizes import ApproximateCounter
+from tidal_plugins.supersession.finder import SupersessionFinder
 from tidal_plugins.tuning import Tuning
 from tidal_plugins.validation import check_int, check_number, label
 
@@ -91,6 +92,7 @@ class Services:
     settings: Tuning
     preparations: Preparations
     background: Background
+    supersessions: SupersessionFinder
     summariser: Summariser | None
     extractor: GraphExtractor | None
     assessor: CoverageAssessor | None
@@ -285,8 +287,11 @@ def build_services(
         return later.run(scope, proceed)
 
     bound, indexes = StoreEmbedder(embedder, storage), tuning.graph.enabled
-    background = Background(run, tuning.graph.quiet, threaded=indexes and tuning.graph.background)
-    later = Later(storage, background, [GraphLater(lambda scope: services.graph_indexer(scope), indexes)])
+    has_work = indexes or tuning.supersession.enabled
+    background = Background(run, tuning.graph.quiet, threaded=has_work and tuning.graph.background)
+    finder = SupersessionFinder(storage, tuning.supersession, background.step)
+    graph_step = GraphLater(lambda scope: services.graph_indexer(scope), indexes)
+    later = Later(storage, background, [finder, graph_step])
     writer = Writer(storage, bound, tuning, _secret(storage), later, claims)
     recaller = Recaller(storage, bound, tuning, Boosts(storage, tuning.signals), judges)
     services = Services(
@@ -298,6 +303,7 @@ def build_services(
         settings=tuning,
         preparations=Preparations(),
         background=background,
+        supersessions=finder,
         summariser=writes,
         extractor=graph,
         assessor=assesses,

@@ -94,6 +94,16 @@ class GraphSettings(Group):
     """Days in which the confidence of a relation falls by half if nothing confirms it."""
 
 
+class SupersessionSettings(Group):
+    """What later statements supersede."""
+
+    enabled: bool = True
+    """Whether recorded turns are looked through for values that changed, and recall puts the newest first. The thread
+    of ``graph.background`` does it; without one, ``supersessions.find`` does."""
+    sure: float = Field(0.85, gt=0, le=1)
+    """Confidence from which on a whisper leaves out what is superseded."""
+
+
 class AffectSettings(Group):
     """The mood [Tidal §3]."""
 
@@ -257,6 +267,7 @@ class Settings(Group):
     gate: GateSettings = Field(default_factory=GateSettings)
     facts: FactSettings = Field(default_factory=FactSettings)
     graph: GraphSettings = Field(default_factory=GraphSettings)
+    supersession: SupersessionSettings = Field(default_factory=SupersessionSettings)
     affect: AffectSettings = Field(default_factory=AffectSettings)
     recall: RecallSettings = Field(default_factory=RecallSettings)
     rerank: RerankSettings = Field(default_factory=RerankSettings)

@@ -33,6 +33,7 @@ from tidal_plugins.settings import (
     Settings,
     SignalSettings,
     StorageSettings,
+    SupersessionSettings,
     WhisperSettings,
 )
 
@@ -149,6 +150,11 @@ class GraphTuning(GraphSettings):
     """Characters of one message that are read."""
     batch: int = Field(64, gt=0)
     """Entities and relations that are embedded for recall, and written, at a time."""
+
+
+class SupersessionTuning(SupersessionSettings):
+    candidates: int = Field(16, gt=0)
+    """The nearest earlier entries that a passage of a turn is compared with."""
 
 
 class AffectTuning(AffectSettings):
@@ -444,6 +450,7 @@ class Tuning(Settings):
     gate: GateTuning = Field(default_factory=GateTuning)
     facts: FactTuning = Field(default_factory=FactTuning)
     graph: GraphTuning = Field(default_factory=GraphTuning)
+    supersession: SupersessionTuning = Field(default_factory=SupersessionTuning)
     affect: AffectTuning = Field(default_factory=AffectTuning)
     recall: RecallTuning = Field(default_factory=RecallTuning)
     rerank: RerankTuning = Field(default_factory=RerankTuning)

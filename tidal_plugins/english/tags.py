@@ -24,7 +24,7 @@ def tags(text: str, *, limit: int = 8) -> tuple[str, ...]:
     for kind in (_marked, _technical, _named):
         labels: list[str] = []
         text = kind(text, labels)
-        found.update(dict.fromkeys(label for label in labels if 1 < len(label) <= _MAX_TAG and label not in _DULL))
+        found.update(dict.fromkeys(label for label in labels if 1 < len(label) <= _MAX_TAG and label not in DULL))
     if len(found) < limit:
         parts = set(_WORD.findall(" ".join(found)))
         found.update(dict.fromkeys(word for word in _words(text) if word not in parts))
@@ -32,7 +32,7 @@ def tags(text: str, *, limit: int = 8) -> tuple[str, ...]:
 
 
 _MAX_TAG = 40
-_DULL = (
+DULL = (
     STOP_WORDS
     | PLEASANTRIES
     | frozenset(
@@ -152,5 +152,5 @@ def _words(text: str) -> list[str]:
     if not text.isascii():
         unspaced, text = _UNSPACED_WORD.findall(text), _UNSPACED_RUN.sub(" ", text)
     counts = Counter(unspaced + _WORD.findall(text.lower()))
-    salient = [word for word in counts if word not in _DULL and word[0].isalpha() and len(word) <= _MAX_TAG]
+    salient = [word for word in counts if word not in DULL and word[0].isalpha() and len(word) <= _MAX_TAG]
     return sorted(salient, key=lambda word: -counts[word] * min(len(word), 10))

@@ -18,6 +18,7 @@ from tidal_plugins.groups.graph import Graph
 from tidal_plugins.groups.maintenance import MaintenanceGroup
 from tidal_plugins.groups.sessions import Sessions
 from tidal_plugins.groups.signals import Signals
+from tidal_plugins.groups.supersessions import Supersessions
 from tidal_plugins.model.entry import Scope, check_scope
 from tidal_plugins.services import Services
 from tidal_plugins.settings import Settings
@@ -78,6 +79,11 @@ class View:
     def signals(self) -> Signals:
         """Return the signals of the scope itself."""
         return Signals(self._services, self.scope)
+
+    @property
+    def supersessions(self) -> Supersessions:
+        """Return which statements hold no more because later ones gave another value."""
+        return Supersessions(self._services, self.scope)
 
     @property
     def maintenance(self) -> MaintenanceGroup:

@@ -112,6 +112,7 @@ def _hit(hit: Hit, place: int) -> ExplainedHit:
     entry, why = hit.entry, hit.why
     fields = {name: getattr(why, name) for name in type(why).__dataclass_fields__}
     fields |= {"factors": dict(why.factors), "path": list(why.path)}
+    fields |= {name: [link.as_dict() for link in getattr(why, name)] for name in ("replaces", "superseded_by")}
     return ExplainedHit(place, entry.id, entry.citation, entry.kind, hit.origin, hit.score, hit.passage, fields)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.entry import Entry
 from tidal_plugins.model.explain import RecallExplanation, explained, table
+from tidal_plugins.model.supersession import Supersession
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -38,6 +39,8 @@ class Explanation:
         feeling: the strongest emotions of its text, in words; empty if it shows none.
         hop: the hop that found it, from 1. Ranks and scores are those of that hop's query.
         asked: the query of that hop; empty for the first.
+        replaces: the earlier entries that it supersedes, with both values, of those that the recall was about.
+        superseded_by: the later entries that supersede it.
     """
 
     keyword_rank: int | None
@@ -54,8 +57,19 @@ class Explanation:
     feeling: str = ""
     hop: int = 1
     asked: str = ""
+    replaces: tuple[Supersession, ...] = ()
+    superseded_by: tuple[Supersession, ...] = ()
 
     def __str__(self) -> str:
+        return "".join(
+            [
+                self._found(),
+                *(f", supersedes {link.earlier}: {link.replacement}" for link in self.replaces),
+                *(f", superseded by {link.later}: {link.replacement}" for link in self.superseded_by),
+            ]
+        )
+
+    def _found(self) -> str:
         hop = f"hop {self.hop} («{self.asked}»): " if self.hop > 1 else ""
         if self.path:
             way = " → ".join(self.path)
@@ -113,6 +127,14 @@ class Hit:
     @property
     def text(self) -> str:
         return self.entry.text
+
+    def older_value(self, confidence: float = 0.0) -> str | None:
+        """Return the value that this hit replaces, such as «Thursday 10:00», if it is at least so sure.
+
+        Of several it is the newest, ``None`` if there is none.
+        """
+        sure = [link for link in self.why.replaces if link.replacement.confidence >= confidence]
+        return sure[-1].replacement.old if sure else None
 
 
 class Dropped(NamedTuple):

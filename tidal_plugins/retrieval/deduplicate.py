@@ -47,7 +47,7 @@ def drop_alike(state: State) -> None:
     shown: dict[str, list[str]] = {}
     more: dict[str, str] = {}
     for item in state.ranked:
-        others = shown.setdefault(state.leaders[item.id], [])
+        others = shown.setdefault(state.leaders.get(item.id, item.id), [])
         if len(others) < OF_A_KIND:
             others.append(item.id)
         else:

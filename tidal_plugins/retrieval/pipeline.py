@@ -21,6 +21,7 @@ from tidal_plugins.retrieval.rerank import rerank
 from tidal_plugins.retrieval.search import search
 from tidal_plugins.retrieval.small_talk import skip_small_talk
 from tidal_plugins.retrieval.state import Stage, State, Store
+from tidal_plugins.retrieval.supersede import drop_superseded, newest_first, read_supersessions
 from tidal_plugins.retrieval.threshold import apply_threshold, estimate_confidence
 from tidal_plugins.retrieval.times import add_from_times, read_times
 from tidal_plugins.retrieval.understand import check_vector, embed, feel, understand
@@ -53,8 +54,9 @@ RECALL: Sequence[Stage] = (
     understand,
     embed,
     read_times,
-    in_snapshot(*CANDIDATES, boost, read),
+    in_snapshot(*CANDIDATES, boost, read_supersessions, newest_first, read),
     rerank,
+    newest_first,  # a reranker knows nothing of what changed
     trim,
     associate,
     add_windows,
@@ -73,10 +75,14 @@ WHISPER: Sequence[Stage] = (
         estimate_confidence,
         boost,
         apply_threshold,
+        read_supersessions,
+        newest_first,
+        drop_superseded,
         drop_alike,
         read_news,
     ),
     rerank,
+    newest_first,
     trim,
     choose_units,
 )

@@ -10,6 +10,7 @@ from tidal_plugins.embedding.identity import QueryVector, StoreEmbedder
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.entry import Entry
 from tidal_plugins.model.recall import Dropped, Explanation, Hit, Recall
+from tidal_plugins.model.supersession import Supersession
 from tidal_plugins.protocols import Reranker
 from tidal_plugins.storage.base import EntrySummary, Match, Storage
 from tidal_plugins.tuning import Tuning
@@ -65,6 +66,8 @@ class Ranked(NamedTuple):
     fused: float
     relevance: float
     parts: Mapping[str, float]
+    replaces: tuple[Supersession, ...] = ()
+    superseded_by: tuple[Supersession, ...] = ()
 
     @property
     def id(self) -> str:
@@ -91,6 +94,8 @@ class Ranked(NamedTuple):
             factors={name: part for name, part in parts if name not in NEARNESS_PARTS or abs(part) >= LEAST_REASON},
             profile=profile,
             feeling=self.summary.affect.in_words() if self.summary.affect else "",
+            replaces=self.replaces,
+            superseded_by=self.superseded_by,
         )
 
 
@@ -123,6 +128,7 @@ class State:
     ranked: list[Ranked] = field(default_factory=list)  # rank
     leaders: Mapping[str, str] = field(default_factory=dict)  # estimate_confidence
     confidence: float | None = None  # estimate_confidence
+    supersessions: Sequence[Supersession] = ()  # read_supersessions
     entries: Mapping[str, Entry] = field(default_factory=dict)  # read
     dropped: dict[str, Dropped] = field(default_factory=dict)
     recall: Recall = field(init=False)  # trim, or the stage that ends the run early

@@ -32,6 +32,8 @@ class GraphLater:
 
         Episodes that another process recorded are left to it for a while, unless somebody waits for the end.
         """
+        if not self.enabled:
+            return None
         indexer = self.indexer(scope)
         indexer.run(by=None if indexer.worker.hurried else indexer.worker.name, proceed=proceed)
         return indexer.next_due()

@@ -1,0 +1,98 @@
+"""What supersedes what, case by case: invented sentences, with the values that are to be found."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from tidal_plugins.model.supersession import Utterance
+from tidal_plugins.supersession.detector import supersedes
+
+THEN = datetime(2026, 3, 2, 10, tzinfo=UTC)  # a Monday
+
+
+def found(later: str, earlier: str, cosine: float = 0.6, who: tuple[str | None, str | None] = (None, None)):
+    return supersedes(Utterance(later, THEN + timedelta(days=7), who[0]), Utterance(earlier, THEN, who[1]), cosine)
+
+
+@pytest.mark.parametrize(
+    ("later", "earlier", "old", "new"),
+    [
+        (
+            "The regatta moved from 9 May to Saturday 16 May.",
+            "The regatta is on Saturday 9 May.",
+            "Saturday 9 May",
+            "Saturday 16 May",
+        ),
+        ("The lease is due on 24 June now.", "The lease is due on 20 June.", "20 June", "24 June"),
+        ("The choir meets on Friday instead of Tuesday.", "The choir meets on Tuesday.", "Tuesday", "Friday"),
+        ("The rehearsal is now at 17:15.", "The rehearsal starts at 8:30.", "8:30", "17:15"),
+        ("No keys on the 26th, it's 2 April now.", "Keys for the studio on the 26th.", "the 26th", "2 April"),
+        ("New upload limit is 25 files.", "Set the upload limit to 50 files.", "50", "25"),
+        ("The yacht is on pier 9 this year.", "The yacht is on pier 17.", "17", "9"),
+        ("The Oslo trip was postponed to 14 September.", "The Oslo trip is on 8 June.", "8 June", "14 September"),
+        (
+            "Release 3.2.1 goes out Thursday instead.",
+            "Release 3.2.1 goes out on Monday 9 March.",
+            "Monday 9 March",
+            "Thursday",
+        ),
+        ("We're moving off MySQL, to Postgres.", "MySQL is fine for the pilot database.", "MySQL", "Postgres"),
+        ("The dose is 40 mg paracetamol.", "The dose is 20 mg paracetamol.", "20 mg", "40 mg"),
+    ],
+)
+def test_a_changed_value_is_found(later: str, earlier: str, old: str, new: str) -> None:
+    replacement = found(later, earlier)
+    assert replacement is not None
+    assert (replacement.old, replacement.new) == (old, new)
+
+
+def test_what_ended_names_no_new_value() -> None:
+    replacement = found("Thursday is no good for the dentist after all.", "Dentist on Thursday 5 March at 8:30.")
+    assert replacement is None or replacement.new == ""
+    replacement = found("The regatta on 9 May is cancelled.", "The regatta is on Saturday 9 May.")
+    assert replacement is not None
+    assert (replacement.old, replacement.new) == ("Saturday 9 May", "")
+
+
+@pytest.mark.parametrize(
+    ("later", "earlier"),
+    [
+        ("The regatta is on Saturday 9 May now.", "The regatta is on 9 May."),  # a confirmation
+        ("Should we move the regatta to 16 May?", "The regatta is on 9 May."),  # a question
+        ("If we move the regatta to 16 May, Ann can come.", "The regatta is on 9 May."),
+        ("Maybe the regatta moves to 16 May.", "The regatta is on 9 May."),
+        ("They wanted to move the regatta to 16 May, just kidding.", "The opera is on 9 May."),
+        ("I wish the regatta were moved to 16 May.", "The regatta is on 9 May."),
+        ("He moved the sofa to the window.", "The sofa is by the door."),
+        ("He moved the sofa on 16 May.", "The regatta is on 9 May."),
+        ("The ferry to Oban moved to 16 May.", "The ferry to Arran leaves on 9 May."),
+        ("I'm feeling better now.", "I'm feeling sick."),
+        ("We went back to the beach on 16 May.", "We were at the museum on 9 May."),
+        ("It's not about winning, it's about 3 friends.", "We won 5 games."),
+        ("Two tests are flaky now.", "The suite has 900 tests."),
+        ("The lease is due on 24 June now.", "When is the lease due, on 20 June?"),
+        ("The meeting moved last Tuesday.", "The meeting is on Friday."),
+    ],
+)
+def test_what_changes_nothing_is_not(later: str, earlier: str) -> None:
+    assert found(later, earlier) is None
+
+
+def test_what_is_said_of_oneself_is_not_said_of_another() -> None:
+    later, earlier = "My checkup moved to 16 May.", "My checkup is on 9 May."
+    assert found(later, earlier, who=("Ann", "Ann")) is not None
+    assert found(later, earlier, who=("Ann", "Bob")) is None
+
+
+def test_a_value_that_is_named_is_surer_than_a_cue_and_a_cue_than_none() -> None:
+    earlier = "The lease is due on 20 June."
+    named = found("The lease moved from 20 June to 24 June.", earlier)
+    cued = found("The lease is due on 24 June now.", earlier)
+    plain = found("The lease is due on 24 June.", earlier)
+    assert named.confidence > cued.confidence > plain.confidence
+
+
+def test_without_a_cue_the_texts_must_be_near() -> None:
+    assert found("The lease is due on 24 June.", "The lease is due on 20 June.", cosine=0.3) is None

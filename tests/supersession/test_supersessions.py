@@ -1,0 +1,235 @@
+"""The newest value first, through the public doors: recorded turns, the background, recall, whisper, undo, forget."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.waiting import eventually
+from tidal_plugins import HashingEmbedder, Message, NotFound, TidalMemory
+from tidal_plugins.testing import FrozenClock
+from tidal_plugins.tuning import Tuning
+
+BY_HAND = Tuning(graph={"background": False}, whisper={"threshold": 0.0})
+OLD = "The dentist appointment is on Thursday 5 March at 10:00."
+NEW = "They moved the dentist appointment to Friday 6 March at 14:30."
+QUERY = "When is the dentist appointment?"
+
+
+@pytest.fixture(params=["sqlite", "memory"])
+def engine(request: Any) -> Any:
+    return request.param
+
+
+@pytest.fixture
+def memory(open_memory: Any) -> Any:
+    return open_memory(settings=BY_HAND)
+
+
+def said(memory: TidalMemory, clock: FrozenClock, *texts: str) -> list[str]:
+    """Record each text a day after the one before, look for what is superseded, and return the entries' ids."""
+    ids = []
+    for text in texts:
+        clock.advance(days=1)
+        ids += memory.record(text, thread=f"day {len(ids)}").entries
+    memory.supersessions.find()
+    return ids
+
+
+def test_the_newest_value_comes_first_and_the_older_right_below_it(memory: Any, clock: FrozenClock) -> None:
+    old, new = said(memory, clock, OLD, NEW)
+    found = memory.recall(QUERY)
+    assert found.ids[:2] == (new, old)
+    assert found[0].score > found[1].score
+
+
+def test_a_hit_says_what_it_replaces_and_the_explanation_too(memory: Any, clock: FrozenClock) -> None:
+    old, new = said(memory, clock, OLD, NEW)
+    first, second = memory.recall(QUERY)[:2]
+    [link] = first.why.replaces
+    assert (link.later, link.earlier, link.replacement.new) == (new, old, "Friday 6 March")
+    assert first.older_value() == "Thursday 5 March"
+    assert second.why.superseded_by == (link,)
+    text = memory.recall(QUERY).explain()
+    assert f"supersedes {old}: Friday 6 March instead of Thursday 5 March" in text
+    plain = json.loads(memory.recall(QUERY).explanation().as_json())
+    assert plain["hits"][0]["why"]["replaces"][0]["earlier"] == old
+
+
+def test_the_newest_is_fetched_when_the_search_did_not_bring_it(memory: Any, clock: FrozenClock) -> None:
+    old, new = said(memory, clock, OLD, NEW)
+    assert memory.recall(QUERY, limit=1).ids == (new,)
+    assert memory.recall(QUERY, limit=1, exclude=[new]).ids == (old,)
+
+
+def test_a_chain_is_followed_to_its_end(memory: Any, clock: FrozenClock) -> None:
+    third = "The dentist appointment is now on Monday 9 March at 8:00."
+    old, new, newest = said(memory, clock, OLD, NEW, third)
+    assert memory.recall(QUERY).ids[:3] == (newest, new, old)
+
+
+def test_a_question_about_what_was_before_is_not_reordered(memory: Any, clock: FrozenClock) -> None:
+    said(memory, clock, OLD, NEW)
+    before = memory.recall("When was the dentist appointment originally?")
+    assert not any(hit.why.replaces for hit in before)
+
+
+def test_a_recall_of_the_past_sees_the_state_of_then(memory: Any, clock: FrozenClock) -> None:
+    old, _ = said(memory, clock, OLD, NEW)
+    then = memory.recall(QUERY, as_of=clock() - timedelta(hours=12))
+    assert then.ids == (old,)
+    assert not then[0].why.superseded_by
+
+
+def test_what_was_undone_counts_no_more_and_is_not_found_again(memory: Any, clock: FrozenClock) -> None:
+    old, new = said(memory, clock, OLD, NEW)
+    undone = memory.supersessions.undo(new, old)
+    assert undone.undone_at == clock()
+    assert memory.supersessions.list() == []
+    assert not any(hit.why.replaces for hit in memory.recall(QUERY))
+    episode = memory.get(new).episode
+    assert memory.episodes[episode].entries == (new,)
+    said(memory, clock, "Unrelated: the tomatoes are in flower.")
+    assert memory.supersessions.list() == []
+
+
+def test_undoing_what_is_not_there_says_so(memory: Any, clock: FrozenClock) -> None:
+    old, new = said(memory, clock, OLD, NEW)
+    with pytest.raises(NotFound, match="does not supersede"):
+        memory.supersessions.undo(old, new)
+
+
+@pytest.mark.parametrize("end", [0, 1])
+def test_forgetting_either_end_removes_the_link(memory: Any, clock: FrozenClock, end: int) -> None:
+    ids = said(memory, clock, OLD, NEW)
+    memory.forget(ids[end])
+    assert memory.supersessions.list() == []
+    assert memory.recall(QUERY).ids == (ids[1 - end],)
+
+
+def test_what_was_forgotten_before_it_was_looked_through_gets_no_link(memory: Any, clock: FrozenClock) -> None:
+    [old] = memory.record(OLD).entries
+    clock.advance(days=1)
+    memory.record(NEW)
+    memory.forget(old)
+    assert memory.supersessions.find() == 0
+
+
+def test_scopes_do_not_supersede_each_other(memory: Any, clock: FrozenClock) -> None:
+    said(memory, clock, OLD)
+    said(memory.scoped("user", "42"), clock, NEW)
+    assert memory.supersessions.list() == []
+    assert memory.scoped("user", "42").supersessions.list() == []
+
+
+def test_two_people_who_speak_of_themselves_do_not_supersede_each_other(memory: Any, clock: FrozenClock) -> None:
+    for speaker, text in (
+        ("Ann", "My dentist appointment is on 5 March."),
+        ("Bob", "My dentist appointment moved to 6 March."),
+    ):
+        clock.advance(days=1)
+        memory.record(messages=[Message("user", text, speaker=speaker)])
+    assert memory.supersessions.find() == 0
+
+
+def test_a_whisper_leaves_out_only_what_is_sure(memory: Any, clock: FrozenClock) -> None:
+    sure = "The dentist appointment moved from Thursday 5 March to Friday 6 March."
+    old, new = said(memory, clock, OLD, sure)
+    whisper = memory.whisper(QUERY)
+    assert new in whisper.ids
+    assert old not in whisper.ids
+    assert any(item.id == old and item.stage == "supersession" for item in whisper.recall.dropped)
+
+
+def test_a_whisper_shows_the_newer_first_where_it_is_likely(memory: Any, clock: FrozenClock) -> None:
+    old, new = said(memory, clock, OLD, NEW)
+    assert memory.whisper(QUERY).ids[:2] == (new, old)
+
+
+def test_documents_can_be_superseded_too(memory: Any, clock: FrozenClock) -> None:
+    document = memory.remember("Moorings: the berth of the Heron is berth 17.", source="harbour.md").id
+    [new] = said(memory, clock, "The Heron is on berth 9 this year.")
+    assert [(link.later, link.earlier) for link in memory.supersessions.list()] == [(new, document)]
+    assert memory.recall("Which berth is the Heron on?").ids[:2] == (new, document)
+
+
+def test_the_background_looks_through_every_turn(open_memory: Any, clock: FrozenClock) -> None:
+    memory = open_memory(settings=Tuning(graph={"enabled": False, "quiet": 0.0}))
+    for text in (OLD, NEW):
+        clock.advance(days=1)
+        memory.record(text)
+    assert eventually(lambda: len(memory.supersessions.list()) == 1)
+
+
+def test_switched_off_it_finds_nothing_and_changes_nothing(open_memory: Any, clock: FrozenClock) -> None:
+    off = Tuning(graph={"background": False}, supersession={"enabled": False})
+    memory = open_memory(settings=off)
+    said(memory, clock, OLD, NEW)
+    assert memory.supersessions.list() == []
+
+
+async def test_methods_have_async_twins(memory: Any, clock: FrozenClock) -> None:
+    for text in (OLD, NEW):
+        clock.advance(days=1)
+        await memory.arecord(text)
+    assert await memory.supersessions.afind() == 1
+    [link] = await memory.supersessions.alist()
+    await memory.supersessions.aundo(link.later, link.earlier)
+    assert await memory.supersessions.alist() == []
+
+
+KILLED = """
+import os, sys
+from datetime import UTC, datetime, timedelta
+from tidal_plugins import Exchange, HashingEmbedder, Message, TidalMemory
+from tidal_plugins.tuning import Tuning
+
+begun = datetime(2026, 3, 1, tzinfo=UTC)
+memory = TidalMemory(sys.argv[1], embedder=HashingEmbedder(), settings=Tuning(graph={"enabled": False, "quiet": 0.0}))
+names = [first + second for first in "abcd" for second in "klmn"]
+texts = [f"The ferry {name.title()}ora leaves on 5 March." for name in names]
+texts += [f"The ferry {name.title()}ora moved to 6 March." for name in names]
+memory.record_many(
+    Exchange((Message("user", text),), id=text, occurred_at=begun + timedelta(hours=place))
+    for place, text in enumerate(texts)
+)
+while len(memory.supersessions.list()) < int(sys.argv[2]):
+    pass
+os._exit(9)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("enough", [0, 1])
+def test_a_killed_process_leaves_its_work_to_the_next(tmp_path: Path, enough: int) -> None:
+    def links(path: Path) -> set[tuple[str, str]]:
+        with TidalMemory(path, embedder=HashingEmbedder(), settings=BY_HAND) as memory:
+            memory.supersessions.find()
+            return {
+                (memory.get(link.later).text.split()[2], memory.get(link.earlier).text.split()[2])
+                for link in memory.supersessions.list()
+            }
+
+    path = tmp_path / "agent.db"
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(path), str(enough)], env=os.environ, check=False)
+    assert killed.returncode == 9
+    found = links(path)
+    assert len(found) == 16
+    assert all(later == earlier for later, earlier in found)
+    assert links(path) == found
+
+
+def test_two_memories_of_one_file_find_each_link_once(open_memory: Any, clock: FrozenClock) -> None:
+    first, second = open_memory(settings=BY_HAND), open_memory(settings=BY_HAND)
+    for text in (OLD, NEW):
+        clock.advance(days=1)
+        first.record(text)
+    assert second.supersessions.find() + first.supersessions.find() == 1
+    assert first.supersessions.list() == second.supersessions.list()

@@ -1,0 +1,176 @@
+"""Find the values in a sentence: dates, times of day, numbers and versions, each with what it is a value of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from tidal_plugins.english.calendar import ANY_MONTH, CLEAR_MONTH, WEEKDAY, month_number
+from tidal_plugins.english.stems import stem
+from tidal_plugins.english.stop_words import STOP_WORDS
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value in a sentence, which stands from ``start`` to ``end`` in it.
+
+    ``parts`` are what it says, by name: a date may have a weekday, a day, a month and a year, and needs none of them.
+    ``slots`` are the stems of the words beside a number, which say what it counts or numbers, and ``unit`` is what
+    follows it directly: a unit, or the stem of a noun.
+    """
+
+    kind: str
+    start: int
+    end: int
+    text: str
+    parts: Mapping[str, object]
+    slots: frozenset[str] = field(default_factory=frozenset)
+    unit: str = ""
+
+
+def values(sentence: str) -> list[Value]:
+    """Return the values of a sentence, in order. Code and addresses hold none, nor does what is past or a limit:
+    «last Tuesday», «below 75 %»."""
+    plain = _CODE.sub(_spaces, sentence)
+    dates = [_date(match) for match in _DATE.finditer(plain)]
+    plain = _without(plain, dates)
+    times = [_time(match) for match in _TIME.finditer(plain)]
+    found = [*dates, *times, *_numbers(_without(plain, times))]
+    return sorted(
+        (value for value in found if not _ASIDE.search(sentence, 0, value.start)), key=lambda item: item.start
+    )
+
+
+def differ(one: Value, other: Value) -> bool:
+    """Return whether two values cannot both be that of one thing: they are of one kind, and a part that both have is
+    not the same. Numbers are of one kind when they count or number the same."""
+    return _comparable(one, other) and any(
+        one.parts[name] != other.parts[name] for name in one.parts.keys() & other.parts.keys()
+    )
+
+
+def agree(one: Value, other: Value) -> bool:
+    """Return whether two values say the same, as far as both say anything. A number that counts nothing agrees with
+    the same number of anything: «88 instead of 75»."""
+    common = one.parts.keys() & other.parts.keys()
+    named = one.kind == other.kind and (
+        one.kind != "number" or not one.slots or not other.slots or _comparable(one, other)
+    )
+    return named and bool(common) and all(one.parts[name] == other.parts[name] for name in common)
+
+
+def _comparable(one: Value, other: Value) -> bool:
+    if one.kind != other.kind or one.kind not in ("number", "version"):
+        return one.kind == other.kind
+    units = {one.unit, other.unit}
+    return bool(one.slots & other.slots) and (len(units) == 1 or not units & _CLEAR_UNITS)
+
+
+_NUMBER_WORDS = {
+    word: number
+    for number, word in enumerate(
+        "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+        "eighteen nineteen twenty".split(),
+        1,
+    )
+}
+_CODE = re.compile(r"`[^`\n]*`|\w+://\S+|\S*[/\\_]\S*")
+_ASIDE = re.compile(
+    r"\b(?:last|past|previous|since|below|under|before|after|until|till|within|least|most)\s+(?:the\s+)?\Z",
+    re.IGNORECASE,
+)
+_DAY, _NTH = r"(?:0?[1-9]|[12]\d|3[01])", r"(?:st|nd|rd|th)"
+_DATE = re.compile(
+    rf"\b(?P<y0>\d{{4}})-(?P<m0>\d\d)-(?P<d0>\d\d)\b"
+    rf"|\b(?:(?P<w1>{WEEKDAY}),?\s+)?(?:the\s+)?(?P<d1>{_DAY}){_NTH}?\s+(?:of\s+)?(?P<m1>{ANY_MONTH})\b(?:,?\s+(?P<y1>20\d\d))?"
+    rf"|\b(?:(?P<w2>{WEEKDAY}),?\s+)?(?P<m2>{ANY_MONTH})\.?\s+(?:the\s+)?(?P<d2>{_DAY}){_NTH}?\b(?![:%.]\d)(?:,?\s+(?P<y2>20\d\d))?"
+    rf"|\b(?:(?P<w3>{WEEKDAY}),?\s+)?the\s+(?P<d3>{_DAY}){_NTH}\b"
+    rf"|\b(?P<w4>{WEEKDAY})\b"
+    rf"|\b(?P<m5>{CLEAR_MONTH}|(?-i:May))\b",
+    re.IGNORECASE,
+)
+_HOUR_WORDS = "|".join([*list(_NUMBER_WORDS)[:12], "noon"])
+_TIME = re.compile(
+    r"(?<![\d.:])(?P<hour>[01]?\d|2[0-4])(?:[:.](?P<minute>[0-5]\d))?\s*(?:[ap]\.?m\b)"
+    r"|(?<![\d.:])(?P<hour2>[01]?\d|2[0-4]):(?P<minute2>[0-5]\d)(?![\d:])"
+    rf"|(?<=\bat\s)(?P<word>{_HOUR_WORDS})\b(?!\s+(?!and\b|on\b|in\b|at\b|for\b|with\b|instead\b|now\b)\w)",
+    re.IGNORECASE,
+)
+_UNIT = r"%|[€$£]|mg|mcg|µg|g|kg|ml|l|km|m|cm|mm|ms|s|h|min|[kmgt]b|k"
+_CLEAR_UNITS = frozenset("% € $ £".split())
+_NUMBER = re.compile(
+    rf"(?P<money>[€$£])?(?<![\w.#-])(?P<number>\d+(?:[.,]\d+)*)(?:\s?(?P<unit>{_UNIT})(?!\w))?(?![\w-])"
+    rf"|(?<![\w-])(?P<word>{'|'.join(_NUMBER_WORDS)})(?![\w-])",
+    re.IGNORECASE,
+)
+_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
+_CLAUSE_END = re.compile(r"[;!?\n()–—]|[.,](?=\s|$)")
+_WORD = re.compile(r"[^\W\d_][\w'’-]*")
+_BEFORE, _AFTER = 3, 2
+"""Words before and after a number that may say what it counts or numbers."""
+
+
+def _spaces(match: re.Match[str]) -> str:
+    return " " * len(match[0])
+
+
+def _without(text: str, found: list[Value]) -> str:
+    for value in found:
+        text = text[: value.start] + " " * (value.end - value.start) + text[value.end :]
+    return text
+
+
+def _date(match: re.Match[str]) -> Value:
+    parts: dict[str, object] = {}
+    for name, said in match.groupdict().items():
+        if not said:
+            continue
+        if name[0] == "w":
+            parts["weekday"] = said.lower()
+        elif name[0] == "m":
+            parts["month"] = int(said) if said.isdigit() else month_number(said)
+        else:
+            parts["day" if name[0] == "d" else "year"] = int(said)
+    return Value("date", match.start(), match.end(), match[0], parts)
+
+
+def _time(match: re.Match[str]) -> Value:
+    word = (match["word"] or "").lower()
+    hour = _NUMBER_WORDS.get(word, 12) if word else int(match["hour"] or match["hour2"])
+    minute = int(match["minute"] or match["minute2"] or 0)
+    return Value("time", match.start(), match.end(), match[0], {"time": (hour % 12, minute)})
+
+
+def _numbers(text: str) -> Iterator[Value]:
+    for match in _NUMBER.finditer(text):
+        said, word = match["number"] or "", (match["word"] or "").lower()
+        unit = (match["unit"] or match["money"] or _following(text, match)).lower()
+        slots = frozenset(_beside(text, match))
+        if said.count(".") > 1:
+            yield Value("version", match.start(), match.end(), match[0].strip(), {"version": said}, slots)
+        elif said:
+            plain = said.replace(",", "") if _THOUSANDS.fullmatch(said) else said.replace(",", ".", 1)
+            if plain.count(".") < 2 and "," not in plain:
+                yield Value(
+                    "number", match.start(), match.end(), match[0].strip(), {"number": float(plain)}, slots, unit
+                )
+        elif slots and _WORD.match(text[match.end() :].lstrip(" ")):  # «one» alone counts nothing
+            number = float(_NUMBER_WORDS[word])
+            yield Value("number", match.start(), match.end(), match[0], {"number": number}, slots)
+
+
+def _following(text: str, match: re.Match[str]) -> str:
+    """Return the stem of the noun that follows a number, such as that of «attempts», if one does."""
+    word = _WORD.match(text[match.end() :].removeprefix(" "))
+    return stem(word[0].lower()) if word and word[0].lower() not in STOP_WORDS else ""
+
+
+def _beside(text: str, match: re.Match[str]) -> Iterator[str]:
+    """Yield the stems of the words on either side of a number, within its clause."""
+    before = _CLAUSE_END.split(text[: match.start()])[-1]
+    after = _CLAUSE_END.split(text[match.end() :])[0]
+    for word in [*_WORD.findall(before)[-_BEFORE:], *_WORD.findall(after)[:_AFTER]]:
+        folded = word.lower().removesuffix("'s").removesuffix("’s")
+        if folded not in STOP_WORDS:
+            yield stem(folded)

@@ -1,0 +1,45 @@
+"""Supersessions: which statements hold no more because later ones gave another value."""
+
+from __future__ import annotations
+
+import builtins
+from dataclasses import dataclass, field
+
+from tidal_plugins.aio import in_thread
+from tidal_plugins.model.entry import Scope, bare_id
+from tidal_plugins.model.supersession import Supersession
+from tidal_plugins.services import Services
+from tidal_plugins.supersession.store import SupersessionStore
+
+
+@dataclass(frozen=True, slots=True)
+class Supersessions:
+    """The supersessions of one scope. Every method has an async twin."""
+
+    _services: Services = field(repr=False)
+    _scope: Scope
+
+    def list(self, id: str | None = None) -> builtins.list[Supersession]:
+        """List the links that stand, of one entry or all, in the order in which they were found."""
+        links = self._store.links(None if id is None else [bare_id(id)])
+        return [link for link in links if link.undone_at is None]
+
+    def undo(self, later: str, earlier: str) -> Supersession:
+        """Take a wrong link back for good, and return it. It is not found again. Raises ``NotFound``."""
+        return self._store.undo(bare_id(later), bare_id(earlier), self._services.now())
+
+    def find(self) -> int:
+        """Look through the turns that wait for it, and return how many links were made.
+
+        The background does this after every ``record``. When it returns, everything recorded before was looked
+        through.
+        """
+        return self._services.supersessions.find(self._scope)
+
+    alist = in_thread(list)
+    aundo = in_thread(undo)
+    afind = in_thread(find)
+
+    @property
+    def _store(self) -> SupersessionStore:
+        return SupersessionStore(self._services.storage, self._scope)

@@ -1,0 +1,1 @@
+"""Which statements supersede which: the newest value of what people change."""

@@ -1,0 +1,95 @@
+"""The supersession store: links from later entries to those that they supersede, which can be taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+
+from tidal_plugins.errors import NotFound
+from tidal_plugins.model.entry import Entry, Scope, derive_id
+from tidal_plugins.model.link import Link
+from tidal_plugins.model.supersession import Replacement, Supersession
+from tidal_plugins.storage.base import Storage, WhereLinks
+
+SUPERSEDES = "supersedes"
+"""Kind of the links. Their source is the later entry."""
+
+MAX_CHAIN = 8
+"""Values of one thing that are followed, one after the other."""
+
+Pair = tuple[Entry, Entry, Replacement]
+"""A later entry, the one that it supersedes, and how."""
+
+
+@dataclass(frozen=True, slots=True)
+class SupersessionStore:
+    """The supersessions of one scope."""
+
+    storage: Storage
+    scope: Scope
+
+    def add(self, pairs: Iterable[Pair]) -> int:
+        """Store what was found and return how many links are new. Call it inside a transaction.
+
+        A link that is known stays as it is: what was undone is not found again. Entries that were forgotten meanwhile
+        get none.
+        """
+        links = {link.id: link for link in (self._link(*pair) for pair in pairs)}
+        if not links:
+            return 0
+        known = {link.id for link in self.storage.links(self.scope, WhereLinks(ids=links))}
+        ends = self.storage.summaries(
+            self.scope, {end for link in links.values() for end in (link.source, link.target)}
+        )
+        new = [link for link in links.values() if link.id not in known and {link.source, link.target} <= ends.keys()]
+        self.storage.put_links(self.scope, new)
+        return len(new)
+
+    def links(self, ids: Collection[str] | None = None) -> list[Supersession]:
+        """List the supersessions of some entries, or all, in the order in which they were found, undone ones too."""
+        where = WhereLinks(kinds=[SUPERSEDES], ends=None if ids is None else list(ids))
+        return [_supersession(link) for link in self.storage.links(self.scope, where)]
+
+    def chains(self, earlier: Collection[str], at: datetime) -> list[Supersession]:
+        """Return what supersedes some entries at a time, what supersedes that, and so on."""
+        found: dict[tuple[str, str], Supersession] = {}
+        reached, seen = set(earlier), set[str]()
+        for _ in range(MAX_CHAIN):
+            seen |= reached
+            where = WhereLinks(kinds=[SUPERSEDES], targets=list(reached), valid_at=at)
+            links = self.storage.links(self.scope, where) if reached else []
+            standing = [_supersession(link) for link in links if link.superseded_at is None]
+            found |= {(one.later, one.earlier): one for one in standing}
+            reached = {one.later for one in standing} - seen
+        return list(found.values())
+
+    def undo(self, later: str, earlier: str, now: datetime) -> Supersession:
+        """Take a link back for good. Raises ``NotFound``."""
+        with self.storage.transaction():
+            links = self.storage.links(self.scope, WhereLinks(ids=[self._id(later, earlier)]))
+            if not links:
+                raise NotFound(f"{later!r} does not supersede {earlier!r}; memory.supersessions.list() lists what does")
+            undone = replace(links[0], superseded_at=links[0].superseded_at or now)
+            self.storage.put_links(self.scope, [undone])
+        return _supersession(undone)
+
+    def _link(self, later: Entry, earlier: Entry, replacement: Replacement) -> Link:
+        return Link(
+            self._id(later.id, earlier.id),
+            SUPERSEDES,
+            later.id,
+            earlier.id,
+            recorded_at=later.recorded_at,
+            weight=replacement.confidence,
+            valid_from=later.occurred_at,
+            metadata=asdict(replacement),
+        )
+
+    def _id(self, later: str, earlier: str) -> str:
+        return derive_id(self.scope, SUPERSEDES, later, earlier)
+
+
+def _supersession(link: Link) -> Supersession:
+    since = link.valid_from or link.recorded_at
+    return Supersession(link.source, link.target, Replacement(**link.metadata), since, link.superseded_at)

@@ -25,8 +25,9 @@ from rich.text import Text
 
 from benchmarks.locomo import Conversation, load
 from benchmarks.metrics import SEED
-from benchmarks.retrieval import CachedEmbedder, exchanges_in, to_message
-from tidal_plugins import Affect, Exchange, SentenceTransformerEmbedder, TidalMemory
+from benchmarks.embedders import CachedEmbedder
+from benchmarks.retrieval import exchanges_in, to_message
+from tidal_plugins import Affect, Exchange, OnnxEmbedder, TidalMemory
 from tidal_plugins.tuning import Tuning
 
 SHOWN = 400
@@ -52,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--data", nargs="+", type=Path, required=True, metavar="FILE", help="LoCoMo or LongMemEval")
     parser.add_argument("--sample", type=int, metavar="N", help="print N links of each file, drawn at random")
     args = parser.parse_args(argv)
-    embedder, console = CachedEmbedder(SentenceTransformerEmbedder()), Console()
+    embedder, console = CachedEmbedder(OnnxEmbedder()), Console()
     for path in args.data:
         report = Report()
         for conversation in load(path).conversations:

@@ -235,6 +235,7 @@ class Services:
 
     def consolidator(self, scope: Scope) -> Consolidator:
         def index() -> int:
+            self.supersessions.find(scope)
             return self.graph_indexer(scope).run(limit=self.settings.consolidation.batch).episodes
 
         return Consolidator(self.writer, scope, self.summariser, self.dossiers(scope).refresh_due, index)

@@ -160,6 +160,14 @@ def test_documents_can_be_superseded_too(memory: Any, clock: FrozenClock) -> Non
     assert memory.recall("Which berth is the Heron on?").ids[:2] == (new, document)
 
 
+def test_maintenance_looks_through_what_waits(memory: Any, clock: FrozenClock) -> None:
+    for text in (OLD, NEW):
+        clock.advance(days=1)
+        memory.record(text)
+    memory.maintenance.run()
+    assert len(memory.supersessions.list()) == 1
+
+
 def test_the_background_looks_through_every_turn(open_memory: Any, clock: FrozenClock) -> None:
     memory = open_memory(settings=Tuning(graph={"enabled": False, "quiet": 0.0}))
     for text in (OLD, NEW):

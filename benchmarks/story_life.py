@@ -89,6 +89,7 @@ class _Life:
         self.clock.set(turn.end)
         memory.record(turn.user, turn.agent, tools=turn.tools, thread=turn.session, id=turn.key, surfaced=whisper.ids)
         memory.graph.index_pending()
+        memory.supersessions.find()
         yield from (self._ask(check) for check in self.checks if check.after == (turn.session, turn.number))
         if turn.last:
             memory.maintenance.run()

@@ -42,12 +42,15 @@ ASKED, ANSWERED = "What should I practise?", "Practise jazz piano scales slowly.
 
 @pytest.fixture
 def open_memory(open_memory: OpenMemory) -> OpenMemory:
-    """Opens memories without a graph: what is read for it in between would make more entries and facts."""
+    """Opens memories without what is read in between: the graph would make more entries and facts."""
 
     def open_(name: str = "agent.db", **options: Any) -> TidalMemory:
         settings = Tuning.of(options.pop("settings", Settings()))
-        off = settings.graph.model_copy(update={"enabled": False})
-        return open_memory(name, settings=settings.model_copy(update={"graph": off}), **options)
+        graph = settings.graph.model_copy(update={"enabled": False})
+        supersession = settings.supersession.model_copy(update={"enabled": False})
+        return open_memory(
+            name, settings=settings.model_copy(update={"graph": graph, "supersession": supersession}), **options
+        )
 
     return open_
 

@@ -11,7 +11,7 @@ from os import PathLike
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any
 
-from tidal_plugins.affect.default import DefaultEmotion, check_estimator, reads
+from tidal_plugins.affect.default import DefaultEmotion, check_estimator
 from tidal_plugins.affect.state import AffectLoop
 from tidal_plugins.compaction.compactor import Compactor
 from tidal_plugins.compaction.preparation import Preparations
@@ -127,10 +127,7 @@ class Services:
         """Give the store the vectors of an embedder, which every view uses from then on."""
         check_embedder(embedder)
         check_estimator(self.affect.estimator, embedder)
-        embedded = reembed(self.writer, embedder, progress)
-        if isinstance(self.affect.estimator, DefaultEmotion):
-            self.affect.estimator.follow(embedder)
-        return embedded
+        return reembed(self.writer, embedder, progress)
 
     def compactor(
         self,
@@ -269,7 +266,7 @@ def build_services(
     check_embedder(embedder)
     if emotion is not ...:
         check_protocol(emotion, EmotionEstimator, "an emotion estimator has a method estimate")
-    reader = reads(emotion, embedder)
+    check_estimator(emotion, embedder)
     if not callable(clock):
         raise InvalidInput(f"clock= is a function that returns the time, got {clock!r}")
     storage = open_storage(path, storage, tuning.storage)
@@ -278,6 +275,7 @@ def build_services(
         return later.run(scope, proceed)
 
     bound, indexes = StoreEmbedder(embedder, storage), tuning.graph.enabled
+    estimator = DefaultEmotion(lambda: bound.embedder) if emotion is ... else emotion
     background = Background(run, tuning.graph.quiet, threaded=indexes and tuning.graph.background)
     later = Later(storage, background, [GraphLater(lambda scope: services.graph_indexer(scope), indexes)])
     writer = Writer(storage, bound, tuning, _secret(storage), later, claims)
@@ -287,7 +285,7 @@ def build_services(
         writer=writer,
         recaller=recaller,
         reader=federation(recaller, others, writer.forgotten) if others else recaller,
-        affect=AffectLoop(storage, reader, tuning.affect),
+        affect=AffectLoop(storage, estimator, tuning.affect),
         settings=tuning,
         preparations=Preparations(),
         background=background,

@@ -257,7 +257,7 @@ def test_an_embedder_that_fails_loses_nothing_and_goes_on_where_it_was(open_memo
     before = answers(memory)
 
     def fail(batches: int) -> None:
-        if batches == 1:
+        if batches == 2:  # one was a trial
             raise TimeoutError("too slow")
 
     with pytest.raises(EmbeddingError, match="too slow"):
@@ -270,22 +270,36 @@ def test_an_embedder_that_fails_loses_nothing_and_goes_on_where_it_was(open_memo
     assert memory.recall("glass meanwhile")[0].entry.text == "glass meanwhile"
 
 
+def test_an_embedder_that_does_not_work_costs_nothing(open_memory: OpenMemory) -> None:
+    memory, empty = open_memory(embedder=OLD), open_memory("empty.db", embedder=OLD)
+    fill(memory, notes=300)
+
+    def fail(_: int) -> None:
+        raise TimeoutError("too slow")
+
+    with pytest.raises(KeyboardInterrupt):
+        memory.reembed(NEW, progress=_interrupt)
+    for one in (memory, empty):
+        with pytest.raises(EmbeddingError, match="too slow"):
+            one.reembed(Counting(16, before=fail))
+        one.remember("glass meanwhile")
+    told: list[int] = []
+    memory.reembed(NEW, progress=lambda done, of: told.append(done))
+    assert told[0] > 0, "what had gathered is still there"
+    assert open_memory("empty.db", embedder=OLD).recall("glass")
+
+
 def test_another_embedder_starts_anew_and_the_old_one_gives_it_up(open_memory: OpenMemory) -> None:
     memory = open_memory(embedder=OLD)
     fill(memory, notes=300)
-
-    def stop(done: int, of: int) -> None:
-        if done:
-            raise KeyboardInterrupt
-
     for _ in range(2):
         with pytest.raises(KeyboardInterrupt):
-            memory.reembed(NEW, progress=stop)
+            memory.reembed(NEW, progress=_interrupt)
     told: list[int] = []
     memory.reembed(HashingEmbedder(16), progress=lambda done, of: told.append(done))
     assert told[0] == 0
     with pytest.raises(KeyboardInterrupt):
-        memory.reembed(NEW, progress=stop)
+        memory.reembed(NEW, progress=_interrupt)
     assert memory.reembed(HashingEmbedder(16)) == 0
     told.clear()
     memory.reembed(NEW, progress=lambda done, of: told.append(done))
@@ -379,6 +393,43 @@ def test_the_default_reader_of_emotion_follows(open_memory: OpenMemory, minilm: 
         one.record("I hate it! This is terrible!", thread="s")
     last = [one.recall("I hate it! This is terrible!", limit=1)[0].entry.affect for one in (memory, plain)]
     assert [affect and affect.emotions for affect in last] == [None, None], "a lexicon names none"
+
+
+class Turned(HashingEmbedder):
+    """Has the dimensions of the default embedder, and other vectors."""
+
+    id = "turned"
+
+    def __init__(self) -> None:
+        super().__init__(384)
+
+
+@pytest.mark.parametrize("by", ["this memory", "another one"])
+def test_emotions_are_read_off_no_vectors_but_those_that_the_weights_are_for(
+    open_memory: OpenMemory, minilm: Any, by: str
+) -> None:
+    memory, text = open_memory(embedder=minilm), "I hate it! This is terrible!"
+    memory.remember([Note(f"tea {n}") for n in range(250)])
+
+    def record(done: int, of: int) -> None:
+        if done == of:
+            memory.record(text, thread="s")
+
+    if by == "this memory":
+        memory.reembed(Turned(), progress=record)
+    else:
+        with pytest.raises(KeyboardInterrupt):
+            memory.reembed(Turned(), progress=_interrupt)
+        open_memory(embedder=Turned()).reembed(Turned())
+        record(1, 1)
+    felt = next(hit.entry.affect for hit in memory.recall(text) if hit.entry.text == text)
+    assert felt
+    assert felt.emotions is None, "a lexicon names none"
+
+
+def _interrupt(done: int, of: int) -> None:
+    if done:
+        raise KeyboardInterrupt
 
 
 def test_what_is_no_embedder_is_refused(open_memory: OpenMemory) -> None:

@@ -51,10 +51,14 @@ def exported(folder: Path) -> Files:
     if not graphs or not (folder / "tokenizer.json").is_file():
         raise FileNotFoundError("the folder needs model.onnx or onnx/model.onnx, and tokenizer.json")
     max_tokens = _settings(folder / "sentence_bert_config.json").get("max_seq_length") or LONGEST
+    if not isinstance(max_tokens, int) or max_tokens < 1:
+        raise ValueError(
+            f"sentence_bert_config.json asks for {max_tokens!r} tokens; a number of 1 or more is supported"
+        )
     pooling = _pooling(_settings(folder / "1_Pooling" / "config.json"))
     if pooling not in ("mean", "cls"):
         raise ValueError(f"1_Pooling/config.json asks for pooling by {pooling!r}; mean and cls are supported")
-    return Files(folder.resolve().name, graphs[0], folder / "tokenizer.json", int(max_tokens), pooling)
+    return Files(folder.resolve().name, graphs[0], folder / "tokenizer.json", max_tokens, pooling)
 
 
 class OnnxModel:
@@ -133,7 +137,10 @@ def session(graph: str | bytes, weights: Path | None = None, *, threads: int) ->
 
 
 def _settings(path: Path) -> dict[str, Any]:
-    return dict(json.loads(path.read_text("utf-8"))) if path.is_file() else {}
+    settings = json.loads(path.read_text("utf-8")) if path.is_file() else {}
+    if not isinstance(settings, dict):
+        raise ValueError(f"{path} holds no JSON object")
+    return settings
 
 
 def _pooling(settings: dict[str, Any]) -> str:

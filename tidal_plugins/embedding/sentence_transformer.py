@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sentence_transformers import SentenceTransformer
 
+WAYS_TO_LIBRARY = (
+    "pip install 'tidal-plugins[sentence-transformers]'",
+    "use OnnxEmbedder(), which needs no PyTorch",
+)
+
 
 class SentenceTransformerEmbedder:
     """Embeds with a sentence-transformers model; by default all-MiniLM-L6-v2, 384 dimensions, 256 tokens a text.
@@ -123,7 +128,8 @@ class SentenceTransformerEmbedder:
     def _loaded(self) -> SentenceTransformer:
         with lock:
             if self._model is None:
-                self._model = _load(self._name, self._find().folder, self._device)
+                library = _library(self._name)  # before the weights are looked for, and maybe downloaded
+                self._model = _load(library, self._name, self._find().folder, self._device)
             return self._model
 
     def _find(self) -> Weights:
@@ -133,16 +139,17 @@ class SentenceTransformerEmbedder:
             return self._weights
 
 
-def _load(name: str | Path, folder: Path, device: str) -> SentenceTransformer:
+def _library(name: str | Path) -> type[SentenceTransformer]:
     try:
         from sentence_transformers import SentenceTransformer
     except (ImportError, OSError) as error:  # OSError: a shared library of torch is missing
-        reason = f"pip install 'tidal-plugins[sentence-transformers]', for it cannot be imported ({error})"
-        raise unavailable(name, reason) from error
+        raise unavailable(name, f"sentence-transformers cannot be imported ({error})", WAYS_TO_LIBRARY) from error
+    return SentenceTransformer
+
+
+def _load(library: type[SentenceTransformer], name: str | Path, folder: Path, device: str) -> SentenceTransformer:
     try:
         with torch_threads(1), no_progress_bars():
-            return SentenceTransformer(
-                str(folder), device=device, local_files_only=True, model_kwargs={"use_safetensors": True}
-            )
+            return library(str(folder), device=device, local_files_only=True, model_kwargs={"use_safetensors": True})
     except Exception as error:  # whatever a damaged folder or an unknown device leads to
         raise unavailable(name, f"loading {folder} on {device} failed ({type(error).__name__}: {error})") from error

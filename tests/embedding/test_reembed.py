@@ -195,6 +195,30 @@ def test_a_thread_that_records_all_the_time_loses_nothing_and_meets_no_error(ope
         assert hit.why.vector_rank == 1, "its vector is the new embedder's"
 
 
+class Reranking:
+    """Calls ``before`` between the search and the associations of a recall."""
+
+    def __init__(self) -> None:
+        self.before: Callable[[], Any] = lambda: None
+
+    def rerank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+        self.before()
+        return [1.0] * len(texts)
+
+
+def test_associations_are_read_with_the_new_vector_if_the_switch_comes_before_them(open_memory: OpenMemory) -> None:
+    reranking = Reranking()
+    memory, other = open_memory(embedder=OLD, reranker=reranking), open_memory(embedder=OLD)
+    memory.remember([Note(f"tea {n} with milk", tags=["kitchen"]) for n in range(30)])
+    reranking.before = lambda: memory.reembed(NEW)
+    found = memory.recall("tea 3 with milk", limit=3, associative=True)
+    assert len(found) > 3
+    memory.reembed(OLD)
+    reranking.before = lambda: other.reembed(NEW)
+    with pytest.raises(EmbedderMismatch):
+        open_memory(embedder=OLD, reranker=reranking).recall("tea 3 with milk", limit=3, associative=True)
+
+
 def test_another_process_that_records_meanwhile_loses_nothing(open_memory: OpenMemory, tmp_path: Path) -> None:
     code = """
 import sys

@@ -46,7 +46,7 @@ def exported(folder: Path) -> Files:
     Raises ``OSError`` if the folder or a file is missing, and ``ValueError`` for settings that cannot be followed.
     """
     if not folder.is_dir():
-        raise FileNotFoundError("there is no such folder")
+        raise FileNotFoundError("there is no such folder; names on the hub are for SentenceTransformerEmbedder")
     graphs = [path for path in (folder / "model.onnx", folder / "onnx" / "model.onnx") if path.is_file()]
     if not graphs or not (folder / "tokenizer.json").is_file():
         raise FileNotFoundError("the folder needs model.onnx or onnx/model.onnx, and tokenizer.json")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -129,11 +130,22 @@ def session(graph: str | bytes, weights: Path | None = None, *, threads: int) ->
     options.log_severity_level = 3  # errors, which are raised as well: no warnings on the application's terminal
     options.enable_cpu_mem_arena = False  # a long text would keep its memory for good, and no query gets slower
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # the processor is the application's
-    # Processors without instructions for it overflow on products of 8 bits: this has them compute in 16.
-    options.add_session_config_entry("session.x64quantprecision", "1")
+    if not _multiplies_bytes():
+        options.add_session_config_entry("session.x64quantprecision", "1")  # slower, and without overflow
     if weights is not None:
         options.add_session_config_entry(LOCATION_FOLDER, str(weights))
     return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+
+
+def _multiplies_bytes() -> bool:
+    """Return whether the processor adds up products of 8 bits in 32. Those that do it in 16 overflow."""
+    if platform.machine().lower() not in ("x86_64", "amd64"):
+        return True
+    try:
+        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as about:  # noqa: PTH123 (it has no size)
+            return "vnni" in about.read(8_000)
+    except OSError:  # another system than Linux
+        return False
 
 
 def _settings(path: Path) -> dict[str, Any]:

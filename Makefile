@@ -54,6 +54,7 @@ else
 	@$(BIN)/python benchmarks/retrieval.py --data "$(BENCH_DATA)"
 	@$(BIN)/python benchmarks/compaction.py --data "$(BENCH_DATA)"
 	@$(BIN)/python benchmarks/living.py --data "$(BENCH_DATA)"
+	@$(BIN)/python benchmarks/embedding.py --data "$(BENCH_DATA)"
 endif
 	@$(BIN)/python benchmarks/latency.py
 	@$(BIN)/python benchmarks/web.py

@@ -29,7 +29,7 @@ from benchmarks.affect import goemotions
 from benchmarks.latency import SEED, InstantEmbedder, Words, conversation
 from benchmarks.locomo import load
 from benchmarks.metrics import quantiles
-from tidal_plugins import OnnxEmbedder, SentenceTransformerEmbedder, TidalMemory
+from tidal_plugins import OnnxEmbedder, SentenceTransformerEmbedder, Settings, TidalMemory
 
 if TYPE_CHECKING:
     import numpy as np
@@ -165,8 +165,10 @@ def speed(loaded: Mapping[str, Embed], texts: Sequence[str], repeats: int) -> di
 def cold(body: str, runs: int = 3) -> dict[str, float]:
     """Return the best time of some fresh processes, and the largest memory."""
     code = COLD.format(root=str(ROOT), body=body.strip())
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}  # as installed
     ran = [
-        subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True) for _ in range(runs)
+        subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, env=env)
+        for _ in range(runs)
     ]
     rows = [line.stdout.split() for line in ran]
     return {"seconds": min(float(row[0]) for row in rows), "peak_mb": max(int(row[1]) for row in rows) / 1000}
@@ -180,7 +182,8 @@ def first_recalls(names: Sequence[str]) -> dict[str, Any]:
             path = Path(folder, f"{name}.db")
             stand_in = InstantEmbedder()  # its vectors mean nothing, and embedding all entries would take minutes
             stand_in.id = (OnnxEmbedder() if name == "int8" else SentenceTransformerEmbedder()).id
-            with TidalMemory(path, embedder=stand_in) as memory:
+            nothing_waits = Settings(graph={"enabled": False})
+            with TidalMemory(path, embedder=stand_in, settings=nothing_waits) as memory:
                 memory.record_many(conversation(words, ENTRIES))
             kind, settings = KINDS[name]
             found[name] = cold(FIRST_RECALL.format(kind=kind, settings=settings, path=str(path), query=words.query()))

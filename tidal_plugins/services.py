@@ -11,7 +11,7 @@ from os import PathLike
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any
 
-from tidal_plugins.affect.default import DefaultEmotion, check_estimator, reads
+from tidal_plugins.affect.default import DefaultEmotion, check_estimator
 from tidal_plugins.affect.state import AffectLoop
 from tidal_plugins.compaction.compactor import Compactor
 from tidal_plugins.compaction.preparation import Preparations
@@ -136,10 +136,7 @@ class Services:
         """Give the store the vectors of an embedder, which every view uses from then on."""
         check_embedder(embedder)
         check_estimator(self.affect.estimator, embedder)
-        embedded = reembed(self.writer, embedder, progress)
-        if isinstance(self.affect.estimator, DefaultEmotion):
-            self.affect.estimator.follow(embedder)
-        return embedded
+        return reembed(self.writer, embedder, progress)
 
     def compactor(
         self,
@@ -279,7 +276,7 @@ def build_services(
     check_embedder(embedder)
     if emotion is not ...:
         check_protocol(emotion, EmotionEstimator, "an emotion estimator has a method estimate")
-    reader = reads(emotion, embedder)
+    check_estimator(emotion, embedder)
     if not callable(clock):
         raise InvalidInput(f"clock= is a function that returns the time, got {clock!r}")
     storage = open_storage(path, storage, tuning.storage)
@@ -288,6 +285,7 @@ def build_services(
         return later.run(scope, proceed)
 
     bound, indexes = StoreEmbedder(embedder, storage), tuning.graph.enabled
+    estimator = DefaultEmotion(lambda: bound.embedder) if emotion is ... else emotion
     has_work = indexes or tuning.supersession.enabled
     background = Background(run, tuning.graph.quiet, threaded=has_work and tuning.graph.background)
     finder = SupersessionFinder(storage, tuning.supersession, background.step)
@@ -300,7 +298,7 @@ def build_services(
         writer=writer,
         recaller=recaller,
         reader=federation(recaller, others, writer.forgotten) if others else recaller,
-        affect=AffectLoop(storage, reader, tuning.affect),
+        affect=AffectLoop(storage, estimator, tuning.affect),
         settings=tuning,
         preparations=Preparations(),
         background=background,

@@ -89,7 +89,7 @@ def about(embedder: Embedder) -> dict[str, Any]:
 
 def test_it_is_an_emotion_estimator(emotion: EmbeddingEmotion, minilm: Embedder) -> None:
     assert isinstance(emotion, EmotionEstimator)
-    assert isinstance(DefaultEmotion(minilm), EmotionEstimator)
+    assert isinstance(DefaultEmotion(lambda: minilm), EmotionEstimator)
 
 
 @pytest.mark.parametrize(("text", "name"), UPSET.items())
@@ -190,7 +190,7 @@ def test_weights_are_refused_where_the_id_is_right_and_the_dimensions_are_not(mi
     named = type("Named", (), {"id": minilm.id, "dimensions": 256, "embed": truncated.embed})()
     with pytest.raises(EmbedderMismatch):
         EmbeddingEmotion(named)
-    assert DefaultEmotion(named).estimate(["I hate it!"]) == LexiconEmotion().estimate(["I hate it!"])
+    assert DefaultEmotion(lambda: named).estimate(["I hate it!"]) == LexiconEmotion().estimate(["I hate it!"])
 
 
 def test_a_memory_refuses_a_reader_of_other_vectors_than_its_own(
@@ -209,13 +209,13 @@ def test_an_embedder_without_an_id_is_known_by_its_vectors(minilm: Embedder) -> 
 
 def test_by_default_the_lexicon_takes_over_for_another_embedder(minilm: Embedder) -> None:
     text = "I hate this, everything is ruined."
-    assert DefaultEmotion(HashingEmbedder()).estimate([text]) == LexiconEmotion().estimate([text])
-    assert DefaultEmotion(minilm).estimate([text]) == EmbeddingEmotion(minilm).estimate([text])
+    assert DefaultEmotion(lambda: HashingEmbedder()).estimate([text]) == LexiconEmotion().estimate([text])
+    assert DefaultEmotion(lambda: minilm).estimate([text]) == EmbeddingEmotion(minilm).estimate([text])
 
 
 def test_the_default_asks_nothing_of_the_embedder_before_the_first_text(minilm: Embedder) -> None:
     embedder = Nameless(minilm)
-    emotion = DefaultEmotion(embedder)
+    emotion = DefaultEmotion(lambda: embedder)
     assert embedder.embedded == 0
     emotion.estimate(["Hello"], minilm.embed(["Hello"]))
     emotion.estimate(["Hello"], minilm.embed(["Hello"]))

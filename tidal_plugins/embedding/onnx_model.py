@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -46,15 +47,19 @@ def exported(folder: Path) -> Files:
     Raises ``OSError`` if the folder or a file is missing, and ``ValueError`` for settings that cannot be followed.
     """
     if not folder.is_dir():
-        raise FileNotFoundError("there is no such folder")
+        raise FileNotFoundError("there is no such folder; names on the hub are for SentenceTransformerEmbedder")
     graphs = [path for path in (folder / "model.onnx", folder / "onnx" / "model.onnx") if path.is_file()]
     if not graphs or not (folder / "tokenizer.json").is_file():
         raise FileNotFoundError("the folder needs model.onnx or onnx/model.onnx, and tokenizer.json")
     max_tokens = _settings(folder / "sentence_bert_config.json").get("max_seq_length") or LONGEST
+    if not isinstance(max_tokens, int) or max_tokens < 1:
+        raise ValueError(
+            f"sentence_bert_config.json asks for {max_tokens!r} tokens; a number of 1 or more is supported"
+        )
     pooling = _pooling(_settings(folder / "1_Pooling" / "config.json"))
     if pooling not in ("mean", "cls"):
         raise ValueError(f"1_Pooling/config.json asks for pooling by {pooling!r}; mean and cls are supported")
-    return Files(folder.resolve().name, graphs[0], folder / "tokenizer.json", int(max_tokens), pooling)
+    return Files(folder.resolve().name, graphs[0], folder / "tokenizer.json", max_tokens, pooling)
 
 
 class OnnxModel:
@@ -125,15 +130,29 @@ def session(graph: str | bytes, weights: Path | None = None, *, threads: int) ->
     options.log_severity_level = 3  # errors, which are raised as well: no warnings on the application's terminal
     options.enable_cpu_mem_arena = False  # a long text would keep its memory for good, and no query gets slower
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # the processor is the application's
-    # Processors without instructions for it overflow on products of 8 bits: this has them compute in 16.
-    options.add_session_config_entry("session.x64quantprecision", "1")
+    if not _multiplies_bytes():
+        options.add_session_config_entry("session.x64quantprecision", "1")  # slower, and without overflow
     if weights is not None:
         options.add_session_config_entry(LOCATION_FOLDER, str(weights))
     return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
 
 
+def _multiplies_bytes() -> bool:
+    """Return whether the processor adds up products of 8 bits in 32. Those that do it in 16 overflow."""
+    if platform.machine().lower() not in ("x86_64", "amd64"):
+        return True
+    try:
+        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as about:  # noqa: PTH123 (it has no size)
+            return "vnni" in about.read(8_000)
+    except OSError:  # another system than Linux
+        return False
+
+
 def _settings(path: Path) -> dict[str, Any]:
-    return dict(json.loads(path.read_text("utf-8"))) if path.is_file() else {}
+    settings = json.loads(path.read_text("utf-8")) if path.is_file() else {}
+    if not isinstance(settings, dict):
+        raise ValueError(f"{path} holds no JSON object")
+    return settings
 
 
 def _pooling(settings: dict[str, Any]) -> str:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import functools
-import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tidal_plugins.embedding.batches import BatchEmbedder
 from tidal_plugins.embedding.threads import TURN_SECONDS, lock, no_progress_bars, torch_threads
 from tidal_plugins.embedding.weights import (
     DEFAULT_DIMENSIONS,
@@ -17,15 +15,20 @@ from tidal_plugins.embedding.weights import (
     find,
     unavailable,
 )
-from tidal_plugins.errors import EmbeddingError, InvalidInput
+from tidal_plugins.errors import EmbeddingError
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
     from sentence_transformers import SentenceTransformer
 
+WAYS_TO_LIBRARY = (
+    "pip install 'tidal-plugins[sentence-transformers]'",
+    "use OnnxEmbedder(), which needs no PyTorch",
+)
 
-class SentenceTransformerEmbedder:
+
+class SentenceTransformerEmbedder(BatchEmbedder):
     """Embeds with a sentence-transformers model; by default all-MiniLM-L6-v2, 384 dimensions, 256 tokens a text.
 
     ``model`` is a full name on the hub or the path of a folder. Nothing is imported or read before the first use.
@@ -39,6 +42,8 @@ class SentenceTransformerEmbedder:
     What needs the model raises ``EmbedderUnavailable`` when it cannot be loaded, and tries again when next used.
     """
 
+    pause = TURN_SECONDS
+
     def __init__(
         self,
         model: str | Path = DEFAULT_MODEL,
@@ -48,19 +53,12 @@ class SentenceTransformerEmbedder:
         batch_size: int = 32,
         cache_size: int = 256,
     ) -> None:
-        if threads < 1 or batch_size < 1 or cache_size < 0:
-            raise InvalidInput(
-                f"threads and batch_size must be at least 1 and cache_size at least 0, "
-                f"not {threads}, {batch_size} and {cache_size}"
-            )
+        super().__init__(threads, batch_size, cache_size)
         self._name = model
         self._device = device
-        self._threads = threads
-        self._batch_size = batch_size
         self._weights: Weights | None = None
         self._model: SentenceTransformer | None = None
         self._dimensions = DEFAULT_DIMENSIONS if model == DEFAULT_MODEL else None
-        self._embed_single = functools.lru_cache(cache_size)(self._embed_one)
 
     @property
     def id(self) -> str:
@@ -80,28 +78,6 @@ class SentenceTransformerEmbedder:
     def load(self) -> None:
         """Load the model now (seconds) rather than on first use; does nothing if it is loaded."""
         self._loaded()
-
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return one row of length 1 per text: float32, shape ``(len(texts), dimensions)``.
-
-        A text's vector does not depend on its neighbours, save for rounding (below 1e-6). What exceeds the model's
-        longest input is cut off. Raises ``EmbeddingError`` for what the model cannot read, such as lone surrogates.
-        """
-        import numpy as np
-
-        if len(texts) == 1:
-            return self._embed_single(texts[0]).copy()
-        vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
-        by_length = sorted(range(len(texts)), key=lambda index: len(texts[index]))  # little padding in each batch
-        for start in range(0, len(texts), self._batch_size):
-            if start:
-                time.sleep(TURN_SECONDS)
-            batch = by_length[start : start + self._batch_size]
-            vectors[batch] = self._embed_batch([texts[index] for index in batch])
-        return vectors
-
-    def _embed_one(self, text: str) -> NDArray[np.float32]:
-        return self._embed_batch([text])
 
     def _embed_batch(self, texts: list[str]) -> NDArray[np.float32]:
         import numpy as np
@@ -123,7 +99,8 @@ class SentenceTransformerEmbedder:
     def _loaded(self) -> SentenceTransformer:
         with lock:
             if self._model is None:
-                self._model = _load(self._name, self._find().folder, self._device)
+                library = _library(self._name)  # before the weights are looked for, and maybe downloaded
+                self._model = _load(library, self._name, self._find().folder, self._device)
             return self._model
 
     def _find(self) -> Weights:
@@ -133,16 +110,17 @@ class SentenceTransformerEmbedder:
             return self._weights
 
 
-def _load(name: str | Path, folder: Path, device: str) -> SentenceTransformer:
+def _library(name: str | Path) -> type[SentenceTransformer]:
     try:
         from sentence_transformers import SentenceTransformer
     except (ImportError, OSError) as error:  # OSError: a shared library of torch is missing
-        reason = f"pip install 'tidal-plugins[sentence-transformers]', for it cannot be imported ({error})"
-        raise unavailable(name, reason) from error
+        raise unavailable(name, f"sentence-transformers cannot be imported ({error})", WAYS_TO_LIBRARY) from error
+    return SentenceTransformer
+
+
+def _load(library: type[SentenceTransformer], name: str | Path, folder: Path, device: str) -> SentenceTransformer:
     try:
         with torch_threads(1), no_progress_bars():
-            return SentenceTransformer(
-                str(folder), device=device, local_files_only=True, model_kwargs={"use_safetensors": True}
-            )
+            return library(str(folder), device=device, local_files_only=True, model_kwargs={"use_safetensors": True})
     except Exception as error:  # whatever a damaged folder or an unknown device leads to
         raise unavailable(name, f"loading {folder} on {device} failed ({type(error).__name__}: {error})") from error

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tidal_plugins.embedding.identity import alike, describe, embed, identity, write_identity
+from tidal_plugins.embedding.identity import PROBE, alike, describe, embed, identity, write_identity
 from tidal_plugins.errors import Conflict
 from tidal_plugins.ingestion.writer import Progress, Writer
 from tidal_plugins.model.entry import Scope
@@ -41,6 +41,7 @@ def reembed(writer: Writer, embedder: Embedder, progress: Progress | None = None
     It goes on where an earlier call with the same embedder ended. Raises ``Conflict`` if another call begins it with
     another embedder meanwhile, and ``EmbeddingError`` if the embedder fails: the store keeps the vectors that it has.
     """
+    embed(embedder, [PROBE])  # one that does not work must not cost what has gathered for another
     run = _Run(writer, embedder, describe(embedder))
     writer.embedder.admit(embedder)  # another process may be the one that puts the vectors in place
     run.begin()

@@ -18,6 +18,7 @@ from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.model.recall import Dropped, Explanation, Hit, Recall
 from tidal_plugins.retrieval.search import Channels, intact
 from tidal_plugins.retrieval.state import State
+from tidal_plugins.retrieval.understand import check_vector
 from tidal_plugins.scoring.text import terms
 from tidal_plugins.storage.base import Match, Storage
 from tidal_plugins.tuning import GraphTuning, Tuning
@@ -40,21 +41,24 @@ LEAST_ACTIVATION = 0.05
 
 def associate(state: State) -> None:
     """Append the entries that the hits lead to, in the same scope and with the same filter, if the request says so."""
-    if state.request.associative:
-        state.recall = add_associations(state.recall, state.channels, state.request.now, state.settings)
+    if not state.request.associative:
+        return
+    with state.store.storage.snapshot():
+        check_vector(state)  # this snapshot is another than that of the candidates
+        channels = replace(state.channels, vector=state.embedded.vector)
+        state.recall = add_associations(state.recall, channels, state.request.now, state.settings)
 
 
 def add_associations(recall: Recall, channels: Channels, now: datetime, settings: Tuning) -> Recall:
-    """Return the recall with what its hits lead to."""
+    """Return the recall with what its hits lead to. Call it inside a snapshot."""
     storage, scope, most = channels.storage, channels.scope, settings.recall.associated
     web, known = AssociationStore(storage, settings.associations), recall.ids
-    with storage.snapshot():
-        named = seeds(storage, scope, recall.query, now, settings.graph)
-        alike = labelled(channels, recall.hits[:LABELLED], REACHED * most)
-        spread = web.spread(scope, known, now, limit=REACHED * most)
-        reached = combined(item for item in (*named, *alike, *spread) if item.id not in known)
-        entries = intact(partial(_passing, channels), [item.id for item in reached], channels.damaged)
-        nearness = channels.cosines(list(entries))
+    named = seeds(storage, scope, recall.query, now, settings.graph)
+    alike = labelled(channels, recall.hits[:LABELLED], REACHED * most)
+    spread = web.spread(scope, known, now, limit=REACHED * most)
+    reached = combined(item for item in (*named, *alike, *spread) if item.id not in known)
+    entries = intact(partial(_passing, channels), [item.id for item in reached], channels.damaged)
+    nearness = channels.cosines(list(entries))
     reached = [item for item in reached if item.id not in channels.damaged]
     dropped = [item for item in recall.dropped if item.id not in channels.damaged]
     recall = replace(recall, dropped=(*dropped, *channels.unreadable()), degraded=tuple(channels.degraded))

@@ -23,9 +23,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path,
 from rich.console import Console
 from rich.text import Text
 
+from benchmarks.embedders import CachedEmbedder
 from benchmarks.locomo import Conversation, load
 from benchmarks.metrics import SEED
-from benchmarks.embedders import CachedEmbedder
 from benchmarks.retrieval import exchanges_in, to_message
 from tidal_plugins import Affect, Exchange, OnnxEmbedder, TidalMemory
 from tidal_plugins.tuning import Tuning

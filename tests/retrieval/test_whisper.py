@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from tests.retrieval.directions import QUESTION, holding, lying, say
 from tidal_plugins import Affect, Entry, Explanation, Hit, Recall, Settings, TidalMemory, Whisper
 from tidal_plugins.model.fence import CLOSE, OPEN, PREAMBLE, inert, strip_frames
-from tidal_plugins.retrieval.whisper import age, compose, excerpt
+from tidal_plugins.retrieval.whisper import age, compose, quote, when
 from tidal_plugins.testing import HERE, NOON, FrozenClock
 from tidal_plugins.tuning import WhisperTuning
 
@@ -55,8 +55,8 @@ def test_a_line_has_citation_age_source_and_text() -> None:
     skill = hit("Play scales daily.", kind="skill", source="practice.md", occurred_at=NOON - timedelta(days=800))
     fact = hit("The piano is old.", kind="fact")
     assert lines(whisper(said, skill, fact)) == [
-        "- [ep:ep1] 3 days ago, user: I play jazz piano.",
-        "- [mem:0123456789abc] 2 years ago, practice.md: Play scales daily.",
+        "- [ep:ep1] 26 February, 3 days ago, user: I play jazz piano.",
+        "- [mem:0123456789abc] 22 December 2023, 2 years ago, practice.md: Play scales daily.",
         "- [mem:0123456789abc] just now, fact: The piano is old.",
     ]
 
@@ -124,11 +124,10 @@ def test_a_budget_under_200_is_refused() -> None:
         WhisperTuning(max_chars=199)
 
 
-@given(st.text(max_size=300), st.text(max_size=30), st.integers(24, 200))
-def test_an_excerpt_fits_and_is_of_the_text(text: str, query: str, room: int) -> None:
-    cut = excerpt(text, query, room)
-    assert len(cut) <= room
-    assert cut == text or cut.strip("…") in text
+@given(st.text(max_size=300), st.tuples(st.integers(0, 300), st.integers(0, 300)), st.integers(24, 200))
+def test_a_quotation_fits(text: str, unit: tuple[int, int], room: int) -> None:
+    start, end = sorted(min(place, len(text)) for place in unit)
+    assert len(quote(text, (start, end), room)) <= room
 
 
 def test_at_most_three_surface() -> None:
@@ -142,28 +141,69 @@ def test_room_that_a_short_memory_leaves_goes_to_the_next() -> None:
     assert len(alone.text) > 440
 
 
-def test_the_excerpt_is_around_the_sentence_that_matches_best() -> None:
-    text = "First the weather. " * 15 + "Then Ann played jazz piano. " + "At last the news. " * 15
-    line = lines(whisper(hit(text), query="Who played jazz piano?", max_chars=200))[0]
-    assert "…Then Ann played jazz piano." in line
-    assert line.endswith("…")
-    assert excerpt("one two three four", "", 99) == "one two three four"
-    assert excerpt("one two three four", "", 12) == "one two…"
-    assert excerpt("x" * 50, "", 10) == "x" * 9 + "…"
-    assert excerpt("One two three. Four five six.", "six", 20) == "…Four five six."
+TEXT = "First the weather. Then Ann played jazz piano. At last the news."
+
+
+@pytest.mark.parametrize(
+    ("room", "expected"),
+    [
+        (99, TEXT),
+        (46, "Then Ann played jazz piano. At last the news."),
+        (44, "Then Ann played jazz piano."),
+        (27, "Then Ann played jazz piano."),
+        (20, "Then Ann played…"),
+    ],
+)
+def test_a_quotation_grows_by_what_follows_and_then_by_what_precedes(room: int, expected: str) -> None:
+    start = TEXT.index("Then")
+    assert quote(TEXT, (start, TEXT.index(" At last")), room) == expected
+
+
+def test_the_sentence_that_answers_is_shown(open_memory: Any) -> None:
+    memory = open_memory(settings=Settings(whisper={"threshold": 0.0}))
+    memory.record("The weather was dreadful all week long. " * 12 + "Ann played jazz piano. " + "Nobody slept. " * 30)
+    assert "Ann played jazz piano." in str(memory.whisper("Who played jazz piano?"))
+
+
+def test_a_question_is_shown_with_its_answer_and_a_heading_is_not(open_memory: Any) -> None:
+    memory = open_memory(settings=Settings(whisper={"threshold": 0.0}))
+    rules = "\n".join(f"Rule {n} of the harbour is about ropes and fenders and buoys." for n in range(20))
+    memory.remember(f"# Welcome to the harbour\nSick? Ring the master before nine.\n{rules}", kind="kb")
+    assert "Sick? Ring the master before nine." in str(memory.whisper("I am sick, what does the harbour want?"))
+
+
+def test_of_an_exchange_the_persons_half_comes_first() -> None:
+    agent = hit("Noted: jazz piano on Monday with Vera.", id="a", episode="e", role="assistant")
+    user = hit("I play jazz piano.", id="u", episode="e", role="user")
+    assert whisper(agent, user).ids == ("u", "a")
+    assert whisper(user, hit("You play jazz piano.", id="a", episode="e", role="assistant")).ids == ("u",)
+    asked = hit("When do I play jazz piano?", id="q", episode="e", role="user")
+    assert whisper(asked, agent).ids == ("a",)
+
+
+@pytest.mark.parametrize(
+    ("ago", "expected"),
+    [
+        ({"hours": 23}, "23 hours ago"),
+        ({"days": 2}, "27 February, 2 days ago"),
+        ({"days": 500}, "17 October 2024, 1 year ago"),
+    ],
+    ids=str,
+)
+def test_an_age_of_days_has_a_date(ago: dict[str, float], expected: str) -> None:
+    assert when(NOON - timedelta(**ago), NOON) == expected
 
 
 def test_the_passage_is_shown_and_not_the_whole_text() -> None:
     assert "needle" in str(whisper(hit("hay " * 500 + "the needle", passage="the needle")))
 
 
-def test_a_fact_is_left_out_beside_what_it_was_made_from() -> None:
+def test_a_fact_and_what_it_was_made_from_are_not_shown_together() -> None:
     said, other = hit("I play jazz piano.", id="a"), hit("Scales help.", id="b")
     fact = hit("I play jazz piano.", id="f", kind="fact", channel="synthesis", metadata={"sources": ["a", "z"]})
-    assert whisper(fact, said, other).ids == ("a", "b")
-    assert whisper(fact, other).ids == ("f", "b")
+    assert whisper(said, fact, other).ids == ("a", "b")
+    assert whisper(fact, said, other).ids == ("f", "b")
     assert whisper(said, other, fact, max_entries=2).ids == ("a", "b")
-    assert whisper(fact, other, said, max_entries=2).ids == ("f", "b")
 
 
 @pytest.mark.parametrize("sources", [None, "a", 7, {"a": 1}, [["a"], {}, None, 7]])

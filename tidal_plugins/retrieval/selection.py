@@ -67,12 +67,16 @@ def _settle(hit: Hit, half: Hit, shown: list[Hit], query: str) -> tuple[str, str
 
     If it is the one that was to be shown, the new one takes its place.
     """
-    if asks(half.answer) and not asks(hit.answer):
+    first, second = (hit, half) if hit.entry.role == "user" else (half, hit)
+    if asks(first.answer) and not asks(second.answer):
+        left, reason = first, f"asks what {second.id} answers"
+    elif len(_telling(second, query) - _words(first)) < NEW_WORDS:
+        left, reason = second, f"adds nothing to {first.id}, the other half of its exchange"
+    else:
+        return None
+    if left is half:
         shown[shown.index(half)] = hit
-        return half.id, f"asks what {hit.id} answers"
-    if len(_telling(hit, query) - _words(half)) < NEW_WORDS:
-        return hit.id, f"adds nothing to {half.id}, the other half of its exchange"
-    return None
+    return left.id, reason
 
 
 def _words(hit: Hit) -> set[str]:

@@ -58,11 +58,17 @@ def _line(hit: Hit, now: datetime, room: int) -> str | None:
     head = f"- [{hit.entry.citation}] {when(hit.entry.occurred_at, now)}, {_source(hit)}: "
     if room - len(head) < min(LEAST_TEXT, len(hit.answer)):
         return None
-    room -= len(head)
-    said = quote(hit.text, hit.unit or (0, len(hit.text)), room)
+    unit, room = hit.unit or _placed(hit), room - len(head)
+    said = quote(hit.text, unit, room)
     if any(f"[{kind}]" in said for kind in hit.hidden) and room - len(HIDDEN) >= LEAST_TEXT:
-        return head + quote(hit.text, hit.unit or (0, len(hit.text)), room - len(HIDDEN)) + HIDDEN
+        return head + quote(hit.text, unit, room - len(HIDDEN)) + HIDDEN
     return head + said
+
+
+def _placed(hit: Hit) -> tuple[int, int]:
+    """Return the offsets of a hit's passage."""
+    start = max(0, hit.text.find(hit.passage))
+    return start, start + len(hit.passage)
 
 
 def _source(hit: Hit) -> str:

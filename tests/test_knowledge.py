@@ -26,8 +26,10 @@ NAMED_THIRD = {"read_document", "frontier"}
 OF_LINKS = {"Link", "WhereLinks"}
 """The calls whose arguments ``kind`` and ``kinds`` name kinds of links."""
 
-HOMONYMS = {("graph", "uses"), ("model", "uses"), ("english", "first"), ("tuning", "policies")}
-"""Words that a room means otherwise: the relation «uses», the ordinal, the group of settings."""
+HOMONYMS = {
+    ("graph", "uses"), ("model", "uses"), ("english", "first"), ("english", "secret"), ("tuning", "policies"),
+}  # fmt: skip
+"""Words that a room means otherwise: the relation «uses», the ordinal, a cue of passwords, the group of settings."""
 
 Constants = dict[str, tuple[str, str]]
 """By name, the module that defines a string constant, and its value."""

@@ -13,6 +13,7 @@ import pytest
 
 from tidal_plugins import (
     Embedder,
+    EmbedderMismatch,
     EmbedderUnavailable,
     EmbeddingError,
     InvalidInput,
@@ -416,3 +417,21 @@ def test_a_folder_that_cannot_be_followed_makes_it_unavailable(tmp_path):
     (folder / "onnx" / "model.onnx").write_bytes(b"nothing of the kind")
     with pytest.raises(EmbedderUnavailable, match=r"loading .* failed"):
         OnnxEmbedder(folder).load()
+
+
+def test_a_store_of_the_original_vectors_opens_by_default_and_keeps_them(tmp_path):
+    path = tmp_path / "agent.db"
+    with TidalMemory(path, embedder=SentenceTransformerEmbedder()) as memory:
+        memory.record("I practise jazz piano every evening.", "Noted.")
+        memory.record("The staging database runs on PostgreSQL.", "Noted.")
+    with TidalMemory(path) as memory:
+        assert "jazz" in memory.recall("Which instrument do I play?")[0].text
+        assert "jazz" in str(memory.whisper("What should I play on the piano tonight?"))
+        memory.record("My sister Ada keeps bees on her roof.", "Noted.")
+    with TidalMemory(path, embedder=SentenceTransformerEmbedder()) as memory:
+        assert "bees" in memory.recall("Which insects live above a relative's flat?")[0].text
+        assert memory.reembed(OnnxEmbedder()) > 0
+    with TidalMemory(path) as memory:
+        assert "bees" in memory.recall("Which insects live above a relative's flat?")[0].text
+    with TidalMemory(path, embedder=SentenceTransformerEmbedder()) as memory, pytest.raises(EmbedderMismatch):
+        memory.recall("bees")

@@ -1,6 +1,6 @@
-"""Read conversation files for the benchmarks and the demo: LoCoMo's format, and samples of LongMemEval.
+"""Read conversation files for the benchmarks and the demo: LoCoMo's format, samples of LongMemEval, and RealMem's.
 
-``load`` takes either format and returns the same classes. Any mistake in a file ends the program with one line that
+``load`` takes each format and returns the same classes. Any mistake in a file ends the program with one line that
 says where it is.
 """
 
@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -54,12 +55,16 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question. ``evidence`` holds the ids of the turns that answer it."""
+    """A question. ``evidence`` holds the ids of the turns that answer it.
+
+    A question with ``at`` is asked then, over the sessions that began before; one without, after the last turn.
+    """
 
     text: str
     category: str
     evidence: frozenset[str]
     answer: str = ""
+    at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +84,20 @@ class Conversation:
         """Return a time just after the last turn."""
         return max(turn.at for turn in self.turns) + PACE
 
+    def moments(self) -> Iterator[tuple[datetime, Conversation, tuple[Session, ...]]]:
+        """Yield each time at which questions are asked, in order.
+
+        With it come the conversation until then, with the questions of that time, and its sessions that are new since
+        the time before.
+        """
+        asked, begun = defaultdict[datetime, list[Question]](list), 0
+        for question in self.questions:
+            asked[question.at or self.end].append(question)
+        for at in sorted(asked):
+            sessions = tuple(session for session in self.sessions if session.at < at)
+            yield at, Conversation(self.name, sessions, tuple(asked[at])), sessions[begun:]
+            begun = len(sessions)
+
 
 @dataclass(slots=True)
 class Counts:
@@ -88,6 +107,7 @@ class Counts:
     evidence_skipped: int = 0
     questions_without_evidence: int = 0
     turns_without_text: int = 0
+    dates_mended: int = 0
 
     def __add__(self, other: Counts) -> Counts:
         return Counts(*(getattr(self, name) + getattr(other, name) for name in self.__slots__))
@@ -96,7 +116,7 @@ class Counts:
         return (
             f"{self.evidence_repaired} evidence ids repaired, {self.evidence_skipped} skipped; "
             f"{self.questions_without_evidence} questions without evidence left out, "
-            f"and {self.turns_without_text} turns without text"
+            f"and {self.turns_without_text} turns without text; {self.dates_mended} dates mended"
         )
 
 
@@ -110,12 +130,14 @@ class Data:
 
 
 def load(path: str | Path) -> Data:
-    """Read a file of either format, or exit with a message that says what is wrong with it.
+    """Read a file of any of the formats, or exit with a message that says what is wrong with it.
 
     Image captions are left out. A LoCoMo speaker is a person in the role of the user, unless called user, assistant or
     document. All sessions of a LongMemEval sample are one history. The evidence of its question is the messages marked
     ``has_answer``, or its whole conversation if none is marked.
     """
+    from benchmarks import realmem  # which reads into the classes of this module
+
     path = Path(path)
     try:
         value = json.loads(path.read_text("utf-8"))
@@ -125,15 +147,19 @@ def load(path: str | Path) -> Data:
         raise SystemExit(f"{path} is not JSON: {error}") from None
     try:
         data = Data(path.name, [])
+        single = isinstance(value, dict) and "conversation" in value
         if isinstance(value, dict) and "data" in value:
-            parts = [_long_mem_eval(item, place, data.counts) for item, place in _items(value["data"], "data")]
-            data.conversations = [pooled(path.stem, parts)]
+            chats = [_long_mem_eval(item, place, data.counts) for item, place in items(value["data"], "data")]
+            data.conversations = [pooled(path.stem, chats)]
+        elif realmem.is_realmem(value) and not single:
+            data.conversations = realmem.people(value, data.counts)
         else:
-            single = isinstance(value, dict) and "conversation" in value
-            items = _items([value] if single else value, "the file")
-            data.conversations = [_locomo(item, place, data.counts) for item, place in items]
-    except _Malformed as error:
-        raise SystemExit(f"{path} is neither LoCoMo's format nor a sample of LongMemEval: {error}") from None
+            parts = items([value] if single else value, "the file")
+            data.conversations = [_locomo(item, place, data.counts) for item, place in parts]
+    except Malformed as error:
+        raise SystemExit(
+            f"{path} is neither LoCoMo's format nor a sample of LongMemEval nor RealMem's: {error}"
+        ) from None
     if not any(conversation.questions for conversation in data.conversations):
         raise SystemExit(f"{path} asks no question that has evidence: there is nothing to measure ({data.counts})")
     return data
@@ -163,40 +189,40 @@ def _prefixed(conversation: Conversation) -> Conversation:
 
 
 def _locomo(item: Any, place: str, counts: Counts) -> Conversation:
-    talk = _get(item, "conversation", dict, place)
+    talk = get(item, "conversation", dict, place)
     name = str(item.get("sample_id", place))
     numbers = sorted(int(found[1]) for key in talk if (found := _SESSION.fullmatch(key)))
     sessions = [_locomo_session(talk, number, name, counts) for number in numbers]
     kept = tuple(sorted((session for session in sessions if session.turns), key=lambda session: session.at))
     if not kept:
-        raise _Malformed(f"{name} has no session_N with turns")
+        raise Malformed(f"{name} has no session_N with turns")
     known = [turn.id for session in kept for turn in session.turns]
     if len(set(known)) < len(known):
-        raise _Malformed(f"{name} has two turns of the same dia_id")
-    asked = [_locomo_question(q, where, set(known), counts) for q, where in _items(item.get("qa", []), f"{name}.qa")]
+        raise Malformed(f"{name} has two turns of the same dia_id")
+    asked = [_locomo_question(q, where, set(known), counts) for q, where in items(item.get("qa", []), f"{name}.qa")]
     return Conversation(name, kept, _answerable(asked, counts))
 
 
 def _locomo_session(talk: Mapping[str, Any], number: int, name: str, counts: Counts) -> Session:
     place = f"{name}.session_{number}"
-    items = list(_items(talk[f"session_{number}"], place))
-    at = _date(talk.get(f"session_{number}_date_time"), f"{place}_date_time") if items else datetime.min
+    given = list(items(talk[f"session_{number}"], place))
+    at = _date(talk.get(f"session_{number}_date_time"), f"{place}_date_time") if given else datetime.min
     turns = []
-    for position, (item, where) in enumerate(items):
-        text, speaker = _get(item, "text", str, where), _get(item, "speaker", str, where)
+    for position, (item, where) in enumerate(given):
+        text, speaker = get(item, "text", str, where), get(item, "speaker", str, where)
         if text.strip():
             role, person = (speaker, None) if speaker in ROLES else ("user", speaker)
-            turns.append(Turn(_get(item, "dia_id", str, where), text, at + position * PACE, role, person))
-    counts.turns_without_text += len(items) - len(turns)
+            turns.append(Turn(get(item, "dia_id", str, where), text, at + position * PACE, role, person))
+    counts.turns_without_text += len(given) - len(turns)
     return Session(f"session_{number}", at, tuple(turns))
 
 
 def _locomo_question(item: Any, place: str, known: set[str], counts: Counts) -> Question:
-    category = _get(item, "category", int, place)
+    category = get(item, "category", int, place)
     evidence = item.get("evidence") or []
     found = [_mended(given, known, counts) for given in ([evidence] if isinstance(evidence, str) else evidence)]
     ids = frozenset(id_ for ids in found for id_ in ids)
-    text, answer = _get(item, "question", str, place), item.get("answer", item.get("adversarial_answer", ""))
+    text, answer = get(item, "question", str, place), item.get("answer", item.get("adversarial_answer", ""))
     return Question(text, CATEGORIES.get(category, str(category)), ids, str(answer))
 
 
@@ -217,10 +243,10 @@ def _mended(given: Any, known: set[str], counts: Counts) -> list[str]:
 def _long_mem_eval(item: Any, place: str, counts: Counts) -> Conversation:
     sessions: dict[str, list[Turn]] = {}
     marked = set()
-    for number, (message, where) in enumerate(_items(_get(item, "conversation", list, place), f"{place}.conversation")):
-        role, text, date = (_get(message, key, str, where) for key in ("role", "content", "date"))
+    for number, (message, where) in enumerate(items(get(item, "conversation", list, place), f"{place}.conversation")):
+        role, text, date = (get(message, key, str, where) for key in ("role", "content", "date"))
         if role not in ROLES:
-            raise _Malformed(f"{where} has the role {role!r}")
+            raise Malformed(f"{where} has the role {role!r}")
         if not text.strip():
             counts.turns_without_text += 1
             continue
@@ -231,29 +257,29 @@ def _long_mem_eval(item: Any, place: str, counts: Counts) -> Conversation:
     dated = tuple(Session(date, turns[0].at, tuple(turns)) for date, turns in sessions.items())
     evidence = frozenset(marked or (turn.id for session in dated for turn in session.turns))
     kind = str(item.get("question_type"))
-    asked = _items(_get(item, "questions", list, place), f"{place}.questions")
-    questions = [Question(_get(q, "question", str, where), kind, evidence, str(q.get("answer"))) for q, where in asked]
+    asked = items(get(item, "questions", list, place), f"{place}.questions")
+    questions = [Question(get(q, "question", str, where), kind, evidence, str(q.get("answer"))) for q, where in asked]
     return Conversation(str(item.get("id", place)), dated, _answerable(questions, counts))
 
 
 # reading values
 
 
-class _Malformed(Exception):
+class Malformed(Exception):
     """Raised when a file does not have the expected format; the message says where."""
 
 
-def _items(value: Any, place: str) -> Iterable[tuple[Any, str]]:
+def items(value: Any, place: str) -> Iterable[tuple[Any, str]]:
     if not isinstance(value, list):
-        raise _Malformed(f"{place} should be a list, not {_kind(value)}")
+        raise Malformed(f"{place} should be a list, not {_kind(value)}")
     return [(item, f"{place}[{number}]") for number, item in enumerate(value)]
 
 
-def _get(item: Any, key: str, kind: type, place: str) -> Any:
+def get(item: Any, key: str, kind: type, place: str) -> Any:
     if not isinstance(item, dict):
-        raise _Malformed(f"{place} should be an object, not {_kind(item)}")
+        raise Malformed(f"{place} should be an object, not {_kind(item)}")
     if not isinstance(item.get(key), kind):
-        raise _Malformed(f"{place}.{key} should be {kind.__name__}, not {_kind(item.get(key))}")
+        raise Malformed(f"{place}.{key} should be {kind.__name__}, not {_kind(item.get(key))}")
     return item[key]
 
 
@@ -271,7 +297,7 @@ def _date(value: Any, place: str) -> datetime:
     try:
         time = datetime.fromisoformat(str(value))
     except ValueError:
-        raise _Malformed(f"{place} should be a date such as '9:20 am on 3 June, 2024', not {_kind(value)}") from None
+        raise Malformed(f"{place} should be a date such as '9:20 am on 3 June, 2024', not {_kind(value)}") from None
     return time.replace(tzinfo=time.tzinfo or UTC).astimezone(UTC)
 
 

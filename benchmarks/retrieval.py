@@ -6,6 +6,9 @@ Each conversation becomes a memory of its own, through the public API. Each turn
 the clock stands just after the last turn, so that decay plays no part. Questions are asked unchanged, in a neutral
 mood. No model is called but the embedder.
 
+A file of RealMem's (``benchmarks/realmem.py``) is lived through: each turn that goes on with a project is asked at its
+time, over the sessions before its own.
+
 `benchmarks/data` has conversations of our own, free to use, with the turns that answer each question. `chats.json` has
 chats with an assistant and a handbook. `domains.json` has five conversations of other kinds: errands, code and plans
 with an assistant, two sisters, three flatmates. Its questions are in the asker's own words, and were written before any
@@ -24,7 +27,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
-from datetime import datetime
 from pathlib import Path
 from statistics import fmean
 from tempfile import TemporaryDirectory
@@ -56,6 +58,7 @@ from tidal_plugins.retrieval.understand import to_query
 from tidal_plugins.scoring.fusion import reciprocal_rank
 from tidal_plugins.settings import Profile
 from tidal_plugins.storage.base import Where
+from tidal_plugins.testing import FrozenClock
 from tidal_plugins.tuning import RecallTuning, Tuning
 
 T = TypeVar("T")
@@ -74,6 +77,7 @@ STEPS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("no speaker match", {"speaker": 0.0}),
     ("assistant counts in full", {"assistant": 0.0}),
     ("no passage discount", {"passages": 0.0}),
+    ("no recency of turns that go on", {"recency": 0.0}),
     ("no thread", {"thread": 0.0}),
     ("no neighbours", {"neighbours": 0.0}),
     ("long messages lean on others too", {"turn": 1e9}),
@@ -124,7 +128,9 @@ def main(argv: Sequence[str] | None = None) -> None:
 def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     profiles = get_args(Profile)
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--data", nargs="+", type=Path, required=True, metavar="FILE", help="LoCoMo or LongMemEval")
+    parser.add_argument(
+        "--data", nargs="+", type=Path, required=True, metavar="FILE", help="LoCoMo, LongMemEval or RealMem"
+    )
     parser.add_argument("--json", type=Path, metavar="OUT", help="write all figures, and every question's ranks")
     parser.add_argument("--profiles", nargs="+", choices=profiles, default=list(profiles), metavar="PROFILE")
     parser.add_argument("--ablation", action=argparse.BooleanOptionalAction, default=True)
@@ -251,34 +257,52 @@ def measure(data: Data, embedder: CachedEmbedder, args: argparse.Namespace) -> R
 def _measure_one(
     report: Report, conversation: Conversation, embedder: CachedEmbedder, path: Path, profiles: Sequence[Profile]
 ) -> None:
+    clock = FrozenClock()
     with ExitStack() as stack:
 
         def opened(settings: Settings | None = None) -> TidalMemory:
-            clock = _frozen(conversation.end)
             return stack.enter_context(TidalMemory(path, embedder=embedder, settings=settings, clock=clock))
 
         memory = opened()
-        fill(memory, conversation)
-        arms = {**plain_arms(conversation, embedder), **channel_arms(memory, embedder)}
-        arms |= {profile: recall_arm(memory, profile) for profile in profiles}
+        recalls: dict[str, Arm] = {profile: recall_arm(memory, profile) for profile in profiles}
         if report.steps:
-            arms[NAMES_STAY] = names_stay(recall_arm(memory, "balanced"))
+            recalls[NAMES_STAY] = names_stay(recall_arm(memory, "balanced"))
             changed = {name: Tuning(recall=change) for name, change in variants().items()}
-            arms |= {name: recall_arm(opened(settings), "balanced") for name, settings in changed.items()}
-        for arm in arms.values():
-            arm(conversation.turns[0].text)  # so that no question pays for what is loaded once
-        entries = {turn: id_ for id_, turn in turns_of(memory).items()}
-        whispering = {profile: opened(Settings(recall={"profile": profile})) for profile in profiles}
-        for question in conversation.questions:
-            item = Asked(conversation.name, question, sorted(question.evidence))
-            for name, arm in arms.items():
-                ranking, took = _timed(arm, question.text, embedder)
-                item.ranks[name] = ranks_of(item.evidence, ranking)
-                report.times.setdefault(name, []).append(took)
-            item.whispered = {profile: whispered(opened, item, entries) for profile, opened in whispering.items()}
-            if report.steps:
-                item.beyond = {way: beyond(memory, item, embedder, asked) for way, asked in WAYS.items()}
-            report.asked.append(item)
+            recalls |= {name: recall_arm(opened(settings), "balanced") for name, settings in changed.items()}
+        whispering: dict[str, TidalMemory] = {
+            profile: opened(Settings(recall={"profile": profile})) for profile in profiles
+        }
+        for at, known, new in conversation.moments():
+            clock.set(at)
+            fill(memory, new)
+            arms = {**plain_arms(known, embedder), **channel_arms(memory, embedder), **recalls}
+            for arm in arms.values():
+                arm(known.turns[0].text)  # so that no question pays for what is loaded once
+            report.asked += (
+                _ask(question, known.name, report, embedder, memory, arms, whispering) for question in known.questions
+            )
+
+
+def _ask(
+    question: Question,
+    name: str,
+    report: Report,
+    embedder: CachedEmbedder,
+    memory: TidalMemory,
+    arms: Mapping[str, Arm],
+    whispering: Mapping[str, TidalMemory],
+) -> Asked:
+    """Ask one question of every arm and of every whisper, and note the times."""
+    item = Asked(name, question, sorted(question.evidence))
+    for arm, ask in arms.items():
+        ranking, took = _timed(ask, question.text, embedder)
+        item.ranks[arm] = ranks_of(item.evidence, ranking)
+        report.times.setdefault(arm, []).append(took)
+    entries = {turn: id_ for id_, turn in turns_of(memory).items()}
+    item.whispered = {profile: whispered(opened, item, entries) for profile, opened in whispering.items()}
+    if report.steps:
+        item.beyond = {way: beyond(memory, item, embedder, asked) for way, asked in WAYS.items()}
+    return item
 
 
 def beyond(memory: TidalMemory, item: Asked, embedder: CachedEmbedder, asked: Mapping[str, Any]) -> Beyond:
@@ -310,10 +334,6 @@ def _confidence(whisper: Whisper) -> float:
     return whisper.recall.confidence or 0.0 if whisper.recall is not None else 0.0
 
 
-def _frozen(moment: datetime) -> Callable[[], datetime]:
-    return lambda: moment
-
-
 def _timed(arm: Callable[[str], T], question: str, embedder: CachedEmbedder) -> tuple[T, float]:
     """Call an arm; return its result and the milliseconds that it took without the embedding."""
     embedding, start = embedder.seconds, time.perf_counter()
@@ -321,15 +341,15 @@ def _timed(arm: Callable[[str], T], question: str, embedder: CachedEmbedder) -> 
     return ranking, 1000 * (time.perf_counter() - start - (embedder.seconds - embedding))
 
 
-def fill(memory: TidalMemory, conversation: Conversation) -> None:
-    """Record a conversation: one exchange for each turn of a person, with the assistant's turns that follow it."""
+def fill(memory: TidalMemory, sessions: Sequence[Session]) -> None:
+    """Record sessions: one exchange for each turn of a person, with the assistant's turns that follow it."""
     exchanges: list[Exchange] = []
-    for session in conversation.sessions:
+    for session in sessions:
         for turns in exchanges_in(session):
             exchanges.append(Exchange(tuple(map(to_message, turns)), session.id, occurred_at=turns[0].at))
     documents = [
         Note(turn.text, thread=session.id, occurred_at=turn.at, metadata={"message": turn.id})
-        for session in conversation.sessions
+        for session in sessions
         for turn in session.turns
         if turn.role == "document"
     ]
@@ -448,6 +468,8 @@ def show(report: Report, console: Console) -> None:
         f"({RESAMPLES} bootstrap samples of the questions, seed {SEED}). Search times are without the embedding."
     )
     console.print(_quality(report), _by_category(report), _against(report))
+    if len(data.conversations) > 1:
+        console.print(_arms_by_conversation(report))
     if report.steps:
         console.print(_ablation(report), *_by_conversation(report), *(_beyond(report, way) for way in WAYS))
     for profile in report.profiles:
@@ -474,6 +496,19 @@ def _by_category(report: Report) -> Table:
             figures = summary(rows)
             label = "" if number else f"{category} ({len(rows)})"
             table.add_row(label, arm, *(shown(figures[name]) for name in COLUMNS))
+        table.add_section()
+    return table
+
+
+def _arms_by_conversation(report: Report) -> Table:
+    names = ("recall@5", "recall@10", "ndcg@10")
+    table = _table("By conversation", "conversation", "arm", *names)
+    for conversation in report.data.conversations:
+        own = [item for item in report.asked if item.conversation == conversation.name]
+        asked = [item for item in own if _counts(item.question.category, None)]
+        for number, arm in enumerate(report.arms if asked else []):
+            label = "" if number else f"{conversation.name} ({len(asked)})"
+            table.add_row(label, arm, *_means([scores(item.ranks[arm]) for item in asked], names))
         table.add_section()
     return table
 

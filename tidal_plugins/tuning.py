@@ -188,8 +188,9 @@ class RecallTuning(RecallSettings):
     speaker: float = Field(0.3, ge=0)
     """Added where the query names the speaker: 6 nats of the embedder's scale (.05 each), since nearly all that is
     asked about a person was said by that person."""
-    passages: float = Field(0.07, ge=0)
-    """Taken off per nat of an entry's number of passages: many passages are many chances of a high maximum."""
+    passages: float = Field(0.03, ge=0)
+    """Taken off per nat of an entry's number of passages: many passages are many chances of a high maximum. A plan that
+    people come back to is long, too: with .07 turns that go on lose a point of recall@10."""
     assistant: float = Field(0.05, ge=0)
     """Taken off an assistant's answer: users come back mostly to what they said themselves."""
     thread: float = Field(0.25, ge=0, lt=1)
@@ -211,6 +212,10 @@ class RecallTuning(RecallSettings):
     time: float = Field(0.2, ge=0)
     """Added for an entry from the time that the query speaks of («last Tuesday», «in May»): 4 nats. It raises recall@5
     of such questions from 72 to 83, in each of the development conversations; 0 reads no times."""
+    recency: float = Field(0.3, ge=0)
+    """Power of an entry's age in days by which a score falls, where the turn goes on with something begun earlier and
+    does more than ask. Such a turn says little of what it needs, which is mostly what was done last. Questions never
+    pay: what they ask for is as often old."""
     slack: float = Field(3.0, ge=0.001, le=36_500)
     """Days outside that time over which this falls to 1/e: what happens is told days later."""
     event: float = Field(0.5, ge=0)

@@ -245,3 +245,46 @@ def test_the_shortlist_has_what_both_channels_together_put_first(open_memory: An
     recall = memory.recall(QUESTION, limit=1, profile=profile)
     assert dropped in {ids[item.id] for item in recall.dropped if item.stage == "shortlist"}
     assert len(recall.dropped) == 5
+
+
+# recency: a turn that goes on with something begun earlier
+
+
+GOING_ON = "We settled on the loop. What is next?"
+
+
+def aged(open_memory: Any, clock: FrozenClock, **recall: float) -> Any:
+    """Return a memory of two turns that are equally near to any query, the first of them a week older."""
+    memory = holding(open_memory, {}, recall={**PLAIN, **recall})
+    memory.remember("old")
+    clock.advance(days=7)
+    memory.remember("new")
+    return memory
+
+
+def test_a_turn_that_goes_on_prefers_what_was_last(open_memory: Any, clock: FrozenClock) -> None:
+    memory = aged(open_memory, clock, recency=1.0)
+    recall = memory.recall(GOING_ON)
+    assert [hit.text for hit in recall] == ["new", "old"]
+    assert factors(recall, "recency") == {"new": pytest.approx(1.0), "old": pytest.approx(1 / 8)}
+    assert scores(recall) == {"new": 1.0, "old": 1 / 8}
+
+
+@pytest.mark.parametrize("text", ["Which loop did we settle on?", "The loop was muddy.", QUESTION])
+def test_questions_and_news_pay_no_heed_to_age(open_memory: Any, clock: FrozenClock, text: str) -> None:
+    recall = aged(open_memory, clock, recency=1.0).recall(text)
+    assert set(factors(recall, "recency").values()) == {None}
+
+
+@pytest.mark.parametrize("profile", ["tidal", "attention"])
+def test_only_balanced_prefers_what_was_last(open_memory: Any, clock: FrozenClock, profile: Any) -> None:
+    recall = aged(open_memory, clock, recency=1.0).recall(GOING_ON, profile=profile)
+    assert set(factors(recall, "recency").values()) == {None}
+
+
+def test_age_never_silences_a_whisper(open_memory: Any, clock: FrozenClock) -> None:
+    memory = holding(open_memory, {GOING_ON: 1.0, "near": 0.8, "far": 0.1}, recall={**PLAIN, "recency": 5.0})
+    before = memory.whisper(GOING_ON).recall.confidence
+    clock.advance(days=400)
+    memory.remember("later")
+    assert memory.whisper(GOING_ON).recall.confidence == pytest.approx(before, abs=0.05)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidal_plugins.scoring.context import asks, brief, confidence, dated, leaning, lent, raised
+from tidal_plugins.scoring.context import asks, brief, confidence, dated, goes_on, leaning, lent, raised
 
 
 @pytest.mark.parametrize(("words", "expected"), [(0, 1.0), (5, 1.0), (20, 1.0), (40, 0.5), (200, 0.1)])
@@ -83,3 +83,23 @@ def test_nothing_found_is_nothing_to_be_sure_of() -> None:
 
 def test_rivals_that_are_not_there_count_as_unrelated() -> None:
     assert confidence([0.6, 0.4], [0.5, 0.3], 0.1, rivals=4, topic=0.25) == pytest.approx(0.5 + 0.1 + 0.25 * 0.16)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We decided on the classic loop. What's next?",
+        "Hi, I’m back. Where were we?",
+        "Let's book the ferry.",
+        "I am ready for the second part.",
+    ],
+)
+def test_a_turn_goes_on_that_says_so_and_does_more_than_ask(text: str) -> None:
+    assert goes_on(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["Which loop did we decide on?", "What's next?", "My aunt bakes bread.", "Nextdoor", ""]
+)
+def test_a_question_or_a_new_topic_does_not_go_on(text: str) -> None:
+    assert not goes_on(text)

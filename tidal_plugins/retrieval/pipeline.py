@@ -16,6 +16,7 @@ from tidal_plugins.retrieval.context import add_neighbours
 from tidal_plugins.retrieval.deduplicate import drop_alike, drop_echoes, read_news
 from tidal_plugins.retrieval.rank import rank
 from tidal_plugins.retrieval.read import add_windows, read, trim
+from tidal_plugins.retrieval.recency import prefer_recent
 from tidal_plugins.retrieval.request import Request
 from tidal_plugins.retrieval.rerank import rerank
 from tidal_plugins.retrieval.search import search
@@ -54,7 +55,7 @@ RECALL: Sequence[Stage] = (
     understand,
     embed,
     read_times,
-    in_snapshot(*CANDIDATES, boost, read_supersessions, newest_first, read),
+    in_snapshot(*CANDIDATES, prefer_recent, boost, read_supersessions, newest_first, read),
     rerank,
     newest_first,  # a reranker knows nothing of what changed
     trim,
@@ -73,6 +74,7 @@ WHISPER: Sequence[Stage] = (
         *CANDIDATES,
         drop_echoes,
         estimate_confidence,
+        prefer_recent,
         boost,
         apply_threshold,
         read_supersessions,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tidal_plugins.retrieval.state import State
+from tidal_plugins.scoring.context import goes_on
 from tidal_plugins.scoring.text import terms
 
 MAX_CHARS = 4_000
@@ -20,13 +21,15 @@ class Query:
     """A text as the channels search for it.
 
     ``terms`` are distinct and leave out the names of speakers. ``meaning`` is the text to embed, likewise without them.
-    ``names`` are the speakers of the scope that the text names.
+    ``names`` are the speakers of the scope that the text names. ``goes_on`` says whether it goes on with something
+    begun earlier, and does more than ask.
     """
 
     text: str
     terms: tuple[str, ...]
     meaning: str
     names: frozenset[str]
+    goes_on: bool
 
 
 def understand(state: State) -> None:
@@ -66,7 +69,7 @@ def to_query(text: str, speakers: Sequence[str]) -> Query:
         meaning = pattern.sub(" ", meaning)
     if not terms(meaning):
         meaning = text  # somebody asks about nothing but a person
-    return Query(text, tuple(dict.fromkeys(terms(meaning))), " ".join(meaning.split()), frozenset(named))
+    return Query(text, tuple(dict.fromkeys(terms(meaning))), " ".join(meaning.split()), frozenset(named), goes_on(text))
 
 
 def _pattern(name: str) -> re.Pattern[str]:

@@ -7,6 +7,8 @@ import re
 from collections.abc import Sequence
 
 from tidal_plugins.english.calendar import TIME_WORDS
+from tidal_plugins.english.continuing import CONTINUING
+from tidal_plugins.english.sentences import sentences
 
 _CLOSERS = " \t\r\n\"'”’»)]*_"
 _QUESTION_MARKS = ("?", "？", "؟")
@@ -58,6 +60,14 @@ def dated(head: str) -> bool:
 def asks(tail: str) -> bool:
     """Return whether a text ends with a question."""
     return tail.rstrip(_CLOSERS).endswith(_QUESTION_MARKS)
+
+
+def goes_on(text: str) -> bool:
+    """Return whether a text goes on with something begun earlier: it says so, and does more than ask.
+
+    «We decided on the classic loop. What's next?» goes on, «Which loop did we decide on?» asks.
+    """
+    return CONTINUING.search(text) is not None and not all(asks(text[start:end]) for start, end in sentences(text))
 
 
 def confidence(

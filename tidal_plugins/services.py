@@ -230,9 +230,15 @@ class Services:
             entries=GraphEntries(self.storage, scope, settings, self.writer, tags),
         )
 
+    def find_supersessions(self, scope: Scope) -> int:
+        """Look through the turns that wait for what they supersede, and return how many links were made."""
+        made = self.supersessions.find(scope)
+        self.writer.later.settle(scope)
+        return made
+
     def consolidator(self, scope: Scope) -> Consolidator:
         def index() -> int:
-            self.supersessions.find(scope)
+            self.find_supersessions(scope)
             return self.graph_indexer(scope).run(limit=self.settings.consolidation.batch).episodes
 
         return Consolidator(self.writer, scope, self.summariser, self.dossiers(scope).refresh_due, index)

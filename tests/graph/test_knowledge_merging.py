@@ -35,7 +35,7 @@ def test_merged_entities_are_one_in_every_answer(world: World) -> None:
     world.say("Countess works_at Mill", thread="two")
     merge = world.graph.merge("Ada", "Countess")
     ada = world.graph.entity("countess")
-    assert (ada.name, ada.aliases, world.names(ada.episodes)) == ("Ada", ("Countess",), ("e2", "e1"))
+    assert (ada.name, ada.aliases, {*world.names(ada.episodes)}) == ("Ada", ("Countess",), {"e1", "e2"})
     assert {one.name for one in world.graph.entities()} == {"Ada", "Rome", "Mill"}
     assert world.known(subject="Countess") == ["Ada lives in Rome", "Ada works at Mill"]
     assert {one.entity.name for one in world.graph.neighbours("Ada")} == {"Rome", "Mill"}
@@ -52,7 +52,7 @@ def test_undo_parts_them_with_what_was_learned_of_either_since(world: World) -> 
     undone = world.graph.undo(merge)
     assert undone.undone_at == world.clock()
     assert world.names(world.graph.entity("Ada").episodes) == ("e1",)
-    assert world.names(world.graph.entity("Countess").episodes) == ("e3", "e2")
+    assert {*world.names(world.graph.entity("Countess").episodes)} == {"e2", "e3"}
     with pytest.raises(NotFound, match="no merge"):
         world.graph.undo(merge)
 

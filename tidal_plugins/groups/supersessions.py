@@ -34,7 +34,7 @@ class Supersessions:
         The background does this after every ``record``. When it returns, everything recorded before was looked
         through.
         """
-        return self._services.supersessions.find(self._scope)
+        return self._services.find_supersessions(self._scope)
 
     alist = in_thread(list)
     aundo = in_thread(undo)

@@ -78,11 +78,16 @@ class Later:
     def run(self, scope: Scope, proceed: Callable[[], bool]) -> timedelta | None:
         """Do what is due in a scope and return the time until more is due, if any."""
         found = [step.run(scope, proceed) for step in self.steps]
-        if proceed() and read_document(self.storage, STORE, WAITING, _key(scope)):
+        if proceed():
+            self.settle(scope)
+        return min((delay for delay in found if delay is not None), default=None)
+
+    def settle(self, scope: Scope) -> None:
+        """Take a scope off the list of those that have work, if nothing is left to do."""
+        if read_document(self.storage, STORE, WAITING, _key(scope)):
             with self.storage.transaction():
                 if self._is_done(scope):
                     self.storage.erase_documents(STORE, WAITING, [_key(scope)])
-        return min((delay for delay in found if delay is not None), default=None)
 
     def resume(self, scope: Scope) -> None:
         """Take up the work that an earlier process left, in ``scope`` and in every scope that has queued work."""

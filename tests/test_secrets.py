@@ -9,6 +9,7 @@ import pytest
 from langchain_tidal import TidalRetriever
 from llama_index_tidal import TidalRetriever as NodeRetriever
 from tidal_plugins import Message, Note, Peer, Settings, TidalMemory, ToolCall
+from tidal_plugins.testing import FrozenClock
 from tidal_plugins.turns import Place, surface
 
 SECRET = "Heron42blue"
@@ -48,6 +49,27 @@ def test_a_search_of_episodes_masks_their_messages(told: TidalMemory) -> None:
     [hit] = told.recall(ASKED, kinds={"episode"})
     assert SECRET not in repr(hit)
     assert "harbour office" in hit.text
+
+
+def test_a_link_from_a_new_password_to_the_old_one_quotes_neither(told: TidalMemory, clock: FrozenClock) -> None:
+    clock.advance(days=1)
+    told.record(f"The wifi password of the harbour office is now Gull77red instead of {SECRET}.", thread="tuesday")
+    told.supersessions.find()
+    recall = told.recall(ASKED)
+    assert recall[0].why.replaces, "the newest comes first"
+    shown = repr(recall) + recall.explain() + repr(told.supersessions.list()) + repr(told.whisper(ASKED))
+    assert "Gull77red" not in shown
+    assert SECRET not in shown
+
+
+def test_a_thought_seed_shows_none(open_memory: Any) -> None:
+    memory = open_memory()
+    kept = [memory.record(SAID, thread="monday"), memory.record("Guests bring cake at noon.", thread="tuesday")]
+    surfaced = [id_ for each in kept for id_ in each.entries]
+    for n in range(3):
+        memory.record(f"Question {n}", thread=f"t{n}", surfaced=surfaced)
+    [seed] = memory.maintenance.run().seeds
+    assert SHOWN in (seed.first.text, seed.second.text)
 
 
 def test_a_whisper_says_that_there_is_one_and_where(told: TidalMemory) -> None:

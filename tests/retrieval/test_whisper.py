@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from tests.retrieval.directions import QUESTION, holding, lying, say
-from tidal_plugins import Affect, Entry, Explanation, Hit, Recall, Settings, TidalMemory, Whisper
+from tidal_plugins import Affect, Entry, Explanation, HashingEmbedder, Hit, Recall, Settings, TidalMemory, Whisper
 from tidal_plugins.model.fence import CLOSE, OPEN, PREAMBLE, inert, strip_frames
 from tidal_plugins.retrieval.whisper import age, compose, quote, when
 from tidal_plugins.testing import HERE, NOON, FrozenClock
@@ -172,6 +172,16 @@ def test_a_question_is_shown_with_its_answer_and_a_heading_is_not(open_memory: A
     assert "Sick? Ring the master before nine." in str(memory.whisper("I am sick, what does the harbour want?"))
 
 
+def test_of_a_table_the_row_is_shown_and_not_the_names_of_its_columns(open_memory: Any) -> None:
+    memory = open_memory(settings=Settings(whisper={"threshold": 0.0}))
+    rows = "\n".join(f"| {n} | {name} | paid until the end of the season |" for n, name in enumerate(["Gull"] * 40))
+    memory.remember(
+        f"| berth | boat | fee |\n|-------|------|-----|\n{rows.replace('17 | Gull', '17 | Curlew')}", kind="kb"
+    )
+    [shown] = memory.whisper("Which boat is in berth 17?").hits
+    assert shown.answer.startswith("| 17 | Curlew |")
+
+
 def test_of_an_exchange_the_persons_half_comes_first() -> None:
     agent = hit("Noted: jazz piano on Monday with Vera.", id="a", episode="e", role="assistant")
     user = hit("I play jazz piano.", id="u", episode="e", role="user")
@@ -186,12 +196,60 @@ def test_of_an_exchange_the_persons_half_comes_first() -> None:
     [
         ({"hours": 23}, "23 hours ago"),
         ({"days": 2}, "27 February, 2 days ago"),
+        ({"days": 1, "hours": 13}, "27 February, 2 days ago"),
         ({"days": 500}, "17 October 2024, 1 year ago"),
     ],
     ids=str,
 )
 def test_an_age_of_days_has_a_date(ago: dict[str, float], expected: str) -> None:
     assert when(NOON - timedelta(**ago), NOON) == expected
+
+
+def test_a_line_that_announces_a_list_shows_how_it_begins() -> None:
+    text = "There are two options:\n- the small camper that sleeps four and costs 140 a day\n- the large one"
+    assert quote(text, (0, 22), 60) == "There are two options: - the small camper that sleeps four…"
+
+
+def test_a_quotation_of_a_long_text_begins_with_a_whole_sentence(open_memory: Any) -> None:
+    memory = open_memory(settings=Settings(whisper={"threshold": 0.0}))
+    rules = [f"Rule {n} of the harbour says something of ropes and of buoys." for n in range(400)]
+    rules[200] = "Whoever plays jazz piano on board does so before ten."
+    memory.remember(" ".join(rules), kind="kb", source="rules.md")
+    [line] = lines(memory.whisper("When may I play jazz piano?"))
+    assert "jazz piano on board" in line
+    assert line.partition("rules.md: ")[2].startswith(("Rule ", "Whoever "))
+
+
+def test_of_a_part_of_a_long_text_no_cut_sentence_is_chosen(open_memory: Any) -> None:
+    memory = open_memory(settings=Settings(whisper={"threshold": 0.0}))
+    memory.remember(
+        "\n".join(f"Row {n} tells of ropes and {'very ' * (n % 7)}old buoys." for n in range(900)), kind="kb"
+    )
+    [shown] = memory.whisper("Which row tells of ropes and buoys?").hits
+    assert shown.answer.startswith("Row ")
+    assert shown.answer.endswith("buoys.")
+
+
+class Exhausted(HashingEmbedder):
+    """Embeds one text at a time once it is exhausted, as a service does that counts its requests."""
+
+    exhausted = False
+
+    def embed(self, texts: Any) -> Any:
+        if self.exhausted and len(texts) > 1:
+            raise RuntimeError("too many requests")
+        return super().embed(texts)
+
+
+def test_units_are_chosen_by_their_words_if_the_embedder_fails(open_memory: Any) -> None:
+    embedder = Exhausted()
+    memory = open_memory(embedder=embedder, settings=Settings(whisper={"threshold": 0.0}))
+    memory.record("The weather was dreadful. Ann played jazz piano. Nobody slept.")
+    embedder.exhausted = True
+    told = memory.whisper("Who played jazz piano?")
+    assert told.hits[0].answer == "Ann played jazz piano."
+    assert told.recall.degraded == ("units",)
+    assert "degraded: units" in told.recall.explain()
 
 
 def test_the_passage_is_shown_and_not_the_whole_text() -> None:

@@ -82,6 +82,15 @@ _LINKS = (
 )
 _TO = re.compile(r"[ \t]{1,8}(?:back[ \t]{1,8})?to[ \t]{0,8}:?[ \t]{1,8}", re.IGNORECASE)
 _CHANGED = re.compile(r"\b(?:chang|set|reset|updat|switch|rotat|mak)\w*\b[^.!?\n]{0,30}$", re.IGNORECASE)
+_FROM = re.compile(
+    r"(?:[ \t]{1,8}(?:is|was|has been|got))?"
+    r"[ \t]{1,8}(?:changed|set|reset|updated|switched|rotated)[ \t]{1,8}from[ \t]{1,8}",
+    re.IGNORECASE,
+)
+_FROM_TO = re.compile(r"[\"'`”»*]{0,3}[ \t]{1,8}to[ \t]{1,8}", re.IGNORECASE)
+_INSTEAD = re.compile(
+    r"[\"'`”»*]{0,3},?[ \t]{1,8}(?:instead of|rather than|and not|not|\(?(?:was|formerly))[ \t]{1,8}", re.IGNORECASE
+)
 _NEXT_TO = re.compile(r"[ \t]{1,8}")
 
 _VALUE = re.compile(
@@ -114,8 +123,8 @@ def told(text: str) -> Iterator[tuple[int, int, str]]:
     low = lowered(text)
     for kind, start, end in _cues(low):
         found = _after(text, end, kind) or _ahead(text, start, kind)
-        if found:
-            yield *found, PASSWORD if kind == PHRASE else kind
+        former = _former(text, end, found, kind)
+        yield from ((*each, PASSWORD if kind == PHRASE else kind) for each in (found, *former) if each)
     if any(stem in low for stem in _LOGINS):
         yield from _logins(text)
     if "earer" in text or "Basic" in text or "Token" in text:
@@ -164,6 +173,17 @@ def _after(text: str, end: int, kind: str) -> tuple[int, int] | None:
         return _valued(text, joined.end(), kind, Link.VERB)
     joined = None if rest["many"] else _NEXT_TO.match(text, rest.end())
     return _valued(text, joined.end(), kind, Link.NEXT) if joined else None
+
+
+def _former(text: str, end: int, found: tuple[int, int] | None, kind: str) -> Iterator[tuple[int, int] | None]:
+    """Yield the offsets of the value that another one replaced: «is now X instead of Y», «changed from Y to X»."""
+    if found:
+        if joined := _INSTEAD.match(text, found[1]):
+            yield _valued(text, joined.end(), kind, Link.VERB)
+    elif (joined := _FROM.match(text, end)) and (old := _valued(text, joined.end(), kind, Link.VERB)):
+        yield old
+        if joined := _FROM_TO.match(text, old[1]):
+            yield _valued(text, joined.end(), kind, Link.VERB)
 
 
 def _valued(text: str, position: int, kind: str, link: Link) -> tuple[int, int] | None:

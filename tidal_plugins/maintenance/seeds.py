@@ -13,6 +13,7 @@ from tidal_plugins.model.consolidation import Seed
 from tidal_plugins.model.entry import SYNTHESIS, Entry, Scope, bare_id, derive_id
 from tidal_plugins.retrieval.request import active
 from tidal_plugins.retrieval.search import intact
+from tidal_plugins.retrieval.secrets import without_secrets
 from tidal_plugins.scoring.text import terms
 from tidal_plugins.storage.base import Line, Storage
 from tidal_plugins.tuning import Tuning
@@ -100,7 +101,7 @@ def _seed(pair: Association, entries: Mapping[str, Entry]) -> Seed | None:
     if _thread(first) == _thread(second) or _alike(first.text, second.text):
         return None
     why = f"they keep coming up together ({pair.weight:.1f}), from {_named(first)} and {_named(second)}"
-    return Seed(first, second, pair.weight, why)
+    return Seed(without_secrets(first), without_secrets(second), pair.weight, why)
 
 
 def _alike(text: str, other: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from tidal_plugins.embedding.identity import embed
 from tidal_plugins.english.sentences import sentences
+from tidal_plugins.errors import EmbeddingError
 from tidal_plugins.model.recall import Hit
 from tidal_plugins.retrieval.state import State
 from tidal_plugins.scoring.context import asks
@@ -21,7 +23,13 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_HEADING = re.compile(r"#{1,6}[ \t]")
+_HEADING = re.compile(r"#{1,6}[ \t]|(?:\|.*\n[ \t]*)?\|(?=[ \t:|]*--)[ \t:|-]+(?:\n|\Z)")
+"""A heading, or the first row of a table, which names its columns, with the line below it."""
+
+UNITS = "units"
+"""The name of this stage among what is degraded."""
+
+logger = logging.getLogger(__name__)
 
 MAX_CHARS = 6_000
 """Characters of a text that are read for units, around the passage that matched."""
@@ -46,9 +54,10 @@ def choose_units(state: State) -> None:
     if not found:
         return
     scores = _scores(found, state, settings)
+    merits = [(score, len(unit.stems)) for unit, score in zip(found, scores, strict=True)]  # «Thanks!» says least
     best: dict[int, int] = {}
     for index, unit in enumerate(found):
-        if unit.hit not in best or scores[index] > scores[best[unit.hit]]:
+        if unit.hit not in best or merits[index] > merits[best[unit.hit]]:
             best[unit.hit] = index
     chosen = {place: found[index] for place, index in best.items()}
     state.recall = replace(
@@ -65,12 +74,17 @@ def units(place: int, hit: Hit) -> list[Unit]:
     text = hit.text
     first = max(0, text.find(hit.passage) - MAX_CHARS // 2) if len(text) > MAX_CHARS else 0
     part = text[first : first + MAX_CHARS]
-    spans = list(_joined(part, sentences(part)))
+    spans = list(_joined(part, _whole(sentences(part), first > 0, first + MAX_CHARS < len(text))))
     told = [span for span in spans if not _HEADING.match(part, span[0])]
     return [
         Unit(place, first + start, first + end, part[start:end], frozenset(stems(part[start:end])))
         for start, end in told or spans
     ]
+
+
+def _whole(spans: Sequence[tuple[int, int]], cut_before: bool, cut_after: bool) -> Sequence[tuple[int, int]]:
+    """Return the sentences of a part of a text without those that were cut, unless there are no others."""
+    return spans[cut_before : len(spans) - cut_after] or spans
 
 
 def _joined(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
@@ -109,7 +123,12 @@ def _cosines(found: Sequence[Unit], shares: Sequence[float], state: State, setti
     open_ = [index for index in order if found[index].hit not in alone][: settings.unit_pool]
     if not open_ or not settings.unit_meaning:
         return [0.0] * len(found)
-    rows = embed(state.embedded.embedder, [found[index].text for index in open_])
+    try:
+        rows = embed(state.embedded.embedder, [found[index].text for index in open_])
+    except EmbeddingError as error:
+        logger.warning("the units of a whisper are chosen by their words alone: %s", error)
+        state.recall = replace(state.recall, degraded=(*state.recall.degraded, UNITS))
+        return [0.0] * len(found)
     known = dict(zip(open_, _dot(rows, state.embedded.vector), strict=True))
     return [known.get(index, 0.0) for index in range(len(found))]
 

@@ -19,6 +19,9 @@ LEAST_TEXT = 24
 LINE, LATER = 170, 95
 """Characters that a line may take if it needs them, and those that are kept for each line after it."""
 
+NEARBY = 2_000
+"""Characters before and after a unit in which sentences are looked for that fit beside it."""
+
 HIDDEN = " (hidden here; the citation leads to it)"
 """Note behind a line that shows a mask in place of a secret."""
 
@@ -26,7 +29,8 @@ STAGE = "whisper"
 """The stage at which rendering drops hits."""
 
 _HEADING = re.compile(r"^#{1,6}[ \t]+", re.MULTILINE)
-_AGES = (("year", 365 * 86400), ("month", 30 * 86400), ("week", 7 * 86400), ("day", 86400), ("hour", 3600))
+_DAY = 86400
+_AGES = (("year", 365 * _DAY), ("month", 30 * _DAY), ("week", 7 * _DAY), ("day", _DAY), ("hour", 3600))
 _MONTHS = "January February March April May June July August September October November December".split()
 
 
@@ -88,13 +92,14 @@ def _short(name: str, most: int = 24) -> str:
 
 
 def when(then: datetime, now: datetime) -> str:
-    """Return the date of a time and how long ago it is, in one unit; within a day the age alone."""
-    seconds = (now - then).total_seconds()
-    if abs(seconds) < 86400:
+    """Return the date of a time and how many days, weeks, months or years of the calendar ago it is; within a day the
+    age alone."""
+    if abs((now - then).total_seconds()) < _DAY:
         return age(then, now)
     local = then.astimezone(now.tzinfo)
+    midnight = {"hour": 0, "minute": 0, "second": 0, "microsecond": 0}  # two times of one date are equally old
     year = f" {local.year}" if local.year != now.year else ""
-    return f"{local.day} {_MONTHS[local.month - 1]}{year}, {age(then, now)}"
+    return f"{local.day} {_MONTHS[local.month - 1]}{year}, {age(local.replace(**midnight), now.replace(**midnight))}"
 
 
 def age(then: datetime, now: datetime) -> str:
@@ -111,14 +116,16 @@ def quote(text: str, unit: tuple[int, int], room: int) -> str:
     """Return a unit of a text on one line, and as much of the text around it as fits into ``room`` characters.
 
     What follows the unit is added before what precedes it, whole sentences at a time. A unit that is longer than the
-    room is cut at a word.
+    room is cut at a word, and so is the first item of a list that it only announces.
     """
-    spans = sentences(text)
+    spans = _around(text, unit)
     start, end = unit
     shown = _clean(text[start:end])
     for following in (span for span in spans if span[0] >= end):
         longer = _clean(text[start : following[1]])
         if len(longer) > room:
+            if shown.endswith(":"):
+                return shortened(longer, room)
             break
         end, shown = following[1], longer
     for before in (span for span in reversed(spans) if span[1] <= start):
@@ -127,6 +134,13 @@ def quote(text: str, unit: tuple[int, int], room: int) -> str:
             break
         start, shown = before[0], longer
     return shortened(shown, room)
+
+
+def _around(text: str, unit: tuple[int, int]) -> list[tuple[int, int]]:
+    """Return the offsets of the sentences near a unit. What is too far from it to be shown is not read."""
+    first, last = max(0, unit[0] - NEARBY), unit[1] + NEARBY
+    spans = [(first + start, first + end) for start, end in sentences(text[first:last])]
+    return spans[1:] if first else spans  # the beginning of the first one is not known
 
 
 def _clean(text: str) -> str:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from tidal_plugins.english.secrets import secrets
 from tidal_plugins.errors import Corrupt
 from tidal_plugins.model.entry import CONVERSATION, SYNTHESIS, Entry, Scope
 from tidal_plugins.model.graph import GRAPH_CHANNEL
-from tidal_plugins.model.supersession import Utterance
+from tidal_plugins.model.supersession import Replacement, Utterance
 from tidal_plugins.storage.base import Line, Match, Storage, Where
 from tidal_plugins.supersession.detector import may_supersede, supersedes
 from tidal_plugins.supersession.store import Pair, SupersessionStore
@@ -113,4 +114,13 @@ def _judged(later: Entry, text: str, earlier: Entry, match: Match) -> Pair | Non
     said = Utterance(text, later.occurred_at, later.speaker)
     before = Utterance(earlier.text[match.start : match.end], earlier.occurred_at, earlier.speaker)
     replacement = supersedes(said, before, match.score)
-    return (later, earlier, replacement) if replacement else None
+    return (later, earlier, _without_secrets(replacement, later, earlier)) if replacement else None
+
+
+def _without_secrets(replacement: Replacement, later: Entry, earlier: Entry) -> Replacement:
+    """Return a replacement that quotes no secret of either entry: links are shown by ``explain()``."""
+    said = {field: getattr(replacement, field) for field in ("old", "new", "reason")}
+    for entry in (later, earlier):
+        for start, end, kind in secrets(entry.text):
+            said = {field: text.replace(entry.text[start:end], f"[{kind}]") for field, text in said.items()}
+    return replace(replacement, **said)

@@ -28,7 +28,7 @@ TALKS = {
     3: [("The Heron's steering cable broke off Varn.", "I have told the yard about the Heron.")],
     1: [("The Varn slipway is closed: the storm took the fender.", "Varn: closed.")],
 }
-OFFICE = ["The gate at Ost pier opens with the red key.", "The crane at Ost pier lifts four tonnes."]
+OFFICE = ["The code of the gate at Ost pier hangs in the harbour office.", "The crane at Ost pier lifts four tonnes."]
 
 
 class Clock:
@@ -119,7 +119,7 @@ def peers(ferry: Path, office: Path, clock: Clock) -> None:
         for text in OFFICE:
             memory.remember(text, source="gate book")
     before = office.read_bytes()
-    question = "What opens the gate at the pier?"
+    question = "What is the code of the gate?"
     with TidalMemory(ferry, clock=clock) as memory:
         whisper = memory.whisper(question)
         print(f"alone, {sure(whisper.recall)}: {whisper if whisper else 'silence'}")

@@ -28,7 +28,7 @@ TALKS = {
     3: [("The Heron's steering cable broke off Varn.", "I have told the yard about the Heron.")],
     1: [("The Varn slipway is closed: the storm took the fender.", "Varn: closed.")],
 }
-OFFICE = ["The code of the gate at Ost pier hangs in the harbour office.", "The crane at Ost pier lifts four tonnes."]
+OFFICE = ["The code of the gate at Ost pier has changed.", "The crane at Ost pier lifts four tonnes."]
 
 
 class Clock:

@@ -198,6 +198,6 @@ def test_what_no_single_message_answers_is_found_by_time_surroundings_hops_and_p
     assert "decided on red" in with_rule
     alone, _, asked = parts["Other memories"].partition("with peers, ")
     assert alone.rstrip().endswith("silence")
-    assert "gate book in office: The code of the gate at Ost pier hangs in the harbour office." in asked
+    assert "gate book in office: The code of the gate at Ost pier has changed." in asked
     assert "peer yard was not asked" in asked
     assert "the office's file was not written to" in asked

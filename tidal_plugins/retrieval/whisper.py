@@ -97,9 +97,13 @@ def when(then: datetime, now: datetime) -> str:
     if abs((now - then).total_seconds()) < _DAY:
         return age(then, now)
     local = then.astimezone(now.tzinfo)
-    midnight = {"hour": 0, "minute": 0, "second": 0, "microsecond": 0}  # two times of one date are equally old
     year = f" {local.year}" if local.year != now.year else ""
-    return f"{local.day} {_MONTHS[local.month - 1]}{year}, {age(local.replace(**midnight), now.replace(**midnight))}"
+    return f"{local.day} {_MONTHS[local.month - 1]}{year}, {age(_day_of(local), _day_of(now))}"
+
+
+def _day_of(moment: datetime) -> datetime:
+    """Return the beginning of a day: two times of one date are equally old."""
+    return moment.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def age(then: datetime, now: datetime) -> str:

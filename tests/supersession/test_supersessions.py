@@ -50,6 +50,11 @@ def test_the_newest_value_comes_first_and_the_older_right_below_it(memory: Any, 
     assert found[0].score > found[1].score
 
 
+def test_the_newest_of_many_values_comes_first(memory: Any, clock: FrozenClock) -> None:
+    said(memory, clock, *(f"The page size limit is now {n} items." for n in range(40, 100)))
+    assert memory.recall("What is the page size limit?")[0].text == "The page size limit is now 99 items."
+
+
 def test_a_hit_says_what_it_replaces_and_the_explanation_too(memory: Any, clock: FrozenClock) -> None:
     old, new = said(memory, clock, OLD, NEW)
     first, second = memory.recall(QUERY)[:2]

@@ -98,12 +98,8 @@ def when(then: datetime, now: datetime) -> str:
         return age(then, now)
     local = then.astimezone(now.tzinfo)
     year = f" {local.year}" if local.year != now.year else ""
-    return f"{local.day} {_MONTHS[local.month - 1]}{year}, {age(_day_of(local), _day_of(now))}"
-
-
-def _day_of(moment: datetime) -> datetime:
-    """Return the beginning of a day: two times of one date are equally old."""
-    return moment.replace(hour=0, minute=0, second=0, microsecond=0)
+    ago = age(_midnight(local), _midnight(now))  # two times of one date are equally old
+    return f"{local.day} {_MONTHS[local.month - 1]}{year}, {ago}"
 
 
 def age(then: datetime, now: datetime) -> str:
@@ -114,6 +110,10 @@ def age(then: datetime, now: datetime) -> str:
             count = int(seconds // length)
             return f"{count} {unit}{'s' if count > 1 else ''} ago"
     return "just now" if seconds > -60 else "ahead"
+
+
+def _midnight(time: datetime) -> datetime:
+    return time.replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None)
 
 
 def quote(text: str, unit: tuple[int, int], room: int) -> str:

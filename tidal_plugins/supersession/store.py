@@ -18,6 +18,9 @@ SUPERSEDES = "supersedes"
 MAX_CHAIN = 8
 """Values of one thing that are followed, one after the other."""
 
+FOLLOWED = 16
+"""Later entries that are followed at each step, the newest: things of which hundreds of values are known stay cheap."""
+
 Pair = tuple[Entry, Entry, Replacement]
 """A later entry, the one that it supersedes, and how."""
 
@@ -61,7 +64,8 @@ class SupersessionStore:
             links = self.storage.links(self.scope, where) if reached else []
             standing = [_supersession(link) for link in links if link.superseded_at is None]
             found |= {(one.later, one.earlier): one for one in standing}
-            reached = {one.later for one in standing} - seen
+            later = {one.later: one.since for one in standing if one.later not in seen}
+            reached = set(sorted(later, key=lambda id_: (later[id_], id_), reverse=True)[:FOLLOWED])
         return list(found.values())
 
     def undo(self, later: str, earlier: str, now: datetime) -> Supersession:

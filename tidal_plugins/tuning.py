@@ -153,7 +153,7 @@ class GraphTuning(GraphSettings):
 
 
 class SupersessionTuning(SupersessionSettings):
-    candidates: int = Field(16, gt=0)
+    candidates: int = Field(8, gt=0)
     """The nearest earlier entries that a passage of a turn is compared with."""
 
 
@@ -284,7 +284,7 @@ class WhisperTuning(WhisperSettings):
     """Hits among which the lines of a whisper are chosen."""
     unit_meaning: float = Field(1.0, ge=0)
     """Weight of a unit's cosine with the turn, beside the share of the turn's rare words that it has."""
-    unit_pool: int = Field(16, ge=0)
+    unit_pool: int = Field(8, ge=0)
     """Units that are embedded for one whisper, those with most of these words."""
     unit_question: float = Field(0.3, ge=0)
     """Taken off a unit that asks."""

@@ -16,7 +16,7 @@ from tidal_plugins.tuning import WhisperTuning
 
 LEAST_TEXT = 24
 """Characters of text below which a line is not worth showing."""
-LINE, LATER = 170, 95
+LINE, LATER = 240, 90
 """Characters that a line may take if it needs them, and those that are kept for each line after it."""
 
 NEARBY = 2_000
@@ -24,6 +24,9 @@ NEARBY = 2_000
 
 HIDDEN = " (hidden here; the citation leads to it)"
 """Note behind a line that shows a mask in place of a secret."""
+
+SURE = 0.85
+"""Confidence of a supersession from which on a line tells the value that its own replaces."""
 
 STAGE = "whisper"
 """The stage at which rendering drops hits."""
@@ -66,7 +69,8 @@ def _line(hit: Hit, now: datetime, room: int) -> str | None:
     said = quote(hit.text, unit, room)
     if any(f"[{kind}]" in said for kind in hit.hidden) and room - len(HIDDEN) >= LEAST_TEXT:
         return head + quote(hit.text, unit, room - len(HIDDEN)) + HIDDEN
-    return head + said
+    was = f" (was {inert(older)})" if (older := hit.older_value(SURE)) and older not in hit.text else ""
+    return head + (said + was if len(said) + len(was) <= room else said)
 
 
 def _placed(hit: Hit) -> tuple[int, int]:

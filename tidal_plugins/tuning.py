@@ -153,7 +153,7 @@ class GraphTuning(GraphSettings):
 
 
 class SupersessionTuning(SupersessionSettings):
-    candidates: int = Field(8, gt=0)
+    candidates: int = Field(16, gt=0)
     """The nearest earlier entries that a passage of a turn is compared with."""
 
 

@@ -191,6 +191,29 @@ def test_of_an_exchange_the_persons_half_comes_first() -> None:
     assert whisper(asked, agent).ids == ("a",)
 
 
+def test_a_fact_stands_behind_what_was_said_later_with_other_numbers() -> None:
+    fact = hit("disk alarm threshold: 0.85", id="f", kind="fact", occurred_at=NOON - timedelta(days=9))
+    later = hit("Raised: the disk alarm comes above 0.90 now.", id="l", occurred_at=NOON - timedelta(days=2))
+    earlier = hit("The disk alarm came above 0.70.", id="e", occurred_at=NOON - timedelta(days=20))
+    agreeing = hit("The disk alarm comes above 0.85.", id="a")
+    other = hit("We meet at 9:30.", id="o")
+    assert whisper(fact, later).ids == ("l", "f")
+    assert whisper(fact, earlier).ids == ("f", "e")
+    assert whisper(fact, agreeing, other).ids == ("f", "a", "o")
+
+
+def test_a_line_tells_the_value_that_its_own_replaces_where_that_is_sure(
+    memory: TidalMemory, clock: FrozenClock
+) -> None:
+    memory.record("The physio appointment with Vera is on Thursday 5 March at ten.")
+    clock.advance(days=1)
+    memory.record("The physio appointment with Vera moved from Thursday 5 March to Friday 6 March at ten.")
+    memory.supersessions.find()
+    told = str(memory.whisper("When is the physio appointment with Vera?"))
+    assert "Friday 6 March" in told
+    assert "on Thursday 5 March" not in told
+
+
 @pytest.mark.parametrize(
     ("ago", "expected"),
     [

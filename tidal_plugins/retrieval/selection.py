@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
-from tidal_plugins.model.entry import CONVERSATION, SYNTHESIS, Entry
+from tidal_plugins.model.entry import CONVERSATION, FACT, SYNTHESIS, Entry
 from tidal_plugins.model.recall import Hit
 from tidal_plugins.scoring.context import asks
 from tidal_plugins.scoring.text import stems
+
+_NUMBER = re.compile(r"\d+(?:[.:]\d+)?")
 
 NEW_WORDS = 2
 """Words of the query, names and numbers that the second half of an exchange must add to be shown."""
@@ -38,7 +41,25 @@ def select(hits: Sequence[Hit], query: str, most: int) -> tuple[list[Hit], dict[
             shown.insert(shown.index(half), hit)
         else:
             shown.append(hit)
-    return shown, reasons
+    return _facts_yield(shown), reasons
+
+
+def _facts_yield(shown: Sequence[Hit]) -> list[Hit]:
+    """Return the hits with each fact behind what was said later of the same thing with other numbers."""
+    order = list(shown)
+    for fact in (hit for hit in shown if hit.entry.kind == FACT and not sources(hit.entry)):
+        if later := [hit for hit in order[order.index(fact) + 1 :] if _corrects(hit, fact)]:
+            order.remove(fact)
+            order.insert(order.index(later[-1]) + 1, fact)
+    return order
+
+
+def _corrects(hit: Hit, fact: Hit) -> bool:
+    """Return whether somebody said something later that has a word of a fact and other numbers than it."""
+    if hit.entry.kind != CONVERSATION or hit.entry.occurred_at <= fact.entry.occurred_at or asks(hit.answer):
+        return False
+    old, new = set(_NUMBER.findall(fact.text)), set(_NUMBER.findall(hit.answer))
+    return bool(old and new and not old & new and _words(fact) & set(stems(hit.answer)))
 
 
 def _repeats(hit: Hit, shown: Sequence[Hit]) -> str:

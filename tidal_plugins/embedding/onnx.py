@@ -51,8 +51,8 @@ class OnnxEmbedder(BatchEmbedder):
 
     ``threads`` is the number of threads of one call. ``batch_size`` texts go through the model at once, or one where
     the model would mix their ranges, as one in 8 bits does. ``cache_size`` vectors of texts embedded singly, as
-    queries are, stay in memory. It may be used from several threads, which do not wait for each other, and after a
-    fork. Nothing is imported or read before the first use.
+    queries are, stay in memory. It may be used from several threads, which do not wait for each other if ``threads`` is 1,
+    and after a fork. Nothing is imported or read before the first use.
 
     What needs the model raises ``EmbedderUnavailable`` when it cannot be loaded, and tries again when next used.
     """
@@ -115,8 +115,11 @@ class OnnxEmbedder(BatchEmbedder):
 
     def _embed_batch(self, texts: list[str]) -> NDArray[np.float32]:
         model = self._loaded()
+        # No fork while several threads share a run: the child would wait for those that it does not have.
+        alone = _loading if self._threads > 1 else nullcontext()
         try:
-            return model.run(texts)
+            with alone:
+                return model.run(texts)
         except Exception as error:
             raise EmbeddingError(
                 f"{self._named()} could not embed: {type(error).__name__}: {error}. "

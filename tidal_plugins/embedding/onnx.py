@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -51,8 +52,8 @@ class OnnxEmbedder(BatchEmbedder):
 
     ``threads`` is the number of threads of one call. ``batch_size`` texts go through the model at once, or one where
     the model would mix their ranges, as one in 8 bits does. ``cache_size`` vectors of texts embedded singly, as
-    queries are, stay in memory. It may be used from several threads, which do not wait for each other if ``threads`` is 1,
-    and after a fork. Nothing is imported or read before the first use.
+    queries are, stay in memory. It may be used from several threads, which do not wait for each other if ``threads`` is
+    1, and after a fork. Nothing is imported or read before the first use.
 
     What needs the model raises ``EmbedderUnavailable`` when it cannot be loaded, and tries again when next used.
     """

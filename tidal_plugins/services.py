@@ -117,7 +117,8 @@ class Services:
 
     def whisper(self, request: Request) -> Whisper:
         """Return the whisper for a turn, from here and from the peers. It shows no secret."""
-        return compose(hide_secrets(self.reader.whisper(request)), request.now, self.settings.whisper)
+        found, settings = hide_secrets(self.reader.whisper(request)), self.settings
+        return compose(found, request.now, settings.whisper, settings.supersession.sure)
 
     def forget(self, scope: Scope, ids: Collection[str], source: str | None, thread: str | None) -> int:
         """Remove entries and episodes for good and return how many. Raises ``InvalidInput``."""

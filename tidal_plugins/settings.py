@@ -101,7 +101,7 @@ class SupersessionSettings(Group):
     """Whether recorded turns are looked through for values that changed, and recall puts the newest first. The thread
     of ``graph.background`` does it; without one, ``supersessions.find`` and ``maintenance.run`` do."""
     sure: float = Field(0.85, gt=0, le=1)
-    """Confidence from which on a whisper leaves out what is superseded."""
+    """Confidence from which on a whisper leaves out what is superseded, and tells the value that was replaced."""
 
 
 class AffectSettings(Group):

@@ -38,7 +38,7 @@ def hit(text: str, *, cosine: float = 0.9, keyword: float = 0.0, passage: str | 
 
 def whisper(*hits: Hit, query: str = "jazz piano", **settings: Any) -> Whisper:
     recall = Recall(query, tuple(query.split()), hits)
-    return compose(recall, NOON, WhisperTuning(**settings))
+    return compose(recall, NOON, WhisperTuning(**settings), sure=1.0)
 
 
 def lines(whispered: Whisper) -> list[str]:

@@ -88,7 +88,7 @@ WHISPER: Sequence[Stage] = (
     trim,
     choose_units,
 )
-"""A whisper returns what is worth showing to a model that did not ask. ``whisper.render`` makes a text of it, after
+"""A whisper returns what is worth showing to a model that did not ask. ``whisper.compose`` makes a text of it, after
 the hits of peers were merged in."""
 
 

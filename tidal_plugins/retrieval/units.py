@@ -37,8 +37,7 @@ MAX_CHARS = 6_000
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A unit of a hit's text, ``text[start:end]``, with its stems. ``shares`` is how much of the query's words it
-    has."""
+    """A unit of a hit's text with its stems. ``hit`` is the place of the hit, and the offsets are of its text."""
 
     hit: int
     start: int

@@ -25,9 +25,6 @@ NEARBY = 2_000
 HIDDEN = " (hidden here; the citation leads to it)"
 """Note behind a line that shows a mask in place of a secret."""
 
-SURE = 0.85
-"""Confidence of a supersession from which on a line tells the value that its own replaces."""
-
 STAGE = "whisper"
 """The stage at which rendering drops hits."""
 
@@ -37,18 +34,19 @@ _AGES = (("year", 365 * _DAY), ("month", 30 * _DAY), ("week", 7 * _DAY), ("day",
 _MONTHS = "January February March April May June July August September October November December".split()
 
 
-def compose(recall: Recall, now: datetime, settings: WhisperTuning) -> Whisper:
+def compose(recall: Recall, now: datetime, settings: WhisperTuning, sure: float) -> Whisper:
     """Return a whisper that shows the hits of a recall, each on one line in the frame, within the budget.
 
     A line has a citation, the date and the age, the speaker or the source, and the part of the text that answers. Each
-    line gets the room that it needs, as long as the later ones keep ``LATER`` characters each. The whisper's recall has
-    the reasons for every hit that is left out.
+    line gets the room that it needs, as long as the later ones keep ``LATER`` characters each. ``sure`` is the
+    confidence of a supersession from which on a line tells the value that its own replaces. The whisper's recall says
+    why each other hit is left out.
     """
     chosen, reasons = select(recall.hits, recall.query, settings.max_entries)
     shown, lines, left = [], [], [Dropped(id_, STAGE, reason) for id_, reason in reasons.items()]
     room = settings.max_chars - len(frame([""]))
     for later, hit in zip(range(len(chosen) - 1, -1, -1), chosen, strict=True):
-        line = _line(hit, now, max(min(room - 1 - later * LATER, LINE), (room - 1) // (later + 1)))
+        line = _line(hit, now, sure, max(min(room - 1 - later * LATER, LINE), (room - 1) // (later + 1)))
         if line is None:
             left.append(Dropped(hit.id, STAGE, "no room for it", hit.origin))
             continue
@@ -61,7 +59,7 @@ def compose(recall: Recall, now: datetime, settings: WhisperTuning) -> Whisper:
     return Whisper(frame(lines), tuple(shown), recall)
 
 
-def _line(hit: Hit, now: datetime, room: int) -> str | None:
+def _line(hit: Hit, now: datetime, sure: float, room: int) -> str | None:
     head = f"- [{hit.entry.citation}] {when(hit.entry.occurred_at, now)}, {_source(hit)}: "
     if room - len(head) < min(LEAST_TEXT, len(hit.answer)):
         return None
@@ -69,7 +67,7 @@ def _line(hit: Hit, now: datetime, room: int) -> str | None:
     said = quote(hit.text, unit, room)
     if any(f"[{kind}]" in said for kind in hit.hidden) and room - len(HIDDEN) >= LEAST_TEXT:
         return head + quote(hit.text, unit, room - len(HIDDEN)) + HIDDEN
-    was = f" (was {inert(older)})" if (older := hit.older_value(SURE)) and older not in hit.text else ""
+    was = f" (was {inert(older)})" if (older := hit.older_value(sure)) and older not in hit.text else ""
     return head + (said + was if len(said) + len(was) <= room else said)
 
 

@@ -43,7 +43,7 @@ def search(
     kinds = None if kind is None else {kind}
     recall = memory.recall(query, limit=limit, session=session, kinds=kinds, since=aware(since), until=aware(until))
     room = WhisperTuning(max_entries=MAX_FOUND, max_chars=FRAME_CHARS + LINE_CHARS * max(1, len(recall)))
-    return compose(recall, memory.now(), room)
+    return compose(recall, memory.now(), room, memory.settings.supersession.sure)
 
 
 def search_graph(

@@ -1,4 +1,4 @@
-"""Find passwords, PINs and tokens that somebody tells: a cue such as «the wifi password», and the value after it."""
+"""Find passwords, PINs and tokens that somebody tells: a cue such as «the wifi password», and the value beside it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tidal_plugins.english.secret_values import Link, is_code, is_password, is_p
 
 CODE, PHRASE = "code", "phrase"
 
-_PLACES = (
-    "door|gate|alarm|entry|entrance|access|key ?(?:box|pad|safe)|lock(?: ?box)?|safe|vault|garage|security|building|"
-    "house|front[ -]door|intercom|locker|padlock|unlock|card|phone|sim|verification|recovery|backup|one[- ]time|"
-    "2fa|mfa|otp|burglar alarm|screen|parental"
+PLACES = (
+    "door|gate|alarm|entry|entrance|access|key(?: ?(?:box|pad|safe))?|lock(?: ?box)?|safe|vault|garage|security|"
+    "building|house|front[ -]door|intercom|locker|padlock|unlock|card|phone|sim|verification|recovery|backup|"
+    "one[- ]time|2fa|mfa|otp|burglar alarm|screen|parental"
 )
-_OF_PLACE = rf"(?:for|to|of|on) (?:\w+[ -]){{0,3}}(?:{_PLACES})\b"
+_OF_PLACE = rf"(?:for|to|of|on) (?:\w+[ -]){{0,3}}(?:{PLACES})\b"
 _ALONE_BEFORE, _ANY_BEFORE, _LETTERLESS = r"(?:^|[^\w.])$", "", r"(?:^|[^a-z])$"
 _CUES = tuple(
     (kind, stem, re.compile(tail), re.compile(head))
@@ -31,10 +31,11 @@ _CUES = tuple(
         (PASSWORD, "pw", r"pw\b", _LETTERLESS),
         (PASSWORD, "psk", r"psk\b", _LETTERLESS),
         (PASSWORD, "key", r"key\b", r"\b(?:wi-?fi|network)[ _-]$"),
+        (CODE, "pass", r"pass[ _-]?code", _ANY_BEFORE),
         (CODE, "pin", r"pin(?:[ -](?:code|number|no\.?))?\b", _ALONE_BEFORE),
-        (CODE, "code", r"code\b", rf"\b(?:{_PLACES})(?:'s|’s)? $"),
+        (CODE, "code", r"code\b", rf"\b(?:{PLACES})(?:'s|’s)? $"),
         (CODE, "code", rf"code {_OF_PLACE}", _ALONE_BEFORE),
-        (CODE, "comb", r"comb(?:ination|o)\b", rf"\b(?:{_PLACES})(?:'s|’s)? $"),
+        (CODE, "comb", r"comb(?:ination|o)\b", rf"\b(?:{PLACES})(?:'s|’s)? $"),
         (CODE, "comb", rf"comb(?:ination|o) {_OF_PLACE}", _ALONE_BEFORE),
         (CODE, "cv", r"cv[vc]2?\b", _ALONE_BEFORE),
         (TOKEN, "token", r"token", rf"(?:access|auth|bearer|refresh|session|bot|api)$|{_LETTERLESS}"),
@@ -96,7 +97,7 @@ _NEXT_TO = re.compile(r"[ \t]{1,8}")
 _VALUE = re.compile(
     r"(?P<open>\*{0,2}[\"'`“‘«„]|\*\*)(?P<quoted>[^\n\"'`“”‘’«»*]{1,128})[\"'`”’»*“]|[(\[{<]?(?P<bare>\S{1,256})"
 )
-_TRAILING = ".,;:?)]}>\"'`*”’»|"
+TRAILING = ".,;:?)]}>\"'`*”’»|"
 _AS_CUE = re.compile(
     r"(?:(?P<quote>[\"'`“«])(?P<quoted>[^\n\"'`“”«»]{3,64})[\"'`”»]|(?<!\S)(?P<bare>\S{4,64}))"
     r"[ \t]{1,8}(?:is|as|was)(?:[ \t]{1,8}(?:now|still))?[ \t]{1,8}"
@@ -105,34 +106,14 @@ _AS_CUE = re.compile(
 _BEFORE = 120
 """Characters before a cue in which its secret is looked for: «hunter2 is the wifi password»."""
 
-_LOGINS = ("log in", "log-in", "login", "logon", "logged", "logging", "sign", "cred", "wifi", "wi-fi")
-_LOGIN = re.compile(
-    r"\b(?:log(?:ged|ging)?[ -]?in|sign(?:ed|ing)?[ -]?in|logon|login|cred(?:entials|s)|wi-?fi)\b[^\n|/]{0,60}?"
-    r"(?<=[\s:\"'`])[^\s|/]{2,64}[ \t]{1,8}(?:[/|]|and)[ \t]{1,8}[\"'`]?(?P<value>[^\s|\"'`]{4,64})",
-    re.IGNORECASE,
-)
-_BEARER = re.compile(r"\b(?:Bearer|Basic|Token)[ \t]{1,8}(?P<value>[A-Za-z0-9._~+/-]{16,}+=*+)")
-_USER = re.compile(r"(?:^|\s)(?:-u|--user)[ =][\"']?[\w.@+-]{1,64}:(?P<value>[^\s\"'$:]{3,64})")
-_ALONE = re.compile(r"\s*(?P<value>(?=\S*[a-z])(?=\S*[A-Z])(?=\S*\d)(?=\S*[!@#$%^&?~])[\w!@#$%^&*?+~-]{8,64})\s*")
-"""A message that is a password and nothing else: it went into the wrong window."""
-_LONGEST_ALONE = 80
 
-
-def told(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield the offsets and the kind of the secrets that ``text`` tells."""
-    low = lowered(text)
+def told(text: str, low: str) -> Iterator[tuple[int, int, str]]:
+    """Yield the offsets and the kind of the secrets that follow a cue in ``text``, or stand before it; ``low`` is the
+    text in small letters."""
     for kind, start, end in _cues(low):
         found = _after(text, end, kind) or _ahead(text, start, kind)
         former = _former(text, end, found, kind)
         yield from ((*each, PASSWORD if kind == PHRASE else kind) for each in (found, *former) if each)
-    if any(stem in low for stem in _LOGINS):
-        yield from _logins(text)
-    if "earer" in text or "Basic" in text or "Token" in text:
-        yield from ((*match.span("value"), TOKEN) for match in _BEARER.finditer(text) if is_random(match["value"]))
-    if "curl" in low:
-        yield from ((*match.span("value"), PASSWORD) for match in _USER.finditer(text))
-    if len(text) <= _LONGEST_ALONE and (alone := _ALONE.fullmatch(text)):
-        yield *alone.span("value"), PASSWORD
 
 
 def lowered(text: str) -> str:
@@ -150,13 +131,6 @@ def _cues(low: str) -> Iterator[tuple[str, int, int]]:
             if word and head.search(low[max(0, at - _HEAD) : at]):
                 yield kind, at, word.end()
             at = low.find(stem, at + len(stem))
-
-
-def _logins(text: str) -> Iterator[tuple[int, int, str]]:
-    for match in _LOGIN.finditer(text):
-        value = match["value"].rstrip(_TRAILING)
-        if is_password(value, Link.NEXT):
-            yield match.start("value"), match.start("value") + len(value), PASSWORD
 
 
 def _after(text: str, end: int, kind: str) -> tuple[int, int] | None:
@@ -191,11 +165,13 @@ def _valued(text: str, position: int, kind: str, link: Link) -> tuple[int, int] 
     if kind == PHRASE and link is not Link.NEXT and (end := is_phrase(text, position)):
         return position, end
     match = _VALUE.match(text, position)
+    if kind == PHRASE and link is not Link.NEXT and match and match["quoted"] and match["quoted"].count(" ") >= 2:
+        return match.span("quoted")
     if match is None:
         return None
     quoted = match["quoted"] is not None
     start, value = match.start("quoted" if quoted else "bare"), match["quoted"] or match["bare"]
-    value = value if quoted else value.rstrip(_TRAILING)
+    value = value if quoted else value.rstrip(TRAILING)
     if kind == CODE:
         end = is_code(text, start, link)
         return (start, end) if end else None
@@ -205,7 +181,7 @@ def _valued(text: str, position: int, kind: str, link: Link) -> tuple[int, int] 
         ends = (
             quoted
             or text[start + len(value) : start + len(value) + 2].strip(" \t") == ""
-            or (text[start + len(value)] in _TRAILING)
+            or (text[start + len(value)] in TRAILING)
         )
         fits = is_password(value, link, quoted=quoted, ends=ends)
     return (start, start + len(value)) if fits else None

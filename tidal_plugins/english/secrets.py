@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from tidal_plugins.english.account_numbers import cards, ibans
 from tidal_plugins.english.key_forms import keys
-from tidal_plugins.english.passwords import told
+from tidal_plugins.english.logins import logins
+from tidal_plugins.english.passwords import lowered, told
 
 CARD, IBAN = "card number", "IBAN"
 
@@ -71,7 +72,9 @@ def _found(text: str) -> Iterator[Secret]:
     if len(text) < 4:
         return
     yield from (Secret(*each) for each in keys(text))
-    yield from (Secret(*each) for each in told(text))
+    low = lowered(text)
+    yield from (Secret(*each) for each in told(text, low))
+    yield from (Secret(*each) for each in logins(text, low))
     yield from (Secret(*each, CARD) for each in cards(text))
     yield from (Secret(*each, IBAN) for each in ibans(text))
 

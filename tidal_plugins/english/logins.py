@@ -1,0 +1,96 @@
+"""Find secrets in the forms of logins: user and password, a password on a line of its own, a code that opens a door."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tidal_plugins.english.key_forms import PASSWORD, TOKEN
+from tidal_plugins.english.passwords import CODE, PLACES, TRAILING
+from tidal_plugins.english.randomness import is_random
+from tidal_plugins.english.secret_values import Link, is_code, is_password
+
+_STEMS = ("log in", "log-in", "login", "logon", "logged", "logging", "sign", "cred", "wifi", "wi-fi")
+_LOGIN = re.compile(
+    r"\b(?:log(?:ged|ging)?[ -]?in|sign(?:ed|ing)?[ -]?in|logon|login|cred(?:entials|s)|wi-?fi)\b[^\n|/]{0,60}?"
+    r"(?<=[\s:\"'`])[^\s|/]{2,64}[ \t]{1,8}(?:[/|]|and)[ \t]{1,8}[\"'`]?(?P<value>[^\s|\"'`]{4,64})",
+    re.IGNORECASE,
+)
+_PASS = re.compile(
+    r"\b(?:user(?:name)?|log[ -]?in|account|admin|root|cred(?:ential)?s|wi-?fi|ssid)\b[^\n]{0,60}?\bpass"
+    r"[ \t]{0,4}[:= \t][ \t]{0,4}[\"'`]?(?P<value>[^\s|\"'`]{4,64})",
+    re.IGNORECASE,
+)
+_BELOW = re.compile(
+    r"^[ \t*#>-]{0,8}(?:[\w-]{1,20}[ \t]){0,2}(?P<cue>password|passcode|pin(?: code)?)[ \t*]{0,8}\n[ \t>-]{0,8}"
+    r"(?P<value>[^\s|]{4,64})[ \t]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_OPENS = re.compile(
+    rf"\b(?:{PLACES})\b[^.\n]{{0,30}}?\b(?:open(?:s|ed)?|unlock(?:s|ed)?|disarm(?:s|ed)?)\b[^.\n]{{0,12}}?\b(?:with|by)"
+    r"[ \t]{1,4}(?P<value>\S{4,24})",
+    re.IGNORECASE,
+)
+_ENTER = re.compile(
+    r"\b(?:enter|type|punch|key|dial|press|use)(?:[ \t]in)?[ \t]{1,4}(?P<value>\S{4,24})[ \t]{1,4}"
+    rf"(?:(?:at|on|into)|to (?:open|unlock|disarm|get in(?:to)?|enter))[ \t]{{1,4}}"
+    rf"(?:the|my|our)[ \t](?:\w+[ -]){{0,2}}(?:{PLACES})\b",
+    re.IGNORECASE,
+)
+_FOR = re.compile(
+    r"\b(?:code|comb(?:ination|o))(?:['’]s|[ \t]is|:)[ \t]{1,4}(?P<value>\S{4,24})[ \t]{1,4}"
+    rf"(?:for|to|of|on|at)[ \t]{{1,4}}(?:the|my|our)[ \t](?:\w+[ -]){{0,2}}(?:{PLACES})\b",
+    re.IGNORECASE,
+)
+_BEARER = re.compile(r"\b(?:Bearer|Basic|Token)[ \t]{1,8}(?P<value>[A-Za-z0-9._~+/-]{16,}+=*+)")
+_USER = re.compile(r"(?:^|\s)(?:-u|--user)[ =][\"']?[\w.@+-]{1,64}:(?P<value>[^\s\"'$:]{3,64})")
+_ALONE = re.compile(r"\s*(?P<value>(?=\S*[a-z])(?=\S*[A-Z])(?=\S*\d)(?=\S*[!@#$%^&?~])[\w!@#$%^&*?+~-]{8,64})\s*")
+"""A message that is a password and nothing else: it went into the wrong window."""
+_LONGEST_ALONE = 80
+
+
+def logins(text: str, low: str) -> Iterator[tuple[int, int, str]]:
+    """Yield the offsets and the kind of the secrets in ``text`` whose form is a login's; ``low`` is it in small
+    letters."""
+    if any(stem in low for stem in _STEMS):
+        yield from _passwords(_LOGIN, text)
+    if "pass" in low:
+        yield from _passwords(_PASS, text)
+    if "pass" in low or "pin" in low:
+        yield from _below(text)
+    if "open" in low or "unlock" in low or "disarm" in low:
+        yield from _codes(_OPENS, text)
+    if any(c.isdigit() for c in text):
+        yield from _codes(_ENTER, text)
+    if "code" in low or "comb" in low:
+        yield from _codes(_FOR, text)
+    if "earer" in text or "Basic" in text or "Token" in text:
+        yield from ((*match.span("value"), TOKEN) for match in _BEARER.finditer(text) if is_random(match["value"]))
+    if "curl" in low:
+        yield from ((*match.span("value"), PASSWORD) for match in _USER.finditer(text))
+    if len(text) <= _LONGEST_ALONE and (alone := _ALONE.fullmatch(text)):
+        yield *alone.span("value"), PASSWORD
+
+
+def _passwords(form: re.Pattern[str], text: str) -> Iterator[tuple[int, int, str]]:
+    for match in form.finditer(text):
+        value = match["value"].rstrip(TRAILING)
+        if is_password(value, Link.NEXT):
+            yield match.start("value"), match.start("value") + len(value), PASSWORD
+
+
+def _codes(form: re.Pattern[str], text: str) -> Iterator[tuple[int, int, str]]:
+    for match in form.finditer(text):
+        if end := is_code(text, match.start("value"), Link.NEXT):
+            yield match.start("value"), end, CODE
+
+
+def _below(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield passwords and PINs that stand alone on the line below their name."""
+    for match in _BELOW.finditer(text):
+        start, end = match.span("value")
+        if match["cue"].casefold() == "password":
+            if is_password(match["value"], Link.NEXT):
+                yield start, end, PASSWORD
+        elif is_code(text, start, Link.NEXT) == end:
+            yield start, end, CODE

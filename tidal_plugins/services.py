@@ -33,6 +33,7 @@ from tidal_plugins.ingestion.episodes import read_episodes
 from tidal_plugins.ingestion.forget import forget, scrub
 from tidal_plugins.ingestion.later import Later
 from tidal_plugins.ingestion.reembed import reembed
+from tidal_plugins.ingestion.repeats import stand_alone
 from tidal_plugins.ingestion.tombstones import tombstoned
 from tidal_plugins.ingestion.writer import Progress, Writer, message_entry_id
 from tidal_plugins.maintenance.consolidator import Consolidator
@@ -295,7 +296,9 @@ def build_services(
     estimator = DefaultEmotion(lambda: bound.embedder) if emotion is ... else emotion
     has_work = indexes or tuning.supersession.enabled
     background = Background(run, tuning.graph.quiet, threaded=has_work and tuning.graph.background)
-    finder = SupersessionFinder(storage, tuning.supersession, background.step)
+    finder = SupersessionFinder(
+        storage, tuning.supersession, background.step, lambda scope, ids: stand_alone(writer, scope, ids)
+    )
     graph_step = GraphLater(lambda scope: services.graph_indexer(scope), indexes)
     later = Later(storage, background, [finder, graph_step])
     writer = Writer(storage, bound, tuning, _secret(storage), later, claims)

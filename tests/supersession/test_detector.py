@@ -96,3 +96,53 @@ def test_a_value_that_is_named_is_surer_than_a_cue_and_a_cue_than_none() -> None
 
 def test_without_a_cue_the_texts_must_be_near() -> None:
     assert found("The lease is due on 24 June.", "The lease is due on 20 June.", cosine=0.3) is None
+
+
+@pytest.mark.parametrize(
+    ("later", "earlier", "old", "new"),
+    [
+        ("The exporter is Jonas's now.", "Mara owns the exporter.", "Mara", "Jonas"),
+        ("Jonas takes over the exporter from Mara.", "Mara owns the exporter.", "Mara", "Jonas"),
+        ("Jonas Lind has the exporter now.", "Mara Holt is responsible for the exporter.", "Mara Holt", "Jonas Lind"),
+        ("From Monday the exporter belongs to Jonas.", "The exporter is run by Mara.", "Mara", "Jonas"),
+        ("Mara is off the exporter. Jonas Lind has it now.", "Mara builds the exporter.", "Mara", "Jonas Lind"),
+        ("Mara no longer runs the exporter.", "Mara runs the exporter.", "Mara", ""),
+        ("My favourite drink is ginger tea now.", "My favourite drink is cocoa.", "cocoa", "ginger tea"),
+        ("The mail provider of billing is Postmark now.", "mail provider of billing: Mandrill", "Mandrill", "Postmark"),
+        ("Postmark is the provider now, Mandrill the spare.", "mail provider: Mandrill", "Mandrill", "Postmark"),
+        ("Our new landlord is Mrs Holt.", "Our landlord is Mr Pike.", "Mr Pike", "Mrs Holt"),
+        ("I moved to Lisbon.", "I live in Porto.", "Porto", "Lisbon"),
+        ("The ferry office is open again.", "The ferry office is closed.", "closed", "open"),
+    ],
+)
+def test_a_slot_that_got_another_value_is_found(later: str, earlier: str, old: str, new: str) -> None:
+    replacement = found(later, earlier)
+    assert replacement is not None
+    assert (replacement.old, replacement.new) == (old, new)
+
+
+@pytest.mark.parametrize(
+    ("later", "earlier"),
+    [
+        ("Mara owns the exporter now.", "Mara owns the exporter."),  # a confirmation
+        ("Should Jonas own the exporter now?", "Mara owns the exporter."),
+        ("Maybe Jonas takes over the exporter.", "Mara owns the exporter."),
+        ("Jonas owns the importer now.", "Mara owns the exporter."),
+        ("Jonas runs the bakery now.", "Mara runs the marathon."),
+        ("My favourite drink is ginger tea now.", "Tom's favourite drink is cocoa."),
+        ("Mara is off work today.", "Mara works on the exporter."),
+        ("Jonas owns the exporter.", "Mara owns the exporter."),  # no word says that it is new
+        ("He moved the sofa to Anna.", "I live in Porto."),
+        ("The museum is open again.", "The ferry office is closed."),
+        ("The manager is Kim now.", "The manager of the bakery is Lee."),
+    ],
+)
+def test_what_fills_no_slot_anew_is_not(later: str, earlier: str) -> None:
+    assert found(later, earlier) is None
+
+
+def test_what_two_people_call_their_own_is_not_one_thing() -> None:
+    later, earlier = "My favourite drink is ginger tea now.", "My favourite drink is cocoa."
+    assert found(later, earlier, who=("Ann", "Ann")) is not None
+    assert found(later, earlier, who=("Ann", "Bob")) is None
+    assert found("I moved to Lisbon.", "I live in Porto.", who=("Ann", "Bob")) is None

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.waiting import eventually
-from tidal_plugins import HashingEmbedder, Message, NotFound, TidalMemory
+from tidal_plugins import Exchange, HashingEmbedder, Message, NotFound, TidalMemory
 from tidal_plugins.testing import FrozenClock
 from tidal_plugins.tuning import Tuning
 
@@ -53,6 +53,84 @@ def test_the_newest_value_comes_first_and_the_older_right_below_it(memory: Any, 
 def test_the_newest_of_many_values_comes_first(memory: Any, clock: FrozenClock) -> None:
     said(memory, clock, *(f"The page size limit is now {n} items." for n in range(40, 100)))
     assert memory.recall("What is the page size limit?")[0].text == "The page size limit is now 99 items."
+
+
+@pytest.mark.parametrize("ten", ["The standup moved to 10.", "The standup is at 10."])
+def test_a_return_to_an_earlier_value_in_the_same_words_is_the_newest(
+    memory: Any, clock: FrozenClock, ten: str
+) -> None:
+    nine = "The standup is at 9."
+    first, second, again = said(memory, clock, nine, ten, nine)
+    links = {(link.later, link.earlier) for link in memory.supersessions.list()}
+    assert links == {(second, first), (again, second)}
+    assert memory.recall("When is the standup?").ids[0] == again
+    assert memory.whisper("When does the standup start?").ids[0] == again
+    once_more = said(memory, clock, nine)[0]
+    assert memory.recall("When does the standup start?").ids[0] in (again, once_more)
+
+
+def test_a_return_that_is_forgotten_leaves_the_value_between(memory: Any, clock: FrozenClock) -> None:
+    nine, ten = "The standup starts at 9:00.", "The standup moved to 10:00."
+    _, second, again = said(memory, clock, nine, ten, nine)
+    memory.forget(again)
+    assert memory.recall("When does the standup start?").ids[0] == second
+
+
+def recorded(memory: TidalMemory, clock: FrozenClock, *told: tuple[int, str]) -> dict[int, str]:
+    """Record texts with the days on which they were said, in the order given, and return the entries' ids by day."""
+    ids = {}
+    for day, text in told:
+        when = clock() - timedelta(days=100 - day)
+        memory.record_many([Exchange((Message("user", text),), thread=f"day {day}", occurred_at=when)])
+        [ids[day]] = memory.episodes.list(thread=f"day {day}")[0].entries
+        memory.supersessions.find()
+    return ids
+
+
+@pytest.mark.parametrize("order", [(1, 2, 3), (3, 2, 1), (2, 3, 1), (2, 1, 3), (3, 1, 2), (1, 3, 2)])
+def test_the_order_of_recording_does_not_matter(memory: Any, clock: FrozenClock, order: tuple[int, ...]) -> None:
+    texts = {1: OLD, 2: NEW, 3: "The dentist appointment is now on Monday 9 March at 8:00."}
+    ids = recorded(memory, clock, *((day, texts[day]) for day in order))
+    assert memory.recall(QUERY).ids[:3] == (ids[3], ids[2], ids[1])
+
+
+def test_a_return_is_found_when_what_lay_between_is_recorded_last(memory: Any, clock: FrozenClock) -> None:
+    nine, ten = "The standup starts at 9:00.", "The standup moved to 10:00."
+    ids = recorded(memory, clock, (1, nine), (3, nine), (2, ten))
+    assert memory.recall("When does the standup start?").ids[0] == ids[3]
+
+
+@pytest.mark.parametrize("values", [100, 7])
+def test_the_newest_of_very_many_values_is_on_top(memory: Any, clock: FrozenClock, values: int) -> None:
+    begun = clock() - timedelta(days=400)
+    texts = [f"The boiler temperature is now {20 + place % values} degrees." for place in range(100)]
+    memory.record_many(
+        Exchange((Message("user", text),), id=str(place), occurred_at=begun + timedelta(hours=place))
+        for place, text in enumerate(texts)
+    )
+    memory.supersessions.find()
+    assert memory.recall("What is the boiler temperature?")[0].text == texts[-1]
+    assert len(memory.supersessions.list()) <= 32 * len(texts)
+
+
+def test_a_named_fact_is_superseded_until_it_is_set_anew(memory: Any, clock: FrozenClock) -> None:
+    memory.facts["heron_berth"] = "berth 17"
+    [new] = said(memory, clock, "The Heron is on berth 9 this season.")
+    [link] = memory.supersessions.list()
+    assert (link.later, link.replacement.old, link.replacement.new) == (new, "17", "9")
+    assert memory.recall("Which berth is the Heron on?").ids[0] == new
+    assert memory.recall("Which berth is the Heron on?")[1].why.superseded_by == (link,)
+    memory.facts["heron_berth"] = "berth 4"
+    assert memory.supersessions.list() == []
+
+
+def test_a_named_fact_is_superseded_by_a_claim_and_the_link_can_be_undone(memory: Any, clock: FrozenClock) -> None:
+    memory.facts["owner of the exporter"] = "Mara Holt"
+    [new] = said(memory, clock, "The owner of the exporter is now Jonas Lind.")
+    [link] = memory.supersessions.list()
+    assert (link.replacement.old, link.replacement.new) == ("Mara Holt", "Jonas Lind")
+    memory.supersessions.undo(new, link.earlier)
+    assert not any(hit.why.superseded_by for hit in memory.recall("Who owns the exporter?"))
 
 
 def test_a_hit_says_what_it_replaces_and_the_explanation_too(memory: Any, clock: FrozenClock) -> None:
@@ -156,6 +234,12 @@ def test_a_whisper_leaves_out_only_what_is_sure(memory: Any, clock: FrozenClock)
 def test_a_whisper_shows_the_newer_first_where_it_is_likely(memory: Any, clock: FrozenClock) -> None:
     old, new = said(memory, clock, OLD, NEW)
     assert memory.whisper(QUERY).ids[:2] == (new, old)
+
+
+def test_both_halves_of_an_exchange_that_has_the_older_value_come_later(memory: Any, clock: FrozenClock) -> None:
+    memory.record("Set the page limit to 50 items.", "Done: pages have a limit of 50 items in the settings file.")
+    [new] = said(memory, clock, "New page limit is 25 items.")
+    assert memory.whisper("What is the page limit in the settings file?").ids[0] == new
 
 
 def test_documents_can_be_superseded_too(memory: Any, clock: FrozenClock) -> None:

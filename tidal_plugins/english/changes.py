@@ -94,9 +94,12 @@ _STATED = (
         rf"\b(?:no|not)\s(?:\w+\s){{0,4}}?on\s+(?P<old>{_PHRASE}),\s+(?:but\s+)?(?:it['’]s|it\s+is)\s+(?:now\s+)?(?P<new>{_PHRASE}){_STOP}",
         re.IGNORECASE,
     ),
-    re.compile(rf"\bnot\s+(?P<old>{_PHRASE})\s+but\s+(?P<new>{_PHRASE}){_STOP}", re.IGNORECASE),
     re.compile(
-        rf"(?P<new>{_PHRASE}),\s+not\s+(?:on\s+|at\s+)?(?:the\s+)?(?!just\b|only\b|even\b|to\b|that\b|a\b|an\b|yet\b)"
+        rf"\bnot\s+(?!only\b|just\b|merely\b|simply\b)(?P<old>{_PHRASE})\s+but\s+(?P<new>{_PHRASE}){_STOP}",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"(?P<new>{_PHRASE}),\s+not\s+(?:on\s+|at\s+)?(?:the\s+)?(?!just\b|only\b|even\b|to\b|that\b|a\b|an\b|another\b|any\b|some\b|my\b|your\b|because\b|like\b|for\b|from\b|in\b|yet\b)"
         rf"(?P<old>{_WORD}(?:\s+{_WORD}){{0,2}}?){_STOP}",
         re.IGNORECASE,
     ),
@@ -125,7 +128,7 @@ _ENDED = (
 )
 """Ends of what held before."""
 _CUES = re.compile(
-    rf"\b{_VERB}\b(?=[^;!?]{{0,50}}\b(?:to|until|till)\b|:)|\b(?:brought|put|set)\s+(?:\w+\s+)?(?:forward|back|off)\b(?=[^;!?]{{0,20}}\b(?:to|until|till)\b)"
+    rf"\b{_VERB}\b(?!\s+(?:forward|on|ahead|along)\b(?!\s+to\b))(?=[^;!?]{{0,50}}\b(?:to|until|till)\b|:)|\b(?:brought|put|set)\s+(?:\w+\s+)?(?:forward|back|off)\b(?=[^;!?]{{0,20}}\b(?:to|until|till)\b)"
     r"|\binstead\b|\bback\s+to\b|\bfrom\s+now\s+on\b|\bas\s+of\s+(?:now|today|tomorrow|next|this)\b|\b(?:from|starting)\s+(?:today|tomorrow)\b"
     r"|(?:\b(?:is|are|am)|['’](?:s|re|m))\s+now\b|\bnow\s+(?:is|are|at|on|due)\b"
     r"|(?:\b(?:is|are|has|have|owns|runs|takes)|['’](?:s|re))\s[^;!?,]{1,60}?(?<!right\s)(?<!for\s)(?<!by\s)(?<!until\s)\bnow\b(?!\s+(?:and|on)\b)"

@@ -10,7 +10,7 @@ _PAIRS = (
     "full/empty connected/disconnected allowed/forbidden healthy/unhealthy safe/unsafe passed/failed passing/failing "
     "started/stopped reachable/unreachable possible/impossible reserved/free occupied/free busy/free married/single "
     "married/divorced complete/incomplete finished/unfinished paid/unpaid mandatory/optional approved/rejected "
-    "accepted/rejected online/down alive/down working/down running/down"
+    "accepted/rejected up/degraded healthy/degraded online/down alive/down working/down running/down"
 )
 _OPPOSED = frozenset(frozenset(pair.split("/")) for pair in _PAIRS.split())
 

@@ -27,8 +27,9 @@ from tidal_plugins.facts.versions import (
 from tidal_plugins.model.clock import aware, from_micros, to_micros
 from tidal_plugins.model.entry import FACT, Entry, Scope
 from tidal_plugins.model.fact import Fact, FactConflict
+from tidal_plugins.model.supersession import SUPERSEDES
 from tidal_plugins.scoring.text import normal
-from tidal_plugins.storage.base import Record, Storage
+from tidal_plugins.storage.base import Record, Storage, WhereLinks
 from tidal_plugins.storage.shorthands import read_document
 from tidal_plugins.storage.values import to_json
 from tidal_plugins.tuning import FactTuning
@@ -283,6 +284,8 @@ class Facts(MutableMapping[str, Any]):
 
     def _index(self, record: Record) -> None:
         if record.entry.id in self._storage.summaries(self._scope, [record.entry.id]):
+            older = WhereLinks(targets=[record.entry.id], kinds=[SUPERSEDES])
+            self._storage.erase_links(self._scope, older)  # what superseded the value before says nothing of this one
             self._writer.put(self._scope, [record], replace=True)
         else:
             self._writer.put(self._scope, [record])

@@ -18,15 +18,13 @@ from tidal_plugins.errors import Corrupt
 from tidal_plugins.ingestion.plan import Plan, Writing
 from tidal_plugins.ingestion.writer import Writer, reinforced
 from tidal_plugins.model.entry import Entry, Scope, derive_id
-from tidal_plugins.model.link import Link
+from tidal_plugins.model.link import REPEAT, Link
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.storage.base import Record, WhereLinks
 from tidal_plugins.storage.shorthands import set_tiers
 
 FIRST = "first"
 """Kind of the link from a hash of words and voice to the entry that said them first."""
-REPEAT = "repeat"
-"""Kind of the link from a repetition to the first entry."""
 
 logger = logging.getLogger(__name__)
 
@@ -50,6 +48,23 @@ def store_entries(writing: Writing, plan: Plan) -> None:
 def firsts(writer: Writer, scope: Scope, ids: Collection[str]) -> dict[str, str]:
     """Return, for those of ``ids`` that are repetitions, the ids of the entries that they repeat."""
     return {link.source: link.target for link in writer.storage.links(scope, WhereLinks(sources=ids, kinds=[REPEAT]))}
+
+
+def stand_alone(writer: Writer, scope: Scope, ids: Collection[str]) -> None:
+    """Index those of ``ids`` that are repetitions: something else held since, so that they say something new again.
+
+    Takes no lock while it embeds. What is said again from now on repeats them.
+    """
+    entries = writer.storage.get(scope, firsts(writer, scope, ids))
+    if not entries:
+        return
+    records = writer.records(list(entries.values()))
+    with writer.storage.transaction():
+        standing = firsts(writer, scope, entries)
+        for record in (record for record in records if record.entry.id in standing):
+            writer.put(scope, [record], replace=True)
+            writer.storage.erase_links(scope, WhereLinks(sources=[record.entry.id], kinds=[REPEAT]))
+            _mark_first(writer, scope, record.entry, record.entry.recorded_at)
 
 
 def duplicates(writer: Writer, scope: Scope, to_delete: Collection[str]) -> set[str]:

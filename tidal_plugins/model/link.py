@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+REPEAT = "repeat"
+"""Kind of the link from an entry that says again what another one said to that one, word for word."""
+
 
 @dataclass(frozen=True, slots=True)
 class Link:

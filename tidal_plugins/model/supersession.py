@@ -6,6 +6,9 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
+SUPERSEDES = "supersedes"
+"""Kind of the links. Their source is the later entry."""
+
 
 @dataclass(frozen=True, slots=True)
 class Utterance:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import NamedTuple
 
+from tidal_plugins.english.questions import asks
 from tidal_plugins.retrieval.search import join, nearness
 from tidal_plugins.retrieval.state import State
-from tidal_plugins.scoring.context import asks, brief, dated, leaning, lent, raised
+from tidal_plugins.scoring.context import brief, dated, leaning, lent, raised
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.storage.base import Adjacent, EntrySummary
 from tidal_plugins.tuning import RecallTuning

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
-from tidal_plugins.model.entry import CONVERSATION, FACT, SYNTHESIS, Entry
+from tidal_plugins.english.negation import NEGATED
+from tidal_plugins.english.questions import is_asked
+from tidal_plugins.model.entry import CONVERSATION, SYNTHESIS, Entry
 from tidal_plugins.model.recall import Hit
-from tidal_plugins.scoring.context import asks
 from tidal_plugins.scoring.text import stems
-
-_NUMBER = re.compile(r"\d+(?:[.:]\d+)?")
 
 NEW_WORDS = 2
 """Words of the query, names and numbers that the second half of an exchange must add to be shown."""
@@ -27,7 +25,7 @@ def select(hits: Sequence[Hit], query: str, most: int) -> tuple[list[Hit], dict[
     reasons: dict[str, str] = {}
     shown: list[Hit] = []
     for hit in hits:
-        if reason := _repeats(hit, shown):
+        if reason := _repeats(hit, shown) or _covered(hit, shown):
             reasons[hit.id] = reason
             continue
         half = next((other for other in shown if _halves(hit, other)), None)
@@ -41,25 +39,38 @@ def select(hits: Sequence[Hit], query: str, most: int) -> tuple[list[Hit], dict[
             shown.insert(shown.index(half), hit)
         else:
             shown.append(hit)
-    return _facts_yield(shown), reasons
+    return _newest_first(shown), reasons
 
 
-def _facts_yield(shown: Sequence[Hit]) -> list[Hit]:
-    """Return the hits with each fact behind what was said later of the same thing with other numbers."""
+def _newest_first(shown: Sequence[Hit]) -> list[Hit]:
+    """Return the hits with each that is superseded behind the newer one, and so the other half of its exchange, if it
+    has the older value."""
     order = list(shown)
-    for fact in (hit for hit in shown if hit.entry.kind == FACT and not sources(hit.entry)):
-        if later := [hit for hit in order[order.index(fact) + 1 :] if _corrects(hit, fact)]:
-            order.remove(fact)
-            order.insert(order.index(later[-1]) + 1, fact)
+    for old in shown:
+        newer = {link.later: link.replacement.old for link in old.why.superseded_by}
+        places = [place for place, hit in enumerate(order) if hit.id in newer]
+        for place in places[:1]:
+            value = newer[order[place].id]
+            stale = [
+                hit for hit in order[:place] if hit is old or (_halves(hit, old) and value and value in hit.answer)
+            ]
+            order = [hit for hit in order[: place + 1] if hit not in stale] + stale + order[place + 1 :]
     return order
 
 
-def _corrects(hit: Hit, fact: Hit) -> bool:
-    """Return whether somebody said something later that has a word of a fact and other numbers than it."""
-    if hit.entry.kind != CONVERSATION or hit.entry.occurred_at <= fact.entry.occurred_at or asks(hit.answer):
-        return False
-    old, new = set(_NUMBER.findall(fact.text)), set(_NUMBER.findall(hit.answer))
-    return bool(old and new and not old & new and _words(fact) & set(stems(hit.answer)))
+def _covered(hit: Hit, shown: Sequence[Hit]) -> str:
+    """Return why a hit says nothing beside those that are shown: the same speaker used all its words there."""
+    words, denials = _terms(hit.answer)
+    for other in shown:
+        others = _terms(other.answer)
+        one_voice = hit.entry.speaker == other.entry.speaker
+        if one_voice and words and words <= others[0] and denials == others[1]:
+            return f"says nothing that {other.id} does not say"
+    return ""
+
+
+def _terms(text: str) -> tuple[set[str], int]:
+    return set(stems(text)), len(NEGATED.findall(text.lower()))
 
 
 def _repeats(hit: Hit, shown: Sequence[Hit]) -> str:
@@ -89,7 +100,7 @@ def _settle(hit: Hit, half: Hit, shown: list[Hit], query: str) -> tuple[str, str
     If it is the one that was to be shown, the new one takes its place.
     """
     first, second = (hit, half) if hit.entry.role == "user" else (half, hit)
-    if asks(first.answer) and not asks(second.answer):
+    if is_asked(first.answer) and not is_asked(second.answer):
         left, reason = first, f"asks what {second.id} answers"
     elif len(_telling(second, query) - _words(first)) < NEW_WORDS:
         left, reason = second, f"adds nothing to {first.id}, the other half of its exchange"

@@ -5,10 +5,15 @@ An explicit recall has no threshold: it returns the best there is.
 
 from __future__ import annotations
 
+from functools import partial
+
+from tidal_plugins.model.entry import SYNTHESIS
 from tidal_plugins.retrieval.deduplicate import first_of_kind
-from tidal_plugins.retrieval.search import nearness
+from tidal_plugins.retrieval.search import intact, nearness
+from tidal_plugins.retrieval.selection import sources
 from tidal_plugins.retrieval.state import NEARNESS_PARTS, Ranked, State
 from tidal_plugins.scoring.context import confidence
+from tidal_plugins.storage.base import Where
 from tidal_plugins.tuning import RecallTuning
 
 
@@ -21,7 +26,7 @@ def estimate_confidence(state: State) -> None:
     settings = state.settings
     state.leaders = first_of_kind(state.store.storage, state.request.scope, state.ranked, settings.whisper.alike)
     rivals = [item for item in state.ranked if state.leaders[item.id] == item.id]
-    state.confidence = _confidence(rivals, state)
+    state.confidence = _confidence(_without_derived(rivals, state), state)
 
 
 def apply_threshold(state: State) -> None:
@@ -44,6 +49,20 @@ def apply_threshold(state: State) -> None:
         }
     state.ranked = [item for item in state.ranked if item.id not in below]
     state.drop("threshold", below.items())
+
+
+def _without_derived(rivals: list[Ranked], state: State) -> list[Ranked]:
+    """Return the rivals without those that memory made of others: an entry is no rival of what it was made from.
+
+    If the first is such an entry, its sources are none.
+    """
+    storage, scope = state.store.storage, state.request.scope
+    plain = storage.summaries(scope, [item.id for item in rivals], Where(not_channels=(SYNTHESIS,)))
+    if not rivals or len(plain) == len(rivals):
+        return rivals
+    first = {} if rivals[0].id in plain else intact(partial(storage.get, scope), [rivals[0].id], state.channels.damaged)
+    made_from = {id_ for entry in first.values() for id_ in sources(entry)}
+    return [rivals[0], *(item for item in rivals[1:] if item.id in plain and item.id not in made_from)]
 
 
 def _confidence(rivals: list[Ranked], state: State) -> float:

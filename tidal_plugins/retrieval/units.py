@@ -10,11 +10,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tidal_plugins.embedding.identity import embed
+from tidal_plugins.english.questions import is_asked
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.errors import EmbeddingError
 from tidal_plugins.model.recall import Hit
 from tidal_plugins.retrieval.state import State
-from tidal_plugins.scoring.context import asks
 from tidal_plugins.scoring.text import stems
 from tidal_plugins.scoring.units import coverage, rarity
 from tidal_plugins.tuning import WhisperTuning
@@ -25,6 +25,11 @@ if TYPE_CHECKING:
 
 _HEADING = re.compile(r"#{1,6}[ \t]|(?:\|.*\n[ \t]*)?\|(?=[ \t:|]*--)[ \t:|-]+(?:\n|\Z)")
 """A heading, or the first row of a table, which names its columns, with the line below it."""
+
+_ITEM = re.compile(r"(?:[-*+•>]|\d{1,3}[.)])[ \t]")
+
+MAX_ITEM = 240
+"""Characters of a list item that is one unit, as many as a line may show; a longer one is told sentence by sentence."""
 
 UNITS = "units"
 """The name of this stage among what is degraded."""
@@ -87,20 +92,21 @@ def _whole(spans: Sequence[tuple[int, int]], cut_before: bool, cut_after: bool) 
 
 
 def _joined(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yield spans, a question together with what follows it on its line: «Sick? Ring your manager.»"""
-    asked: tuple[int, int] | None = None
+    """Yield spans, a list item as one, and a question together with what follows it on its line: «Sick? Ring us.»"""
+    open_: tuple[int, int] | None = None
     for span in spans:
-        if asked and "\n" not in text[asked[1] : span[0]]:
-            span = asked[0], span[1]
-        elif asked:
-            yield asked
-        asked = None
-        if text[span[0] : span[1]].endswith("?"):
-            asked = span
+        if open_ and "\n" not in text[open_[1] : span[0]] and span[1] - open_[0] <= MAX_ITEM:
+            span = open_[0], span[1]
+        elif open_:
+            yield open_
+        open_ = None
+        said = text[span[0] : span[1]]
+        if said.endswith("?") or (_ITEM.match(said) and "\n" not in said):
+            open_ = span
         else:
             yield span
-    if asked:
-        yield asked
+    if open_:
+        yield open_
 
 
 def _scores(found: Sequence[Unit], state: State, settings: WhisperTuning) -> list[float]:
@@ -110,7 +116,7 @@ def _scores(found: Sequence[Unit], state: State, settings: WhisperTuning) -> lis
     shares = [coverage(unit.stems, wanted, weights) for unit in found]
     cosines = _cosines(found, shares, state, settings)
     return [
-        share + settings.unit_meaning * cosine - settings.unit_question * asks(unit.text)
+        share + settings.unit_meaning * cosine - settings.unit_question * is_asked(unit.text)
         for unit, share, cosine in zip(found, shares, cosines, strict=True)
     ]
 
@@ -119,6 +125,7 @@ def _cosines(found: Sequence[Unit], shares: Sequence[float], state: State, setti
     """Return the cosine of the units that may be the best of their text; 0 for the others, and where there is one."""
     alone = {unit.hit for unit in found} - {unit.hit for unit, after in pairwise(found) if unit.hit == after.hit}
     order = sorted(range(len(found)), key=lambda index: -shares[index])
+    order.sort(key=lambda index: found[index].hit >= settings.max_entries)  # a text without its words may mean them
     open_ = [index for index in order if found[index].hit not in alone][: settings.unit_pool]
     if not open_ or not settings.unit_meaning:
         return [0.0] * len(found)

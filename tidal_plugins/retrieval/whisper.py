@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -43,26 +44,40 @@ def compose(recall: Recall, now: datetime, settings: WhisperTuning, sure: float)
     why each other hit is left out.
     """
     chosen, reasons = select(recall.hits, recall.query, settings.max_entries)
-    shown, lines, left = [], [], [Dropped(id_, STAGE, reason) for id_, reason in reasons.items()]
+    left = [Dropped(id_, STAGE, reason) for id_, reason in reasons.items()]
     room = settings.max_chars - len(frame([""]))
-    for later, hit in zip(range(len(chosen) - 1, -1, -1), chosen, strict=True):
-        line = _line(hit, now, sure, max(min(room - 1 - later * LATER, LINE), (room - 1) // (later + 1)))
-        if line is None:
-            left.append(Dropped(hit.id, STAGE, "no room for it", hit.origin))
-            continue
-        shown.append(hit)
-        lines.append(line)
-        room -= len(line) + 1
+    while not _fit(chosen, now, room):
+        left.append(Dropped(chosen[-1].id, STAGE, "no room for it", chosen[-1].origin))
+        chosen = chosen[:-1]
+    lines = []
+    for place, hit in enumerate(chosen):
+        lines.append(_line(hit, now, sure, _share(chosen[place:], now, room)))
+        room -= len(lines[-1]) + 1
     if left:
-        dropped, peers = (*left, *recall.dropped), counted(recall.peers, shown)
-        recall = replace(recall, hits=tuple(shown), dropped=dropped, peers=peers)
-    return Whisper(frame(lines), tuple(shown), recall)
+        dropped, peers = (*left, *recall.dropped), counted(recall.peers, chosen)
+        recall = replace(recall, hits=tuple(chosen), dropped=dropped, peers=peers)
+    return Whisper(frame(lines), tuple(chosen), recall)
 
 
-def _line(hit: Hit, now: datetime, sure: float, room: int) -> str | None:
-    head = f"- [{hit.entry.citation}] {when(hit.entry.occurred_at, now)}, {_source(hit)}: "
-    if room - len(head) < min(LEAST_TEXT, len(hit.answer)):
-        return None
+def _fit(hits: Sequence[Hit], now: datetime, room: int) -> bool:
+    """Return whether each of some hits has the room to be worth a line."""
+    least = [len(_head(hit, now)) + min(LEAST_TEXT, len(hit.answer)) + 1 for hit in hits]
+    return sum(max(LATER, size) for size in least[1:]) + sum(least[:1]) <= room if hits else True
+
+
+def _share(hits: Sequence[Hit], now: datetime, room: int) -> int:
+    """Return the room of the first of some hits: what it may take as others follow, or all that those do not need."""
+    later = hits[1:]
+    needed = sum(len(_head(hit, now)) + len(_clean(hit.answer)) + 1 for hit in later)
+    return max(min(room - 1 - len(later) * LATER, LINE), (room - 1) // (len(later) + 1), room - 1 - needed)
+
+
+def _head(hit: Hit, now: datetime) -> str:
+    return f"- [{hit.entry.citation}] {when(hit.entry.occurred_at, now)}, {_source(hit)}: "
+
+
+def _line(hit: Hit, now: datetime, sure: float, room: int) -> str:
+    head = _head(hit, now)
     unit, room = hit.unit or _placed(hit), room - len(head)
     said = quote(hit.text, unit, room)
     if any(f"[{kind}]" in said for kind in hit.hidden) and room - len(HIDDEN) >= LEAST_TEXT:
@@ -130,7 +145,7 @@ def quote(text: str, unit: tuple[int, int], room: int) -> str:
     for following in (span for span in spans if span[0] >= end):
         longer = _clean(text[start : following[1]])
         if len(longer) > room:
-            if shown.endswith(":"):
+            if shown.rstrip("*_ ").endswith(":"):
                 return shortened(longer, room)
             break
         end, shown = following[1], longer

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 
 from tidal_plugins.english.calendar import TIME_WORDS
 from tidal_plugins.english.continuing import CONTINUING
+from tidal_plugins.english.questions import asks
 from tidal_plugins.english.sentences import sentences
 
-_CLOSERS = " \t\r\n\"'”’»)]*_"
-_QUESTION_MARKS = ("?", "？", "؟")
 _WORD = re.compile(r"[a-z]+")
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 
@@ -55,11 +54,6 @@ def lent(nearness: float, floor: float, distance: int, *, share: float, answer: 
 def dated(head: str) -> bool:
     """Return whether a text says when something was. People who tell of an event say so, people who chat rarely do."""
     return not TIME_WORDS.isdisjoint(_WORD.findall(head.lower())) or _YEAR.search(head) is not None
-
-
-def asks(tail: str) -> bool:
-    """Return whether a text ends with a question."""
-    return tail.rstrip(_CLOSERS).endswith(_QUESTION_MARKS)
 
 
 def goes_on(text: str) -> bool:

@@ -15,6 +15,7 @@ from tidal_plugins.english.stems import stem
 from tidal_plugins.english.values import Value, agree, differ, values
 from tidal_plugins.model.supersession import Replacement, Utterance
 from tidal_plugins.supersession.reading import Placed, Sentence, read_sentence, read_utterance, topic
+from tidal_plugins.supersession.untyped import other_value, tells_news
 
 SURE = 0.9
 """The later statement names the value that the earlier one gives."""
@@ -35,6 +36,7 @@ _OWN = re.compile(r"\b(?:i|my|me|mine|we|our|us)\b", re.IGNORECASE)
 _DIGIT = re.compile(r"\d")
 _MANIFOLD = frozenset("% € $ £".split())
 """Units that a text has many values of."""
+_AT = re.compile(r"\bat\s+\Z", re.IGNORECASE)
 _REACH = 30
 """Characters between a cue and the number that it says is new."""
 
@@ -45,12 +47,15 @@ def supersedes(later: Utterance, earlier: Utterance, cosine: float) -> Replaceme
     ``cosine`` is how near the two texts are. Questions, conditions, wishes and guesses replace nothing; a value that is
     confirmed is none; and two people who each speak of themselves speak of different things.
     """
-    return max(_Pair(later, earlier, cosine).found(), key=lambda found: found.confidence, default=None)
+    found = _Pair(later, earlier, cosine).found()
+    if cosine >= _NEAR_DAY:
+        found += other_value(later, earlier)
+    return max(found, key=lambda found: found.confidence, default=None)
 
 
 def may_supersede(text: str) -> bool:
     """Return whether a text says that something changed, or gives a value at all. Most texts do neither."""
-    return bool(changes(text) or values(text))
+    return bool(changes(text) or values(text) or tells_news(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +178,8 @@ def _restated(said: Sentence, sentence: Sentence, common: frozenset[str]) -> Ite
                 continue
             if new.kind == "date":
                 single = said.alone("date") and sentence.alone("date")
+            elif new.kind == "time" or (new.unit == old.unit == "" and _is_hour(new, said) and _is_hour(old, sentence)):
+                single = said.words == sentence.words and said.alone(new.kind) and sentence.alone(new.kind)
             else:
                 single = new.kind == "number" and new.unit == old.unit != "" and new.unit not in _MANIFOLD
                 single = single and len(common) >= (1 if len(new.unit) < 4 else 3)
@@ -200,6 +207,7 @@ def _excludes(new: Placed, old: Placed, said: Sentence, sentence: Sentence) -> b
         return False  # the ferry to Oban, and the ferry to Arran
     return (
         differ(new.value, old.value)
+        and new.value.text.lower() != old.value.text.lower()  # two Fridays may be every Friday
         and not any(agree(item.value, old.value) for item in said.placed)
         and not any(agree(new.value, item.value) for item in sentence.placed)
     )
@@ -207,6 +215,11 @@ def _excludes(new: Placed, old: Placed, said: Sentence, sentence: Sentence) -> b
 
 def _is_day(value: Value) -> bool:
     return value.kind == "date" and {"day", "month"} <= value.parts.keys()
+
+
+def _is_hour(value: Value, said: Sentence) -> bool:
+    """Return whether a number may be an hour: «the standup is at 9»."""
+    return _AT.search(said.text, 0, value.start) is not None
 
 
 def _brief(phrase: str) -> str:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from tidal_plugins.english.secrets import secrets
 from tidal_plugins.errors import Corrupt
-from tidal_plugins.model.entry import CONVERSATION, SYNTHESIS, Entry, Scope
-from tidal_plugins.model.graph import GRAPH_CHANNEL
-from tidal_plugins.model.supersession import Replacement, Utterance
-from tidal_plugins.storage.base import Line, Match, Storage, Where
-from tidal_plugins.supersession.detector import may_supersede, supersedes
+from tidal_plugins.model.entry import CONVERSATION, Entry, Scope
+from tidal_plugins.storage.base import Line, Storage, Where
+from tidal_plugins.supersession.comparing import Comparison
 from tidal_plugins.supersession.store import Pair, SupersessionStore
 from tidal_plugins.tuning import SupersessionTuning
 
@@ -23,9 +20,6 @@ QUEUE = "supersession"
 
 BATCH = 16
 """Episodes whose links are written in one transaction."""
-
-SUPERSEDED_KINDS = (CONVERSATION, "kb", "fact")
-"""Kinds of entries that a turn may supersede. Dossiers and skills are kept up to date by others."""
 
 logger = logging.getLogger(__name__)
 
@@ -41,6 +35,8 @@ class SupersessionFinder:
     settings: SupersessionTuning
     step: Callable[[], AbstractContextManager[None]]
     """Enters one step of the background work."""
+    stand_alone: Callable[[Scope, Collection[str]], None]
+    """Lets search find those of some entries that repeat others, because they hold again."""
 
     def queue(self, scope: Scope, episode: str, now: datetime) -> bool:
         """Queue an episode, new or grown. Called inside the transaction that stores it."""
@@ -71,56 +67,25 @@ class SupersessionFinder:
         return set()
 
     def _find(self, scope: Scope, lines: Sequence[Line]) -> int:
-        pairs = [pair for line in lines for pair in self._pairs(scope, line.key)]
+        pairs: list[Pair] = []
+        for line in lines:
+            found = self._pairs(scope, line.key)
+            self.stand_alone(scope, {later.id for later, _, _ in found})  # the next one is compared with it
+            pairs += found
         with self.storage.transaction():
             read = {line.key: line.seq for line in lines}
             now = {line.key: line.seq for line in self.storage.read_log(scope, QUEUE, keys=read)}
             done = {key for key, seq in read.items() if now.get(key) == seq}  # others have grown, or are done
-            made = SupersessionStore(self.storage, scope).add(pair for pair in pairs if pair[0].episode in done)
+            made = SupersessionStore(self.storage, scope).add(pairs)
             self.storage.trim_log(scope, QUEUE, keys=done)
         return made
 
-    def _pairs(self, scope: Scope, episode: str) -> Iterator[Pair]:
+    def _pairs(self, scope: Scope, episode: str) -> Sequence[Pair]:
         try:
             with self.storage.snapshot():
                 said = self.storage.find(scope, Where(kinds={CONVERSATION}, episodes={episode}))
-                found = [pair for entry in said if may_supersede(entry.text) for pair in self._superseded(scope, entry)]
+                compared = Comparison(self.storage, scope, self.settings)
+                return [pair for entry in said for pair in compared.pairs(entry)]
         except Corrupt as error:
             logger.error("what an episode supersedes is not known: %s", error)
-            return
-        yield from found
-
-    def _superseded(self, scope: Scope, later: Entry) -> Iterator[Pair]:
-        """Yield what one entry supersedes among the nearest earlier ones, of each of those the surest."""
-        passages = self.storage.vectors(scope, [later.id])
-        for span, unit in zip(passages.spans, passages.units, strict=True):
-            text = later.text[span.start : span.end]
-            if not may_supersede(text):
-                continue
-            where = Where(
-                kinds=SUPERSEDED_KINDS,
-                until=later.occurred_at,
-                exclude=[later.episode or later.id],
-                not_channels=(SYNTHESIS, GRAPH_CHANNEL),
-            )
-            near = self.storage.nearest(scope, unit, self.settings.candidates, where)
-            entries = self.storage.get(scope, [match.id for match in near])
-            for match in near:
-                if match.id in entries and (pair := _judged(later, text, entries[match.id], match)):
-                    yield pair
-
-
-def _judged(later: Entry, text: str, earlier: Entry, match: Match) -> Pair | None:
-    said = Utterance(text, later.occurred_at, later.speaker)
-    before = Utterance(earlier.text[match.start : match.end], earlier.occurred_at, earlier.speaker)
-    replacement = supersedes(said, before, match.score)
-    return (later, earlier, _without_secrets(replacement, later, earlier)) if replacement else None
-
-
-def _without_secrets(replacement: Replacement, later: Entry, earlier: Entry) -> Replacement:
-    """Return a replacement that quotes no secret of either entry: links are shown by ``explain()``."""
-    said = {field: getattr(replacement, field) for field in ("old", "new", "reason")}
-    for entry in (later, earlier):
-        for start, end, kind in secrets(entry.text):
-            said = {field: text.replace(entry.text[start:end], f"[{kind}]") for field, text in said.items()}
-    return replace(replacement, **said)
+            return ()

@@ -6,7 +6,7 @@ BIN := .venv/bin
 DATA ?=
 BENCH_DATA := $(or $(DATA),$(TIDAL_BENCH_DATA))
 
-.PHONY: help demo test test-oldest check docs package bench export-minilm fit-emotion clean
+.PHONY: help demo test test-oldest check docs package bench export-minilm fit-emotion fit-confidence clean
 
 help:
 	@echo "make demo [DATA=file]   a LangGraph agent that remembers across processes and says why"
@@ -17,6 +17,7 @@ help:
 	@echo "make package            wheel and sdist in dist/, each extra installed and tried (minutes, and 2 GB for a while)"
 	@echo "make bench [DATA=file]  recall, compaction, living (these need a file, or TIDAL_BENCH_DATA), speed"
 	@echo "make fit-emotion DATA=folder   the weights that read emotions, anew from GoEmotions (minutes)"
+	@echo "make fit-confidence DATA=folder   the weights that say how likely a memory is to help, anew (minutes)"
 	@echo "make export-minilm      the default embedder's ONNX files, anew from the original weights (seconds)"
 	@echo "make clean              remove .venv and everything generated"
 
@@ -68,6 +69,13 @@ ifeq ($(BENCH_DATA),)
 	@echo "GoEmotions is needed: make fit-emotion DATA=folder with goemotions_train.tsv and goemotions_dev.tsv" >&2; exit 1
 else
 	@$(BIN)/python training/fit_emotion.py --data "$(BENCH_DATA)"
+endif
+
+fit-confidence: .venv/.stamp
+ifeq ($(BENCH_DATA),)
+	@echo "RealMem and stories are needed: make fit-confidence DATA=folder with realmem_dev.json and stories/" >&2; exit 1
+else
+	@$(BIN)/python training/fit_confidence.py --data "$(BENCH_DATA)"
 endif
 
 export-minilm: .venv/.stamp

@@ -55,6 +55,7 @@ from tidal_plugins.model.entry import KINDS
 from tidal_plugins.model.graph import GRAPH_CHANNEL
 from tidal_plugins.retrieval import understand
 from tidal_plugins.retrieval.understand import to_query
+from tidal_plugins.scoring.context import only_tells
 from tidal_plugins.scoring.fusion import reciprocal_rank
 from tidal_plugins.settings import Profile
 from tidal_plugins.storage.base import Where
@@ -169,13 +170,16 @@ class Whispered(NamedTuple):
     """The outcome of two whispers for one question.
 
     ``sure`` is the confidence with the evidence in the memory, ``unsure`` without it. ``shown`` says whether the first
-    whisper showed evidence, ``silent`` whether the second one was empty.
+    whisper showed evidence, ``silent`` whether the second one was empty. ``lines`` counts the memories that the first
+    one showed, ``helped`` those of them that are evidence.
     """
 
     sure: float
     unsure: float
     shown: bool
     silent: bool
+    lines: int
+    helped: int
 
 
 WAYS: Final[Mapping[str, Mapping[str, Any]]] = {"two hops": {"hops": 2}, "associations": {"associative": True}}
@@ -226,6 +230,8 @@ class Report:
     steps: list[str]
     asked: list[Asked] = field(default_factory=list)
     times: dict[str, list[float]] = field(default_factory=dict)
+    statements: dict[str, list[bool]] = field(default_factory=dict)
+    """By profile, for each turn that only tells, whether the whisper was silent on it."""
 
     def rows(self, arm: str, category: str | None = None) -> list[list[float]]:
         """Return the scores by question, of one category or of all but the adversarial ones."""
@@ -251,6 +257,7 @@ def measure(data: Data, embedder: CachedEmbedder, args: argparse.Namespace) -> R
         label = f"{data.name}: importing and asking"
         for number, conversation in enumerate(track(data.conversations, label, console=Console(stderr=True))):
             _measure_one(report, conversation, embedder, Path(folder, f"{number}.db"), args.profiles)
+            _tell(report, conversation, embedder, Path(folder, f"{number}-told.db"), args.profiles)
     return report
 
 
@@ -281,6 +288,25 @@ def _measure_one(
             report.asked += (
                 _ask(question, known.name, report, embedder, memory, arms, whispering) for question in known.questions
             )
+
+
+def _tell(
+    report: Report, conversation: Conversation, embedder: CachedEmbedder, path: Path, profiles: Sequence[Profile]
+) -> None:
+    """Whisper for the turns of the second half that only tell, over the sessions before, and note the silences."""
+    clock, settings = FrozenClock(), {profile: Settings(recall={"profile": profile}) for profile in profiles}
+    sessions, half = conversation.sessions, len(conversation.sessions) // 2
+    with ExitStack() as stack:
+        memories = {
+            profile: stack.enter_context(TidalMemory(path, embedder=embedder, settings=settings[profile], clock=clock))
+            for profile in profiles
+        }
+        for number, session in enumerate(sessions):
+            clock.set(session.at)
+            told = [turn.text for turn in session.turns if turn.role == "user" and only_tells(turn.text)]
+            for profile, memory in memories.items() if half and number >= half else ():
+                report.statements.setdefault(profile, []).extend(not memory.whisper(text) for text in told)
+            fill(next(iter(memories.values())), [session])
 
 
 def _ask(
@@ -327,11 +353,12 @@ def whispered(memory: TidalMemory, item: Asked, entries: Mapping[str, str]) -> W
     full = memory.whisper(item.question.text)
     empty = memory.whisper(item.question.text, exclude=evidence)
     sure, unsure = (_confidence(whisper) for whisper in (full, empty))
-    return Whispered(sure, unsure, not evidence or bool(set(evidence) & set(full.ids)), not empty)
+    helped = len(set(evidence) & set(full.ids))
+    return Whispered(sure, unsure, not evidence or helped > 0, not empty, len(full.ids), helped)
 
 
 def _confidence(whisper: Whisper) -> float:
-    return whisper.recall.confidence or 0.0 if whisper.recall is not None else 0.0
+    return whisper.recall.confidence if whisper.recall is not None else 0.0
 
 
 def _timed(arm: Callable[[str], T], question: str, embedder: CachedEmbedder) -> tuple[T, float]:
@@ -609,9 +636,10 @@ def abstention(report: Report, profile: str) -> dict[str, Any]:
     """Return how well the whisper's confidence tells a memory with the evidence from one without it.
 
     ``kept`` is the percentage of the questions that recall answers among its first three hits on which the whisper
-    shows evidence. ``silent`` is the percentage of all questions on which it says nothing once their evidence is out of
-    the memory. Both are for the default threshold. ``curve`` has both for further thresholds, and ``area`` is the area
-    under the curve.
+    shows evidence. ``precision`` is the percentage of the memories shown that are evidence. ``silent`` is the
+    percentage of all questions on which it says nothing once their evidence is out of the memory. ``statements`` is the
+    percentage of the turns that only tell on which it says nothing, ``None`` if there are none. All are for the default
+    settings. ``curve`` has both for further thresholds, and ``area`` is the area under the curve.
     """
     asked = [
         (item.answerable(profile), item.whispered[profile])
@@ -629,9 +657,11 @@ def abstention(report: Report, profile: str) -> dict[str, Any]:
     ]
     above = sum(bisect_left(without, value) + bisect_right(without, value) for value in with_evidence)
     return {
-        "threshold": Tuning().whisper.min_confidence(profile),
+        "threshold": Tuning().whisper.threshold * Tuning().whisper.share(profile),
         "kept": 100 * fmean(whisper.shown for answerable, whisper in asked if answerable),
+        "precision": 100 * sum(whisper.helped for _, whisper in asked) / max(1, sum(w.lines for _, w in asked)),
         "silent": 100 * fmean(whisper.silent for _, whisper in asked),
+        "statements": 100 * fmean(told) if (told := report.statements.get(profile)) else None,
         "area": above / 2 / len(with_evidence) / len(without),
         "curve": curve,
     }
@@ -644,8 +674,12 @@ def _silence(report: Report, profile: str) -> Table:
         f"The whisper, {profile}: area under the curve {figures['area']:.3f}; "
         f"with its threshold of {figures['threshold']:.3g}\n"
         f"it shows evidence on {figures['kept']:.1f} % of what recall answers among its first three,\n"
-        f"and is silent on {figures['silent']:.1f} % of all once their evidence is out of the memory"
+        f"and is silent on {figures['silent']:.1f} % of all once their evidence is out of the memory;\n"
+        f"{figures['precision']:.1f} % of the lines that it shows are evidence"
     )
+    if figures["statements"] is not None:
+        told = len(report.statements[profile])
+        title += f";\nit is silent on {figures['statements']:.1f} % of {told} turns that only tell"
     table = _table(title, "shown, %", *(f"{point['kept']}" for point in figures["curve"]))
     table.add_row("threshold", *(f"{point['threshold']:.2f}" for point in figures["curve"]))
     table.add_row("silent, %", *(f"{point['silent']:.1f}" for point in figures["curve"]))

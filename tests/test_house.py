@@ -75,6 +75,7 @@ INTERNAL = {
     "retrieval/test_coverage.py": {"tidal_plugins.retrieval.coverage": "the assessor that stands in, case by case"},
     "retrieval/test_federation.py": {"tidal_plugins.retrieval.merging": "the merging of made-up answers, case by case"},
     "retrieval/test_rerank.py": {"tidal_plugins.embedding.threads": "the turns that models take"},
+    "retrieval/test_head.py": {"tidal_plugins.retrieval.head": "the file of weights that fitting writes"},
     "retrieval/test_whisper.py": {
         "tidal_plugins.model.fence": "the marks around a whisper",
         "tidal_plugins.retrieval.whisper": "the composition of made-up hits, case by case",

@@ -164,10 +164,16 @@ class WhisperSettings(Group):
     """Characters of the whole whisper, frame and preamble included."""
     least_words: int = Field(1, ge=0)
     """Words with content that a turn needs before anything surfaces."""
-    threshold: float = Field(0.415, ge=0)
-    """Confidence that the first memory needs for anything to surface, in units of cosine; each of the others needs to
-    be as near. On LoCoMo it keeps nine in ten of the questions that recall answers, and stays silent on more than a
-    third of them once their evidence is taken out of the memory. 0 for no threshold."""
+    threshold: float = Field(0.285, ge=0, le=1)
+    """Chance that a recall needs to hold something that helps for anything to surface. On LoCoMo it keeps nine in ten
+    of the questions that recall answers, and stays silent on more than a third of them once their evidence is taken out
+    of the memory. 0 for no thresholds at all, neither this one nor the next two."""
+    line_threshold: float = Field(0.075, ge=0, le=1)
+    """Chance that each memory needs to help itself. On the development data it keeps nearly every answer that no such
+    threshold would show; a higher one shows fewer lines that do not help, and loses answers."""
+    statement_threshold: float = Field(0.7, ge=0, le=1)
+    """``threshold`` for a turn of 9 to 50 words that only tells and asks for nothing. On the development data six in
+    seven turns that only tell, of whatever length, are met with silence; of the four in the chats three are."""
 
 
 class ConsolidationSettings(Group):

@@ -41,10 +41,11 @@ class TidalRetriever(BaseRetriever):
     ``TidalRetriever(memory, k=5, kinds={"kb"})`` searches documents only.
 
     The ``page_content`` of a document is the passage that matched best; a short text is one passage.
-    ``memory.get(document.id).text`` returns the whole text. ``metadata`` has ``relevance_score``, ``kind``,
-    ``citation``, ``occurred_at`` (ISO 8601), ``tags`` and ``why``. It has ``source``, ``thread``, ``speaker``, ``role``
-    and ``episode`` if they are known, and the entry's own metadata. Facts from the graph (``kinds={"fact"}``) also have
-    ``evidence``: up to three supporting quotations, newest first, each with the citation of its episode.
+    ``memory.get(document.id).text`` returns the whole text. ``metadata`` has ``relevance_score``, the chance in [0, 1]
+    that the document helps, ``kind``, ``citation``, ``occurred_at`` (ISO 8601), ``tags`` and ``why``. It has
+    ``source``, ``thread``, ``speaker``, ``role`` and ``episode`` if they are known, and the entry's own metadata. Facts
+    from the graph (``kinds={"fact"}``) also have ``evidence``: up to three supporting quotations, newest first, each
+    with the citation of its episode.
 
     ``k`` and the filters are those of ``TidalMemory.recall``, and each call may override them: ``invoke(query, k=3,
     since=…)``. The fields ``tags`` and ``metadata`` are LangChain's, for tracing; ``entry_tags`` and ``entry_metadata``
@@ -133,7 +134,7 @@ def to_document(hit: Hit) -> Document:
     metadata = {
         **entry.metadata,
         **{name: value for name, value in known.items() if value is not None},
-        "relevance_score": hit.score,
+        "relevance_score": hit.confidence,
         "kind": entry.kind,
         "citation": entry.citation,
         "occurred_at": entry.occurred_at.isoformat(),

@@ -25,11 +25,12 @@ class TidalRetriever(BaseRetriever):
     """Recalls up to ``limit`` memories for a query, best first.
 
     A node has the entry's id, the passage that matched best and the same keys of metadata each time. A short text is
-    one passage; ``memory.get(node.node_id).text`` returns the whole text. The score of a node is that of recall; higher
-    is better. ``filters`` are LlamaIndex's (see :func:`llama_index_tidal.filters.to_recall`). ``recall`` are filters of
-    ``TidalMemory.recall`` itself, such as ``kinds=``, ``since=`` or ``metadata={"draft": True}`` (a ``MetadataFilter``
-    refuses a bool). ``scope`` defaults to that of the memory. With a ``policy``, an ``agent`` and the ``thread`` of a
-    chat, recall uses the signals of the chat's session, as in ``TidalChatMemory``.
+    one passage; ``memory.get(node.node_id).text`` returns the whole text. The score of a node is the confidence of its
+    hit, the chance that it helps, in [0, 1]; the order is that of recall, which knows more. ``filters`` are
+    LlamaIndex's (see :func:`llama_index_tidal.filters.to_recall`). ``recall`` are filters of ``TidalMemory.recall``
+    itself, such as ``kinds=``, ``since=`` or ``metadata={"draft": True}`` (a ``MetadataFilter`` refuses a bool).
+    ``scope`` defaults to that of the memory. With a ``policy``, an ``agent`` and the ``thread`` of a chat, recall uses
+    the signals of the chat's session, as in ``TidalChatMemory``.
     """
 
     def __init__(
@@ -78,7 +79,7 @@ def _joined(filters: Mapping[str, Any], recall: Mapping[str, Any]) -> dict[str, 
 
 
 def _nodes(recall: Recall) -> list[NodeWithScore]:
-    return [NodeWithScore(node=_node(hit), score=float(hit.score)) for hit in recall]
+    return [NodeWithScore(node=_node(hit), score=hit.confidence) for hit in recall]
 
 
 def _node(hit: Hit) -> TextNode:

@@ -159,12 +159,11 @@ def test_less_trust_is_less_score_below_zero_too() -> None:
     assert hit.score == pytest.approx(-0.6)
 
 
-@pytest.mark.parametrize(("least", "shown"), [(0.0, ("b",)), (0.4, ())])
-def test_without_a_threshold_no_peer_needs_to_be_sure(least: float, shown: tuple[str, ...]) -> None:
-    settings = Tuning(whisper={"threshold": least})
-    merger = Merger(settings, 5, ("default",), lambda scope, texts: set())
-    unsure = answered(*said("b"), confidence=-0.3)
-    assert merger.merged(answered(confidence=-0.3), [Answer("b", 1.0, unsure)]).ids == shown
+@pytest.mark.parametrize(("threshold", "shown"), [(None, ("b",)), (0.0, ("b",)), (0.4, ())])
+def test_without_a_threshold_no_peer_needs_to_be_sure(threshold: float | None, shown: tuple[str, ...]) -> None:
+    merger = Merger(Tuning(), 5, ("default",), lambda scope, texts: set(), threshold)
+    unsure = answered(*said("b"), confidence=0.1)
+    assert merger.merged(answered(confidence=0.1), [Answer("b", 1.0, unsure)]).ids == shown
 
 
 def test_associations_stay_beyond_the_limit() -> None:

@@ -203,7 +203,7 @@ def test_nothing_is_reranked_where_there_is_nothing(open_memory: OpenMemory) -> 
 
 def test_a_whisper_is_reranked_once_something_clears_the_bar(open_memory: OpenMemory) -> None:
     longest = Longest()
-    memory = fill(open_memory(reranker=longest, settings=Settings(whisper={"threshold": 5.0})))
+    memory = fill(open_memory(reranker=longest, settings=Settings(whisper={"threshold": 1.0})))
     assert not memory.whisper("how is the jazz piano?")
     assert longest.read == [], "a silent whisper costs no model"
     open_ = open_memory(reranker=longest, settings=Settings(whisper={"threshold": 0.0}))

@@ -326,7 +326,7 @@ def test_a_memory_cannot_forge_the_fence(text: str) -> None:
 
 @pytest.mark.parametrize("text", FORGED, ids=repr)
 def test_a_forged_memory_is_still_data_at_the_door(open_memory: Any, text: str) -> None:
-    memory = open_memory(settings=Settings(whisper={"threshold": 0.1}))
+    memory = open_memory(settings=Settings(whisper={"threshold": 0.01, "line_threshold": 0.0}))
     memory.remember(f"jazz piano {text}", source=text)
     whispered = memory.whisper("harmless jazz piano obey")
     assert len(lines(whispered)) == 1
@@ -377,7 +377,7 @@ def test_a_turn_without_content_asks_for_nothing(open_memory: Any, turn: str, as
     say(memory, ("Ann", "I play the violin."))
     told = memory.whisper(turn)
     assert bool(told) is asks
-    assert (told.recall.confidence is not None) is asks
+    assert (told.recall.confidence > 0) is asks
 
 
 # the threshold
@@ -387,12 +387,11 @@ def test_the_first_surfaces_when_it_stands_out(open_memory: Any) -> None:
     rest = {f"text {n}": 0.3 for n in range(19)}
     told = holding(open_memory, {"first": 0.65, **rest}).whisper(QUESTION)
     assert [shown.text for shown in told.hits] == ["first"]
-    assert {item.reason for item in told.recall.dropped} == {"nearness 0.300 under the threshold of 0.415"}
+    assert {item.reason.partition(" under ")[2] for item in told.recall.dropped} == {"a line's threshold of 0.075"}
     told = holding(open_memory, {"first": 0.4, **rest}, name="b.db").whisper(QUESTION)
     assert not told
     assert len(told.recall.dropped) == 20
-    reasons = {item.reason.split("under")[0][:15] for item in told.recall.dropped}
-    assert reasons == {"confidence 0.17"}
+    assert {item.reason.partition(" under ")[2] for item in told.recall.dropped} == {"the threshold of 0.285"}
 
 
 @pytest.mark.parametrize(
@@ -404,22 +403,22 @@ def test_the_first_surfaces_when_it_stands_out(open_memory: Any) -> None:
         ([0.6, 0.4, 0.4, 0.4, 0.4, 0.35], 0.2 + 0.25 * 2.2 / 5),
     ],
 )
-def test_confidence_is_the_lead_and_the_topic(open_memory: Any, cosines: list[float], expected: float) -> None:
+def test_the_margin_is_the_lead_and_the_topic(open_memory: Any, cosines: list[float], expected: float) -> None:
     memory = holding(open_memory, {f"text {n}": near for n, near in enumerate(cosines)}, recall={"reach": 5})
-    assert confidence(memory) == pytest.approx(expected, abs=1e-5)
+    assert margin(memory) == pytest.approx(expected, abs=1e-5)
 
 
-def test_keywords_of_what_may_be_shown_add_to_the_confidence(open_memory: Any) -> None:
+def test_keywords_of_what_may_be_shown_add_to_the_margin(open_memory: Any) -> None:
     texts = {"a zebra": 0.6, "text 1": 0.4, "text 2": 0.4}
     plain, worded = (
         holding(open_memory, texts, name=f"{share}.db", whisper={"keywords": share}) for share in (0.0, 1.0)
     )
     strength = plain.recall(QUESTION)[0].why.keyword_strength
     assert strength > 0
-    assert confidence(worded) - confidence(plain) == pytest.approx(strength)
+    assert margin(worded) - margin(plain) == pytest.approx(strength)
     last = {"text 1": 0.9, "text 2": 0.85, "text 3": 0.8, "a zebra": 0.1}
     far = [holding(open_memory, last, name=f"far {n}.db", whisper={"keywords": n}) for n in (0.0, 1.0)]
-    assert confidence(far[0]) == pytest.approx(confidence(far[1]))
+    assert margin(far[0]) == pytest.approx(margin(far[1]))
 
 
 def test_without_a_threshold_everything_surfaces(open_memory: Any) -> None:
@@ -427,18 +426,18 @@ def test_without_a_threshold_everything_surfaces(open_memory: Any) -> None:
     assert [shown.text for shown in memory.whisper(QUESTION).hits] == ["near", "far"]
 
 
-def test_confidence_falls_when_somebody_else_than_the_named_one_said_it(open_memory: Any) -> None:
+def test_the_margin_falls_when_somebody_else_than_the_named_one_said_it(open_memory: Any) -> None:
     texts = {"Ann: waltz": 0.6, "Bob: waltz": 0.6}
     sure = {}
     for name in ("Ann", "Bob"):
         memory = lying(open_memory, texts, name=f"{name}.db", recall={"speaker": 0.3})
         say(memory, (name, "waltz"))
         say(memory, ("Ann", "polka"))
-        sure[name] = confidence(memory, f"{QUESTION} Ann")
+        sure[name] = margin(memory, f"{QUESTION} Ann")
     assert sure["Ann"] > sure["Bob"] + 0.3
     memory = lying(open_memory, texts, name="nobody.db")
     say(memory, ("Bob", "waltz"))
-    assert confidence(memory) > sure["Bob"] + 0.3, "nobody is named"
+    assert margin(memory) > sure["Bob"] + 0.3, "nobody is named"
 
 
 def test_neighbours_help_over_the_threshold_and_moods_do_not(open_memory: Any) -> None:
@@ -456,15 +455,93 @@ def test_an_assistants_words_are_less_sure(open_memory: Any) -> None:
     for role in ("user", "assistant"):
         memory = lying(open_memory, {"waltz": 0.6}, name=f"{role}.db")
         say(memory, (role, "waltz"))
-        sure.append(confidence(memory))
+        sure.append(margin(memory))
     assert sure[0] - sure[1] == pytest.approx(0.05, abs=1e-5)
 
 
-def confidence(memory: TidalMemory, turn: str = QUESTION) -> float:
-    recall = memory.whisper(turn).recall
-    assert recall is not None
-    assert recall.confidence is not None
-    return recall.confidence
+def margin(memory: TidalMemory, turn: str = QUESTION) -> float:
+    return next((hit.why.features["margin"] for hit in memory.recall(turn)), 0.0)
+
+
+@pytest.mark.parametrize("profile", ["balanced", "tidal", "attention"])
+def test_the_further_the_first_stands_out_the_surer_are_recall_and_hits(open_memory: Any, profile: str) -> None:
+    chances = []
+    for near in (-0.5, 0.0, 0.2, 0.5, 0.7, 0.95):
+        memory = holding(open_memory, {"first": near, "second": 0.1}, name=f"{near}.db", recall={"profile": profile})
+        found = memory.recall(QUESTION)
+        first = next(hit for hit in found if hit.text == "first")
+        assert all(0 <= chance <= 1 for chance in (found.confidence, *(hit.confidence for hit in found)))
+        assert all(hit.confidence <= found.confidence for hit in found)
+        chances.append((found.confidence, first.confidence))
+    assert chances[1:] == sorted(chances[1:])
+    assert chances[-1][1] > 2 * chances[2][1]
+
+
+def test_hits_behind_the_first_are_less_sure(open_memory: Any) -> None:
+    found = holding(open_memory, {"first": 0.8, "second": 0.6, "third": 0.3}).recall(QUESTION)
+    assert [hit.text for hit in found] == ["first", "second", "third"]
+    assert found[0].confidence > found[1].confidence > found[2].confidence
+    assert found[0].why.features["behind"] == 0
+    assert found[1].why.features["behind"] == pytest.approx(-0.2, abs=1e-5)
+    assert found[2].why.features["short"] == pytest.approx(-0.15, abs=1e-5)
+
+
+def test_explain_says_how_sure_a_hit_is_and_why(memory: TidalMemory) -> None:
+    memory.remember("jazz piano lessons on friday")
+    found = memory.recall("jazz piano lessons")
+    [hit] = found
+    line = next(line for line in found.explain().split("\n") if hit.id in line)
+    assert f"confidence {hit.confidence:.2f} (margin {hit.why.features['margin']:.2f}, behind 0.00" in line
+    [shown] = found.explanation().as_dict()["hits"]
+    assert shown["confidence"] == hit.confidence
+    assert shown["why"]["features"] == dict(hit.why.features)
+
+
+def test_what_associations_reach_is_as_sure_as_the_hit_it_comes_from_times_its_activation(open_memory: Any) -> None:
+    memory = open_memory()
+    first, other = (memory.remember(text).id for text in ("jazz piano lessons", "The blue bicycle has a flat tyre."))
+    memory.record("Tell me about jazz.", "Gladly.", surfaced=[first, other])
+    memory.maintenance.run()
+    found = memory.recall("jazz piano lessons", limit=1, associative=True)
+    reached = [hit for hit in found if hit.why.path and hit.why.path[0] == first]
+    assert reached
+    assert all(hit.confidence == pytest.approx(found[0].confidence * hit.why.activation) for hit in reached)
+
+
+# turns that only tell
+
+STATEMENT = "the new lock of the boathouse is green and it cost forty pounds"
+
+
+@pytest.mark.parametrize(
+    ("turn", "threshold"),
+    [
+        (STATEMENT, 0.7),
+        (f"{STATEMENT}, is that much?", 0.285),
+        (f"{STATEMENT}. Write that down.", 0.285),
+        (f"{STATEMENT}. Could you thank the smith", 0.285),
+        (f"{STATEMENT}. We wanted a red one", 0.285),
+        ("the boathouse has a new lock", 0.285),
+    ],
+)
+def test_a_long_turn_that_only_tells_needs_more(open_memory: Any, turn: str, threshold: float) -> None:
+    memory = lying(open_memory, {"the old lock was rusty": 0.1})
+    say(memory, ("user", "the old lock was rusty"))
+    told = memory.whisper(turn)
+    assert not told
+    assert {item.reason.partition(" under ")[2] for item in told.recall.dropped} == {
+        f"the threshold of {threshold:.3f}"
+    }
+
+
+def test_a_lower_threshold_leaves_that_of_statements(open_memory: Any) -> None:
+    memory = open_memory(settings=Settings(whisper={"threshold": 0.01, "statement_threshold": 0.99}))
+    memory.remember("The boathouse has an old lock.")
+    assert memory.whisper("what lock does the boathouse have?")
+    assert not memory.whisper(STATEMENT)
+    open_ = open_memory("open.db", settings=Settings(whisper={"threshold": 0.0, "statement_threshold": 0.99}))
+    open_.remember("The boathouse has an old lock.")
+    assert open_.whisper(STATEMENT), "without a threshold everything surfaces"
 
 
 def test_the_reason_of_what_stays_unsaid_is_told(memory: TidalMemory) -> None:
@@ -478,8 +555,8 @@ def test_the_reason_of_what_stays_unsaid_is_told(memory: TidalMemory) -> None:
     reasons = {item.id: item.reason for item in whispered.recall.dropped}
     assert reasons.keys() == {recipe.id, again.id}
     assert reasons[again.id] == "says word for word what the turn says"
-    assert reasons[recipe.id].startswith("nearness 0.")
-    assert reasons[recipe.id].endswith(" under the threshold of 0.415")
+    assert reasons[recipe.id].startswith("confidence 0.")
+    assert reasons[recipe.id].endswith(" under a line's threshold of 0.075")
 
 
 @pytest.mark.parametrize("said", ["jazz piano at 10:00", "JAZZ Piano at 10:00", "jazz  piano\n at\t10:00"])
@@ -516,7 +593,6 @@ def test_a_repeat_makes_nothing_surer(memory: TidalMemory) -> None:
     whispered = memory.whisper("jazz piano at 10:00")
     assert not whispered
     assert whispered.recall is not None
-    assert whispered.recall.confidence is not None
     assert whispered.recall.confidence < Settings().whisper.threshold
 
 
@@ -539,15 +615,13 @@ def test_when_nothing_is_near_enough_there_is_no_whisper(memory: TidalMemory) ->
         assert not memory.whisper(empty)
 
 
-def test_only_a_whisper_says_how_sure_it_is(memory: TidalMemory) -> None:
+def test_whisper_and_recall_say_how_sure_they_are(memory: TidalMemory) -> None:
     memory.remember("jazz piano lessons on friday")
     sure, doubtful = (memory.whisper(turn).recall for turn in ("jazz piano lessons", "quantum lattice"))
     assert sure is not None
     assert doubtful is not None
-    assert sure.confidence is not None
-    assert doubtful.confidence is not None
     assert sure.confidence > Settings().whisper.threshold > doubtful.confidence
-    assert memory.recall("jazz piano lessons").confidence is None
+    assert memory.recall("jazz piano lessons").confidence == sure.confidence
 
 
 def test_a_whisper_knows_what_it_showed(memory: TidalMemory) -> None:

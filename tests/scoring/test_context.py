@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidal_plugins.scoring.context import asks, brief, confidence, dated, goes_on, leaning, lent, raised
+from tidal_plugins.scoring.context import asks, brief, dated, goes_on, leaning, lent, margin, raised
 
 
 @pytest.mark.parametrize(("words", "expected"), [(0, 1.0), (5, 1.0), (20, 1.0), (40, 0.5), (200, 0.1)])
@@ -78,11 +78,11 @@ def test_a_turn_that_ends_with_a_question_asks(text: str, expected: bool) -> Non
 
 
 def test_nothing_found_is_nothing_to_be_sure_of() -> None:
-    assert confidence([], [], 0.0, rivals=4, topic=0.25) == 0.0
+    assert margin([], [], 0.0, rivals=4, topic=0.25) == 0.0
 
 
 def test_rivals_that_are_not_there_count_as_unrelated() -> None:
-    assert confidence([0.6, 0.4], [0.5, 0.3], 0.1, rivals=4, topic=0.25) == pytest.approx(0.5 + 0.1 + 0.25 * 0.16)
+    assert margin([0.6, 0.4], [0.5, 0.3], 0.1, rivals=4, topic=0.25) == pytest.approx(0.5 + 0.1 + 0.25 * 0.16)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _CLOSERS = " \t\r\n\"'”’»)]*_"
-_MARKS = ("?", "？", "؟")
+MARKS = ("?", "？", "؟")
 _SOMEBODY = r"(?:i|we|you|he|she|they|there|my|our|your|this|that|these|those|any(?:one|body)|some(?:one|body))"
 _AUXILIARY = (
     r"(?:is|are|was|were|am|do|does|did|can|could|should|shall|will|would|have|has|may|might)(?:n['’]t)?"
@@ -23,7 +23,7 @@ _UNMARKED = re.compile(
 
 def asks(text: str) -> bool:
     """Return whether a text ends with a question mark."""
-    return text.rstrip(_CLOSERS).endswith(_MARKS)
+    return text.rstrip(_CLOSERS).endswith(MARKS)
 
 
 def is_asked(sentence: str) -> bool:

@@ -19,7 +19,8 @@ SHOWN = 120
 
 @dataclass(frozen=True, slots=True)
 class ExplainedHit:
-    """A hit as plain data: its ``place``, its entry, and the fields of :class:`Explanation` in ``why``."""
+    """A hit as plain data: its ``place``, its entry, its score and its confidence, and the fields of
+    :class:`Explanation` in ``why``."""
 
     place: int
     id: str
@@ -27,6 +28,7 @@ class ExplainedHit:
     kind: str
     origin: str
     score: float
+    confidence: float
     passage: str
     why: Mapping[str, Any]
 
@@ -44,7 +46,7 @@ class RecallExplanation:
     profile: str
     at: str | None
     affect: Mapping[str, Any]
-    confidence: float | None
+    confidence: float
     degraded: list[str]
     hits: list[ExplainedHit]
     dropped: list[Mapping[str, str]]
@@ -99,7 +101,9 @@ def table(recall: Recall, dropped: int) -> Table:
     rows = Table("", "score", "from", "memory", "why", title=Text(recall.query), caption=Text(_caption(recall)))
     for place, hit in enumerate(recall.hits, 1):
         memory = Text(f"{hit.entry.citation} {hit.entry.kind}\n{_cut(hit.passage)}")
-        rows.add_row(str(place), f"{hit.score:.3f}", Text(hit.origin), memory, Text(_reasons(hit.why)))
+        rows.add_row(
+            str(place), f"{hit.score:.3f}", Text(hit.origin), memory, Text(f"{_reasons(hit.why)}\n{hit.chance}")
+        )
     rows.add_section()
     for item in recall.dropped[:dropped]:
         rows.add_row("–", "", Text(item.origin), Text(item.id), Text(_reason(item)), style="dim")
@@ -111,9 +115,10 @@ def table(recall: Recall, dropped: int) -> Table:
 def _hit(hit: Hit, place: int) -> ExplainedHit:
     entry, why = hit.entry, hit.why
     fields = {name: getattr(why, name) for name in type(why).__dataclass_fields__}
-    fields |= {"factors": dict(why.factors), "path": list(why.path)}
+    fields |= {"factors": dict(why.factors), "path": list(why.path), "features": dict(why.features)}
     fields |= {name: [link.as_dict() for link in getattr(why, name)] for name in ("replaces", "superseded_by")}
-    return ExplainedHit(place, entry.id, entry.citation, entry.kind, hit.origin, hit.score, hit.passage, fields)
+    numbers = hit.score, hit.confidence
+    return ExplainedHit(place, entry.id, entry.citation, entry.kind, hit.origin, *numbers, hit.passage, fields)
 
 
 def _peer(peer: PeerReport) -> dict[str, Any]:
@@ -135,8 +140,8 @@ def _cut(text: str) -> str:
 
 def _caption(recall: Recall) -> str:
     """Return the line about the recall as a whole."""
-    sure = [] if recall.confidence is None else [f"confidence {recall.confidence:.3f}"]
+    sure = f"confidence {recall.confidence:.2f}"
     degraded = [f"without {', '.join(recall.degraded)}"] if recall.degraded else []
     stopped = [f"hops stopped: {recall.stopped}"] if recall.stopped else []
     times = [f"time: {', '.join(recall.times)}"] if recall.times else []
-    return " · ".join([f"profile {recall.profile}", *times, *sure, *degraded, *map(str, recall.peers), *stopped])
+    return " · ".join([f"profile {recall.profile}", *times, sure, *degraded, *map(str, recall.peers), *stopped])

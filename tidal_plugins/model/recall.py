@@ -41,6 +41,9 @@ class Explanation:
         asked: the query of that hop; empty for the first.
         replaces: the earlier entries that it supersedes, with both values, of those that the recall was about.
         superseded_by: the later entries that supersede it.
+        features: what the hit's confidence was made of, by name: the ``margin`` by which the first of the recall stands
+            out; how far this hit is ``behind`` that one, and ``short`` of being near at all, both at most 0. All are in
+            units of cosine.
     """
 
     keyword_rank: int | None
@@ -59,6 +62,7 @@ class Explanation:
     asked: str = ""
     replaces: tuple[Supersession, ...] = ()
     superseded_by: tuple[Supersession, ...] = ()
+    features: Mapping[str, float] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return "".join(
@@ -104,6 +108,8 @@ class Hit:
             whisper looks for it.
         hidden: the kinds of secrets in its text that are not shown, such as ``password``. ``memory.get(hit.id)`` has
             them.
+        confidence: the chance that it helps, in [0, 1]. It does not order the hits: what the ranking knows beyond it,
+            such as what is newer, does.
     """
 
     entry: Entry
@@ -114,11 +120,18 @@ class Hit:
     window: Window = Window()
     unit: tuple[int, int] | None = None
     hidden: tuple[str, ...] = ()
+    confidence: float = 0.0
 
     @property
     def answer(self) -> str:
         """Return the unit of the text that answers, or the passage if no whisper looked for one."""
         return self.passage if self.unit is None else self.text[self.unit[0] : self.unit[1]]
+
+    @property
+    def chance(self) -> str:
+        """Return its confidence in words, with what it was made of."""
+        features = ", ".join(f"{name} {value:.2f}" for name, value in self.why.features.items())
+        return f"confidence {self.confidence:.2f}" + (f" ({features})" if features else "")
 
     @property
     def id(self) -> str:
@@ -212,7 +225,7 @@ class Recall(Sequence[Hit]):
         profile: the name of the formula that ranked.
         at: the time of which the recall asked.
         degraded: the channels, peers and models that could not answer in time.
-        confidence: how far the first candidate stands out, in units of cosine; ``None`` except for a whisper.
+        confidence: the chance that the recall holds something that helps, in [0, 1].
         hops: the further queries, in order.
         stopped: why there were no more hops: «covered», «no new query», «no new hit», «hops», «queries», «time», or
             «assessor» for one that failed. Empty if one hop was asked for.
@@ -228,7 +241,7 @@ class Recall(Sequence[Hit]):
     profile: str = "balanced"
     at: datetime | None = None
     degraded: tuple[str, ...] = ()
-    confidence: float | None = None
+    confidence: float = 0.0
     hops: tuple[Hop, ...] = ()
     stopped: str = ""
     peers: tuple[PeerReport, ...] = ()
@@ -262,7 +275,7 @@ class Recall(Sequence[Hit]):
         words, state = self.affect.in_words(), self.affect
         mood = [f"felt: {words} (valence {state.valence:+.2f}, arousal {state.arousal:.2f})"] if words else []
         kept = [
-            f"{n}. {hit.score:.3f} {hit.entry.kind} {hit.id}{_from(hit.origin)}: {hit.why}"
+            f"{n}. {hit.score:.3f} {hit.entry.kind} {hit.id}{_from(hit.origin)}: {hit.why}, {hit.chance}"
             for n, hit in enumerate(self.hits, 1)
         ]
         last = [f"degraded: {', '.join(self.degraded)}"] if self.degraded else []

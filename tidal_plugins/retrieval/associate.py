@@ -124,14 +124,14 @@ class Neighbourhood:
     def append_to(self, recall: Recall, most: int) -> Recall:
         """Return the recall with at most ``most`` neighbours appended to its hits.
 
-        The score of a neighbour is that of the hit it comes from, times its activation. A neighbour that comes from an
-        entity of the query is scored as if the entity were the best hit. Neighbours that are not appended are added to
-        what was dropped.
+        Score and confidence of a neighbour are those of the hit it comes from, times its activation. A neighbour that
+        comes from an entity of the query is scored as if the entity were the best hit. Neighbours that are not appended
+        are added to what was dropped.
         """
-        scores = {hit.id: hit.score for hit in recall}
-        best = max(scores.values(), default=1.0)
+        known = {hit.id: (hit.score, hit.confidence) for hit in recall}
+        best = max(known.values(), default=(1.0, recall.confidence))
         fit = [item for item in self.reached if item.id in self.entries]
-        near = [self._hit(item, scores.get(item.path[0], best), recall.profile) for item in fit[:most]]
+        near = [self._hit(item, *known.get(item.path[0], best), recall.profile) for item in fit[:most]]
         shown, before = {hit.id for hit in near}, {item.id for item in recall.dropped}
         reasons = {item.id: f"at place {place}" for place, item in enumerate(fit, 1)}
         others = [item for item in self.reached if item.id not in shown | before]
@@ -139,7 +139,7 @@ class Neighbourhood:
         dropped += (_dropped(item, reasons.get(item.id, "not among what was asked for")) for item in others)
         return replace(recall, hits=(*recall.hits, *near), dropped=tuple(dropped))
 
-    def _hit(self, item: Reached, score: float, profile: str) -> Hit:
+    def _hit(self, item: Reached, score: float, confidence: float, profile: str) -> Hit:
         entry, near = self.entries[item.id], self.nearness.get(item.id)
         why = Explanation(
             keyword_rank=None,
@@ -153,7 +153,8 @@ class Neighbourhood:
             activation=item.activation,
             path=item.path,
         )
-        return Hit(entry, score * item.activation, entry.text[near.start : near.end] if near else entry.text, why)
+        passage = entry.text[near.start : near.end] if near else entry.text
+        return Hit(entry, score * item.activation, passage, why, confidence=confidence * item.activation)
 
 
 def _dropped(item: Reached, reason: str) -> Dropped:

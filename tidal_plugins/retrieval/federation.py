@@ -21,6 +21,7 @@ from tidal_plugins.retrieval.pipeline import RECALL, WHISPER, Recaller, run
 from tidal_plugins.retrieval.request import Request
 from tidal_plugins.retrieval.rerank import RERANKER
 from tidal_plugins.retrieval.state import Stage
+from tidal_plugins.retrieval.threshold import least
 from tidal_plugins.retrieval.understand import to_query
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.storage.sqlite import ReadOnlySQLite
@@ -137,7 +138,8 @@ class Federation:
         for peer in others:
             answers.append(peer.answer(reader, request.scope, ask_peer))
             reader = _without_timed_out(reader, answers[-1].recall)
-        merger = Merger(self.own.settings, request.limit, request.scope, self.forgotten)
+        threshold = least(own) if stages is WHISPER else None
+        merger = Merger(self.own.settings, request.limit, request.scope, self.forgotten, threshold)
         return merger.merged(own.recall, answers)
 
 

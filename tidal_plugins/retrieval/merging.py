@@ -37,6 +37,8 @@ class Merger:
     limit: int
     scope: Scope
     forgotten: Forgotten
+    threshold: float | None = None
+    """The confidence below which a peer's hits of a whisper fall out; ``None`` for a recall, which has no threshold."""
     dropped: list[Dropped] = field(default_factory=list)
 
     def merged(self, own: Recall, answers: Sequence[Answer]) -> Recall:
@@ -48,24 +50,24 @@ class Merger:
         appended = [hit for hit in pool if hit.why.path]
         ranked = _comparable([hit for hit in pool if not hit.why.path], self.settings)
         ranked = sorted((_trusted(hit, trust) for hit in ranked), key=lambda hit: -hit.score)  # stable: the own first
-        ranked = self._news(ranked, own)
+        ranked = self._news(ranked)
         kept, rest = ranked[: self.limit], ranked[self.limit :]
-        sure = [own.confidence, *(_surely(answer, recall) for answer, recall in answered)]
+        sure = [own.confidence, *(recall.confidence * answer.trust for answer, recall in answered)]
         return replace(
             own,
             hits=(*kept, *appended),
             dropped=(*_trimmed(rest, self.limit), *own.dropped, *self.dropped),
             degraded=(*own.degraded, *(f"peer {name}" for name in _silent(answers))),
-            confidence=max((value for value in sure if value is not None), default=None),
+            confidence=max(sure),
             peers=tuple(_reported(answer, kept) for answer in answers),
         )
 
     def _hits(self, answer: Answer, recall: Recall) -> Iterator[Hit]:
         """Yield the hits of a peer, with their origin, unless its confidence times its trust is too low."""
         self.dropped += (item._replace(origin=answer.name) for item in recall.dropped)
-        sure, least = _surely(answer, recall), self.settings.whisper.min_confidence(recall.profile)
+        sure, least = recall.confidence * answer.trust, self.threshold or 0.0
         for hit in recall:
-            if least and sure is not None and sure < least:
+            if sure < least:
                 reason = f"confidence {sure:.3f}, at a trust of {answer.trust:.2f}, under the threshold of {least:.3f}"
                 self.dropped.append(Dropped(hit.id, "threshold", reason, answer.name))
             else:
@@ -92,9 +94,9 @@ class Merger:
                 kept.append(hit)
         return kept
 
-    def _news(self, hits: Sequence[Hit], own: Recall) -> list[Hit]:
+    def _news(self, hits: Sequence[Hit]) -> list[Hit]:
         """Return the hits of a whisper that do not say again what one before them says. A recall keeps all hits."""
-        again = {} if own.confidence is None else said_again(hits)
+        again = {} if self.threshold is None else said_again(hits)
         self.dropped += (Dropped(hit.id, "diversity", again[hit.id], hit.origin) for hit in hits if hit.id in again)
         return [hit for hit in hits if hit.id not in again]
 
@@ -103,12 +105,13 @@ class Merger:
 
 
 def _trusted(hit: Hit, trust: Mapping[str, float]) -> Hit:
-    """Return a hit whose score counts as far as its store is trusted."""
+    """Return a hit whose score and confidence count as far as its store is trusted."""
     share = trust.get(hit.origin, 1.0)
     if share == 1:
         return hit
     why = replace(hit.why, factors={**hit.why.factors, "trust": share})
-    return replace(hit, score=hit.score - (1 - share) * abs(hit.score), why=why)
+    score, confidence = hit.score - (1 - share) * abs(hit.score), hit.confidence * share
+    return replace(hit, score=score, confidence=confidence, why=why)
 
 
 def _trimmed(rest: Sequence[Hit], limit: int) -> list[Dropped]:
@@ -143,10 +146,6 @@ def _against(hit: Hit, best: float, sharpness: float) -> Hit:
 
 def _moved(hit: Hit, relevance: float, score: float) -> Hit:
     return replace(hit, score=score, why=replace(hit.why, relevance=relevance))
-
-
-def _surely(answer: Answer, recall: Recall) -> float | None:
-    return None if recall.confidence is None else recall.confidence * answer.trust
 
 
 def _silent(answers: Sequence[Answer]) -> list[str]:

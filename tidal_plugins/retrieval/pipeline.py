@@ -55,7 +55,7 @@ RECALL: Sequence[Stage] = (
     understand,
     embed,
     read_times,
-    in_snapshot(*CANDIDATES, prefer_recent, boost, read_supersessions, newest_first, read),
+    in_snapshot(*CANDIDATES, estimate_confidence, prefer_recent, boost, read_supersessions, newest_first, read),
     rerank,
     newest_first,  # a reranker knows nothing of what changed
     trim,

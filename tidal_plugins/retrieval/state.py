@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from tidal_plugins.embedding.identity import QueryVector, StoreEmbedder
@@ -58,6 +59,7 @@ class Ranked(NamedTuple):
     """An entry with its score and the parts of the score.
 
     ``parts`` has by name the additions to the two channels, the factors of the relevance, and the last additions.
+    ``confidence`` is the chance that the entry helps, and ``features`` what that was made of.
     """
 
     found: Found
@@ -68,6 +70,8 @@ class Ranked(NamedTuple):
     parts: Mapping[str, float]
     replaces: tuple[Supersession, ...] = ()
     superseded_by: tuple[Supersession, ...] = ()
+    confidence: float = 0.0
+    features: Mapping[str, float] = MappingProxyType({})
 
     @property
     def id(self) -> str:
@@ -79,7 +83,8 @@ class Ranked(NamedTuple):
 
     def hit(self, entry: Entry, profile: str) -> Hit:
         """Return the hit that shows this entry."""
-        return Hit(entry, self.score, self.found.passage(entry.text), self._explanation(profile))
+        passage, why = self.found.passage(entry.text), self._explanation(profile)
+        return Hit(entry, self.score, passage, why, confidence=self.confidence)
 
     def _explanation(self, profile: str) -> Explanation:
         found, parts = self.found, self.parts.items()
@@ -96,6 +101,7 @@ class Ranked(NamedTuple):
             feeling=self.summary.affect.in_words() if self.summary.affect else "",
             replaces=self.replaces,
             superseded_by=self.superseded_by,
+            features=dict(self.features),
         )
 
 
@@ -127,7 +133,7 @@ class State:
     context: ContextScores | None = None  # add_neighbours
     ranked: list[Ranked] = field(default_factory=list)  # rank
     leaders: Mapping[str, str] = field(default_factory=dict)  # estimate_confidence
-    confidence: float | None = None  # estimate_confidence
+    confidence: float = 0.0  # estimate_confidence
     supersessions: Sequence[Supersession] = ()  # read_supersessions
     entries: Mapping[str, Entry] = field(default_factory=dict)  # read
     dropped: dict[str, Dropped] = field(default_factory=dict)

@@ -1,6 +1,6 @@
-"""Stages ``estimate_confidence`` and ``apply_threshold``: a whisper shows only what stands out and is near enough.
+"""Stages ``estimate_confidence`` and ``apply_threshold``: a whisper shows only what is likely enough to help.
 
-An explicit recall has no threshold: it returns the best there is.
+An explicit recall has no threshold: it returns the best there is, and says how likely each hit is to help.
 """
 
 from __future__ import annotations
@@ -9,46 +9,68 @@ from functools import partial
 
 from tidal_plugins.model.entry import SYNTHESIS
 from tidal_plugins.retrieval.deduplicate import first_of_kind
+from tidal_plugins.retrieval.head import Head, shipped
 from tidal_plugins.retrieval.search import intact, nearness
 from tidal_plugins.retrieval.selection import sources
 from tidal_plugins.retrieval.state import NEARNESS_PARTS, Ranked, State
-from tidal_plugins.scoring.context import confidence
+from tidal_plugins.scoring.context import margin
 from tidal_plugins.storage.base import Where
 from tidal_plugins.tuning import RecallTuning
 
+NEAR = 0.45
+"""Nearness below which an entry is short of being near: half as much again as the .3 that unrelated texts have."""
+
 
 def estimate_confidence(state: State) -> None:
-    """Estimate the confidence that the first of the ranking was meant, in units of cosine.
+    """Estimate the chance that the recall holds something that helps, and the chance of each entry to do so.
 
-    Entries that say nearly the same are no rivals. The confidence is lower if the query names people who speak in this
+    Entries that say nearly the same are no rivals. The chances are lower if the query names people who speak in this
     scope and none of them said the first.
     """
     settings = state.settings
     state.leaders = first_of_kind(state.store.storage, state.request.scope, state.ranked, settings.whisper.alike)
     rivals = [item for item in state.ranked if state.leaders[item.id] == item.id]
-    state.confidence = _confidence(_without_derived(rivals, state), state)
+    if not rivals:
+        return
+    head = shipped(state.request.profile)
+    stands_out, first = _margin(_without_derived(rivals, state), state), _standing(rivals[0], settings.recall)
+    state.confidence = head.of_recall({"margin": stands_out})
+    state.ranked = [_judged(item, first, stands_out, state, head) for item in state.ranked]
 
 
 def apply_threshold(state: State) -> None:
-    """Drop everything if the confidence is too low, and else every entry that is not near enough itself.
+    """Drop everything if nothing is likely enough to help, and else every entry that is not itself.
 
-    A question that the memory cannot answer still has neighbours there, as near as many an answer is. So confidence,
-    not nearness, decides whether anything surfaces.
+    A question that the memory cannot answer still has neighbours there, as near as many an answer is. So how far the
+    first stands out, not nearness, decides whether anything surfaces.
     """
-    settings, sure = state.settings, state.confidence or 0.0
-    threshold, least = settings.whisper.threshold, settings.whisper.min_confidence(state.request.profile)
-    if least and sure < least:
-        reason = f"confidence {sure:.3f} under the threshold of {least:.3f}"
+    settings, profile = state.settings.whisper, state.request.profile
+    threshold, line = least(state), settings.line_threshold * settings.share(profile)
+    if not threshold:
+        return
+    if state.confidence < threshold:
+        reason = f"confidence {state.confidence:.3f} under the threshold of {threshold:.3f}"
         below = {item.id: reason for item in state.ranked}
     else:
-        standing = {item.id: _standing(item, settings.recall) for item in state.ranked}
         below = {
-            id_: f"nearness {near:.3f} under the threshold of {threshold:.3f}"
-            for id_, near in standing.items()
-            if threshold and near < threshold
+            item.id: f"confidence {item.confidence:.3f} under a line's threshold of {line:.3f}"
+            for item in state.ranked
+            if item.confidence < line
         }
     state.ranked = [item for item in state.ranked if item.id not in below]
     state.drop("threshold", below.items())
+
+
+def least(state: State) -> float:
+    """Return the chance below which nothing surfaces for the turn."""
+    settings, query = state.settings.whisper, state.query
+    return settings.least(query.only_tells, len(query.text.split())) * settings.share(state.request.profile)
+
+
+def _judged(item: Ranked, first: float, stands_out: float, state: State, head: Head) -> Ranked:
+    near = _standing(item, state.settings.recall)
+    features = {"margin": stands_out, "behind": min(0.0, near - first), "short": min(0.0, near - NEAR)}
+    return item._replace(confidence=state.confidence * head.of_hit(features), features=features)
 
 
 def _without_derived(rivals: list[Ranked], state: State) -> list[Ranked]:
@@ -58,20 +80,18 @@ def _without_derived(rivals: list[Ranked], state: State) -> list[Ranked]:
     """
     storage, scope = state.store.storage, state.request.scope
     plain = storage.summaries(scope, [item.id for item in rivals], Where(not_channels=(SYNTHESIS,)))
-    if not rivals or len(plain) == len(rivals):
+    if len(plain) == len(rivals):
         return rivals
     first = {} if rivals[0].id in plain else intact(partial(storage.get, scope), [rivals[0].id], state.channels.damaged)
     made_from = {id_ for entry in first.values() for id_ in sources(entry)}
     return [rivals[0], *(item for item in rivals[1:] if item.id in plain and item.id not in made_from)]
 
 
-def _confidence(rivals: list[Ranked], state: State) -> float:
-    if not rivals:
-        return 0.0
+def _margin(rivals: list[Ranked], state: State) -> float:
     settings = state.settings
     said = rivals[0].summary.speaker in state.query.names
     words = max(item.found.keyword_strength for item in rivals[: settings.whisper.max_entries])
-    return confidence(
+    return margin(
         [_standing(item, settings.recall) for item in rivals],
         [item.found.cosine for item in rivals],
         settings.whisper.keywords * words,

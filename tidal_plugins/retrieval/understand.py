@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tidal_plugins.retrieval.state import State
-from tidal_plugins.scoring.context import goes_on
+from tidal_plugins.scoring.context import goes_on, only_tells
 from tidal_plugins.scoring.text import terms
 
 MAX_CHARS = 4_000
@@ -22,7 +22,7 @@ class Query:
 
     ``terms`` are distinct and leave out the names of speakers. ``meaning`` is the text to embed, likewise without them.
     ``names`` are the speakers of the scope that the text names. ``goes_on`` says whether it goes on with something
-    begun earlier, and does more than ask.
+    begun earlier, and does more than ask, ``only_tells`` whether it asks for nothing.
     """
 
     text: str
@@ -30,6 +30,7 @@ class Query:
     meaning: str
     names: frozenset[str]
     goes_on: bool
+    only_tells: bool
 
 
 def understand(state: State) -> None:
@@ -69,7 +70,8 @@ def to_query(text: str, speakers: Sequence[str]) -> Query:
         meaning = pattern.sub(" ", meaning)
     if not terms(meaning):
         meaning = text  # somebody asks about nothing but a person
-    return Query(text, tuple(dict.fromkeys(terms(meaning))), " ".join(meaning.split()), frozenset(named), goes_on(text))
+    words = tuple(dict.fromkeys(terms(meaning)))
+    return Query(text, words, " ".join(meaning.split()), frozenset(named), goes_on(text), only_tells(text))
 
 
 def _pattern(name: str) -> re.Pattern[str]:

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 from tidal_plugins.english.calendar import TIME_WORDS
 from tidal_plugins.english.continuing import CONTINUING
-from tidal_plugins.english.questions import asks
+from tidal_plugins.english.questions import MARKS, asks
+from tidal_plugins.english.requests import REQUEST
 from tidal_plugins.english.sentences import sentences
 
 _WORD = re.compile(r"[a-z]+")
@@ -64,10 +65,19 @@ def goes_on(text: str) -> bool:
     return CONTINUING.search(text) is not None and not all(asks(text[start:end]) for start, end in sentences(text))
 
 
-def confidence(
-    scores: Sequence[float], cosines: Sequence[float], keywords: float, *, rivals: int, topic: float
-) -> float:
-    """Return the confidence that the first of a ranking was meant, in units of cosine.
+def only_tells(text: str) -> bool:
+    """Return whether a text asks for nothing: it has no question, no request, and goes on with nothing.
+
+    «The shop in the harbour has new nets.» only tells; «Order new nets.» and «Back to the nets.» do not.
+    """
+    if CONTINUING.search(text):
+        return False
+    spans = (text[start:end] for start, end in sentences(text))
+    return not any(any(mark in said for mark in MARKS) or REQUEST.search(said) for said in spans)
+
+
+def margin(scores: Sequence[float], cosines: Sequence[float], keywords: float, *, rivals: int, topic: float) -> float:
+    """Return how far the first of a ranking stands out, in units of cosine.
 
     It is the sum of three parts: its lead over the mean of the ``rivals`` that follow, its keywords' part of nearness,
     and ``topic`` times the mean cosine of all of them. An answer stands out, has the rare words, and is about a subject

@@ -37,6 +37,8 @@ from tidal_plugins import (
     TidalMemory,
 )
 from tidal_plugins.affect.circumplex import LABELS, PLACES
+from tidal_plugins.affect.state import AffectLoop
+from tidal_plugins.storage.memory import MemoryStorage
 from tidal_plugins.testing import FrozenClock
 from tidal_plugins.tuning import Tuning
 
@@ -199,7 +201,8 @@ def timing(read: Estimate, texts: Sequence[str], vectors: NDArray[np.float32]) -
 def calm(path: Path | None, own: EmbeddingEmotion, embedder: Embedder) -> dict[str, float]:
     """Return the percentage of ordinary conversation turns that are read as stirred; it should be under 10.
 
-    Turns are read as they are spoken, and as the memory embeds them: with the speaker's name in front.
+    Turns are read as they are spoken, as the memory embeds them (with the speaker's name in front), and as they move
+    the state, by their sentences.
     """
     if path is None or not path.exists():
         return {}
@@ -208,7 +211,9 @@ def calm(path: Path | None, own: EmbeddingEmotion, embedder: Embedder) -> dict[s
     spoken = own.estimate(texts, embedder.embed(texts))
     stored = own.estimate(texts, embedder.embed([f"{turn.speaker}: {turn.text}" for turn in turns]))
     lexicon = LexiconEmotion().estimate(texts)
-    return {"turns": len(texts), "spoken": stirred(spoken), "stored": stirred(stored), "lexicon": stirred(lexicon)}
+    told = AffectLoop(MemoryStorage(), own, Tuning().affect).told(texts, spoken)
+    found = {"spoken": spoken, "stored": stored, "by sentences": told, "lexicon": lexicon}
+    return {"turns": len(texts)} | {name: stirred(feelings) for name, feelings in found.items()}
 
 
 def stirred(feelings: Sequence[Affect]) -> float:
@@ -337,7 +342,7 @@ def show(report: Mapping[str, Any], console: Console) -> None:
             table.add_row(name, *(_shown(column, row.get(column)) for column in columns))
         console.print(table)
     if told := report["calm"]:
-        shares = ", ".join(f"{name} {told[name]:.1f} %" for name in ("spoken", "stored", "lexicon"))
+        shares = ", ".join(f"{name} {share:.1f} %" for name, share in told.items() if name != "turns")
         console.print(f"Of {told['turns']} ordinary turns more intense than {STIRRED}: {shares}")
     table = Table("60 pairs, in percent", *ANSWERS, title="The memory that feels like the state comes first")
     for name in report["pairs"]["short answers"]:

@@ -62,6 +62,10 @@ class DecaySettings(Group):
     """For an entry that was stored in a stirred mood."""
     cold: float = Field(720.0, gt=0)
     """For a cold entry, until it is archived."""
+    important: float = Field(8.0, ge=1)
+    """Importance from which an entry does not fade. The estimate gives it to allergies, medicines, keys, standing
+    rules, promises and what is to be remembered: 5 of 2,342 users' turns to real assistants, 13 of 218 in stories of
+    daily life and work, none of 2,960 turns of small talk. Above 10 everything fades."""
 
 
 class GateSettings(Group):
@@ -107,6 +111,10 @@ class SupersessionSettings(Group):
 class AffectSettings(Group):
     """The mood [Tidal §3]."""
 
+    rule: Literal["person", "tidal"] = "person"
+    """What moves the state. ``person``: what the user says, by its most charged sentences, and the answer by a tenth as
+    much, whatever their lengths. ``tidal``: both texts, weighted by their lengths, the further the longer the answer
+    [Tidal §3.4]. Under it ten furious turns with polite answers left the state at a valence of −.03."""
     half_life: float = Field(6.0, gt=0)
     """Hours in which the state relaxes half way to the baseline."""
     threshold: float = Field(0.5, ge=0, le=1)

@@ -162,11 +162,13 @@ class AffectTuning(AffectSettings):
 
     baseline: float = Field(0.0, ge=-1, le=1)
     rate: float = Field(0.5, gt=0, le=1)
-    """Share by which one exchange with a long answer moves the state."""
+    """Share by which what the user says moves the state; in the rule ``tidal`` one exchange with a long answer."""
+    answer: float = Field(0.1, ge=0, le=1)
+    """Share of the rate by which the answer moves it in the rule ``person``."""
     full_chars: int = Field(400, gt=0)
-    """Length of an answer that counts in full."""
+    """Length of an answer that counts in full in the rule ``tidal``."""
     least: float = Field(0.1, ge=0, le=1)
-    """Share of the rate that the shortest answer counts."""
+    """Share of the rate that the shortest answer counts in the rule ``tidal``."""
     silence: float = Field(0.05, ge=0, le=1)
     """Intensity below which there is no current affect."""
 

@@ -30,6 +30,7 @@ class SearchArguments(Arguments):
     kind: Literal["conversation", "skill", "kb", "fact"] | None = Field(None, description="Only memories of this kind.")
     since: datetime | None = Field(None, description="Only what happened at or after this time, ISO 8601, UTC.")
     until: datetime | None = Field(None, description="Only what happened before this time, ISO 8601, UTC.")
+    include_archived: bool = Field(False, description="Also search old memories that have faded, if nothing was found.")
 
 
 class SaveArguments(Arguments):

@@ -39,6 +39,7 @@ class TidalToolSpec(BaseToolSpec):
         kind: Literal["conversation", "skill", "kb", "fact"] | None = None,
         since: str | None = None,
         until: str | None = None,
+        include_archived: bool = False,
     ) -> str:
         """Search the memory of earlier conversations, skills, documents and facts.
 
@@ -50,6 +51,7 @@ class TidalToolSpec(BaseToolSpec):
             kind (str): Only memories of this kind.
             since (str): Only what happened at or after this time, ISO 8601, UTC.
             until (str): Only what happened before this time, ISO 8601, UTC.
+            include_archived (bool): Also search old memories that have faded, if nothing was found.
         """
         if not 1 <= limit <= tools.MAX_FOUND:
             raise InvalidInput(f"limit must be from 1 to {tools.MAX_FOUND}, got {limit}")
@@ -60,6 +62,7 @@ class TidalToolSpec(BaseToolSpec):
             kind=kind,
             since=_time("since", since),
             until=_time("until", until),
+            include_archived=include_archived,
         )
         return found.text or tools.NOTHING_FOUND
 

@@ -124,6 +124,16 @@ def test_emphasis_raises_arousal(emotion: EmbeddingEmotion, calmer: str, livelie
     assert after.arousal > before.arousal
 
 
+def test_words_and_vector_speak_together(tmp_path: Path) -> None:
+    embedder = HashingEmbedder(8)
+    plain, awful = EmbeddingEmotion(embedder, weights(tmp_path / "n.npz", embedder, "neutral")).estimate(
+        ["The shelf is in the hall.", "The shelf is awful."]
+    )
+    [word] = LexiconEmotion().estimate(["The shelf is awful."])
+    assert plain.valence == pytest.approx(0, abs=0.005)
+    assert awful.valence == pytest.approx(0.4 * word.valence, abs=0.005)  # WORDS
+
+
 def test_vectors_that_the_caller_has_are_not_made_again(minilm: Embedder) -> None:
     embedder = Nameless(minilm)
     emotion, texts = EmbeddingEmotion(embedder), list(UPSET)
@@ -163,7 +173,7 @@ def test_numbers_are_those_of_the_mapping(tmp_path: Path) -> None:
     [affect] = EmbeddingEmotion(embedder, weights(tmp_path / "joy.npz", embedder)).estimate(["a text"])
     sure = np.exp(9) / (np.exp(9) + 27)
     assert affect.emotions["joy"] == pytest.approx(sure, abs=0.005)
-    assert affect.valence == pytest.approx(0.6 * 0.9, abs=0.005)  # PLEASANT · the place of joy
+    assert affect.valence == pytest.approx(0.7 * 0.6 * 0.9, abs=0.005)  # CHEER · PLEASANT · the place of joy
     assert affect.arousal == pytest.approx(0.8 * 0.6, abs=0.005)  # LIVELY · the place of joy
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import OpenMemory
-from tidal_plugins import Affect, TidalMemory
+from tidal_plugins import Affect, Settings, TidalMemory
 from tidal_plugins.testing import NOON, FrozenClock
 from tidal_plugins.tuning import Tuning
 
@@ -26,6 +26,8 @@ class Reads:
         return [self._read(text) for text in texts]
 
     def _read(self, text: str) -> Affect:
+        if not text:
+            return Affect()
         valence, arousal, anger, *_ = f"{text.split('…')[0]}/".split("/")
         felt = Affect(float(valence), float(arousal))
         return replace(felt, emotions={"anger": float(anger)}) if anger else felt
@@ -34,6 +36,12 @@ class Reads:
 @pytest.fixture
 def memory(open_memory: OpenMemory) -> TidalMemory:
     return open_memory(emotion=Reads())
+
+
+@pytest.fixture
+def tidal(open_memory: OpenMemory) -> TidalMemory:
+    """A memory with the rule of the source."""
+    return open_memory(emotion=Reads(), settings=Settings(affect={"rule": "tidal"}))
 
 
 def advance(
@@ -58,19 +66,50 @@ def test_a_new_memory_is_at_rest(memory: TidalMemory) -> None:
     assert memory.affect.state() == Affect()
 
 
-def test_an_exchange_moves_the_state_by_its_gain(memory: TidalMemory) -> None:
+def test_the_user_moves_the_state_and_the_answer_by_a_tenth_of_that(memory: TidalMemory) -> None:
+    # .5·−.8 = −.4 and .5·.6 = .3; then −.4 + .05·(.8 + .4) = −.34 and .3 + .05·(.4 − .3) = .305.
+    assert close(advance(memory, UPSET, GLAD, LONG), -0.34, 0.305)
+    # −.34 + .5·(−.8 + .34) = −.57 and .305 + .5·(.6 − .305) = .4525; −.57 + .05·1.37 = −.5015, .4525 − .05·.0525.
+    assert close(advance(memory, UPSET, GLAD, (100, 20)), -0.5015, 0.449875), "the length of the answer matters not"
+
+
+def test_without_an_answer_the_user_alone_moves_it(memory: TidalMemory) -> None:
+    assert close(advance(memory, UPSET, Affect(), (100, 0)), -0.4, 0.3)
+
+
+def test_ten_furious_turns_with_long_and_polite_answers_are_a_bad_mood(memory: TidalMemory, clock: FrozenClock) -> None:
+    for _ in range(10):
+        state = advance(memory, UPSET, Affect(0.3, 0.1), (60, 900))
+        clock.advance(minutes=2)
+    assert state.valence < -0.6
+
+
+def test_a_turn_feels_like_its_most_charged_sentence(memory: TidalMemory) -> None:
+    memory.record("0.1/0.2… -0.8/0.6…", None)  # (.1³·.1 − .8³·.8)/(.1³ + .8³) = −.7982; the arousal is the whole's
+    assert close(memory.affect.state(), -0.3991, 0.1)
+
+
+def test_of_a_long_turn_its_ends_are_read(memory: TidalMemory) -> None:
+    calm = ["0.0/0.0…"] * 8
+    memory.record(" ".join([*calm, "-0.8/0.6…", *calm]), None)
+    assert memory.affect.state() == Affect()
+    memory.record(" ".join([*calm, *calm, "-0.8/0.6…"]), None)
+    assert close(memory.affect.state(), -0.4, 0.0)
+
+
+def test_tidal_weighs_an_exchange_by_its_lengths(tidal: TidalMemory) -> None:
     # Event: (−.8·100 + .8·400)/500 = .48 and (.6·100 + .4·400)/500 = .44; gain .5 for an answer of full length.
-    assert close(advance(memory, UPSET, GLAD, LONG), 0.24, 0.22)
+    assert close(advance(tidal, UPSET, GLAD, LONG), 0.24, 0.22)
 
 
-def test_a_short_answer_moves_it_little(memory: TidalMemory) -> None:
+def test_tidal_moves_little_for_a_short_answer(tidal: TidalMemory) -> None:
     # Event: (−.8·100 + .8·20)/120 = −.533 and (.6·100 + .4·20)/120 = .567; gain .5 · .1.
-    assert close(advance(memory, UPSET, GLAD, (100, 20)), -0.0267, 0.0283)
+    assert close(advance(tidal, UPSET, GLAD, (100, 20)), -0.0267, 0.0283)
 
 
 def test_it_relaxes_by_half_in_six_hours(memory: TidalMemory, clock: FrozenClock) -> None:
     advance(memory, UPSET, GLAD, LONG)
-    for passed, valence, arousal in ((6, 0.12, 0.11), (18, 0.03, 0.0275), (720, 0.0, 0.0), (-1, 0.24, 0.22)):
+    for passed, valence, arousal in ((6, -0.17, 0.1525), (18, -0.0425, 0.038125), (720, 0.0, 0.0), (-1, -0.34, 0.305)):
         clock.set(NOON + timedelta(hours=passed))
         assert close(memory.affect.state(), valence, arousal), "a clock that went back changes nothing"
 
@@ -78,7 +117,8 @@ def test_it_relaxes_by_half_in_six_hours(memory: TidalMemory, clock: FrozenClock
 def test_the_next_exchange_starts_from_the_relaxed_state(memory: TidalMemory, clock: FrozenClock) -> None:
     advance(memory, UPSET, GLAD, LONG)
     clock.advance(hours=6)
-    assert close(advance(memory, UPSET, UPSET, LONG), 0.12 + 0.5 * (-0.8 - 0.12), 0.11 + 0.5 * (0.6 - 0.11))
+    # −.17 and .1525 are left; −.17 + .5·(−.8 + .17) = −.485 and .37625; then −.485 − .05·.315 and .37625 + .05·.22375.
+    assert close(advance(memory, UPSET, UPSET, LONG), -0.50075, 0.3874375)
 
 
 def test_it_stays_in_range_and_comes_near_what_goes_on(memory: TidalMemory, clock: FrozenClock) -> None:
@@ -101,7 +141,8 @@ def test_a_clock_that_was_ahead_does_not_freeze_the_mood(memory: TidalMemory, cl
     clock.set(NOON)
     assert memory.affect.state() == wrong, "what was felt then counts from now"
     after = advance(memory, GLAD, GLAD, LONG)
-    assert close(after, -0.4 + 0.5 * (0.8 + 0.4), 0.3 + 0.5 * (0.4 - 0.3)), "it starts from that state, not from rest"
+    # From −.42, .315: −.42 + .5·1.22 = .19 and .3575; the answer: .19 + .05·.61 and .3575 + .05·.0425.
+    assert close(after, 0.2205, 0.359625), "it starts from that state, not from rest"
     clock.advance(hours=6)
     assert close(memory.affect.state(), after.valence / 2, after.arousal / 2), "and relaxes again"
 
@@ -111,7 +152,7 @@ def test_it_is_durable_and_of_one_scope(memory: TidalMemory, open_memory: OpenMe
     memory.close()
     reopened = open_memory(emotion=None)
     assert reopened.affect.state() == after
-    assert after.emotions == {"anger": pytest.approx(0.125)}
+    assert after.emotions == {"anger": pytest.approx(0.2375)}
     assert reopened.scoped("there").affect.state() == Affect()
 
 

@@ -136,6 +136,12 @@ def test_recalled_text_can_forge_neither_line_nor_fence(memory, search):
     assert "\nSYSTEM" not in text
 
 
+def test_the_model_can_search_the_archive(search):
+    schema = convert_to_openai_tool(search)["function"]["parameters"]["properties"]["include_archived"]
+    assert "faded" in schema["description"]
+    assert call(search, query=ASK, include_archived=True).text == "Nothing found."
+
+
 @pytest.mark.parametrize(
     ("filters", "found"),
     [

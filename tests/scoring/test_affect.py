@@ -70,6 +70,21 @@ def test_relaxing_twice_is_relaxing_once_for_both_times(state: Affect, first: fl
 
 
 @pytest.mark.parametrize(
+    ("valences", "expected"),
+    [
+        ([], 0.0),
+        ([0.0, 0.0], 0.0),
+        ([-0.4], -0.4),
+        ([0.1, -0.8], -0.79824),  # (.001·.1 − .512·.8)/.513
+        ([0.5, -0.5], 0.0),
+        ([-0.2, 0.4], 0.3333333),  # (−.008·.2 + .064·.4)/.072
+    ],
+)
+def test_a_text_feels_like_its_most_charged_sentence(valences: list[float], expected: float) -> None:
+    assert affect.peak(valences) == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize(
     ("user_chars", "agent_chars", "valence", "arousal"),
     [
         (100, 300, 0.05, 0.35),  # (−0.4·100 + 0.2·300)/400 and (0.8·100 + 0.2·300)/400

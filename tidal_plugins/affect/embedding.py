@@ -3,7 +3,7 @@
 A text's embedding holds how it feels, and one matrix brings it out: the probabilities of the 27 GoEmotions labels and
 neutral. From these come Plutchik's primary emotions, valence and arousal (:mod:`tidal_plugins.affect.circumplex`).
 What the vector does not hold is emphasis, since the model reads no capitals and hardly an exclamation mark: that is
-read off the text.
+read off the text. So is a part of the valence, by :class:`LexiconEmotion`: words and vector err in different places.
 
 The constants are calibrations, and nothing that a user would set: some 7 % of ordinary conversation turns exceed an
 intensity of 0.5. docs/capabilities/affect.md has the figures.
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tidal_plugins.affect.circumplex import LABELS, PLACES, PRIMARY
+from tidal_plugins.affect.lexicon import LexiconEmotion
 from tidal_plugins.affect.probe import SHIPPED, load
 from tidal_plugins.embedding.identity import fits
 from tidal_plugins.errors import BadEmbedding, EmbedderMismatch, InvalidVector
@@ -31,6 +32,13 @@ if TYPE_CHECKING:
 PLEASANT = 0.6
 """Valence of fully pleasant labels: thanks, praise and good cheer are ordinary in a chat, and
 alone should stir nothing. Unpleasantness, which courtesy keeps rare, counts in full."""
+
+WORDS = 0.4
+"""Share of the valence of the words (:class:`LexiconEmotion`) that joins that of the vector. With it the correlation
+with EmoBank's valence is .60, without it .56; from .3 to .5 it is about the same."""
+
+CHEER = 0.7
+"""Factor of what both say together if it is pleasant: as few ordinary turns are intense as by the vector alone."""
 
 LIVELY = 0.8
 """Arousal of full activation."""
@@ -61,6 +69,7 @@ class EmbeddingEmotion:
     def __init__(self, embedder: Embedder, weights: Path = SHIPPED) -> None:
         self._embedder = embedder
         self._probe = load(weights)
+        self._words = LexiconEmotion()
         self.check(embedder)
 
     def check(self, embedder: Embedder) -> None:
@@ -88,8 +97,10 @@ class EmbeddingEmotion:
             found = self._probabilities([texts[n] for n in told], None if rows is None else rows[told])
             places, parts = _mapping()
             felt = np.maximum(0, found @ parts - self._probe.rest) / (1 - self._probe.rest)
-            for n, (valence, activation), strengths in zip(told, (found @ places).tolist(), felt.tolist(), strict=True):
-                feelings[n] = _affect(texts[n], valence, activation, strengths)
+            words = self._words.estimate([texts[n] for n in told])
+            read = zip(told, (found @ places).tolist(), felt.tolist(), words, strict=True)
+            for n, (valence, activation), strengths, word in read:
+                feelings[n] = _affect(texts[n], _valence(valence, word.valence), activation, strengths)
         return feelings
 
     def labels(self, texts: Sequence[str], vectors: NDArray[np.float32] | None = None) -> list[dict[str, float]]:
@@ -124,10 +135,15 @@ class EmbeddingEmotion:
 def _affect(text: str, valence: float, activation: float, strengths: Sequence[float]) -> Affect:
     arousal = LIVELY * (activation + EMPHASIS * _emphasis(text))
     return Affect(
-        valence * (PLEASANT if valence > 0 else 1),
+        valence,
         max(0.0, min(1.0, arousal)),
         {name: round(strength, 3) for name, strength in zip(PRIMARY, strengths, strict=True) if strength >= 0.001},
     )
+
+
+def _valence(labels: float, words: float) -> float:
+    valence = labels * (PLEASANT if labels > 0 else 1) + WORDS * words
+    return max(-1.0, valence * (CHEER if valence > 0 else 1))
 
 
 def _emphasis(text: str) -> float:

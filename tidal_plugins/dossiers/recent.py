@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
 
-from tidal_plugins.dossiers.phrases import Phrase, phrases
 from tidal_plugins.dossiers.sources import PRIMARY_KINDS, without_citations, worth_of
 from tidal_plugins.dossiers.tasks import pending
 from tidal_plugins.english.excerpt import shortened
 from tidal_plugins.english.importance import importance
+from tidal_plugins.facts.phrases import Phrase, phrases
 from tidal_plugins.ingestion.episodes import from_entry
 from tidal_plugins.model.entry import FACT, Entry, Scope
 from tidal_plugins.model.episode import FORGOTTEN_TEXT

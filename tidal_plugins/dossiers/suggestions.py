@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
-from tidal_plugins.dossiers.phrases import Phrase, phrases
 from tidal_plugins.english.instructions import CONTACT, IDENTITY, OWN_PLANS, ROUTINE, STANDING_RULE
+from tidal_plugins.facts.phrases import Phrase, phrases
 from tidal_plugins.model.capsule import Suggestion
 from tidal_plugins.model.entry import Entry
 

@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tidal_plugins.dossiers.phrases import Phrase, phrases
 from tidal_plugins.english.negation import DENIED
 from tidal_plugins.english.stems import stem
 from tidal_plugins.english.tasks import DEADLINE, DONE, DONE_AT_ONCE, IDLE_INTENTION, INTENTION, OPEN_TASK
 from tidal_plugins.english.verbs import is_past
+from tidal_plugins.facts.phrases import Phrase, phrases
 from tidal_plugins.model.entry import Entry
 from tidal_plugins.scoring.text import terms
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from tidal_plugins.english.calendar import ANY_MONTH, WEEKDAY
 from tidal_plugins.english.excerpt import ends
+from tidal_plugins.english.lasting import lasting
 from tidal_plugins.english.small_talk import ACKNOWLEDGING
 
 
@@ -41,6 +42,9 @@ _PERIOD = r"(?:day|night|week|weekend|month|quarter|year|spring|summer|fall|autu
 
 BASE = 4.5
 """Importance of a text that no rule speaks about."""
+
+FOR_GOOD = 8.0
+"""Importance from which a text matters for good."""
 
 RULES = (
     _rule(
@@ -198,14 +202,17 @@ def importance(text: str, *, role: str | None = None) -> float:
     The strongest rule that raises it counts in full, each further one half as much as the one before. Both directions
     fade with length: what raises beyond 300 characters, because a long text meets most rules somewhere; what lowers
     beyond 80, because «Thanks!» is small talk and thanks within a report are not. What an assistant or a tool says
-    matters less than what a user does.
+    matters less than what a user does. A user's text reaches :data:`FOR_GOOD` if and only if it says something that
+    must not fade (:func:`tidal_plugins.english.lasting.lasting`).
     """
     plain = _plain(text)
     deltas = sorted([rule.delta for rule in RULES if rule.pattern.search(plain)], reverse=True)
     raised = sum(delta * 0.5**place for place, delta in enumerate(deltas) if delta > 0)
     lowered = sum(delta for delta in deltas if delta < 0)
     score = BASE + raised * sqrt(min(1.0, _LONG / len(plain))) + lowered * min(1.0, _SMALL / len(plain))
-    return round(min(10.0, max(1.0, score + _ROLES.get(role or "", 0.0))), 2)
+    kept = role not in _ROLES and lasting(text) is not None
+    least, most = (FOR_GOOD, 10.0) if kept else (1.0, FOR_GOOD - 0.01)
+    return round(min(most, max(least, score + _ROLES.get(role or "", 0.0))), 2)
 
 
 _LONG, _SMALL = 300, 80  # characters

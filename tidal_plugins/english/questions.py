@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from tidal_plugins.english.sentences import sentences
+
 _CLOSERS = " \t\r\n\"'”’»)]*_"
 MARKS = ("?", "？", "؟")
 _SOMEBODY = r"(?:i|we|you|he|she|they|there|my|our|your|this|that|these|those|any(?:one|body)|some(?:one|body))"
@@ -29,3 +31,8 @@ def asks(text: str) -> bool:
 def is_asked(sentence: str) -> bool:
     """Return whether a sentence asks: «where can I leave the keys» does so without a question mark."""
     return asks(sentence) or _UNMARKED.match(sentence) is not None
+
+
+def has_question(text: str) -> bool:
+    """Return whether a sentence of a text asks."""
+    return any(is_asked(text[start:end]) for start, end in sentences(text))

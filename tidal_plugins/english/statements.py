@@ -10,6 +10,8 @@ SINGULAR_ATTRIBUTES = frozenset(
     "currency language database provider".split()
 )
 """Nouns of which a thing has one."""
+OFFICES = frozenset("owner manager boss maintainer".split())
+"""Those of them that a person holds."""
 STATEMENT = re.compile(
     r"(?:the |a |an )?(?P<subject>\S+(?: \S+){0,5}?)(?: is| are|'s|'re|'m| am| =| equals)"
     r"(?P<still> (?:now|currently|still|again|back|already|finally))?(?P<not> not|n't| no longer)? (?P<value>.+)"

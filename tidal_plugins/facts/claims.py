@@ -73,7 +73,7 @@ def claims(text: str, keys: Iterable[str], role: str | None = None) -> list[Clai
             continue
         sentence = plain[start:end]
         folded = sentence.casefold()
-        named = [key for key in wanted if all(word.casefold() in folded for word in _words(key))]
+        named = [key for key in wanted if all(word.casefold() in folded for word in words_of(key))]
         if named and not sentence.endswith("?") and not DOUBT.search(sentence):
             for claim in _claims(sentence, named, _OWN.get(role or "", _ANYONE)):
                 found.setdefault((claim.key, normal(claim.value), claim.negated), claim)
@@ -104,7 +104,7 @@ def contradicts(value: Any, claim: Claim) -> bool:
 @lru_cache(maxsize=4096)
 def plain_words(key: str) -> frozenset[str]:
     """Return the words that a text must have to speak of the fact with this key."""
-    return frozenset(term for word in _words(key) for term in terms(word))
+    return frozenset(term for word in words_of(key) for term in terms(word))
 
 
 def number(said: str) -> int | float | None:
@@ -150,7 +150,7 @@ def _claim(key: str, match: re.Match[str], sentence: str, bare: str) -> Claim | 
 
 @lru_cache(maxsize=1024)
 def _pattern(key: str, own: str) -> re.Pattern[str]:
-    words = [re.escape(word) for word in _words(key)]
+    words = [re.escape(word) for word in words_of(key)]
     mine = rf"(?:(?:the|this|{own})\s+)?"  # «her name» may be anybody's, «that bridge» another
     subject = r"(?:['’]s?)?[\s_\-]*".join(words)
     if len(words) == 2:
@@ -160,7 +160,7 @@ def _pattern(key: str, own: str) -> re.Pattern[str]:
 
 
 @lru_cache(maxsize=4096)
-def _words(key: str) -> tuple[str, ...]:
+def words_of(key: str) -> tuple[str, ...]:
     """Return the words of a key: «userName», «user_name» and «user's name» have the same two."""
     return tuple(re.findall(r"[^\W_]+", re.sub(r"['’]s?\b", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", key))))
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from typing import Any
 
 from tidal_plugins.aio import in_time
+from tidal_plugins.english.secrets import masked, masked_value
 from tidal_plugins.errors import NotFound
 from tidal_plugins.facts.claims import claims, contradicts
+from tidal_plugins.facts.replacements import replacements
 from tidal_plugins.model.codec import decode, encode
 from tidal_plugins.model.entry import Entry, Scope, derive_id
 from tidal_plugins.model.fact import Claim, Fact, FactConflict
@@ -57,7 +60,14 @@ def claimed(
         except Exception as error:  # its message may hold the text, which belongs into no log
             names = type(extractor).__name__, type(error).__name__
             logger.warning("%s failed with %s; contradictions are looked for by rules", *names)
-    return [(entry, claim) for entry in entries for claim in claims(entry.text, values, entry.role)]
+    return [(entry, claim) for entry in entries for claim in by_rules(entry, values)]
+
+
+def by_rules(entry: Entry, values: Mapping[str, Any]) -> list[Claim]:
+    """Return what an entry says of facts as rules read it: its claims, and the values that it ends or replaces."""
+    found = claims(entry.text, values, entry.role)
+    named = {claim.key for claim in found}
+    return [*found, *(claim for claim in replacements(entry.text, values) if claim.key not in named)]
 
 
 def flag(storage: Storage, scope: Scope, facts: Mapping[str, Fact], said: Iterable[Said]) -> None:
@@ -68,14 +78,29 @@ def flag(storage: Storage, scope: Scope, facts: Mapping[str, Fact], said: Iterab
     for entry, claim in said:
         fact = facts.get(normal(claim.key))
         if fact and entry.occurred_at >= fact.since and contradicts(fact.value, claim):
-            found = _conflict(scope, fact, entry, claim)
-            storage.write_document(scope, CONFLICTS, found.id, encode(found, exclude=NO_ID))
+            write_conflict(storage, scope, _conflict(scope, fact, entry, claim))
+
+
+def write_conflict(storage: Storage, scope: Scope, found: FactConflict) -> None:
+    """Open a conflict. Call it inside a transaction."""
+    storage.write_document(scope, CONFLICTS, found.id, encode(found, exclude=NO_ID))
 
 
 def open_conflicts(storage: Storage, scope: Scope) -> list[FactConflict]:
     """Return the open conflicts, in the order in which they were said."""
     found = [_conflict_of(document) for document in storage.documents(scope, CONFLICTS)]
     return sorted(found, key=lambda conflict: (conflict.at, conflict.id))
+
+
+def without_secrets(conflict: FactConflict) -> FactConflict:
+    """Return a conflict as it may be shown: secrets are masked in its quote and its values."""
+    quote = masked(conflict.quote)
+    shown: dict[str, Any] = {}
+    for name, value in (("fact", conflict.fact), ("claim", conflict.claim)):
+        shown[name] = masked_value(value, conflict.key)
+        if isinstance(value, str) and shown[name] != value:  # the key gives it away, the sentence alone does not
+            quote = quote.replace(value, shown[name])
+    return replace(conflict, **shown, quote=quote)
 
 
 def conflict(storage: Storage, scope: Scope, id_: str) -> FactConflict:

@@ -13,13 +13,14 @@ from typing import Any, Literal, Protocol, overload
 from tidal_plugins.aio import in_thread
 from tidal_plugins.errors import InvalidInput, NotFound
 from tidal_plugins.facts.claims import number
-from tidal_plugins.facts.conflicts import close, conflict, open_conflicts
+from tidal_plugins.facts.conflicts import CONFLICTS, close, conflict, open_conflicts, without_secrets
 from tidal_plugins.facts.versions import (
     EVERY_VERSION,
     FACTS,
     KEY,
     Version,
     fact_entry_id,
+    flag_earlier,
     history_of,
     mention,
     standing_versions,
@@ -54,7 +55,8 @@ class Facts(MutableMapping[str, Any]):
 
     Keys are texts of up to 200 characters. Case and spaces do not distinguish them, and they are listed as last given.
     Values are JSON. Only an assignment, ``set``, ``del``, ``end`` or ``resolve`` changes a fact; its earlier values
-    stay in its ``history`` until ``forget`` is called. A stored text that contradicts a fact opens a conflict.
+    stay in its ``history`` until ``forget`` is called. A stored text that contradicts a fact opens a conflict, and so
+    does a new fact that the last text on it contradicts.
 
     Every method has an async twin: ``await memory.facts.aset("bridge", "up")``.
     """
@@ -162,8 +164,8 @@ class Facts(MutableMapping[str, Any]):
     # conflicts
 
     def conflicts(self) -> list[FactConflict]:
-        """Return the open conflicts, in the order in which they were said."""
-        return open_conflicts(self._storage, self._scope)
+        """Return the open conflicts, in the order in which they were said, without secrets."""
+        return [without_secrets(found) for found in open_conflicts(self._storage, self._scope)]
 
     @overload
     def resolve(self, id: str, keep: Literal["fact", "claim"]) -> Any: ...
@@ -176,11 +178,14 @@ class Facts(MutableMapping[str, Any]):
 
         ``keep="fact"`` leaves the fact and closes every conflict that claims the same. ``keep="claim"`` updates the
         fact to the claimed value, with the text as its source. ``value`` updates it to another value. Raises
-        ``NotFound``, and ``InvalidInput`` for ``keep="claim"`` if the claim only denies the value.
+        ``NotFound``, and ``InvalidInput`` for ``keep="claim"`` if the claim only denies the value. A conflict between
+        two texts is closed, and the statement to keep is returned; both texts stay.
         """
         if (keep not in ("fact", "claim")) if value is _UNSET else (keep is not None):
             raise InvalidInput('say what to keep: "fact" or "claim", or give another value=')
         found = conflict(self._storage, self._scope, id)
+        if found.against is not None:
+            return self._close_observed(found, keep)
         if keep == "fact":
             close(self._storage, self._scope, normal(found.key), like=found)
             return self[found.key]
@@ -236,8 +241,17 @@ class Facts(MutableMapping[str, Any]):
             version = Version(key.strip(), value, since, to_micros(now), source, by)
             self._write(folded, version)
             self._index(replace(record, entry=replace(record.entry, occurred_at=from_micros(since))))
-            mention(self._storage, self._scope, version.key, folded, now)
+            mention(self._storage, self._scope, version.key, value, folded, now)
+            if last is None and claim is None:
+                flag_earlier(self._storage, self._scope, version.fact())
             return version.fact()
+
+    def _close_observed(self, found: FactConflict, keep: str | None) -> Any:
+        if keep is None:
+            raise InvalidInput('these are two texts, and no fact: say which to keep, "fact" (the earlier) or "claim"')
+        self._storage.erase_documents(self._scope, CONFLICTS, [found.id])
+        shown = without_secrets(found)
+        return shown.fact if keep == "fact" else shown.claim
 
     def _since(self, key: str, last: Version | None, at: datetime | None, now: datetime) -> int:
         since = to_micros(at or now)

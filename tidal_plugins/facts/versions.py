@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from tidal_plugins.facts.claims import plain_words
-from tidal_plugins.facts.conflicts import CONFLICTS, Said, claimed, close, flag, open_conflicts
+from tidal_plugins.facts.conflicts import CONFLICTS, Said, by_rules, claimed, close, flag, open_conflicts
 from tidal_plugins.model.clock import from_micros
-from tidal_plugins.model.entry import FACT, Entry, Scope, derive_id
+from tidal_plugins.model.entry import CONVERSATION, FACT, Entry, Scope, derive_id
 from tidal_plugins.model.fact import Fact
 from tidal_plugins.model.link import Link
 from tidal_plugins.protocols import ClaimExtractor
 from tidal_plugins.scoring.text import normal, terms
-from tidal_plugins.storage.base import Document, Storage, WhereLinks
+from tidal_plugins.storage.base import Document, Storage, Where, WhereLinks
 from tidal_plugins.storage.salt import entry_id
 from tidal_plugins.storage.values import to_json
 
@@ -27,6 +28,18 @@ KEY = "fact"
 
 MENTION = "mention"
 """Kind of the link from a word, which a text that speaks of a fact must have, to the fact's entry."""
+
+MENTIONED = 8
+"""Words of a value by which texts find its fact: a value that a text can speak of has no more."""
+
+EARLIER = 50
+"""Earlier texts, those that have most of a new fact's words, that are held against it."""
+
+RARE = "rare"
+"""Name under which the metadata of a link say whether its word is the rarest of the fact's key."""
+
+FEW = 3
+"""Facts that may share a word by which a text finds them: «the limit» of more than three is any."""
 
 EVERY_VERSION = 10**9
 """The number of earlier versions to keep: all."""
@@ -75,13 +88,23 @@ def standing_versions(storage: Storage, scope: Scope, keys: Collection[str] | No
 # statements on facts
 
 
-def mention(storage: Storage, scope: Scope, key: str, folded: str, now: datetime) -> None:
-    """Link the rarest word of a fact's key to the fact, so that texts that mention the fact find it."""
-    word = max(plain_words(key), key=lambda word: (any(map(str.isdigit, word)), len(word), word), default=None)
-    if word is not None:
-        id_, metadata = derive_id(scope, MENTION, folded), {KEY: folded}
-        link = Link(id_, MENTION, _node(word), fact_entry_id(storage, scope, folded), now, metadata=metadata)
-        storage.put_links(scope, [link])
+def mention(storage: Storage, scope: Scope, key: str, value: Any, folded: str, now: datetime) -> None:
+    """Link the words of a fact's key, and the first of its value, to the fact, so that texts on it find it.
+
+    The rarest word of the key finds it always, another one only while few facts have it.
+    """
+    entry, words = fact_entry_id(storage, scope, folded), plain_words(key)
+    rarest = max(words, key=lambda word: (any(map(str.isdigit, word)), len(word), word), default=None)
+    said = terms(str(value))[:MENTIONED] if isinstance(value, str | int | float) else []
+    links = [
+        Link(
+            derive_id(scope, MENTION, folded, word), MENTION, _node(word), entry, now,
+            metadata={KEY: folded, RARE: word == rarest},
+        )
+        for word in sorted({*words, *said})
+    ]  # fmt: skip
+    storage.erase_links(scope, WhereLinks(kinds=[MENTION], targets=[entry]))
+    storage.put_links(scope, links)
 
 
 def read_claims(
@@ -106,6 +129,21 @@ def flag_claims(storage: Storage, scope: Scope, said: Collection[Said]) -> None:
         flag(storage, scope, _standing(storage, scope, {normal(claim.key) for _, claim in said}), said)
 
 
+def flag_earlier(storage: Storage, scope: Scope, fact: Fact) -> None:
+    """Open a conflict for what a new fact contradicts: the last statement on it, as rules read it.
+
+    Earlier statements are past, and so is everything that was said of a fact that is updated. Call it inside the
+    transaction that stores the fact.
+    """
+    words = sorted(plain_words(fact.key).union(terms(str(fact.value))[:MENTIONED]))
+    near = storage.matching(scope, words, EARLIER, Where(kinds=[CONVERSATION])) if words else []
+    entries = storage.get(scope, [match.id for match in near]).values()
+    said = [(entry, claim) for entry in entries for claim in by_rules(entry, {fact.key: fact.value})]
+    if said:
+        last = max(said, key=lambda item: (item[0].occurred_at, item[0].position or 0, item[0].id))
+        flag(storage, scope, {normal(fact.key): replace(fact, since=last[0].occurred_at)}, [last])
+
+
 # forgetting
 
 
@@ -124,7 +162,7 @@ def forget_facts(
     storage.erase_documents(scope, FACTS, keys)
     for key in keys:
         close(storage, scope, key)
-    quoting = [item.id for item in open_conflicts(storage, scope) if item.entry in gone]
+    quoting = [item.id for item in open_conflicts(storage, scope) if gone.intersection((item.entry, item.against))]
     storage.erase_documents(scope, CONFLICTS, quoting)
     left = {document.key for document in documents}.difference(keys)
     changed = [key for key in left if _take_back(storage, scope, key, gone, source)]
@@ -165,7 +203,8 @@ def _standing(storage: Storage, scope: Scope, keys: Collection[str] | None) -> d
 def _mentioned(storage: Storage, scope: Scope, entries: Iterable[Entry]) -> set[str]:
     words = {_node(word) for entry in entries for word in terms(entry.text)}
     links = storage.links(scope, WhereLinks(sources=words, kinds=[MENTION]))
-    return {str(link.metadata[KEY]) for link in links}
+    shared = Counter(link.source for link in links)
+    return {str(link.metadata[KEY]) for link in links if link.metadata[RARE] or shared[link.source] <= FEW}
 
 
 def _node(word: str) -> str:

@@ -20,7 +20,7 @@ TINY = 1e-6
 
 
 def feel(writing: Writing, plans: Sequence[TurnPlan]) -> None:
-    """Read how turns and their entries feel. No text is embedded, and none is read twice."""
+    """Read how turns and their entries feel. Of what is embedded only the sentences of users' turns are new."""
     passages: dict[str, list[Passage]] = {}
     for plan in plans:
         for entry in plan.entries:
@@ -30,9 +30,12 @@ def feel(writing: Writing, plans: Sequence[TurnPlan]) -> None:
         passages.setdefault(plan.fresh.answer, [])  # that of an entry, or nothing worth one
     if plans:
         texts = list(passages)
-        found = dict(zip(texts, plans[0].affect.estimate(texts, _means(list(passages.values()))), strict=True))
+        affect = plans[0].affect
+        found = dict(zip(texts, affect.estimate(texts, _means(list(passages.values()))), strict=True))
+        queries = list(dict.fromkeys(plan.fresh.query for plan in plans))
+        told = dict(zip(queries, affect.told(queries, [found[query] for query in queries]), strict=True))
     for plan in plans:
-        plan.query, plan.answer = found[plan.fresh.query], found[plan.fresh.answer]
+        plan.query, plan.answer = told[plan.fresh.query], found[plan.fresh.answer]
         plan.feelings = {entry.id: found[entry.text] for entry in plan.entries}
 
 
@@ -44,10 +47,13 @@ def set_mood(writing: Writing, plan: TurnPlan) -> None:
     mood = plan.affect.advance(writing.scope, plan.query, plan.answer, lengths, at, now)
     strongest = max((mood, plan.query, plan.answer), key=lambda affect: affect.intensity)
     plan.intensity = strongest.intensity
-    tier = new_tier(strongest, now, settings.decay, settings.affect.threshold)
     plan.entries = [
         # The mood is the agent's after the exchange [Tidal §3.4], the emotions are the text's own [Anamnesis].
-        replace(entry, affect=replace(mood, emotions=plan.feelings[entry.id].emotions), tier=tier)
+        replace(
+            entry,
+            affect=replace(mood, emotions=plan.feelings[entry.id].emotions),
+            tier=new_tier(entry.importance, strongest, now, settings.decay, settings.affect.threshold),
+        )
         for entry in plan.entries
     ]
 

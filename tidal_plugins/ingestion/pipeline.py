@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from tidal_plugins.facts.observations import flag_observations
 from tidal_plugins.facts.versions import flag_claims
 from tidal_plugins.ingestion.associate import associate
 from tidal_plugins.ingestion.episodes import number, store_episode, to_entry
@@ -43,8 +44,9 @@ def read_claims(writing: Writing, plans: Sequence[Plan]) -> None:
 
 
 def flag(writing: Writing, plan: Plan) -> None:
-    """Open a conflict for each claim that contradicts a fact."""
+    """Open a conflict for each claim that contradicts a fact, and for observations that exclude earlier ones."""
     flag_claims(writing.writer.storage, writing.scope, plan.claims)
+    flag_observations(writing.writer.storage, writing.scope, plan.entries, writing.now)
 
 
 def queue(writing: Writing, plan: TurnPlan) -> None:

@@ -78,6 +78,8 @@ def to_entry(writer: Writer, scope: Scope, note: Note, now: datetime) -> Entry:
     source, thread = label(note.source, "source"), label(note.thread, "thread")
     speaker, role = label(note.speaker, "speaker"), label(note.role, "role")
     metadata = mapping(note.metadata, "metadata", settings.ingestion.max_metadata_bytes)
+    matters = importance(text) if note.importance is None else check_number(note.importance, "importance", 1, 10)
+    fades = note.kind == DECAYING
     return Entry(
         id=writer.id_of(scope, note.kind, source, thread, speaker, note.occurred_at and occurred_at, text),
         kind=note.kind,
@@ -85,14 +87,14 @@ def to_entry(writer: Writer, scope: Scope, note: Note, now: datetime) -> Entry:
         scope=scope,
         occurred_at=occurred_at,
         recorded_at=now,
-        tier=new_tier(None, now, settings.decay, settings.affect.threshold) if note.kind == DECAYING else None,
+        tier=new_tier(matters, None, now, settings.decay, settings.affect.threshold) if fades else None,
         thread=thread,
         speaker=speaker,
         role=role,
         source=source,
         channel=IMPORT_CHANNEL,
         trust=check_number(note.trust, "trust", 0, 1),
-        importance=importance(text) if note.importance is None else check_number(note.importance, "importance", 1, 10),
+        importance=matters,
         tags=tags(text) if note.tags is None else labels(note.tags, "tags"),
         valid_until=None if note.valid_until is None else aware(note.valid_until, "valid_until"),
         metadata=metadata,

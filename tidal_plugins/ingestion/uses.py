@@ -7,17 +7,20 @@ of recalled memories are removed from messages before they come here, so that no
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 
+from tidal_plugins.english.questions import has_question
 from tidal_plugins.errors import Corrupt
 from tidal_plugins.ingestion.episodes import from_entry
 from tidal_plugins.ingestion.plan import How, TurnPlan, Writing
 from tidal_plugins.ingestion.repeats import firsts
-from tidal_plugins.ingestion.writer import Writer, reinforced
+from tidal_plugins.ingestion.writer import UNFADING, Writer, reinforced
 from tidal_plugins.model.entry import EPISODE, Entry, Scope, bare_id
 from tidal_plugins.model.episode import Episode
+from tidal_plugins.model.supersession import SUPERSEDES
 from tidal_plugins.scoring.usage import cites, echoes
-from tidal_plugins.storage.base import Line
+from tidal_plugins.storage.base import Line, WhereLinks
 from tidal_plugins.storage.shorthands import set_tiers
 from tidal_plugins.tuning import UseTuning
 
@@ -32,13 +35,14 @@ def strengthen(writing: Writing, plan: TurnPlan) -> None:
     """Strengthen the memories that were shown before a turn, by how its answer used them.
 
     If a turn continues, uses that it has counted are not counted again, but a memory that had merely surfaced may turn
-    out to be used. Unknown ids, such as those of other stores, are passed over.
+    out to be used. Unknown ids, such as those of other stores, are passed over. The newest value of something that
+    has changed does not fade any more once it answers a question.
     """
     if not plan.episode.surfaced:
         return
     writer, scope, now = writing.writer, writing.scope, writing.now
     before, episode = plan.known, plan.episode
-    settings, lines = writer.settings.use, []
+    settings, lines, asked = writer.settings.use, [], has_question(episode.query)
     seen: dict[str, How | None] = {}
     counted = shown_as(writer, scope, before.surfaced) if before else {}
     shown = shown_as(writer, scope, episode.surfaced)
@@ -50,6 +54,8 @@ def strengthen(writing: Writing, plan: TurnPlan) -> None:
         amount = _worth(how, settings) - (_worth(earlier, settings) if entry.id in counted else 0.0)
         ever = how is not None or _was_used(writer, scope, entry.id)
         tier = reinforced(entry, max(0.0, amount), now, writer.settings, used=ever)
+        if tier and how and asked and _newest(writer, scope, entry.id):
+            tier = replace(tier, half_life=UNFADING, cold_at=None, archived_at=None)
         if tier and (amount > 0 or how != earlier):
             set_tiers(writer.storage, scope, {entry.id: tier})
         if how and not earlier:
@@ -98,6 +104,13 @@ def _near(entries: Sequence[str], shown: Collection[str]) -> list[str]:
 
 def _was_used(writer: Writer, scope: Scope, id_: str) -> bool:
     return bool(writer.storage.read_log(scope, USES, keys=[id_], limit=1))
+
+
+def _newest(writer: Writer, scope: Scope, id_: str) -> bool:
+    """Return whether an entry supersedes another one and is not superseded itself."""
+    found = writer.storage.links(scope, WhereLinks(kinds=[SUPERSEDES], ends=[id_]))
+    standing = [link for link in found if link.superseded_at is None]
+    return bool(standing) and all(link.source == id_ for link in standing)
 
 
 def _worth(how: How | None, settings: UseTuning) -> float:

@@ -195,8 +195,12 @@ def message_entry_id(episode: Episode, message: Message) -> str:
     return marked_id(mark_of(episode.id), episode.scope, episode.id, message.id)
 
 
-def new_tier(affect: Affect | None, now: datetime, decay: DecayTuning, threshold: float) -> Tier:
-    """Return the tier of an entry just stored: weight 1, anchored now [Tidal §2.4]."""
+def new_tier(
+    importance: float, affect: Affect | None, now: datetime, decay: DecayTuning, threshold: float
+) -> Tier | None:
+    """Return the tier of a turn just stored: weight 1, anchored now [Tidal §2.4]. What matters for good has none."""
+    if importance >= decay.important:
+        return None
     return _warm(1.0, _life(affect, decay, threshold, used=False), now, decay)
 
 
@@ -215,10 +219,10 @@ def reinforced(entry: Entry, amount: float, now: datetime, settings: Tuning, *, 
     if tier is None:
         return None
     expires_at = None if used else tier.expires_at
-    if entry.kind != DECAYING:
+    if entry.kind != DECAYING or tier.cold_at is None:
         return replace(tier, expires_at=expires_at)
     life = _life(entry.affect, decay, settings.affect.threshold, used=used)
-    if tier.cold_at is None or max(now, tier.anchored_at) < tier.cold_at:  # what it had while warm ends with that
+    if max(now, tier.anchored_at) < tier.cold_at:  # what it had while warm ends with that
         life = max(life, tier.half_life)
     weight = reinforce(remaining(tier, now, cold=decay.cold), amount, settings.use.cap)
     at = max(now, tier.anchored_at)  # a clock that went back for a while must not age it

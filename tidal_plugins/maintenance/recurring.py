@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from tidal_plugins.dossiers.drafting import Draft, Drafter, InPlace
-from tidal_plugins.dossiers.phrases import LONGEST
 from tidal_plugins.english.excerpt import shortened
 from tidal_plugins.english.importance import importance
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.english.tags import tags
+from tidal_plugins.facts.phrases import LONGEST
 from tidal_plugins.ingestion.derived import purge, write_derived
 from tidal_plugins.ingestion.uses import USES
 from tidal_plugins.ingestion.writer import DECAYING, Writer

@@ -50,18 +50,19 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class FactConflict:
-    """A text that contradicts a fact, open until somebody resolves it.
+    """A text that contradicts a fact, or what a person said before, open until somebody resolves it.
 
     Attributes:
         id: the id to resolve it by.
-        key: the key of the fact.
-        fact: the value that the fact has.
-        claim: the value that the text states, or denies.
+        key: the key of the fact; between two texts, the words that both are about.
+        fact: the value that the fact has; between two texts, the earlier statement.
+        claim: the value that the text states, or denies; between two texts, the later statement.
         negated: whether the text denies the value.
         quote: the sentence that says so.
         entry: the id of the text's entry.
         citation: how to cite the text.
         at: when it was said.
+        against: the id of the entry with the earlier statement; ``None`` for a conflict with a fact.
     """
 
     id: str
@@ -73,3 +74,4 @@ class FactConflict:
     entry: str
     citation: str
     at: datetime
+    against: str | None = None

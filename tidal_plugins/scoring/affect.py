@@ -6,7 +6,7 @@ Valence is in [−1, 1], arousal in [0, 1], strengths of emotions in [0, 1]; res
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from tidal_plugins.model.affect import Affect
@@ -31,6 +31,15 @@ def relax(state: Affect, hours: float, *, half_life: float, baseline: float) -> 
     """
     rest = Affect(baseline, max(0.0, baseline))
     return _mix(rest, state, math.exp2(-max(0.0, hours) / half_life))
+
+
+def peak(valences: Sequence[float]) -> float:
+    """Return the valence of a text from those of its sentences: ``Σ|v|³·v / Σ|v|³``, the mean by how charged they are.
+
+    One furious sentence among calm ones keeps most of its force. 0 for no sentences. The weights are ours.
+    """
+    total = math.fsum(abs(valence) ** 3 for valence in valences)
+    return math.fsum(abs(valence) ** 3 * valence for valence in valences) / total if total else 0.0
 
 
 def exchange(user: Affect, agent: Affect, user_chars: int, agent_chars: int) -> Affect:

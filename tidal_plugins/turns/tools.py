@@ -34,14 +34,23 @@ def search(
     kind: str | None = None,
     since: datetime | None = None,
     until: datetime | None = None,
+    include_archived: bool = False,
     session: Session | None = None,
 ) -> Whisper:
     """Return the memories that a query brings up: one line for each, fenced like a whisper.
 
-    Times without a zone are UTC. The text is empty if nothing is found.
+    Times without a zone are UTC. ``include_archived`` searches what has faded, too. The text is empty if nothing is
+    found.
     """
-    kinds = None if kind is None else {kind}
-    recall = memory.recall(query, limit=limit, session=session, kinds=kinds, since=aware(since), until=aware(until))
+    recall = memory.recall(
+        query,
+        limit=limit,
+        session=session,
+        kinds=None if kind is None else {kind},
+        since=aware(since),
+        until=aware(until),
+        include_archived=include_archived,
+    )
     room = WhisperTuning(max_entries=MAX_FOUND, max_chars=FRAME_CHARS + LINE_CHARS * max(1, len(recall)))
     return compose(recall, memory.now(), room, memory.settings.supersession.sure)
 

@@ -13,7 +13,14 @@ def test_the_model_is_told_what_they_do_and_take(tools):
     assert sorted(tools) == ["read_episode", "save_memory", "search_graph", "search_memory"]
     search, save = (tools[name].metadata.to_openai_tool()["function"] for name in ("search_memory", "save_memory"))
     assert search["parameters"]["required"] == ["query"]
-    assert sorted(search["parameters"]["properties"]) == ["kind", "limit", "query", "since", "until"]
+    assert sorted(search["parameters"]["properties"]) == [
+        "include_archived",
+        "kind",
+        "limit",
+        "query",
+        "since",
+        "until",
+    ]
     assert search["parameters"]["properties"]["query"]["description"] == "What to look for, in plain words."
     assert "conversation" in str(search["parameters"]["properties"]["kind"])
     assert save["parameters"]["required"] == ["text"]

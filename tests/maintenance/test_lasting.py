@@ -1,0 +1,56 @@
+"""What matters for good is there after years, and what does not has faded."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conftest import OpenMemory
+from tidal_plugins import Settings, TidalMemory
+from tidal_plugins.testing import FrozenClock
+
+ALLERGY, TALK = "Mind that Iris is allergic to hazelnuts.", "The hazelnuts at the fair were roasted well."
+
+
+@pytest.fixture
+def memory(open_memory: OpenMemory) -> TidalMemory:
+    memory = open_memory()
+    memory.record(ALLERGY, "Noted.", thread="a")
+    memory.record(TALK, "Lovely.", thread="b")
+    return memory
+
+
+def test_an_allergy_does_not_fade_and_talk_does(memory: TidalMemory, clock: FrozenClock) -> None:
+    clock.advance(days=3 * 365)
+    assert [hit.text for hit in memory.recall("hazelnuts")] == [ALLERGY]
+    [allergy] = memory.recall("hazelnuts")
+    assert memory.get(allergy.id).tier is None
+
+
+def test_from_which_importance_it_holds_is_a_setting(open_memory: OpenMemory, clock: FrozenClock) -> None:
+    memory = open_memory(settings=Settings(decay={"important": 11}))
+    memory.record(ALLERGY, "Noted.")
+    clock.advance(days=365)
+    assert not memory.recall("hazelnuts")
+
+
+def test_a_note_that_its_writer_calls_important_does_not_fade(open_memory: OpenMemory, clock: FrozenClock) -> None:
+    memory = open_memory()
+    memory.remember("The hazel hedge is cut in March.", kind="conversation", importance=9)
+    memory.remember("The hazel hedge is green.", kind="conversation", importance=5)
+    clock.advance(days=365)
+    assert [hit.text for hit in memory.recall("hazel hedge")] == ["The hazel hedge is cut in March."]
+
+
+def test_the_newest_value_of_what_was_asked_for_does_not_fade(open_memory: OpenMemory, clock: FrozenClock) -> None:
+    memory = open_memory()
+    old = memory.record("The choir rehearsal is on Tuesday.", None, thread="a").entries[0]
+    clock.advance(days=1)
+    new = memory.record("The choir rehearsal is on Wednesday now.", None, thread="b").entries[0]
+    memory.supersessions.find()
+    assert [(one.later, one.earlier) for one in memory.supersessions.list()] == [(new, old)]
+    clock.advance(days=1)
+    answer = f"On Wednesday [ep:{memory.get(new).episode}]."
+    memory.record("When is the choir rehearsal?", answer, thread="c", surfaced=[new, old])
+    clock.advance(days=3 * 365)
+    assert memory.get(new).tier.state(memory.now()) == "warm"
+    assert memory.get(old).tier.state(memory.now()) == "archived"

@@ -1,0 +1,165 @@
+"""Find what a person says that must not fade: health, where things are kept, standing rules, promises, «remember this».
+
+It is found by its form, not by a word alone. «I'm allergic to walnuts» counts, «a walnut allergy is common» does not;
+«never retry a payment» counts, «never give up» does not.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Literal
+
+from tidal_plugins.english.quotations import FENCED
+from tidal_plugins.english.sentences import sentences
+
+Lasting = Literal["health", "place", "rule", "promise", "request"]
+
+MOST_CHARS = 1_500
+"""Characters of a text that is read. A longer one is a document or a task, whose rules are its own."""
+
+_LONGEST = 400
+"""Characters of a sentence that is read."""
+
+
+@lru_cache(maxsize=1024)
+def lasting(text: str) -> Lasting | None:
+    """Return what in ``text`` matters for good, or ``None``. Questions, conditions and fiction state nothing."""
+    if len(text) > MOST_CHARS:
+        return None
+    plain = FENCED.sub(" ", text).replace("’", "'")
+    for start, end in sentences(plain):
+        sentence = plain[start:end]
+        lowered = sentence.lower()
+        if end - start > _LONGEST or _UNREAL.search(lowered) or _ASKS.search(lowered):
+            continue
+        for kind, pattern in _FORMS:
+            if pattern.search(lowered):
+                return kind
+    return None
+
+
+def _any(*phrases: str) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{phrase})" for phrase in phrases))
+
+
+_UNREAL = re.compile(
+    r"\bif (?:i|you|he|she|we|they|it|there)\b|\b(?:suppose|imagine|pretend|let's say|wonder|dream\w*)\b"
+    r"|\bwould (?:be|have)\b|\b(?:story|novel|movie|film|character|episode|lyrics|song)\b"
+)
+_ASKS = re.compile(r"\A(?!.*\bfrom now on\b).*\?[\"')* ]*\Z")
+"""A question. «Can you answer in French from now on?» is a rule."""
+_START = r"(?:\A|[,;:–—(-] ?|\. |\b(?:and|but|so|also|please|again) )(?:\W*(?:and|but|so|also|please|ok|okay|then),? )*"
+"""The beginning of a clause."""
+_OWNER = r"(?:the|my|our|a|his|her|their|spare|mum's|dad's)"
+_WHO = (
+    r"(?:i|we|he|she|they|you|(?:my|our|his|her|their) (?:\w+ ){0,2}\w+|"
+    r"(?!it\b|this\b|that\b|there\b|what\b|who\b|people\b|some\b|many\b)[a-z]\w+)"
+)
+_BE = r"(?:'m|'s|'re| am| is| are| was diagnosed as)(?: \w+ly| very| also| still| both)?"
+_ILL = (
+    r"(?:allergic to|intolerant (?:to|of)|(?:lactose|gluten).intolerant|coeliac|celiac|diabetic|epileptic|asthmatic|"
+    r"ha?emophiliac)\b"
+)
+_CONDITION = (
+    r"(?:allergy|allergies|intolerance|pacemaker|stent|epi-?pen|c(?:o)?eliac disease|diabetes|epilepsy|asthma)\b"
+)
+_DRUG = (
+    r"\b(?:[a-z]{2,}(?:cillin|mycin|oxacin|cycline|sartan|[ai]pril|olol|statin|dipine|formin|prazole|oxetine|azepam|"
+    r"zolam|thyroxine|xaban|parin|profen|gliptin|tidine|setron|triptan|semide|thiazide|lukast|fenac)|insulin|aspirin|"
+    r"paracetamol|acetaminophen|warfarin|morphine|codeine|prednisone|prednisolone|sertraline|lithium|methotrexate|"
+    r"ventolin|salbutamol|albuterol|antibiotics|blood thinners?|beta ?blockers?)\b"
+)
+"""Medicines, by the stems of international nonproprietary names (WHO) and a few names that have none."""
+_DOSE = r"\b\d+(?:[.,]\d+)?[ -]?(?:mg|mcg|µg|micrograms?|milligrams?|i\.?u\.?|units|tablets?|pills?|puffs|drops)\b"
+_TAKEN = (
+    r"\b(?:takes?|taking|took|on|stays? on|puts?(?: \w+)? back (?:to|on)|puts? \w+ on|prescribed?|morning|night|"
+    r"bedtime|daily|twice|a day|every day|before (?:breakfast|meals|bed)|with (?:food|meals)|"
+    r"from (?:today|now|tomorrow)|instead)\b"
+)
+_MUST_NOT = r"(?:mustn't|must not|must never|may not|(?:am|is|are)(?: not|n't) allowed to)"
+_SOMETHING = r"(?!(?:it|that|this|an?|the|in|out|any|anymore|much|with|at|to|been|had|\w+(?:ed|wn|en))\b)[a-z]+"
+_HIDDEN = (
+    r"(?:keys?|key ?card|passports?|testament|birth certificate|deeds?|insurance papers|first.aid kit|epi-?pen|"
+    r"fuse ?box|stopcock|shut-?off valve|safe|recovery codes?|backup disks?)"
+)
+_LIES = r"(?:'s|'re| is| are| hangs?| lives?| stays?| sits?| goes| lies)(?: \w+ly| now| always| still| kept| hidden)*"
+_KEEP = r"(?:keep|keeps|kept|hid|hide|left|leave|put|hung|hang|gave|moved)"
+_AT = r"(?:in|on|under|underneath|behind|with|at|above|below|beside|beneath|inside|next to|by) \w+"
+_DOING = (
+    r"(?:use|run|call|send|put|add|ask|write|commit|push|deploy|start|include|reply|share|delete|drop|book|order|buy|pay|"
+    r"sign|tell|open|close|lock|mock|retry|merge|restart|reboot|mention|schedule|invite|serve|feed|cook|quote|address|cc|"
+    r"copy|page|mute|silence|touch|edit|round|store|log|print|charge|refund|ship|release|rotate|announce|translate|"
+    r"answer|format|name|test|check|confirm|post|publish|install|import|hardcode|hard-code|assume|promise|offer|suggest|"
+    r"recommend|seat|wake|ring|phone|email|mail|text|discuss|force-push|rebase|squash|patch|bypass|disable|enable)\b"
+)
+"""Deeds of which there are rules. «Never give up» and «always remember» are none."""
+_TO_ALL = r"(?:please|must|always|never|only|make|ensure|don't|no|rule|(?:can|could|will) you)"
+_THOSE = (
+    r"\A(?:\W*(?:also|and|so|oh|ok|then|second|first|third|one more)[:,]? )*"
+    r"(?!(?:the|this|that|it|these|those|i|we|you|he|she|they|there) )(?:[\w'-]+ ){0,2}[\w-]+s"
+)
+"""The subject of a sentence about all things of a kind."""
+
+_FORMS: tuple[tuple[Lasting, re.Pattern[str]], ...] = (
+    (
+        "health",
+        _any(
+            rf"\b{_WHO}{_BE} {_ILL}",
+            rf"\b{_WHO}\W{{0,2}}(?:'ve| have| has|'s)(?: got)? (?:an? )?(?:\w+ ){{0,2}}{_CONDITION}",
+            r"\bmy (?:\w+ ){0,2}(?:allergy|allergies|intolerance|blood type|blood group)\b",
+            rf"\b{_WHO} (?:can't|cannot|can not|{_MUST_NOT}) (?:eat|drink|tolerate|digest|be given) {_SOMETHING}",
+            rf"\b{_WHO} {_MUST_NOT} (?:have|take) {_SOMETHING}",
+            rf"{_DRUG}.*\b(?:don't get on|doesn't agree|didn't agree|bad reaction|rash|swell\w*)\b",
+            r"\b(?:put|sent|landed) (?:me|him|her|us) in (?:the )?(?:hospital|emergency|er\b|a&e|intensive)",
+            rf"{_DRUG}.*{_TAKEN}",
+            rf"{_TAKEN}.*{_DRUG}",
+            rf"\b(?:take|takes|taking|prescribed|doubles?|halves?|raised?|lowered)\b.*{_DOSE}",
+            rf"{_DOSE}.*\b(?:twice|daily|a day|every (?:morning|evening|night|day)|at night|in the morning)\b",
+        ),
+    ),
+    (
+        "place",
+        _any(
+            rf"\b{_OWNER} (?:\w+ ){{0,3}}{_HIDDEN}(?: (?:to|for|of) (?:\w+ ){{1,4}}?)?{_LIES} {_AT}",
+            rf"\b{_WHO}(?:'ve| have| had)? {_KEEP} {_OWNER} (?:\w+ ){{0,3}}{_HIDDEN} (?:\w+ ){{0,4}}?{_AT}",
+        ),
+    ),
+    (
+        "rule",
+        _any(
+            rf"\A(?!.*\b(?:i|we)(?:'ll|'m| will| am| hope)\b)"
+            rf".*(?:{_START}from now on\b.*\w|\b{_TO_ALL}\b.*\bfrom now on\b)",
+            r"\b(?:new|house|standing|team|golden|ground|firm|one|two|three|our|my) rules?\b(?! of\b|,).{0,40}[:,]",
+            r"\brules?(?: please| from now on| for \w+(?: \w+)?)?:(?<!rule of)",
+            rf"\A(?!.*\b(?:you|they|people) (?:always|never|need|have|should)\b).*{_START}"
+            rf"(?:always|never|don't ever|do not ever) {_DOING}",
+            rf"\b(?:you|we|i|nobody|no one|agents?) (?:must|should|may|shall) (?:always|never|only) {_DOING}",
+            r"\b(?:no|every|all|any|each) (?:[\w-]+ ){1,5}must (?:be|go|have|never|always|not) \w+",
+            rf"{_THOSE} must (?:always|never|be \w+ed)\b",
+            r"(?<!\bit )(?<!\bthat )(?<!\bthis )\b(?:is|are) (?:strictly )?(?:banned|forbidden|prohibited)\b",
+            r"\b(?:nobody|no one) (?:may|is allowed to|is to) \w+",
+        ),
+    ),
+    (
+        "promise",
+        _any(
+            r"\b(?:i|we)(?:'ve| have|'d| had)? (?:also )?promised (?!myself|ourselves|land)(?!to (?:be|stay|keep) )",
+            r"\b(?:i|we)(?:'ve| have)? (?:gave|given) (?:\w+ ){1,2}(?:my|our) word\b",
+            r"\bi (?:still )?owe (?!you (?:one|big|a (?:lot|coffee|drink)))(?:\w+ ){1,3}(?:\d|[£€$]|money|an? )",
+            r"\blent (?:me|us) \b.*\d",
+        ),
+    ),
+    (
+        "request",
+        _any(
+            rf"{_START}(?:remember|don't forget|do not forget|never forget|note|keep in mind|bear in mind|make a note)"
+            r"(?: down)?(?:(?: that|:) (?:i|i'm|my|we|we're|our|the|there|(?!it's|he's|she's|that's)\w+'s)\b"
+            r"(?! (?:best|most important|key|goal|love|am here|believe)\b)|"
+            r" (?:my|our) (?!time|chat|talk|conversation|trip|discussion|goal)\w+.*(?: is | are |: |'s )|: )",
+            r"\bfor (?:future|later) reference\b[,:]",
+            rf"{_START}(?:write|note|jot|save|store) (?:this|that|it) down(?: for later)?: ",
+        ),
+    ),
+)
+"""The forms of each kind; patterns see a sentence in lower case."""

@@ -1,0 +1,189 @@
+"""Observations: what texts say of things that no fact stands for, and two of them that cannot both hold [Capsule].
+
+The same subject with opposite or exclusive values, the same sentence with other figures, or denied. The rules would
+rather miss one than make one up: what one speaker says of «me» or «you» is never held against another's words, and past
+events, guesses and questions state nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+from typing import Literal
+
+from tidal_plugins.english.calendar import CLEAR_MONTH, WEEKDAY
+from tidal_plugins.english.changes import changes
+from tidal_plugins.english.negation import NEGATED
+from tidal_plugins.english.opposites import STATES, are_opposed
+from tidal_plugins.english.statements import (
+    LEADING_ARTICLE,
+    OFFICES,
+    PAST,
+    PERSON,
+    PRESENT,
+    SINGULAR_ATTRIBUTES,
+    STATEMENT,
+    STATEMENT_TAIL,
+    UNNAMED_SUBJECT,
+)
+from tidal_plugins.facts.conflicts import CONFLICTS, MAX_QUOTE, write_conflict
+from tidal_plugins.facts.phrases import Phrase, phrases
+from tidal_plugins.model.entry import CONVERSATION, Entry, Scope, derive_id
+from tidal_plugins.model.fact import FactConflict
+from tidal_plugins.model.link import Link
+from tidal_plugins.scoring.text import stems, terms
+from tidal_plugins.storage.base import Storage, WhereLinks
+
+STATES_OF = "states"
+"""Kind of the link from what a statement is about to the entry that makes it."""
+
+MAX_OBSERVED = 8
+"""Observations of one text that are held against earlier ones: a longer list is a document."""
+
+Kind = Literal["value", "number", "negation"]
+
+_FIGURE = re.compile(rf"\d+(?:[:.,/-]\d+)*|\b(?:{WEEKDAY}|{CLEAR_MONTH})\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """Observations of one kind with equal ``about`` speak of the same thing; they disagree where ``says`` differs."""
+
+    kind: Kind
+    about: Hashable
+    says: str
+    phrase: Phrase
+
+
+def observations(entry: Entry) -> Iterator[Observation]:
+    """Yield what an entry states, sentence by sentence."""
+    for phrase in phrases(entry):
+        yield from _observed(phrase)
+
+
+def disagree(kind: Kind, a: str, b: str) -> bool:
+    """Return whether what two observations of one thing say cannot both hold."""
+    return are_opposed(a, b) if kind == "value" and {a, b} <= STATES else a != b
+
+
+def flag_observations(storage: Storage, scope: Scope, entries: Iterable[Entry], now: datetime) -> None:
+    """Open a conflict for each observation of a person that the last one on the same thing excludes.
+
+    A sentence that says that something has changed opens none: it supersedes. Call it inside the transaction that
+    stores the entries.
+    """
+    for entry in entries:
+        if entry.kind == CONVERSATION and entry.role in (None, "user"):
+            for made in islice(observations(entry), MAX_OBSERVED):
+                _hold(storage, scope, made, now)
+
+
+def _hold(storage: Storage, scope: Scope, made: Observation, now: datetime) -> None:
+    """Hold an observation against the last one on the same thing, and keep it for the next."""
+    entry, node = made.phrase.entry, f"about:{derive_id(scope, STATES_OF, made.kind, repr(made.about))}"
+    earlier = [
+        link
+        for link in storage.links(scope, WhereLinks(sources=[node], kinds=[STATES_OF]))
+        if link.target != entry.id and (link.valid_from or link.recorded_at) <= entry.occurred_at
+    ]
+    if earlier and not changes(made.phrase.raw):
+        last = max(earlier, key=lambda link: (link.valid_from or link.recorded_at, link.target))
+        if disagree(made.kind, str(last.metadata["says"]), made.says):
+            write_conflict(storage, scope, _conflict(scope, made, last))
+    metadata = {"says": made.says, "quote": made.phrase.text[:MAX_QUOTE]}
+    id_ = derive_id(scope, STATES_OF, node, entry.id)
+    storage.put_links(
+        scope, [Link(id_, STATES_OF, node, entry.id, now, valid_from=entry.occurred_at, metadata=metadata)]
+    )
+
+
+def _conflict(scope: Scope, made: Observation, earlier: Link) -> FactConflict:
+    entry, said = made.phrase.entry, made.phrase.text[:MAX_QUOTE]
+    return FactConflict(
+        id=derive_id(scope, CONFLICTS, "observed", earlier.target, entry.id),
+        key=_subject(made.phrase),
+        fact=earlier.metadata["quote"],
+        claim=said,
+        negated=False,
+        quote=said,
+        entry=entry.id,
+        citation=entry.citation,
+        at=entry.occurred_at,
+        against=earlier.target,
+    )
+
+
+def _subject(phrase: Phrase) -> str:
+    """Return the words that a statement is about, as far as its verb."""
+    match = STATEMENT.fullmatch(phrase.plain)
+    return match["subject"] if match else " ".join(terms(_FIGURE.sub(" ", phrase.plain))[:4])
+
+
+def _observed(phrase: Phrase) -> Iterator[Observation]:
+    if not phrase.sure or PAST.search(phrase.plain) or UNNAMED_SUBJECT.match(phrase.plain):
+        return
+    yield from _state(phrase)
+    yield from _figures(phrase)
+    yield from _denial(phrase)
+
+
+def _state(phrase: Phrase) -> Iterator[Observation]:
+    """Yield claims of a state: «The bridge is down», «the owner is Anna»."""
+    match = STATEMENT.fullmatch(phrase.plain)
+    if match is None or match["not"] or NEGATED.search(match["subject"]):
+        return
+    subject, value = stems(match["subject"]), LEADING_ARTICLE.sub("", STATEMENT_TAIL.sub("", match["value"])).strip()
+    if not subject or len(subject) > 4 or _FIGURE.search(value):
+        return
+    about = (_owner(phrase, match["subject"]), *subject)
+    head = terms(match["subject"].partition(" of ")[0])[-1:]
+    single = bool(SINGULAR_ATTRIBUTES.intersection(head)) and len(value.split()) <= 2
+    if value in STATES or (single and _is_name(phrase, value, who=bool(OFFICES.intersection(head)))):
+        yield Observation("value", (*about, value in STATES), value, phrase)
+
+
+def _is_name(phrase: Phrase, value: str, *, who: bool) -> bool:
+    """Return whether a value is a name or a single word, not a description such as «important to us».
+
+    The holder of an office is a capitalised name: «the maintainer is happy» names nobody.
+    """
+    named = value.title() in phrase.text
+    return bool(terms(value)) and (named or (len(value.split()) == 1 and not who)) and not value.endswith("ing")
+
+
+def _figures(phrase: Phrase) -> Iterator[Observation]:
+    """Yield claims of figures: «The meeting is at 10:00» and «at 11:00» have the same words with other figures."""
+    figures = list(_FIGURE.finditer(phrase.plain))
+    if not 1 <= len(figures) <= 2 or not PRESENT.search(phrase.plain, 0, figures[0].start()):
+        return
+    masked = _FIGURE.sub("#", phrase.plain)
+    if terms(masked):
+        shape = " ".join(word for word in masked.split() if word not in ("the", "a", "an", "now", "still"))
+        yield Observation(
+            "number", (_owner(phrase, phrase.plain), shape), " ".join(found[0] for found in figures), phrase
+        )
+
+
+def _denial(phrase: Phrase) -> Iterator[Observation]:
+    """Yield claims that may be denied: «I am allergic to nuts» and «I am not» have the same words, denied once."""
+    words = tuple(stems(phrase.plain.replace("no longer", "not")))
+    if len(words) >= 2:
+        denials = len(NEGATED.findall(phrase.plain))
+        yield Observation("negation", (_owner(phrase, phrase.plain), words), "no" if denials % 2 else "yes", phrase)
+
+
+def _owner(phrase: Phrase, text: str) -> tuple[str, ...]:
+    """Return the owner of «I», «you» and «it»: these mean the same only in the words of the same speaker."""
+    persons = sorted(set(PERSON.findall(text)))
+    if not persons:
+        return ()
+    entry = phrase.entry
+    speaker = entry.speaker or entry.role or entry.source or ""
+    return (speaker.casefold(), *_merged(persons))
+
+
+def _merged(persons: Sequence[str]) -> list[str]:
+    return sorted({"i" if person in ("i", "me", "my", "mine") else person for person in persons})

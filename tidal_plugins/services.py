@@ -68,7 +68,6 @@ from tidal_plugins.storage.base import Storage, Where
 from tidal_plugins.storage.open import open_storage, path_of
 from tidal_plugins.storage.salt import salt
 from tidal_plugins.storage.shorthands import read_meta, write_meta
-from tidal_plugins.summarising.extractive import ExtractiveSummariser
 from tidal_plugins.summarising.sizes import ApproximateCounter
 from tidal_plugins.supersession.finder import SupersessionFinder
 from tidal_plugins.tuning import Tuning
@@ -165,7 +164,7 @@ class Services:
         return Ledger(self.storage, scope, self.settings.signals, lambda id_: self.missing(scope, id_))
 
     def dossiers(self, scope: Scope) -> Dossiers:
-        return Dossiers(self.writer, self.recaller, scope, ExtractiveSummariser(), self.summariser)
+        return Dossiers(self.writer, self.recaller, scope, self.summariser)
 
     def entry(self, scope: Scope, id: str) -> Entry:
         """Return an entry by id or citation, in any tier. Raises ``NotFound``, or ``Forgotten`` if it was forgotten."""

@@ -422,8 +422,9 @@ class CapsuleTuning(CapsuleSettings):
     """Age in days beyond which nothing is a priority or pending any more."""
     priority: float = Field(7.0, ge=1, le=10)
     """Importance from which an entry may be a priority."""
-    work: float = Field(3.5, ge=0, le=10)
-    """Importance from which a turn counts as work: small talk lies below."""
+    work: float = Field(5.0, ge=0, le=10)
+    """Importance from which a statement is recent work, unless it tells what was done or decided. One that no rule
+    speaks about has 4.5: of four stories, the jokes, moods and small events lie below."""
     suggestions: int = Field(3, ge=0)
     """Suggestions for each section that is empty."""
     versions: int = Field(20, ge=0)

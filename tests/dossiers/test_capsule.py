@@ -75,8 +75,8 @@ def test_four_sections_are_made_from_memory_with_citations(work, capsules):
     assert "Anna" not in capsule["pending_tasks"]
     lines = capsule["recent_work"].splitlines()
     assert "I called Anna" in lines[0], "newest first"
-    assert "importer" in lines[-1]
     assert not any("hello" in line for line in lines), "small talk is no work"
+    assert not any("importer" in line for line in lines), "it stands among the priorities already"
     for line in [*lines, *capsule["pending_tasks"].splitlines(), *capsule["current_priorities"].splitlines()]:
         assert work.get(line.rpartition(" ")[2])
 
@@ -168,7 +168,8 @@ def test_what_people_took_out_is_kept_in_earlier_capsules_only_and_goes_with_wha
 
 
 @pytest.mark.parametrize(
-    "bad", ["", "\n".join(["line"] * 10_000), MINE.replace("## Tools\n```", "```"), MINE + "## Tools\n", None, 7]
+    "bad",
+    ["", "\n".join(["line"] * 10_000), MINE.replace("# My own header", "My header"), MINE + "## Tools\n", None, 7],
 )
 def test_a_bad_capsule_is_refused_and_changes_nothing(work, capsules, bad):
     before = capsules.write(MINE, NOON)
@@ -236,12 +237,15 @@ def test_versions_are_kept(work, capsules):
     assert [capsule.version for capsule in capsules.versions()] == [2, 1]
 
 
-def test_what_memory_has_for_empty_sections_is_offered_and_not_put_in(work, capsules):
+def test_sections_that_nobody_wrote_hold_what_is_known_until_somebody_does(work, capsules):
     work.record("Always answer in French.", "D'accord.")
     work.record("Search for it", "Found.", tools=[ToolCall("web_search", {}, result="x")])
     work.record("Your name is Tidal.", "Thank you.")
     capsule = capsules.current(NOON)
-    assert {name: capsule[name] for name in WRITTEN} == dict.fromkeys(WRITTEN, "")
+    assert capsule.filled == ("identity", "tools", "operational_rules")
+    assert capsule["loop_protocol"] == capsule["key_contacts"] == ""
+    assert capsule["operational_rules"].startswith("- 2026-03-01: Always answer in French. [ep:")
+    assert not {"## Loop protocol", "## Key contacts"} & set(str(capsule).splitlines()), "no empty section is shown"
     offered = {(item.section, item.text) for item in capsule.suggestions}
     assert offered >= {
         ("operational_rules", "Always answer in French."),
@@ -250,6 +254,9 @@ def test_what_memory_has_for_empty_sections_is_offered_and_not_put_in(work, caps
     }
     filled = capsules.write(capsule.edit(identity="I am Tidal.", tools="- web_search"), NOON)
     assert not {item.section for item in filled.suggestions} & {"identity", "tools"}
+    assert (filled["identity"], filled.filled) == ("I am Tidal.", ("operational_rules",))
+    work.record("Never write to the harbour master.", "Noted.")
+    assert "harbour master" in capsules.current(NOON)["operational_rules"], "what nobody wrote stays current"
 
 
 def test_the_ratio_says_how_much_memory_stands_behind_it(work, capsules):
@@ -328,7 +335,7 @@ def test_facts_take_at_most_half_of_the_priorities(work, capsules):
     for n in range(12):
         work.record(f"We must repair crane {n}, that is critical.", "Noted.")
     lines = capsules.current(NOON)["current_priorities"].splitlines()
-    assert (len(lines), sum("Gauge" in line for line in lines)) == (10, 5)
+    assert (len(lines), sum("Gauge" in line for line in lines)) == (10, 0), "what people say comes first"
 
 
 def test_facts_alone_leave_the_other_half_empty_and_one_line_may_be_a_fact(open_memory):

@@ -208,7 +208,11 @@ def test_a_model_gets_the_sources_and_then_the_version_before(bridge, dossiers_o
     assert (dossier.made_by, [f.text for f in dossier.findings]) == ("model", ["The bridge stands."])
     dossiers.current("bridge", NOON, force=True)
     first, second = model.asked
-    assert {s.messages[0].text for s in first["sources"]} >= {"The bridge is up."}
+    assert {s.messages[0].text for s in first["sources"]} == {
+        "2026-03-01: The bridge is up.",
+        "2026-03-01: Bridge repairs cost 40,000 euros.",
+        "From documents: handbook.md: The bridge belongs to the county.",
+    }
     assert (first["purpose"], first["max_tokens"], list(first["previous"])) == ("dossier", 600, [])
     assert [statement.text for statement in second["previous"]] == ["The bridge stands."]
 

@@ -6,7 +6,7 @@ from tidal_plugins.dossiers.tasks import pending
 
 
 def texts(found):
-    return [phrase.text for phrase in found]
+    return [point.raw for point in found]
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ def texts(found):
         "I'll book the flight.",
         "We still have to fix the login bug.",
         "TODO: rotate the API keys",
-        "- [ ] write docs for the parser",
+        "[ ] write docs for the parser",
     ],
 )
 def test_what_somebody_means_to_do_is_pending(entries, text):

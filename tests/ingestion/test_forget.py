@@ -137,14 +137,14 @@ def test_what_a_model_carries_on_from_text_to_text_goes_with_its_source(
 def test_a_fact_s_citation_is_no_speaker(open_memory: Any) -> None:
     class Listening:
         def summarise(self, sources: Any, *, purpose: Any, previous: Any = (), max_tokens: int) -> Any:
-            heard.update({message.text: message.speaker for source in sources for message in source.messages})
+            heard.extend(message.text for source in sources for message in source.messages)
             return [Statement("The bridge is down.", (sources[0].id,))]
 
-    heard: dict[str, Any] = {}
+    heard: list[str] = []
     memory = open_memory(summariser=Listening())
     memory.facts["bridge"] = "up"
     memory.record("The bridge is down.")
     memory.facts.resolve(memory.facts.conflicts()[0].id, "claim")
     memory.facts.set("bridge toll", "none", source="handbook.md")
     memory.dossiers.refresh("bridge")
-    assert (heard["bridge: down"], heard["bridge toll: none"]) == (None, "handbook.md")
+    assert {"2026-03-01: bridge: down", "2026-03-01: handbook.md: bridge toll: none"} <= set(heard)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from tidal_plugins.dossiers.dossier import Dossiers
-from tidal_plugins.dossiers.sources import PRIMARY_KINDS, without_citations
+from tidal_plugins.dossiers.lines import findings
+from tidal_plugins.dossiers.points import Point
+from tidal_plugins.dossiers.sources import PRIMARY_KINDS, Material, without_citations
+from tidal_plugins.dossiers.standing import standing
 from tidal_plugins.dossiers.suggestions import suggestions
+from tidal_plugins.english.chatter import content
 from tidal_plugins.english.excerpt import shortened
 from tidal_plugins.model.capsule import WRITTEN
-from tidal_plugins.model.dossier import Brief, Dossier, Finding
+from tidal_plugins.model.dossier import HEADINGS, Brief, Dossier, Finding, by_part
 from tidal_plugins.model.entry import Entry
-from tidal_plugins.model.fence import MARKED, inert, marked
+from tidal_plugins.model.fence import MARKED, marked
 from tidal_plugins.retrieval.request import active
 from tidal_plugins.retrieval.secrets import without_secrets
 from tidal_plugins.tuning import BriefTuning
@@ -23,10 +27,26 @@ Spread = Callable[[Sequence[str]], Sequence[tuple[str, float]]]
 
 ORIGINS = 10
 """Entries from which activation spreads."""
-_EXCERPT = 200  # characters of one entry
-_FINDING = 400
-_SHARES = (("", 0.5), ("Contradictions:", 0.65), ("Recently:", 0.9), ("Together with this:", 1.0))
-"""The parts of a brief, and how far of its room each may reach; what one leaves the next may use."""
+TOGETHER = 0.75
+"""Activation from which on an entry concerns a topic by coming up with it alone: after three times together."""
+SHARED = 2
+"""Words with a content by which an entry concerns the topic that comes up with it less often."""
+CHARS_PER_TOKEN = 6
+"""Characters of a brief for each token of what is quoted for it: four, and room for what is new and associated."""
+_FINDING, _EXCERPT = 400, 200  # characters of a line of the dossier, and of what is new or associated
+_SHARES: Mapping[str, float] = {
+    HEADINGS["decided"]: 0.3,
+    "": 0.6,
+    HEADINGS["now"]: 0.6,
+    HEADINGS["open"]: 0.7,
+    HEADINGS["done"]: 0.75,
+    "Contradictions:": 0.8,
+    "Recently:": 0.9,
+    HEADINGS["documents"]: 0.95,
+    "Together with this:": 1.0,
+    HEADINGS["earlier"]: 1.0,
+}
+"""The parts of a brief in order, and how far of its room each may reach; what one leaves the next may use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,41 +62,59 @@ class Briefs:
         The dossier of a registered topic is refreshed if it is due. Any other topic is not registered by this call; its
         sources are quoted for the brief alone.
         """
-        dossier = self.dossiers.known(topic, now)
-        recent = self._recent(dossier, now)
-        associated = self._associated(dossier, recent, now)
+        dossier = self.dossiers.known(topic, now, self.settings.max_chars // CHARS_PER_TOKEN)
+        cited = self._entries(dossier.sources)
+        known = self._known(dossier, cited, now)
+        recent = self._recent(dossier, known, now)
+        associated = self._associated(dossier, recent, known, now)
         text = _composed(dossier, recent, associated, self.settings.max_chars - MARKED)
-        sources = [*recent, *self._entries(dossier.sources).values(), *associated]
-        offered = suggestions(sources, WRITTEN, each=self.dossiers.settings.capsule.suggestions)
-        return Brief(dossier.topic, marked(text), dossier, tuple(recent), tuple(associated), tuple(offered))
+        new, near = _apart(recent), _apart(associated)
+        offered = suggestions([*new, *cited.values(), *near], WRITTEN, each=self.dossiers.settings.capsule.suggestions)
+        return Brief(dossier.topic, marked(text), dossier, tuple(new), tuple(near), tuple(offered))
 
     @property
     def settings(self) -> BriefTuning:
         return self.dossiers.settings.brief
 
-    def _recent(self, dossier: Dossier, now: datetime) -> list[Entry]:
-        """Return entries about the topic that the dossier does not cite, newest first."""
-        where = active(
-            now,
-            kinds=PRIMARY_KINDS,
-            since=now - timedelta(days=self.settings.days),
-            exclude=dossier.sources,
-        )
+    def _known(self, dossier: Dossier, cited: Mapping[str, Entry], now: datetime) -> Material:
+        """Return what is known of the topic, with what was said of it lately."""
+        where = active(now, kinds=PRIMARY_KINDS, since=now - timedelta(days=self.settings.days))
         near = self.dossiers.sources.near(dossier.topic, where, now, limit=self.settings.recent)
-        return sorted((hit.entry for hit in near), key=lambda entry: entry.occurred_at, reverse=True)
+        return self.dossiers.sources.of(dossier.topic, now, [*cited.values(), *(hit.entry for hit in near)])
 
-    def _associated(self, dossier: Dossier, recent: Iterable[Entry], now: datetime) -> list[Entry]:
-        known = dict.fromkeys([*(entry.id for entry in recent), *dossier.sources])
-        if self.spread is None or not known:
+    def _recent(self, dossier: Dossier, known: Material, now: datetime) -> list[Point]:
+        """Return what entries of the last days state of the topic, that the dossier does not cite, newest first."""
+        since, told = now - timedelta(days=self.settings.days), {*dossier.sources}
+        fresh = [point for point in standing(known.entries, known.links, now) if point.entry.occurred_at >= since]
+        said = [point for point in fresh if point.entry.id not in told and point.part not in ("earlier", "documents")]
+        return said[: self.settings.recent]
+
+    def _associated(self, dossier: Dossier, recent: Sequence[Point], known: Material, now: datetime) -> list[Point]:
+        """Return what entries state that came up together with the topic, and concern it."""
+        origins = dict.fromkeys([*(point.entry.id for point in recent), *dossier.sources])
+        if self.spread is None or not origins:
             return []
-        reached = [id_ for id_, _ in self.spread(list(known)[:ORIGINS]) if id_ not in known]
-        found = self._entries(reached)
-        active_ones = [found[id_] for id_ in reached if id_ in found and _is_active(found[id_], now)]
-        return active_ones[: self.settings.associated]
+        passed = origins.keys() | {entry.id for entry in known.entries}
+        reached = {id_: activation for id_, activation in self.spread(list(origins)[:ORIGINS]) if id_ not in passed}
+        found = self._entries([*reached])
+        there = [found[id_] for id_ in reached if id_ in found and _is_active(found[id_], now)]
+        shown = [finding.text for finding in dossier.findings] + [point.text for point in recent]
+        words = frozenset(word for text in [dossier.topic, *shown] for word in content(text))
+        said = [
+            point
+            for entry in there
+            for point in standing([entry], (), now)[:1]
+            if reached[entry.id] >= TOGETHER or len(words.intersection(content(point.raw))) >= SHARED
+        ]
+        return [point for point in said if point.part != "earlier"][: self.settings.associated]
 
     def _entries(self, ids: Sequence[str]) -> dict[str, Entry]:
         found = self.dossiers.storage.get(self.dossiers.scope, ids)
-        return {id_: without_secrets(entry) for id_, entry in found.items()}
+        return {id_: without_citations(without_secrets(entry)) for id_, entry in found.items()}
+
+
+def _apart(said: Iterable[Point]) -> list[Entry]:
+    return list({point.entry.id: point.entry for point in said}.values())
 
 
 def _is_active(entry: Entry, now: datetime) -> bool:
@@ -85,16 +123,16 @@ def _is_active(entry: Entry, now: datetime) -> bool:
     return entry.kind in PRIMARY_KINDS and active and (entry.valid_until is None or entry.valid_until > now)
 
 
-def _composed(dossier: Dossier, recent: Iterable[Entry], associated: Iterable[Entry], max_chars: int) -> str:
-    parts: list[list[str]] = [
-        [f"- {_cut(finding)}" for finding in dossier.findings],
-        [f"- {_cut(found.newer)}; earlier: {_cut(found.older)}" for found in dossier.contradictions],
-        [_line(entry) for entry in recent],
-        [_line(entry) for entry in associated],
+def _composed(dossier: Dossier, recent: Iterable[Point], associated: Iterable[Point], max_chars: int) -> str:
+    parts = {heading: [f"- {_cut(found).line}" for found in some] for heading, some in by_part(dossier.findings)}
+    parts["Contradictions:"] = [
+        f"- {_cut(found.newer)}; earlier: {_cut(found.older)}" for found in dossier.contradictions
     ]
+    parts["Recently:"] = [f"- {_cut(found, _EXCERPT).line}" for found in findings(recent)]
+    parts["Together with this:"] = [f"- {_cut(found, _EXCERPT).line}" for found in findings(associated)]
     text = ""
-    for (heading, share), lines in zip(_SHARES, parts, strict=True):
-        fitting = list(_fitting(lines, int(max_chars * share) - len(text) - len(heading) - 3))
+    for heading, share in _SHARES.items():
+        fitting = list(_fitting(parts.get(heading, ()), int(max_chars * share) - len(text) - len(heading) - 3))
         if fitting:
             part = "\n".join([heading, *fitting] if heading else fitting)
             text = f"{text}\n\n{part}" if text else part
@@ -109,10 +147,5 @@ def _fitting(lines: Iterable[str], room: int) -> Iterator[str]:
             yield line
 
 
-def _line(entry: Entry) -> str:
-    said = shortened(inert(without_citations(entry).text), _EXCERPT)
-    return f"- {entry.occurred_at:%Y-%m-%d}: {said} [{entry.citation}]"
-
-
-def _cut(finding: Finding) -> Finding:
-    return replace(finding, text=shortened(finding.text, _FINDING))
+def _cut(finding: Finding, most: int = _FINDING) -> Finding:
+    return replace(finding, text=shortened(finding.text, most))

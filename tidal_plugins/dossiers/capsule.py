@@ -7,20 +7,31 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from tidal_plugins.dossiers.layout import (
+    FRAME,
+    blank_sections,
+    body_of,
+    filled_with,
+    is_fresh,
+    least_lines,
+    read_capsule,
+    version_of,
+    written_lines,
+)
 from tidal_plugins.dossiers.recent import Line, Newest
 from tidal_plugins.dossiers.sources import PRIMARY_KINDS
 from tidal_plugins.dossiers.suggestions import suggestions
 from tidal_plugins.errors import Conflict, InvalidCapsule, InvalidInput
 from tidal_plugins.ingestion.derived import write_derived
 from tidal_plugins.ingestion.episodes import TOOL_TAG
-from tidal_plugins.model.capsule import BUDGETS, GENERATED, WRITTEN, Capsule, Section, Suggestion, title
-from tidal_plugins.model.clock import from_micros, hours_between, to_micros
+from tidal_plugins.model.capsule import BUDGETS, GENERATED, WRITTEN, Capsule, Section, Suggestion
+from tidal_plugins.model.clock import to_micros
 from tidal_plugins.model.entry import EPISODE, Entry, Scope, bare_id
 from tidal_plugins.model.fence import CAPSULE_TITLE, inert
 from tidal_plugins.model.graph import GRAPH_CHANNEL
 from tidal_plugins.storage.base import Document, Storage, Where
 from tidal_plugins.storage.shorthands import read_document
-from tidal_plugins.tuning import CapsuleTuning, Tuning
+from tidal_plugins.tuning import Tuning
 from tidal_plugins.validation import storable
 
 CAPSULES = "capsules"
@@ -30,9 +41,6 @@ LAYOUT = "capsule-layout"
 """Collection of what people wrote: every section in order, of the generated ones only the headings. No earlier
 versions are kept: what was taken out of it stands in earlier capsules only, which go with what they cite."""
 KEY = "current"
-
-FRAME = 12
-"""Lines of the header, and of the headings of the other generated sections, each with the empty lines around it."""
 
 _TRIES = 5
 _TOOL_EPISODES = 100
@@ -58,13 +66,15 @@ class Capsules:
             with self.storage.snapshot():
                 layout, made = self._document(LAYOUT), self._document(CAPSULES)
                 standing = made if made and made.value else None
-                if standing and _fresh(standing, layout, now, max_age):
-                    return _read(standing)
+                if standing and is_fresh(standing, layout, now, max_age):
+                    return read_capsule(standing)
                 draft = self._draft(layout, now)
-            if standing and _body(draft.capsule) == _body(_read(standing)):
-                return replace(_read(standing), suggestions=draft.capsule.suggestions, written=_version(layout))
+            if standing and body_of(draft.capsule) == body_of(read_capsule(standing)):
+                return replace(
+                    read_capsule(standing), suggestions=draft.capsule.suggestions, written=version_of(layout)
+                )
             try:
-                return _read(self._stored(draft, layout, made, now))
+                return read_capsule(self._stored(draft, layout, made, now))
             except Conflict:
                 continue  # somebody else was quicker, or something it cites was forgotten
         raise Conflict(f"the capsule changed {_TRIES} times while it was made; try again")
@@ -78,11 +88,11 @@ class Capsules:
         """
         base = capsule.written if isinstance(capsule, Capsule) else None
         checked = self._checked(storable(str(capsule)) if isinstance(capsule, Capsule | str) else capsule)
-        sections = [[s.name, s.heading if s.name in GENERATED else s.text] for s in checked.sections]
         with self.storage.transaction():
+            sections = [[s.name, s.heading if self._is_made(s) else s.text] for s in checked.sections]
             layout = self._document(LAYOUT)
             if layout is None or layout.value["sections"] != sections:
-                if base is not None and base != _version(layout):
+                if base is not None and base != version_of(layout):
                     raise Conflict(
                         "somebody else wrote the capsule since you read this one, and nothing was stored: read it "
                         "again with capsule(), and make your edit there"
@@ -90,10 +100,16 @@ class Capsules:
                 self.storage.write_document(self.scope, LAYOUT, KEY, {"sections": sections})
         return self.current(now)
 
+    def _is_made(self, section: Section) -> bool:
+        """Return whether memory made a section: a generated one, or one that still says what it was filled with."""
+        if section.name in GENERATED:
+            return True
+        return any(section.name in made.filled and made[section.name] == section.body for made in self.versions())
+
     def versions(self) -> list[Capsule]:
         """List the versions that are kept, the newest first. Forgetting something that they cite ends them."""
         found = self.storage.documents(self.scope, CAPSULES, [KEY], versions=True)
-        return [_read(document) for document in found if document.value]
+        return [read_capsule(document) for document in found if document.value]
 
     def _document(self, collection: str) -> Document | None:
         return read_document(self.storage, self.scope, collection, KEY)
@@ -103,39 +119,45 @@ class Capsules:
         capsule = Capsule.parse(
             text, budgets={name: getattr(limits, name) for name in BUDGETS}, max_lines=limits.max_lines
         )
-        fixed = _fixed(capsule.sections)
-        if fixed + _least(limits) > limits.max_lines:
+        fixed = written_lines(capsule.sections)
+        if fixed + least_lines(limits) > limits.max_lines:
             raise InvalidCapsule(
-                f"what people wrote has {fixed} lines, and the generated sections need {_least(limits)} of "
+                f"what people wrote has {fixed} lines, and the generated sections need {least_lines(limits)} of "
                 f"{limits.max_lines}: shorten the sections of your own, or their empty lines"
             )
         return capsule
 
     def _draft(self, layout: Document | None, now: datetime) -> _Draft:
-        sections = [Section(*pair) for pair in layout.value["sections"]] if layout else _blank()
+        sections = [Section(*pair) for pair in layout.value["sections"]] if layout else blank_sections()
         newest = Newest(self.storage, self.scope, self.settings, now)
-        lines = self._lines(sections, newest)
-        made = [_filled(section, lines[section.name]) if section.name in lines else section for section in sections]
-        if made[-1].name in lines:
-            made[-1] = replace(made[-1], text=made[-1].text.rstrip() + "\n")
+        empty = [section.name for section in sections if section.name in WRITTEN and not section.body]
+        lines = self._lines(sections, newest, empty)
+        made = [filled_with(section, lines[section.name]) if section.name in lines else section for section in sections]
+        shown = [place for place, section in enumerate(made) if section.body]
+        if shown and made[shown[-1]].name in lines:
+            made[shown[-1]] = replace(made[shown[-1]], text=made[shown[-1]].text.rstrip() + "\n")
         cited = dict.fromkeys(id_ for found in lines.values() for line in found for id_ in line.sources)
-        offered = tuple(self._suggestions([s.name for s in made if s.name in WRITTEN and not s.body], newest.entries))
+        offered = tuple(self._suggestions(empty, newest.entries))
         volumes = self.storage.statistics(self.scope).volumes.items()
         archive = sum(
             size.characters for (kind, channel), size in volumes if kind in PRIMARY_KINDS and channel != GRAPH_CHANNEL
         )
-        return _Draft(Capsule(tuple(made), offered, tuple(cited)), archive)
+        filled = tuple(name for name in empty if lines.get(name))
+        return _Draft(Capsule(tuple(made), offered, filled, tuple(cited)), archive)
 
-    def _lines(self, sections: Sequence[Section], newest: Newest) -> dict[str, list[Line]]:
-        """Return the lines of the generated sections. The longest section is cut first if they do not fit."""
+    def _lines(self, sections: Sequence[Section], newest: Newest, empty: Sequence[str]) -> dict[str, list[Line]]:
+        """Return the lines of the sections that memory makes. The longest section is cut first if they do not fit."""
         limits = self.settings.capsule
+        tools = self._tools(limits.tools) if "tools" in empty else []
         found = {
             "header": self._header(newest.now),
-            "current_priorities": newest.priorities(),
-            "pending_tasks": newest.pending(),
+            "tools": [Line(f"- {item.text} [{item.citation}]", (bare_id(item.citation),)) for item in tools],
+            **newest.lines(empty),
         }
-        taken = _fixed(sections) + FRAME + len(found["current_priorities"]) + len(found["pending_tasks"])
-        return found | {"recent_work": newest.work()[: max(0, limits.max_lines - taken)]}
+        work = found.pop("recent_work")
+        found = {name: lines for name, lines in found.items() if lines or name in GENERATED}
+        taken = written_lines(sections) + FRAME + sum(len(lines) + 2 for lines in found.values())
+        return found | {"recent_work": work[: max(1, limits.max_lines - taken)]}
 
     def _header(self, now: datetime) -> list[Line]:
         volumes = self.storage.statistics(self.scope).volumes
@@ -149,7 +171,7 @@ class Capsules:
         cited = list(dict.fromkeys([*capsule.sources, *(bare_id(item.citation) for item in capsule.suggestions)]))
         with self.storage.transaction():
             current = self._document(LAYOUT)
-            if _version(current) != _version(layout):
+            if version_of(current) != version_of(layout):
                 raise Conflict("somebody wrote the capsule meanwhile")
             if len(self.storage.summaries(self.scope, cited)) != len(cited):
                 raise Conflict("something that the capsule cites is gone")
@@ -158,8 +180,9 @@ class Capsules:
             value: dict[str, Any] = {
                 "sections": [[section.name, section.text] for section in capsule.sections],
                 "suggestions": [list(item) for item in capsule.suggestions],
+                "filled": list(capsule.filled),
                 "at": to_micros(now),
-                "layout": _version(layout),
+                "layout": version_of(layout),
                 "archive": draft.archive,
                 "cited": cited,
             }
@@ -187,58 +210,8 @@ class Capsules:
         return list(found.values())[:each]
 
 
-def _read(document: Document) -> Capsule:
-    value = document.value
-    capsule = Capsule(tuple(Section(*pair) for pair in value["sections"]))
-    return replace(
-        capsule,
-        suggestions=tuple(Suggestion(*item) for item in value["suggestions"]),
-        sources=tuple(value["cited"]),
-        ratio=value["archive"] / max(1, len(str(capsule))),
-        version=document.version,
-        updated_at=from_micros(value["at"]),
-        written=value["layout"],
-    )
-
-
-def _version(document: Document | None) -> int:
-    return document.version if document else 0
-
-
 @dataclass(frozen=True, slots=True)
 class _Draft:
     capsule: Capsule
     archive: int
     """Characters of everything that was said and remembered in the scope."""
-
-
-def _fresh(made: Document, layout: Document | None, now: datetime, max_age: timedelta) -> bool:
-    if made.value["layout"] != _version(layout):
-        return False
-    return abs(hours_between(from_micros(made.value["at"]), now)) < max_age.total_seconds() / 3600
-
-
-def _blank() -> list[Section]:
-    """Return the nine sections with nothing in them."""
-    return [Section(name, "" if name == "header" else f"## {title(name)}\n\n") for name in BUDGETS]
-
-
-def _filled(section: Section, lines: Sequence[Line]) -> Section:
-    heading = f"{section.heading.rstrip()}\n\n" if section.heading else ""
-    body = "".join(f"{line}\n" for line in lines)
-    return replace(section, text=f"{heading}{body}\n" if body else heading)
-
-
-def _body(capsule: Capsule) -> list[Section]:
-    """Return all sections, without the time at which the capsule was made."""
-    return [section for section in capsule.sections if section.name != "header"]
-
-
-def _fixed(sections: Iterable[Section]) -> int:
-    """Return the number of lines that people wrote."""
-    return sum(len(section.text.splitlines()) for section in sections if section.name not in GENERATED)
-
-
-def _least(limits: CapsuleTuning) -> int:
-    """Return the number of lines that the generated sections need. Recent work can be cut to one line."""
-    return FRAME + limits.current_priorities + limits.pending_tasks + 1

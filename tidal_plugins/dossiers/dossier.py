@@ -6,41 +6,48 @@ new version and its entry in the unified index, unless somebody else was quicker
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 
+from tidal_plugins.dossiers.choosing import chosen, passages
 from tidal_plugins.dossiers.contradictions import contradictions
 from tidal_plugins.dossiers.drafting import Draft, Drafter, InPlace
-from tidal_plugins.dossiers.sources import Sources
-from tidal_plugins.dossiers.stored import from_document, to_value
+from tidal_plugins.dossiers.sources import Material, Sources
+from tidal_plugins.dossiers.standing import standing
+from tidal_plugins.dossiers.stored import (
+    Stored,
+    checked_topic,
+    compared,
+    content_of,
+    from_document,
+    of_documents,
+    passed_on,
+    to_value,
+)
 from tidal_plugins.english.importance import importance
 from tidal_plugins.english.tags import tags
-from tidal_plugins.errors import Conflict, InvalidInput, NotFound
+from tidal_plugins.errors import Conflict, NotFound
 from tidal_plugins.ingestion.derived import purge, write_derived
 from tidal_plugins.ingestion.tombstones import remove_tombstones
 from tidal_plugins.ingestion.writer import Writer
-from tidal_plugins.model.clock import from_micros, hours_between, to_micros
-from tidal_plugins.model.dossier import Contradiction, Dossier
+from tidal_plugins.model.clock import to_micros
+from tidal_plugins.model.dossier import Dossier
 from tidal_plugins.model.entry import DOSSIER, SYNTHESIS, Entry, Scope
 from tidal_plugins.protocols import Summariser
 from tidal_plugins.retrieval.pipeline import Recaller
-from tidal_plugins.scoring.dossier import is_due
-from tidal_plugins.scoring.text import normal, terms
-from tidal_plugins.storage.base import Document, Storage
+from tidal_plugins.retrieval.secrets import without_secrets
+from tidal_plugins.scoring.text import normal
+from tidal_plugins.storage.base import Storage
 from tidal_plugins.storage.shorthands import read_document
+from tidal_plugins.summarising.sizes import ApproximateCounter
 from tidal_plugins.tuning import Tuning
-from tidal_plugins.validation import clean
 
 DOSSIERS = "dossiers"
 """Collection of dossiers, derived documents by their topics."""
 
 TOPICS = "topics"
 """Collection of the registered topics, with what came of their last refresh."""
-
-MAX_TOPIC = 200
-"""Characters of a topic."""
 
 _TRIES = 5
 
@@ -49,14 +56,13 @@ _TRIES = 5
 class Dossiers:
     """The dossiers of one scope.
 
-    ``summariser`` writes the texts. ``extractive``, which needs no model, writes them if ``summariser`` is ``None``, or
-    if it fails on a topic that has no text yet.
+    ``summariser`` writes the texts. They are quoted, which needs no model, if it is ``None``, or if it fails on a topic
+    that has no text yet.
     """
 
     writer: Writer
     recaller: Recaller
     scope: Scope
-    extractive: Summariser
     summariser: Summariser | None = None
 
     def current(self, topic: str, now: datetime, *, force: bool = False) -> Dossier:
@@ -65,32 +71,32 @@ class Dossiers:
         If nothing is known yet, sources are looked for every time. Raises ``InvalidInput`` for a topic that consists of
         stop words.
         """
-        name = _checked_topic(topic)
-        asked = _Stored(normal(name), Dossier(name))
+        name = checked_topic(topic)
+        asked = Stored(normal(name), Dossier(name))
         return self._current(asked, now, None if force else self.settings.dossier.refresh)
 
     def standing(self, topic: str) -> Dossier:
         """Return the dossier on a registered topic as it stands. Raises ``NotFound`` for a topic that has none."""
-        found = self._stored([normal(_checked_topic(topic))])
+        found = self._stored([normal(checked_topic(topic))])
         if not found:
             raise NotFound(f"no dossier on {topic!r} in scope {self.scope}: memory.dossiers.refresh(topic) makes one")
         return found[0].dossier
 
-    def known(self, topic: str, now: datetime) -> Dossier:
-        """Return the current dossier of a registered topic. Of another topic what its sources say, without a model;
-        nothing is stored of it."""
-        name = _checked_topic(topic)
+    def known(self, topic: str, now: datetime, max_tokens: int) -> Dossier:
+        """Return the current dossier of a registered topic. Of another topic what its sources say, in ``max_tokens``
+        and without a model; nothing is stored of it."""
+        name = checked_topic(topic)
         if self._stored([normal(name)]):
             return self.current(name, now)
         dossier = Dossier(name)
-        return self._drafted(dossier, self.sources.of(name, now), InPlace(dossier, {}), None, now)[0]
+        return self._drafted(dossier, self.sources.of(name, now), InPlace(dossier, {}), None, now, max_tokens)[0]
 
     def drop(self, topic: str, now: datetime) -> bool:
         """Remove a topic with its dossier and all versions of it, and return whether it was registered.
 
         Who refreshes all that are due at that moment does not bring it back.
         """
-        key = normal(_checked_topic(topic))
+        key = normal(checked_topic(topic))
         with self.storage.transaction():
             self.storage.erase_documents(self.scope, DOSSIERS, [key])
             self.storage.erase(self.scope, [self._entry_id(key)])
@@ -116,7 +122,7 @@ class Dossiers:
 
     def versions(self, topic: str) -> list[Dossier]:
         """List the versions of a dossier that are kept, the newest first. Forgetting a source of one ends them all."""
-        name = _checked_topic(topic)
+        name = checked_topic(topic)
         found = self.storage.documents(self.scope, DOSSIERS, [normal(name)], versions=True)
         return [from_document(document, name) for document in found if document.value]
 
@@ -132,14 +138,14 @@ class Dossiers:
     def sources(self) -> Sources:
         return Sources(self.recaller, self.settings, self.scope)
 
-    def _stored(self, keys: Collection[str] | None = None) -> list[_Stored]:
+    def _stored(self, keys: Collection[str] | None = None) -> list[Stored]:
         """Return the dossiers of the registered topics, all or those of ``keys``."""
         with self.storage.snapshot():
             topics = self.storage.documents(self.scope, TOPICS, keys)
             contents = {document.key: document for document in self.storage.documents(self.scope, DOSSIERS, keys)}
-        return [_of_documents(topic, contents.get(topic.key)) for topic in topics]
+        return [of_documents(topic, contents.get(topic.key)) for topic in topics]
 
-    def _current(self, asked: _Stored, now: datetime, interval: float | None) -> Dossier:
+    def _current(self, asked: Stored, now: datetime, interval: float | None) -> Dossier:
         """Refresh a dossier as it is stored by now. One that was registered is not made anew when it was dropped."""
         for _ in range(_TRIES):
             stored = next(iter(self._stored([asked.key])), None)
@@ -155,53 +161,67 @@ class Dossiers:
         raise Conflict(f"the dossier on {asked.dossier.topic!r} changed {_TRIES} times while it was made; try again")
 
     def _drafted(
-        self, old: Dossier, sources: Sequence[Entry], place: InPlace, summariser: Summariser | None, now: datetime
+        self,
+        old: Dossier,
+        found: Material,
+        place: InPlace,
+        summariser: Summariser | None,
+        now: datetime,
+        max_tokens: int,
     ) -> tuple[Dossier, Draft]:
         """Return the dossier as it should be now, and the draft that it was made from."""
         settings = self.settings
-        draft = Drafter(self.extractive, summariser, settings.dossier, settings.models.timeout).draft(sources, place)
+        said = chosen(
+            passages(standing(found.entries, found.links, now), old.topic),
+            old.topic,
+            found,
+            max_tokens=max_tokens,
+            count=ApproximateCounter().count,
+        )
+        draft = Drafter(summariser, settings.dossier, settings.models.timeout).draft(said, place)
         new = replace(
             old,
             findings=draft.findings,
-            contradictions=tuple(contradictions(sources)),
+            contradictions=tuple(contradictions(found.entries)),
             checked_at=now,
             made_by=draft.made_by,
             problem=draft.problem,
         )
         return new, draft
 
-    def _refreshed(self, stored: _Stored, now: datetime) -> Dossier:
+    def _refreshed(self, stored: Stored, now: datetime) -> Dossier:
         old = stored.dossier
-        sources = self.sources.of(old.topic, now)
         place = InPlace(old, self.storage.get(self.scope, old.sources))
-        new, draft = self._drafted(old, sources, place, self.summariser, now)
-        if not new.findings or _content(new) == _content(old):
+        valid = [entry for entry in place.entries.values() if entry.valid_until is None or entry.valid_until > now]
+        found = self.sources.of(old.topic, now, map(without_secrets, valid))
+        new, draft = self._drafted(old, found, place, self.summariser, now, self.settings.dossier.max_tokens)
+        if not new.findings or content_of(new) == content_of(old):
             self._register(stored, new)
             return new
-        known = {entry.id: entry for entry in [*place.entries.values(), *sources]}
+        known = {entry.id: entry for entry in [*place.entries.values(), *found.entries]}
         new = replace(new, updated_at=now, entry=self._entry_id(stored.key))
         return self._written(stored, new, known, draft.fed, now)
 
     def _written(
-        self, stored: _Stored, dossier: Dossier, known: Mapping[str, Entry], fed: Iterable[str], now: datetime
+        self, stored: Stored, dossier: Dossier, known: Mapping[str, Entry], fed: Iterable[str], now: datetime
     ) -> Dossier:
         """Write a new version, its entry in the index, and the topic."""
         [record] = self.writer.records([self._entry(stored.key, dossier, known, now)])
-        cited = dict.fromkeys([*dossier.sources, *_compared(dossier.contradictions), *fed])
+        cited = dict.fromkeys([*dossier.sources, *compared(dossier.contradictions), *fed])
         keep = self.settings.dossier.versions
         with self.storage.transaction():
             if self.storage.summaries(self.scope, list(cited)).keys() != cited.keys():
                 raise Conflict("a source is gone")
             earlier = self.storage.documents(self.scope, DOSSIERS, [stored.key], versions=True)
             quoted = {id_ for document in earlier[:keep] if document.value for id_ in document.value["cited"]}
-            passed_on = _passed_on(earlier[0].value if earlier else None, dossier)
+            handed_on = passed_on(earlier[0].value if earlier else None, dossier)
             version = write_derived(
                 self.storage,
                 self.scope,
                 DOSSIERS,
                 stored.key,
-                to_value(dossier) | {"cited": list(cited), "passed_on": bool(passed_on)},
-                sources={*cited, *quoted, *passed_on, record.entry.id},
+                to_value(dossier) | {"cited": list(cited), "passed_on": bool(handed_on)},
+                sources={*cited, *quoted, *handed_on, record.entry.id},
                 entry=record.entry.id,
                 expected=stored.version,
                 keep=keep,
@@ -234,58 +254,10 @@ class Dossiers:
             metadata={"topic": dossier.topic, "sources": list(dossier.sources)},
         )
 
-    def _register(self, stored: _Stored, dossier: Dossier) -> None:
+    def _register(self, stored: Stored, dossier: Dossier) -> None:
         at = to_micros(dossier.checked_at) if dossier.checked_at else 0
         value = {"topic": dossier.topic, "at": at, "problem": dossier.problem}
         self.storage.write_document(self.scope, TOPICS, stored.key, value, expected=stored.registered)
 
     def _entry_id(self, key: str) -> str:
         return self.writer.id_of(self.scope, DOSSIER, key)
-
-
-@dataclass(frozen=True, slots=True)
-class _Stored:
-    """A dossier as it stands, and the versions, of it and of its topic, that the next write must name."""
-
-    key: str
-    dossier: Dossier
-    version: int = 0
-    registered: int = 0
-
-    def due(self, now: datetime, interval: float) -> bool:
-        checked = self.dossier.checked_at
-        return is_due(hours_between(checked, now) if checked and self.dossier.findings else None, interval)
-
-
-def _of_documents(topic: Document, content: Document | None) -> _Stored:
-    name, at = topic.value["topic"], from_micros(topic.value["at"])
-    dossier = from_document(content, name) if content and content.value else Dossier(name)
-    dossier = replace(dossier, checked_at=at, problem=topic.value["problem"])
-    return _Stored(topic.key, dossier, content.version if content else 0, topic.version)
-
-
-def _checked_topic(topic: str) -> str:
-    name = " ".join(clean(topic, max_chars=MAX_TOPIC, name="a topic").split())
-    if not terms(name):
-        raise InvalidInput(f"the topic {name!r} has only stop words or symbols: name what it is about")
-    return name
-
-
-def _content(dossier: Dossier) -> tuple[object, ...]:
-    return dossier.findings, dossier.contradictions, dossier.made_by
-
-
-def _passed_on(before: Mapping[str, Any] | None, dossier: Dossier) -> Collection[str]:
-    """Return the ids that a text may rest on without citing them.
-
-    A model that wrote the text, or an earlier one, has read them.
-    """
-    if not before or not before["findings"]:
-        return ()
-    by_model = "model" in (before["made_by"], dossier.made_by) or before["passed_on"]
-    return before["sources"] if by_model else ()
-
-
-def _compared(found: Iterable[Contradiction]) -> Iterator[str]:
-    """Yield the ids of the entries that are compared with each other."""
-    return (id_ for item in found for id_ in (*item.newer.sources, *item.older.sources))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tidal_plugins.aio import in_time
-from tidal_plugins.english.sentences import sentences
-from tidal_plugins.model.dossier import Dossier, Finding, Maker
+from tidal_plugins.dossiers.lines import findings
+from tidal_plugins.dossiers.points import Point
+from tidal_plugins.model.dossier import HEADINGS, Dossier, Finding, Maker
 from tidal_plugins.model.entry import Entry, bare_id
 from tidal_plugins.model.exchange import Message
 from tidal_plugins.model.fence import inert, strip_frames
@@ -21,7 +23,6 @@ PURPOSE: Purpose = "dossier"
 CHARS_PER_SOURCE = 20
 """Characters below which a text does not tell what a source says, unless the source itself has fewer."""
 
-_CLOSERS = "\"'”’»)]*_ "
 _CHARS_PER_TOKEN = 6  # beyond which a model did not keep to its limit
 
 
@@ -50,13 +51,14 @@ class InPlace:
     def kept(self, reason: str) -> Draft:
         return Draft(self.findings, self.dossier.made_by, problem=reason)
 
-    def refuses(self, new: Sequence[Finding], settings: DossierTuning) -> str | None:
+    def refuses(self, new: Sequence[Finding], standing: Collection[str], settings: DossierTuning) -> str | None:
         """Return why a new text may not replace this one, or ``None`` if it may.
 
+        ``standing`` are the entries that still have something to say: what was superseded or done may be left out.
         A text that has lost its sources is kept if the new one is shorter or has few others. Any text is kept if the
         new one is shorter and cites more of its sources than it can tell of.
         """
-        old = {id_ for finding in self.findings for id_ in finding.sources}
+        old = {id_ for finding in self.findings for id_ in finding.sources if id_ in standing}
         cited = {id_ for finding in new for id_ in finding.sources}
         lost = old - cited
         shorter = _length(new) < settings.shrunk * _length(self.findings)
@@ -71,83 +73,64 @@ class InPlace:
 
 @dataclass(frozen=True, slots=True)
 class Drafter:
-    """Writes the findings on a topic with a summariser.
+    """Writes the findings of some points with a summariser, or quotes them.
 
-    It extracts them if there is no summariser, or if the summariser fails on a topic that has no text yet.
+    They are quoted if there is no summariser, or if the summariser fails on a topic that has no text yet.
     """
 
-    extractive: Summariser
     summariser: Summariser | None
     settings: DossierTuning
     timeout: float
     """Seconds to wait for the summariser, after which it has failed."""
 
-    def draft(self, sources: Sequence[Entry], place: InPlace) -> Draft:
+    def draft(self, said: Sequence[Point], place: InPlace) -> Draft:
         """Return the new draft of a dossier: the text as it stands if the new text is not fit to replace it."""
-        if not sources and not place.findings:
-            return Draft()
-        if self.summariser is None:
-            return self._extracted(sources, place)
-        found, reason = self._asked(self.summariser, sources, place.findings, place)
+        quoted = Draft(tuple(findings(said)), "extractive")
+        if self.summariser is None or not said:
+            return quoted if said or not place.findings else place.kept("nothing is stated of it any more")
+        found, reason = self._asked(self.summariser, said, place)
         if reason is None and place.findings:
-            reason = place.refuses(found, self.settings)
+            reason = place.refuses(found, {point.entry.id for point in said}, self.settings)
         if reason is None:
-            return Draft(found, "model", tuple(entry.id for entry in sources))
-        return place.kept(reason) if place.findings else replace(self._extracted(sources, place), problem=reason)
-
-    def _extracted(self, sources: Sequence[Entry], place: InPlace) -> Draft:
-        """Draft a dossier by quoting.
-
-        Findings of a model compete with the quotes; earlier quotes are quoted anew if their sources are among these.
-        """
-        fresh = {entry.id for entry in sources}
-        by_model = place.dossier.made_by == "model"
-        previous = [f for f in place.findings if by_model or not fresh.issuperset(f.sources)]
-        told = [replace(entry, text=text) for entry in sources if (text := _stated(entry.text))]
-        found, reason = self._asked(self.extractive, told, previous, place)
-        reason = reason or place.refuses(found, self.settings)
-        return place.kept(reason) if reason else Draft(found, "extractive")
+            return Draft(found, "model", tuple(dict.fromkeys(point.entry.id for point in said)))
+        return place.kept(reason) if place.findings else replace(quoted, problem=reason)
 
     def _asked(
-        self, summariser: Summariser, sources: Sequence[Entry], previous: Sequence[Finding], place: InPlace
+        self, summariser: Summariser, said: Sequence[Point], place: InPlace
     ) -> tuple[tuple[Finding, ...], str | None]:
         """Ask the summariser. Return the findings that may stand in a dossier, and the reason if there are none."""
-        known = {entry.id: entry.citation for entry in [*place.entries.values(), *sources]}
+        known = {entry.id: entry.citation for entry in place.entries.values()}
+        known |= {point.entry.id: point.entry.citation for point in said}
         most = self.settings.max_tokens
 
         def ask() -> tuple[Finding, ...]:
             answer = summariser.summarise(
-                [_source(entry) for entry in sources],
+                list(_sources(said)),
                 purpose=PURPOSE,
-                previous=[Statement(finding.text, finding.sources) for finding in previous],
+                previous=[Statement(finding.text, finding.sources) for finding in place.findings],
                 max_tokens=most,
             )
             return tuple(_findings(answer, known, most * _CHARS_PER_TOKEN))
 
         try:
-            found = in_time(ask, self.timeout) if summariser is self.summariser else ask()
+            found = in_time(ask, self.timeout)
         except Exception as error:  # its message may quote what is forgotten one day: the name must do
             return (), f"the summariser raised {type(error).__name__}"
         return found, None if found else "nothing that was written cites a source"
 
 
-def _source(entry: Entry) -> Source:
-    """Return an entry as a source.
+def _sources(said: Sequence[Point]) -> Iterator[Source]:
+    """Yield each entry with its points, dated and under the heading of their part, oldest first."""
+    by_entry = defaultdict[str, list[Point]](list)
+    for point in sorted(said, key=lambda point: point.entry.occurred_at):
+        by_entry[point.entry.id].append(point)
+    for id_, of_entry in by_entry.items():
+        text = "\n".join(map(_headed, findings(of_entry)))
+        yield Source(id_, (Message("user" if of_entry[0].entry.role == "user" else "assistant", text, id_),))
 
-    A note has its own ``source`` as its speaker, unless that is a citation, as in a fact that was claimed.
-    """
-    place = None if entry.source and entry.source.startswith(("ep:", "mem:")) else entry.source
-    speaker = entry.speaker or (None if entry.role else place)
-    message = Message("user" if entry.role == "user" else "assistant", strip_frames(entry.text), entry.id, speaker)
-    return Source(entry.id, (message,))
 
-
-def _stated(text: str) -> str:
-    """Return a text without its questions, which state nothing to quote."""
-    for start, end in reversed(sentences(text)):
-        if text[start:end].rstrip(_CLOSERS).endswith(("?", "？", "؟")):
-            text = text[:start] + text[end:].lstrip()
-    return text.strip()
+def _headed(found: Finding) -> str:
+    return found.dated if found.part == "now" else f"{HEADINGS[found.part]} {found.dated}"
 
 
 def _findings(answer: object, known: Mapping[str, str], max_chars: int) -> Iterator[Finding]:

@@ -3,24 +3,56 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from tidal_plugins.dossiers.links import links_of
+from tidal_plugins.dossiers.related import Related
+from tidal_plugins.dossiers.tasks import tasks
+from tidal_plugins.dossiers.topic import Topic
 from tidal_plugins.model.clock import hours_between
-from tidal_plugins.model.entry import DOSSIER, KINDS, SYNTHESIS, Entry, Scope
+from tidal_plugins.model.entry import CONVERSATION, DOSSIER, FACT, KINDS, SYNTHESIS, Entry, Scope
 from tidal_plugins.model.recall import Hit
+from tidal_plugins.model.supersession import Supersession
 from tidal_plugins.retrieval.pipeline import Recaller
 from tidal_plugins.retrieval.request import MAX_LIMIT, Request, active
-from tidal_plugins.retrieval.secrets import hide_secrets
+from tidal_plugins.retrieval.secrets import hide_secrets, without_secrets
 from tidal_plugins.scoring.dossier import salience
-from tidal_plugins.scoring.text import stems
-from tidal_plugins.storage.base import Where
+from tidal_plugins.scoring.text import stems, terms
+from tidal_plugins.scoring.units import rarity
+from tidal_plugins.storage.base import Storage, Where
 from tidal_plugins.tuning import DossierTuning, Tuning
 
 PRIMARY_KINDS = tuple(kind for kind in KINDS if kind != DOSSIER)
 """Kinds of entries that texts are made from: none is made from one that was itself so made."""
 
+ROUNDS = 2
+"""How often entries are added that have to do with those that were found: «knee» leads to the physio, and he to the MRI
+of which she spoke."""
+FEW = 10
+"""Turns on a topic from which on what has only to do with them is not looked for: enough is said of it."""
+ASIDE = 0.5
+"""Relevance of an entry that is about the topic by what it has to do with others, not by its own words."""
+REPORTS = 4
+"""Later statements that are looked at for each open task, those with most of its words."""
+HALF = 0.5
+"""Share of the words of a topic, each by its rarity, that an entry has which is about it."""
+WHOLE = 2_000
+"""Characters up to which the whole of what somebody said is read, and not the passage about the topic alone."""
+
 _CITATIONS = re.compile(r"(?:\s*\[(?:ep|mem):\w+\])+$")
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """The entries that a document on a topic is made from, what each is worth, and what supersedes what among them."""
+
+    entries: Sequence[Entry] = ()
+    worth: Mapping[str, float] = field(default_factory=dict)
+    links: Sequence[Supersession] = ()
+    direct: frozenset[str] = frozenset()
+    """The turns, and entries of no turn, that are about the topic by their own words or their meaning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +63,75 @@ class Sources:
     settings: Tuning
     scope: Scope
 
-    def of(self, topic: str, now: datetime) -> list[Entry]:
-        """Return the most salient entries about a topic, oldest first, each with the passage that is about it."""
+    def of(self, topic: str, now: datetime, also: Iterable[Entry] = ()) -> Material:
+        """Return the most salient entries about a topic, and those of ``also``.
+
+        The other half of an exchange comes with each, and what supersedes it. Of a document there is the passage that
+        is about the topic.
+        """
         most = self.settings.dossier.sources
         near = self.near(topic, active(now, kinds=PRIMARY_KINDS), now, limit=min(MAX_LIMIT, 2 * most))
         worth = {hit.id: worth_of(hit.entry, hit.why.relevance, now, self.settings.dossier) for hit in near}
         best = sorted(near, key=lambda hit: (-worth[hit.id], hit.id))[:most]
-        entries = [replace(hit.entry, text=hit.passage) for hit in best]
-        return sorted(entries, key=lambda entry: (entry.occurred_at, entry.position or 0, entry.id))
+        found = {hit.id: _part(hit) for hit in best}
+        for entry in also:
+            found.setdefault(entry.id, entry)
+        links = links_of(self.storage, self.scope, found.values(), self.settings, now)
+        found |= self._others([link.later for link in links], found, now)
+        found |= self._exchanges(found, now)
+        topical = {hit.id: found[hit.id] for hit in best}
+        few = len({hit.entry.episode for hit in best if hit.entry.episode}) < FEW
+        for _ in range(ROUNDS if few else 0):
+            new = self._related(topic, topical, found, now)
+            topical |= new
+            found |= new
+            found |= self._exchanges(found, now)
+        found |= self._reports(found, now)
+        links = links_of(self.storage, self.scope, found.values(), self.settings, now)
+        turns = {hit.entry.episode: worth[hit.id] for hit in best if hit.entry.episode}
+        for id_ in found.keys() - worth.keys():
+            aside = worth_of(found[id_], ASIDE if id_ in topical else 0.0, now, self.settings.dossier)
+            worth[id_] = turns.get(found[id_].episode or "", aside)
+        direct = frozenset(hit.entry.episode or hit.id for hit in best)
+        return Material(list(found.values()), worth, links, direct)
+
+    def _related(
+        self, topic: str, topical: Mapping[str, Entry], found: Mapping[str, Entry], now: datetime
+    ) -> dict[str, Entry]:
+        """Return entries that have to do with those on the topic."""
+        related = Related(self.storage, self.scope, active(now, kinds=(CONVERSATION, FACT)))
+        return self._others(related.to(list(topical.values()), found, Topic.of(topic).stems), found, now)
+
+    def _reports(self, found: Mapping[str, Entry], now: datetime) -> dict[str, Entry]:
+        """Return the turns, beside those found, that report tasks among these as done."""
+        near: list[str] = []
+        for task in tasks(found.values()):
+            if task.done is None:
+                where = active(now, kinds=(CONVERSATION,), since=task.point.entry.occurred_at)
+                words = terms(task.point.raw)
+                near += [match.id for match in self.storage.matching(self.scope, words, REPORTS, where)]
+        later = self._others(near, found, now)
+        later |= self._exchanges(later, now)
+        done = [
+            task.done.turn
+            for task in tasks([*found.values(), *later.values()])
+            if task.done and task.point.entry.id in found
+        ]
+        return {id_: entry for id_, entry in later.items() if id_ not in found and entry.episode in done}
+
+    def _others(self, ids: Iterable[str], found: Mapping[str, Entry], now: datetime) -> dict[str, Entry]:
+        where = replace(active(now, kinds=PRIMARY_KINDS), ids=[id_ for id_ in ids if id_ not in found])
+        return {entry.id: without_secrets(entry) for entry in self.storage.find(self.scope, where)}
+
+    def _exchanges(self, found: Mapping[str, Entry], now: datetime) -> dict[str, Entry]:
+        """Return the other entries of the turns of those that were found."""
+        turns = {entry.episode for entry in found.values() if entry.episode}
+        where = replace(active(now, kinds=(CONVERSATION,), exclude=list(found)), episodes=turns)
+        return {entry.id: without_secrets(entry) for entry in self.storage.find(self.scope, where)} if turns else {}
+
+    @property
+    def storage(self) -> Storage:
+        return self.recaller.storage
 
     def near(self, topic: str, where: Where, now: datetime, *, limit: int) -> list[Hit]:
         """Return the hits of a recall that have all words of a topic or are near it.
@@ -46,12 +139,22 @@ class Sources:
         A hit that is only less far than the rest is left out. Secrets are hidden: a text that is made of them is shown.
         """
         found = hide_secrets(self.recaller.recall(Request(self.scope, topic, where, now, limit)))
-        words = set(stems(topic))
-        return [hit for hit in found if words.issubset(stems(hit.passage)) or self._is_near(hit)]
+        asked, said = Topic.of(topic), {hit.id: set(stems(hit.passage)) for hit in found}
+        weights = rarity(list(said.values()))
+        shares = {id_: asked.share(has, weights) for id_, has in said.items()}
+        return [hit for hit in found if asked.stems <= said[hit.id] or self._is_near(hit, shares[hit.id])]
 
-    def _is_near(self, hit: Hit) -> bool:
+    def _is_near(self, hit: Hit, share: float) -> bool:
+        if share < HALF:
+            return hit.why.cosine >= self.settings.dossier.threshold
         keywords = self.settings.whisper.keywords * hit.why.keyword_strength
         return hit.why.cosine + keywords >= self.settings.dossier.threshold
+
+
+def _part(hit: Hit) -> Entry:
+    """Return the entry of a hit: all that was said, and of a document the passage that is about the topic."""
+    whole = hit.entry.kind == CONVERSATION and len(hit.entry.text) <= WHOLE
+    return hit.entry if whole else replace(hit.entry, text=hit.passage)
 
 
 def without_citations(entry: Entry) -> Entry:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import re
 
+from tidal_plugins.english.calendar import ANY_MONTH, WEEKDAY
+
 OPEN_TASK = re.compile(
     r"(?:[-*] )?\[ \] (?P<box>.+)"
-    r"|(?:[-*#/]+ ?)?(?:todo|to-do|to do|action item)s?(?: \([^()]*\))?: ?(?P<todo>.+)"
-    r"|(?:next steps?|still (?:open|to do|missing)|open (?:issue|task|point)s?): ?(?P<left>.+)"
+    r"|(?:.{0,80}?[.:;,] |[-*#/]+ ?)?(?:todo|to-do|to do|action item|action)s?(?: for later)?(?: "
+    r"\([^()]*\))?: ?(?P<todo>.+)"
+    r"|(?:.{0,80}?[.:;,] )?(?:next steps?|still (?:open|to do|missing)|open (?:issue|task|point|item|"
+    r"action)s?|open|to go|"
+    r"on the list|left to do|on your list)(?: is| are)?: ?(?P<left>.+)"
 )
 INTENTION = re.compile(
     r"(?:(?:so|and|then|ok|okay|also|but|yes|well|great|perfect|thanks),? )*"
@@ -16,20 +21,45 @@ INTENTION = re.compile(
     r"| (?:still |really |also )*(?:need to|have to|must|promised to|plan to|intend to)))"
     r" (?:(?:definitely|also|just|still|really|then|have to|need to|remember to) )*(?P<task>.+)"
 )
+REMINDER = re.compile(
+    r".*?\b(?:remind (?:me|us)(?: [\w ,]{0,40}?)? (?:to|of|about) (?P<reminded>.+)"
+    r"|(?:don't|do not|dont) (?:let me )?forget (?!that\b|it\b|this\b|him\b)(?P<forget>.+)"
+    r"|i(?:'ve| have)? promised (?:\w+ )?(?P<promised>.+)"
+    r"|(?:i|we) (?:still|also) need (?!to\b)(?P<needed>.+))"
+    r"|(?P<due>.+? (?:has|have|needs|need|is|are) to be \w+.*)"
+    r"|(?:.*[,;.] ?)?(?P<remaining>[^,;.]*\b(?:\d[\d.,]*|only (?:the|one|two) \w+) (?:to go|left|still missing)\b.*)"
+    r"|(?:.*\b)?(?P<owed>\w+ (?:owes?|lent) (?:me|us|him|her|them|you)\b.*)"
+    r"|(?P<listed>.+?),? (?:and )?(?:put (?:it|that|this|them) on the list|hold me to it|don'?t let me forget).*"
+)
+"""Further ways in which a person sets a task: a reminder, a promise, a debt, what is left of a list."""
+PROMISE = re.compile(
+    r"(?:i(?:'ll| will) (?:remind (?:you|him|her|them)(?: [^.;]{0,60}?)? (?:to|of|about) "
+    r"(?P<remind>.+)|keep (?:it|them|both|that|this|\w+) open: (?P<open>.+)"
+    r"|hold you to it: (?P<hold>.+)|bring (?:it|this|that) up (?P<bring>.+))"
+    r"|(?P<missing>.+ (?:is|are) still (?:missing|open|not done)\b.*))"
+)
+"""What an agent keeps for later."""
 IDLE_INTENTION = re.compile(
     r"(?:be|see|think|feel|have|love|like|know|wait|say|admit|miss|try|keep|just|never|always|definitely|look|talk|go|"
     r"come|stay|live|enjoy|use|want|need|get|sleep|rest|relax|hope|believe|agree|not|support|show|reach|focus|stick)\b"
     r"|(?:tell|let) you\b|do (?:it|that|so|my best|our best|more|what)\b|make (?:some|sure|time|it|the most|memories)\b"
-    r"|take (?:care|it|a break|your|the bet)\b|give .+ (?:try|shot|go)\b|find (?:some|joy|a (?:\w+ )?way)\b"
+    r"|take (?:care|it|a break|your|the bet)\b|give .+ (?:try|shot|go)\b|.*\\bhang on|find (?:some|"
+    r"joy|a (?:\w+ )?way)\b"
     r"|spread the word|check out|\w+ (?:it|them|these|this|that|everyone)\b"
 )
 """Phrases of kindness or habit, and phrases that say «it» without naming a thing."""
 DONE = re.compile(
     r"\b(?:done|finished|completed?|fixed|shipped|resolved|merged|deployed|delivered|sorted out|taken care of|"
-    r"no longer needed|cancel+ed|scrapped|dropped|never mind|all set|ready|closed|over with)\b|\[x\]"
+    r"no longer needed|cancel+ed|scrapped|dropped|never mind|all set|ready(?! (?:by|for|on|in|at|"
+    r"to)\b)|closed?|over with|paid|repaid|refunded|settled|"
+    r"debt[- ]free|nothing is owed|handed in|struck off|strike (?:it|that|this)|cross(?:ed)? (?:it |that |this )?off|"
+    r"tick(?:ed)?(?: (?:it|that|both|them|off))?|ordered|posted|arrived|is off|no open (?:action|task|"
+    r"item|issue|point)s?|"
+    r"live since)\b|\[x\]"
 )
 DONE_AT_ONCE = re.compile(r"(?:all )?(?:done|finished|completed|all set|sorted|sent|booked|fixed)\b|i(?:'ve| have) ")
 DEADLINE = re.compile(
-    r" (?:by|before|on|at|until|this|next|tomorrow|tonight|today|later|soon|first thing|asap|in the|after|when|once)"
-    r"\b.*"
+    rf" (?:(?:by|before|until|this|next|tomorrow|tonight|today|later|soon|first thing|asap|in the|after|when|once)\b"
+    rf"|(?:on|at) (?:the )?(?:\d|{WEEKDAY}|{ANY_MONTH}|noon|night|weekends?)).*"
 )
+"""When a task is due, to the end of the sentence."""

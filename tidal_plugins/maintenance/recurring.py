@@ -5,23 +5,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import groupby
 
 from tidal_plugins.dossiers.drafting import Draft, Drafter, InPlace
-from tidal_plugins.english.excerpt import shortened
+from tidal_plugins.dossiers.points import Point, points
 from tidal_plugins.english.importance import importance
-from tidal_plugins.english.sentences import sentences
 from tidal_plugins.english.tags import tags
-from tidal_plugins.facts.phrases import LONGEST
 from tidal_plugins.ingestion.derived import purge, write_derived
 from tidal_plugins.ingestion.uses import USES
 from tidal_plugins.ingestion.writer import DECAYING, Writer
 from tidal_plugins.model.dossier import Dossier
 from tidal_plugins.model.entry import FACT, SYNTHESIS, Entry, Scope
-from tidal_plugins.model.summary import Source, Statement
-from tidal_plugins.protocols import Purpose, Summariser
+from tidal_plugins.protocols import Summariser
 from tidal_plugins.retrieval.search import intact
 from tidal_plugins.retrieval.secrets import without_secrets
 from tidal_plugins.scoring.recurrence import recurrence
@@ -48,7 +46,7 @@ class Made:
 class Recurring:
     """Makes facts of the memories that recur in one scope.
 
-    Without a summariser, a fact quotes the plainest sentence of each entry.
+    Without a summariser, a fact quotes the statement of each entry that matters most.
     """
 
     writer: Writer
@@ -73,13 +71,15 @@ class Recurring:
     def make(self, entries: Sequence[Entry], now: datetime) -> Made:
         """Compress a cluster. It takes no lock, and may take its time."""
         limits = self.writer.settings.dossier.model_copy(update={"max_tokens": self.settings.fact_tokens})
-        drafter = Drafter(KeySentences(), self.summariser, limits, self.writer.settings.models.timeout)
-        draft = drafter.draft(list(map(without_secrets, entries)), InPlace(Dossier(""), {}))
+        drafter = Drafter(self.summariser, limits, self.writer.settings.models.timeout)
+        draft = drafter.draft(list(_statements(list(map(without_secrets, entries)))), InPlace(Dossier(""), {}))
         if not draft.findings:
             return Made(tuple(entry.id for entry in entries))
         cited = {id_ for finding in draft.findings for id_ in finding.sources}
-        covers = draft.fed or tuple(entry.id for entry in entries if entry.id in cited)
-        return Made(covers, self._record(draft, [entry for entry in entries if entry.id in covers], now))
+        made_from = [entry for entry in entries if entry.id in (draft.fed or cited)]
+        turns = {entry.episode for entry in made_from if entry.episode}
+        covers = [entry for entry in entries if entry in made_from or entry.episode in turns]
+        return Made(tuple(entry.id for entry in covers), self._record(draft, made_from, now))
 
     def write(self, made: Made) -> bool:
         """Store a fact; ``False`` where one of its entries is gone or covered meanwhile. Call it inside a
@@ -162,19 +162,7 @@ class Recurring:
         return bool(self.writer.tombstoned(self.scope, [fact.id]) or self.writer.forgotten(self.scope, [fact.text]))
 
 
-class KeySentences:
-    """Quotes from each source the sentence that matters most, or the whole source if it is short. It needs no model."""
-
-    def summarise(
-        self, sources: Sequence[Source], *, purpose: Purpose, previous: Sequence[Statement] = (), max_tokens: int
-    ) -> list[Statement]:
-        """Return one statement for each source. ``purpose``, ``previous`` and ``max_tokens`` change nothing."""
-        return [Statement(_key_sentence(source), (source.id,)) for source in sources]
-
-
-def _key_sentence(source: Source) -> str:
-    text = "\n".join(message.text for message in source.messages)
-    parts = [text[start:end] for start, end in sentences(text)] if len(text) > LONGEST else [text]
-    said = shortened(max(parts, key=importance, default=""), LONGEST)
-    speaker = next((message.speaker for message in source.messages if message.speaker), None)
-    return f"{speaker}: {said}" if speaker else said
+def _statements(entries: Sequence[Entry]) -> Iterator[Point]:
+    """Yield what matters most of what each entry states. Acknowledgements and what is said twice state nothing."""
+    for _, said in groupby(points(entries), lambda point: point.entry.id):
+        yield max(said, key=lambda point: point.weight)

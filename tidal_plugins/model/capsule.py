@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple, Self
 
@@ -98,15 +98,17 @@ class Section:
         return sum(bool(line.strip()) for line in self.body.splitlines())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Capsule:
     """The nine sections, and others that people added, in order.
 
-    ``str`` returns the text, ``capsule["tools"]`` the text of a section. Capsules are equal when their texts are.
+    ``str`` returns the text without empty sections, ``capsule["tools"]`` the text of a section. Capsules are equal when
+    their texts are.
 
     Attributes:
         sections: the sections.
         suggestions: memories for written sections that are empty.
+        filled: the names of the sections that people write, and have not written, which hold what is known instead.
         sources: the ids of the entries and episodes that it was made from.
         ratio: how many characters of memory there are for each of the capsule's.
         version: the version of the stored capsule.
@@ -114,18 +116,20 @@ class Capsule:
     """
 
     sections: tuple[Section, ...]
-    suggestions: tuple[Suggestion, ...] = field(default=(), compare=False)
-    sources: tuple[str, ...] = field(default=(), compare=False)
-    ratio: float | None = field(default=None, compare=False)
-    version: int = field(default=0, compare=False)
-    updated_at: datetime | None = field(default=None, compare=False)
-    written: int | None = field(default=None, compare=False)
+    suggestions: tuple[Suggestion, ...] = ()
+    filled: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    ratio: float | None = None
+    version: int = 0
+    updated_at: datetime | None = None
+    written: int | None = None
 
     @classmethod
     def parse(cls, text: str, *, budgets: Mapping[str, int] = BUDGETS, max_lines: int = MAX_LINES) -> Self:
-        """Return the capsule that a text holds; ``str`` of it is the text again, to the byte.
+        """Return the capsule that a text holds; ``str`` of it is the text again, to the byte, but for empty sections.
 
-        Raises ``InvalidCapsule``, which names every section that is missing, doubled or too long.
+        A section that is not there is empty. Raises ``InvalidCapsule``, which names every section that is doubled or
+        too long, and for a text that does not begin with a heading.
         """
         if not isinstance(text, str):
             raise InvalidCapsule(f"a capsule is a text, got {type(text).__name__}")
@@ -138,7 +142,7 @@ class Capsule:
         sections = tuple(_sections(text))
         if problems := [*_missing(sections), *_doubled(sections), *_too_long(sections, budgets)]:
             raise InvalidCapsule(f"not a capsule: {'; '.join(problems)}")
-        return cls(sections)
+        return cls((*sections, *_blank(sections)))
 
     def edit(self, **bodies: str) -> Self:
         """Return a capsule with other texts in sections that people write: ``edit(identity="I am …", tools="…")``."""
@@ -160,8 +164,14 @@ class Capsule:
                 return section.body
         raise KeyError(name)
 
+    def __eq__(self, other: object) -> bool:
+        return str(self) == str(other) if isinstance(other, Capsule) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
     def __str__(self) -> str:
-        return "".join(section.text for section in self.sections)
+        return "".join(section.text for section in self.sections if section.body or section.name == "header")
 
 
 def _rewritten(section: Section, body: str) -> Section:
@@ -197,13 +207,15 @@ def _name(heading: str) -> str:
     return _NAMES.get(" ".join(plain.casefold().split()), plain)
 
 
-def _missing(sections: Sequence[Section]) -> Iterator[str]:
+def _blank(sections: Sequence[Section]) -> Iterator[Section]:
+    """Yield the sections that are not there, empty."""
     there = {section.name for section in sections}
-    if not sections[0].body:
+    yield from (Section(name, f"## {title(name)}\n\n") for name in BUDGETS if name not in there)
+
+
+def _missing(sections: Sequence[Section]) -> Iterator[str]:
+    if not sections[0].body.startswith("#"):
         yield "the header is missing: begin with a line such as «# Capsule»"
-    missing = [f"«## {title(name)}»" for name in BUDGETS if name not in there]
-    if missing:
-        yield f"sections are missing: add {', '.join(missing)}"
 
 
 def _doubled(sections: Sequence[Section]) -> Iterator[str]:

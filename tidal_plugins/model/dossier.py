@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -12,17 +13,56 @@ from tidal_plugins.model.fence import marked
 
 Maker = Literal["model", "extractive"]
 
+Part = Literal["now", "decided", "open", "done", "earlier", "documents"]
+"""Where a finding stands: what holds, what was decided, open and done tasks, plans whose day is over, and what
+documents say."""
+
+HEADINGS: Mapping[Part, str] = {
+    "decided": "Decided:",
+    "now": "Known:",
+    "open": "Open:",
+    "done": "Done:",
+    "earlier": "Earlier plans:",
+    "documents": "From documents:",
+}
+"""The headings of the parts, in the order in which they stand. What is known needs none at the beginning."""
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line of a dossier, with the ids of its ``sources`` and the ``citations`` that refer to them in texts."""
+    """One line of a dossier, with the ids of its ``sources`` and the ``citations`` that refer to them in texts.
+
+    ``part`` is where it stands, and ``at`` when it was said; ``None`` for what documents and models say.
+    """
 
     text: str
     sources: tuple[str, ...]
     citations: tuple[str, ...]
+    part: Part = "now"
+    at: datetime | None = None
+
+    @property
+    def dated(self) -> str:
+        """Return the text with its date."""
+        return f"{self.at:%Y-%m-%d}: {self.text}" if self.at else self.text
+
+    @property
+    def line(self) -> str:
+        """Return the text with its date and its citations."""
+        return " ".join([self.dated, *(f"[{citation}]" for citation in self.citations)])
 
     def __str__(self) -> str:
         return " ".join([self.text, *(f"[{citation}]" for citation in self.citations)])
+
+
+def by_part(findings: Iterable[Finding]) -> Iterator[tuple[str, list[Finding]]]:
+    """Yield the heading and the findings of each part that has any."""
+    found = list(findings)
+    there = {finding.part for finding in found}
+    for part, heading in HEADINGS.items():
+        if part in there:
+            first = part == "now" and "decided" not in there
+            yield "" if first else heading, [finding for finding in found if finding.part == part]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +109,10 @@ class Dossier:
         return tuple(dict.fromkeys(id_ for finding in self.findings for id_ in finding.sources))
 
     def __str__(self) -> str:
-        parts = ["\n".join(f"- {finding}" for finding in self.findings)]
+        parts = [
+            "\n".join([*filter(None, [heading]), *(f"- {finding.line}" for finding in found)])
+            for heading, found in by_part(self.findings)
+        ]
         if self.contradictions:
             parts.append("\n".join(["Contradictions:", *(f"- {found}" for found in self.contradictions)]))
         return marked("\n\n".join(part for part in parts if part))

@@ -1,0 +1,63 @@
+"""Days that a sentence names by when it was said."""
+
+from datetime import UTC, date, datetime
+
+import pytest
+
+from tidal_plugins.english.relative_dates import named_days, with_dates
+
+MONDAY = datetime(2026, 3, 16, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("said", "dated"),
+    [
+        ("It is due by Friday.", "It is due by Friday (20 March)."),
+        ("She called yesterday.", "She called yesterday (15 March)."),
+        ("The day after tomorrow we leave.", "The day after tomorrow (18 March) we leave."),
+        ("We start next Monday.", "We start next Monday (23 March)."),
+        ("We start next Friday.", "We start next Friday (27 March)."),
+        ("The server fell over on Saturday night.", "The server fell over on Saturday night (14 March)."),
+        ("It has run since Thursday.", "It has run since Thursday (12 March)."),
+        ("See you next weekend.", "See you next weekend (28–29 March)."),
+        ("It opens next month.", "It opens next month (April)."),
+        ("Closed in two weeks.", "Closed in two weeks (30 March)."),
+        ("I sold it three days ago.", "I sold it three days ago (13 March)."),
+        ("We moved it to the 24th.", "We moved it to the 24th (24 March)."),
+        ("I got the keys on the 2nd.", "I got the keys on the 2nd (2 March)."),
+        ("It is Monday the 6th.", "It is Monday the 6th (6 April)."),
+    ],
+)
+def test_a_relative_day_gets_its_date(said, dated):
+    assert with_dates(said, MONDAY) == dated
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Due Friday 20 March.",
+        "On Friday, 20 March, it opens.",
+        "Every Friday we meet.",
+        "We train Monday, Wednesday and Friday.",
+        "It is on the 4th floor.",
+        "Run `next friday` first.",
+        "Over the last weekend in June.",
+        "It took three weeks.",
+        "Friday's paper is here.",
+    ],
+)
+def test_dates_habits_and_code_stay_as_they_are(said):
+    assert with_dates(said, MONDAY) == said
+
+
+def test_a_year_is_named_where_it_is_another_one():
+    assert with_dates("Due tomorrow.", datetime(2026, 12, 31, tzinfo=UTC)) == "Due tomorrow (1 January 2027)."
+
+
+def test_the_days_that_a_text_names_are_read_with_the_nearest_year():
+    assert named_days("From 2 January, or tomorrow, to 2027-03-01.", datetime(2026, 12, 30, tzinfo=UTC)) == [
+        date(2027, 1, 2),
+        date(2026, 12, 31),
+        date(2027, 3, 1),
+    ]
+    assert named_days("On 31 February.", MONDAY) == []

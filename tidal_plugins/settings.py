@@ -179,6 +179,9 @@ class WhisperSettings(Group):
     line_threshold: float = Field(0.075, ge=0, le=1)
     """Chance that each memory needs to help itself. On the development data it keeps nearly every answer that no such
     threshold would show; a higher one shows fewer lines that do not help, and loses answers."""
+    important: float = Field(0.5, ge=0, le=1)
+    """Share of ``threshold`` from which on what the person said for good, such as an allergy or a standing rule,
+    surfaces for a turn that asks, if it is among the first."""
     statement_threshold: float = Field(0.7, ge=0, le=1)
     """``threshold`` for a turn of 9 to 50 words that only tells and asks for nothing. On the development data six in
     seven turns that only tell, of whatever length, are met with silence; of the four in the chats three are."""

@@ -54,3 +54,17 @@ def test_the_newest_value_of_what_was_asked_for_does_not_fade(open_memory: OpenM
     clock.advance(days=3 * 365)
     assert memory.get(new).tier.state(memory.now()) == "warm"
     assert memory.get(old).tier.state(memory.now()) == "archived"
+
+
+def test_what_matters_for_good_surfaces_at_a_lower_chance_for_a_turn_that_asks(open_memory: OpenMemory) -> None:
+    def shown(question: str, important: float) -> str:
+        strict = Settings(whisper={"threshold": 0.99, "statement_threshold": 0.99, "important": important})
+        memory = open_memory(settings=strict)
+        memory.record(ALLERGY, "Noted.", thread="a")
+        memory.record(TALK, "Lovely.", thread="b")
+        return memory.whisper(question).text
+
+    assert "allergic" in shown("May Iris have the hazelnuts?", 0.1)
+    assert "fair" not in shown("May Iris have the hazelnuts?", 0.1), "other memories need the whole chance"
+    assert not shown("May Iris have the hazelnuts?", 1.0)
+    assert not shown("Dora bought some hazelnuts for Iris at the fair.", 0.1), "it asks for nothing"

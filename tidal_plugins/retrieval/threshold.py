@@ -50,7 +50,8 @@ def apply_threshold(state: State) -> None:
         return
     if state.confidence < threshold:
         reason = f"confidence {state.confidence:.3f} under the threshold of {threshold:.3f}"
-        below = {item.id: reason for item in state.ranked}
+        spared = _spared(state, threshold)
+        below = {item.id: reason for item in state.ranked if item.id not in spared}
     else:
         below = {
             item.id: f"confidence {item.confidence:.3f} under a line's threshold of {line:.3f}"
@@ -59,6 +60,20 @@ def apply_threshold(state: State) -> None:
         }
     state.ranked = [item for item in state.ranked if item.id not in below]
     state.drop("threshold", below.items())
+
+
+def _spared(state: State, threshold: float) -> set[str]:
+    """Return what the person said that matters for good, if it is among the first and the turn asks.
+
+    «Is this safe for me to eat?» has hardly a word of «I'm allergic to walnuts», and to miss it is worse than a line
+    too many.
+    """
+    settings = state.settings
+    if state.query.only_tells or state.confidence < settings.whisper.important * threshold:
+        return set()
+    first = state.ranked[: settings.whisper.max_entries]
+    lasts = settings.decay.important
+    return {item.id for item in first if item.summary.role == "user" and item.summary.importance >= lasts}
 
 
 def least(state: State) -> float:

@@ -52,6 +52,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         for name, outcomes in found.items():
             show_fails(name, outcomes, console)
     console.print(table(found, types))
+    if compressions := _compressions(found):
+        console.print(f"Characters of memory for each of a capsule's: {compressions}")
     console.print(f"Lived in {time.perf_counter() - start:.0f} s ({args.embedder}).")
 
 
@@ -105,6 +107,12 @@ def _row(found: Outcomes) -> list[str]:
 def _passed(outcomes: Iterable[Outcome]) -> str:
     passed = [outcome.passed for outcome in outcomes]
     return f"{sum(passed)}/{len(passed)}" if passed else ""
+
+
+def _compressions(found: Outcomes) -> str:
+    """Return by story how far its capsules compress: the least and the most that its checks saw."""
+    ratios = {name: [each.ratio for each in outcomes if each.ratio] for name, outcomes in found.items()}
+    return ", ".join(f"{name} {min(each):.1f} to {max(each):.1f}" for name, each in ratios.items() if each)
 
 
 def show_fails(name: str, outcomes: Sequence[Outcome], console: Console) -> None:

@@ -29,11 +29,15 @@ Event = Document | Turn | Check
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A check, the answer that the memory gave, and what is wrong with it."""
+    """A check, the answer that the memory gave, and what is wrong with it.
+
+    ``ratio`` is how many characters of memory there are for each of the capsule's, if it asked for a capsule.
+    """
 
     check: Check
     text: str
     faults: tuple[str, ...]
+    ratio: float | None = None
 
     @property
     def passed(self) -> bool:
@@ -99,7 +103,8 @@ class _Life:
             text, faults = self.asking.answer(check)
         except TidalError as error:
             text, faults = "", [f"{type(error).__name__}: {error}"]
-        return Outcome(check, text, tuple(faults))
+        ratio = self.memory.scoped(check.scope).capsule.read().ratio if check.type == "capsule" else None
+        return Outcome(check, text, tuple(faults), ratio)
 
 
 def _when(event: Event) -> tuple[datetime, int]:

@@ -21,7 +21,9 @@ Trajectories (lists of OpenAI-style messages, or of SWE-agent): rules find the e
 that changes something, that is, whose name begins with none of ``READS``; its evidence is the tool's name and the first
 30 content words of the arguments. A *requirement* is a sentence of a user with at least four content words. An *error*
 is the first line of a tool's result that mentions one. A score is the mean over sessions of the share of the evidence
-that is kept. System prompts are left out, because no arm changes them.
+that is kept. System prompts are left out, because no arm changes them. «Files» is how many of the files that
+SWE-agent edited in a session, and did not delete, are shown as they are at its end: one message, with its call, names
+the file and has every edited line of it.
 """
 
 from __future__ import annotations
@@ -62,6 +64,7 @@ from benchmarks.contexts import (
     summarised,
     trimmed,
 )
+from benchmarks.edited_files import EditedFile, edited_files, kept
 from benchmarks.embedders import EMBEDDERS, CachedEmbedder, add_embedder
 from benchmarks.metrics import RESAMPLES, SEED, intervals, shown
 from tidal_plugins import (
@@ -148,6 +151,7 @@ class Case:
     facts: tuple[Fact, ...]
     asked: tuple[Asked, ...]
     end: datetime | None = None
+    files: tuple[EditedFile, ...] = ()
 
 
 def conversation(given: locomo.Conversation) -> Case:
@@ -190,7 +194,8 @@ def trajectory(run: trajectories.Run) -> Case:
     facts = tuple(fact for message in messages for fact in _facts(message))
     asked = [Asked(kind, tuple(n for n, fact in enumerate(facts) if fact.kind == kind)) for kind in KINDS]
     everything = Asked(ALL, tuple(range(len(facts))))
-    return Case(run.name, messages, facts, tuple(item for item in [everything, *asked] if item.facts))
+    files = tuple(edited_files(messages))
+    return Case(run.name, messages, facts, tuple(item for item in [everything, *asked] if item.facts), files=files)
 
 
 def _facts(message: Message) -> Iterator[Fact]:
@@ -260,6 +265,8 @@ class Result:
     seconds: float
     fits: bool
     rows: dict[str, list[list[float]]] = field(default_factory=dict)
+    files: int = 0
+    """How many of the edited files are shown as they are at the end."""
 
 
 @dataclass(slots=True)
@@ -404,6 +411,7 @@ def _measured(
     result = Result(total.tokens, total.bytes, made.seconds, made.context is not None and total.tokens <= limit)
     shown = [Shown(made.context)] if made.context and result.fits else []
     result.rows[KEPT] = [_scores(case, asked, shown) for asked in case.asked]
+    result.files = sum(kept(file, made.context) for file in case.files) if made.context and result.fits else 0
     if room:
         shown = [Shown(rest.context)] if rest.context and rest.tokens <= limit - room else []
         result.rows[RECALLED] = [
@@ -635,7 +643,9 @@ def _table(report: Report, limit: int) -> Table:
     kinds = [kind for kind in KINDS if any(asked.name == kind for case in report.cases for asked in case.asked)]
     with_recall = RECALLED in report.columns
     table = Table(title=f"At {limit:,} tokens", title_justify="left")
+    edited = sum(len(case.files) for case in report.cases)
     more = ["recall", "recall .7", "ours − it", "both with"] if with_recall else [*(f"{kind}s" for kind in kinds)]
+    more += ["files"] if edited else []
     for column in ("arm", "tokens", "kB", "ms", "fit", "kept", "kept .7", "ours − it, kept", *more):
         table.add_column(column, justify="left" if column == "arm" else "right", no_wrap=True)
     for arm in report.arms:
@@ -654,6 +664,7 @@ def _table(report: Report, limit: int) -> Table:
             cells += [_margin(report, limit, arm, RECALLED, KEPT), _margin(report, limit, arm, RECALLED, RECALLED)]
         else:
             cells += [_mean(report, limit, arm, KEPT, name=kind) for kind in kinds]
+        cells += [f"{sum(each.files for each in results)}/{edited}"] if edited else []
         table.add_row(arm, *cells)
     if not LANGMEM:
         table.add_row("langmem SummarizationNode", "not installed")
@@ -706,6 +717,7 @@ def _figures(report: Report) -> list[dict[str, Any]]:
             "bytes": [result.bytes for result in results],
             "seconds": [result.seconds for result in results],
             "fits": [result.fits for result in results],
+            "files": [result.files for result in results],
             "scores": {
                 column: [intervals(report.rows(limit, arm, column, n))[0] for n in range(len(THRESHOLDS))]
                 for column in report.columns

@@ -28,6 +28,7 @@ from benchmarks.story_checks import (
 )
 from tidal_plugins import (
     Compaction,
+    DiskFiles,
     Embedder,
     Exchange,
     Message,
@@ -125,8 +126,20 @@ class Asking:
             with closing(sqlite3.connect(self.path)) as source, closing(sqlite3.connect(path)) as copy:
                 source.backup(copy)
             with TidalMemory(path, embedder=self.embedder, settings=SETTINGS, clock=self.memory.now) as memory:
-                compactor = memory.scoped(check.scope).compactor(max_tokens=check.fields["max_tokens"])
+                disk = Path(folder, "disk")
+                _written(self.story.disk, disk)
+                files = DiskFiles(disk) if self.story.disk else None
+                scoped = memory.scoped(check.scope)
+                compactor = scoped.compactor(max_tokens=check.fields["max_tokens"], files=files)
                 return compactor.compact(history, thread=session, force="compact")
+
+
+def _written(disk: Mapping[str, str], root: Path) -> None:
+    """Write the files that the agent's disk holds at the end of the story."""
+    for name, text in disk.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
 
 
 _ASKED: Final[Mapping[str, Callable[[Asking, TidalMemory, Check], Answer]]] = {

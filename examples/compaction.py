@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from tidal_plugins import HashingEmbedder, Message, TidalMemory, ToolCall
+from tidal_plugins import DiskFiles, HashingEmbedder, Message, TidalMemory, ToolCall
 from tidal_plugins.model.compaction import Compaction
 
 LIMIT = 1_600
@@ -119,10 +119,14 @@ def main() -> None:
         workshop.mkdir()
         history = worked(workshop)
         compaction = memory.compactor(max_tokens=LIMIT).compact(history, thread=THREAD)
+        (workshop / "notes.md").write_text(f"{NOTES}- dogs are free on Sundays\n", "utf-8")  # somebody else adds a rule
+        looking = memory.compactor(max_tokens=LIMIT, files=DiskFiles(workshop))
+        current = looking.compact(history, thread=THREAD, force="compact")
         show(history, compaction)
         show_ledger(compaction)
         follow(memory, compaction.citations[0])
-        show_files(compaction)
+        show_files("followed through the conversation", compaction)
+        show_files("read from the disk", current)
 
 
 # the agent
@@ -213,9 +217,9 @@ def arguments(call: ToolCall) -> str:
     return ", ".join(f"{name}={value}" for name, value in call.arguments.items())
 
 
-def show_files(compaction: Compaction) -> None:
+def show_files(how: str, compaction: Compaction) -> None:
     for file in compaction.files:
-        console.print(f"\n[bold]{escape(file.path)}[/] is back in the context, as the agent last read it:")
+        console.print(f"\n[bold]{escape(file.path)}[/] ({file.state}) is back in the context, {how}:")
         console.print(escape(file.content), style="green")
 
 

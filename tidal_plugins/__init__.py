@@ -59,6 +59,7 @@ from tidal_plugins.model.supersession import Replacement, Supersession
 from tidal_plugins.protocols import (
     ClaimExtractor,
     CoverageAssessor,
+    CurrentFiles,
     Embedder,
     EmotionEstimator,
     GraphExtractor,
@@ -71,6 +72,7 @@ if typing.TYPE_CHECKING:
     from tidal_plugins.affect.embedding import EmbeddingEmotion
     from tidal_plugins.affect.lexicon import LexiconEmotion
     from tidal_plugins.compaction.compactor import Compactor
+    from tidal_plugins.compaction.files.disk import DiskFiles
     from tidal_plugins.embedding import HashingEmbedder, OnnxEmbedder, SentenceTransformerEmbedder
     from tidal_plugins.facts.mapping import Facts
     from tidal_plugins.graph.reading.extractor import RuleExtractor
@@ -92,7 +94,7 @@ if typing.TYPE_CHECKING:
     from tidal_plugins.retrieval.cross_encoder import CrossEncoderReranker
     from tidal_plugins.retrieval.federation import Peer
     from tidal_plugins.sessions.session import Session
-    from tidal_plugins.settings import Settings
+    from tidal_plugins.settings import FileTool, Settings
 
 __all__ = [
     "Admission",
@@ -120,6 +122,8 @@ __all__ = [
     "Coverage",
     "CoverageAssessor",
     "CrossEncoderReranker",
+    "CurrentFiles",
+    "DiskFiles",
     "DiskFull",
     "Dossier",
     "Dropped",
@@ -140,6 +144,7 @@ __all__ = [
     "Fact",
     "FactConflict",
     "Facts",
+    "FileTool",
     "Finding",
     "Forgotten",
     "GraphExtractor",
@@ -218,9 +223,11 @@ _LOADED_WHEN_USED = {
     "Compactor": "compaction.compactor",
     "Counts": "model.session",
     "CrossEncoderReranker": "retrieval.cross_encoder",
+    "DiskFiles": "compaction.files.disk",
     "EmbeddingEmotion": "affect.embedding",
     "Extraction": "model.graph",
     "Facts": "facts.mapping",
+    "FileTool": "settings",
     "HashingEmbedder": "embedding",
     "LexiconEmotion": "affect.lexicon",
     "Maintenance": "maintenance.thread",

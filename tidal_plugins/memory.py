@@ -27,6 +27,7 @@ from tidal_plugins.model.recall import Recall, Whisper
 from tidal_plugins.protocols import (
     ClaimExtractor,
     CoverageAssessor,
+    CurrentFiles,
     Embedder,
     EmotionEstimator,
     GraphExtractor,
@@ -278,13 +279,15 @@ class TidalMemory(View):
         max_bytes: int | None = None,
         summariser: Summariser | None = None,
         counter: TokenCounter | None = None,
+        files: CurrentFiles | None = None,
     ) -> Compactor:
         """Return an object that keeps a context within limits (default: those of ``Settings.compaction``).
 
         ``summariser`` writes the summaries (default: extracts); ``counter`` counts the tokens of a text (default:
-        approximately).
+        approximately); ``files=DiskFiles(folder)`` tells what the agent's files are now (default: what the conversation
+        says of them).
         """
-        return self._services.compactor(self.scope, max_tokens, max_bytes, summariser, counter)
+        return self._services.compactor(self.scope, max_tokens, max_bytes, summariser, counter, files)
 
     arecord = in_thread(record)
     arecord_many = in_thread(record_many)

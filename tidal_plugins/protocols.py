@@ -146,6 +146,20 @@ class GraphStore(Protocol):
 
 
 @runtime_checkable
+class CurrentFiles(Protocol):
+    """Tells what the files of an agent are now, such as ``DiskFiles``.
+
+    ``root`` is the folder in which relative paths begin. ``read`` returns the text of a file, or ``None`` for one that
+    it does not give, and raises ``FileNotFoundError`` if there is no such file. It may block.
+    """
+
+    @property
+    def root(self) -> str: ...
+
+    def read(self, path: str) -> str | None: ...
+
+
+@runtime_checkable
 class TokenCounter(Protocol):
     """Counts the tokens of a text, as the model that receives it would, or nearly so."""
 

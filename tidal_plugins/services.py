@@ -46,6 +46,7 @@ from tidal_plugins.model.recall import Recall, Whisper
 from tidal_plugins.protocols import (
     ClaimExtractor,
     CoverageAssessor,
+    CurrentFiles,
     Embedder,
     EmotionEstimator,
     GraphExtractor,
@@ -146,6 +147,7 @@ class Services:
         max_bytes: int | None,
         summariser: Summariser | None,
         counter: TokenCounter | None,
+        files: CurrentFiles | None,
     ) -> Compactor:
         """Return an object that keeps a context within limits. Raises ``InvalidInput``."""
         settings = self.settings.compaction
@@ -158,6 +160,7 @@ class Services:
             check_protocol(summariser, Summariser, "a summariser has a method summarise"),
             check_protocol(counter, TokenCounter, "a counter has a method count") or ApproximateCounter(),
             self.now,
+            check_protocol(files, CurrentFiles, "files has a root and a method read, such as DiskFiles(folder)"),
         )
 
     def ledger(self, scope: Scope) -> Ledger:

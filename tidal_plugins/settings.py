@@ -16,6 +16,10 @@ from tidal_plugins.model.session import Policy, SignalType
 
 Profile = Literal["balanced", "tidal", "attention"]
 
+FileAction = Literal[
+    "read", "write", "append", "edit", "insert", "patch", "delete", "move", "copy", "shell", "editor", "nothing"
+]  # fmt: skip
+
 
 class Group(BaseModel):
     # Validators are built when the first memory is opened, not at import.
@@ -196,6 +200,24 @@ class ConsolidationSettings(Group):
     """The last runs that can be undone."""
 
 
+class FileTool(Group):
+    """A tool of an agent that reads or changes files, for ``Settings(compaction={"file_tools": {name: …}})``.
+
+    Names of arguments that widespread tools use («file_path», «old_string», …) need not be given.
+    """
+
+    does: FileAction
+    """``shell`` runs commands, ``editor`` has the action in its argument ``command``; ``nothing`` changes no file."""
+    path: str | None = None
+    """The argument that names the file."""
+    content: str | None = None
+    """The argument that holds the content, the patch, the command, or the text that is inserted or appended."""
+    old: str | None = None
+    """The argument that holds the text that an edit replaces."""
+    new: str | None = None
+    """The argument that holds the new text of an edit, or the new path of a rename."""
+
+
 class CompactionSettings(Group):
     """Compaction [SIYA §2]. Shares are of the limit, in tokens and in bytes alike."""
 
@@ -209,8 +231,8 @@ class CompactionSettings(Group):
     """Share that a rebuilt context should not exceed without its files."""
     max_files: int = Field(5, ge=0)
     """Files that are restored."""
-    read_tools: tuple[str, ...] = ("Read",)
-    """Tools whose result is a file's content."""
+    file_tools: Mapping[str, FileAction | FileTool] = Field(default_factory=dict)
+    """What tools by other names than the usual ones do to files: ``{"fetch_source": "read"}``."""
     system_paths: tuple[str, ...] = (
         ".git", ".hg", ".svn", ".idea", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".tox", ".venv", "__pycache__",
         "dist-packages", "node_modules", "site-packages", "venv",

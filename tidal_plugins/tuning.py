@@ -353,7 +353,7 @@ class CompactionTuning(CompactionSettings):
     prepare: float = Field(0.70, gt=0, le=1)
     """Share at which the summary is prepared in the background."""
     hard: float = Field(0.95, gt=0, le=1)
-    """Share above which files are left out, the summary is tightened and a long ongoing turn folds."""
+    """Share above which the summary is tightened, files get what is left, and a long ongoing turn folds."""
     summary: float = Field(0.40, gt=0, lt=1)
     """Share that the summary may take: it stays the same between compactions, so that providers cache it."""
     summary_hard: float = Field(0.20, gt=0, lt=1)
@@ -369,9 +369,7 @@ class CompactionTuning(CompactionSettings):
     file: float = Field(0.08, ge=0, lt=1)
     """Share that one restored file may take; what is longer is cut at a line."""
     file_window: int = Field(20, ge=0)
-    """Last messages before a compaction in which files are looked for."""
-    path_arguments: tuple[str, ...] = ("file_path", "path", "filepath", "filename", "file", "target_file")
-    """Arguments that name the file."""
+    """Last messages before a compaction in which a file that was only read must have been read."""
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:

@@ -21,9 +21,9 @@ class TidalCompaction(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT
     """Gives the model a rebuilt context once the history grows too large; the history itself stays unchanged.
 
     The model sees a summary of the completed turns that cites their episodes, the last completed turn, files that it
-    had read, and the ongoing turn verbatim [SIYA §2.2]. The memory keeps verbatim whatever is left out, and the agent
-    can look it up with the tool ``read_episode``. If the provider refuses a request as too large, the request is
-    rebuilt smaller and sent once more.
+    had read or changed, and the ongoing turn verbatim [SIYA §2.2]. The memory keeps verbatim whatever is left out, and
+    the agent can look it up with the tool ``read_episode``. If the provider refuses a request as too large, the request
+    is rebuilt smaller and sent once more.
 
     In the list of middleware it stands before ``TidalMemoryMiddleware`` and before middleware that retries. Middleware
     that edits requests (``ContextEditingMiddleware``) may stand before it: the model sees the edited messages, and the
@@ -43,6 +43,7 @@ class TidalCompaction(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT
             are estimated, and corrected by the usage that the model reports.
         summary_as: ``"human"`` for providers that refuse assistant messages that they did not write.
         restore_as: ``"human"`` for providers that refuse tool calls that they did not write.
+        files: tells what the agent's files are now: ``DiskFiles(folder)``. Default: what the conversation says of them.
     """
 
     def __init__(

@@ -20,7 +20,7 @@ from langchain_tidal.sizes import Gauge, MessagesCounter, size_of
 from tidal_plugins import Exchange, InvalidInput, Message, TidalMemory
 from tidal_plugins.errors import ContextOverflow
 from tidal_plugins.model.compaction import Compaction, Size
-from tidal_plugins.protocols import Summariser
+from tidal_plugins.protocols import CurrentFiles, Summariser
 from tidal_plugins.turns import Place, Recent, RestoreAs, Style, SummaryAs, WrittenMessage
 
 OVERFLOWN = 0.7
@@ -66,11 +66,13 @@ class ContextOptions(TypedDict, total=False):
     a chat model or any ``Summariser`` (default: extracts, without a model). ``token_counter`` counts the tokens of a
     list of messages. By default sizes are estimated, and corrected by the usage that the model reports.
     ``summary_as="human"`` and ``restore_as="human"`` are for providers that refuse assistant messages or tool calls
-    that they did not write.
+    that they did not write. ``files=DiskFiles(folder)`` tells what the agent's files are now (default: what the
+    conversation says of them).
     """
 
     max_tokens: int | None
     max_bytes: int | None
+    files: CurrentFiles | None
     summariser: Summariser | BaseChatModel | None
     token_counter: MessagesCounter | None
     summary_as: SummaryAs
@@ -98,6 +100,7 @@ class ContextMemory:
         self._max_tokens = options.get("max_tokens")
         self._max_bytes = options.get("max_bytes")
         self._summariser = summariser_of(options.get("summariser"))
+        self._files = options.get("files")
         self._style = Style(options.get("summary_as", "assistant"), options.get("restore_as", "tool"))
         self._gauge = Gauge(options.get("token_counter"))
         self._seen = Recent[str | None]()
@@ -163,7 +166,10 @@ class ContextMemory:
     ) -> View:
         """Return the view of a history. ``ratio`` shrinks the limit, so that all sizes are in estimated tokens."""
         compactor = place.memory.compactor(
-            max_tokens=math.ceil(limit.tokens / ratio), max_bytes=limit.bytes, summariser=self._summariser
+            max_tokens=math.ceil(limit.tokens / ratio),
+            max_bytes=limit.bytes,
+            summariser=self._summariser,
+            files=self._files,
         )
         compaction = compactor.compact(
             history.exchanges,

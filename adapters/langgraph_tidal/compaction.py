@@ -27,8 +27,8 @@ class CompactionNode(MemoryNode):
     """Gives the model a rebuilt context once the history grows too large [SIYA §2.2].
 
     The node returns ``llm_input_messages``: the messages unchanged, or the rebuilt context. A rebuilt context has a
-    summary of the completed turns that cites their episodes, the last completed turn, files that were read, and the
-    ongoing turn verbatim. ``messages`` stay whole in every checkpoint.
+    summary of the completed turns that cites their episodes, the last completed turn, files that were read or
+    changed, and the ongoing turn verbatim. ``messages`` stay whole in every checkpoint.
 
     The node stands before ``RecallNode``, also in a tool loop. :func:`model_input` shows the result of both. The run's
     custom stream gets ``{"tidal_compaction": {"id", "stage", "tokens_before", "tokens_after", "bytes_before",
@@ -48,6 +48,7 @@ class CompactionNode(MemoryNode):
             usage that the model reports.
         summary_as: ``"human"`` for providers that refuse assistant messages that they did not write.
         restore_as: ``"human"`` for providers that refuse tool calls that they did not write.
+        files: tells what the agent's files are now: ``DiskFiles(folder)``. Default: what the conversation says of them.
 
     Raises ``ContextOverflow`` if the messages that may not be shortened exceed the limit, and ``InvalidInput`` if a
     history is to be rewritten and the run has no ``thread_id``.

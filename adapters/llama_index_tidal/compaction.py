@@ -16,7 +16,7 @@ from llama_index_tidal.turns import Turn
 from tidal_plugins import Exchange, Message
 from tidal_plugins.errors import ContextOverflow
 from tidal_plugins.model.compaction import Compaction, Size
-from tidal_plugins.protocols import Summariser, TokenCounter
+from tidal_plugins.protocols import CurrentFiles, Summariser, TokenCounter
 from tidal_plugins.turns import Place, Style
 from tidal_plugins.validation import check_int
 
@@ -36,6 +36,7 @@ class Limits:
     style: Style
     summariser: Summariser | None
     counter: TokenCounter
+    files: CurrentFiles | None = None
 
     def size(self, messages: Iterable[ChatMessage]) -> list[Size]:
         """Return the size of each message."""
@@ -62,6 +63,7 @@ def rebuilt(
         max_bytes=limits.max_bytes,
         summariser=limits.summariser,
         counter=limits.counter,
+        files=limits.files,
     )
     messages = messages_of(turns)
     compact = partial(

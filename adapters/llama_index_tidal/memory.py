@@ -23,7 +23,7 @@ from llama_index_tidal.place import Rules, Scope, path_of, reopened, restore_wit
 from llama_index_tidal.sizes import Tokenizer, Tokens
 from llama_index_tidal.turns import Turn, dump, filled, grown, load, replaced, resumed, stored, to_exchange
 from tidal_plugins import InvalidInput, Policy, TidalMemory, Whisper
-from tidal_plugins.protocols import Summariser, TokenCounter
+from tidal_plugins.protocols import CurrentFiles, Summariser, TokenCounter
 from tidal_plugins.summarising.sizes import ApproximateCounter
 from tidal_plugins.turns import (
     Place,
@@ -75,6 +75,8 @@ class TidalChatMemory(BaseMemory):
             default.
         tokenizer_fn: returns the tokens of a text. Default: about four characters a token. It is not serialised
             either.
+        files: tells what the agent's files are now: ``DiskFiles(folder)``. Default: what the conversation says of them.
+            It is not serialised either.
         restore_as: ``"human"`` shows files in messages by the user, for integrations that refuse them as tool results
             (some do not know ``ToolCallBlock``).
         summary_as: ``"human"`` shows summaries in messages by the user, for integrations that refuse them in the
@@ -102,6 +104,7 @@ class TidalChatMemory(BaseMemory):
 
     _memory: TidalMemory | None = PrivateAttr(default=None)
     _summariser: Summariser | None = PrivateAttr(default=None)
+    _files: CurrentFiles | None = PrivateAttr(default=None)
     _counter: TokenCounter = PrivateAttr(default_factory=ApproximateCounter)
     _turns: list[Turn] = PrivateAttr(default_factory=list)
     _surfaced: Surfaced | None = PrivateAttr(default=None)
@@ -117,6 +120,7 @@ class TidalChatMemory(BaseMemory):
         byte_limit: int | None = None,
         summariser: LLM | Summariser | None = None,
         tokenizer_fn: Tokenizer | None = None,
+        files: CurrentFiles | None = None,
         restore_as: RestoreAs = "tool",
         summary_as: SummaryAs = "assistant",
         thread: str | None = None,
@@ -149,6 +153,7 @@ class TidalChatMemory(BaseMemory):
         if memory is not None:
             session_config(self._scoped(), self.policy, self.agent, check_name=True)
         self._summariser = summariser_of(summariser)
+        self._files = files
         self._counter = Tokens(tokenizer_fn) if tokenizer_fn else ApproximateCounter()
         self._turns = [load(turn) for turn in turns]
         if chat_history:
@@ -263,7 +268,7 @@ class TidalChatMemory(BaseMemory):
         if not turns or not self._limited:
             return messages_of(turns)
         style = Style(self.summary_as, self.restore_as)
-        limits = Limits(self.token_limit, self.byte_limit, style, self._summariser, self._counter)
+        limits = Limits(self.token_limit, self.byte_limit, style, self._summariser, self._counter, self._files)
         view, overflow = rebuilt(self._place(), turns, limits, asked=asked, **engine)
         if overflow and self._overfull != turns[-1].key:  # at the first of a turn's many steps
             logger.warning("thread %s: what the agent holds back in this turn is too long: %s", self.thread, overflow)

@@ -1,4 +1,4 @@
-"""Files that the agent had read, put back after a compaction: as it saw them, and only while they are still so."""
+"""Files that the agent had read or changed, put back after a compaction: which ones, in what order, in what size."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from tests.compaction.histories import chat, size_of, step, tokens_of
 from tests.compaction.oracle import WHISPER, texts
-from tidal_plugins import Compaction, Message, NotFound, RestoredFile, Settings, Size
+from tidal_plugins import Compaction, FileTool, Message, NotFound, RestoredFile, Settings, Size
 from tidal_plugins.testing import NOON
 
 ASKED = Message("user", "Work on it.", "work")
@@ -53,6 +53,13 @@ def restored(check: Any) -> Any:
     return restored
 
 
+def body(file: RestoredFile) -> str:
+    """The file itself, below the line that says of when it is."""
+    head, _, rest = file.content.partition("\n")
+    assert head == file.header
+    return rest
+
+
 def paths(files: Sequence[RestoredFile]) -> list[str]:
     return [file.path for file in files]
 
@@ -66,18 +73,18 @@ def test_a_file_comes_back_as_the_call_that_read_it_and_its_result(check: Any) -
     assert (call.role, call.tool_calls[0].name, dict(call.tool_calls[0].arguments)) == (
         "assistant", "Read", {"file_path": "src/app.py"},
     )  # fmt: skip
-    assert (result.role, result.text) == ("tool", "def app():\n    return 1\n")
+    assert (result.role, body(file)) == ("tool", "def app():\n    return 1\n")
+    assert result.text == file.content == f"{file.header}\n{body(file)}"
     assert result.tool_call_id == call.tool_calls[0].id == file.id
     assert any(message.role == "user" for message in compaction.messages[:at])
 
 
-def test_the_content_is_what_the_agent_saw_not_what_is_on_disk(restored: Any, tmp_path: Path) -> None:
+def test_without_a_disk_the_content_is_what_the_agent_saw_and_says_of_when(restored: Any, tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("what is on disk now")
-    [file] = restored(worked(read(1, str(path), "what was read then")))
-    assert file.content == "what was read then"
-    [gone] = restored(worked(read(1, str(tmp_path / "gone.txt"), "it was there")), thread="gone")
-    assert gone.content == "it was there"
+    [file] = restored(worked(read(1, str(path), "what was read then", at=61)))
+    assert (body(file), file.doubt, file.state) == ("what was read then", None, "read")
+    assert file.header == f"[as of {NOON + timedelta(seconds=61):%Y-%m-%d %H:%M} UTC; may have changed since]"
 
 
 @pytest.mark.parametrize("argument", ["file_path", "path", "filename"])
@@ -107,15 +114,22 @@ def test_files_read_in_earlier_turns_of_the_last_messages_come_back_too(restored
     assert set(paths(restored(history))) == {"src/early.py", "src/late.py"}
 
 
-@pytest.mark.parametrize("tool", ["ReadDir", "read", "look", "Bash", "Grep"])
-def test_only_tools_named_read_count(restored: Any, tool: str) -> None:
+@pytest.mark.parametrize("tool", ["ReadDir", "reading", "look", "Bash", "Grep"])
+def test_only_tools_that_read_count(restored: Any, tool: str) -> None:
     assert restored(worked(read(1, "src/app.py", tool=tool))) == []
 
 
-def test_the_names_of_reading_tools_are_a_setting(open_memory: Any, check: Any) -> None:
-    memory = open_memory("own.db", settings=Settings(compaction={"read_tools": ("open_file",)}))
-    history = worked(read(1, "src/a.py", tool="open_file"), read(2, "src/b.py"))
-    assert paths(check(history, memory=memory, max_tokens=most(history)).files) == ["src/a.py"]
+def test_what_tools_do_is_a_setting(open_memory: Any, check: Any) -> None:
+    tools = {
+        "fetch_source": "read",
+        "Read": "nothing",
+        "amend": FileTool(does="edit", path="where", old="was", new="is"),
+    }
+    memory = open_memory("own.db", settings=Settings(compaction={"file_tools": tools}))
+    amended = step(3, ("amend", {"where": "src/a.py", "was": "x = 1", "is": "x = 2"}, "done"))
+    history = worked(read(1, "src/a.py", "x = 1\n", tool="fetch_source"), read(2, "src/b.py"), amended)
+    [file] = check(history, memory=memory, max_tokens=most(history)).files
+    assert (file.path, file.state, body(file)) == ("src/a.py", "edited", "x = 2\n")
 
 
 @pytest.mark.parametrize(
@@ -146,13 +160,13 @@ def test_how_many_come_back_is_a_setting(open_memory: Any, check: Any, number: i
 
 def test_a_file_read_twice_comes_back_once_as_it_was_last(restored: Any) -> None:
     [file] = restored(worked(read(1, "src/a.py", "old", at=1), read(2, "src/a.py", "new", at=9)))
-    assert (file.content, file.reads) == ("new", 2)
+    assert (body(file), file.reads) == ("new", 2)
 
 
 def test_files_read_side_by_side_all_come_back(restored: Any) -> None:
     together = step(1, *[("Read", {"file_path": f"src/{name}.py"}, f"# {name}") for name in "abc"])
     files = restored(worked(together))
-    assert {file.path: file.content for file in files} == {f"src/{name}.py": f"# {name}" for name in "abc"}
+    assert {file.path: body(file) for file in files} == {f"src/{name}.py": f"# {name}" for name in "abc"}
     assert len({file.id for file in files}) == 3
 
 
@@ -175,7 +189,7 @@ def test_a_long_file_is_cut_at_a_line(restored: Any) -> None:
 def test_a_file_that_fits_is_not_cut(restored: Any) -> None:
     [file] = restored(worked(read(1, "src/short.py", "x = 1\n\n")))
     assert not file.cut
-    assert file.content == "x = 1\n\n"
+    assert body(file) == "x = 1\n\n"
 
 
 def test_all_files_together_stay_within_their_share(restored: Any) -> None:
@@ -211,47 +225,69 @@ def test_paths_that_only_look_like_the_systems_come_back(restored: Any, path: st
     assert paths(restored(worked(read(1, path)))) == [path]
 
 
-LATER: dict[str, list[Message]] = {
-    "written": use(2, "Write", file_path="src/a.py", content="new"),
-    "edited": use(2, "Edit", path="src/a.py", old="x", new="y"),
-    "named in a command": use(2, "Bash", command="sed -i 's/x/y/' src/a.py && ls"),
-    "named in a command in its folder": use(2, "Bash", command="cd src && echo y > a.py"),
-    "written under its full path": use(2, "Write", file_path="/repo/src/a.py", content="new"),
-    "written with a dot": use(2, "Write", file_path="./src/a.py", content="new"),
-    "moved among several": use(2, "apply", edits=[{"file": "src/b.py"}, {"file": "src/a.py"}]),
+LATER: dict[str, tuple[list[Message], str, bool]] = {
+    "written": (use(2, "Write", file_path="src/a.py", content="new"), "new", True),
+    "written with a dot": (use(2, "Write", file_path="./src/a.py", content="new"), "new", True),
+    "edited": (use(2, "Edit", path="src/a.py", old="as it", new="what it"), "what it was", True),
+    "edited from something else": (use(2, "Edit", path="src/a.py", old="nowhere", new="y"), "as it was", False),
+    "rewritten by a command": (use(2, "Bash", command="sed -i 's/x/y/' src/a.py && ls"), "as it was", False),
+    "rewritten in its folder": (use(2, "Bash", command="cd src && python mend.py a.py"), "as it was", False),
+    "written under its full path": (use(2, "Write", file_path="/repo/src/a.py", content="new"), "as it was", False),
+    "named to an unknown tool": (
+        use(2, "apply", edits=[{"file": "src/b.py"}, {"file": "src/a.py"}]),
+        "as it was",
+        False,
+    ),
 }
 
 
-@pytest.mark.parametrize("later", LATER.values(), ids=LATER.keys())
+@pytest.mark.parametrize(("later", "content", "sure"), LATER.values(), ids=LATER.keys())
 @pytest.mark.parametrize("where", ["then", "ongoing"])
-def test_what_was_written_later_does_not_come_back_stale(restored: Any, later: list[Message], where: str) -> None:
-    first = read(1, "src/a.py")
+def test_what_changed_later_comes_back_changed_or_marked(
+    restored: Any, later: list[Message], content: str, sure: bool, where: str
+) -> None:
+    first = read(1, "src/a.py", "as it was")
     history = worked(first, later) if where == "then" else worked(first, ongoing=[later])
-    assert restored(history) == []
+    found = {file.path: file for file in restored(history)}
+    if where == "ongoing" and content == "new":
+        assert "src/a.py" not in found, "the ongoing turn shows all of it"
+        return
+    file = found["src/a.py"]
+    assert body(file) == content
+    assert (file.doubt is None) == sure
+    assert ("may be out of date: " in file.header) == (not sure)
 
 
-def test_what_was_written_side_by_side_with_reading_it_does_not_come_back(restored: Any) -> None:
-    for thread, order in (("one", (0, 1)), ("two", (1, 0))):
-        calls = [
-            ("Read", {"file_path": "src/a.py"}, "as it was"),
-            ("Write", {"file_path": "src/a.py", "content": "new"}, "ok"),
-        ]
-        assert restored(worked(step(1, *(calls[n] for n in order))), thread=thread) == []
+def test_what_several_calls_change_side_by_side_is_in_doubt(restored: Any) -> None:
+    edits = [("Edit", {"file_path": "src/a.py", "old_string": f"x{n}", "new_string": f"y{n}"}, "ok") for n in (1, 2)]
+    [file] = restored(worked(read(1, "src/a.py", "x1 x2"), step(2, *edits)))
+    assert (body(file), file.doubt) == ("y1 y2", "several calls reached it side by side")
+    parts = [
+        ("Read", {"file_path": "src/a.py"}, "as it was"),
+        ("Write", {"file_path": "src/a.py", "content": "new"}, "ok"),
+    ]
+    [file] = restored(worked(step(1, *parts)), thread="two")
+    assert (body(file), file.doubt) == ("new", None)
+    [file] = restored(worked(step(1, *reversed(parts))), thread="three")
+    assert file.doubt
 
 
 def test_what_was_written_before_it_was_read_comes_back(restored: Any) -> None:
     [file] = restored(worked(use(1, "Write", file_path="src/a.py", content="new"), read(2, "src/a.py", "new")))
-    assert file.content == "new"
+    assert body(file) == "new"
 
 
 def test_what_was_read_again_after_it_was_written_comes_back_fresh(restored: Any) -> None:
     write = use(2, "Write", file_path="src/a.py", content="new")
     [file] = restored(worked(read(1, "src/a.py", "old"), write, read(3, "src/a.py", "new")))
-    assert file.content == "new"
+    assert body(file) == "new"
 
 
 def test_a_write_to_another_file_leaves_this_one(restored: Any) -> None:
-    assert paths(restored(worked(read(1, "src/a.py"), use(2, "Write", file_path="src/aa.py")))) == ["src/a.py"]
+    files = restored(worked(read(1, "src/a.py"), use(2, "Write", file_path="src/aa.py", content="new")))
+    assert {file.path: (file.state, file.doubt) for file in files} == {
+        "src/aa.py": ("created", None), "src/a.py": ("read", None),
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("again", ["src/a.py", "./src/a.py"])
@@ -301,8 +337,8 @@ def test_restored_files_stay_as_they_are_until_the_next_rebuilding(check: Any) -
     second = check(history, max_tokens=most(history[:-4]))
     assert second.id == first.id
     assert second.files == first.files
-    third = check(history, max_tokens=most(history[:-4]), force="compact")
-    assert not third.files
+    [third] = check(history, max_tokens=most(history[:-4]), force="compact").files
+    assert (third.state, body(third)) == ("edited", "new")
 
 
 def test_a_forgotten_reading_does_not_come_back(check: Any, memory: Any) -> None:
@@ -316,3 +352,81 @@ def test_a_forgotten_reading_does_not_come_back(check: Any, memory: Any) -> None
     assert b"4711" not in Path(memory.path).read_bytes()
     with pytest.raises(NotFound):
         memory.episodes[compaction.files[0].episode]
+
+
+def test_a_file_edited_in_the_thread_comes_back_however_long_ago(restored: Any) -> None:
+    edit = step(2, ("Edit", {"file_path": "src/a.py", "old_string": "x = 1", "new_string": "x = 2"}, "ok"))
+    early = [
+        Message("user", "Edit it.", "e1"),
+        *read(1, "src/a.py", "x = 1\n"),
+        *edit,
+        Message("assistant", "Ok.", "e2"),
+    ]
+    [file] = restored([*early, *chat(0, 40), NOW])
+    assert (file.path, file.state, body(file), file.doubt) == ("src/a.py", "edited", "x = 2\n", None)
+    assert "with its edits" in file.header
+
+
+def test_a_file_that_was_only_written_comes_back_as_a_reading_of_it(restored: Any) -> None:
+    write = step(1, ("write_file", {"file_path": "src/new.py", "content": "x = 1\n"}, "ok"))
+    [file] = restored(worked(write))
+    assert (file.tool, dict(file.arguments), file.state) == ("read_file", {"file_path": "src/new.py"}, "created")
+    assert body(file) == "x = 1\n"
+
+
+def test_changed_files_come_before_those_that_were_only_read(restored: Any) -> None:
+    edit = step(2, ("Edit", {"file_path": "src/a.py", "old_string": "a", "new_string": "b"}, "ok"))
+    files = restored(worked(read(1, "src/a.py", "a = a0"), *(read(3 + n, f"src/r{n}.py", at=60.0) for n in range(2))))
+    assert paths(files)[-1] == "src/a.py"
+    files = restored(worked(read(1, "src/a.py", "a = 0"), edit, read(3, "src/r.py", at=60.0)), thread="two")
+    assert paths(files) == ["src/a.py", "src/r.py"]
+
+
+def test_files_that_the_request_or_the_failing_test_names_come_first(restored: Any) -> None:
+    readings = [read(n, f"src/{name}.py", at=5.0 * n) for n, name in enumerate(("pump", "valve", "gauge"))]
+    failing = step(9, ("Bash", {"command": "pytest -q"}, "E   assert 1 == 2\nsrc/pump.py:1: AssertionError\n1 failed"))
+    assert paths(restored(worked(*readings)))[0] == "src/gauge.py"
+    assert paths(restored(worked(*readings, failing), thread="two"))[0] == "src/pump.py"
+    asked = [*worked(*readings)[:-1], Message("user", "Please look at valve.py again.", "now")]
+    assert paths(restored(asked, thread="three"))[0] == "src/valve.py"
+
+
+def test_a_large_file_comes_back_around_its_edits_and_the_lines_that_a_test_names(restored: Any) -> None:
+    lines = [f"line_{number} = 'of a long file'" for number in range(1, 401)]
+    text = "\n".join(f"{number:6}\t{line}" for number, line in enumerate(lines, 1))
+    edit = step(2, ("Edit", {"file_path": "long.py", "old_string": "line_200 =", "new_string": "mended ="}, "ok"))
+    failing = step(3, ("Bash", {"command": "pytest"}, "long.py:350: ValueError\n1 failed"))
+    [file] = restored(worked(read(1, "long.py", text), edit, failing))
+    assert file.cut
+    assert "   200\tmended = 'of a long file'" in body(file).splitlines()
+    assert "   350\tline_350 = 'of a long file'" in body(file).splitlines()
+    assert "line_300 =" not in body(file)
+    assert all(line[7:] in {*lines, "mended = 'of a long file'"} for line in body(file).splitlines() if "\t" in line)
+
+
+def test_room_is_shared_so_that_small_files_are_whole(restored: Any) -> None:
+    long = "\n".join(f"line {number} of a long file" for number in range(400))
+    short = [read(n, f"src/s{n}.py", f"x = {n}\n", at=n) for n in range(4)]
+    files = restored(worked(*short, read(9, "src/long.py", long, at=60.0)))
+    assert [(file.path, file.cut) for file in files] == [
+        ("src/long.py", True), *((f"src/s{n}.py", False) for n in (3, 2, 1, 0)),
+    ]  # fmt: skip
+
+
+def test_a_file_with_a_secret_does_not_come_back_however_it_got_there(restored: Any) -> None:
+    write = step(1, ("Write", {"file_path": "env.py", "content": "password = 'correct-horse-7431'\n"}, "ok"))
+    assert restored(worked(write)) == []
+
+
+def test_a_part_of_the_thread_that_was_forgotten_is_a_doubt(check: Any, memory: Any) -> None:
+    first = [Message("user", "Read it.", "e1"), *read(1, "src/a.py", "x = 1\n"), Message("assistant", "Read.", "e2")]
+    edit = step(2, ("Edit", {"file_path": "src/a.py", "old_string": "x = 1", "new_string": "x = 2"}, "ok"))
+    then = [Message("user", "Edit it.", "f1"), *edit, Message("assistant", "Edited.", "f2")]
+    last = [Message("user", "Look.", "g1"), *read(3, "src/b.py"), Message("assistant", "Seen.", "g2")]
+    history = [*chat(0, 40), *first, *then, *last, NOW]
+    compaction = check(history, max_tokens=most(history))
+    assert {file.path: file.state for file in compaction.files} == {"src/a.py": "edited", "src/b.py": "read"}
+    memory.forget(memory.episodes.id_of("f1", thread="s"))
+    files = {file.path: file for file in check(history, max_tokens=most(history), force="compact").files}
+    assert "forgotten" in str(files["src/a.py"].doubt)
+    assert files["src/b.py"].doubt is None

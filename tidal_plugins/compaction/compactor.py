@@ -24,7 +24,7 @@ from tidal_plugins.ingestion.episodes import from_entry
 from tidal_plugins.model.compaction import Compaction, Size, Stage
 from tidal_plugins.model.entry import EPISODE
 from tidal_plugins.model.exchange import Exchange, Message
-from tidal_plugins.protocols import Summariser, TokenCounter
+from tidal_plugins.protocols import CurrentFiles, Summariser, TokenCounter
 from tidal_plugins.storage.base import Storage, Where
 from tidal_plugins.summarising.sizes import measure
 
@@ -46,6 +46,7 @@ class Compactor:
     summariser: Summariser | None
     counter: TokenCounter
     clock: Callable[[], datetime]
+    files: CurrentFiles | None = None
 
     def compact(
         self,
@@ -176,6 +177,7 @@ class Compactor:
             summariser=self.summariser,
             counter=self.counter,
             now=self.clock(),
+            disk=self.files,
         )
 
     def _save(self, states: States, version: int, kept: Sequence[State], rebuild: Rebuild) -> None:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from tidal_plugins.compaction.files import Files, Said
+from tidal_plugins.compaction.files.restore import Files
+from tidal_plugins.compaction.files.tracked import Said
 from tidal_plugins.compaction.fold import foldable
 from tidal_plugins.compaction.preparation import Prepared
 from tidal_plugins.compaction.recorded import Recorded, Recorder, forgotten, holds
@@ -16,11 +17,11 @@ from tidal_plugins.compaction.view import HEADER, Context, fold_text, pieces, si
 from tidal_plugins.english.secrets import masked, masked_value
 from tidal_plugins.errors import BrokenInvariant, ContextOverflow
 from tidal_plugins.model.compaction import Kept, RestoredFile, Size
-from tidal_plugins.model.episode import Episode
+from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
 from tidal_plugins.model.exchange import Message
 from tidal_plugins.model.loss import LossLedger
 from tidal_plugins.model.summary import Source
-from tidal_plugins.protocols import Summariser, TokenCounter
+from tidal_plugins.protocols import CurrentFiles, Summariser, TokenCounter
 from tidal_plugins.summarising.summary import Condensed, condense
 from tidal_plugins.tuning import CompactionTuning
 
@@ -43,6 +44,7 @@ class Rebuild:
     summariser: Summariser | None
     counter: TokenCounter
     now: datetime
+    disk: CurrentFiles | None = None
     used: dict[str, Episode] = field(default_factory=dict)
 
     @property
@@ -94,7 +96,10 @@ class Rebuild:
         told = len(turns) - (last is not None)
         fold = state.fold if state.fold and self.ongoing and state.fold.of(self.ongoing) else None
         if state.hard and not fresh and not demote:
-            return self._shown(self._folded(replace(state, fold=fold)))  # a fold may leave room for more of it
+            held = replace(state, fold=fold)
+            if self._share(held) >= self.settings.hard:
+                held = replace(held, files=())
+            return self._shown(self._folded(held))  # a fold may leave room for more of it
         sources = self._sources(turns[state.told : told])
         new = replace(state, covered=turns, told=told, question=self._question(last), fold=fold, hard=hard)
         new = replace(new, summary="", synthesis=(), synthesis_text="", files=())
@@ -106,7 +111,7 @@ class Rebuild:
         if last is not None:
             new = self._synthesised(state, new, last)
         new = self._shown(new)
-        return new if hard else replace(new, files=self._files(new, self._size(new)))
+        return replace(new, files=self._files(new, self._size(new)))
 
     # the covered turns
 
@@ -240,18 +245,29 @@ class Rebuild:
     def _files(self, new: State, taken: Size) -> tuple[RestoredFile, ...]:
         limit, settings = self.context.limit, self.settings
         room = (limit * settings.compact - taken).at_most(limit * settings.files)
-        return Files(settings, self.counter).restored(self._said(new), room, limit)
+        return Files(settings, self.counter, self.disk).restored(self._said(new), room, limit)
 
     def _said(self, new: State) -> list[Said]:
-        """Return the last messages before the compaction, those of the ongoing turn included."""
-        open_ = [Said(message, None, None) for message in self.ongoing.said] if self.ongoing else []
+        """Return all messages of the thread; those of the ongoing turn that stay, without an episode."""
+        turns = [(turn.episode, turn.indexes) for turn in new.covered]
+        found = {episode.id: episode for episode in self._episodes(id_ for id_, _ in turns)}
+        gone = Said(Message("assistant", FORGOTTEN_TEXT), None, None)
+        said = [each for id_, at in turns for each in (_dated(found[id_], at) if id_ in found else [gone])]
+        return said + self._going_on(new.fold)
+
+    def _going_on(self, fold: Fold | None) -> list[Said]:
+        """Return the messages of the ongoing turn: folded ones stand in its episode only."""
+        stays = [] if self.ongoing is None else [Said(message, None, message.at) for message in self.ongoing.said]
+        if fold is None:
+            return stays
+        stays = [each for index, each in enumerate(stays) if index not in fold.indexes]
         said: list[Said] = []
-        for turn in reversed(new.covered):
-            if len(said) + len(open_) >= self.settings.file_window:
-                break
-            episodes = self._episodes([turn.episode])
-            said = [each for episode in episodes for each in _dated(episode, turn.indexes)] + said
-        return said + open_
+        for episode in self._episodes([fold.turn.episode]):
+            for each in _dated(episode, range(len(episode.messages))):
+                same = next((one for one in stays if holds(episode, len(said), one.message)), None)
+                said.append(same or each)
+                stays = [one for one in stays if one is not same]
+        return said + stays
 
     # sizes
 

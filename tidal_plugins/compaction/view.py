@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tidal_plugins.compaction.files import weight
+from tidal_plugins.compaction.files.restore import weight
 from tidal_plugins.compaction.state import Covered, Fold, State
 from tidal_plugins.compaction.turns import History, Turn
 from tidal_plugins.model.compaction import Kept, Piece, RestoredFile, Size, Written

@@ -70,18 +70,24 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class RestoredFile:
-    """A file that the agent had read, shown as the tool call that read it and its result.
+    """A file that the agent had read or changed, shown as a tool call that reads it and its result.
 
     Attributes:
-        id: the same whenever the same reading is restored.
-        tool: the tool that read it.
+        id: the same whenever the same content is restored.
+        tool: the tool that read it, or one that reads files like it.
         path: its path.
         arguments: the arguments of the call.
-        content: the result of the tool at that time, not the file as it is now.
-        episode: the episode in which it was read.
-        seen: when it was first read.
+        content: the file as it is now, or as far as that is known, below its header. Lines have numbers if the tool
+            gives them, or if lines are missing.
+        episode: the episode in which it was last read or changed.
+        seen: when it was first read or changed.
         reads: how often it was read.
-        cut: whether its end is missing.
+        cut: whether lines are missing.
+        state: what the thread did with it: ``read``, ``edited`` or ``created``.
+        header: the first line of the content, which says of when it is and why it may be another by now; empty if it is
+            what is on disk.
+        doubt: what may have changed the file since it was last known; ``None`` if nothing in the thread has, or if the
+            content is that of the disk.
     """
 
     id: str
@@ -93,6 +99,9 @@ class RestoredFile:
     seen: datetime
     reads: int = 1
     cut: bool = False
+    state: Literal["read", "edited", "created"] = "read"
+    header: str = ""
+    doubt: str | None = None
 
     @property
     def messages(self) -> tuple[Message, Message]:

@@ -70,8 +70,8 @@ def answers(messages: Sequence[Message]) -> list[list[Message | None]]:
     """
     found: list[list[Message | None]] = []
     for place, message in enumerate(messages):
-        following = itertools.takewhile(lambda later: later.role == "tool", messages[place + 1 :])
-        waiting = list(following) if message.tool_calls else []
+        following = messages[place + 1 :] if message.tool_calls else ()
+        waiting = list(itertools.takewhile(lambda later: later.role == "tool", following))
         results: list[Message | None] = []
         for call in message.tool_calls:
             at = next((at for at, result in enumerate(waiting) if result.tool_call_id == call.id), None)

@@ -1,0 +1,305 @@
+"""The tools and commands of coding agents: what is known of a file after each of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.compaction.test_file_replay import DONE, compacted, shown
+from tidal_plugins import Message, RestoredFile, ToolCall
+
+Call = tuple[str, dict[str, Any], str]
+
+TEXT = "import tide\n\nHEIGHT = 3\nNAME = 'pier'\n"
+NUMBERED = "     1\timport tide\n     2\t\n     3\tHEIGHT = 3\n     4\tNAME = 'pier'"
+
+
+def after(*calls: Call, errors: tuple[int, ...] = ()) -> dict[str, RestoredFile]:
+    """Return what comes back after these calls, one after the other, by path."""
+    history = [Message("user", "Work on it.", "work")]
+    for number, (tool, arguments, result) in enumerate(calls):
+        call = ToolCall(tool, arguments, f"c{number}")
+        history.append(Message("assistant", "", f"a{number}", tool_calls=(call,)))
+        history.append(Message("tool", result, f"r{number}", tool_call_id=call.id, error=number in errors))
+    return {file.path: file for file in compacted([*history, *DONE]).files}
+
+
+def bash(command: str, result: str = "") -> Call:
+    return "Bash", {"command": command}, result
+
+
+def text(file: RestoredFile) -> str:
+    return "\n".join(shown(file).values())
+
+
+READ: Call = ("Read", {"file_path": "sea.py"}, NUMBERED)
+
+READINGS: dict[str, Call] = {
+    "Read": READ,
+    "Read with arrows": ("Read", {"file_path": "sea.py"}, NUMBERED.replace("\t", "→")),
+    "read_file": ("read_file", {"path": "sea.py"}, TEXT),
+    "view": ("str_replace_based_edit_tool", {"command": "view", "path": "sea.py"}, NUMBERED),
+    "view of OpenHands": (
+        "str_replace_editor",
+        {"command": "view", "path": "sea.py"},
+        f"Here's the result of running `cat -n` on sea.py:\n{NUMBERED}\n",
+    ),
+    "a server's": ("mcp__filesystem__read_text_file", {"path": "sea.py"}, TEXT),
+    "open_file": ("open_file", {"filename": "sea.py"}, TEXT),
+    "cat": bash("cat sea.py", TEXT),
+    "cat -n": bash("cat -n sea.py", NUMBERED),
+    "a shell under any name": ("my_terminal", {"command": "cat sea.py"}, TEXT),
+    "a list of words": ("shell", {"command": ["bash", "-lc", "cat sea.py"]}, TEXT),
+}
+
+
+@pytest.mark.parametrize("call", READINGS.values(), ids=READINGS.keys())
+def test_a_file_that_was_read(call: Call) -> None:
+    file = after(call)["sea.py"]
+    assert text(file) == TEXT.rstrip("\n")
+    assert (file.state, file.doubt, file.cut, file.reads) == ("read", None, False, 1)
+    assert (file.tool, dict(file.arguments)) == call[:2]
+
+
+CHANGED = TEXT.replace("3", "5")
+PATCH = "--- a/sea.py\n+++ b/sea.py\n@@ -1,4 +1,4 @@\n import tide\n \n-HEIGHT = 3\n+HEIGHT = 5\n NAME = 'pier'\n"
+BEGIN = "*** Begin Patch\n*** Update File: sea.py\n@@\n import tide\n \n-HEIGHT = 3\n+HEIGHT = 5\n*** End Patch"
+ANTHROPIC = {"command": "str_replace", "path": "sea.py", "old_str": "= 3", "new_str": "= 5"}
+BLOCK = "<<<<<<< SEARCH\nHEIGHT = 3\n=======\nHEIGHT = 5\n>>>>>>> REPLACE"
+
+CHANGES: dict[str, Call] = {
+    "Edit": ("Edit", {"file_path": "sea.py", "old_string": "= 3", "new_string": "= 5"}, "updated"),
+    "Edit, every time": (
+        "Edit",
+        {"file_path": "sea.py", "old_string": "3", "new_string": "5", "replace_all": True},
+        "ok",
+    ),
+    "MultiEdit": (
+        "MultiEdit",
+        {
+            "file_path": "sea.py",
+            "edits": [
+                {"old_string": "HEIGHT", "new_string": "H"},
+                {"old_string": "H =", "new_string": "HEIGHT ="},
+                {"old_string": "3", "new_string": "5"},
+            ],
+        },
+        "ok",
+    ),
+    "str_replace": ("str_replace_editor", ANTHROPIC, "The file sea.py has been edited."),
+    "edit_file of a server": ("edit_file", {"path": "sea.py", "edits": [{"oldText": "3", "newText": "5"}]}, "```diff"),
+    "replace": ("replace", {"file_path": "sea.py", "old_string": "3", "new_string": "5"}, "ok"),
+    "replace_in_file": ("replace_in_file", {"path": "sea.py", "diff": BLOCK}, "ok"),
+    "apply_patch": ("apply_patch", {"input": BEGIN}, "Done"),
+    "apply_patch in a shell": bash(f"apply_patch <<'EOF'\n{BEGIN}\nEOF", "Done"),
+    "a unified diff": ("apply_patch", {"patch": PATCH}, "Done"),
+    "git apply": bash(f"git apply <<'EOF'\n{PATCH}EOF"),
+    "Write": ("Write", {"file_path": "sea.py", "content": CHANGED}, "ok"),
+    "LangChain's write_file": ("write_file", {"file_path": "sea.py", "text": CHANGED}, "File written successfully"),
+    "create": ("str_replace_editor", {"command": "create", "path": "sea.py", "file_text": CHANGED}, "ok"),
+    "a here-document": bash(f"cat > sea.py <<'EOF'\n{CHANGED}EOF"),
+    "tee": bash(f"tee sea.py <<'EOF'\n{CHANGED}EOF", CHANGED),
+}
+
+
+@pytest.mark.parametrize("call", CHANGES.values(), ids=CHANGES.keys())
+@pytest.mark.parametrize("first", ["Read", "cat", "view"])
+def test_a_file_that_was_changed_comes_back_changed(call: Call, first: str) -> None:
+    file = after(READINGS[first], call)["sea.py"]
+    assert text(file) == CHANGED.rstrip("\n")
+    assert (file.state, file.doubt, file.cut) == ("edited", None, False)
+
+
+FAILED: dict[str, tuple[Call, bool]] = {
+    "marked": (("Edit", {"file_path": "sea.py", "old_string": "= 3", "new_string": "= 5"}, "no"), True),
+    "told": (("Edit", {"file_path": "sea.py", "old_string": "= 9", "new_string": "= 5"}, "Error: not found"), False),
+    "a write": (
+        ("Write", {"file_path": "sea.py", "content": "x"}, "<tool_use_error>Read it first</tool_use_error>"),
+        False,
+    ),
+    "not run": (
+        ("edit_file", {"path": "sea.py", "edits": [{"oldText": "3", "newText": "5"}], "dryRun": True}, "ok"),
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize(("call", "marked"), FAILED.values(), ids=FAILED.keys())
+def test_a_change_that_failed_changes_nothing(call: Call, marked: bool) -> None:
+    file = after(READ, call, errors=(1,) if marked else ())["sea.py"]
+    assert (text(file), file.state, file.doubt) == (TEXT.rstrip("\n"), "read", None)
+
+
+DOUBTS: dict[str, Call] = {
+    "an edit of what is not there": ("Edit", {"file_path": "sea.py", "old_string": "HIGH", "new_string": "H"}, "ok"),
+    "an edit that may have failed": (
+        "Edit",
+        {"file_path": "sea.py", "old_string": "3", "new_string": "5"},
+        "Not found?",
+    ),
+    "an edit without a text": ("edit_file", {"target_file": "sea.py", "code_edit": "// …"}, "ok"),
+    "a formatter": bash("ruff format sea.py", "1 file reformatted"),
+    "a formatter of everything": bash("uv run black .", ""),
+    "a linter that mends": bash("npx eslint --fix sea.py"),
+    "sed -i": bash("sed -i 's/3/5/' sea.py"),
+    "a branch": bash("git checkout main", "Switched to branch 'main'"),
+    "a file of git": bash("git checkout -- sea.py"),
+    "a stash": bash("git stash pop"),
+    "a pull": bash("git pull --rebase"),
+    "a generator": bash("make models"),
+    "a script": bash("python tools/generate.py"),
+    "a program that nobody knows": bash("./build.sh all"),
+    "a loop": bash("for f in *.py; do echo x >> $f; done"),
+    "a name in a variable": bash('echo x > "$TARGET"'),
+    "either of two": bash("test -f x && echo x > sea.py || echo y > sea.py"),
+    "a command that failed halfway": bash("echo x > sea.py; mv a b", "mv: cannot stat 'a': No such file or directory"),
+    "in the background": bash("sleep 9 && echo x > sea.py &"),
+    "a tool that nobody knows": ("reindent", {"target": "sea.py"}, "ok"),
+    "hooks that tell": bash("git commit -am x", "ruff......Failed\n- files were modified by this hook"),
+}
+
+
+@pytest.mark.parametrize("call", DOUBTS.values(), ids=DOUBTS.keys())
+def test_whatever_may_have_changed_a_file_is_a_doubt(call: Call) -> None:
+    file = after(READ, call)["sea.py"]
+    assert file.doubt
+    assert file.header.endswith(f"may be out of date: {file.doubt}]")
+    fresh = after(READ, call, READ)["sea.py"]
+    assert fresh.doubt is None, "it was read again"
+
+
+HARMLESS = [
+    "ls -la", "git status && git diff", "grep -rn HEIGHT . | head -5", "uv run pytest -q 2>&1 | tail -3",
+    "python -m pytest", "ruff check . && ruff format --check .", "npx prettier --check sea.py", "cat a.py > /dev/null",
+    "git commit -m \"$(cat <<'EOF'\nMend the (tide) table\nEOF\n)\"", "find . -name '*.py'", "sed -n '1,2p' sea.py",
+    "ssh pier 'rm sea.py'", "echo 'cat > sea.py'", "# rm sea.py", "FOO=1 timeout 10 pytest", "black --check .",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", HARMLESS)
+def test_commands_that_only_look_are_no_doubt(command: str) -> None:
+    assert after(READ, bash(command, "fine"))["sea.py"].doubt is None
+
+
+def test_parts_of_a_file_are_joined_by_their_lines() -> None:
+    first = ("Read", {"file_path": "sea.py", "offset": 1, "limit": 2}, "     1\timport tide\n     2\t")
+    last = ("Read", {"file_path": "sea.py", "offset": 3, "limit": 9}, "     3\tHEIGHT = 3\n     4\tNAME = 'pier'")
+    one, both = after(first)["sea.py"], after(first, last)["sea.py"]
+    assert (shown(one), one.cut) == ({1: "import tide", 2: ""}, True)
+    assert (text(both), both.cut) == (TEXT.rstrip("\n"), False)
+    assert dict(both.arguments) == {"file_path": "sea.py"}, "it is no more the part that was asked for"
+
+
+def test_an_edit_moves_the_lines_below_it() -> None:
+    part = ("Read", {"file_path": "sea.py", "offset": 10, "limit": 3}, "    10\tone\n    11\ttwo\n    12\tthree")
+    edit = ("Edit", {"file_path": "sea.py", "old_string": "one\n", "new_string": "one\nand\na half\n"}, "ok")
+    file = after(part, edit)["sea.py"]
+    assert shown(file) == {10: "one", 11: "and", 12: "a half", 13: "two", 14: "three"}
+    assert file.doubt is None
+
+
+def test_an_edit_outside_of_what_was_read_is_found_in_its_result() -> None:
+    part = ("Read", {"file_path": "sea.py", "offset": 10, "limit": 2}, "    10\tten\n    11\televen")
+    result = "The file has been updated:\n     3\tthree\n     4\tmended\n     5\tmore\n     6\tsix"
+    edit = ("Edit", {"file_path": "sea.py", "old_string": "four\n", "new_string": "mended\nmore\n"}, result)
+    file = after(part, edit)["sea.py"]
+    assert shown(file) == {3: "three", 4: "mended", 5: "more", 6: "six", 11: "ten", 12: "eleven"}
+    blind = after(part, (*edit[:2], "ok"))["sea.py"]
+    assert blind.doubt, "nobody knows how far its lines moved"
+
+
+def test_a_part_that_contradicts_what_was_known_stands_alone() -> None:
+    part = ("Read", {"file_path": "sea.py", "offset": 3, "limit": 1}, "     3\tHEIGHT = 7")
+    file = after(READ, part)["sea.py"]
+    assert (shown(file), file.cut, file.doubt) == ({3: "HEIGHT = 7"}, True, None)
+
+
+NO_CONTENT = [
+    "", "cat: sea.py: No such file or directory", "Error: file not found", "x = 1\n[output truncated]",
+    "[… 80 lines omitted …]",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("result", NO_CONTENT)
+def test_results_that_are_no_content_are_not_taken_for_it(result: str) -> None:
+    assert after(("read_file", {"path": "sea.py"}, result)) == {}
+    assert after(bash("cat sea.py", result)) == {}
+
+
+@pytest.mark.parametrize("command", ["cat sea.py | head -1", "cat a.py sea.py", "cat sea.py; ls", "tail -n 1 sea.py"])
+def test_output_that_is_not_the_whole_file_is_not_taken_for_it(command: str) -> None:
+    assert after(bash(command, "import tide\n")) == {}
+
+
+MOVES: dict[str, tuple[Call, ...]] = {
+    "mv": (bash("mv sea.py lake.py"),),
+    "git mv": (bash("git mv sea.py lake.py"),),
+    "a tool": (("move_file", {"source": "sea.py", "destination": "lake.py"}, "Successfully moved"),),
+    "a patch": (
+        (
+            "apply_patch",
+            {"input": "*** Begin Patch\n*** Update File: sea.py\n*** Move to: lake.py\n*** End Patch"},
+            "ok",
+        ),
+    ),
+    "a copy and a deletion": (bash("cp sea.py lake.py"), bash("rm sea.py")),
+}
+
+
+@pytest.mark.parametrize("calls", MOVES.values(), ids=MOVES.keys())
+def test_a_file_that_was_moved_comes_back_at_its_new_place(calls: tuple[Call, ...]) -> None:
+    files = after(READ, *calls)
+    assert list(files) == ["lake.py"]
+    assert (text(files["lake.py"]), files["lake.py"].doubt) == (TEXT.rstrip("\n"), None)
+
+
+def test_a_folder_that_was_moved_takes_its_files_with_it() -> None:
+    files = after(("Read", {"file_path": "old/sea.py"}, NUMBERED), bash("git mv old/ new"))
+    assert list(files) == ["new/sea.py"]
+
+
+GONE = [
+    bash("rm sea.py"), bash("rm -rf ."), bash("rm *.py"), bash("git rm -q sea.py"), bash("echo $(rm -f sea.py)"),
+    ("delete_file", {"path": "sea.py"}, "ok"), ("Read", {"file_path": "sea.py"}, "File does not exist."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("call", GONE)
+def test_a_file_that_is_gone_stays_away(call: Call) -> None:
+    assert after(READ, call) == {}
+
+
+def test_a_path_in_a_folder_and_one_from_the_root_may_be_the_same_file() -> None:
+    full = ("Read", {"file_path": "/repo/src/sea.py"}, NUMBERED)
+    write = ("Write", {"file_path": "src/sea.py", "content": "new\n"}, "ok")
+    files = after(full, write)
+    assert "may be the same file" in str(files["/repo/src/sea.py"].doubt)
+    known = after(bash("pwd", "/repo\n"), full, write)
+    assert {path: text(file) for path, file in known.items()} == {"src/sea.py": "new"}
+
+
+def test_a_shell_stays_in_the_folder_that_it_entered_or_does_not() -> None:
+    read = ("Read", {"file_path": "lib/sea.py"}, NUMBERED)
+    inside = after(read, bash("cd lib && echo 'x = 1' > sea.py"))
+    assert {path: (text(file), file.doubt) for path, file in inside.items()} == {"lib/sea.py": ("x = 1", None)}
+    later = after(read, bash("cd lib"), bash("echo 'x = 1' > sea.py"))
+    assert later["lib/sea.py"].doubt
+
+
+def test_a_window_of_swe_agent_is_read_after_each_of_its_commands() -> None:
+    def window(count: int, *lines: str) -> str:
+        shown = "\r\n".join(f"{number}:{line}" for number, line in enumerate(lines, 1))
+        below = "(Open file: /repo/sea.py)\r\n(Current directory: /repo)\r\nbash-$"
+        return f"[File: /repo/sea.py ({count} lines total)]\r\n{shown}\r\n{below}"
+
+    opened = ("open", {"command": "open sea.py"}, window(2, "one", "two"))
+    edited = ("edit", {"command": "edit 2:2\nTWO\nthree\nend_of_edit"}, window(3, "one", "TWO", "three"))
+    refused = (
+        "edit",
+        {"command": "edit 1:1\n(\nend_of_edit"},
+        "Your proposed edit has introduced new syntax error(s).",
+    )
+    replaced = ("edit", {"command": "edit 'three' '3'"}, window(3, "one", "TWO", "3"))
+    file = after(opened, edited, refused, replaced)["/repo/sea.py"]
+    assert (text(file), file.doubt, file.state) == ("one\nTWO\n3", None, "edited")

@@ -1,0 +1,145 @@
+"""Programs that commands of a shell run: those that change no file of the work, and those that rewrite files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+_HARMLESS = frozenset(
+    """
+    : [ ack ag alias arch awk base64 basename bat batcat cal cat cd cksum clear cmp column comm curl cut date df
+    diff dig dirname du echo egrep exit export false fd fg fgrep file find free grep groups hash head help hexdump
+    host hostname htop id jobs jq kill last ldd less locale locate ls lsblk lscpu lsof man md5sum mkdir more mypy
+    netstat nl nm nproc nslookup objdump od pgrep ping pkill printenv printf promtool ps pwd pyright pytest readelf
+    readlink realpath rg rmdir sed seq set sha1sum sha256sum sha512sum shasum sleep sort ss ssh stat strings sum tac
+    tail test top touch tr tree true type ulimit umask uname uniq unset uptime users vmstat wait wc which who whoami
+    xxd flake8 pylint pyflakes pycodestyle bandit vulture jest vitest mocha rspec phpunit unittest nosetests tox nox
+    ctest shellcheck yamllint hadolint actionlint chmod chown find_file search_dir search_file goto scroll_up
+    scroll_down set_cursors submit
+    """.split()
+)
+"""Programs that only look, test or talk to others. Their redirections count all the same."""
+
+_WRITES = {
+    "sed": r"-\w*i\w*\b.*|--in-place\b.*|(?s:.*/[gpI0-9]*w \S+|w \S+)", "sort": r"-\w*o.*|--output.*",
+    "curl": r"-\w*[oO]\w*|--output.*|--remote-name.*", "find": r"-delete|-exec(?:dir)?|-ok(?:dir)?|-fprint\w*|-fls",
+    "fd": r"-x|-X|--exec.*", "awk": r"-i|inplace|(?s:.*\b(?:print|printf)\b[^;}]*>\s*[\"\w].*)", "tree": r"-o",
+    "xxd": r"-r.*", "uniq": r"[^-].*",
+}  # fmt: skip
+"""Arguments with which a harmless program writes after all, fully matched."""
+
+_SUBCOMMANDS = {
+    "git": "status log diff show blame branch fetch add commit push tag remote config rev-parse ls-files ls-tree "
+    "describe grep reflog shortlog cat-file rev-list merge-base help version init notes bisect-log check-ignore",
+    "cargo": "test check build clippy bench doc tree metadata --version",
+    "go": "test vet build version env list doc",
+    "npm": "test t ls list view outdated --version",
+    "yarn": "test list --version", "pnpm": "test list --version", "bun": "test --version",
+    "pip": "list show freeze check --version", "uv": "--version tree", "poetry": "show check --version",
+    "make": "test tests check lint help", "just": "test lint --list", "terraform": "plan validate show version",
+    "docker": "ps logs images inspect version info", "ruff": "check --version rule", "dotnet": "test build --version",
+    "mvn": "test verify compile", "gradle": "test check", "./gradlew": "test check", "eslint": "", "black": "",
+    "isort": "", "prettier": "", "gofmt": "", "stylelint": "", "tsc": "--noEmit", "kubectl": "get describe logs",
+    "gh": "issue auth api search status",
+}  # fmt: skip
+"""Subcommands that change no file of the work, of programs that have others."""
+
+_ONLY_CHECKS = re.compile(r"--check(?:-only)?|--diff|-l|--list-different|--dry-run|-n|--version|--help")
+_FIXES = re.compile(r"--fix.*|--unsafe-fixes|--write|-w|-i|--apply.*|--in-place|--allow-dirty")
+
+_NAMED = frozenset(
+    "black isort autopep8 yapf prettier gofmt goimports rustfmt clang-format eslint stylelint shfmt ruff pyupgrade "
+    "autoflake docformatter djlint biome dprint perl sed stylua ktlint taplo".split()
+)
+"""Formatters and the like: they rewrite the files and folders that they are told, or all if they are told none."""
+
+_FLAGS = frozenset("-i -w -q -v --fix --write --in-place --quiet --verbose --preview --unsafe-fixes --".split())
+"""Options without a value, so that the next word may be a file."""
+
+_WRAPPERS = frozenset("sudo time nohup command nice stdbuf env xvfb-run npx bunx uvx pipx ionice exec builtin".split())
+_RUNNERS = {"uv": "run", "poetry": "run", "pipenv": "run", "pdm": "run", "hatch": "run", "rye": "run",
+            "pnpm": "exec", "yarn": "exec", "npm": "exec", "bundle": "exec", "conda": "run"}  # fmt: skip
+_ASSIGNED = re.compile(r"^\w+=")
+_TAKES_VALUE = frozenset("-n --with --extra --group --python -p -u --env-file".split())
+
+
+def unwrapped(words: Sequence[str]) -> list[str]:
+    """Return a command without assignments and without what only runs it: ``sudo``, ``uv run``, ``python -m``."""
+    rest = list(words)
+    while rest:
+        if _ASSIGNED.match(rest[0]):
+            rest = rest[1:]
+        elif rest[0] in _WRAPPERS:
+            rest = _past_options(rest[1:])
+        elif rest[0] == "timeout" and len(rest) > 2:
+            rest = _past_options(rest[1:])[1:]
+        elif len(rest) > 2 and _RUNNERS.get(rest[0]) == rest[1]:
+            rest = _past_options(rest[2:])
+        elif re.fullmatch(r"python[\d.]*", rest[0]) and rest[1:2] == ["-m"] and len(rest) > 2:
+            rest = rest[2:]
+        else:
+            break
+    return rest
+
+
+def harmless(words: Sequence[str]) -> bool:
+    """Return whether a command, unwrapped, changes no file but those that its redirections name."""
+    program, arguments = words[0].rsplit("/", 1)[-1] if words[0] != "./gradlew" else words[0], list(words[1:])
+    if words[0].startswith("./") and words[0] != "./gradlew":
+        return False
+    if arguments and all(each in ("--version", "--help", "-V", "-h") for each in arguments):
+        return True
+    if program == "git":
+        return _harmless_git(arguments)
+    if program in _SUBCOMMANDS:
+        fixes = any(_FIXES.fullmatch(each) for each in arguments)
+        checks = any(_ONLY_CHECKS.fullmatch(each) for each in arguments)
+        named = next((each for each in arguments if each in _SUBCOMMANDS[program].split()), None)
+        first = arguments[0] if arguments else ""
+        if program in ("eslint", "gofmt", "prettier", "stylelint"):
+            return not fixes
+        return (checks and not fixes) or (named is not None and named == first and not fixes)
+    if program not in _HARMLESS:
+        return False
+    return not any(re.fullmatch(_WRITES[program], each) for each in arguments) if program in _WRITES else True
+
+
+def rewrites(words: Sequence[str]) -> list[str] | None:
+    """Return the files and folders that a command may rewrite, none for all files; ``None`` if it is no such one."""
+    program = words[0].rsplit("/", 1)[-1]
+    if program not in _NAMED:
+        return None
+    told: list[str] = []
+    sure = False
+    for before, word in pairwise(words):
+        if not word.startswith("-") and word not in ("format", "check", "write"):
+            told.append(word)
+            sure = sure or not before.startswith("-") or before in _FLAGS  # or else it may be the option's value
+    return told if sure else []
+
+
+def named(words: Sequence[str]) -> str:
+    """Return a short name of a command for a reader: the program, and its subcommand or script."""
+    second = words[1] if len(words) > 1 and re.fullmatch(r"[\w./-]{1,60}", words[1]) and words[1][0] != "-" else ""
+    return f"{words[0]:.60} {second}".strip()
+
+
+def _harmless_git(arguments: Sequence[str]) -> bool:
+    rest = list(arguments)
+    while rest and rest[0].startswith("-"):
+        rest = rest[2:] if rest[0] in ("-C", "-c") else rest[1:]
+    if not rest:
+        return True
+    if rest[0] in ("stash", "worktree", "submodule", "bisect"):
+        return rest[1:2] in (["list"], ["show"], ["status"])
+    if rest[0] == "apply":
+        return any(each in ("--check", "--stat", "--numstat") for each in rest)
+    return rest[0] in _SUBCOMMANDS["git"].split()
+
+
+def _past_options(words: Sequence[str]) -> list[str]:
+    rest = list(words)
+    while rest and (rest[0].startswith("-") or _ASSIGNED.match(rest[0])):
+        rest = rest[2:] if rest[0] in _TAKES_VALUE else rest[1:]
+    return rest

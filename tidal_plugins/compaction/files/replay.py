@@ -1,0 +1,221 @@
+"""Replay: what a thread's tool calls, in order, make of each file that they touch."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from tidal_plugins.compaction.files import dialects, results
+from tidal_plugins.compaction.files.actions import (
+    Action,
+    Append,
+    Delete,
+    Doubt,
+    Edit,
+    Move,
+    Patch,
+    Place,
+    Read,
+    ReplaceLines,
+    Write,
+    doubted,
+    normal,
+)
+from tidal_plugins.compaction.files.changes import applied, shown_after, snippet_taken
+from tidal_plugins.compaction.files.commands import Folders, read_command
+from tidal_plugins.compaction.files.content import Content
+from tidal_plugins.compaction.files.paths import mentions, relative
+from tidal_plugins.compaction.files.tracked import SIDE_BY_SIDE, FileTable, Said, Step, Tracked
+from tidal_plugins.model.episode import FORGOTTEN_TEXT
+from tidal_plugins.model.exchange import Message, ToolCall, answers
+from tidal_plugins.settings import FileAction, FileTool
+
+
+class Replay:
+    """The files of a thread. ``root`` is the folder in which the agent works, if that is known."""
+
+    def __init__(self, extra: Mapping[str, FileAction | FileTool], root: str | None = None) -> None:
+        self._extra = extra
+        self._table = FileTable(root)
+        self._folders: Folders = ("",)
+        self._step = Step(0, None, None)
+
+    def run(self, said: Sequence[Said]) -> dict[str, Tracked]:
+        """Follow the messages of a thread, and return its files by path, deleted ones too."""
+        results_ = answers([each.message for each in said])
+        times = {id(each.message): each.at for each in said}
+        for place, each in enumerate(said):
+            self._step = Step(place, each.at, each.episode)
+            if each.message.text == FORGOTTEN_TEXT:
+                self._doubt("", "a part of the conversation was forgotten")
+            reached: dict[str, list[Action]] = {}
+            for call, result in zip(each.message.tool_calls, results_[place], strict=True):
+                self._step = Step(place, times.get(id(result)) or each.at, each.episode)
+                for path, action in dict(self._called(call, result)).items():
+                    reached.setdefault(path, []).append(action)
+            for path, actions in reached.items():
+                self._side_by_side(path, actions)
+        return self._table.files
+
+    def _called(self, call: ToolCall, result: Message | None) -> list[tuple[str, Action]]:
+        """Follow one call, and return the paths that it read or changed."""
+        tool = dialects.known(call.name, self._extra)
+        command = dialects.command(call, tool)
+        if command is not None:
+            return self._run(call, command, result)
+        if tool is not None:
+            return self._follow(call, dialects.actions(call, tool), result, shell=False)
+        told = "\n".join(_texts(call.arguments))
+        for path, file in self._table.files.items():
+            if mentions(told, path):
+                file.suspect(f"{call.name} ran since")
+                file.touched = self._step.place
+        return []
+
+    def _run(self, call: ToolCall, command: str, result: Message | None) -> list[tuple[str, Action]]:
+        ran = read_command(command, self._folders)
+        reached = self._follow(call, ran.actions, result, shell=True)
+        text = _text(result)
+        if results.rewritten(text):
+            self._doubt("", "a command rewrote files")
+        told = results.folder(text)
+        here = told and (relative(told, self._table.root) or told)
+        self._folders = ran.folders if here is None else ("" if here == "." else here,)
+        return reached
+
+    def _follow(
+        self, call: ToolCall, given: Iterable[Action], result: Message | None, *, shell: bool
+    ) -> list[tuple[str, Action]]:
+        text = _text(result)
+        marked = result is not None and result.error
+        reads_like = "surely" if marked else results.failed(text)
+        unknown = result is None or (shell and (reads_like or results.troubled(text)))
+        reached: list[tuple[str, Action]] = []
+        for action in given:
+            if isinstance(action, Read):
+                reached += [(path, action) for path in self._read(call, action, result, failed=bool(reads_like))]
+            elif isinstance(action, Place):
+                if self._folders == ("",):  # the shell has not left the folder in which everything began
+                    self._table.learn(text.strip())
+            elif isinstance(action, Doubt):
+                self._doubt(action.path, action.reason)
+            elif unknown or (reads_like and not marked and not self._refused(action, reads_like)):
+                for each in doubted(action, f"{call.name} may have changed it"):
+                    if isinstance(each, Doubt):
+                        self._doubt(each.path, each.reason)
+            elif not reads_like:
+                reached += [(path, action) for path in self._change(call, action, text)]
+        return reached
+
+    def _refused(self, action: Action, reads_like: str) -> bool:
+        """Return whether a change whose result reads like a failure was surely not made."""
+        if not isinstance(action, Edit):
+            return reads_like == "surely"
+        file = self._table.files.get(self._table.key(action.path))
+        known = file is not None and file.content.complete and file.doubt is None
+        return action.old not in file.content.text if known and file else reads_like == "surely"
+
+    # readings
+
+    def _read(self, call: ToolCall, read: Read, result: Message | None, *, failed: bool) -> list[str]:
+        text = _text(result)
+        window = self._window(text)
+        path = self._table.key(window[0] if window else read.path)
+        if not path or result is None:
+            return []
+        if failed:
+            if path in self._table.files and read.shown and results.missing(text):
+                file = self._table.files[path]
+                file.content, file.state, file.touched = Content(), "deleted", self._step.place
+            return []
+        shown = window[1] if window else results.shown(read, text)
+        file = self._table.file(path, read.path or path)
+        file.touched = self._step.place
+        if shown is None:
+            return []
+        fresh = Content(dict(shown.lines), shown.total)
+        file.pure = fresh.complete or not file.content.lines
+        if fresh.complete:
+            fresh.ends = True if not shown.numbered and text.endswith("\n") else None
+            file.content = replace(fresh, edited=file.content.edited & fresh.lines.keys())
+            file.doubt, file.later = None, False
+        elif not file.content.show(shown.lines, shown.total):
+            file.doubt, file.pure = None, True
+        file.state = "read" if file.state == "deleted" else file.state
+        file.call, file.numbered, file.reads = call, shown.numbered, file.reads + 1
+        self._note(file, whole=fresh.complete)
+        return [path]
+
+    def _window(self, text: str) -> tuple[str, results.Shown] | None:
+        """Return the path and the lines of an editor's window, the path in the folder that the result tells."""
+        window, here = results.window(text), results.folder(text)
+        if window is None or here is None:
+            return window
+        return normal(posixpath.join(here, window[0])), window[1]
+
+    # changes
+
+    def _change(self, call: ToolCall, action: Action, text: str) -> list[str]:
+        if isinstance(action, Delete):
+            return self._table.delete(action, self._step)
+        if isinstance(action, Move):
+            return self._table.move(action, self._step)
+        if not isinstance(action, Write | Append | Edit | ReplaceLines | Patch):
+            return []
+        window = self._window(text)
+        path = self._table.key(window[0] if window else action.path)
+        if not path:
+            return []
+        new = path not in self._table.files
+        file = self._table.file(path, action.path or path)
+        whole, snippet = file.content.complete, results.snippet(text) if isinstance(action, Edit) else {}
+        certain = applied(file, action, shown=window is not None)
+        if window and window[1].lines:
+            shown_after(file, window[1].lines, window[1].total, certain=certain, whole=whole)
+        elif snippet:
+            snippet_taken(file, action, snippet, certain=certain)
+        elif not certain:
+            file.suspect("an edit could not be followed")
+        created = isinstance(action, Write) and (new or file.state == "deleted")
+        file.state = "created" if created or file.state == "created" else "edited"
+        file.pure, file.changer, file.changed = False, call, self._step.at or file.changed
+        file.later = self._step.episode is None
+        self._note(file, whole=isinstance(action, Write))
+        self._table.others(path)
+        return [path]
+
+    def _side_by_side(self, path: str, actions: Sequence[Action]) -> None:
+        """Doubt a file that several calls of one message reached: nobody knows in which order they ran."""
+        changes = [action for action in actions if not isinstance(action, Read)]
+        ordered = not changes or (len(changes) == 1 and actions[-1] is changes[0] and isinstance(changes[0], Write))
+        if len(actions) > 1 and not ordered and path in self._table.files:
+            file = self._table.files[path]
+            file.suspect(SIDE_BY_SIDE)
+
+    def _doubt(self, path: str, reason: str) -> None:
+        self._table.doubt(self._table.key(path), reason, self._step.place)
+
+    def _note(self, file: Tracked, *, whole: bool) -> None:
+        """Note when and where something of a file's content was last told."""
+        now, open_ = self._step.at, self._step.episode is None
+        file.seen, file.known = file.seen or now, now or file.known
+        file.touched = self._step.place
+        file.episode = file.episode if open_ else self._step.episode
+        file.shown = open_ and (whole or file.shown)
+
+
+def _text(result: Message | None) -> str:
+    """Return the text of a result, with the line ends that files have, not those of a terminal."""
+    return "" if result is None else result.text.replace("\r\n", "\n")
+
+
+def _texts(value: object) -> Iterable[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _texts(item)
+    elif isinstance(value, list | tuple | set):
+        for item in value:
+            yield from _texts(item)

@@ -1,0 +1,203 @@
+"""Restore: which files come back after a compaction, and in what form [SIYA §2.3]."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from hashlib import blake2b
+from itertools import islice
+from pathlib import PurePosixPath
+from typing import Any
+
+from tidal_plugins.compaction.files import dialects
+from tidal_plugins.compaction.files.content import Content
+from tidal_plugins.compaction.files.paths import names, relative
+from tidal_plugins.compaction.files.render import changed_header, fitted, header
+from tidal_plugins.compaction.files.replay import Replay
+from tidal_plugins.compaction.files.tracked import Said, Tracked
+from tidal_plugins.english.secrets import secrets
+from tidal_plugins.model.compaction import RestoredFile, Size
+from tidal_plugins.protocols import CurrentFiles, TokenCounter
+from tidal_plugins.summarising.sizes import measure
+from tidal_plugins.tuning import CompactionTuning
+
+_FAILING = re.compile(
+    r"\b[1-9]\d* (?:failed|errors?|failing)\b|^(?:FAILED|ERROR|FAIL|E  )|\bTraceback \(most recent", re.M
+)
+_PASSING = re.compile(r"\b[1-9]\d* (?:passed|passing)\b|^(?:OK|PASS)\b", re.MULTILINE)
+_PARTS = frozenset(
+    [*dialects.STARTS, *dialects.ENDS, "limit", "head", "tail", "max_lines", "offset", "view_range", "line_range"]
+)
+"""Arguments that ask for a part of a file."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A file to show: ``blank`` has all but its content, of which the ``wanted`` lines matter most."""
+
+    blank: RestoredFile
+    content: Content
+    wanted: Collection[int]
+    numbered: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Chooses the files to show again. ``disk`` tells what they are now, if the host gives it."""
+
+    settings: CompactionTuning
+    counter: TokenCounter
+    disk: CurrentFiles | None = None
+
+    def restored(self, said: Sequence[Said], room: Size, limit: Size) -> tuple[RestoredFile, ...]:
+        """Return the files to put back, best first, in at most ``room`` of a context of ``limit``.
+
+        A file qualifies if it was read or changed in the last messages, or changed anywhere in the thread. Its content
+        comes from the whole thread. Files that the steps which stay in the context show as a whole are left out, and
+        so are files with a secret in them: a masked copy might be written back.
+        """
+        if not self.settings.max_files:
+            return ()
+        files = Replay(self.settings.file_tools, self.disk.root if self.disk else None).run(said)
+        about = _about(said)
+        ranked = sorted(self._qualified(files.values(), len(said)), key=lambda file: _rank(file, about), reverse=True)
+        now = (self._candidate(file, about, files.values()) for file in ranked)
+        best = list(islice(filter(None, now), self.settings.max_files))
+        cap = (limit * self.settings.file).at_most(room)
+        wants = [(each, shown) for each in best if (shown := self._fitted(each, cap))]
+        for count in range(len(wants), 0, -1):
+            sizes = [weight(shown, self.counter).share(limit) for _, shown in wants[:count]]
+            frames = [weight(each.blank, self.counter).share(limit) for each, _ in wants[:count]]
+            level = _level(sizes, room.least_share(limit))
+            if count == 1 or all(level >= min(one, 2 * frame) for one, frame in zip(sizes, frames, strict=True)):
+                fits = (self._fitted(each, cap.at_most(limit * level)) for each, _ in wants[:count])
+                return tuple(filter(None, fits))  # at least half of what each one takes is the file itself
+        return ()
+
+    def _qualified(self, files: Collection[Tracked], count: int) -> Iterator[Tracked]:
+        first = count - self.settings.file_window
+        for file in files:
+            recent = file.touched >= first and (file.reads or self.disk)
+            of_the_system = not set(PurePosixPath(file.path.casefold()).parts).isdisjoint(self.settings.system_paths)
+            gone = file.state == "deleted" or file.shown or file.episode is None
+            if (recent or file.changed) and not gone and not of_the_system:
+                yield file
+
+    def _candidate(self, file: Tracked, about: str, files: Collection[Tracked]) -> _Candidate | None:
+        """Return a file as it is now, or ``None`` if it is gone, unknown or has a secret in it."""
+        now = self._now(file)
+        if now is None or not now[0].lines or secrets(now[0].text):
+            return None
+        content, head, doubt = now
+        tool, arguments = _reader(file, content, files)
+        state = "read" if file.state == "deleted" else file.state
+        blank = RestoredFile(
+            _id(file, content),
+            tool,
+            file.path,
+            arguments,
+            head,
+            str(file.episode),
+            file.seen or datetime.min.replace(tzinfo=UTC),
+            file.reads,
+            state=state,
+            header=head,
+            doubt=doubt,
+        )
+        return _Candidate(blank, content, content.edited | _cited(about, file.path), file.numbered)
+
+    def _fitted(self, each: _Candidate, room: Size) -> RestoredFile | None:
+        """Return a file as it fits, or ``None`` if nothing of it would be left."""
+
+        def fits(text: str) -> bool:
+            return weight(replace(each.blank, content=text), self.counter).within(room)
+
+        shown = fitted(each.content, each.blank.header, each.wanted, fits, numbered=each.numbered)
+        return replace(each.blank, content=shown[0], cut=shown[1]) if shown else None
+
+    def _now(self, file: Tracked) -> tuple[Content, str, str | None] | None:
+        """Return the content of a file, the header that says what is not certain about it, and why it is in doubt."""
+        told = {"edited": file.changed is not None, "later": file.later, "doubt": file.doubt}
+        if self.disk is None:
+            return file.content, header(file.known, **told), file.doubt  # type: ignore[arg-type]
+        try:
+            text = self.disk.read(relative(file.path, self.disk.root) or file.path)
+        except FileNotFoundError:
+            return None
+        except OSError:
+            text = None
+        if text is None:
+            head = header(file.known, disk=True, **told)  # type: ignore[arg-type]
+            return file.content, head, file.doubt or "the file on disk could not be read"
+        content = Content.of(text)
+        total = file.content.total
+        same = total in (None, content.total) and file.content.lines.items() <= content.lines.items()
+        content.edited = file.content.edited & content.lines.keys()
+        return content, "" if same else changed_header(file.known), None
+
+
+def weight(file: RestoredFile, counter: TokenCounter) -> Size:
+    """Return the size of a restored file: of the call and its result."""
+    return sum((measure(message, counter) for message in file.messages), Size())
+
+
+def _rank(file: Tracked, about: str) -> tuple[bool, bool, float, int]:
+    """Return what orders files: those that the request or the failing test names, changed ones, then the newest.
+
+    The score of a file that was only read is the time when it was first read, in milliseconds, less 1,000 for each
+    reading; of a changed one it is the time of its last change.
+    """
+    if file.changed:
+        return names(about, file.path), True, file.changed.timestamp() * 1000, file.touched
+    seen = file.seen.timestamp() * 1000 if file.seen else 0.0
+    return names(about, file.path), False, seen - file.reads * 1000, 0
+
+
+def _about(said: Sequence[Said]) -> str:
+    """Return the open request, and the output of the last test run if that failed."""
+    asked = next((each.message.text for each in reversed(said) if each.message.role == "user"), "")
+    runs = (each.message.text for each in reversed(said) if each.message.role == "tool")
+    run = next((text for text in runs if _FAILING.search(text) or _PASSING.search(text)), "")
+    return f"{asked}\n{run}" if _FAILING.search(run) else asked
+
+
+def _cited(about: str, path: str) -> set[int]:
+    """Return the lines of a file that a text names: ``models.py:17``, ``File "models.py", line 17``."""
+    name = re.escape(PurePosixPath(path).name)
+    return {int(number) for number in re.findall(rf"{name}[\"']?(?::|, line |#L)(\d{{1,9}})", about)}
+
+
+def _level(wants: Sequence[float], room: float) -> float:
+    """Return the share up to which each of several files may take what it wants, so that all fit."""
+    for place, want in enumerate(sorted(wants)):
+        even = room / (len(wants) - place)
+        if want >= even:
+            return even
+        room -= want
+    return 1.0
+
+
+def _id(file: Tracked, content: Content) -> str:
+    told = (file.episode, file.path, sorted(content.lines.items()))
+    return f"call_{blake2b(repr(told).encode(errors='surrogatepass'), digest_size=12).hexdigest()}"
+
+
+def _reader(file: Tracked, content: Content, files: Collection[Tracked]) -> tuple[str, dict[str, Any]]:
+    """Return the call that shows a file: the one that read it, or one such as the agent makes for other files."""
+    if file.call and file.pure and content.lines == file.content.lines:
+        return file.call.name, dict(file.call.arguments)
+    read = file.call or next((other.call for other in files if other.call), None)
+    if read is None:
+        changer = file.changer.name if file.changer else "Read"
+        if dialects.TOOLS.get(changer) == "editor":
+            return changer, {"command": "view", "path": file.path}
+        return ("Read" if changer[:1].isupper() else "read_file"), {"file_path": file.path}
+    kept = {name: value for name, value in read.arguments.items() if name not in _PARTS}
+    named = next((name for name in dialects.PATHS if isinstance(kept.get(name), str)), None)
+    if named is not None:
+        return read.name, {**kept, named: file.path}
+    given = next((name for name in dialects.COMMANDS if name in kept), "command")
+    return read.name, {**kept, given: f"cat {shlex.quote(file.path)}"}

@@ -23,6 +23,7 @@ MONDAY = datetime(2026, 3, 16, 12, tzinfo=UTC)
         ("It opens next month.", "It opens next month (April)."),
         ("Closed in two weeks.", "Closed in two weeks (30 March)."),
         ("I sold it three days ago.", "I sold it three days ago (13 March)."),
+        ("It expires in fifteen days.", "It expires in fifteen days (31 March)."),
         ("We moved it to the 24th.", "We moved it to the 24th (24 March)."),
         ("I got the keys on the 2nd.", "I got the keys on the 2nd (2 March)."),
         ("It is Monday the 6th.", "It is Monday the 6th (6 April)."),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tidal_plugins.scoring.context import asks, brief, dated, goes_on, leaning, lent, margin, raised
+from tidal_plugins.english.questions import ends_asking
+from tidal_plugins.scoring.context import brief, dated, goes_on, leaning, lent, margin, raised
 
 
 @pytest.mark.parametrize(("words", "expected"), [(0, 1.0), (5, 1.0), (20, 1.0), (40, 0.5), (200, 0.1)])
@@ -74,7 +75,7 @@ def test_a_turn_that_says_when_something_was_is_told_apart(text: str, expected: 
     ],
 )
 def test_a_turn_that_ends_with_a_question_asks(text: str, expected: bool) -> None:
-    assert asks(text) is expected
+    assert ends_asking(text) is expected
 
 
 def test_nothing_found_is_nothing_to_be_sure_of() -> None:

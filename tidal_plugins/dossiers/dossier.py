@@ -23,17 +23,16 @@ from tidal_plugins.dossiers.stored import (
     from_document,
     of_documents,
     passed_on,
+    to_entry,
     to_value,
 )
-from tidal_plugins.english.importance import importance
-from tidal_plugins.english.tags import tags
 from tidal_plugins.errors import Conflict, NotFound
 from tidal_plugins.ingestion.derived import purge, write_derived
 from tidal_plugins.ingestion.tombstones import remove_tombstones
 from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.model.clock import to_micros
 from tidal_plugins.model.dossier import Dossier
-from tidal_plugins.model.entry import DOSSIER, SYNTHESIS, Entry, Scope
+from tidal_plugins.model.entry import DOSSIER, Entry, Scope
 from tidal_plugins.protocols import Summariser
 from tidal_plugins.retrieval.pipeline import Recaller
 from tidal_plugins.retrieval.secrets import without_secrets
@@ -206,7 +205,7 @@ class Dossiers:
         self, stored: Stored, dossier: Dossier, known: Mapping[str, Entry], fed: Iterable[str], now: datetime
     ) -> Dossier:
         """Write a new version, its entry in the index, and the topic."""
-        [record] = self.writer.records([self._entry(stored.key, dossier, known, now)])
+        [record] = self.writer.records([to_entry(dossier, self.scope, self._entry_id(stored.key), known, now)])
         cited = dict.fromkeys([*dossier.sources, *compared(dossier.contradictions), *fed])
         keep = self.settings.dossier.versions
         with self.storage.transaction():
@@ -232,27 +231,6 @@ class Dossiers:
             remove_tombstones(self.storage, self.scope, [record.entry.id])
             self._register(stored, dossier)
         return replace(dossier, version=version)
-
-    def _entry(self, key: str, dossier: Dossier, known: Mapping[str, Entry], now: datetime) -> Entry:
-        """Return the dossier as an entry that recall finds.
-
-        It is trusted as much as the least trusted of its sources, and does not decay.
-        """
-        text = "\n".join(finding.text for finding in dossier.findings)
-        return Entry(
-            id=self._entry_id(key),
-            kind=DOSSIER,
-            text=text,
-            scope=self.scope,
-            occurred_at=max(known[id_].occurred_at for id_ in dossier.sources),
-            recorded_at=now,
-            source=dossier.topic,
-            channel=SYNTHESIS,
-            trust=min(known[id_].trust for id_ in dossier.sources),
-            importance=importance(text),
-            tags=tags(text),
-            metadata={"topic": dossier.topic, "sources": list(dossier.sources)},
-        )
 
     def _register(self, stored: Stored, dossier: Dossier) -> None:
         at = to_micros(dossier.checked_at) if dossier.checked_at else 0

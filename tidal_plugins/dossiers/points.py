@@ -13,13 +13,11 @@ from functools import lru_cache
 
 from tidal_plugins.english.chatter import (
     advises,
-    asks,
     content,
     is_fragment,
     jokes,
     reacts,
     reports,
-    requests,
     retracts,
     without_acknowledgement,
 )
@@ -27,9 +25,11 @@ from tidal_plugins.english.excerpt import shortened
 from tidal_plugins.english.hedges import HEDGED
 from tidal_plugins.english.importance import importance
 from tidal_plugins.english.negation import NEGATED
+from tidal_plugins.english.questions import asks
 from tidal_plugins.english.quotations import FENCED
 from tidal_plugins.english.relative_dates import with_dates
-from tidal_plugins.english.sentences import sentences
+from tidal_plugins.english.requests import requests
+from tidal_plugins.english.sentences import plain, sentences
 from tidal_plugins.english.stems import stem
 from tidal_plugins.model.dossier import Part
 from tidal_plugins.model.entry import CONVERSATION, Entry
@@ -60,8 +60,6 @@ _PASTED, _ENDS = 1_500, 400
 _LABEL = 30
 """Characters of the words that lead a list."""
 _ARTICLES = frozenset(("a", "an", "the"))
-_MARKS = str.maketrans({"’": "'", "‘": "'", "ʼ": "'"})
-_END = re.compile(r"[\s.!…;,]+$")
 _BULLET = re.compile(r"\A\s*(?:#{1,6}\s+|[-*+•>]\s+|\d{1,2}[.)]\s+)+")
 
 
@@ -77,7 +75,7 @@ class Point:
     @property
     def plain(self) -> str:
         """Return what rules read: lower case, one line, straight apostrophes, no mark at the end."""
-        return _END.sub("", " ".join(self.raw.translate(_MARKS).lower().split()))
+        return plain(self.raw)
 
     @property
     def text(self) -> str:

@@ -13,10 +13,12 @@ from tidal_plugins.dossiers.links import links_of
 from tidal_plugins.dossiers.points import AGENT, AGENT_NAME, Point, pieces
 from tidal_plugins.dossiers.sources import PRIMARY_KINDS, without_citations
 from tidal_plugins.dossiers.standing import standing
-from tidal_plugins.english.chatter import asks, content, reports, retracts
+from tidal_plugins.english.chatter import content, reports, retracts
 from tidal_plugins.english.excerpt import shortened
-from tidal_plugins.english.instructions import IDENTITY, OWN_PLANS, ROUTINE
-from tidal_plugins.english.people import CONTACT, LASTING, RULES, SELF
+from tidal_plugins.english.instructions import IDENTITY, OWN_PLANS, ROUTINE, STANDING_RULE
+from tidal_plugins.english.lasting import HEALTH
+from tidal_plugins.english.people import CONTACT, SELF
+from tidal_plugins.english.questions import asks
 from tidal_plugins.english.relative_dates import named_days
 from tidal_plugins.model.dossier import Finding
 from tidal_plugins.model.entry import FACT, SYNTHESIS, Entry, Scope
@@ -84,15 +86,15 @@ class Newest:
         """Return what belongs into the sections that people write: their own words alone."""
         said = [point for point in self._said() if not _is_set(point)]
         facts = [point for point in self.points if _is_set(point) and not self._is_outdated(point)]
-        lasting = [point for point in [*said, *facts] if LASTING.search(point.raw)]
-        lasting.sort(key=lambda point: -point.weight)
-        agents = [point for point in said if IDENTITY.search(point.plain)]
+        health = [point for point in [*said, *facts] if HEALTH.search(point.raw)]
+        health.sort(key=lambda point: -point.weight)
+        agents = [point for point in said if IDENTITY.search(point.raw)]
         selves = [point for point in said if SELF.search(point.raw) and len(content(point.raw)) > 1]
         people = [point for point in said if CONTACT.search(point.raw)]
-        routines = [point for point in said if ROUTINE.search(point.plain) and not OWN_PLANS.search(point.plain)]
+        routines = [point for point in said if ROUTINE.search(point.raw) and not OWN_PLANS.search(point.plain)]
         most = max(1, round(FACT_SHARE * self.settings.capsule.identity))
         return {
-            "identity": _mixed([agents, lasting, selves, facts[:most]]),
+            "identity": _mixed([agents, health, selves, facts[:most]]),
             "loop_protocol": routines,
             "key_contacts": people,
             "operational_rules": self._rules(),
@@ -168,7 +170,7 @@ class Newest:
             for entry in self.entries
             if entry.role != AGENT and entry.kind != FACT and entry.source is None
             for text in pieces(entry)
-            if RULES.search(text) and len(text) <= self.settings.capsule.line and not retracts(text)
+            if STANDING_RULE.search(text) and len(text) <= self.settings.capsule.line and not retracts(text)
         ]
         return [p for p in said if not asks(p.raw) or "you" in p.plain or (p.entry.id, p.raw) in standing]
 

@@ -1,4 +1,4 @@
-"""Dossiers as documents, and the topics that they are stored under."""
+"""Dossiers as documents and as entries, and the topics that they are stored under."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from tidal_plugins.english.importance import importance
+from tidal_plugins.english.tags import tags
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.model.clock import from_micros, hours_between
 from tidal_plugins.model.dossier import Contradiction, Dossier
+from tidal_plugins.model.entry import DOSSIER, SYNTHESIS, Entry, Scope
 from tidal_plugins.scoring.dossier import is_due
 from tidal_plugins.scoring.text import terms
 from tidal_plugins.storage.base import Document
@@ -29,6 +32,28 @@ def to_value(dossier: Dossier) -> dict[str, Any]:
     left_out = {"version", "checked_at", "problem"}  # they change without a new version
     value: dict[str, Any] = _dossiers().dump_python(dossier, mode="json", exclude=left_out)
     return value
+
+
+def to_entry(dossier: Dossier, scope: Scope, id_: str, known: Mapping[str, Entry], now: datetime) -> Entry:
+    """Return a dossier as an entry that recall finds, made of the entries ``known`` by their ids.
+
+    It is trusted as much as the least trusted of its sources, and does not decay.
+    """
+    text = "\n".join(finding.text for finding in dossier.findings)
+    return Entry(
+        id=id_,
+        kind=DOSSIER,
+        text=text,
+        scope=scope,
+        occurred_at=max(known[source].occurred_at for source in dossier.sources),
+        recorded_at=now,
+        source=dossier.topic,
+        channel=SYNTHESIS,
+        trust=min(known[source].trust for source in dossier.sources),
+        importance=importance(text),
+        tags=tags(text),
+        metadata={"topic": dossier.topic, "sources": list(dossier.sources)},
+    )
 
 
 def from_document(document: Document, topic: str) -> Dossier:

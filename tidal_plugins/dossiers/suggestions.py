@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
-from tidal_plugins.english.instructions import CONTACT, IDENTITY, OWN_PLANS, ROUTINE, STANDING_RULE
+from tidal_plugins.english.instructions import IDENTITY, OWN_PLANS, ROUTINE, STANDING_RULE
+from tidal_plugins.english.people import CONTACT
 from tidal_plugins.facts.phrases import Phrase, phrases
 from tidal_plugins.model.capsule import Suggestion
 from tidal_plugins.model.entry import Entry
@@ -33,6 +34,6 @@ def _offered(name: str, said: Iterable[Phrase]) -> Iterable[Suggestion]:
     texts = set()
     for phrase in said:
         plan = name in _FOR_AGENTS and OWN_PLANS.search(phrase.plain)
-        if not plan and phrase.plain not in texts and _RULES[name].search(phrase.plain):
+        if not plan and phrase.plain not in texts and _RULES[name].search(phrase.raw):
             texts.add(phrase.plain)
             yield Suggestion(name, phrase.text, phrase.entry.citation)

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tidal_plugins.dossiers.points import Point, pieces, turns
-from tidal_plugins.english.chatter import asks, content, reports
+from tidal_plugins.english.chatter import content, reports
 from tidal_plugins.english.negation import DENIED
+from tidal_plugins.english.questions import asks
 from tidal_plugins.english.stems import stem
 from tidal_plugins.english.tasks import (
     DEADLINE,
@@ -124,7 +125,7 @@ def _task(point: Point) -> Task | None:
     match = REMINDER.fullmatch(point.plain)
     if match and (match["reminded"] or (point.sure and not asks(point.raw))):
         return _made(match, point)
-    match = INTENTION.fullmatch(point.plain) if point.sure and not point.plain.endswith("?") else None
+    match = INTENTION.fullmatch(point.plain) if point.sure and not asks(point.raw) else None
     return None if match is None or IDLE_INTENTION.match(match["task"]) else _made(match, point)
 
 

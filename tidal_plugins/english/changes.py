@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from tidal_plugins.english.questions import ends_asking
 from tidal_plugins.english.quotations import FENCED
-from tidal_plugins.english.sentences import sentences
+from tidal_plugins.english.sentences import LONGEST, sentences
 from tidal_plugins.english.values import Value
 
 
@@ -40,7 +41,7 @@ class Change:
 def changes(text: str) -> Sequence[Change]:
     """Return the changes that a text states, in order. Questions, conditions, wishes and guesses state none."""
     plain = FENCED.sub(" ", text)
-    spans = [span for span in sentences(plain) if span[1] - span[0] <= _LONGEST]
+    spans = [span for span in sentences(plain) if span[1] - span[0] <= LONGEST]
     return [change for start, end in spans for change in _changes(plain[start:end])]
 
 
@@ -49,13 +50,6 @@ def is_unsure(sentence: str) -> bool:
     return _UNSURE.search(sentence) is not None
 
 
-def is_question(sentence: str) -> bool:
-    """Return whether a sentence asks. «It's on Friday, isn't it?» states what stands before its last comma."""
-    return sentence.rstrip("\"'”’)* ").endswith("?")
-
-
-_LONGEST = 400
-"""Characters of a sentence that is read. A longer one is a list, a log or code."""
 _WORD = r"[^\s,;:!?()\n–—]+"
 _STOP = (
     r"(?=\s*(?:[,;:!?()\n–—]|\.(?!\d)|\Z|\s(?:and|but|because|since|so|as|for|which|who|from|by|after|before|please|at|"
@@ -149,7 +143,7 @@ _HINT = re.compile(
 
 
 def _changes(sentence: str) -> list[Change]:
-    if is_question(sentence) or _AGO.search(sentence):
+    if ends_asking(sentence) or _AGO.search(sentence):
         return []
     found: list[Change] = []
     if _HINT.search(sentence):

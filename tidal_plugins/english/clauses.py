@@ -19,3 +19,9 @@ TRAIL = re.compile(
     rf"(?:\s+(?:{ADVERB}|today|tonight|anymore|any more|at the moment|right now|for now|as well|too|please|\.+))+$",
     re.IGNORECASE,
 )
+
+LEAD = (
+    r"(?:\W|\b(?:and|but|so|ok|okay|also|oh|hm+|well|then|now|anyway|btw|first|right|yes|no|please|just|"
+    r"or|honestly|actually|really|honest|look|listen|hey|hi|hello|yeah|yep|thanks|alright|next|maybe|instead)\b)*"
+)
+"""Words that may lead a sentence and say nothing of what kind it is."""

@@ -10,16 +10,14 @@ import re
 from functools import lru_cache
 from typing import Literal
 
+from tidal_plugins.english.questions import ends_asking
 from tidal_plugins.english.quotations import FENCED
-from tidal_plugins.english.sentences import sentences
+from tidal_plugins.english.sentences import LONGEST, sentences
 
 Lasting = Literal["health", "place", "rule", "promise", "request"]
 
 MOST_CHARS = 1_500
 """Characters of a text that is read. A longer one is a document or a task, whose rules are its own."""
-
-_LONGEST = 400
-"""Characters of a sentence that is read."""
 
 
 @lru_cache(maxsize=1024)
@@ -31,12 +29,17 @@ def lasting(text: str) -> Lasting | None:
     for start, end in sentences(plain):
         sentence = plain[start:end]
         lowered = sentence.lower()
-        if end - start > _LONGEST or _UNREAL.search(lowered) or _ASKS.search(lowered):
+        if end - start > LONGEST or _UNREAL.search(lowered) or _asks(lowered):
             continue
         for kind, pattern in _FORMS:
             if pattern.search(lowered):
                 return kind
     return None
+
+
+def _asks(sentence: str) -> bool:
+    """Return whether a sentence only asks. «Can you answer in French from now on?» is a rule."""
+    return ends_asking(sentence) and "from now on" not in sentence
 
 
 def _any(*phrases: str) -> re.Pattern[str]:
@@ -47,8 +50,6 @@ _UNREAL = re.compile(
     r"\bif (?:i|you|he|she|we|they|it|there)\b|\b(?:suppose|imagine|pretend|let's say|wonder|dream\w*)\b"
     r"|\bwould (?:be|have)\b|\b(?:story|novel|movie|film|character|episode|lyrics|song)\b"
 )
-_ASKS = re.compile(r"\A(?!.*\bfrom now on\b).*\?[\"')* ]*\Z")
-"""A question. «Can you answer in French from now on?» is a rule."""
 _START = r"(?:\A|[,;:–—(-] ?|\. |\b(?:and|but|so|also|please|again) )(?:\W*(?:and|but|so|also|please|ok|okay|then),? )*"
 """The beginning of a clause."""
 _OWNER = r"(?:the|my|our|a|his|her|their|spare|mum's|dad's)"
@@ -72,6 +73,13 @@ _DRUG = (
 )
 """Medicines, by the stems of international nonproprietary names (WHO) and a few names that have none."""
 _DOSE = r"\b\d+(?:[.,]\d+)?[ -]?(?:mg|mcg|µg|micrograms?|milligrams?|i\.?u\.?|units|tablets?|pills?|puffs|drops)\b"
+HEALTH = re.compile(
+    rf"\b(?:allerg\w+|intoleran\w+|epi-?pen|anaphyla\w+|emergency room|diabet\w+|asthma\w*|pregnan\w+|don't get on)\b"
+    rf"|\b(?:vegan|vegetarian|kosher|halal|medicines?|medication|tablets?|prescri\w+)\b"
+    rf"|\b{_ILL}|\b{_CONDITION}|{_DRUG}|{_DOSE}",
+    re.IGNORECASE,
+)
+"""The words of health. A section with room for several lines is chosen by them; what must not fade needs a form."""
 _TAKEN = (
     r"\b(?:takes?|taking|took|on|stays? on|puts?(?: \w+)? back (?:to|on)|puts? \w+ on|prescribed?|morning|night|"
     r"bedtime|daily|twice|a day|every day|before (?:breakfast|meals|bed)|with (?:food|meals)|"

@@ -1,4 +1,4 @@
-"""Find what people say of themselves and of others: who they are, what must be known of them for good."""
+"""Find what people say of who they are, and who others are."""
 
 from __future__ import annotations
 
@@ -23,34 +23,16 @@ SELF = re.compile(
     r"|(?i:\bi(?:'m| am) (?:the|from|based|an?) (?!bit|little|fan|lot|mess)\w+)|(?i:\bi (?:signed|have a new) )"
 )
 """What people say of who they are, in a sentence as it was written."""
-LASTING = re.compile(
-    r"\b(?:allerg\w+|intoleran\w+|epipen|anaphyla\w+|emergency room|diabet\w+|asthma\w*|coeliac|celiac|penicillin|"
-    r"pacemaker|stent|pregnan\w+|vegan|vegetarian|kosher|halal|medicines?|medication|tablets?|prescri\w+|insulin|"
-    r"\d+ ?(?:mg|mcg|micrograms?|milligrams?)|don't get on)\b",
-    re.IGNORECASE,
+_IN_CHARGE = (
+    r"(?:owns|leads|builds|manages|handles|maintains|signs off|looks after|does (?:our|my|the)|"
+    r"has (?:it|that) now|has the)"
 )
-"""What must be at hand whenever somebody is cared for: allergies, medicines, conditions, diets."""
 CONTACT = re.compile(
-    rf"(?i:\b(?:my|our|her|his|their) (?:\w+ )?{_KIN}),?(?: (?i:is|is called|called|at \w+(?: "
-    rf"is)?),?)? ?[A-ZÀ-ÖØ-Þ][\w'’-]+"
+    rf"(?i:\b(?:my|our|her|his|their) (?:\w+ )?{_KIN}),?(?: (?i:is|is called|called|at \w+(?: is)?),?)? ?"
+    r"[A-ZÀ-ÖØ-Þ][\w'’-]+"
     rf"|\b{_NAME} (?:is|was) (?:my|our|the|her|his|their|[A-Z]{{2,4}}\b)"
-    rf"|\b{_NAME}(?: in \w+)? (?:owns|leads|builds|manages|handles|maintains|signs off|looks after|does (?:our|my|the)|"
-    rf"has (?:it|that) now|has the)\b"
-    rf"|\b{_NAME}, (?:my|our|the) {_KIN}\b|[\w.+-]+@[\w-]+\.\w|\+?\d[\d ()-]{{7,}}\d"
+    rf"|\b{_NAME}(?: in \w+)? {_IN_CHARGE}\b"
+    rf"|\b{_NAME}, (?:my|our|the) {_KIN}\b"
+    r"|[\w.+-]+@[\w-]+\.\w|\+?\d[\d ()-]{7,}\d"
 )
-"""What is said of who somebody is, in a sentence as it was written."""
-RULES = re.compile(
-    r"\b(?:from now on|(?:house |new |standing )?rules?\b(?! of)|is banned|are banned|forbidden|not allowed|"
-    r"never (?!been|had|said|told|thought|asks?|knew|mind|have|did|was|again)\w+|always (?!liked|"
-    r"wanted|been|has|have|had)\w+|"
-    r"(?<!i )(?<!we )must (?:not |be |never |always )?\w+|at most|make sure (?:to|that)|please stick|"
-    r"a habit|everywhere please|"
-    r"(?:use|uses) [\w-]+,? (?:not|instead of|never) |no \w+ anywhere|don't ever|do not ever|only "
-    r"(?:for|with|if|when|on))\b"
-    r"|\b(?:can|could|would|will) you (?:please )?(?:be|keep|stop|always|answer|write|reply|"
-    r"speak)\b.*\b(?:your|answers?|"
-    r"summar\w+|repl\w+|messages|shorter|brief\w*|concise|formal\w*|emojis?)\b|\bnot \w+\. (?:and "
-    r")?never\b|, not \w+[.]?$",
-    re.IGNORECASE,
-)
-"""What people lay down for good."""
+"""What is said of who somebody is and how to reach them, in a sentence as it was written."""

@@ -8,12 +8,10 @@ from datetime import date, datetime, timedelta
 
 from tidal_plugins.english.calendar import ANY_MONTH, MONTHS, WEEKDAY, WEEKDAYS, month_number
 from tidal_plugins.english.objects import PAST_VERBS
+from tidal_plugins.english.values import NUMBER_WORDS
 from tidal_plugins.english.verbs import is_past
 
-_COUNTS = {
-    word: number
-    for number, word in enumerate("one two three four five six seven eight nine ten eleven twelve".split(), 1)
-} | {"a": 1, "an": 1}
+_COUNTS = NUMBER_WORDS | {"a": 1, "an": 1}
 _COUNT = rf"(?:\d{{1,3}}|{'|'.join(_COUNTS)})"
 _NOT_A_DATE = rf"(?![\w'’-]|,?\s+(?:{WEEKDAY}\s+)?(?:the\s+)?\d|,?\s+{ANY_MONTH}\b|\s*\()"
 """What follows a day that is no date by itself: «Friday 20 March» needs no help."""

@@ -1,31 +1,58 @@
-"""List the words by which a person asks somebody for something without a question mark."""
+"""Find sentences that ask somebody to do something: the infinitives of work, and the words of courtesy."""
 
 from __future__ import annotations
 
 import re
 
-_FILLERS = (
-    "and so then now ok okay well also but oh hey hi hello yes yeah yep no please thanks right alright great good "
-    "perfect just next first maybe instead"
+from tidal_plugins.english.clauses import LEAD
+from tidal_plugins.english.questions import ASKING, AUXILIARIES, SOMEBODY
+
+_ORDERS = (
+    "act add adjust analyse analyze answer apply arrange ask attach book build bump calculate call cancel change check "
+    "choose close commit compare continue convert copy correct create cross define delete deploy describe disable do "
+    "draft drop edit enable estimate explain export extract find fix format generate get give guide highlight "
+    "identify implement import improve include install introduce keep lift list look make mark merge move name open "
+    "order organise organize outline page paraphrase pass pick plan port post prepare print push put raise re-send "
+    "read rebuild recreate redo refine remind remove rename repeat rephrase replace research resend restart resume "
+    "revert review revise rewrite roll run save schedule search send set ship shorten show simplify skip sort start "
+    "stop strike suggest summarise summarize swap switch take tell test tick translate try turn undo update upgrade "
+    "use verify wait watch write"
 ).split()
-_VERBS = (
-    "add adjust analyse analyze answer apply arrange ask book brainstorm break bring build calculate call cancel "
-    "change check choose clean compare continue convert correct create define delete describe design develop "
-    "double draft email estimate expand explain extract figure fill find finish fix focus generate get give go "
-    "guide help highlight improve include keep let lets list look make move name note open order organise "
-    "organize outline pick plan prepare proceed provide pull put read recommend redo refine remind remove rename "
-    "repeat replace rephrase research resume revise rewrite roll run save schedule search send set share shorten "
-    "show simplify skip sort start stop strike suggest summarise summarize swap take tell test tick translate try "
-    "turn update use verify walk write"
+_AMBIGUOUS = (
+    "brainstorm break bring clean design develop don't double email expand figure fill finish focus go help let lets "
+    "note output proceed provide pull recommend share walk"
 ).split()
-_ASKING = "what when where who whose whom which why how".split()
-_AUXILIARIES = "is are do does did can could would will should may shall was were has have".split()
+"""Words that begin an order as often as a statement, a heading or advice: «note for Anna: …», «double charge»."""
 
 REQUEST = re.compile(
-    rf"\A(?:(?:{'|'.join(_FILLERS)})[,.! ]+)*+(?:(?:{'|'.join(_VERBS)}|don't|do not|{'|'.join(_ASKING)})\b"
-    rf"|(?:{'|'.join(_AUXILIARIES)}) (?:i|you|we|it|he|she|they|there|the|my|our|that|this|anyone|anybody|somebody)\b)"
+    rf"\A{LEAD}(?:(?:{'|'.join((*_ORDERS, *_AMBIGUOUS, *ASKING))}|do not)\b|(?:{'|'.join(AUXILIARIES)}) {SOMEBODY}\b)"
     r"|\b(?:(?:can|could|would|will) you|please|(?:remind|tell|give|show|help) me|let me know|let['’]?s)\b"
     r"|\bi(?:['’]d| would| want| need)\b|\b(?:can['’]?t|cannot|hoping|wish|wondering|struggling)\b",
     re.IGNORECASE,
 )
 """A sentence that begins like a question or an order, or has words of a request, a wish or a want of help."""
+RULE = re.compile(
+    r"\b(?:always|never|must|mustn't|from now on|rule|rules|banned|forbidden|not allowed|no longer|at most|only ever|"
+    r"instead of|rather than|please stick|whenever|every time|nobody|no one|no \w+ (?:before|after|on|without)\b)\b"
+    r"|, not\b|\bnot \w+[.!]?\Z",
+    re.IGNORECASE,
+)
+"""What makes an order one that holds for good, or a decision: it is a statement then."""
+_ORDER = re.compile(rf"{LEAD}(?:{'|'.join(_ORDERS)}|have)\b(?!-|\s+(?:is|are|was|were|has|ran|will)\b)", re.IGNORECASE)
+"""The beginnings of orders: the infinitive of a verb of work. «Have a nice day» is a wish, and no REQUEST."""
+_POLITE = re.compile(
+    rf"{LEAD}(?:please\b|(?:can|could|would|will)\s+(?:you|we)\b|(?:let\s+me\s+know|"
+    r"tell\s+(?:me|him|her|them|us|mum|dad)|(?:show|give|help|hold)\s+me|remind\s+\w+|forget\s+(?:that|it|this)|"
+    r"have\s+a\s+look|look\s+(?:it|this|that)\s+up|do\s+(?:it|that|so|both)|go\s+(?:ahead|on)|hang\s+on|make\s+sense)\b)"
+    r"|.*\bplease\W*\Z",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Requests in the words of courtesy, and those that name nothing."""
+
+
+def requests(sentence: str) -> bool:
+    """Return whether a sentence only asks somebody to do something now. A rule and a decision state something."""
+    plain = sentence.replace("’", "'").strip()
+    if RULE.search(plain):
+        return False
+    return _POLITE.match(plain) is not None or _ORDER.match(plain) is not None

@@ -7,6 +7,12 @@ from collections.abc import Iterator
 
 from tidal_plugins.english.calendar import SHORT_MONTHS
 
+LONGEST = 400
+"""Characters of a sentence that rules read. A longer one is a list, a log or code."""
+
+_APOSTROPHES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'"})
+_END = re.compile(r"[\s.!…;,]+$")
+
 
 def sentences(text: str) -> list[tuple[int, int]]:
     """Return the (start, end) offsets of the sentences of ``text``, without white space around them, in order.
@@ -51,6 +57,11 @@ _CLIPPED = frozenset("etc inc ltd co corp jr sr al approx dept est min max hr hr
 )
 _NUMBERED = frozenset("no nos fig figs eq vol p pp sec ch art ver".split())
 _DOTTED = re.compile(r"(?:[A-Za-z]\.)+[A-Za-z]")
+
+
+def plain(sentence: str) -> str:
+    """Return what rules read: lower case, one line, straight apostrophes, no mark at the end but a question mark."""
+    return _END.sub("", " ".join(sentence.translate(_APOSTROPHES).lower().split()))
 
 
 def _sentence_ends(text: str) -> Iterator[int]:

@@ -8,11 +8,10 @@ from tidal_plugins.english.calendar import ANY_MONTH, WEEKDAY
 
 OPEN_TASK = re.compile(
     r"(?:[-*] )?\[ \] (?P<box>.+)"
-    r"|(?:.{0,80}?[.:;,] |[-*#/]+ ?)?(?:todo|to-do|to do|action item|action)s?(?: for later)?(?: "
-    r"\([^()]*\))?: ?(?P<todo>.+)"
-    r"|(?:.{0,80}?[.:;,] )?(?:next steps?|still (?:open|to do|missing)|open (?:issue|task|point|item|"
-    r"action)s?|open|to go|"
-    r"on the list|left to do|on your list)(?: is| are)?: ?(?P<left>.+)"
+    r"|(?:.{0,80}?[.:;,] |[-*#/]+ ?)?(?:todo|to-do|to do|action item|action)s?(?: for later)?"
+    r"(?: \([^()]*\))?: ?(?P<todo>.+)"
+    r"|(?:.{0,80}?[.:;,] )?(?:next steps?|still (?:open|to do|missing)|open (?:issue|task|point|item|action)s?|"
+    r"open|to go|on the list|left to do|on your list)(?: is| are)?: ?(?P<left>.+)"
 )
 INTENTION = re.compile(
     r"(?:(?:so|and|then|ok|okay|also|but|yes|well|great|perfect|thanks),? )*"
@@ -33,8 +32,8 @@ REMINDER = re.compile(
 )
 """Further ways in which a person sets a task: a reminder, a promise, a debt, what is left of a list."""
 PROMISE = re.compile(
-    r"(?:i(?:'ll| will) (?:remind (?:you|him|her|them)(?: [^.;]{0,60}?)? (?:to|of|about) "
-    r"(?P<remind>.+)|keep (?:it|them|both|that|this|\w+) open: (?P<open>.+)"
+    r"(?:i(?:'ll| will) (?:remind (?:you|him|her|them)(?: [^.;]{0,60}?)? (?:to|of|about) (?P<remind>.+)"
+    r"|keep (?:it|them|both|that|this|\w+) open: (?P<open>.+)"
     r"|hold you to it: (?P<hold>.+)|bring (?:it|this|that) up (?P<bring>.+))"
     r"|(?P<missing>.+ (?:is|are) still (?:missing|open|not done)\b.*))"
 )
@@ -43,20 +42,23 @@ IDLE_INTENTION = re.compile(
     r"(?:be|see|think|feel|have|love|like|know|wait|say|admit|miss|try|keep|just|never|always|definitely|look|talk|go|"
     r"come|stay|live|enjoy|use|want|need|get|sleep|rest|relax|hope|believe|agree|not|support|show|reach|focus|stick)\b"
     r"|(?:tell|let) you\b|do (?:it|that|so|my best|our best|more|what)\b|make (?:some|sure|time|it|the most|memories)\b"
-    r"|take (?:care|it|a break|your|the bet)\b|give .+ (?:try|shot|go)\b|.*\\bhang on|find (?:some|"
-    r"joy|a (?:\w+ )?way)\b"
+    r"|take (?:care|it|a break|your|the bet)\b|give .+ (?:try|shot|go)\b|.*\bhang on"
+    r"|find (?:some|joy|a (?:\w+ )?way)\b"
     r"|spread the word|check out|\w+ (?:it|them|these|this|that|everyone)\b"
 )
 """Phrases of kindness or habit, and phrases that say «it» without naming a thing."""
-DONE = re.compile(
-    r"\b(?:done|finished|completed?|fixed|shipped|resolved|merged|deployed|delivered|sorted out|taken care of|"
-    r"no longer needed|cancel+ed|scrapped|dropped|never mind|all set|ready(?! (?:by|for|on|in|at|"
-    r"to)\b)|closed?|over with|paid|repaid|refunded|settled|"
-    r"debt[- ]free|nothing is owed|handed in|struck off|strike (?:it|that|this)|cross(?:ed)? (?:it |that |this )?off|"
-    r"tick(?:ed)?(?: (?:it|that|both|them|off))?|ordered|posted|arrived|is off|no open (?:action|task|"
-    r"item|issue|point)s?|"
-    r"live since)\b|\[x\]"
-)
+_FINISHED = (
+    "done", "finished", "completed?", "fixed", "shipped", "resolved", "merged", "deployed", "delivered", "sorted out",
+    "taken care of", "all set", r"ready(?! (?:by|for|on|in|at|to)\b)", "closed?", "over with", "handed in", "ordered",
+    "posted", "arrived", "is off", "live since",
+)  # fmt: skip
+_SETTLED = ("paid", "repaid", "refunded", "settled", "debt[- ]free", "nothing is owed")
+_DROPPED = ("no longer needed", "cancel+ed", "scrapped", "dropped", "never mind")
+_TICKED = (
+    "struck off", "strike (?:it|that|this)", "cross(?:ed)? (?:it |that |this )?off",
+    "tick(?:ed)?(?: (?:it|that|both|them|off))?", "no open (?:action|task|item|issue|point)s?",
+)  # fmt: skip
+DONE = re.compile(rf"\b(?:{'|'.join((*_FINISHED, *_SETTLED, *_DROPPED, *_TICKED))})\b|\[x\]")
 DONE_AT_ONCE = re.compile(r"(?:all )?(?:done|finished|completed|all set|sorted|sent|booked|fixed)\b|i(?:'ve| have) ")
 DEADLINE = re.compile(
     rf" (?:(?:by|before|until|this|next|tomorrow|tonight|today|later|soon|first thing|asap|in the|after|when|once)\b"

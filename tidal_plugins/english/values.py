@@ -67,7 +67,7 @@ def _comparable(one: Value, other: Value) -> bool:
     return bool(one.slots & other.slots) and (len(units) == 1 or not units & _CLEAR_UNITS)
 
 
-_NUMBER_WORDS = {
+NUMBER_WORDS = {
     word: number
     for number, word in enumerate(
         "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
@@ -75,6 +75,7 @@ _NUMBER_WORDS = {
         1,
     )
 }
+"""Numbers as words, as far as people write them out."""
 _CODE = re.compile(r"`[^`\n]*`|\w+://\S+|\S*[/\\_]\S*")
 _ASIDE = re.compile(
     r"\b(?:last|past|previous|since|below|under|before|after|until|till|within|least|most)\s+(?:the\s+)?\Z",
@@ -90,7 +91,7 @@ _DATE = re.compile(
     rf"|\b(?P<m5>{CLEAR_MONTH}|(?-i:May))\b",
     re.IGNORECASE,
 )
-_HOUR_WORDS = "|".join([*list(_NUMBER_WORDS)[:12], "noon"])
+_HOUR_WORDS = "|".join([*list(NUMBER_WORDS)[:12], "noon"])
 _TIME = re.compile(
     r"(?<![\d.:])(?P<hour>[01]?\d|2[0-4])(?:[:.](?P<minute>[0-5]\d))?\s*(?:[ap]\.?m\b)"
     r"|(?<![\d.:])(?P<hour2>[01]?\d|2[0-4]):(?P<minute2>[0-5]\d)(?![\d:])"
@@ -101,7 +102,7 @@ _UNIT = r"%|[€$£]|mg|mcg|µg|g|kg|ml|l|km|m|cm|mm|ms|s|h|min|[kmgt]b|k"
 _CLEAR_UNITS = frozenset("% € $ £".split())
 _NUMBER = re.compile(
     rf"(?P<money>[€$£])?(?<![\w.#-])(?P<number>\d+(?:[.,]\d+)*)(?:\s?(?P<unit>{_UNIT})(?!\w))?(?![\w-])"
-    rf"|(?<![\w-])(?P<word>{'|'.join(_NUMBER_WORDS)})(?![\w-])",
+    rf"|(?<![\w-])(?P<word>{'|'.join(NUMBER_WORDS)})(?![\w-])",
     re.IGNORECASE,
 )
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
@@ -137,7 +138,7 @@ def _date(match: re.Match[str]) -> Value:
 
 def _time(match: re.Match[str]) -> Value:
     word = (match["word"] or "").lower()
-    hour = _NUMBER_WORDS.get(word, 12) if word else int(match["hour"] or match["hour2"])
+    hour = NUMBER_WORDS.get(word, 12) if word else int(match["hour"] or match["hour2"])
     minute = int(match["minute"] or match["minute2"] or 0)
     return Value("time", match.start(), match.end(), match[0], {"time": (hour % 12, minute)})
 
@@ -156,7 +157,7 @@ def _numbers(text: str) -> Iterator[Value]:
                     "number", match.start(), match.end(), match[0].strip(), {"number": float(plain)}, slots, unit
                 )
         elif slots and _WORD.match(text[match.end() :].lstrip(" ")):  # «one» alone counts nothing
-            number = float(_NUMBER_WORDS[word])
+            number = float(NUMBER_WORDS[word])
             yield Value("number", match.start(), match.end(), match[0], {"number": number}, slots)
 
 

@@ -15,16 +15,15 @@ from typing import Any
 from tidal_plugins.english.clauses import ADVERB, BEFORE, TRAIL
 from tidal_plugins.english.hedges import DOUBT, ELSEWHERE, MODAL
 from tidal_plugins.english.opposites import EXCLUSIVE, FALSE, STATES, TRUE, are_opposed
+from tidal_plugins.english.questions import ends_asking
 from tidal_plugins.english.quotations import FENCED, QUOTED
-from tidal_plugins.english.sentences import sentences
+from tidal_plugins.english.sentences import LONGEST, sentences
 from tidal_plugins.english.statements import NATIONALITY
 from tidal_plugins.model.fact import Claim
 from tidal_plugins.scoring.text import normal, terms
 
 MAX_WORDS = 6
 """Words that a claimed value has at most."""
-LONGEST = 400
-"""Characters of a sentence that is read. A longer one is a list, a log or code."""
 MAX_ASSIGNED = 3
 """Words after a colon or an equals sign: «Error: the file was not found» says nothing of a fact called error."""
 
@@ -74,7 +73,7 @@ def claims(text: str, keys: Iterable[str], role: str | None = None) -> list[Clai
         sentence = plain[start:end]
         folded = sentence.casefold()
         named = [key for key in wanted if all(word.casefold() in folded for word in words_of(key))]
-        if named and not sentence.endswith("?") and not DOUBT.search(sentence):
+        if named and not ends_asking(sentence) and not DOUBT.search(sentence):
             for claim in _claims(sentence, named, _OWN.get(role or "", _ANYONE)):
                 found.setdefault((claim.key, normal(claim.value), claim.negated), claim)
     return list(found.values())

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tidal_plugins.english.hedges import HEDGED
-from tidal_plugins.english.sentences import sentences
+from tidal_plugins.english.questions import ends_asking
+from tidal_plugins.english.sentences import plain, sentences
 from tidal_plugins.model.dossier import Finding
 from tidal_plugins.model.entry import Entry
 from tidal_plugins.model.fence import inert, strip_frames
@@ -16,8 +16,6 @@ LONGEST = 240
 """Characters of a sentence that rules read; a longer one is a list, a log or code."""
 
 _READ = 20_000
-_MARKS = str.maketrans({"’": "'", "‘": "'", "ʼ": "'"})
-_END = re.compile(r"[\s.!…;,]+$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +39,7 @@ class Phrase:
     @property
     def sure(self) -> bool:
         """Return whether the sentence says something outright: no question, condition, guess or hearsay."""
-        return not self.plain.endswith("?") and not HEDGED.search(self.plain)
+        return not ends_asking(self.plain) and not HEDGED.search(self.plain)
 
 
 def phrases(entry: Entry) -> Iterator[Phrase]:
@@ -50,4 +48,4 @@ def phrases(entry: Entry) -> Iterator[Phrase]:
     for start, end in sentences(text):
         if end - start <= LONGEST:
             raw = text[start:end]
-            yield Phrase(raw, _END.sub("", " ".join(raw.translate(_MARKS).lower().split())), entry)
+            yield Phrase(raw, plain(raw), entry)

@@ -11,10 +11,11 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from tidal_plugins.english.changes import changes, is_question, is_unsure
+from tidal_plugins.english.changes import changes, is_unsure
+from tidal_plugins.english.questions import ends_asking
 from tidal_plugins.english.quotations import FENCED
-from tidal_plugins.english.sentences import sentences
-from tidal_plugins.facts.claims import LONGEST, plain_words, words_of
+from tidal_plugins.english.sentences import LONGEST, sentences
+from tidal_plugins.facts.claims import plain_words, words_of
 from tidal_plugins.model.fact import Claim
 from tidal_plugins.scoring.text import terms
 
@@ -50,7 +51,7 @@ def replacements(text: str, values: Mapping[str, Any]) -> list[Claim]:
     plain = FENCED.sub(" ", text).replace("’", "'")
     for start, end in sentences(plain):
         sentence = plain[start:end]
-        if end - start > LONGEST or is_question(sentence) or is_unsure(sentence):
+        if end - start > LONGEST or ends_asking(sentence) or is_unsure(sentence):
             continue
         for key, value in values.items():
             if key not in found and isinstance(value, str | int | float) and not isinstance(value, bool):

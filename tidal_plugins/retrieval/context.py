@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import NamedTuple
 
-from tidal_plugins.english.questions import asks
+from tidal_plugins.english.questions import ends_asking
 from tidal_plugins.retrieval.search import join, nearness
 from tidal_plugins.retrieval.state import State
 from tidal_plugins.scoring.context import brief, dated, leaning, lent, raised
@@ -78,7 +78,7 @@ class ContextScores:
         borrowed: defaultdict[str, float] = defaultdict(float)
         for lender, borrower, places in self._pairs():
             if lender in known and borrower in known:
-                answer = settings.answer if asks(known[lender].tail) else 1.0
+                answer = settings.answer if ends_asking(known[lender].tail) else 1.0
                 borrowed[borrower] += leaning(known[borrower].words, known[lender].words, settings.turn) * lent(
                     near[lender], self.floor, places, share=settings.neighbours, answer=answer
                 )
@@ -104,7 +104,7 @@ def echoes(summary: EntrySummary, said: str) -> bool:
 
 def time_mention(summary: EntrySummary, settings: RecallTuning) -> float:
     """Return more for a turn that says when something was, less for one that asks, the more so the shorter it is."""
-    asked = brief(summary.words, settings.turn) if asks(summary.tail) else 0.0
+    asked = brief(summary.words, settings.turn) if ends_asking(summary.tail) else 0.0
     return settings.time_mention * (dated(summary.head) - asked)
 
 

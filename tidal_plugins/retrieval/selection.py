@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tidal_plugins.english.negation import NEGATED
-from tidal_plugins.english.questions import is_asked
+from tidal_plugins.english.questions import asks
 from tidal_plugins.model.entry import CONVERSATION, SYNTHESIS, Entry
 from tidal_plugins.model.recall import Hit
 from tidal_plugins.scoring.text import stems
@@ -100,7 +100,7 @@ def _settle(hit: Hit, half: Hit, shown: list[Hit], query: str) -> tuple[str, str
     If it is the one that was to be shown, the new one takes its place.
     """
     first, second = (hit, half) if hit.entry.role == "user" else (half, hit)
-    if is_asked(first.answer) and not is_asked(second.answer):
+    if asks(first.answer) and not asks(second.answer):
         left, reason = first, f"asks what {second.id} answers"
     elif len(_telling(second, query) - _words(first)) < NEW_WORDS:
         left, reason = second, f"adds nothing to {first.id}, the other half of its exchange"

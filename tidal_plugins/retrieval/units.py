@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tidal_plugins.embedding.identity import embed
-from tidal_plugins.english.questions import is_asked
+from tidal_plugins.english.questions import asks
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.errors import EmbeddingError
 from tidal_plugins.model.recall import Hit
@@ -116,7 +116,7 @@ def _scores(found: Sequence[Unit], state: State, settings: WhisperTuning) -> lis
     shares = [coverage(unit.stems, wanted, weights) for unit in found]
     cosines = _cosines(found, shares, state, settings)
     return [
-        share + settings.unit_meaning * cosine - settings.unit_question * is_asked(unit.text)
+        share + settings.unit_meaning * cosine - settings.unit_question * asks(unit.text)
         for unit, share, cosine in zip(found, shares, cosines, strict=True)
     ]
 

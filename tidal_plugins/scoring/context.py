@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from tidal_plugins.english.calendar import TIME_WORDS
 from tidal_plugins.english.continuing import CONTINUING
-from tidal_plugins.english.questions import MARKS, asks
+from tidal_plugins.english.questions import MARKS, ends_asking
 from tidal_plugins.english.requests import REQUEST
 from tidal_plugins.english.sentences import sentences
 
@@ -62,7 +62,9 @@ def goes_on(text: str) -> bool:
 
     «We decided on the classic loop. What's next?» goes on, «Which loop did we decide on?» asks.
     """
-    return CONTINUING.search(text) is not None and not all(asks(text[start:end]) for start, end in sentences(text))
+    return CONTINUING.search(text) is not None and not all(
+        ends_asking(text[start:end]) for start, end in sentences(text)
+    )
 
 
 def only_tells(text: str) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tidal_plugins.english.changes import CHANGE_VERB, is_question, is_unsure
-from tidal_plugins.english.sentences import sentences
+from tidal_plugins.english.changes import CHANGE_VERB, is_unsure
+from tidal_plugins.english.questions import ends_asking
+from tidal_plugins.english.sentences import LONGEST, sentences
 from tidal_plugins.english.slots import NEW
 from tidal_plugins.english.values import agree, differ, values
 from tidal_plugins.facts.claims import claims, contradicts
@@ -19,8 +20,6 @@ CLAIMED = 0.8
 """The later statement gives the fact another value in so many words."""
 COUNTED = 0.6
 """A cue, half of the key's words, and another number of the same."""
-LONGEST = 400
-"""Characters of a sentence that is read. A longer one is a list, a log or code."""
 
 _JOINED = re.compile(r"[`_]")
 
@@ -44,7 +43,7 @@ def _counted(key: str, value: str, text: str) -> Iterator[Replacement]:
     for start, end in sentences(text):
         said = _plain(text[start:end])
         cue = NEW.search(said) or CHANGE_VERB.search(said)
-        if not cue or len(said) > LONGEST or is_question(said) or is_unsure(said):
+        if not cue or len(said) > LONGEST or ends_asking(said) or is_unsure(said):
             continue
         news = values(said)
         for old in olds:

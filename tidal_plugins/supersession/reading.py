@@ -10,16 +10,14 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from tidal_plugins.english.calendar import TIME_WORDS, WEEKDAYS
-from tidal_plugins.english.changes import CHANGE_VERB, changes, is_question
-from tidal_plugins.english.sentences import sentences
+from tidal_plugins.english.changes import CHANGE_VERB, changes
+from tidal_plugins.english.questions import stated
+from tidal_plugins.english.sentences import LONGEST, sentences
 from tidal_plugins.english.stems import stem
 from tidal_plugins.english.tags import DULL
 from tidal_plugins.english.values import Value, values
 from tidal_plugins.model.supersession import Utterance
 from tidal_plugins.scoring.text import terms
-
-LONGEST = 400
-"""Characters of a sentence that is read. A longer one is a list, a log or code."""
 
 VAGUE = frozenset(
     stem(word)
@@ -34,11 +32,6 @@ VAGUE = frozenset(
 _CODE = re.compile(r"`[^`\n]*`")
 _SEGMENT_END = re.compile(r"[,;:()\n–—!?]|\.(?=\s|$)|\s(?:and|but|so|because|while)\s")
 _NAME = re.compile(r"(?<!\w)[A-ZÀ-ÖØ-Þ][\w-]+")
-_ASKS = re.compile(
-    r"\W*(?:who|whom|what|when|where|why|how|which|do|does|did|is|are|am|can|could|would|should|will|have|has|had|"
-    r"shall|may)\b",
-    re.IGNORECASE,
-)
 
 
 class Placed(NamedTuple):
@@ -94,18 +87,10 @@ def read_utterance(statement: Utterance) -> Sequence[Sentence]:
     """Return the sentences that state something, without the values that they themselves replace."""
     read = []
     for start, end in sentences(statement.text):
-        text = _stated(statement.text[start:end]) if end - start <= LONGEST else ""
+        text = stated(statement.text[start:end]) if end - start <= LONGEST else ""
         if text:
             read.append(_current(read_sentence(text, statement.at)))
     return read
-
-
-def _stated(sentence: str) -> str:
-    """Return the part of a sentence that states something: of «It's on Friday, isn't it?», all before the comma."""
-    if not is_question(sentence):
-        return sentence
-    before = sentence.rpartition(",")[0]
-    return "" if _ASKS.match(before) else before
 
 
 def _current(sentence: Sentence) -> Sentence:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from tidal_plugins.english.changes import is_question, is_unsure
+from tidal_plugins.english.changes import is_unsure
 from tidal_plugins.english.opposites import are_opposed
-from tidal_plugins.english.sentences import sentences
+from tidal_plugins.english.questions import ends_asking
+from tidal_plugins.english.sentences import LONGEST, sentences
 from tidal_plugins.english.slots import Slot, news, slots
 from tidal_plugins.english.statements import SINGULAR_ATTRIBUTES
 from tidal_plugins.english.stems import stem
@@ -18,8 +19,6 @@ SLOT = 0.8
 """A cue, and another value of the same slot."""
 STATE = 0.6
 """The opposite state of the same thing."""
-LONGEST = 400
-"""Characters of a sentence that is read. A longer one is a list, a log or code."""
 
 _TAKEN = re.compile(
     r"(?P<name>[A-ZÀ-ÖØ-Þ][\w-]+(?: [A-ZÀ-ÖØ-Þ][\w-]+){0,2}) "
@@ -54,7 +53,7 @@ def _slots(text: str, read: Callable[[str], tuple[Slot, ...]]) -> list[Slot]:
     found: list[Slot] = []
     for start, end in sentences(text):
         if end - start <= LONGEST and (said := read(text[start:end])):
-            found += () if is_question(text[start:end]) or is_unsure(text[start:end]) else said
+            found += () if ends_asking(text[start:end]) or is_unsure(text[start:end]) else said
     return found
 
 

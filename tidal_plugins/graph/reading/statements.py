@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from tidal_plugins.english.calendar import month_number
 from tidal_plugins.english.hedges import CONDITION, DOUBT, MODAL, UNSURE
+from tidal_plugins.english.questions import ends_asking
 from tidal_plugins.english.quotations import SPEECH
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.graph.reading.arguments import Sentence, fits, object_of, subject_of
@@ -69,7 +70,7 @@ def statements(text: str, names: list[Mention]) -> Iterator[Assertion | Mention]
         last = position
         while last < len(names) and names[last].start < end:
             last += 1
-        if SHORTEST <= end - start <= LONGEST and not text[start:end].rstrip("\"'”»)*_").endswith("?"):
+        if SHORTEST <= end - start <= LONGEST and not ends_asking(text[start:end]):
             yield from _read(_masked(text, start, end, names[position:last]))
         position = last
 

@@ -135,6 +135,11 @@ def test_an_old_conversation_imported_late_leaves_the_live_state_alone(memory: T
     assert advance(memory, GLAD, GLAD, LONG, NOON - timedelta(days=400)) == live
 
 
+def test_the_first_exchange_moves_the_state_when_its_time_is_given(memory: TidalMemory, clock: FrozenClock) -> None:
+    memory.record("-0.8/0.6…", None, occurred_at=clock() - timedelta(seconds=1))
+    assert memory.affect.state().valence < -0.3
+
+
 def test_a_clock_that_was_ahead_does_not_freeze_the_mood(memory: TidalMemory, clock: FrozenClock) -> None:
     clock.advance(days=3652)
     wrong = advance(memory, UPSET, UPSET, LONG)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from tidal_plugins.english.sentences import sentences
@@ -114,7 +114,7 @@ class AffectLoop:
     def _read(self, scope: Scope, now: datetime) -> tuple[Affect, datetime]:
         document = read_document(self.storage, scope, COLLECTION, KEY)
         if document is None:
-            return Affect(self.settings.baseline), now
+            return Affect(self.settings.baseline), datetime.min.replace(tzinfo=UTC)
         state, at = _from_json(document.value)
         return state, min(at, now)  # a clock that was ahead for a while must not hold the mood until then
 

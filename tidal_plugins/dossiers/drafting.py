@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from tidal_plugins.aio import in_time
 from tidal_plugins.dossiers.lines import findings
 from tidal_plugins.dossiers.points import Point
+from tidal_plugins.english.secrets import masked
 from tidal_plugins.model.dossier import HEADINGS, Dossier, Finding, Maker
 from tidal_plugins.model.entry import Entry, bare_id
 from tidal_plugins.model.exchange import Message
@@ -139,7 +140,7 @@ def _findings(answer: object, known: Mapping[str, str], max_chars: int) -> Itera
         raise TypeError(f"a summariser returns a sequence of Statements, and this one returned {type(answer).__name__}")
     for statement in answer:
         sources = tuple(id_ for id_ in dict.fromkeys(map(bare_id, statement.sources)) if id_ in known)
-        text = inert(strip_frames(statement.text))
+        text = masked(inert(strip_frames(statement.text)))
         max_chars -= len(text)
         if max_chars < 0:
             return

@@ -63,7 +63,13 @@ _ILL = (
     r"ha?emophiliac)\b"
 )
 _CONDITION = (
-    r"(?:allergy|allergies|intolerance|pacemaker|stent|epi-?pen|c(?:o)?eliac disease|diabetes|epilepsy|asthma)\b"
+    r"(?:(?:allergy|allergies|intolerance|pacemaker|stent|epi-?pen|c(?:o)?eliac disease|diabetes|epilepsy|asthma|"
+    r"seizures|migraines|high blood pressure)\b(?! (?:awareness|week|charity|research))"
+    r"|(?:heart|lung|kidney|liver|thyroid|skin) (?:condition|disease|defect|murmur)\b)"
+)
+_FOOD = (
+    r"(?:\w+ )?(?:shellfish|seafood|fish|nuts?|peanuts?|almonds?|sesame|dairy|milk|lactose|cheese|eggs?|gluten|wheat|"
+    r"soya?|sugar|salt|alcohol|caffeine|grapefruit|pork|meat|strawberries|latex)\b"
 )
 _DRUG = (
     r"\b(?:[a-z]{2,}(?:cillin|mycin|oxacin|cycline|sartan|[ai]pril|olol|statin|dipine|formin|prazole|oxetine|azepam|"
@@ -89,7 +95,7 @@ _MUST_NOT = r"(?:mustn't|must not|must never|may not|(?:am|is|are)(?: not|n't) a
 _SOMETHING = r"(?!(?:it|that|this|an?|the|in|out|any|anymore|much|with|at|to|been|had|\w+(?:ed|wn|en))\b)[a-z]+"
 _HIDDEN = (
     r"(?:keys?|key ?card|passports?|testament|birth certificate|deeds?|insurance papers|first.aid kit|epi-?pen|"
-    r"fuse ?box|stopcock|shut-?off valve|safe|recovery codes?|backup disks?)"
+    r"fuse ?box|stopcock|shut-?off valve|safe|recovery codes?|backup disks?|(?:safe|lock) combination)"
 )
 _LIES = r"(?:'s|'re| is| are| hangs?| lives?| stays?| sits?| goes| lies)(?: \w+ly| now| always| still| kept| hidden)*"
 _KEEP = r"(?:keep|keeps|kept|hid|hide|left|leave|put|hung|hang|gave|moved)"
@@ -118,6 +124,8 @@ _FORMS: tuple[tuple[Lasting, re.Pattern[str]], ...] = (
             r"\bmy (?:\w+ ){0,2}(?:allergy|allergies|intolerance|blood type|blood group)\b",
             rf"\b{_WHO} (?:can't|cannot|can not|{_MUST_NOT}) (?:eat|drink|tolerate|digest|be given) {_SOMETHING}",
             rf"\b{_WHO} {_MUST_NOT} (?:have|take) {_SOMETHING}",
+            rf"\b{_WHO} (?:can't|cannot|can not) have {_FOOD}",
+            r"\bmakes? (?:my|his|her|their) (?:throat|face|tongue|lips|eyes) swell\b|\bgives? (?:me|him|her) hives\b",
             rf"{_DRUG}.*\b(?:don't get on|doesn't agree|didn't agree|bad reaction|rash|swell\w*)\b",
             r"\b(?:put|sent|landed) (?:me|him|her|us) in (?:the )?(?:hospital|emergency|er\b|a&e|intensive)",
             rf"{_DRUG}.*{_TAKEN}",
@@ -147,6 +155,7 @@ _FORMS: tuple[tuple[Lasting, re.Pattern[str]], ...] = (
             rf"{_THOSE} must (?:always|never|be \w+ed)\b",
             r"(?<!\bit )(?<!\bthat )(?<!\bthis )\b(?:is|are) (?:strictly )?(?:banned|forbidden|prohibited)\b",
             r"\b(?:nobody|no one) (?:may|is allowed to|is to) \w+",
+            r"\Ano [\w-]+(?: [\w-]+)? (?:on|before|after|during|at|without|in) .*\bplease\b",
         ),
     ),
     (

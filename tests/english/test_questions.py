@@ -43,3 +43,20 @@ def test_a_rule_and_a_note_state_something(said: str) -> None:
 
 def test_a_wish_tells() -> None:
     assert only_tells("The kiln is hot. Have a nice evening!")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I don't remember where the spare sails of the old boat are kept.",
+        "Ines asks when the ferry to the islands leaves on Sunday morning.",
+        "Not sure which of the three kilns we were given last year.",
+        "I forgot how much the new rudder of the boat was.",
+    ],
+)
+def test_who_has_forgotten_asks(said: str) -> None:
+    assert not only_tells(said)
+
+
+def test_who_remembers_tells() -> None:
+    assert only_tells("I remember the summer at the lake with all of you very well.")

@@ -55,6 +55,17 @@ def test_the_newest_of_many_values_comes_first(memory: Any, clock: FrozenClock) 
     assert memory.recall("What is the page size limit?")[0].text == "The page size limit is now 99 items."
 
 
+def test_the_newest_has_the_best_chance_and_what_it_supersedes_hardly_one(memory: Any, clock: FrozenClock) -> None:
+    said(memory, clock, OLD, NEW, "The hedge is cut in March.")
+    memory.supersessions.find()
+    newer, older = memory.recall(QUERY)[:2]
+    [link] = memory.supersessions.list()
+    assert (newer.id, older.id) == (link.later, link.earlier)
+    assert newer.confidence > older.confidence
+    assert newer.why.features
+    assert {one.id for one in memory.recall(QUERY).dropped}.isdisjoint(memory.recall(QUERY).ids)
+
+
 @pytest.mark.parametrize("ten", ["The standup moved to 10.", "The standup is at 10."])
 def test_a_return_to_an_earlier_value_in_the_same_words_is_the_newest(
     memory: Any, clock: FrozenClock, ten: str

@@ -42,6 +42,11 @@ _FOR = re.compile(
     rf"(?:for|to|of|on|at)[ \t]{{1,4}}(?:the|my|our)[ \t](?:\w+[ -]){{0,2}}(?:{PLACES})\b",
     re.IGNORECASE,
 )
+_SHORT = re.compile(
+    r"\b(?:(?:cv[vc]2?|card (?:security|verification) code)\b(?:[ \t]is|['’]s)?[ \t:]{1,4}(?P<card>\d{3,4})"
+    r"|(?:otp|one[- ]time (?:pass)?code|2fa code)\b(?:[ \t]is|['’]s)?[ \t:]{1,4}(?P<once>\d{4,8}))\b",
+    re.IGNORECASE,
+)
 _BEARER = re.compile(r"\b(?:Bearer|Basic|Token)[ \t]{1,8}(?P<value>[A-Za-z0-9._~+/-]{16,}+=*+)")
 _USER = re.compile(r"(?:^|\s)(?:-u|--user)[ =][\"']?[\w.@+-]{1,64}:(?P<value>[^\s\"'$:]{3,64})")
 _ALONE = re.compile(r"\s*(?P<value>(?=\S*[a-z])(?=\S*[A-Z])(?=\S*\d)(?=\S*[!@#$%^&?~])[\w!@#$%^&*?+~-]{8,64})\s*")
@@ -62,6 +67,7 @@ def logins(text: str, low: str) -> Iterator[tuple[int, int, str]]:
         yield from _codes(_OPENS, text)
     if any(c.isdigit() for c in text):
         yield from _codes(_ENTER, text)
+        yield from ((*match.span(match.lastgroup or 0), CODE) for match in _SHORT.finditer(text))
     if "code" in low or "comb" in low:
         yield from _codes(_FOR, text)
     if "earer" in text or "Basic" in text or "Token" in text:

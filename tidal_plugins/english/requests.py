@@ -27,10 +27,14 @@ _AMBIGUOUS = (
 REQUEST = re.compile(
     rf"\A{LEAD}(?:(?:{'|'.join((*_ORDERS, *_AMBIGUOUS, *ASKING))}|do not)\b|(?:{'|'.join(AUXILIARIES)}) {SOMEBODY}\b)"
     r"|\b(?:(?:can|could|would|will) you|please|(?:remind|tell|give|show|help) me|let me know|let['’]?s)\b"
-    r"|\bi(?:['’]d| would| want| need)\b|\b(?:can['’]?t|cannot|hoping|wish|wondering|struggling)\b",
+    r"|\bi(?:['’]d| would| want| need)\b|\b(?:can['’]?t|cannot|hoping|wish|wondering|struggling)\b"
+    r"|\b(?:(?:don|doesn|didn)['’]?t (?:remember|recall|know)|not sure|no idea|any idea|looking for|wants? to know)\b"
+    rf"|\b(?:ask(?:s|ed|ing)?|wonders?|forgot|forgotten|forget|remember|recall) (?:[\w'’]+ ){{0,3}}"
+    rf"(?:{'|'.join(ASKING)}|if|whether)\b",
     re.IGNORECASE,
 )
-"""A sentence that begins like a question or an order, or has words of a request, a wish or a want of help."""
+"""A sentence that begins like a question or an order, or has words of a request, a wish, a want of help, or of what
+somebody has forgotten or asks."""
 RULE = re.compile(
     r"\b(?:always|never|must|mustn't|from now on|rule|rules|banned|forbidden|not allowed|no longer|at most|only ever|"
     r"instead of|rather than|please stick|whenever|every time|nobody|no one|no \w+ (?:before|after|on|without)\b)\b"

@@ -6,8 +6,10 @@ and, for tokens, by their entropy; numbers by their check digits. Every pattern 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
+from unicodedata import category
 
 from tidal_plugins.english.account_numbers import cards, ibans
 from tidal_plugins.english.key_forms import keys
@@ -15,6 +17,11 @@ from tidal_plugins.english.logins import logins
 from tidal_plugins.english.passwords import lowered, told
 
 CARD, IBAN = "card number", "IBAN"
+
+
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x7f]")
+_HIDDEN = frozenset(("Cc", "Cf", "Co", "Cs"))
+"""Categories of characters that nobody sees."""
 
 
 class Secret(NamedTuple):
@@ -27,8 +34,15 @@ class Secret(NamedTuple):
 
 
 def secrets(text: str) -> list[Secret]:
-    """Return the secrets of a text, in order. They do not overlap."""
-    return list(_apart(_found(text)))
+    """Return the secrets of a text, in order. They do not overlap.
+
+    Characters that nobody sees, such as soft hyphens and marks of direction, hide none.
+    """
+    if text.isascii() and not _CONTROL.search(text):
+        return list(_apart(_found(text)))
+    places = [place for place, char in enumerate(text) if char.isspace() or category(char) not in _HIDDEN]
+    seen = "".join(text[place] for place in places)
+    return [Secret(places[start], places[end - 1] + 1, kind) for start, end, kind in _apart(_found(seen))]
 
 
 def masked(text: str) -> str:

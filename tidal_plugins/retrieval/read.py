@@ -22,7 +22,9 @@ def trim(state: State) -> None:
     hits = tuple(item.hit(state.entries[item.id], request.profile) for item in state.ranked[:limit])
     beyond = enumerate(state.ranked[limit:], limit + 1)
     trimmed = [Dropped(item.id, "trim", f"score {item.score:.3f} at place {place}") for place, item in beyond]
-    state.drop("shortlist", ((item.id, "too far down in both channels together") for item in state.far))
+    there = {item.id for item in state.ranked}  # a supersession may bring back what was far down
+    far = (item.id for item in state.far if item.id not in there)
+    state.drop("shortlist", ((id_, "too far down in both channels together") for id_ in far))
     state.dropped |= {item.id: item for item in state.channels.unreadable()}
     state.recall = Recall(
         query=request.text,

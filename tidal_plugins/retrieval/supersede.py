@@ -48,6 +48,8 @@ def read_supersessions(state: State) -> None:
     ]
     there = {link.later for link in state.supersessions}
     state.ranked = [item for id_, item in ranked.items() if id_ not in summaries or id_ in there]
+    for item in state.ranked:
+        state.dropped.pop(item.id, None)  # a stage before had dropped what a link brings back
 
 
 def _as_near(link: Supersession, ranked: Mapping[str, Ranked]) -> bool:
@@ -60,7 +62,10 @@ def _as_near(link: Supersession, ranked: Mapping[str, Ranked]) -> bool:
 
 
 def newest_first(state: State) -> None:
-    """Put the newest of each chain where the first of its chain stands, and the others right below it."""
+    """Put the newest of each chain where the first of its chain stands, and the others right below it.
+
+    The newest has the best chance of its chain to help. What it supersedes helps only if the link is wrong.
+    """
     if not state.supersessions:
         return
     later = _grouped(state.supersessions, "earlier")
@@ -71,13 +76,19 @@ def newest_first(state: State) -> None:
         if item.id in order:
             continue
         newer = [known[id_] for id_ in _newer(item.id, later) if id_ in known and id_ not in order]
-        best = item.score
+        best, surest = item.score, item
         for one in [item, *reversed(newer)]:
             raised = one.plus({"newest": best - one.score}) if one.score < best else one
+            surest = max(surest, raised, key=lambda each: each.confidence)
+            raised = raised._replace(confidence=surest.confidence, features=surest.features)
             known[one.id], best = raised, max(best, raised.score) + ABOVE
         for one in [*(known[one.id] for one in newer), known[item.id]]:
             replaces, by = tuple(earlier.get(one.id, ())), tuple(later.get(one.id, ()))
-            order[one.id] = one._replace(replaces=replaces, superseded_by=by)
+            wrong = [
+                known[link.later].confidence * (1 - link.replacement.confidence) for link in by if link.later in known
+            ]
+            chance = min([one.confidence, *wrong])
+            order[one.id] = one._replace(confidence=chance, replaces=replaces, superseded_by=by)
     state.ranked = list(order.values())
 
 

@@ -118,3 +118,10 @@ def test_the_claim_is_the_value_alone(memory: TidalMemory, clock: FrozenClock, k
     memory.record(text)
     [conflict] = memory.facts.conflicts()
     assert memory.facts.resolve(conflict.id, keep="claim") == claim
+
+
+def test_a_state_may_have_changed_by_the_next_day(memory: TidalMemory, clock: FrozenClock) -> None:
+    memory.record(OPEN, thread="a")
+    clock.advance(days=3)
+    memory.record(CLOSED, thread="b")
+    assert memory.facts.conflicts() == []

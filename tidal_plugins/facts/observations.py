@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import Literal
 
@@ -29,6 +29,7 @@ from tidal_plugins.english.statements import (
     STATEMENT_TAIL,
     UNNAMED_SUBJECT,
 )
+from tidal_plugins.english.values import NUMBER_WORDS
 from tidal_plugins.facts.conflicts import CONFLICTS, MAX_QUOTE, write_conflict
 from tidal_plugins.facts.phrases import Phrase, phrases
 from tidal_plugins.model.entry import CONVERSATION, Entry, Scope, derive_id
@@ -43,9 +44,25 @@ STATES_OF = "states"
 MAX_OBSERVED = 8
 """Observations of one text that are held against earlier ones: a longer list is a document."""
 
-Kind = Literal["value", "number", "negation"]
+STATE_LASTS = timedelta(hours=24)
+"""Time within which two people's word on a state is at odds: a day later the door may have been opened."""
 
-_FIGURE = re.compile(rf"\d+(?:[:.,/-]\d+)*|\b(?:{WEEKDAY}|{CLEAR_MONTH})\b")
+Kind = Literal["value", "number", "negation", "single"]
+
+_COUNTS = "|".join(word for word in NUMBER_WORDS if word not in ("one", "zero"))
+_FIGURE = re.compile(rf"\d+(?:[:.,/-]\d+)*|\b(?:{WEEKDAY}|{CLEAR_MONTH}|{_COUNTS})\b")
+_DRIFTS = re.compile(
+    r"\b(?:years? old|degrees|celsius|percent|score|points?|temperature|battery|followers|left|remaining|today|tonight|"
+    r"currently|right now|at the moment|so far|already|i have|we have|i am at|i'm at|chapter|step|version|too|as well|"
+    r"also)\b|[%°]"
+)
+"""Words of figures that change by themselves, or that stand beside others: two of them are no conflict."""
+_SINGLE = re.compile(
+    r"(?P<subject>(?:(?:[Mm]y|[Oo]ur|[Hh]is|[Hh]er|[Tt]he) )?\w[\w'’-]*(?: \w[\w'’-]*){0,2}?) "
+    r"(?P<verb>lives in|works (?:at|for)|is based in|is located in|is hosted in|is called|is named|comes from) "
+    r"(?P<value>[A-Z][\w'’-]+(?: [A-Z][\w'’-]+){0,2})[.!]?"
+)
+"""A sentence that gives somebody or something the one place, employer or name that it has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +108,9 @@ def _hold(storage: Storage, scope: Scope, made: Observation, now: datetime) -> N
     ]
     if earlier and not changes(made.phrase.raw):
         last = max(earlier, key=lambda link: (link.valid_from or link.recorded_at, link.target))
-        if disagree(made.kind, str(last.metadata["says"]), made.says):
+        before = last.valid_from or last.recorded_at
+        passed = made.kind == "value" and made.says in STATES and entry.occurred_at - before > STATE_LASTS
+        if not passed and disagree(made.kind, str(last.metadata["says"]), made.says):
             write_conflict(storage, scope, _conflict(scope, made, last))
     metadata = {"says": made.says, "quote": made.phrase.text[:MAX_QUOTE]}
     id_ = derive_id(scope, STATES_OF, node, entry.id)
@@ -128,6 +147,17 @@ def _observed(phrase: Phrase) -> Iterator[Observation]:
     yield from _state(phrase)
     yield from _figures(phrase)
     yield from _denial(phrase)
+    yield from _only_one(phrase)
+
+
+def _only_one(phrase: Phrase) -> Iterator[Observation]:
+    """Yield claims of what there is one of: «Dad lives in Graz», «my sister is called Eva»."""
+    if match := _SINGLE.fullmatch(phrase.raw.strip()):
+        subject = stems(match["subject"])
+        if subject:
+            yield Observation(
+                "single", (_owner(phrase, match["subject"].lower()), *subject, match["verb"]), match["value"], phrase
+            )
 
 
 def _state(phrase: Phrase) -> Iterator[Observation]:
@@ -157,7 +187,11 @@ def _is_name(phrase: Phrase, value: str, *, who: bool) -> bool:
 def _figures(phrase: Phrase) -> Iterator[Observation]:
     """Yield claims of figures: «The meeting is at 10:00» and «at 11:00» have the same words with other figures."""
     figures = list(_FIGURE.finditer(phrase.plain))
-    if not 1 <= len(figures) <= 2 or not PRESENT.search(phrase.plain, 0, figures[0].start()):
+    if (
+        not 1 <= len(figures) <= 2
+        or _DRIFTS.search(phrase.plain)
+        or not PRESENT.search(phrase.plain, 0, figures[0].start())
+    ):
         return
     masked = _FIGURE.sub("#", phrase.plain)
     if terms(masked):

@@ -146,3 +146,38 @@ def test_what_two_people_call_their_own_is_not_one_thing() -> None:
     assert found(later, earlier, who=("Ann", "Ann")) is not None
     assert found(later, earlier, who=("Ann", "Bob")) is None
     assert found("I moved to Lisbon.", "I live in Porto.", who=("Ann", "Bob")) is None
+
+
+@pytest.mark.parametrize(
+    ("later", "earlier"),
+    [
+        ("The choir outing moved from 9 May to 16 May.", "The choir dinner is on 9 May."),
+        ("The office picnic moved from 9 May to 16 May.", "Vera's garden picnic is on 9 May."),
+        ("We raised the roof budget from 4000 euros to 6000 euros.", "The cellar budget is 4000 euros."),
+        ("The call with Omar is on Thursday instead of Tuesday.", "The call with Petra is on Tuesday."),
+        ("The stable rent went up from 900 euros to 950 euros.", "Rent for the barn is 900 euros."),
+        ("The proxy server was upgraded from 8 GB to 32 GB.", "The cache server has 8 GB of memory."),
+        ("The deadline for the leaflet is now 8 March.", "The deadline for the loan is 1 March."),
+        ("The download timeout is now 60 seconds.", "Timeout for the index API is 30 seconds."),
+        ("In the evening I eat soup instead of bread.", "I eat bread in the morning."),
+        (
+            "The tryout moved from 12 June to 5 June so it is not on the day of the premiere.",
+            "The premiere is 12 June.",
+        ),
+    ],
+)
+def test_other_words_in_the_same_place_are_another_thing(later: str, earlier: str) -> None:
+    assert found(later, earlier) is None
+
+
+def test_two_names_for_what_may_be_one_thing_are_never_sure() -> None:
+    replacement = found("Otto's statin dose went from 20 mg to 40 mg.", "Otto takes 20 mg of ramipril.")
+    assert replacement is None or replacement.confidence <= 0.6
+    far = found("Otto's statin dose went from 20 mg to 40 mg.", "Otto takes 20 mg of ramipril.", cosine=0.4)
+    assert far is None
+
+
+def test_a_thing_that_is_named_at_more_length_is_the_same() -> None:
+    replacement = found("The lease moved from 20 June to 24 June.", "The lease of the shop is due on 20 June.")
+    assert replacement is not None
+    assert replacement.confidence > 0.85

@@ -182,6 +182,38 @@ def test_a_recall_of_the_past_sees_the_state_of_then(memory: Any, clock: FrozenC
     assert not then[0].why.superseded_by
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "When is the dentist appointment that I told you about last week?",
+        "Yesterday I forgot to ask: when is the dentist appointment?",
+        "Can the dentist appointment be any earlier, when is it?",
+        "When is the dentist appointment in the old town?",
+        "What do I have to pack before the dentist appointment?",
+    ],
+)
+def test_a_question_in_the_present_tense_asks_for_the_newest(memory: Any, clock: FrozenClock, query: str) -> None:
+    _, new = said(memory, clock, OLD, NEW)
+    found = memory.recall(query)
+    assert found.ids[0] == new
+    assert found[0].why.replaces
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "When was the dentist appointment?",
+        "When was the dentist appointment before it was moved?",
+        "What is the old time of the dentist appointment?",
+        "On which day was the dentist appointment originally?",
+        "the dentist appointment's former day",
+    ],
+)
+def test_a_question_for_the_former_value_is_left_as_it_is(memory: Any, clock: FrozenClock, query: str) -> None:
+    said(memory, clock, OLD, NEW)
+    assert not any(hit.why.replaces for hit in memory.recall(query))
+
+
 def test_what_was_undone_counts_no_more_and_is_not_found_again(memory: Any, clock: FrozenClock) -> None:
     old, new = said(memory, clock, OLD, NEW)
     undone = memory.supersessions.undo(new, old)

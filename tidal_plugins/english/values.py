@@ -38,7 +38,8 @@ def values(sentence: str) -> list[Value]:
     times = [_time(match) for match in _TIME.finditer(plain)]
     found = [*dates, *times, *_numbers(_without(plain, times))]
     return sorted(
-        (value for value in found if not _ASIDE.search(sentence, 0, value.start)), key=lambda item: item.start
+        (value for value in found if not _ASIDE.search(sentence, max(0, value.start - _ASIDE_REACH), value.start)),
+        key=lambda item: item.start,
     )
 
 
@@ -76,11 +77,13 @@ NUMBER_WORDS = {
     )
 }
 """Numbers as words, as far as people write them out."""
-_CODE = re.compile(r"`[^`\n]*`|\w+://\S+|\S*[/\\_]\S*")
+_CODE = re.compile(r"`[^`\n]*`|(?<!\S)(?=[^\s/\\_]*+[/\\_])\S++")
 _ASIDE = re.compile(
     r"\b(?:last|past|previous|since|below|under|before|after|until|till|within|least|most)\s+(?:the\s+)?\Z",
     re.IGNORECASE,
 )
+_ASIDE_REACH = 40
+"""Characters before a value that are read for such a word: more than the longest of them and «the» have."""
 _DAY, _NTH = r"(?:0?[1-9]|[12]\d|3[01])", r"(?:st|nd|rd|th)"
 _DATE = re.compile(
     rf"\b(?P<y0>\d{{4}})-(?P<m0>\d\d)-(?P<d0>\d\d)\b"

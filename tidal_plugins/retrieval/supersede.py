@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from tidal_plugins.english.former import FORMER
+from tidal_plugins.english.former import asks_for_former
 from tidal_plugins.model.supersession import Supersession
 from tidal_plugins.retrieval.read import depth
 from tidal_plugins.retrieval.search import intact
@@ -107,7 +107,7 @@ def drop_superseded(state: State) -> None:
 
 def _asks_for_former(state: State) -> bool:
     past = any(time.end is not None and time.end <= state.request.now for time in state.times)
-    return past or FORMER.search(state.request.text) is not None
+    return asks_for_former(state.request.text, past)
 
 
 def _grouped(links: Iterable[Supersession], end: str) -> Mapping[str, Sequence[Supersession]]:

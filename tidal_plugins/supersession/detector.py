@@ -12,9 +12,11 @@ from dataclasses import dataclass
 
 from tidal_plugins.english.changes import CHANGE_VERB, Change, changes, is_unsure
 from tidal_plugins.english.stems import stem
+from tidal_plugins.english.things import are_apart, overlap
 from tidal_plugins.english.values import Value, agree, differ, values
 from tidal_plugins.model.supersession import Replacement, Utterance
 from tidal_plugins.supersession.reading import Placed, Sentence, read_sentence, read_utterance, topic
+from tidal_plugins.supersession.sameness import LIKELY, NEAR_SENTENCE, placed_confidence
 from tidal_plugins.supersession.untyped import other_value, tells_news
 
 SURE = 0.9
@@ -23,8 +25,6 @@ ENDED = 0.75
 """The later statement says that the earlier one holds no more, or names it in words."""
 SAME_SLOT = 0.8
 """A cue, and the same words beside both values."""
-LIKELY = 0.6
-"""A cue, and the same words in both sentences."""
 RESTATED = 0.5
 """The same words but for the value, without a cue."""
 FAR = 0.1
@@ -105,15 +105,23 @@ class _Pair:
     def _value_named(self, change: Change, said: Sentence, sentence: Sentence) -> Iterator[Replacement]:
         """Yield what «from 9 March to 16 March» or «24 March instead of Friday» replaces."""
         new = values(change.new)
+        named = [item for item in said.placed if change.covers(item.value)]
         for old in values(change.old):
-            for value, near, _ in sentence.placed:
-                if not agree(old, value) or any(agree(item, value) for item in new):
+            for item in sentence.placed:
+                value = item.value
+                if not agree(old, value) or any(agree(one, value) for one in new):
                     continue
-                shared = said.words & (sentence.words if value.kind == "date" else near)
-                if shared:
-                    yield Replacement(value.text, _brief(change.new), change.cue, SURE)
-                elif _is_day(old) and _is_day(value) and self.cosine >= _NEAR_DAY:
+                shared = said.words & (sentence.words if value.kind == "date" else item.near)
+                days = _is_day(old) and _is_day(value) and self.cosine >= _NEAR_DAY
+                highest = max((self._highest(one, item, said, sentence) for one in named), default=0.0)
+                apart = highest < SURE and not any(overlap(one.clause, item.clause) for one in named)
+                if shared and highest and not apart:
+                    yield Replacement(value.text, _brief(change.new), change.cue, min(SURE, highest))
+                elif not shared and days and not any(are_apart(one.clause, item.clause) for one in named):
                     yield Replacement(value.text, _brief(change.new), change.cue, LIKELY)
+
+    def _highest(self, new: Placed, old: Placed, said: Sentence, sentence: Sentence) -> float:
+        return placed_confidence(new, old, said, sentence, self.cosine)
 
     def _words_named(self, change: Change, said: Sentence, sentence: Sentence) -> Iterator[Replacement]:
         """Yield what «moved off SQLite to Postgres», «half-up, not half-even» or «no longer vegetarian» replaces."""
@@ -121,6 +129,8 @@ class _Pair:
         if not old or not old <= sentence.words or (new and new <= sentence.words):
             return
         about = (said.words & sentence.words) - old
+        if are_apart(said.text, sentence.text):
+            return
         if self.cosine >= _NEAR and (about or len(old) > 1):
             yield Replacement(_brief(change.old), _brief(change.new), change.cue, ENDED)
         elif self.cosine >= _NEAR_DAY and about and new and not change.ends:
@@ -143,27 +153,34 @@ class _Pair:
                 if len(beside) > 1 or (beside and self.cosine >= (_NEAR_DATE if new.kind == "date" else _NEAR)):
                     sure = len(beside) > 1 or len(shared) > 1 or self.cosine >= _NEAR_SLOT
                     confidence = round((SAME_SLOT if sure else LIKELY) - FAR * (self.cosine < _NEAR), 2)
-                elif self.cosine >= _NEAR_SENTENCE and (len(shared) > 1 or (new.kind == "date" and len(common) > 1)):
+                elif self.cosine >= NEAR_SENTENCE and (len(shared) > 1 or (new.kind == "date" and len(common) > 1)):
                     confidence = LIKELY if len(shared) > 1 else LIKELY - FAR
                 else:
                     continue
-                yield Replacement(old_item.value.text, new.text, change.cue, confidence)
+                if highest := self._highest(new_item, old_item, said, sentence):
+                    yield Replacement(old_item.value.text, new.text, change.cue, min(confidence, highest))
 
 
 _NEAR = 0.45
 _NEAR_DATE = 0.35
 _NEAR_DAY = 0.3
 _NEAR_SLOT = 0.6
-_NEAR_SENTENCE = 0.5
 _NEAR_RESTATED = 0.55
 """Cosines from which on two texts are near enough for what their words say."""
 
 
 def _ended(change: Change, said: Sentence, sentence: Sentence) -> Iterator[Replacement]:
     """Yield what «Thursday is no good after all» ends: the same date of the same thing."""
-    for over, near, _ in said.placed:
-        for value, near_value, _ in sentence.placed:
-            if over.kind == "date" and agree(over, value) and near & sentence.words and near_value & said.words:
+    for over in said.placed:
+        for item in sentence.placed:
+            value = item.value
+            same = over.value.kind == "date" and agree(over.value, value)
+            if (
+                same
+                and over.near & sentence.words
+                and item.near & said.words
+                and not are_apart(over.clause, item.clause)
+            ):
                 yield Replacement(value.text, "", change.cue, ENDED)
 
 
@@ -171,7 +188,7 @@ def _restated(said: Sentence, sentence: Sentence, common: frozenset[str]) -> Ite
     """Yield what is said in the same words with another value: a date of its own, or a number of the same unit."""
     for new_item in said.placed:
         for old_item in sentence.placed:
-            (new, near, _), (old, near_old, _) = new_item, old_item
+            (new, near, *_), (old, near_old, *_) = new_item, old_item
             if not (_DIGIT.search(new.text) and _DIGIT.search(old.text)):
                 continue
             if not _excludes(new_item, old_item, said, sentence):
@@ -183,6 +200,7 @@ def _restated(said: Sentence, sentence: Sentence, common: frozenset[str]) -> Ite
             else:
                 single = new.kind == "number" and new.unit == old.unit != "" and new.unit not in _MANIFOLD
                 single = single and len(common) >= (1 if len(new.unit) < 4 else 3)
+            single = single and not are_apart(new_item.clause, old_item.clause)
             if single and 3 * len(near & near_old) >= len(near | near_old) > 0:
                 yield Replacement(old.text, new.text, "", RESTATED)
 

@@ -35,11 +35,13 @@ _NAME = re.compile(r"(?<!\w)[A-ZÀ-ÖØ-Þ][\w-]+")
 
 
 class Placed(NamedTuple):
-    """A value, the stems of the words around it, which say what it is a value of, and the names among them."""
+    """A value, the stems of the words around it, which say what it is a value of, the names among them, and the clause
+    in which they stand, without its values."""
 
     value: Value
     near: frozenset[str]
     names: frozenset[str] = frozenset()
+    clause: str = ""
 
 
 class Sentence(NamedTuple):
@@ -71,7 +73,7 @@ def read_sentence(text: str, at: datetime) -> Sentence:
             plain = plain[: value.start] + " " * (value.end - value.start) + plain[value.end :]
     ends = list(_SEGMENT_END.finditer(plain))
     bounds = zip([0, *(end.end() for end in ends)], [*(end.start() for end in ends), len(plain)], strict=True)
-    segments = [(end, topic(plain[start:end]), names(plain, start, end)) for start, end in bounds]
+    segments = [(end, topic(plain[start:end]), names(plain, start, end), plain[start:end]) for start, end in bounds]
     placed = [Placed(_resolved(value, at), *_around(segments, value)) for value in found]
     return Sentence(text, placed, topic(plain), names(plain, 0, len(plain)))
 
@@ -111,12 +113,12 @@ def _current(sentence: Sentence) -> Sentence:
 
 
 def _around(
-    segments: Sequence[tuple[int, frozenset[str], frozenset[str]]], value: Value
-) -> tuple[frozenset[str], frozenset[str]]:
-    """Return topic and names of the segment in which a value stands, or of the last one before it that has any."""
-    around: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
-    for end, words, named in segments:
-        around = (words, named) if words else around
+    segments: Sequence[tuple[int, frozenset[str], frozenset[str], str]], value: Value
+) -> tuple[frozenset[str], frozenset[str], str]:
+    """Return topic, names and text of the segment in which a value stands, or of the last before it with a topic."""
+    around: tuple[frozenset[str], frozenset[str], str] = (frozenset(), frozenset(), "")
+    for end, words, named, clause in segments:
+        around = (words, named, clause) if words else around
         if value.start <= end:
             break
     return around

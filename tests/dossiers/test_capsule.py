@@ -364,3 +364,19 @@ def test_a_line_of_what_recurs_has_one_citation_and_that_whole(open_memory, cloc
         assert not {"[", "]"} & set(text)
         assert "ep:" not in text
     assert "(ep:" not in str(memory.dossiers.brief("Varn slipway"))
+
+
+def test_a_sentence_as_long_as_a_log_is_no_task_and_hides_none(memory: Any, capsules: Any) -> None:
+    memory.record("What is left?", "TODO: sweep the yard " + "by Friday " * 1_900, occurred_at=NOON - HOUR)
+    memory.remember("TODO: oil the gate " + "two days ago " * 1_400, kind="kb", source="yard.md")
+    memory.record("I must sharpen the saw.", "Noted.", occurred_at=NOON - HOUR)
+    capsule = capsules.current(NOON)
+    assert "sharpen the saw" in capsule["pending_tasks"]
+    assert "yard" not in capsule["pending_tasks"]
+    assert "gate" not in capsule["pending_tasks"]
+
+
+def test_a_list_of_names_is_read_as_one(memory: Any, capsules: Any) -> None:
+    memory.facts["guests"] = "Lotte " * 2_000
+    memory.record("Lotte Maria Anna van der Berg is my landlady.", "Noted.", occurred_at=NOON - HOUR)
+    assert "van der Berg" in capsules.current(NOON)["key_contacts"]

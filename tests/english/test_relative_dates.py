@@ -27,6 +27,13 @@ MONDAY = datetime(2026, 3, 16, 12, tzinfo=UTC)
         ("We moved it to the 24th.", "We moved it to the 24th (24 March)."),
         ("I got the keys on the 2nd.", "I got the keys on the 2nd (2 March)."),
         ("It is Monday the 6th.", "It is Monday the 6th (6 April)."),
+        ("It is Monday today.", "It is Monday (16 March) today."),
+        ("Send it by Monday.", "Send it by Monday (16 March)."),
+        ("I saw her on Monday.", "I saw her on Monday (9 March)."),
+        ("We meet Thursday, the 2nd.", "We meet Thursday, the 2nd (2 April)."),
+        ("We met on Thursday, the 5th.", "We met on Thursday, the 5th (5 March)."),
+        ("She left this weekend open.", "She left this weekend (21–22 March) open."),
+        ("Tomorrow I fly.", "Tomorrow (17 March) I fly."),
     ],
 )
 def test_a_relative_day_gets_its_date(said, dated):
@@ -45,6 +52,15 @@ def test_a_relative_day_gets_its_date(said, dated):
         "Over the last weekend in June.",
         "It took three weeks.",
         "Friday's paper is here.",
+        "We clean every second Friday.",
+        "Never merge on Friday.",
+        "The bins go out on Fridays.",
+        "It is always on Monday.",
+        "The mixer is for Black Friday.",
+        "He hums the song Yesterday.",
+        'She read "Tomorrow Is Late" twice.',
+        "I came yesterday (15 March).",
+        "It is on Thursday (5 March), the 5th.",
     ],
 )
 def test_dates_habits_and_code_stay_as_they_are(said):
@@ -62,3 +78,20 @@ def test_the_days_that_a_text_names_are_read_with_the_nearest_year():
         date(2027, 3, 1),
     ]
     assert named_days("On 31 February.", MONDAY) == []
+    assert named_days("We row this weekend.", MONDAY) == [date(2026, 3, 21), date(2026, 3, 22)]
+
+
+@pytest.mark.parametrize("year", [1, 9999])
+def test_a_day_beyond_the_calendar_gets_no_date(year):
+    edge = datetime(year, 1 if year == 1 else 12, 1 if year == 1 else 31, tzinfo=UTC)
+    for said in (
+        "The day after tomorrow.",
+        "The day before yesterday.",
+        "In 99 weeks.",
+        "99 weeks ago.",
+        "Next month.",
+    ):
+        with_dates(said, edge)
+        named_days(said, edge)
+    assert with_dates("Call me tomorrow.", datetime(9999, 12, 31, tzinfo=UTC)) == "Call me tomorrow."
+    assert with_dates("It rained yesterday.", datetime(1, 1, 1, tzinfo=UTC)) == "It rained yesterday."

@@ -42,7 +42,8 @@ AGENT, AGENT_NAME = "assistant", "Agent"
 
 _READ = 20_000
 _LONG = 1_000
-"""Characters of a sentence beyond which it is a list, a log or code, and is left out of what people said."""
+"""Characters of a sentence beyond which it is a list, a log or code. It is left out of what people said, and of a
+document only its beginning is read."""
 _RESTATED = 0.5
 """Share of the words of a person's sentence that an agent's has where it says the same again."""
 _ANSWERS = 3
@@ -75,7 +76,7 @@ class Point:
     @property
     def plain(self) -> str:
         """Return what rules read: lower case, one line, straight apostrophes, no mark at the end."""
-        return plain(self.raw)
+        return _plain(self.raw)
 
     @property
     def text(self) -> str:
@@ -109,6 +110,9 @@ class Point:
         return self.entry.episode or self.entry.id
 
 
+_plain = lru_cache(maxsize=1 << 13)(plain)
+
+
 @lru_cache(maxsize=1 << 13)
 def _stems(text: str) -> frozenset[str]:
     return frozenset(stems(text))
@@ -135,7 +139,7 @@ def turns(entries: Iterable[Entry]) -> list[list[Entry]]:
 def told(entry: Entry) -> list[str]:
     """Return the sentences of an entry that state something, fragments together with what they belong to."""
     if entry.kind != CONVERSATION:
-        return [said for said in map(_unmarked, _sentences(entry.text)) if content(said)]
+        return [said for said in (_unmarked(long[:_LONG]) for long in _sentences(entry.text)) if content(said)]
     kept: list[str] = []
     by_agent = entry.role == AGENT
     for said in pieces(entry):
@@ -178,7 +182,7 @@ def _is_vague(point: Point) -> bool:
 
 
 def _is_idle(said: str, agent: bool) -> bool:
-    if len(said) > _LONG or asks(said) or retracts(said) or reacts(said):
+    if asks(said) or retracts(said) or reacts(said):
         return True
     return (advises(said) or is_fragment(said)) if agent else requests(said)
 
@@ -198,11 +202,11 @@ def _joined(kept: Sequence[str]) -> Iterator[str]:
 
 
 def pieces(entry: Entry) -> Iterator[str]:
-    """Yield the sentences of an entry as they were said, the items of a list one by one."""
+    """Yield the sentences of an entry as they were said, the items of a list one by one, without logs and code."""
     text = entry.text if entry.kind != CONVERSATION else FENCED.sub(" ", entry.text)
     if entry.role == "user" and len(text) > _PASTED:
         text = f"{text[:_ENDS]}\n\n{text[-_ENDS:]}"
-    yield from _sentences(text)
+    yield from (said for said in _sentences(text) if len(said) <= _LONG)
 
 
 def _sentences(text: str) -> Iterator[str]:

@@ -170,7 +170,7 @@ class Newest:
             for entry in self.entries
             if entry.role != AGENT and entry.kind != FACT and entry.source is None
             for text in pieces(entry)
-            if STANDING_RULE.search(text) and len(text) <= self.settings.capsule.line and not retracts(text)
+            if len(text) <= self.settings.capsule.line and STANDING_RULE.search(text) and not retracts(text)
         ]
         return [p for p in said if not asks(p.raw) or "you" in p.plain or (p.entry.id, p.raw) in standing]
 

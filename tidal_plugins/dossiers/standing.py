@@ -6,10 +6,12 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import lru_cache
 
 from tidal_plugins.dossiers.contradictions import contradictions
 from tidal_plugins.dossiers.points import Point, points, same
-from tidal_plugins.dossiers.tasks import ASIDE_KINDS, Task, is_reported_by, tasks
+from tidal_plugins.dossiers.task import Task
+from tidal_plugins.dossiers.tasks import ASIDE_KINDS, is_reported_by, tasks
 from tidal_plugins.english.chatter import FRAGMENT, content
 from tidal_plugins.english.decisions import DECIDED
 from tidal_plugins.english.relative_dates import named_days
@@ -147,7 +149,7 @@ def _apart(newest_first: Sequence[Point]) -> list[Point]:
     by_word = defaultdict[str, list[Point]](list)
     for point in newest_first:
         near = {id(other): other for word in point.stems for other in by_word[word] if _may_replace(other, point)}
-        if not any(same(point, other, ALIKE) and _values(point) <= _values(other) for other in near.values()):
+        if not any(same(point, other, ALIKE) and _values(point.raw) <= _values(other.raw) for other in near.values()):
             kept.append(point)
             for word in point.stems:
                 by_word[word].append(point)
@@ -161,5 +163,6 @@ def _may_replace(newer: Point, older: Point) -> bool:
     return older.by_agent or not newer.by_agent
 
 
-def _values(point: Point) -> frozenset[str]:
-    return frozenset(value.text.lower() for value in values(point.raw))
+@lru_cache(maxsize=1 << 13)
+def _values(text: str) -> frozenset[str]:
+    return frozenset(value.text.lower() for value in values(text))

@@ -2,62 +2,37 @@
 
 from __future__ import annotations
 
-import math
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from tidal_plugins.dossiers.closing import closes, reports_of
 from tidal_plugins.dossiers.points import Point, pieces, turns
-from tidal_plugins.english.chatter import content, reports
+from tidal_plugins.dossiers.task import Task
+from tidal_plugins.english.deeds import phrase, words_of
 from tidal_plugins.english.negation import DENIED
 from tidal_plugins.english.questions import asks
 from tidal_plugins.english.stems import stem
 from tidal_plugins.english.tasks import (
     DEADLINE,
-    DONE,
     DONE_AT_ONCE,
     IDLE_INTENTION,
     INTENTION,
     OPEN_TASK,
     PROMISE,
     REMINDER,
+    UNDENIED,
 )
-from tidal_plugins.english.verbs import is_past
 from tidal_plugins.model.entry import Entry
-from tidal_plugins.scoring.text import stems, terms
+from tidal_plugins.scoring.text import terms
 
 _MIN_WORDS = 2
 """Words with a content that a task has."""
-_SHORT = 6
-"""Words with a content below which a report is read together with its whole turn: «Done, cross it off.»"""
-_MANY = 3
-"""Words shared by a task and a report that are enough, however many words the task has."""
 ASIDE_KINDS = ("owed", "remaining")
 """Kinds of tasks that a sentence may mention beside what it is about."""
 _LEFT = frozenset(map(stem, "go left leave still missing remaining".split()))
 """Words that say that something is left, and not what."""
-_UNDENIED = re.compile(r"\bno longer\b|\bno open\b|\bdon't forget\b|\bdo not forget\b|\bdon't let me forget\b")
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """A thing to do: the verb and its objects, without their endings. ``kind`` is the form in which it was set.
-
-    ``done`` is the report that closed it, or ``None`` while it is open.
-    """
-
-    verb: str
-    objects: frozenset[str]
-    point: Point
-    kind: str
-    done: Point | None = None
-
-    @property
-    def key(self) -> frozenset[str]:
-        return self.objects | {self.verb}
-
-    def closed(self, report: Point) -> Task:
-        return Task(self.verb, self.objects, self.point, self.kind, report)
 
 
 def tasks(entries: Iterable[Entry]) -> list[Task]:
@@ -66,24 +41,48 @@ def tasks(entries: Iterable[Entry]) -> list[Task]:
     A person's intentions, reminders, promises and debts count. Of an agent's words only what it keeps for later and an
     explicit list count, because an agent does at once what it announces. A task that is set again is returned once.
     """
-    waiting: dict[frozenset[str], Task] = {}
-    done: list[Task] = []
+    waiting, done = _Waiting(), list[Task]()
     for turn in turns(entries):
         said = [Point(text, entry) for entry in turn for text in pieces(entry)]
-        for key, task in list(waiting.items()):
-            if report := _report(said, task):
-                done.append(waiting.pop(key).closed(report))
-        for task in _set(said):
-            for key in [key for key, other in waiting.items() if _replaces(task, other)]:
-                waiting.pop(key)
-            report = _report(said[said.index(task.point) + 1 :] if task.point in said else (), task) or _at_once(
-                said, task
-            )
-            if report:
-                done.append(task.closed(report))
+        reported = reports_of(said)
+        for task in waiting.near(word for report in reported for word in report.together):
+            if report := next((one for one in reported if closes(one, task, one.together)), None):
+                waiting.remove(task)
+                done.append(task.closed(report.point))
+        for place, task in _set(said):
+            for other in [other for other in waiting.near(task.key) if _replaces(task, other)]:
+                waiting.remove(other)
+            later = (one.point for one in reported if one.place > place and closes(one, task, one.words))
+            if point := next(later, None) or _at_once(said, task):
+                done.append(task.closed(point))
             else:
-                waiting[task.key] = task
-    return [*done, *waiting.values()]
+                waiting.add(task)
+    return [*done, *waiting.by_key.values()]
+
+
+class _Waiting:
+    """The tasks that are open, in the order in which they were set, by their words."""
+
+    def __init__(self) -> None:
+        self.by_key: dict[frozenset[str], Task] = {}
+        self._by_word = defaultdict[str, dict[frozenset[str], int]](dict)
+        self._count = 0
+
+    def add(self, task: Task) -> None:
+        self._count += 1
+        self.by_key[task.key] = task
+        for word in task.key:
+            self._by_word[word][task.key] = self._count
+
+    def remove(self, task: Task) -> None:
+        del self.by_key[task.key]
+        for word in task.key:
+            del self._by_word[word][task.key]
+
+    def near(self, words: Iterable[str]) -> list[Task]:
+        """Return the tasks that have one of some words."""
+        found = {key: number for word in set(words) for key, number in self._by_word.get(word, {}).items()}
+        return [self.by_key[key] for key in sorted(found, key=found.__getitem__)]
 
 
 def pending(entries: Sequence[Entry]) -> list[Point]:
@@ -91,18 +90,20 @@ def pending(entries: Sequence[Entry]) -> list[Point]:
     return [task.point for task in reversed(tasks(entries)) if task.done is None]
 
 
-def _set(said: Sequence[Point]) -> Iterator[Task]:
-    """Yield the tasks that a turn sets, a person's before the agent's restatements of them."""
-    found: list[Task] = []
-    for point in said:
+def _set(said: Sequence[Point]) -> Iterator[tuple[int, Task]]:
+    """Yield the tasks that a turn sets, each with its place, a person's before the agent's restatements of them."""
+    persons: list[Task] = []
+    for place, point in enumerate(said):
         task = _task(point)
-        if task and not (point.by_agent and any(_restated(task, other) for other in found)):
-            found.append(task)
-    yield from found
+        if task is None or (point.by_agent and any(_restated(task, other) for other in persons)):
+            continue
+        if not point.by_agent:
+            persons.append(task)
+        yield place, task
 
 
 def _restated(task: Task, other: Task) -> bool:
-    return not other.point.by_agent and len(task.key & other.key) >= min(2, len(other.key))
+    return len(task.key & other.key) >= min(2, len(other.key))
 
 
 def _replaces(task: Task, other: Task) -> bool:
@@ -120,7 +121,7 @@ def _task(point: Point) -> Task | None:
     for match in (OPEN_TASK.fullmatch(point.plain), PROMISE.fullmatch(point.plain) if point.by_agent else None):
         if match:
             return _made(match, point)
-    if point.by_agent or DENIED.search(_UNDENIED.sub("", point.plain)):
+    if point.by_agent or DENIED.search(UNDENIED.sub("", point.plain)):
         return None
     match = REMINDER.fullmatch(point.plain)
     if match and (match["reminded"] or (point.sure and not asks(point.raw))):
@@ -136,10 +137,18 @@ def _made(match: re.Match[str], point: Point) -> Task | None:
         words = ["owe", *words[:1]]
     if kind in ("remaining", "missing"):
         words = ["", *(word for word in words if word not in _LEFT)]
+    thing = phrase(words_of(text) if kind in ("due", "missing", "remaining", "left") else words_of(text)[1:])
     if kind == "due":  # «the token has to be rotated»
-        words = [*words[-1:], *words[:-1]]
+        words.insert(0, stem(_TO_BE.split(text, 1)[-1].split()[0]))
     enough = len(set(words)) >= (1 if kind in ("promised", "reminded") else _MIN_WORDS)
-    return Task(words[0], frozenset(words[1:] or words), _said(match[kind], point, kind), kind) if enough else None
+    if not enough:
+        return None
+    objects = frozenset(words[1:]) - {words[0]} or frozenset(words)
+    main = next((word for word in reversed(thing) if word in objects), "")
+    return Task(words[0], objects, main, _said(match[kind], point, kind), kind)
+
+
+_TO_BE = re.compile(r" to be ")
 
 
 def _said(text: str, point: Point, kind: str) -> Point:
@@ -148,38 +157,11 @@ def _said(text: str, point: Point, kind: str) -> Point:
     return replace(point, raw=point.raw[place:]) if kind in ASIDE_KINDS and place > 0 else point
 
 
-def _after(said: Sequence[Point], task: Task) -> Sequence[Point]:
-    """Return what the person who set a task said after that in the same turn."""
-    place = said.index(task.point) if task.point in said else len(said)
-    return [point for point in said[place + 1 :] if not point.by_agent]
-
-
 def _at_once(said: Sequence[Point], task: Task) -> Point | None:
     """Return what an agent reports in the turn that set a task, if it did it there and then."""
     if task.point.by_agent or task.kind not in ("task", "todo", "needed", "due"):
         return None
     return next((one for one in said if one.by_agent and one.sure and DONE_AT_ONCE.match(one.plain)), None)
-
-
-def _report(said: Sequence[Point], task: Task) -> Point | None:
-    """Return the sentence of a later turn that reports a task as done."""
-    together = frozenset(word for one in said for word in stems(one.raw))
-    for one in said:
-        if not one.sure or asks(one.raw) or DENIED.search(_UNDENIED.sub("", one.plain)):
-            continue
-        words = terms(one.plain)
-        past = any(stem(word) == task.verb and is_past(word) for word in words)
-        done = past or DONE.search(one.plain) or (one.by_agent and reports(one.raw))
-        whole = together if len(content(one.raw)) < _SHORT else frozenset[str]()
-        if done and _is_about(task, frozenset(map(stem, words)) | whole, past):
-            return one
-    return None
-
-
-def _is_about(task: Task, words: frozenset[str], past: bool) -> bool:
-    """Return whether a report has enough words of a task: half of them, or a third if it has its verb in the past."""
-    least = math.ceil(len(task.objects) / (3 if past else 2))
-    return len(task.objects & words) >= (1 if task.kind == "owed" else min(max(1, least), _MANY))
 
 
 def is_reported_by(task: Task, point: Point) -> bool:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from datetime import date, datetime, timedelta
+from collections.abc import Callable, Iterator
+from datetime import MAXYEAR, MINYEAR, date, datetime, timedelta
 
 from tidal_plugins.english.calendar import ANY_MONTH, MONTHS, WEEKDAY, WEEKDAYS, month_number
 from tidal_plugins.english.objects import PAST_VERBS
@@ -26,54 +26,78 @@ _RELATIVE = re.compile(
     rf"(?=\s*(?:[.,;:!?)]|$|\b(?:and|but|it|in|at|by|with|like|then|is|or|for|so|as|already|instead|anyway|to)\b)){_NOT_A_DATE}",
     re.IGNORECASE,
 )
+_BEFORE_CHARS = 200
+"""Characters before a day that are read with it: a clause. More would make a long list of days quadratic."""
 _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
-_BEFORE = re.compile(rf"{ANY_MONTH}\.?,?\s*\Z|\d\s*\Z|\b(?:every|each|instead of|not|not on)\s+\Z", re.IGNORECASE)
+_BEFORE = re.compile(
+    rf"{ANY_MONTH}\.?,?\s*\Z|\d\s*\Z|\b(?:(?:every|each)(?:\s+\w+)?|instead of|not|not on)\s+\Z", re.IGNORECASE
+)
+_HABIT = re.compile(r"\b(?:always|never|usually|normally|mostly)\b[^.,;:!?\n]*\Z", re.IGNORECASE)
+"""Words of habits and rules, of which a weekday is not one day: «never deploy on Friday»."""
+_HOLIDAY = re.compile(r"\b(?:Black|Good|Casual|Man|Cyber|Easter|Palm|Ash|Holy|Shrove|Whit)\s+\Z")
+_STARTS = re.compile(r"(?:\A|[.!?:;–—\n(*-])[\s*-]*\Z")
+"""Where a sentence begins, and a word has a capital that is no name."""
+_STATED = re.compile(rf"(?:\d\s+{ANY_MONTH}|{ANY_MONTH}\s+\d{{1,2}})\)?,?\s*\Z", re.IGNORECASE)
+"""A date that stands right before a day: «(5 March), the 5th»."""
 _FORWARD = frozenset(("by", "until", "till", "to", "for", "next", "this"))
 _TOWARDS = re.compile(rf"\b(?:by|until|till|to|for)\s+(?:{WEEKDAY}\s+)?\Z", re.IGNORECASE)
 _LISTED = re.compile(rf"(?:\s*[,/&]\s*(?:and\s+)?|\s+and\s+){WEEKDAY}", re.IGNORECASE)
 _LISTING = re.compile(rf"{WEEKDAY}(?:\s*[,/&]\s*(?:and\s+)?|\s+and\s+)\Z", re.IGNORECASE)
 """Several weekdays in a row, which are a habit: «Monday, Wednesday and Friday»."""
 _SINCE = re.compile(r"\bsince\s+\Z", re.IGNORECASE)
-_WEEKDAY_BEFORE = re.compile(rf"\b({WEEKDAY})\s+\Z", re.IGNORECASE)
+_WEEKDAY_BEFORE = re.compile(rf"\b({WEEKDAY}),?\s+\Z", re.IGNORECASE)
 _PAST = PAST_VERBS | frozenset("was were had did fell broke rang began".split())
 
 
 def with_dates(text: str, at: datetime) -> str:
     """Return a text with the date behind each day that it names by the time ``at`` which it was said.
 
-    «Due by Friday» becomes «Due by Friday (20 March)». Dates, habits («every Friday») and code stay as they are. A
-    weekday is the next one, or the last one in a sentence about the past.
+    «Due by Friday» becomes «Due by Friday (20 March)». Dates, habits and rules («never deploy on Friday»), names
+    («Black Friday») and code stay as they are. A weekday is today or the next one, or the last one in a sentence about
+    the past.
     """
     return _RELATIVE.sub(lambda match: _with_date(text, match, at.date()), text)
 
 
 def _with_date(text: str, match: re.Match[str], today: date) -> str:
-    listed = match["weekday"] and (_LISTED.match(text, match.end()) or _LISTING.search(text, 0, match.start()))
-    if match["code"] or listed or _BEFORE.search(text, 0, match.start()):
+    before = text[max(0, match.start() - _BEFORE_CHARS) : match.start()]
+    listed = match["weekday"] and (_LISTED.match(text, match.end()) or _LISTING.search(before))
+    if match["code"] or listed or _BEFORE.search(before) or _STATED.search(before) or _is_name(before, match):
         return match[0]
-    found = next((read(text, match, today) for name, read in _READERS.items() if match[name]), "")
+    try:
+        found = next((read(before, match, today) for name, read in _READERS.items() if match[name]), "")
+    except OverflowError:  # the calendar ends
+        return match[0]
     return f"{match[0]} ({found})" if found else match[0]
 
 
-def _named_day(text: str, match: re.Match[str], today: date) -> str:
+def _is_name(before: str, match: re.Match[str]) -> bool:
+    """Return whether a day is a part of a name or a title: «Black Friday», «the song Yesterday»."""
+    if match["weekday"]:
+        return _HOLIDAY.search(before) is not None
+    return bool(match["day"]) and match[0][0].isupper() and _STARTS.search(before) is None
+
+
+def _named_day(before: str, match: re.Match[str], today: date) -> str:
     said = match["day"].lower()
     days = 1 if "tomorrow" in said else -1
     return _shown(today + timedelta(days=2 * days if "day " in said else days), today)
 
 
-def _weekday(text: str, match: re.Match[str], today: date) -> str:
+def _weekday(before: str, match: re.Match[str], today: date) -> str:
     way, number = (match["way"] or "").lower(), WEEKDAYS.index(match["weekday"].lower())
-    ahead = (number - today.weekday() - 1) % 7 + 1
+    if way in ("", "on", "for", "from") and _HABIT.search(before) and not _is_past(before):
+        return ""
     if way == "next":
         day = today + timedelta(days=7 - today.weekday() + number)
-    elif way in ("last", "since") or (way not in _FORWARD and _is_past(text[: match.start()])):
+    elif way in ("last", "since") or (way not in _FORWARD and _is_past(before)):
         day = today - timedelta(days=(today.weekday() - number - 1) % 7 + 1)
     else:
-        day = today + timedelta(days=ahead)
+        day = today + timedelta(days=(number - today.weekday()) % 7)
     return _shown(day, today)
 
 
-def _stretch(text: str, match: re.Match[str], today: date) -> str:
+def _stretch(before: str, match: re.Match[str], today: date) -> str:
     step = {"last": -1, "this": 0, "next": 1}[match["which"].lower()]
     monday = today + timedelta(days=7 * step - today.weekday())
     unit = match["unit"].lower()
@@ -81,12 +105,15 @@ def _stretch(text: str, match: re.Match[str], today: date) -> str:
         return f"week of {_shown(monday, today)}"
     if unit == "weekend":
         first, last = monday + timedelta(days=5), monday + timedelta(days=6)
-        return f"{first.day}–{_shown(last, today)}" if first.month == last.month else _shown(first, today)
+        begins = str(first.day) if first.month == last.month else _shown(first, today)
+        return f"{begins}–{_shown(last, today)}"
     months = today.year * 12 + today.month - 1 + step
+    if not MINYEAR <= months // 12 <= MAXYEAR:
+        raise OverflowError
     return f"{MONTHS[months % 12].capitalize()}{'' if months // 12 == today.year else f' {months // 12}'}"
 
 
-def _counted(text: str, match: re.Match[str], today: date) -> str:
+def _counted(before: str, match: re.Match[str], today: date) -> str:
     said = (match["ahead"] or match["ago"]).lower()
     if not match["ahead"] and not match["back"]:
         return ""
@@ -94,10 +121,10 @@ def _counted(text: str, match: re.Match[str], today: date) -> str:
     return _shown(today + timedelta(days=days if match["ahead"] else -days), today)
 
 
-def _nth(text: str, match: re.Match[str], today: date) -> str:
-    before = text[: match.start()]
+def _nth(before: str, match: re.Match[str], today: date) -> str:
     weekday = _WEEKDAY_BEFORE.search(before)
-    past = (_is_past(before) or _SINCE.search(before)) and not _TOWARDS.search(before) and not weekday
+    clause = before[: weekday.start()] if weekday else before
+    past = (_is_past(clause) or _SINCE.search(clause)) and not _TOWARDS.search(before)
     number = int(match["nth"])
     for step in range(12 if weekday else 3):
         months = today.year * 12 + today.month - 1 + (-step if past else step)
@@ -133,22 +160,32 @@ def _shown(day: date, today: date) -> str:
 
 
 _NAMED = re.compile(
-    rf"\b(?P<y>\d{{4}})-(?P<m>\d\d)-(?P<d>\d\d)\b|\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<month>{ANY_MONTH})\b"
+    rf"\b(?P<y>\d{{4}})-(?P<m>\d\d)-(?P<d>\d\d)\b|\b(?:(?P<first>\d{{1,2}})\s?[–-]\s?)?(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<month>{ANY_MONTH})\b"
     rf"(?:,?\s+(?P<year>20\d\d))?|\b(?P<month2>{ANY_MONTH})\.?\s+(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?\b(?:,?\s+(?P<year2>20\d\d))?",
     re.IGNORECASE,
 )
 
 
 def named_days(text: str, at: datetime) -> list[date]:
-    """Return the days that a text names, said ``at`` a time. A day without a year is that which is nearest."""
-    return [day for match in _NAMED.finditer(with_dates(text, at)) if (day := _nearest(match, at.date()))]
+    """Return the days that a text names, said ``at`` a time: of «21–22 March» both.
+
+    A day without a year is that which is nearest.
+    """
+    return [day for match in _NAMED.finditer(with_dates(text, at)) for day in _days_of(match, at.date())]
 
 
-def _nearest(match: re.Match[str], today: date) -> date | None:
+def _days_of(match: re.Match[str], today: date) -> Iterator[date]:
+    numbers = [match["d"]] if match["y"] else [match["first"], match["day"] or match["day2"]]
+    for number in filter(None, numbers):
+        if day := _nearest(match, int(number), today):
+            yield day
+
+
+def _nearest(match: re.Match[str], number: int, today: date) -> date | None:
     if match["y"]:
-        month, number, year = int(match["m"]), int(match["d"]), match["y"]
+        month, year = int(match["m"]), match["y"]
     else:
-        month, number = month_number(match["month"] or match["month2"]), int(match["day"] or match["day2"])
+        month = month_number(match["month"] or match["month2"])
         year = match["year"] or match["year2"]
     days = []
     for each in [int(year)] if year else [today.year - 1, today.year, today.year + 1]:

@@ -49,8 +49,8 @@ IDLE_INTENTION = re.compile(
 """Phrases of kindness or habit, and phrases that say «it» without naming a thing."""
 _FINISHED = (
     "done", "finished", "completed?", "fixed", "shipped", "resolved", "merged", "deployed", "delivered", "sorted out",
-    "taken care of", "all set", r"ready(?! (?:by|for|on|in|at|to)\b)", "closed?", "over with", "handed in", "ordered",
-    "posted", "arrived", "is off", "live since",
+    "taken care of", "all set", r"ready(?! (?:by|for|on|in|at|to)\b)", r"closed(?! (?:in|to)\b)",
+    "close (?:it|that|this)", "over with", "handed in", "ordered", "posted", "arrived", "is off", "live since",
 )  # fmt: skip
 _SETTLED = ("paid", "repaid", "refunded", "settled", "debt[- ]free", "nothing is owed")
 _DROPPED = ("no longer needed", "cancel+ed", "scrapped", "dropped", "never mind")
@@ -58,6 +58,8 @@ _TICKED = (
     "struck off", "strike (?:it|that|this)", "cross(?:ed)? (?:it |that |this )?off",
     "tick(?:ed)?(?: (?:it|that|both|them|off))?", "no open (?:action|task|item|issue|point)s?",
 )  # fmt: skip
+TICKED = re.compile(rf"\b(?:{'|'.join(_TICKED)})\b|\[x\]")
+SETTLED = re.compile(rf"\b(?:{'|'.join(_SETTLED)})\b")
 DONE = re.compile(rf"\b(?:{'|'.join((*_FINISHED, *_SETTLED, *_DROPPED, *_TICKED))})\b|\[x\]")
 DONE_AT_ONCE = re.compile(r"(?:all )?(?:done|finished|completed|all set|sorted|sent|booked|fixed)\b|i(?:'ve| have) ")
 DEADLINE = re.compile(
@@ -65,3 +67,7 @@ DEADLINE = re.compile(
     rf"|(?:on|at) (?:the )?(?:\d|{WEEKDAY}|{ANY_MONTH}|noon|night|weekends?)).*"
 )
 """When a task is due, to the end of the sentence."""
+PARTLY = re.compile(r"\b(?:left|to go|missing|half|part|some|\d[\d.,]* of)\b")
+"""Words of a debt that is paid in part."""
+UNDENIED = re.compile(r"\bno longer\b|\bno open\b|\bdon't forget\b|\bdo not forget\b|\bdon't let me forget\b")
+"""Words that deny nothing of a task, though one of them denies."""

@@ -111,6 +111,23 @@ def test_what_people_wrote_survives_to_the_byte(work, capsules):
     assert Capsule.parse(str(second)) == second
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# Mine\n## My notes\nhello\n## Tools\nhammer",
+        "# Mine\n## tools\n\n## Notes\n\n## More\nhello",
+        "# Mine\n\n## My notes\nhello\n\n## Recent work\nold",
+    ],
+)
+def test_sections_of_ones_own_and_a_text_without_a_last_line_break_are_kept(work, capsules, text):
+    made = capsules.write(text, NOON)
+    assert Capsule.parse(str(made)) == made
+    lines = str(made).splitlines()
+    assert "hello" in lines
+    assert "## Current priorities" in lines
+    assert capsules.write(str(made), NOON) == made
+
+
 def test_an_edit_in_code_is_written_like_one_by_hand(work, capsules):
     capsule = capsules.write(capsules.current(NOON).edit(identity="I am Tidal.", tools="- search"), NOON)
     assert (capsule["identity"], capsule["tools"]) == ("I am Tidal.", "- search")

@@ -170,6 +170,21 @@ def test_sections_of_any_text_are_given_back_to_the_byte(names, bodies):
     assert str(Capsule.parse(text)) == text
 
 
+@given(st.lists(HEADINGS | st.text(max_size=20), max_size=20).map("\n".join), st.sampled_from(WRITTEN))
+def test_a_capsule_with_a_section_filled_in_is_read_back_as_it_was(text, name):
+    try:
+        capsule = Capsule.parse(f"# Capsule\n{text}").edit(**{name: "mine"})
+    except InvalidCapsule:
+        return
+    assert Capsule.parse(str(capsule), budgets={}) == capsule
+
+
+def test_a_section_of_ones_own_may_stand_first():
+    capsule = Capsule.parse("# Capsule\n## My notes\nhello\n## Tools\nhammer")
+    assert [section.name for section in capsule.sections][:3] == ["header", "My notes", "tools"]
+    assert str(capsule.edit(key_contacts="Carla")).endswith("hammer\n\n## Key contacts\n\nCarla\n\n")
+
+
 def test_one_endless_line_is_refused_at_once():
     assert "characters" in problem_of(text_of(tools="## " + " " * 10_000_000))
     assert Capsule.parse(text_of(tools="## " + " " * 50_000 + "x"))

@@ -25,6 +25,7 @@ from tidal_plugins.english.excerpt import shortened
 from tidal_plugins.english.hedges import HEDGED
 from tidal_plugins.english.importance import importance
 from tidal_plugins.english.negation import NEGATED
+from tidal_plugins.english.people import NAMING
 from tidal_plugins.english.questions import asks
 from tidal_plugins.english.quotations import FENCED
 from tidal_plugins.english.relative_dates import with_dates
@@ -184,7 +185,7 @@ def _is_vague(point: Point) -> bool:
 def _is_idle(said: str, agent: bool) -> bool:
     if asks(said) or retracts(said) or reacts(said):
         return True
-    return (advises(said) or is_fragment(said)) if agent else requests(said)
+    return (advises(said) or is_fragment(said)) if agent else requests(said) and not NAMING.search(said)
 
 
 def _joined(kept: Sequence[str]) -> Iterator[str]:

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from functools import cached_property
 
+from tidal_plugins.dossiers.laid_down import Lifted, is_lifted, is_quoted, lifted_in, rules
 from tidal_plugins.dossiers.lines import findings
 from tidal_plugins.dossiers.links import links_of
-from tidal_plugins.dossiers.points import AGENT, AGENT_NAME, Point, pieces
+from tidal_plugins.dossiers.points import AGENT_NAME, Point, pieces
+from tidal_plugins.dossiers.revaluing import revalues
+from tidal_plugins.dossiers.sharing import is_among, place, shared
 from tidal_plugins.dossiers.sources import PRIMARY_KINDS, without_citations
 from tidal_plugins.dossiers.standing import standing
-from tidal_plugins.english.chatter import content, reports, retracts
+from tidal_plugins.english.chatter import content, reports
 from tidal_plugins.english.excerpt import shortened
-from tidal_plugins.english.instructions import IDENTITY, OWN_PLANS, ROUTINE, STANDING_RULE
+from tidal_plugins.english.instructions import IDENTITY, OWN_PLANS, ROUTINE
 from tidal_plugins.english.lasting import HEALTH
 from tidal_plugins.english.people import CONTACT, SELF
 from tidal_plugins.english.questions import asks
 from tidal_plugins.english.relative_dates import named_days
+from tidal_plugins.english.rules import is_real
 from tidal_plugins.model.dossier import Finding
 from tidal_plugins.model.entry import FACT, SYNTHESIS, Entry, Scope
+from tidal_plugins.model.supersession import Supersession
 from tidal_plugins.retrieval.request import active
 from tidal_plugins.retrieval.secrets import without_secrets
 from tidal_plugins.storage.base import Storage
@@ -32,8 +37,6 @@ FACT_SHARE = 0.5
 for what somebody says."""
 AHEAD = 60
 """Days that a plan may lie ahead to be a priority."""
-SPOKEN = 1
-"""Words of a fact that somebody said after it was set, from which on the fact may no longer hold."""
 PER_THREAD = 10
 """Lines of recent work that one thread, or one source, may take."""
 
@@ -60,26 +63,47 @@ class Newest:
 
     @cached_property
     def entries(self) -> list[Entry]:
-        where = active(self.now, kinds=PRIMARY_KINDS)
-        found = self.storage.find(self.scope, where, limit=self.settings.capsule.newest, newest_first=True)
-        return [without_secrets(without_citations(entry)) for entry in found]
+        """Return the newest entries, then the older ones that matter for good, each the newest first."""
+        where, most = active(self.now, kinds=PRIMARY_KINDS), self.settings.capsule.newest
+        newest = self.storage.find(self.scope, where, limit=most, newest_first=True)
+        for_good = replace(where, least_importance=self.settings.decay.important)
+        kept = self.storage.find(self.scope, for_good, limit=most, newest_first=True) if len(newest) == most else []
+        found = {entry.id: entry for entry in [*newest, *kept]}
+        return [without_secrets(without_citations(entry)) for entry in found.values()]
 
     @cached_property
     def points(self) -> list[Point]:
         """Return what the entries state, the newest first."""
-        links = links_of(self.storage, self.scope, self.entries, self.settings, self.now)
-        return standing(self.entries, links, self.now)
+        return standing(self.entries, self._links, self.now)
+
+    @cached_property
+    def _links(self) -> Sequence[Supersession]:
+        return links_of(self.storage, self.scope, self.entries, self.settings, self.now)
+
+    @cached_property
+    def _lifted(self) -> list[Lifted]:
+        return list(lifted_in(self.entries))
 
     def lines(self, empty: Collection[str]) -> dict[str, list[Line]]:
         """Return the lines of the sections that memory makes; of those that people write the ``empty`` ones.
 
-        Recent work leaves out what stands in another section.
+        What stands in one section is left out of those after it: priorities, pending tasks, recent work.
         """
         limits = self.settings.capsule
-        chosen = {name: found for name, found in self._known().items() if name in empty}
-        chosen |= {"current_priorities": self._priorities(), "pending_tasks": self._pending()}
-        made = {name: self._lines(found, getattr(limits, name)) for name, found in chosen.items()}
-        shown = {key for name, found in chosen.items() for key in _keys(found[: len(made[name])])}
+        made: dict[str, list[Line]] = {}
+        shown: list[Point] = []
+
+        def take(name: str, points: Sequence[Point]) -> None:
+            most = getattr(limits, name)
+            chosen = points[:most] if name == "pending_tasks" else shared(points, most)
+            made[name] = self._lines(chosen, most)
+            shown.extend(chosen[: len(made[name])])
+
+        for name, points in self._known().items():
+            if name in empty:
+                take(name, _apart(points, shown))
+        take("current_priorities", self._priorities(shown))
+        take("pending_tasks", _apart(self._pending(), shown))
         return made | {"recent_work": self._lines(self._work(shown), limits.recent_work)}
 
     def _known(self) -> dict[str, list[Point]]:
@@ -97,19 +121,21 @@ class Newest:
             "identity": _mixed([agents, health, selves, facts[:most]]),
             "loop_protocol": routines,
             "key_contacts": people,
-            "operational_rules": self._rules(),
+            "operational_rules": rules(self.entries, self._links, self.settings.capsule.line),
         }
 
-    def _priorities(self) -> list[Point]:
+    def _priorities(self, shown: Sequence[Point]) -> list[Point]:
         """Return the plans that lie ahead, the soonest first, and what was decided or is important, the newest first.
 
-        At most half of them are facts.
+        At most half of them are facts. What is ``shown`` already is left out.
         """
         limit = self.settings.capsule
+        said = _apart(self._said(recent=True), shown)
         until = (self.now + timedelta(days=AHEAD)).date()
-        plans = [(day, point) for point in self._said(recent=True) if (day := self._day(point)) and day <= until]
-        ahead = [point for _, point in sorted(plans, key=lambda plan: plan[0])][: max(1, limit.current_priorities - 3)]
-        matters = [p for p in self._said(recent=True) if p.part in ("now", "decided", "open") and self._matters(p)]
+        plans = [(day, point) for point in said if (day := self._day(point)) and day <= until]
+        soonest = [point for _, point in sorted(plans, key=lambda plan: plan[0])]
+        ahead = shared(soonest, max(1, limit.current_priorities - 3))
+        matters = [p for p in said if p.part in ("now", "decided", "open") and self._matters(p)]
         facts = [point for point in matters if _is_set(point) and not self._is_outdated(point)]
         others = [point for point in matters if not _is_set(point)]
         others.sort(key=lambda point: (point.part != "decided", -point.weight))
@@ -117,22 +143,22 @@ class Newest:
 
     def _pending(self) -> list[Point]:
         """Return the tasks that are open, newest first."""
-        return [point for point in self._recent() if point.part == "open"]
+        return [point for point in self._recent() if point.part == "open" and not is_quoted(point)]
 
-    def _work(self, shown: Collection[tuple[str, str]]) -> list[Point]:
+    def _work(self, shown: Sequence[Point]) -> list[Point]:
         """Return what was done, decided and said of weight, and the notes of each source, newest first."""
         taken = Counter[str]()
         kept: list[Point] = []
         for point in self.points:
-            place = point.entry.thread or point.entry.source or point.entry.id
             most = 1 if point.part == "documents" else PER_THREAD
-            again = any(id_ == point.entry.id and (raw in point.raw or point.raw in raw) for id_, raw in shown)
-            if taken[place] < most and not again and self._is_work(point):
-                taken[place] += 1
+            if taken[place(point)] < most and self._is_work(point) and not is_among(point, shown):
+                taken[place(point)] += 1
                 kept.append(point)
         return kept
 
     def _is_work(self, point: Point) -> bool:
+        if is_quoted(point) or is_lifted(point, self._lifted):
+            return False
         if _is_set(point) or (point.part == "earlier" and point.entry.occurred_at < self._since):
             return False
         if point.part in ("done", "decided", "documents"):
@@ -140,18 +166,17 @@ class Newest:
         return reports(point.raw) if point.by_agent else point.weight >= self.settings.capsule.work
 
     def _is_outdated(self, fact: Point) -> bool:
-        """Return whether people spoke of a fact later: what they said stands for it."""
-        words = fact.stems
-        return any(
-            point.entry.occurred_at > fact.entry.occurred_at and len(words & point.stems) >= min(SPOKEN, len(words))
-            for point in self._people
-        )
+        """Return whether people later gave another value for what a fact is about: what they said stands for it."""
+        return any(point.entry.occurred_at > fact.entry.occurred_at and revalues(point, fact) for point in self._people)
 
     @cached_property
     def _people(self) -> list[Point]:
-        return [Point(text, entry) for entry in self.entries if entry.role == "user" for text in pieces(entry)]
+        said = (Point(text, entry) for entry in self.entries if entry.role == "user" for text in pieces(entry))
+        return [point for point in said if point.sure and not asks(point.raw)]
 
     def _matters(self, point: Point) -> bool:
+        if not _is_set(point) and (not is_real(point.raw) or is_lifted(point, self._lifted)):
+            return False
         return (
             max(point.weight, point.entry.importance if point.entry.kind == FACT else 0)
             >= self.settings.capsule.priority
@@ -162,23 +187,11 @@ class Newest:
         days = named_days(point.raw, point.entry.occurred_at)
         return min((day for day in days if day >= self.now.date()), default=None)
 
-    def _rules(self) -> list[Point]:
-        """Return the rules in people's own words, the newest first. What a rule asks of an agent may be a question."""
-        standing = {(point.entry.id, point.raw) for point in self.points}
-        said = [
-            Point(text, entry)
-            for entry in self.entries
-            if entry.role != AGENT and entry.kind != FACT and entry.source is None
-            for text in pieces(entry)
-            if len(text) <= self.settings.capsule.line and STANDING_RULE.search(text) and not retracts(text)
-        ]
-        return [p for p in said if not asks(p.raw) or "you" in p.plain or (p.entry.id, p.raw) in standing]
-
     def _said(self, *, recent: bool = False) -> list[Point]:
         """Return what people said and set, which alone may become a rule or a priority."""
         found = self._recent() if recent else self.points
         said = (point for point in found if not point.by_agent and point.part != "documents")
-        return [point for point in said if not point.raw.startswith(f"{AGENT_NAME}: ")]
+        return [point for point in said if not point.raw.startswith(f"{AGENT_NAME}: ") and not is_quoted(point)]
 
     @property
     def _since(self) -> datetime:
@@ -188,8 +201,7 @@ class Newest:
         return (point for point in self.points if point.entry.occurred_at >= self._since)
 
     def _lines(self, chosen: Iterable[Point], most: int) -> list[Line]:
-        shown = {_key(point): point for point in chosen}
-        return [self._line(found) for found in findings(shown.values())][:most]
+        return [self._line(found) for found in findings(chosen)][:most]
 
     def _line(self, found: Finding) -> Line:
         cut = shortened(found.text, self.settings.capsule.line)
@@ -202,17 +214,15 @@ def _is_set(point: Point) -> bool:
     return point.entry.kind == FACT and point.entry.channel != SYNTHESIS
 
 
-def _key(point: Point) -> tuple[str, str]:
-    return point.entry.id, point.raw
-
-
-def _keys(found: Iterable[Point]) -> Iterator[tuple[str, str]]:
-    return map(_key, found)
+def _apart(points: Iterable[Point], shown: Sequence[Point]) -> list[Point]:
+    """Return points once each, without those that a section before has."""
+    distinct = {(point.entry.id, point.raw): point for point in points}
+    return [point for point in distinct.values() if not is_among(point, shown)]
 
 
 def _mixed(kinds: Sequence[Sequence[Point]]) -> list[Point]:
     """Return points of several kinds in turn, so that each kind has its share of a section."""
     found: list[Point] = []
-    for place in range(max(map(len, kinds), default=0)):
-        found += [points[place] for points in kinds if place < len(points)]
+    for turn in range(max(map(len, kinds), default=0)):
+        found += [points[turn] for points in kinds if turn < len(points)]
     return found

@@ -81,6 +81,8 @@ def _without_open(point: Point, waiting: Sequence[Task]) -> Point | None:
 
 
 def _open_part(task: Task, now: datetime) -> Part:
+    if task.point.entry.kind not in (CONVERSATION, FACT):
+        return "documents"
     days = named_days(task.point.raw, task.point.entry.occurred_at)
     return "earlier" if days and max(days) < now.date() else "open"
 

@@ -6,6 +6,7 @@ import re
 
 from tidal_plugins.english.clauses import LEAD
 from tidal_plugins.english.objects import PAST_VERBS
+from tidal_plugins.english.people import NAMING
 from tidal_plugins.english.requests import RULE
 from tidal_plugins.english.small_talk import SMALL_TALK
 from tidal_plugins.english.stop_words import STOP_WORDS
@@ -39,6 +40,12 @@ FRAGMENT = 3
 _VERB = re.compile(
     r"\b(?:is|are|was|were|isn't|aren't|wasn't|has|have|had|will|can|must|needs?|costs?|opens?|closes?)\b|'s\b"
 )
+_OWN = re.compile(
+    r"(?:i|we)(?:'m|'re|'ve| (?:am|are|have|had|was|were|can't|cannot|don't|do not|will|must))?"
+    r"(?: (?:also|now|still|always|never|not|\w+ly))* (?P<verb>\w+)",
+    re.IGNORECASE,
+)
+"""The beginning of a statement about oneself: «I'm vegan», «we use Postgres»."""
 _RETRACTED = re.compile(
     r"\bwrong (?:window|chat|thread|tab)\b"
     r"|\b(?:forget|ignore|delete|scratch) (?:that|this|it)\b(?! (?:branch|file|line))",
@@ -96,10 +103,22 @@ def is_fragment(sentence: str) -> bool:
     words = content(plain)
     if len(words) >= FRAGMENT or (len(words) > 1 and (_DIGIT.search(plain) or RULE.search(plain))):
         return False
+    if NAMING.search(plain) or _says_of_oneself(plain):
+        return False
     verb = _VERB.search(plain)
     stated = verb is not None and bool(content(plain[: verb.start()]))
     past = any(word in PAST_VERBS or is_past(word) for word in map(str.lower, _WORD.findall(plain)))
     return not stated and not (len(words) > 1 and past)
+
+
+def _says_of_oneself(plain: str) -> bool:
+    """Return whether somebody says of themselves what they are, do or have: a verb and another word with a content."""
+    match = _OWN.match(plain)
+    if match is None:
+        return False
+    state = "'" in match[0] or len(match[0].split()) > 2  # «I'm vegan»: what follows is no verb, or not alone
+    words = content(plain[match.start("verb") if state else match.end("verb") :])
+    return any(not word.endswith("ly") for word in words)
 
 
 def retracts(sentence: str) -> bool:

@@ -12,6 +12,7 @@ from typing import Literal
 
 from tidal_plugins.english.questions import ends_asking
 from tidal_plugins.english.quotations import FENCED
+from tidal_plugins.english.rules import RULE_FOR_GOOD, START, UNREAL, any_of
 from tidal_plugins.english.sentences import LONGEST, sentences
 
 Lasting = Literal["health", "place", "rule", "promise", "request"]
@@ -29,7 +30,7 @@ def lasting(text: str) -> Lasting | None:
     for start, end in sentences(plain):
         sentence = plain[start:end]
         lowered = sentence.lower()
-        if end - start > LONGEST or _UNREAL.search(lowered) or _asks(lowered):
+        if end - start > LONGEST or UNREAL.search(lowered) or _asks(lowered):
             continue
         for kind, pattern in _FORMS:
             if pattern.search(lowered):
@@ -42,16 +43,6 @@ def _asks(sentence: str) -> bool:
     return ends_asking(sentence) and "from now on" not in sentence
 
 
-def _any(*phrases: str) -> re.Pattern[str]:
-    return re.compile("|".join(f"(?:{phrase})" for phrase in phrases))
-
-
-_UNREAL = re.compile(
-    r"\bif (?:i|you|he|she|we|they|it|there)\b|\b(?:suppose|imagine|pretend|let's say|wonder|dream\w*)\b"
-    r"|\bwould (?:be|have)\b|\b(?:story|novel|movie|film|character|episode|lyrics|song)\b"
-)
-_START = r"(?:\A|[,;:–—(-] ?|\. |\b(?:and|but|so|also|please|again) )(?:\W*(?:and|but|so|also|please|ok|okay|then),? )*"
-"""The beginning of a clause."""
 _OWNER = r"(?:the|my|our|a|his|her|their|spare|mum's|dad's)"
 _WHO = (
     r"(?:i|we|he|she|they|you|(?:my|our|his|her|their) (?:\w+ ){0,2}\w+|"
@@ -100,25 +91,10 @@ _HIDDEN = (
 _LIES = r"(?:'s|'re| is| are| hangs?| lives?| stays?| sits?| goes| lies)(?: \w+ly| now| always| still| kept| hidden)*"
 _KEEP = r"(?:keep|keeps|kept|hid|hide|left|leave|put|hung|hang|gave|moved)"
 _AT = r"(?:in|on|under|underneath|behind|with|at|above|below|beside|beneath|inside|next to|by) \w+"
-_DOING = (
-    r"(?:use|run|call|send|put|add|ask|write|commit|push|deploy|start|include|reply|share|delete|drop|book|order|buy|pay|"
-    r"sign|tell|open|close|lock|mock|retry|merge|restart|reboot|mention|schedule|invite|serve|feed|cook|quote|address|cc|"
-    r"copy|page|mute|silence|touch|edit|round|store|log|print|charge|refund|ship|release|rotate|announce|translate|"
-    r"answer|format|name|test|check|confirm|post|publish|install|import|hardcode|hard-code|assume|promise|offer|suggest|"
-    r"recommend|seat|wake|ring|phone|email|mail|text|discuss|force-push|rebase|squash|patch|bypass|disable|enable)\b"
-)
-"""Deeds of which there are rules. «Never give up» and «always remember» are none."""
-_TO_ALL = r"(?:please|must|always|never|only|make|ensure|don't|no|rule|(?:can|could|will) you)"
-_THOSE = (
-    r"\A(?:\W*(?:also|and|so|oh|ok|then|second|first|third|one more)[:,]? )*"
-    r"(?!(?:the|this|that|it|these|those|i|we|you|he|she|they|there) )(?:[\w'-]+ ){0,2}[\w-]+s"
-)
-"""The subject of a sentence about all things of a kind."""
-
 _FORMS: tuple[tuple[Lasting, re.Pattern[str]], ...] = (
     (
         "health",
-        _any(
+        any_of(
             rf"\b{_WHO}{_BE} {_ILL}",
             rf"\b{_WHO}\W{{0,2}}(?:'ve| have| has|'s)(?: got)? (?:an? )?(?:\w+ ){{0,2}}{_CONDITION}",
             r"\bmy (?:\w+ ){0,2}(?:allergy|allergies|intolerance|blood type|blood group)\b",
@@ -136,31 +112,15 @@ _FORMS: tuple[tuple[Lasting, re.Pattern[str]], ...] = (
     ),
     (
         "place",
-        _any(
+        any_of(
             rf"\b{_OWNER} (?:\w+ ){{0,3}}{_HIDDEN}(?: (?:to|for|of) (?:\w+ ){{1,4}}?)?{_LIES} {_AT}",
             rf"\b{_WHO}(?:'ve| have| had)? {_KEEP} {_OWNER} (?:\w+ ){{0,3}}{_HIDDEN} (?:\w+ ){{0,4}}?{_AT}",
         ),
     ),
-    (
-        "rule",
-        _any(
-            rf"\A(?!.*\b(?:i|we)(?:'ll|'m| will| am| hope)\b)"
-            rf".*(?:{_START}from now on\b.*\w|\b{_TO_ALL}\b.*\bfrom now on\b)",
-            r"\b(?:new|house|standing|team|golden|ground|firm|one|two|three|our|my) rules?\b(?! of\b|,).{0,40}[:,]",
-            r"\brules?(?: please| from now on| for \w+(?: \w+)?)?:(?<!rule of)",
-            rf"\A(?!.*\b(?:you|they|people) (?:always|never|need|have|should)\b).*{_START}"
-            rf"(?:always|never|don't ever|do not ever) {_DOING}",
-            rf"\b(?:you|we|i|nobody|no one|agents?) (?:must|should|may|shall) (?:always|never|only) {_DOING}",
-            r"\b(?:no|every|all|any|each) (?:[\w-]+ ){1,5}must (?:be|go|have|never|always|not) \w+",
-            rf"{_THOSE} must (?:always|never|be \w+ed)\b",
-            r"(?<!\bit )(?<!\bthat )(?<!\bthis )\b(?:is|are) (?:strictly )?(?:banned|forbidden|prohibited)\b",
-            r"\b(?:nobody|no one) (?:may|is allowed to|is to) \w+",
-            r"\Ano [\w-]+(?: [\w-]+)? (?:on|before|after|during|at|without|in) .*\bplease\b",
-        ),
-    ),
+    ("rule", RULE_FOR_GOOD),
     (
         "promise",
-        _any(
+        any_of(
             r"\b(?:i|we)(?:'ve| have|'d| had)? (?:also )?promised (?!myself|ourselves|land)(?!to (?:be|stay|keep) )",
             r"\b(?:i|we)(?:'ve| have)? (?:gave|given) (?:\w+ ){1,2}(?:my|our) word\b",
             r"\bi (?:still )?owe (?!you (?:one|big|a (?:lot|coffee|drink)))(?:\w+ ){1,3}(?:\d|[£€$]|money|an? )",
@@ -169,13 +129,13 @@ _FORMS: tuple[tuple[Lasting, re.Pattern[str]], ...] = (
     ),
     (
         "request",
-        _any(
-            rf"{_START}(?:remember|don't forget|do not forget|never forget|note|keep in mind|bear in mind|make a note)"
+        any_of(
+            rf"{START}(?:remember|don't forget|do not forget|never forget|note|keep in mind|bear in mind|make a note)"
             r"(?: down)?(?:(?: that|:) (?:i|i'm|my|we|we're|our|the|there|(?!it's|he's|she's|that's)\w+'s)\b"
             r"(?! (?:best|most important|key|goal|love|am here|believe)\b)|"
             r" (?:my|our) (?!time|chat|talk|conversation|trip|discussion|goal)\w+.*(?: is | are |: |'s )|: )",
             r"\bfor (?:future|later) reference\b[,:]",
-            rf"{_START}(?:write|note|jot|save|store) (?:this|that|it) down(?: for later)?: ",
+            rf"{START}(?:write|note|jot|save|store) (?:this|that|it) down(?: for later)?: ",
         ),
     ),
 )

@@ -17,8 +17,10 @@ _KIN = (
     r"daughter|uncle|aunt|cousin|grand\w+|nephew|niece|boss|manager|colleague|neighbou?r|flatmate|roommate|friend|"
     r"landlord|landlady|doctor|dentist|physio|therapist|lawyer|accountant|assistant|teacher|coach|contact|team lead)"
 )
+NAMING = re.compile(r"(?i:\b(?:my name is|i'm called|i am called|call me) )(?=[A-Z])")
+"""The words by which people say what they are called: «Call me Ines.» is no request."""
 SELF = re.compile(
-    rf"(?i:\b(?:my name is|i'm called|i am called|call me) )(?=[A-Z])"
+    rf"{NAMING.pattern}"
     rf"|\b(?:I'm|I am|[Ii]t's|[Tt]his is) {_NAME}(?=[.,!]|$| (?:and|from|the|I|here)\b)|\b{_NAME} here\b"
     r"|(?i:\bi (?:work|live|study|teach|start|took over|moved|lead|run)\b(?! (?:it|that|this|out|up|on)\b))"
     r"|(?i:\bi(?:'m| am) (?:the|from|based|an?) (?!bit|little|fan|lot|mess)\w+)|(?i:\bi (?:signed|have a new) )"

@@ -1,7 +1,7 @@
 """Capsule: who an agent is and what it is doing, in at most 300 lines that outlive its context [Capsule].
 
-The format is Markdown. A section begins with a heading of level 2 (``## Tools``); what stands before the first one that
-is known is the header. Other headings of level 2 make sections of their own: they are kept, and have no budget.
+The format is Markdown. A section begins with a heading of level 2 (``## Tools``); what stands before the first one is
+the header, with headings that have no text. Other headings of level 2 make sections of their own, without a budget.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ class Capsule:
         if wrong := [name for name, body in bodies.items() if not isinstance(body, str)]:
             raise InvalidInput(f"a section is a text, and {', '.join(wrong)} got something else")
         edited = [_rewritten(s, bodies[s.name]) if s.name in bodies else s for s in self.sections]
-        sections = tuple(_sections("".join(section.text for section in edited)))
+        sections = tuple(_sections(_joined(edited)))
         if problems := [*_missing(sections), *_doubled(sections)]:  # budgets are checked when it is written
             raise InvalidCapsule(f"a text has headings of other sections: {'; '.join(problems)}")
         return replace(self, sections=sections)
@@ -171,21 +171,39 @@ class Capsule:
         return hash(str(self))
 
     def __str__(self) -> str:
-        return "".join(section.text for section in self.sections if section.body or section.name == "header")
+        return _joined([section for section in self.sections if section.body or section.name == "header"])
 
 
 def _rewritten(section: Section, body: str) -> Section:
     return replace(section, text=f"{section.heading.rstrip()}\n\n{body.strip()}\n\n")
 
 
+def _joined(sections: Sequence[Section]) -> str:
+    """Return the text of sections, each of which begins on a line of its own."""
+    return "".join([*map(_ended, sections[:-1]), *(section.text for section in sections[-1:])])
+
+
+def _ended(section: Section) -> str:
+    text = section.text
+    return text if text.splitlines(keepends=True)[-1:] != text.splitlines()[-1:] else f"{text}\n\n"
+
+
 def _sections(text: str) -> Iterator[Section]:
-    """Yield the header, even an empty one, and the sections after it. Headings inside code do not count."""
+    """Yield the header, even an empty one, and the sections after it."""
+    header, *rest = _blocks(text)
+    while rest and rest[0].name not in BUDGETS and not rest[0].body:
+        header = replace(header, text=header.text + rest.pop(0).text)
+    yield header
+    yield from rest
+
+
+def _blocks(text: str) -> Iterator[Section]:
+    """Yield what stands before the first heading, and each heading with the text under it. Code has no headings."""
     name, start, place, fence = "header", 0, 0, ""
     for line in text.splitlines(keepends=True):
         fence = _fence(line, fence)
         heading = None if fence or len(line) > _LONGEST else _HEADING.fullmatch(line)
-        found = _name(heading[1]) if heading else None
-        if found and (name != "header" or found in BUDGETS):
+        if found := _name(heading[1]) if heading else None:
             yield Section(name, text[start:place])
             name, start = found, place
         place += len(line)

@@ -51,6 +51,7 @@ class Where:
     at that time and, without ``include_archived``, what is archived or has expired by then. ``exclude`` leaves out the
     entries and episodes with these ids, ``not_channels`` what was written by these. ``due_by`` asks for the entries
     whose stored tier is due to change by then: its ``cold_at`` is later than its anchor and not later than that time.
+    ``least_importance`` leaves out what matters less.
     """
 
     ids: Collection[str] | None = None
@@ -70,6 +71,7 @@ class Where:
     exclude: Collection[str] = ()
     not_channels: Collection[str] = ()
     due_by: datetime | None = None
+    least_importance: float | None = None
 
 
 HEAD, TAIL = 400, 8

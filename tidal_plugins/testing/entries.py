@@ -217,6 +217,8 @@ class EntryContract(Contract):
             (Where(ids=[]), ""),
             (Where(due_by=NOON + timedelta(hours=1)), "a"),
             (Where(due_by=NOON), ""),
+            (Where(least_importance=0.0), "abcd"),
+            (Where(least_importance=11.0), ""),
             (Where(not_channels=["import", "none"]), "abc"),
             (Where(not_channels=["user", "import"]), ""),
             (Where(kinds=["conversation"], not_channels=["import"]), "b"),

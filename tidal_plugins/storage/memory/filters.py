@@ -69,6 +69,8 @@ def _of_entry_times(where: Where) -> Iterator[Callable[[Entry], bool]]:
         yield lambda entry: entry.occurred_at < until
     if (known_at := where.known_at) is not None:
         yield lambda entry: entry.recorded_at <= known_at
+    if (least := where.least_importance) is not None:
+        yield lambda entry: entry.importance >= least
     if (due_by := where.due_by) is not None:
         yield lambda entry: _is_due(entry, due_by)
     if (now := where.active_at) is not None:

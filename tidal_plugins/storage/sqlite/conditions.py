@@ -60,6 +60,8 @@ def condition(scope_key: int | None, where: Where) -> Condition:
         parts.append(("e.occurred_at < ?", to_micros(where.until)))
     if where.known_at is not None:
         parts.append(("e.recorded_at <= ?", to_micros(where.known_at)))
+    if where.least_importance is not None:
+        parts.append(("e.importance >= ?", where.least_importance))
     if where.due_by is not None:
         parts.append(("e.anchored_at < e.cold_at AND e.cold_at <= ?", to_micros(where.due_by)))
     if where.metadata:

@@ -21,9 +21,11 @@ Trajectories (lists of OpenAI-style messages, or of SWE-agent): rules find the e
 that changes something, that is, whose name begins with none of ``READS``; its evidence is the tool's name and the first
 30 content words of the arguments. A *requirement* is a sentence of a user with at least four content words. An *error*
 is the first line of a tool's result that mentions one. A score is the mean over sessions of the share of the evidence
-that is kept. System prompts are left out, because no arm changes them. «Files» is how many of the files that
-SWE-agent edited in a session, and did not delete, are shown as they are at its end: one message, with its call, names
-the file and has every edited line of it.
+that is kept. System prompts are left out, because no arm changes them. Two more kinds are counted apart from «kept»: a
+*constraint* is a requirement that names a number or a date, or that says what must, may or may not be (``CONSTRAINT``);
+a *verdict* is the last line of what a program came to (``RUNS``) when it was run for the last time in its task. «Files»
+is how many of the files that SWE-agent edited in a session, and did not delete, are shown as they are at its end: one
+message, with its call, names the file and has every edited line of it.
 """
 
 from __future__ import annotations
@@ -97,7 +99,7 @@ JOINED = 5
 """Number of agents' runs that are joined into a session, so that there is a past to compact."""
 TRIES, ENOUGH = 4, 0.96
 """Number of tries to move an arm's own limit, and the share of the common limit that is near enough."""
-FILLED = Tuning(compaction={"target": 0.8, "compact": 0.85, "summary": 0.8})
+FILLED = Tuning(compaction={"target": 0.8, "compact": 0.85})
 """Settings of «ours»: only the limit bounds the size of a summary, as for the others."""
 SPEED_MESSAGES, SPEED_LIMIT = 1_000, 8_000
 QUICK = 1
@@ -113,11 +115,20 @@ READS = tuple(
 """Beginnings of the names of tools that change nothing."""
 ERROR = re.compile(r"^.*(?:error|exception|failed|failure|not found|timed out|traceback).*$", re.IGNORECASE | re.M)
 
+CONSTRAINT = re.compile(
+    r"\b(?:must|only|never|always|not|don't|cannot|can't|should|at (?:most|least)|no more|instead|prefer|want|need"
+    r"|under|before|after|cheapest|as long as|unless)\b|\d",
+    re.IGNORECASE,
+)
+RUNS = re.compile(r"(?:python3?|pytest|make|tox|npm|go|cargo|bash|sh|\./\S+)\b")
+FRAME = re.compile(r"^\((?:Open file|Current directory).*$|^bash-\$.*$", re.MULTILINE)
+"""Lines that SWE-agent's shell adds to each result."""
+
 SESSION = "benchmark"
 WIDTH = 170
 OURS, DEFAULTS = "ours", "ours, as it comes"
 KEPT, RECALLED = "kept", "with recall"
-ALL, KINDS = "all", ("action", "requirement", "error")
+ALL, KINDS, APART = "all", ("action", "requirement", "error"), ("constraint", "verdict")
 _CITED = re.compile(r"\[(?:ep|mem):[^\]]*\]")
 
 
@@ -191,9 +202,10 @@ def trajectory(run: trajectories.Run) -> Case:
         Message(m.role, m.text, f"m{place}", None, m.tool_calls, m.tool_call_id, m.error)
         for place, m in enumerate(run.messages)
     )
-    facts = tuple(fact for message in messages for fact in _facts(message))
-    asked = [Asked(kind, tuple(n for n, fact in enumerate(facts) if fact.kind == kind)) for kind in KINDS]
-    everything = Asked(ALL, tuple(range(len(facts))))
+    found = [fact for message in messages for fact in _facts(message)]
+    facts = (*found, *_constraints(found), *_verdicts(messages))
+    asked = [Asked(kind, tuple(n for n, fact in enumerate(facts) if fact.kind == kind)) for kind in (*KINDS, *APART)]
+    everything = Asked(ALL, tuple(range(len(found))))
     files = tuple(edited_files(messages))
     return Case(run.name, messages, facts, tuple(item for item in [everything, *asked] if item.facts), files=files)
 
@@ -208,6 +220,27 @@ def _facts(message: Message) -> Iterator[Fact]:
         yield from (fact for text in said if len((fact := _fact("requirement", text)).words) >= LEAST_WORDS)
     elif message.role == "tool" and (found := ERROR.search(message.text)) and (fact := _fact("error", found[0])).words:
         yield fact
+
+
+def _constraints(found: Sequence[Fact]) -> Iterator[Fact]:
+    return (
+        _fact("constraint", fact.text) for fact in found if fact.kind == "requirement" and CONSTRAINT.search(fact.text)
+    )
+
+
+def _verdicts(messages: Sequence[Message]) -> Iterator[Fact]:
+    """Yield what each program said at the end of its last run before the user asked for something else."""
+    commands = {call.id: str(call.arguments.get("command", "")).strip() for m in messages for call in m.tool_calls}
+    last: dict[str, str] = {}
+    for message in messages:
+        if message.role == "user":
+            yield from (_fact("verdict", line) for line in last.values())
+            last = {}
+        command = commands.get(message.tool_call_id, "") if message.role == "tool" else ""
+        lines = [line for line in FRAME.sub("", message.text).splitlines() if terms(line)]
+        if lines and RUNS.match(command):
+            last[command] = lines[-1]
+    yield from (_fact("verdict", line) for line in last.values())
 
 
 def _fact(kind: str, text: str) -> Fact:
@@ -630,7 +663,8 @@ def _asked(report: Report) -> str:
     facts = Counter(fact.kind for case in report.cases for fact in case.facts)
     return (
         f"Evidence: {facts['action']} actions (calls of tools that change something, with their arguments), "
-        f"{facts['requirement']} requirements (sentences of users), {facts['error']} errors (lines of results)."
+        f"{facts['requirement']} requirements (sentences of users), {facts['error']} errors (lines of results). Apart: "
+        f"{facts['constraint']} constraints (of the requirements), {facts['verdict']} verdicts (of programs)."
     )
 
 
@@ -640,7 +674,9 @@ def _table(report: Report, limit: int) -> Table:
     «ours − it» is the difference to the arm as it is: with recall if there are questions, which no peer has. «both
     with» gives the peer our recall too.
     """
-    kinds = [kind for kind in KINDS if any(asked.name == kind for case in report.cases for asked in case.asked)]
+    kinds = [
+        kind for kind in (*KINDS, *APART) if any(asked.name == kind for case in report.cases for asked in case.asked)
+    ]
     with_recall = RECALLED in report.columns
     table = Table(title=f"At {limit:,} tokens", title_justify="left")
     edited = sum(len(case.files) for case in report.cases)

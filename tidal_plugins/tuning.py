@@ -353,17 +353,13 @@ class CompactionTuning(CompactionSettings):
     prepare: float = Field(0.70, gt=0, le=1)
     """Share at which the summary is prepared in the background."""
     hard: float = Field(0.95, gt=0, le=1)
-    """Share above which the summary is tightened, files get what is left, and a long ongoing turn folds."""
-    summary: float = Field(0.40, gt=0, lt=1)
-    """Share that the summary may take: it stays the same between compactions, so that providers cache it."""
-    summary_hard: float = Field(0.20, gt=0, lt=1)
-    """The same in the hard stage."""
+    """Share above which a long ongoing turn folds."""
+    work: float = Field(0.12, ge=0, lt=1)
+    """Share that the lines about the state of the work may take: they must leave room for the statements."""
     synthesis: float = Field(0.08, gt=0, lt=1)
-    """Share that the synthesis of the last completed turn, or of a folded part of the ongoing one, may take."""
+    """Share that the synthesis of the last completed turn may take, and that a folded part of the ongoing one has."""
     least: float = Field(0.15, gt=0, lt=1)
-    """Share that the written texts should have: where the target leaves less, a context may be fuller."""
-    cited: float = Field(0.2, ge=0, lt=1)
-    """Share of the summary for citations of episodes that it does not describe."""
+    """Share that the summary should have: where the target leaves less, a context may be fuller."""
     files: float = Field(0.20, ge=0, lt=1)
     """Share that all restored files may take."""
     file: float = Field(0.08, ge=0, lt=1)

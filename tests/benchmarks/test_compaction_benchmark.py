@@ -223,7 +223,9 @@ def test_joined_runs_are_one_session_of_several_turns(tmp_path: Path) -> None:
 def test_evidence_of_a_run_are_changes_requirements_and_errors(tmp_path: Path) -> None:
     case = compaction.trajectory(trajectories.load(written(tmp_path / "runs.json", [openai_run(7)]))[0])
     kinds = [fact.kind for fact in case.facts]
-    assert kinds == ["requirement", "action", "error", "action"]  # neither what was looked up, nor thanks
+    assert kinds[:4] == ["requirement", "action", "error", "action"]  # neither what was looked up, nor thanks
+    assert kinds[4:] == ["constraint"]  # what is counted apart
+    assert case.asked[0].facts == (0, 1, 2, 3)
     assert {"book", "7", "card"} <= case.facts[3].words
 
 

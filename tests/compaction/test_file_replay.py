@@ -12,7 +12,7 @@ from tests.compaction.workshop import Workshop
 from tidal_plugins import Compaction, DiskFiles, HashingEmbedder, Message, RestoredFile, TidalMemory
 from tidal_plugins.tuning import Tuning
 
-ROOMY = Tuning(compaction={"max_files": 50, "file": 0.9, "files": 0.9, "summary": 0.05, "target": 0.2})
+ROOMY = Tuning(compaction={"max_files": 50, "file": 0.9, "files": 0.9, "least": 0.05, "target": 0.2})
 DONE = [Message("assistant", "It is done.", "done"), Message("user", "What is left to do?", "now")]
 
 

@@ -252,7 +252,9 @@ TESTED = said(
     "The tests pass now: the fixture used a stale port. I decided to read the port from config.toml.",
     ToolCall("Bash", {"command": "pytest -q"}, result="E  OSError: port 8080 is taken\n1 failed in 0.4s"),
     ToolCall("Read", {"file_path": "tests/conftest.py"}, result="PORT = 8080"),
-    ToolCall("Edit", {"file_path": "tests/conftest.py", "new": "PORT = config.port"}, result="ok"),
+    ToolCall(
+        "Edit", {"file_path": "tests/conftest.py", "old": "PORT = 8080", "new": "PORT = config.port"}, result="ok"
+    ),
     ToolCall("Bash", {"command": "pytest -q"}, result="12 passed in 0.5s"),
 )
 
@@ -261,9 +263,8 @@ def test_a_synthesis_tells_outcome_changes_failures_and_tools() -> None:
     found = summary([TESTED], purpose="synthesis")
     told = {statement.text.partition(": ")[0]: statement.text for statement in found}
     assert "I decided to read the port from config.toml." in told["Outcome"]
-    assert "Edit(file_path=tests/conftest.py, new=PORT = config.port): ok" in told["Done"]
-    assert "OSError: port 8080 is taken (it worked later)" in told["Failed"]
-    assert "12 passed" in told["Found"]
+    assert "Edited `tests/conftest.py`: `PORT = config.port` (was `8080`)" in told["Done"]
+    assert "`pytest -q`: 12 passed (first: 1 failed (OSError: port 8080 is taken))" in told["Found"]
     assert told["Tools"] == "Tools: Bash ×2, Read, Edit"
     assert {statement.sources for statement in found} == {("t1",)}
 
@@ -274,7 +275,7 @@ def test_a_synthesis_leaves_the_question_out() -> None:
 
 def test_a_failure_that_stayed_says_nothing_of_later() -> None:
     broken = said("t1", "Run it.", "It still fails.", ToolCall("Bash", {"command": "make"}, result="no", error=True))
-    assert "Bash(make) failed: no" in text(summary([broken], purpose="synthesis"))
+    assert "`make` failed: no" in text(summary([broken], purpose="synthesis"))
     assert "worked later" not in text(summary([broken], purpose="synthesis"))
 
 
@@ -304,7 +305,7 @@ def test_a_tight_synthesis_keeps_outcome_and_changes() -> None:
 )
 def test_tools_are_told_apart_by_what_they_do(name: str, arguments: dict[str, Any], result: str, kind: str) -> None:
     found = quotes(said("e1", "", "", ToolCall(name, arguments, result=result)).messages)
-    assert [quote.kind for quote in found if quote.tool] == [kind]
+    assert [quote.kind for quote in found if quote.tools] == [kind]
 
 
 def test_a_call_without_result_says_so() -> None:

@@ -14,6 +14,7 @@ from typing import Literal
 
 from tidal_plugins.aio import in_thread
 from tidal_plugins.compaction.preparation import Preparations, Prepared
+from tidal_plugins.compaction.reading import Reading
 from tidal_plugins.compaction.rebuild import Rebuild
 from tidal_plugins.compaction.recorded import Recorder
 from tidal_plugins.compaction.state import Covered, State, States
@@ -112,7 +113,7 @@ class Compactor:
             return _verified(replace(now, stage="prepare"))
         hard = force == "hard" or (force is None and share >= settings.hard)
         stage: Stage = "hard" if hard else "compact"
-        rebuild = self._rebuild(context, covered)
+        rebuild = self._rebuild(context, covered, lost=lost)
         if stage == "compact" and force is None and id_ and covered == rebuild.completed and not lost:
             return _verified(replace(now, stage=stage))  # no turn was completed: there is nothing to leave out yet
         try:
@@ -122,7 +123,7 @@ class Compactor:
             new_id = id_ if new == state else new.id
             made = self._result(context, new, rebuild.completed, "hard" if new.hard else stage, new_id)
             made.verify()
-            rebuild.check(made.ledger)
+            rebuild.reading.check(made.ledger, context.history.messages)
         except CompactionError as error:
             if isinstance(error, ContextOverflow) or share > 1 or lost:
                 raise
@@ -166,24 +167,24 @@ class Compactor:
         what = (state.id, tuple(turn.mark for turn in context.history.completed))
         self.preparations.start(self._conversation(context), what, work)
 
-    def _rebuild(self, context: Context, covered: int) -> Rebuild:
+    def _rebuild(self, context: Context, covered: int, *, lost: bool = False) -> Rebuild:
         settings = self.recorder.writer.settings
         return Rebuild(
             context=context,
             covered=covered,
-            recorder=self.recorder,
+            reading=Reading(self.recorder, context.thread, self.clock()),
             settings=settings.compaction,
             timeout=settings.models.timeout,
             summariser=self.summariser,
             counter=self.counter,
-            now=self.clock(),
             disk=self.files,
+            lost=lost,
         )
 
     def _save(self, states: States, version: int, kept: Sequence[State], rebuild: Rebuild) -> None:
         """Save the new state. Raise ``Conflict`` if anything that it quotes has changed since it was read."""
         with self._storage.transaction():
-            used = {id_: episode for id_, episode in rebuild.used.items() if episode.messages}
+            used = {id_: episode for id_, episode in rebuild.reading.used.items() if episode.messages}
             if self.recorder.episodes(used) != used:
                 raise Conflict("an episode changed while it was being condensed")
             states.save(kept, version)
@@ -201,7 +202,7 @@ class Compactor:
             limit=context.limit,
             id=id_,
             episodes=state.episodes,
-            statements=tuple(state.statements[place] for place in state.shown),
+            statements=state.shown,
             ledger=ledger(history, state, covered, view),
             ongoing=open_.start if open_ else len(history.messages),
             folded=folded(history, state.fold),

@@ -2,50 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
+from typing import Any
 
 from tidal_plugins.compaction.files.restore import Files
 from tidal_plugins.compaction.files.tracked import Said
 from tidal_plugins.compaction.fold import foldable
 from tidal_plugins.compaction.preparation import Prepared
-from tidal_plugins.compaction.recorded import Recorded, Recorder, forgotten, holds
+from tidal_plugins.compaction.reading import Reading, answered, covered
+from tidal_plugins.compaction.recorded import holds
 from tidal_plugins.compaction.state import Covered, Fold, State
 from tidal_plugins.compaction.turns import Turn, marked
-from tidal_plugins.compaction.view import HEADER, Context, fold_text, pieces, size, summary, synthesis_text
-from tidal_plugins.english.secrets import masked, masked_value
-from tidal_plugins.errors import BrokenInvariant, ContextOverflow
+from tidal_plugins.compaction.view import (
+    BYTES_PER_TOKEN,
+    HEADER,
+    Context,
+    fold_text,
+    pieces,
+    size,
+    summary,
+    synthesis_text,
+)
+from tidal_plugins.english.secrets import masked
+from tidal_plugins.errors import ContextOverflow
 from tidal_plugins.model.compaction import Kept, RestoredFile, Size
 from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
 from tidal_plugins.model.exchange import Message
-from tidal_plugins.model.loss import LossLedger
-from tidal_plugins.model.summary import Source
+from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.protocols import CurrentFiles, Summariser, TokenCounter
+from tidal_plugins.summarising.extractive import ExtractiveSummariser
 from tidal_plugins.summarising.summary import Condensed, condense
 from tidal_plugins.tuning import CompactionTuning
 
-TEXT_BYTES_PER_TOKEN = 5
-"""Bytes per token of condensed texts, so that counting their tokens respects a limit in bytes."""
+KEPT_OF_FOLDED = 0.5
+"""Share of the room of a long ongoing turn, its fold and the summary that its newest steps keep verbatim: the model
+needs what it just did word for word, and its past in words."""
 
 
 @dataclass
 class Rebuild:
-    """A context on its way from one state to the next; the first ``covered`` turns of its history are in the state.
-
-    ``used`` collects the episodes that the next state quotes, as they were read.
-    """
+    """A context on its way from one state to the next; the first ``covered`` turns of its history are in the state."""
 
     context: Context
     covered: int
-    recorder: Recorder
+    reading: Reading
     settings: CompactionTuning
     timeout: float
     summariser: Summariser | None
     counter: TokenCounter
-    now: datetime
     disk: CurrentFiles | None = None
-    used: dict[str, Episode] = field(default_factory=dict)
+    lost: bool = False
+    """Whether the state that the history was rewritten with is gone, and its fold with it."""
+    extractive: ExtractiveSummariser = field(init=False)
+
+    def __post_init__(self) -> None:
+        given = self.summariser
+        self.extractive = given if isinstance(given, ExtractiveSummariser) else ExtractiveSummariser(self.counter)
 
     @property
     def ongoing(self) -> Turn | None:
@@ -72,22 +86,11 @@ class Rebuild:
     def prepare(self, state: State, before: Prepared | None) -> Prepared | None:
         """Condense the sources that a compaction would have to condense now, on top of the last preparation."""
         turns = self._turns(state)
-        sources = self._sources(turns[state.told : -1])
+        sources = self.reading.sources(turns[state.told : -1])
         if not sources:
             return None
         condensed = self._condensed(state, sources, before)
         return None if condensed.fallback else Prepared(state.id, sources, condensed)  # it may work when it matters
-
-    def check(self, ledger: LossLedger) -> None:
-        """Raise ``BrokenInvariant`` if a message does not stand in its episode at the place that the ledger names.
-
-        Episodes that were not read for this compaction were checked when they were read.
-        """
-        messages = self.context.history.messages
-        for loss in ledger:
-            episode = self.used.get(loss.episode)
-            if episode and not forgotten(episode) and not holds(episode, loss.index, messages[loss.position]):
-                raise BrokenInvariant(f"message {loss.position} is not number {loss.index} of [ep:{loss.episode}]")
 
     def _next(self, state: State, prepared: Prepared | None, *, hard: bool, demote: bool = False) -> State:
         turns = self._turns(state)
@@ -95,87 +98,60 @@ class Rebuild:
         last = turns[-1] if (fresh or state.question is not None) and not demote else None
         told = len(turns) - (last is not None)
         fold = state.fold if state.fold and self.ongoing and state.fold.of(self.ongoing) else None
-        if state.hard and not fresh and not demote:
-            held = replace(state, fold=fold)
-            if self._share(held) >= self.settings.hard:
-                held = replace(held, files=())
-            return self._shown(self._folded(held))  # a fold may leave room for more of it
-        sources = self._sources(turns[state.told : told])
-        new = replace(state, covered=turns, told=told, question=self._question(last), fold=fold, hard=hard)
-        new = replace(new, summary="", synthesis=(), synthesis_text="", files=())
+        sources = self.reading.sources(turns[state.told : told])
+        new = replace(state, covered=turns, told=told, fold=fold, hard=hard, **self._question(last))
+        new = replace(new, work=state.work.after(self.reading.sources(turns[state.worked :])), worked=len(turns))
+        new = replace(new, summary="", shown=(), synthesis=(), synthesis_text="", files=())
         if sources:  # what is said of how it was written is said anew
             new = replace(new, summariser=None, fallback=None, unknown_citations=0)
-        if hard:
-            new = self._folded(new)
         new = self._summarised(state, new, sources, prepared)
         if last is not None:
             new = self._synthesised(state, new, last)
-        new = self._shown(new)
+        if hard or self.lost:
+            new = self._folded(new)
+        new = self._shown(state, new, sources)
         return replace(new, files=self._files(new, self._size(new)))
-
-    # the covered turns
 
     def _turns(self, state: State) -> tuple[Covered, ...]:
         """Return every turn that the next state covers, and record those that were not."""
         turns = self.context.history.turns[self.covered : self.completed]
-        recorded = self.recorder.recorded(turns, self.context.thread, self.now)
-        self.used |= {each.episode.id: each.episode for each in recorded}
-        return (*state.covered, *map(_covered, recorded))
-
-    def _episodes(self, ids: Iterable[str]) -> list[Episode]:
-        """Return episodes by id, except those that were forgotten as a whole."""
-        wanted = list(dict.fromkeys(ids))
-        unread = [id_ for id_ in wanted if id_ not in self.used]
-        self.used |= self.recorder.episodes(unread)
-        return [self.used[id_] for id_ in wanted if id_ in self.used and not forgotten(self.used[id_])]
-
-    def _sources(self, turns: Sequence[Covered]) -> tuple[Source, ...]:
-        self._episodes(turn.episode for turn in turns)  # all at once
-        return tuple(source for turn in turns for source in self._source(turn, turn.indexes))
-
-    def _source(self, turn: Covered, indexes: Iterable[int]) -> list[Source]:
-        """Return the messages of a turn's episode, under ids unique in the store; nothing if it was forgotten.
-
-        Secrets are hidden: nothing that is written of them may tell them again.
-        """
-        return [
-            Source(each.id, tuple(replace(_shown(each.messages[at]), id=f"{each.id}/{at}") for at in sorted(indexes)))
-            for each in self._episodes([turn.episode])
-        ]
+        return (*state.covered, *map(covered, self.reading.recorded(turns)))
 
     # the texts
 
-    def _question(self, last: Covered | None) -> str | None:
-        """Return the user's last question, verbatim. An episode that was forgotten leaves an empty question."""
-        if last is None:
-            return None
-        said = [each.messages[at] for each in self._episodes([last.episode]) for at in sorted(last.indexes)]
-        asked = [message.text for message in said if message.role == "user"]
-        return "\n\n".join(filter(None, asked))
+    def _question(self, last: Covered | None) -> dict[str, Any]:
+        """Return the user's last question as fields of a state: verbatim, but for secrets, which are hidden.
 
-    def _condensed(self, state: State, sources: Sequence[Source], ready: Prepared | None) -> Condensed:
-        """Condense the sources on top of the earlier statements, to the size of an ordinary summary."""
-        previous, given = state.statements, tuple(sources)
+        An episode that was forgotten leaves an empty question.
+        """
+        if last is None:
+            return {"question": None, "masked": False}
+        said = [each.messages[at] for each in self.reading.episodes([last.episode]) for at in sorted(last.indexes)]
+        asked = "\n\n".join(message.text for message in said if message.role == "user" and message.text)
+        hidden = masked(asked)
+        return {"question": hidden, "masked": hidden != asked}
+
+    def _condensed(self, state: State, sources: tuple[Source, ...], ready: Prepared | None) -> Condensed:
+        """Condense the sources on top of the earlier statements, to what the target leaves at most."""
+        previous, given = state.statements, sources
         if ready and ready.base == state.id and given[: len(ready.sources)] == ready.sources:
             given = given[len(ready.sources) :]
             if not given:
                 return ready.condensed
             previous = ready.condensed.statements
-        room = self.context.limit * self.settings.summary
-        budget = max(0, int(_tokens(room) * (1 - self.settings.cited)) - self.counter.count(HEADER))
         condensed = condense(
-            self.summariser,
+            self.summariser or self.extractive,
             given,
             purpose="summary",
             previous=previous,
-            max_tokens=budget,
+            max_tokens=max(0, _tokens(self.context.limit * self.settings.target) - self.counter.count(HEADER)),
             counter=self.counter,
             timeout=self.timeout,
         )
-        unknown = ready.condensed.unknown if ready and given != tuple(sources) else 0
+        unknown = ready.condensed.unknown if ready and given is not sources else 0
         return replace(condensed, unknown=condensed.unknown + unknown)
 
-    def _summarised(self, state: State, new: State, sources: Sequence[Source], ready: Prepared | None) -> State:
+    def _summarised(self, state: State, new: State, sources: tuple[Source, ...], ready: Prepared | None) -> State:
         if not sources:
             return new
         condensed = self._condensed(state, sources, ready)
@@ -187,60 +163,89 @@ class Rebuild:
             unknown_citations=condensed.unknown + new.unknown_citations,
         )
 
-    def _shown(self, new: State) -> State:
-        """Return the state with a summary of as many of its statements as fit now."""
-        limit, settings = self.context.limit, self.settings
-        if not new.told:
+    def _shown(self, state: State, new: State, sources: Sequence[Source]) -> State:
+        """Return the state with a summary: the state of the work, and as many of its statements as fit now."""
+        work = self._work(new)
+        if not new.told and not work:
             return new
         episodes = list(dict.fromkeys(turn.episode for turn in new.covered[: new.told]))
-        room = self._room(self._size(replace(new, summary="")))
-        room = room.at_most(limit * (settings.summary_hard if new.hard else settings.summary))
-        text, shown = summary(new.statements, episodes, room, self.counter)
+        text, shown = summary(
+            self._chooser(state, new, sources), work, episodes, self._room(self._size(new)), self.counter
+        )
         return replace(new, summary=text, shown=shown)
 
+    def _chooser(
+        self, state: State, new: State, sources: Sequence[Source]
+    ) -> Callable[[int, str], Sequence[Statement]]:
+        """Return a function that chooses what is shown: of what a model wrote, else of the sources themselves."""
+        if sources and new.summariser == "extractive":
+            return self.extractive.extracts(sources, state.statements).within
+        whole = sum(self.counter.count(f"- {each}\n") for each in new.statements)
+        extracts = self.extractive.extracts((), new.statements)
+
+        def choose(max_tokens: int, told: str) -> Sequence[Statement]:
+            return new.statements if whole <= max_tokens else extracts.within(max_tokens, told)
+
+        return choose
+
+    def _work(self, new: State) -> list[str]:
+        """Return the lines about the work, that of the folded steps included."""
+        work = new.work
+        if new.fold:
+            work = work.after(self.reading.source(new.fold.turn, new.fold.places))
+        room = _tokens(self.context.limit * self.settings.work)
+        return work.lines(self.counter, room, shown=_asked(new))
+
     def _synthesised(self, state: State, new: State, last: Covered) -> State:
-        if not new.hard and state.question is not None and len(new.covered) == len(state.covered):
+        if state.question == new.question and len(new.covered) == len(state.covered):
             return replace(new, synthesis=state.synthesis, synthesis_text=state.synthesis_text)
-        condensed = self._brief(self._sources([last]), synthesis_text(last.episode, ()))
+        condensed = self._brief(self.reading.sources([last]), synthesis_text(last.episode, ()))
         text = synthesis_text(last.episode, condensed.statements)
         return _noted(replace(new, synthesis=condensed.statements, synthesis_text=text), condensed)
 
-    def _brief(self, sources: Sequence[Source], header: str) -> Condensed:
-        budget = max(0, _tokens(self.context.limit * self.settings.synthesis) - self.counter.count(header))
-        return condense(
+    def _brief(self, sources: Sequence[Source], header: str, room: int = 0) -> Condensed:
+        room = max(room, _tokens(self.context.limit * self.settings.synthesis))
+        condensed = condense(
             self.summariser,
             sources,
             purpose="synthesis",
-            max_tokens=budget,
+            max_tokens=max(0, room - self.counter.count(header)),
             counter=self.counter,
             timeout=self.timeout,
         )
+        return condensed if condensed.statements else replace(condensed, statements=answered(sources))
 
     def _folded(self, new: State) -> State:
         """Return the state with as much of the ongoing turn folded as the other texts need."""
         turn, settings, limit = self.ongoing, self.settings, self.context.limit
-        texts = limit * (settings.summary_hard + settings.synthesis)
-        if turn is None or (self._size(new) + texts).within(limit * settings.compact):
+        lost = self.lost and new.fold is None
+        fits = (self._size(new) + limit * settings.least).within(limit * settings.compact)
+        if turn is None or (fits and not lost):
             return new
-        others = self._size(replace(new, fold=None)) - self.context.of(turn.positions) + texts
-        aim = limit * (settings.target - settings.synthesis) - others
-        indexes = foldable(turn, [self.context.sizes[at] for at in turn.said_at], aim)
+        others = self._size(replace(new, fold=None)) - self.context.of(turn.positions)
+        room = limit * settings.target - others
+        indexes = foldable(turn, [self.context.sizes[at] for at in turn.said_at], room * KEPT_OF_FOLDED)
         known = set(new.fold.indexes) if new.fold else set()
-        return self._refolded(new, turn, indexes) if set(indexes) > known else new
+        return self._refolded(new, turn, indexes) if lost or set(indexes) > known else new
 
     def _refolded(self, new: State, turn: Turn, indexes: tuple[int, ...]) -> State:
-        (recorded,) = self.recorder.recorded([turn], self.context.thread, self.now)
-        self.used[recorded.episode.id] = recorded.episode
-        end = max(indexes) + 1
-        covered = replace(_covered(recorded), mark=marked(turn.said[:end]))
-        folded = [covered.indexes[index] for index in indexes]
+        (recorded,) = self.reading.recorded([turn])
+        end = max(indexes, default=-1) + 1
+        turned = replace(covered(recorded), mark=marked(turn.said[:end]))
+        folded = [turned.indexes[index] for index in indexes]
         if self.context.carried is not None:  # what earlier folds took is in the episode alone
-            kept = set(covered.indexes) - set(folded)
+            kept = set(turned.indexes) - set(folded)
             messages = enumerate(recorded.episode.messages)
             folded = [at for at, message in messages if at not in kept and message.role != "user"]
-        condensed = self._brief(self._source(covered, folded), fold_text(covered.episode, ()))
-        text = fold_text(covered.episode, condensed.statements)
-        return _noted(replace(new, fold=Fold(covered, indexes, end, condensed.statements, text)), condensed)
+        if not folded:
+            return new
+        bare = Fold(turned, indexes, end, (), "", tuple(folded))
+        left = self._room(self._size(replace(new, fold=bare)))
+        wanted = sum(self.counter.count(str(each)) for each in new.statements) if new.told else 0
+        room = max(left.tokens // 2, _tokens(left) - wanted)
+        condensed = self._brief(self.reading.source(turned, folded), fold_text(turned.episode, ()), room)
+        text = fold_text(turned.episode, condensed.statements)
+        return _noted(replace(new, fold=replace(bare, statements=condensed.statements, text=text)), condensed)
 
     def _files(self, new: State, taken: Size) -> tuple[RestoredFile, ...]:
         limit, settings = self.context.limit, self.settings
@@ -250,7 +255,7 @@ class Rebuild:
     def _said(self, new: State) -> list[Said]:
         """Return all messages of the thread; those of the ongoing turn that stay, without an episode."""
         turns = [(turn.episode, turn.indexes) for turn in new.covered]
-        found = {episode.id: episode for episode in self._episodes(id_ for id_, _ in turns)}
+        found = {episode.id: episode for episode in self.reading.episodes(id_ for id_, _ in turns)}
         gone = Said(Message("assistant", FORGOTTEN_TEXT), None, None)
         said = [each for id_, at in turns for each in (_dated(found[id_], at) if id_ in found else [gone])]
         return said + self._going_on(new.fold)
@@ -262,7 +267,7 @@ class Rebuild:
             return stays
         stays = [each for index, each in enumerate(stays) if index not in fold.indexes]
         said: list[Said] = []
-        for episode in self._episodes([fold.turn.episode]):
+        for episode in self.reading.episodes([fold.turn.episode]):
             for each in _dated(episode, range(len(episode.messages))):
                 same = next((one for one in stays if holds(episode, len(said), one.message)), None)
                 said.append(same or each)
@@ -278,16 +283,14 @@ class Rebuild:
         return self._size(state).share(self.context.limit)
 
     def _room(self, taken: Size) -> Size:
-        """Return the size that the texts may take.
+        """Return the size that the summary may take: up to the target, or a little more where that leaves too little.
 
-        A rebuilt context leaves space to grow, if that leaves enough for the texts.
+        It grows with the limit, and so does the whole: there is no step at which it would fall.
         """
-        limit = self.context.limit
-        for aim in (self.settings.target, self.settings.compact):
-            room = limit * aim - taken
-            if room.least_share(limit) >= self.settings.least:
-                return room
-        return limit * self.settings.hard - taken
+        limit, settings = self.context.limit, self.settings
+        return (limit * settings.target - taken).at_least(
+            (limit * settings.least).at_most(limit * settings.hard - taken)
+        )
 
     def _overflow(self, state: State) -> str:
         history, sizes = self.context.history, self.context.sizes
@@ -302,17 +305,6 @@ class Rebuild:
         )
 
 
-def _shown(message: Message) -> Message:
-    calls = tuple(replace(call, arguments=masked_value(call.arguments)) for call in message.tool_calls)
-    return replace(message, text=masked(message.text), tool_calls=calls)
-
-
-def _covered(recorded: Recorded) -> Covered:
-    plain = recorded.places == tuple(range(len(recorded.places)))
-    places = None if plain else recorded.places
-    return Covered(recorded.turn.key, recorded.turn.mark, recorded.episode.id, len(recorded.places), places)
-
-
 def _dated(episode: Episode, indexes: Iterable[int]) -> list[Said]:
     messages = [(at, episode.messages[at]) for at in indexes]
     return [
@@ -321,8 +313,13 @@ def _dated(episode: Episode, indexes: Iterable[int]) -> list[Said]:
     ]
 
 
+def _asked(state: State) -> str | None:
+    """Return the episode whose question is shown verbatim."""
+    return state.covered[-1].episode if state.covered and state.question is not None else None
+
+
 def _tokens(room: Size) -> int:
-    return min(room.tokens, room.bytes // TEXT_BYTES_PER_TOKEN)
+    return min(room.tokens, room.bytes // BYTES_PER_TOKEN)
 
 
 def _noted(state: State, condensed: Condensed) -> State:

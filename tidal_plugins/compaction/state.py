@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import UTC
 from functools import cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Literal
@@ -16,6 +17,7 @@ from tidal_plugins.model.entry import Scope, derive_id
 from tidal_plugins.model.summary import Statement
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.storage.shorthands import read_document
+from tidal_plugins.summarising.work import Work
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -47,13 +49,17 @@ class Covered:
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """The folded part of a long ongoing turn: ``indexes`` are those of the folded messages, among the first ``end``."""
+    """The folded part of a long ongoing turn.
+
+    ``indexes`` are those of the folded messages, among the first ``end``, and ``places`` those in the episode.
+    """
 
     turn: Covered
     indexes: tuple[int, ...]
     end: int
     statements: tuple[Statement, ...]
     text: str
+    places: tuple[int, ...] = ()
 
     def of(self, turn: Turn) -> bool:
         """Return whether the fold belongs to this turn, which may have gone on since."""
@@ -65,16 +71,20 @@ class State:
     """A rebuilt context: what it covers, in order, and the texts that stand in for it.
 
     While ``question`` is a text, the last covered turn is shown as its question and its synthesis. ``told`` counts the
-    covered turns that the summary was made of.
+    covered turns that the summary was made of, ``worked`` those that the state of the work was made of.
     """
 
     covered: tuple[Covered, ...] = ()
     told: int = 0
     statements: tuple[Statement, ...] = ()
-    shown: tuple[int, ...] = ()
-    """The statements that fit into ``summary``; the others may fit another time."""
+    shown: tuple[Statement, ...] = ()
+    """What of the statements fits into ``summary``; the rest may fit another time."""
+    work: Work = field(default_factory=Work)
+    worked: int = 0
     summary: str = ""
     question: str | None = None
+    masked: bool = False
+    """Whether a secret is hidden in the question."""
     synthesis: tuple[Statement, ...] = ()
     synthesis_text: str = ""
     files: tuple[RestoredFile, ...] = ()
@@ -139,7 +149,8 @@ class States:
         if document is None:
             return [], 0
         try:
-            return _states().validate_python((document.value or {}).get("states", [])), document.version
+            found = _states().validate_python((document.value or {}).get("states", []))
+            return [_in_utc(state) for state in found], document.version
         except ValueError:
             logger.warning("a rebuilt context cannot be read, and is made anew")
             return [], document.version
@@ -154,6 +165,11 @@ class States:
         value = {"states": _states().dump_python(kept, mode="json")}
         with self._storage.transaction():
             write_derived(self._storage, self._scope, COMPACTIONS, self._key, value, sources=sources, expected=version)
+
+
+def _in_utc(state: State) -> State:
+    """Return a state that was read, with the times of its files as they were before it was written."""
+    return replace(state, files=tuple(replace(file, seen=file.seen.astimezone(UTC)) for file in state.files))
 
 
 @cache

@@ -155,7 +155,7 @@ RULES = (
         r"i (?:currently |used to |also )?(?:lived?|work(?:ed)?|study|studied|own(?:ed)?|play|speak|teach|volunteer)",
         r"i(?:'ve| have)?(?: just| recently| finally)? (?:grew up|moved|was born|bought|started|joined|quit|finished)",
         r"i(?:'ve| have)?(?: just| recently| finally)? (?:won|lost|adopted|signed|graduated|visited|got an?)",
-        r"(?:born|diagnosed|hired|fired|promoted|retired|graduated|adopted|divorced|passed away|years old)",
+        r"(?:born|diagnosed|hired|fired|promoted|retired|graduated|adopted|divorced|passed away|died|years old)",
     ),
     _rule("emphasis", 1.0, r"(?:important|importantly|critical|crucial|urgent|essential|asap|warning|vital)"),
     Rule("detail", re.compile("[0-9`_]"), 0.5),

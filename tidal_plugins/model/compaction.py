@@ -41,6 +41,10 @@ class Size:
         """Return the smaller of the two, in tokens and in bytes."""
         return Size(min(self.tokens, other.tokens), min(self.bytes, other.bytes))
 
+    def at_least(self, other: Size) -> Size:
+        """Return the larger of the two, in tokens and in bytes."""
+        return Size(max(self.tokens, other.tokens), max(self.bytes, other.bytes))
+
     def within(self, limit: Size) -> bool:
         return self.tokens <= limit.tokens and self.bytes <= limit.bytes
 

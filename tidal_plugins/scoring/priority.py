@@ -32,12 +32,22 @@ def sentence_priority(
 
 
 def tool_priority(
-    kind: str, *, failed: float = 1.5, changed: float = 2.0, ran: float = 0.7, looked: float = 0.25
+    kind: str,
+    *,
+    check: bool = False,
+    failed: float = 1.5,
+    changed: float = 2.0,
+    checked: float = 2.0,
+    ran: float = 0.7,
+    looked: float = 0.25,
 ) -> float:
     """Return the priority of a tool's line; a plain sentence has 1.
 
-    Changes and failures come first, mere reading last [SIYA §2.2].
+    Changes, the verdict of a ``check`` (tests, a build, a linter) and failures come first, mere reading last
+    [SIYA §2.2].
     """
+    if check:
+        return checked
     return {"failed": failed, "changed": changed, "ran": ran}.get(kind, looked)
 
 

@@ -7,22 +7,24 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from tidal_plugins.english.importance import BASE, importance
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.english.small_talk import INTERJECTION
 from tidal_plugins.model.episode import FORGOTTEN_TEXT
-from tidal_plugins.model.exchange import Message, ToolCall, answers
+from tidal_plugins.model.exchange import Message
 from tidal_plugins.model.fence import uncited
 from tidal_plugins.model.summary import Statement
-from tidal_plugins.scoring.priority import MIN_PRIORITY, sentence_priority, tool_priority
-from tidal_plugins.summarising.outcomes import Kind, outcome, outcome_kind, subject
+from tidal_plugins.scoring.priority import MIN_PRIORITY, tool_priority
+from tidal_plugins.summarising.calls import Kind
+from tidal_plugins.summarising.outcomes import PLAN, Check, Outcome, covers, outcomes
+from tidal_plugins.summarising.verdicts import check_key
+from tidal_plugins.summarising.weights import REPEATED, content, repeats, weight
 
 USER, AGENT = "User", "Agent"
 """Names of speakers without a name; the agent is named only after somebody else."""
 
 _MAX_SENTENCE = 280  # characters; what is longer is a log or a list, and is cut at a word
 _MAX_LABEL = 40
-_UNENDED = frozenset(")]}\"'`…")
+_UNENDED = frozenset(")]}\"'`%€$")
 _HEAD, _TAIL = 24_000, 8_000  # characters of a message that are read
 
 
@@ -30,8 +32,8 @@ _HEAD, _TAIL = 24_000, 8_000  # characters of a message that are read
 class Quote:
     """A piece of a turn that says something by itself, on one line, without text that resembles a citation.
 
-    ``speaker`` stands before it; a tool's line has none. ``priority`` is 1 for a plain sentence. ``tool`` is the tool
-    that ran; a second try has the same ``subject``.
+    ``speaker`` stands before it; a tool's line has none. ``priority`` is 1 for a plain sentence. ``tools`` are those
+    that ran; a second try has the same ``subject``, and a ``check`` is replaced by what it finds later.
     """
 
     text: str
@@ -40,13 +42,24 @@ class Quote:
     speaker: str = ""
     role: str = ""
     messages: tuple[str, ...] = ()
-    tool: str = ""
+    tools: tuple[str, ...] = ()
     subject: str = ""
+    check: Check | None = None
 
     @property
     def message(self) -> tuple[object, ...]:
         """Return a key that is the same for all quotes of one message."""
         return self.messages, self.kind, self.speaker
+
+    @property
+    def named(self) -> bool:
+        """Return whether somebody said it who has a name: one of several people, rather than the user or the agent."""
+        return self.speaker not in (USER, AGENT, "")
+
+    @property
+    def bare(self) -> str:
+        """Return the text without its end mark, and without what a check found at first."""
+        return self.text.partition(" (first: ")[0].rstrip(".;")
 
     @property
     def informative(self) -> bool:
@@ -57,11 +70,23 @@ class Quote:
 def quotes(messages: Sequence[Message]) -> list[Quote]:
     """Return the pieces of a turn that can be quoted, in order, without repetitions."""
     found: list[Quote] = []
-    for message, results in zip(messages, answers(messages), strict=True):
+    ran = outcomes(messages)
+    for at, message in enumerate(messages):
         if message.role in ("user", "assistant"):
             found += _said(message)
-        found += [_ran(call, message, result) for call, result in zip(message.tool_calls, results, strict=True)]
-    return list({(quote.text, quote.speaker): quote for quote in found}.values())
+        found += map(_quoted, ran.get(at, ()))
+    return latest(_unrepeated({(quote.text, quote.speaker): quote for quote in found}.values()))
+
+
+def latest(found: Sequence[Quote]) -> list[Quote]:
+    """Return quotes without the checks that a later one replaces."""
+    checks = [(place, quote.check) for place, quote in enumerate(found) if quote.check]
+    gone = {
+        place
+        for number, (place, check) in enumerate(checks)
+        if any(covers(later, check) for _, later in checks[number + 1 :])
+    }
+    return [quote for place, quote in enumerate(found) if place not in gone]
 
 
 def spoken(found: Sequence[Quote]) -> str:
@@ -70,7 +95,7 @@ def spoken(found: Sequence[Quote]) -> str:
     speaker = AGENT
     for quote in found:
         if parts and (parts[-1][-1].isalnum() or parts[-1][-1] in _UNENDED):
-            parts[-1] += ";"
+            parts[-1] += "."  # where it is split again
         named = quote.speaker and quote.speaker != speaker
         parts.append(f"{quote.speaker}: {quote.text}" if named else quote.text)
         speaker = quote.speaker or speaker
@@ -84,15 +109,29 @@ def requoted(statement: Statement, known: frozenset[str]) -> list[Quote]:
     quotes, these no longer name its messages.
     """
     text = folded(statement.text)
-    found, speaker = [], ""
-    for start, end in sentences(text):
+    found, speaker, role = [], "", "assistant"
+    for start, end in _marked_whole(text, sentences(text)):
         label, _, said = text[start:end].partition(": ")
         if said and label in known:
-            speaker = label
+            speaker, role = label, {USER: "user", AGENT: "assistant"}.get(label, "")
         else:
             said = text[start:end]
-        found.append(Quote(said, sentence_priority(importance(said), base=BASE), "said", speaker))
+        priority = weight(said, role) if speaker else max(MIN_PRIORITY, weight(said, role))
+        found.append(_retold(said) or Quote(said, priority, "said", speaker, role))
+    found = _unrepeated(found)
     return [replace(found[0], messages=statement.messages)] if len(found) == 1 else found
+
+
+def _marked_whole(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield the spans of sentences, joined where a mark of code would be open between them: «`ruff format . && …`»."""
+    begin: int | None = None
+    for start, end in spans:
+        begin = start if begin is None else begin
+        if text.count("`", begin, end) % 2 == 0:
+            yield begin, end
+            begin = None
+    if begin is not None:
+        yield begin, spans[-1][1]
 
 
 def labels(speakers: Iterable[str], previous: Iterable[Statement]) -> frozenset[str]:
@@ -129,10 +168,9 @@ def _said(message: Message) -> Iterator[Quote]:
     label = folded(message.speaker or "")[:_MAX_LABEL] or (USER if message.role == "user" else AGENT)
     ids = (message.id,) if message.id else ()
     for start, end in sentences(text):
-        said = _trimmed(folded(text[start:end]))
+        said = folded(_trimmed(folded(text[start:end])))
         if said:
-            role = None if message.speaker else message.role
-            priority = sentence_priority(importance(said), base=BASE, role=role)
+            priority = weight(said, "" if message.speaker else message.role)
             yield Quote(cut(said, _MAX_SENTENCE), priority, "said", label, message.role, ids)
 
 
@@ -140,12 +178,43 @@ def _read(text: str) -> str:
     return text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n{text[-_TAIL:]}"
 
 
-def _ran(call: ToolCall, message: Message, answer: Message | None) -> Quote:
-    kind = outcome_kind(call, answer)
-    ids = tuple(id_ for id_ in (message.id, answer.id if answer else None) if id_)
+def _quoted(ran: Outcome) -> Quote:
+    priority = tool_priority(ran.kind, check=ran.check is not None)
+    return Quote(folded(ran.text), priority, ran.kind, "", "tool", ran.messages, ran.tools, ran.subject, ran.check)
+
+
+_TOOL_LINE = re.compile(
+    r"(?P<changed>Edited|Wrote|Deleted) `|(?P<looked>Read) `|(?P<plan>Plan)[,:] "
+    r"|`(?P<command>[^`]+)`(?P<failed> failed)?: "
+)
+
+
+def _retold(said: str) -> Quote | None:
+    """Return a tool's line of an earlier statement as the quote that it was, or ``None`` for a sentence."""
+    line = _TOOL_LINE.match(said)
+    if line is None:
+        return None
+    kind: Kind = "changed" if line["changed"] else "looked" if line["looked"] else "failed" if line["failed"] else "ran"
+    check = PLAN if line["plan"] else check_key(line["command"]) if line["command"] else None
+    text = said.removesuffix(".")
     return Quote(
-        folded(outcome(call, answer, kind)), tool_priority(kind), kind, "", "tool", ids, call.name, subject(call)
+        text, tool_priority(kind, check=check is not None), kind, "", "tool", (), ("earlier",), text[:40], check
     )
+
+
+def _unrepeated(found: Iterable[Quote]) -> list[Quote]:
+    """Return the quotes of a turn, those less worth that say what the other side says as well or better."""
+    quotes_ = list(found)
+    unnamed = [place for place, quote in enumerate(quotes_) if not quote.named]
+    words = {place: content(quotes_[place].text) for place in unnamed}
+    sides = {role: [place for place in unnamed if quotes_[place].role == role] for role in ("user", "assistant")}
+    for mine, theirs in (("assistant", "user"), ("user", "assistant")):
+        for place in sides[mine]:
+            worth = quotes_[place].priority
+            better = [other for other in sides[theirs] if quotes_[other].priority >= max(worth, MIN_PRIORITY)]
+            if any(repeats(words[place], words[other]) for other in better):
+                quotes_[place] = replace(quotes_[place], priority=worth * REPEATED)
+    return quotes_
 
 
 _MARKS = re.compile(r"(?:[-*+•>|#]+\s+)+")

@@ -42,7 +42,7 @@ def _failures(found: Sequence[Quote]) -> Iterator[Quote]:
 
 
 def _counts(found: Sequence[Quote]) -> Iterator[Quote]:
-    times = Counter(quote.tool for quote in found if quote.tool)
+    times = Counter(tool for quote in found for tool in quote.tools)
     if sum(times.values()) > 1:
         text = ", ".join(f"{tool} ×{count}" if count > 1 else tool for tool, count in times.most_common(12))
         yield Quote(text, _OUTCOME, kind="ran", role="tool")

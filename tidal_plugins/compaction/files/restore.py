@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections.abc import Collection, Iterator, Sequence
@@ -92,7 +93,8 @@ class Files:
         if now is None or not now[0].lines or secrets(now[0].text):
             return None
         content, head, doubt = now
-        tool, arguments = _reader(file, content, files)
+        tool, given = _reader(file, content, files)
+        arguments = json.loads(json.dumps(given, sort_keys=True))  # in the order in which the store has them
         state = "read" if file.state == "deleted" else file.state
         blank = RestoredFile(
             _id(file, content),

@@ -1,0 +1,210 @@
+"""What a context says of an agent's work: files by what changed, commands by what they came to, and where it stands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from tidal_plugins import Exchange, Message, TidalMemory, ToolCall
+
+THREAD = "work"
+
+
+def turn(number: int, user: str, agent: str = "Done.", *tools: tuple[str, dict[str, Any], str]) -> Exchange:
+    """Return a turn in which tools ran one after another."""
+    messages = [Message("user", user, f"u{number}")]
+    for place, (name, arguments, result) in enumerate(tools):
+        call = ToolCall(name, arguments, f"c{number}-{place}")
+        messages += [
+            Message("assistant", "", f"a{number}-{place}", tool_calls=(call,)),
+            Message("tool", result, f"r{number}-{place}", tool_call_id=call.id),
+        ]
+    return Exchange((*messages, Message("assistant", agent, f"z{number}")), THREAD)
+
+
+LAST = turn(999, "And what is the weather like?", "I cannot see that from here.")
+
+
+def told(memory: TidalMemory, turns: Sequence[Exchange], max_tokens: int = 4_000) -> str:
+    """Return the summary of turns that were completed before the last one."""
+    compactor = memory.compactor(max_tokens=max_tokens)
+    return compactor.compact([*turns, LAST], thread=THREAD, force="compact").summary
+
+
+def line(text: str, label: str) -> str:
+    """Return a line about the state of the work, without its citations."""
+    found = next((line for line in text.splitlines() if line.startswith(f"{label}: ")), "")
+    return re.sub(r" \[ep:\w+\]", "", found).removeprefix(f"{label}: ")
+
+
+# edits
+
+
+PAGE = "def page(limit, offset):\n    return rows[offset:]\n"
+PAGE_NOW = "def page(limit, after):\n    return rows[after:]\n\n\ndef cursor(row):\n    return row.id\n"
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "expected"),
+    [
+        ("Edit", {"file_path": "a.py", "old_string": PAGE, "new_string": PAGE_NOW}, "Edited `a.py`: `page`, `cursor`"),
+        ("str_replace", {"path": "a.py", "old_str": "LIMIT = 50", "new_str": "LIMIT = 25"},
+         "Edited `a.py`: `LIMIT = 25` (was `50`)"),
+        ("write_file", {"path": "b.go", "content": "func (s *Store) Add(x int) error {\n\treturn nil\n}\n"},
+         "Wrote `b.go`: `Add`"),
+        ("Write", {"file_path": "m.sql", "content": "CREATE INDEX IF NOT EXISTS by_date ON bills (date);"},
+         "Wrote `m.sql`: `by_date`"),
+        ("MultiEdit", {"file_path": "a.ts", "edits": [{"old_string": "x", "new_string": "function one() {}"},
+                                                      {"old_string": "y", "new_string": "const two = () => 2"}]},
+         "Edited `a.ts`: `one`, `two`"),
+        ("apply_patch", {"patch": "*** Update File: lib/a.rb\n-  def old\n+  def fresh\n"},
+         "Edited `lib/a.rb`: `fresh`, `old`"),
+        ("Bash", {"command": "cat >> notes.md <<'X'\n## Tides at Brest\nX"}, "Edited `notes.md`: `## Tides at Brest`"),
+        ("Bash", {"command": "git rm old/script.py"}, "Deleted `old/script.py`"),
+    ],
+)  # fmt: skip
+def test_a_change_names_the_file_and_what_it_touches(
+    memory: TidalMemory, tool: str, arguments: dict[str, Any], expected: str
+) -> None:
+    assert expected in told(memory, [turn(1, "Change it.", "Changed.", (tool, arguments, "ok"))])
+
+
+def test_the_edits_of_a_turn_are_listed_by_file(memory: TidalMemory) -> None:
+    edits = [
+        ("Edit", {"file_path": f"f{n % 5}.py", "old_string": "", "new_string": f"def part{n}():\n    pass\n"}, "ok")
+        for n in range(25)
+    ]
+    text = told(memory, [turn(1, "Write the parts.", "All parts are written.", *edits)])
+    assert text.count("Edited `f0.py`") == 1
+    assert "Edited `f0.py`: `part0`, `part5`, `part10`, `part15`, `part20`" in text
+
+
+def test_a_failed_edit_says_so(memory: TidalMemory) -> None:
+    failed = ("Edit", {"file_path": "a.py", "old_string": "x", "new_string": "y"}, "Error: old_string not found")
+    text = told(memory, [turn(1, "Change it.", "It failed.", failed)])
+    assert "Edit of `a.py` failed: Error: old_string not found" in text
+    assert not line(text, "Files")
+
+
+# commands
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "expected"),
+    [
+        ("pytest -q", "FAILED t/test_a.py::test_x - KeyError: 'k'\n==== 1 failed, 3 passed in 0.2s ====",
+         "`pytest -q`: 1 failed, 3 passed: `test_a.py::test_x` (KeyError: 'k')"),
+        ("python -m unittest", "FAIL: test_sum (t.T)\nRan 3 tests in 0.1s\n\nFAILED (failures=1)",
+         "3 tests: failures=1: `test_sum`"),
+        ("npx jest", "  ● adds two\nTests:       1 failed, 4 passed, 5 total",
+         "1 failed, 4 passed, 5 total: `adds two`"),
+        ("go test ./...", "--- FAIL: TestAdd (0.00s)\nFAIL\texample/x\t0.01s", "1 failed: `TestAdd`"),
+        ("go test ./...", "ok  \texample/x\t0.01s\nok  \texample/y\t0.02s", "ok, 2 packages"),
+        ("cargo test", "test tide::high ... FAILED\ntest result: FAILED. 6 passed; 1 failed; 0 ignored",
+         "6 passed, 1 failed: `tide::high`"),
+        ("ruff check .", "Found 3 errors.\n[*] 2 fixable", "Found 3 errors"),
+        ("mypy src", "Success: no issues found in 12 source files", "no issues found in 12 source files"),
+        ("git commit -m x", "[main 1a2b3c4d] Round per line\n 2 files changed, 9 insertions(+)",
+         "[main 1a2b3c4d] Round per line; 2 files changed"),
+        ("./deploy", "warming up\nbash: kubectl: command not found\nexit code: 127",
+         "kubectl: command not found; exit code 127"),
+    ],
+)  # fmt: skip
+def test_a_command_is_told_by_its_verdict(memory: TidalMemory, command: str, output: str, expected: str) -> None:
+    assert expected in told(memory, [turn(1, "Run it.", "I ran it.", ("Bash", {"command": command}, output))])
+
+
+def test_a_later_verdict_replaces_an_earlier_one(memory: TidalMemory) -> None:
+    first = turn(1, "Run them.", "Two fail.", ("Bash", {"command": "pytest -q"}, "2 failed, 5 passed in 1s"))
+    later = turn(2, "Again.", "They pass.", ("Bash", {"command": "pytest -q"}, "7 passed in 1s"))
+    text = told(memory, [first, later])
+    assert "2 failed" not in text
+    assert line(text, "Tests") == "`pytest -q`: 7 passed"
+
+
+def test_a_run_of_some_tests_does_not_replace_the_run_of_all(memory: TidalMemory) -> None:
+    whole = turn(1, "Run them.", "Two fail.", ("Bash", {"command": "pytest -q"}, "2 failed, 5 passed in 1s"))
+    one = turn(2, "One.", "It passes.", ("Bash", {"command": "pytest -q t/test_a.py"}, "1 passed in 1s"))
+    assert (
+        line(told(memory, [whole, one]), "Tests")
+        == "`pytest -q`: 2 failed, 5 passed; `pytest -q t/test_a.py`: 1 passed"
+    )
+
+
+def test_a_verdict_survives_compactions_and_is_replaced_by_a_later_one(memory: TidalMemory) -> None:
+    turns = [turn(0, "Run them.", "Two fail.", ("Bash", {"command": "make test"}, "2 failed, 5 passed in 1s"))]
+    assert "2 failed" in told(memory, turns)
+    turns += [turn(1, "Again.", "They pass.", ("Bash", {"command": "make test"}, "7 passed in 1s"))]
+    assert "2 failed" not in told(memory, turns)
+
+
+# the state of the work
+
+
+def test_the_state_of_the_work_stands_first(memory: TidalMemory) -> None:
+    steps = [
+        ("Bash", {"command": "git switch -c fix/tides"}, "Switched to a new branch 'fix/tides'"),
+        ("Write", {"file_path": "tides.py", "content": "def high():\n    return 4\n"}, "File created successfully"),
+        ("Edit", {"file_path": "harbour.py", "old_string": "a", "new_string": "b"}, "updated"),
+        ("Bash", {"command": "rm junk.txt"}, ""),
+        ("Bash", {"command": "pytest -q"}, "9 passed in 1s"),
+        ("Bash", {"command": "git commit -am tides"}, "[fix/tides 9f8e7d6] Tides\n 2 files changed"),
+        ("TodoWrite", {"todos": [{"content": "Round the heights", "status": "completed"},
+                                 {"content": "Write the manual page", "status": "pending"},
+                                 {"content": "Test leap years", "status": "in_progress"}]}, "ok"),
+    ]  # fmt: skip
+    rule = turn(1, "From now on never push on a Friday. Thanks!")
+    text = told(memory, [rule, turn(2, "Add the tides of Brest.", "Added.", *steps)])
+    assert line(text, "Goal") == "Add the tides of Brest"
+    assert line(text, "Branch") == "`fix/tides`, commit 9f8e7d6"
+    assert line(text, "Files") == "edited `harbour.py`; created `tides.py`; deleted `junk.txt`"
+    assert line(text, "Tests") == "`pytest -q`: 9 passed"
+    assert line(text, "Open") == "Test leap years; Write the manual page"
+    assert line(text, "Rules and decisions") == "From now on never push on a Friday"
+    assert text.index("Tests: ") < text.index("\n- ")
+
+
+def test_talk_without_work_has_no_lines_about_work(memory: TidalMemory) -> None:
+    text = told(memory, [turn(1, "My aunt Hedda lives in Tromsø since 2019.", "That is far north.")])
+    assert not re.search("^(Goal|Branch|Files|Tests|Open): ", text, re.MULTILINE)
+    assert "Hedda" in text
+
+
+def test_what_people_by_their_names_must_do_is_no_rule(memory: TidalMemory) -> None:
+    said = Message("user", "You must never give up, it must be so hard.", "m1", "Ada")
+    heard = Message("assistant", "I won't, I promise you that in 2024.", "m2", "Bo")
+    assert not line(told(memory, [Exchange((said, heard), THREAD)]), "Rules and decisions")
+
+
+# what the user said
+
+
+def test_facts_and_rules_of_the_user_come_before_narration(memory: TidalMemory) -> None:
+    turns = [
+        turn(1, "I feel a bit odd today, who knows.", "That happens to the best of us, take it slowly then."),
+        turn(
+            2, "The inspection of the slipway is on 14 October at 9:30, fee 220 euros.", "Noted. I like slipways a lot."
+        ),
+        turn(3, "Rule from now on: no crane work above force 6.", "Understood, I will keep to that from here on."),
+        turn(4, "What a long week it has been.", "Weeks can be long, and weekends are never long enough for anybody."),
+    ]
+    text = told(memory, turns, 420)
+    assert "14 October" in text
+    assert "no crane work above force 6" in text
+    assert "best of us" not in text
+
+
+def test_the_last_turn_is_told_even_if_it_came_to_nothing(memory: TidalMemory) -> None:
+    compaction = memory.compactor(max_tokens=4_000).compact([turn(1, "ok", "Fine!")], thread=THREAD, force="compact")
+    assert re.fullmatch(r"What this came to \[ep:\w+\]: Fine!", compaction.synthesis)
+
+
+def test_a_secret_of_the_last_question_is_hidden(memory: TidalMemory) -> None:
+    asked = turn(1, "Use postgresql://reader:Qu9-silentHeron-41@db-1:5432/tides once, then forget it.", "Done.")
+    compaction = memory.compactor(max_tokens=4_000).compact([asked], thread=THREAD, force="compact")
+    shown = "\n".join(message.text for message in compaction.messages)
+    assert "Qu9-silentHeron-41" not in shown
+    assert "once, then forget it" in shown

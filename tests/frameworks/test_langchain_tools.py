@@ -126,7 +126,7 @@ def test_the_output_is_bounded_whatever_is_stored(memory, search):
         memory.remember(f"Jazz piano practice number {number}. " + "More about the jazz piano. " * 200)
     message = call(search, query=ASK, limit=20)
     assert len(message.text) <= 20 * 300 + 100
-    assert len(message.artifact) == message.text.count("\n- [") == 20
+    assert len(message.artifact) == message.text.count("\n- [") > 10  # notes whose passages say the same stand once
 
 
 def test_recalled_text_can_forge_neither_line_nor_fence(memory, search):

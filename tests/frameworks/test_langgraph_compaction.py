@@ -281,13 +281,15 @@ def test_a_state_without_messages_and_an_unknown_output_are_refused(memory):
 
 
 def test_recall_builds_on_the_compacted_view(memory, graph, strict):
-    memory.record(user="I practise the jazz piano suite on Sundays.", agent="Noted.", thread="old")
-    model = strict(looks_up, max_tokens=LIMIT)
-    talked(graph(model), range(20))
+    memory.record(user="My cat Thelonious fears the vacuum cleaner.", agent="Noted.", thread="old")
+    model, asked = strict(looks_up, max_tokens=LIMIT), "What is my cat called, and what does the cat fear?"
+    app = graph(model)
+    talked(app, range(19))
+    app.invoke(user(asked, id="h19"), thread("one"))
     for shown in model.shown[-2:]:
         assert any(map(by_compaction, shown))
         whispered = [message for message in shown if MARK in message.text]
-        assert [message.text.endswith(question(19)) for message in whispered] == [True]
+        assert [message.text.endswith(asked) for message in whispered] == [True]
 
 
 def test_a_turn_that_was_left_out_can_come_back_by_recall(memory, graph, strict):

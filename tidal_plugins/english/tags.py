@@ -82,7 +82,7 @@ _UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
 
 def _marked(text: str, labels: list[str]) -> str:
     def take(match: re.Match[str]) -> str:
-        label = " ".join(match[match.lastindex or 0].lower().split()).rstrip(",.!?;:")
+        label = " ".join(match[match.lastindex or 0].lower().split()).rstrip(",.!?;: ")
         if label.count(" ") < 4:
             labels.append(label)
         return " "

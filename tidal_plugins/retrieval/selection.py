@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,8 @@ from tidal_plugins.scoring.text import stems
 
 NEW_WORDS = 2
 """Words of the query, names and numbers that the second half of an exchange must add to be shown."""
+
+_FIGURE = re.compile(r"\d+(?:[.,:/-]\d+)*")
 
 
 def select(hits: Sequence[Hit], query: str, most: int) -> tuple[list[Hit], dict[str, str]]:
@@ -70,7 +73,8 @@ def _covered(hit: Hit, shown: Sequence[Hit]) -> str:
 
 
 def _terms(text: str) -> tuple[set[str], int]:
-    return set(stems(text)), len(NEGATED.findall(text.lower()))
+    """Return the stems and the figures of a text, and how often it denies."""
+    return {*stems(text), *_FIGURE.findall(text)}, len(NEGATED.findall(text.lower()))
 
 
 def _repeats(hit: Hit, shown: Sequence[Hit]) -> str:

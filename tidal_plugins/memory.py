@@ -45,9 +45,7 @@ from tidal_plugins.validation import items
 
 
 class TidalMemory(View):
-    """An agent's memory, in one SQLite file or in another engine.
-
-    ``scope`` names its owner; other scopes are never read or written.
+    """An agent's memory, in one SQLite file or another engine. Scopes but its own are never read or written.
 
     Capabilities beyond the verbs are attributes: ``episodes``, ``facts``, ``graph``, ``associations``, ``dossiers``,
     ``capsule``, ``sessions``, ``signals``, ``supersessions``, ``maintenance``, ``affect``. Every method may be called
@@ -283,9 +281,8 @@ class TidalMemory(View):
     ) -> Compactor:
         """Return an object that keeps a context within limits (default: those of ``Settings.compaction``).
 
-        ``summariser`` writes the summaries (default: extracts); ``counter`` counts the tokens of a text (default:
-        approximately); ``files=DiskFiles(folder)`` tells what the agent's files are now (default: what the conversation
-        says of them).
+        ``summariser`` writes the summaries (default: extracts), ``counter`` counts tokens (default: about), and
+        ``files=DiskFiles(folder)`` tells what files are now (default: what was said of them).
         """
         return self._services.compactor(self.scope, max_tokens, max_bytes, summariser, counter, files)
 

@@ -44,8 +44,8 @@ def read_supersessions(state: State) -> None:
     asked = set(stems(request.text))
     about = {id_ for id_, item in ranked.items() if asked & set(stems(item.summary.head))}
     state.supersessions = [
-        link for link in links if link.later in ranked and (link.later in about or _as_near(link, ranked))
-    ]
+        link for link in links if link.later not in ranked or link.later in about or _as_near(link, ranked)
+    ]  # an entry in the middle of a chain need not take part for the chain to hold
     there = {link.later for link in state.supersessions}
     state.ranked = [item for id_, item in ranked.items() if id_ not in summaries or id_ in there]
     for item in state.ranked:
@@ -95,11 +95,12 @@ def newest_first(state: State) -> None:
 def drop_superseded(state: State) -> None:
     """Drop what is superseded for sure by an entry that is still there. Of documents, only the order changes."""
     sure, there = state.settings.supersession.sure, {item.id for item in state.ranked}
+    later = _grouped(state.supersessions, "earlier")
     reasons = {
         item.id: str(link)
         for item in state.ranked
         for link in item.superseded_by
-        if item.summary.role and link.replacement.confidence >= sure and link.later in there
+        if item.summary.role and link.replacement.confidence >= sure and there & {link.later, *_newer(link.later, later)}
     }
     state.ranked = [item for item in state.ranked if item.id not in reasons]
     state.drop("supersession", reasons.items())

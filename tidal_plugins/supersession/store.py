@@ -13,11 +13,12 @@ from tidal_plugins.model.supersession import SUPERSEDES, Replacement, Supersessi
 from tidal_plugins.storage.base import Storage, WhereLinks
 
 MAX_CHAIN = 32
-"""Values of one thing that are followed, one after the other. Of 100 values that return in turn, 8 did not reach the
-newest; most things have two or three values, and following ends with the last."""
+"""Steps of following, one after the other. Of 100 values that return in turn, 8 did not reach the newest; most things
+have two or three values, and following ends with the last."""
 
 FOLLOWED = 16
-"""Later entries that are followed at each step, the newest: things of which hundreds of values are known stay cheap."""
+"""Later entries that are followed at each step, the newest first; the others wait for the next one: things of which
+hundreds of values are known stay cheap."""
 
 Pair = tuple[Entry, Entry, Replacement]
 """A later entry, the one that it supersedes, and how."""
@@ -56,12 +57,16 @@ class SupersessionStore:
         """Return what supersedes some entries at a time, what supersedes that, and so on."""
         found: dict[tuple[str, str], Supersession] = {}
         reached, seen = set(earlier), set[str]()
+        waiting: dict[str, datetime] = {}
         for _ in range(MAX_CHAIN):
+            if not reached:
+                break
             seen |= reached
             standing = self.newer(reached, at)
             found |= {(one.later, one.earlier): one for one in standing}
-            later = {one.later: one.since for one in standing if one.later not in seen}
-            reached = set(sorted(later, key=lambda id_: (later[id_], id_), reverse=True)[:FOLLOWED])
+            waiting |= {one.later: one.since for one in standing if one.later not in seen}
+            reached = set(sorted(waiting, key=lambda id_: (waiting[id_], id_), reverse=True)[:FOLLOWED])
+            waiting = {id_: since for id_, since in waiting.items() if id_ not in reached}
         return list(found.values())
 
     def newer(self, earlier: Collection[str], at: datetime | None = None) -> list[Supersession]:

@@ -43,7 +43,7 @@ def _distinct(pairs: Sequence[_Pair]) -> list[Contradiction]:
 def _newest(group: Sequence[Observation]) -> _Pair | None:
     last = group[-1]
     for claim in reversed(group[:-1]):
-        if claim.phrase.entry.id != last.phrase.entry.id and disagree(last.kind, last.says, claim.says):
+        if claim.phrase.entry.id != last.phrase.entry.id and disagree(last, claim.says):
             pair = Contradiction(last.kind, last.phrase.finding, claim.phrase.finding)
             return _Pair(last.kind, last.phrase.entry, claim.phrase.entry, pair)
     return None

@@ -18,10 +18,11 @@ STATES = frozenset[str]().union(*_OPPOSED)
 """The states that have an opposite."""
 TRUE = frozenset("true yes on enabled active".split())
 FALSE = frozenset("false no off disabled inactive".split())
+COLOURS = frozenset("red orange yellow green blue purple violet pink brown black white grey gray".split())
 EXCLUSIVE = (
     frozenset(WEEKDAYS),
     frozenset(MONTHS),
-    frozenset("red orange yellow green blue purple violet pink brown black white grey gray".split()),
+    COLOURS,
     frozenset("low medium high critical".split()),
 )
 """Sets of values of which a thing has one at a time."""

@@ -14,6 +14,7 @@ from tidal_plugins.english.secrets import masked, masked_value
 from tidal_plugins.errors import NotFound
 from tidal_plugins.facts.claims import claims, contradicts
 from tidal_plugins.facts.replacements import replacements
+from tidal_plugins.facts.slotted import slot_claims
 from tidal_plugins.model.codec import decode, encode
 from tidal_plugins.model.entry import Entry, Scope, derive_id
 from tidal_plugins.model.fact import Claim, Fact, FactConflict
@@ -64,10 +65,13 @@ def claimed(
 
 
 def by_rules(entry: Entry, values: Mapping[str, Any]) -> list[Claim]:
-    """Return what an entry says of facts as rules read it: its claims, and the values that it ends or replaces."""
+    """Return what an entry says of facts as rules read it: its claims, the values that it ends or replaces, and the
+    slots that it fills with another value."""
     found = claims(entry.text, values, entry.role)
     named = {claim.key for claim in found}
-    return [*found, *(claim for claim in replacements(entry.text, values) if claim.key not in named)]
+    found += [claim for claim in replacements(entry.text, values) if claim.key not in named]
+    settled = {claim.key for claim in found if contradicts(values[claim.key], claim)}
+    return [*found, *(claim for claim in slot_claims(entry, values) if claim.key not in settled)]
 
 
 def flag(storage: Storage, scope: Scope, facts: Mapping[str, Fact], said: Iterable[Said]) -> None:

@@ -16,8 +16,11 @@ from typing import Literal
 
 from tidal_plugins.english.calendar import CLEAR_MONTH, WEEKDAY
 from tidal_plugins.english.changes import changes
+from tidal_plugins.english.exclusion import exclude, keeps
+from tidal_plugins.english.hedges import DOUBT
 from tidal_plugins.english.negation import NEGATED
 from tidal_plugins.english.opposites import STATES, are_opposed
+from tidal_plugins.english.slots import told
 from tidal_plugins.english.statements import (
     LEADING_ARTICLE,
     OFFICES,
@@ -32,6 +35,7 @@ from tidal_plugins.english.statements import (
 from tidal_plugins.english.values import NUMBER_WORDS
 from tidal_plugins.facts.conflicts import CONFLICTS, MAX_QUOTE, write_conflict
 from tidal_plugins.facts.phrases import Phrase, phrases
+from tidal_plugins.facts.slotted import filled
 from tidal_plugins.model.entry import CONVERSATION, Entry, Scope, derive_id
 from tidal_plugins.model.fact import FactConflict
 from tidal_plugins.model.link import Link
@@ -47,8 +51,8 @@ MAX_OBSERVED = 8
 STATE_LASTS = timedelta(hours=24)
 """Time within which two people's word on a state is at odds: a day later the door may have been opened."""
 
-Kind = Literal["value", "number", "negation", "single"]
-
+_OUTCRY = re.compile(r"(?:oh|ah|aw+|wow|ooh|ugh|oops|phew)\b")
+"""The beginnings of outcries, which deny nothing: «oh, goodness, no»."""
 _COUNTS = "|".join(word for word in NUMBER_WORDS if word not in ("one", "zero"))
 _FIGURE = re.compile(rf"\d+(?:[:.,/-]\d+)*|\b(?:{WEEKDAY}|{CLEAR_MONTH}|{_COUNTS})\b")
 _DRIFTS = re.compile(
@@ -57,22 +61,21 @@ _DRIFTS = re.compile(
     r"also)\b|[%°]"
 )
 """Words of figures that change by themselves, or that stand beside others: two of them are no conflict."""
-_SINGLE = re.compile(
-    r"(?P<subject>(?:(?:[Mm]y|[Oo]ur|[Hh]is|[Hh]er|[Tt]he) )?\w[\w'’-]*(?: \w[\w'’-]*){0,2}?) "
-    r"(?P<verb>lives in|works (?:at|for)|is based in|is located in|is hosted in|is called|is named|comes from) "
-    r"(?P<value>[A-Z][\w'’-]+(?: [A-Z][\w'’-]+){0,2})[.!]?"
-)
-"""A sentence that gives somebody or something the one place, employer or name that it has."""
+
+
+Kind = Literal["value", "number", "negation", "single"]
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """Observations of one kind with equal ``about`` speak of the same thing; they disagree where ``says`` differs."""
+    """Observations of one kind with equal ``about`` speak of the same thing. ``slot`` is the kind of its slot, if it is
+    ``single``."""
 
     kind: Kind
     about: Hashable
     says: str
     phrase: Phrase
+    slot: str = ""
 
 
 def observations(entry: Entry) -> Iterator[Observation]:
@@ -81,9 +84,11 @@ def observations(entry: Entry) -> Iterator[Observation]:
         yield from _observed(phrase)
 
 
-def disagree(kind: Kind, a: str, b: str) -> bool:
-    """Return whether what two observations of one thing say cannot both hold."""
-    return are_opposed(a, b) if kind == "value" and {a, b} <= STATES else a != b
+def disagree(made: Observation, says: str) -> bool:
+    """Return whether an observation, and what another one of the same thing says, cannot both hold."""
+    if made.kind == "single":
+        return exclude(made.slot, made.says, says)
+    return are_opposed(made.says, says) if made.kind == "value" and {made.says, says} <= STATES else made.says != says
 
 
 def flag_observations(storage: Storage, scope: Scope, entries: Iterable[Entry], now: datetime) -> None:
@@ -110,7 +115,7 @@ def _hold(storage: Storage, scope: Scope, made: Observation, now: datetime) -> N
         last = max(earlier, key=lambda link: (link.valid_from or link.recorded_at, link.target))
         before = last.valid_from or last.recorded_at
         passed = made.kind == "value" and made.says in STATES and entry.occurred_at - before > STATE_LASTS
-        if not passed and disagree(made.kind, str(last.metadata["says"]), made.says):
+        if not passed and disagree(made, str(last.metadata["says"])):
             write_conflict(storage, scope, _conflict(scope, made, last))
     metadata = {"says": made.says, "quote": made.phrase.text[:MAX_QUOTE]}
     id_ = derive_id(scope, STATES_OF, node, entry.id)
@@ -147,17 +152,15 @@ def _observed(phrase: Phrase) -> Iterator[Observation]:
     yield from _state(phrase)
     yield from _figures(phrase)
     yield from _denial(phrase)
-    yield from _only_one(phrase)
+    yield from _slots(phrase)
 
 
-def _only_one(phrase: Phrase) -> Iterator[Observation]:
-    """Yield claims of what there is one of: «Dad lives in Graz», «my sister is called Eva»."""
-    if match := _SINGLE.fullmatch(phrase.raw.strip()):
-        subject = stems(match["subject"])
-        if subject:
-            yield Observation(
-                "single", (_owner(phrase, match["subject"].lower()), *subject, match["verb"]), match["value"], phrase
-            )
+def _slots(phrase: Phrase) -> Iterator[Observation]:
+    """Yield claims of what there is one of: «Dad lives in Graz», «the key is in the drawer», «we're on MySQL»."""
+    for slot in () if DOUBT.search(phrase.raw) else told(phrase.raw):
+        if keeps(slot) and (found := filled(slot)):
+            about = (found.kind, _owner(phrase, slot.thing.lower()), *found.about)
+            yield Observation("single", about, found.says, phrase, found.kind)
 
 
 def _state(phrase: Phrase) -> Iterator[Observation]:
@@ -197,14 +200,17 @@ def _figures(phrase: Phrase) -> Iterator[Observation]:
     if terms(masked):
         shape = " ".join(word for word in masked.split() if word not in ("the", "a", "an", "now", "still"))
         yield Observation(
-            "number", (_owner(phrase, phrase.plain), shape), " ".join(found[0] for found in figures), phrase
+            "number",
+            (_owner(phrase, phrase.plain), shape),
+            " ".join(found[0].removesuffix(":00") for found in figures),
+            phrase,
         )
 
 
 def _denial(phrase: Phrase) -> Iterator[Observation]:
     """Yield claims that may be denied: «I am allergic to nuts» and «I am not» have the same words, denied once."""
     words = tuple(stems(phrase.plain.replace("no longer", "not")))
-    if len(words) >= 2:
+    if len(words) >= 2 and not _OUTCRY.match(phrase.plain):
         denials = len(NEGATED.findall(phrase.plain))
         yield Observation("negation", (_owner(phrase, phrase.plain), words), "no" if denials % 2 else "yes", phrase)
 
@@ -219,5 +225,8 @@ def _owner(phrase: Phrase, text: str) -> tuple[str, ...]:
     return (speaker.casefold(), *_merged(persons))
 
 
+_SAME_PERSON = {"me": "i", "my": "i", "mine": "i", "us": "we", "our": "we", "ours": "we"}
+
+
 def _merged(persons: Sequence[str]) -> list[str]:
-    return sorted({"i" if person in ("i", "me", "my", "mine") else person for person in persons})
+    return sorted({_SAME_PERSON.get(person, person) for person in persons})

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from tidal_plugins.english.changes import changes, is_unsure
+from tidal_plugins.english.kinds import kind_named, kind_of, more_general
 from tidal_plugins.english.questions import ends_asking
 from tidal_plugins.english.quotations import FENCED
 from tidal_plugins.english.sentences import LONGEST, sentences
@@ -65,7 +66,10 @@ def replacements(text: str, values: Mapping[str, Any]) -> list[Claim]:
 def _read(sentence: str, key: str, said: str, quote: str) -> Iterator[Claim]:
     about = bool((plain_words(key) - _GENERIC) & set(terms(sentence)))
     yield from _replaced(sentence, key, said, quote, about)
-    if any(pattern.search(sentence) for pattern in _ended(said, about)):
+    kind = kind_named(key)
+    wider = more_general(said) if kind and kind == kind_of(said) else ()  # a cappuccino is gone with all coffee
+    patterns = [*_ended(said, about), *(pattern for word in wider for pattern in _ended(word, True))]
+    if any(pattern.search(sentence) for pattern in patterns):
         yield Claim(key, said, quote, negated=True)
     yield from _set(sentence, key, said, quote)
 

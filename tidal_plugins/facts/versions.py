@@ -10,6 +10,7 @@ from typing import Any
 
 from tidal_plugins.facts.claims import plain_words
 from tidal_plugins.facts.conflicts import CONFLICTS, Said, by_rules, claimed, close, flag, open_conflicts
+from tidal_plugins.facts.slotted import other_words
 from tidal_plugins.model.clock import from_micros
 from tidal_plugins.model.entry import CONVERSATION, FACT, Entry, Scope, derive_id
 from tidal_plugins.model.fact import Fact
@@ -89,7 +90,8 @@ def standing_versions(storage: Storage, scope: Scope, keys: Collection[str] | No
 
 
 def mention(storage: Storage, scope: Scope, key: str, value: Any, folded: str, now: datetime) -> None:
-    """Link the words of a fact's key, and the first of its value, to the fact, so that texts on it find it.
+    """Link the words of a fact's key, the first of its value, and those by which others speak of such a fact, to the
+    fact, so that texts on it find it.
 
     The rarest word of the key finds it always, another one only while few facts have it.
     """
@@ -101,7 +103,7 @@ def mention(storage: Storage, scope: Scope, key: str, value: Any, folded: str, n
             derive_id(scope, MENTION, folded, word), MENTION, _node(word), entry, now,
             metadata={KEY: folded, RARE: word == rarest},
         )
-        for word in sorted({*words, *said})
+        for word in sorted({*words, *said, *other_words(key, value)})
     ]  # fmt: skip
     storage.erase_links(scope, WhereLinks(kinds=[MENTION], targets=[entry]))
     storage.put_links(scope, links)
@@ -135,13 +137,14 @@ def flag_earlier(storage: Storage, scope: Scope, fact: Fact) -> None:
     Earlier statements are past, and so is everything that was said of a fact that is updated. Call it inside the
     transaction that stores the fact.
     """
-    words = sorted(plain_words(fact.key).union(terms(str(fact.value))[:MENTIONED]))
+    words = sorted(plain_words(fact.key).union(terms(str(fact.value))[:MENTIONED], other_words(fact.key, fact.value)))
     near = storage.matching(scope, words, EARLIER, Where(kinds=[CONVERSATION])) if words else []
     entries = storage.get(scope, [match.id for match in near]).values()
     said = [(entry, claim) for entry in entries for claim in by_rules(entry, {fact.key: fact.value})]
     if said:
-        last = max(said, key=lambda item: (item[0].occurred_at, item[0].position or 0, item[0].id))
-        flag(storage, scope, {normal(fact.key): replace(fact, since=last[0].occurred_at)}, [last])
+        last, _ = max(said, key=lambda item: (item[0].occurred_at, item[0].position or 0, item[0].id))
+        of_last = [item for item in said if item[0].id == last.id]
+        flag(storage, scope, {normal(fact.key): replace(fact, since=last.occurred_at)}, of_last)
 
 
 # forgetting

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tidal_plugins.compaction.files.actions import Action, Append, Edit, Patch, ReplaceLines, Write
+from tidal_plugins.actions.action import Action, Append, Edit, Patch, ReplaceLines, Write
 from tidal_plugins.compaction.files.content import Content
 from tidal_plugins.compaction.files.tracked import Tracked
 

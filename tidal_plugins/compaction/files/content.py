@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tidal_plugins.compaction.files.actions import Edit, Hunk
+from tidal_plugins.actions.action import Edit, Hunk
 
 
 @dataclass(slots=True)

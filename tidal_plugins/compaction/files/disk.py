@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from os import PathLike
 from pathlib import Path, PurePath
 
-from tidal_plugins.compaction.files.actions import MAX_PATH
+from tidal_plugins.actions.paths import MAX_PATH
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.validation import check_int
 

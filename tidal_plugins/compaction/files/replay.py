@@ -6,8 +6,8 @@ import posixpath
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from tidal_plugins.compaction.files import dialects, results
-from tidal_plugins.compaction.files.actions import (
+from tidal_plugins.actions import calls, results
+from tidal_plugins.actions.action import (
     Action,
     Append,
     Delete,
@@ -20,12 +20,11 @@ from tidal_plugins.compaction.files.actions import (
     ReplaceLines,
     Write,
     doubted,
-    normal,
 )
+from tidal_plugins.actions.paths import mentions, normal, relative
+from tidal_plugins.actions.shell.commands import Folders, read_command
 from tidal_plugins.compaction.files.changes import applied, shown_after, snippet_taken
-from tidal_plugins.compaction.files.commands import Folders, read_command
 from tidal_plugins.compaction.files.content import Content
-from tidal_plugins.compaction.files.paths import mentions, relative
 from tidal_plugins.compaction.files.tracked import SIDE_BY_SIDE, FileTable, Said, Step, Tracked
 from tidal_plugins.model.episode import FORGOTTEN_TEXT
 from tidal_plugins.model.exchange import Message, ToolCall, answers
@@ -60,12 +59,12 @@ class Replay:
 
     def _called(self, call: ToolCall, result: Message | None) -> list[tuple[str, Action]]:
         """Follow one call, and return the paths that it read or changed."""
-        tool = dialects.known(call.name, self._extra)
-        command = dialects.command(call, tool)
+        tool = calls.known(call.name, self._extra)
+        command = calls.command(call, tool)
         if command is not None:
             return self._run(call, command, result)
         if tool is not None:
-            return self._follow(call, dialects.actions(call, tool), result, shell=False)
+            return self._follow(call, calls.actions(call, tool), result, shell=False)
         told = "\n".join(_texts(call.arguments))
         for path, file in self._table.files.items():
             if mentions(told, path):

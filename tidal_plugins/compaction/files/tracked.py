@@ -9,9 +9,9 @@ from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Literal, NamedTuple
 
-from tidal_plugins.compaction.files.actions import Delete, Move, normal, within
+from tidal_plugins.actions.action import Delete, Move
+from tidal_plugins.actions.paths import alike, normal, relative, within
 from tidal_plugins.compaction.files.content import Content
-from tidal_plugins.compaction.files.paths import alike, relative
 from tidal_plugins.model.exchange import Message, ToolCall
 
 SIDE_BY_SIDE = "several calls reached it side by side"

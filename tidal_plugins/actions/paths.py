@@ -2,8 +2,36 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from pathlib import PurePosixPath
+
+MAX_PATH = 4_096
+"""Characters of the longest path that Linux takes (``PATH_MAX``). Whatever is longer is no path."""
+
+
+def normal(path: str) -> str:
+    """Return a path in one spelling, or an empty text for what is no path."""
+    text = path.strip().replace("\\", "/")
+    if not text or "\0" in text or "\n" in text or len(text) > MAX_PATH:
+        return ""
+    clean = posixpath.normpath(text)
+    return clean[1:] if clean.startswith("//") else clean
+
+
+def within(path: str, folder: str) -> bool:
+    """Return whether a path is a folder or stands below it."""
+    return folder == "." or path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+def absolute(path: str) -> bool:
+    """Return whether a path does not depend on a folder."""
+    return path.startswith(("/", "~")) or path[1:2] == ":"
+
+
+def joined(folder: str, path: str) -> str:
+    """Return a path as seen from where a folder is."""
+    return path if absolute(path) else normal(f"{folder}/{path}") if folder else path
 
 
 def relative(path: str, root: str | None) -> str | None:

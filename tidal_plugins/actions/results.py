@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from tidal_plugins.compaction.files.actions import Read, normal
+from tidal_plugins.actions.action import Read
+from tidal_plugins.actions.paths import normal
 
 LONG_LINE = 2_000
 """Characters at which widespread reading tools cut a line (Claude Code's ``Read``, SWE-agent). A numbered line of this

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tidal_plugins.compaction.files.actions import (
+from tidal_plugins.actions.action import (
     ANYWHERE,
     Action,
     Append,
@@ -20,13 +20,12 @@ from tidal_plugins.compaction.files.actions import (
     ReplaceLines,
     Write,
     doubted,
-    normal,
     placed,
 )
-from tidal_plugins.compaction.files.lexer import Simple, Unreadable, Word, simple_commands
-from tidal_plugins.compaction.files.patches import changes
-from tidal_plugins.compaction.files.programs import harmless, named, rewrites, unwrapped
-from tidal_plugins.compaction.files.readers import READERS, reading
+from tidal_plugins.actions.patches import changes
+from tidal_plugins.actions.paths import normal
+from tidal_plugins.actions.shell.lexer import Simple, Unreadable, Word, simple_commands
+from tidal_plugins.actions.shell.programs import READERS, harmless, named, reading, rewrites, unwrapped
 
 UNREAD = "a command ran that may have changed files"
 

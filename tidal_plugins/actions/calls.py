@@ -10,19 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tidal_plugins.compaction.files.actions import (
-    Action,
-    Append,
-    Delete,
-    Doubt,
-    Edit,
-    Move,
-    Read,
-    ReplaceLines,
-    Write,
-    normal,
-)
-from tidal_plugins.compaction.files.patches import changes
+from tidal_plugins.actions.action import Action, Append, Delete, Doubt, Edit, Move, Read, ReplaceLines, Write
+from tidal_plugins.actions.patches import changes
+from tidal_plugins.actions.paths import normal
 from tidal_plugins.model.exchange import ToolCall
 from tidal_plugins.settings import FileAction, FileTool
 

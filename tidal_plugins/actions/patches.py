@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tidal_plugins.compaction.files.actions import Action, Delete, Doubt, Edit, Hunk, Move, Patch, Write, normal
+from tidal_plugins.actions.action import Action, Delete, Doubt, Edit, Hunk, Move, Patch, Write
+from tidal_plugins.actions.paths import normal
 
 UNREAD = "a patch changed it"
 UNKNOWN = "a patch was applied that cannot be read"

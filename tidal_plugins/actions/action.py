@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-MAX_PATH = 4_096
-"""Characters of the longest path that Linux takes (``PATH_MAX``). Whatever is longer is no path."""
+from tidal_plugins.actions.paths import absolute, joined
 
 ANYWHERE = "?"
 """The folder of a command that ran in one that cannot be told."""
@@ -122,20 +120,6 @@ Action = Read | Write | Append | Edit | ReplaceLines | Patch | Delete | Move | D
 Change = Write | Append | Edit | ReplaceLines | Patch | Delete | Move
 
 
-def normal(path: str) -> str:
-    """Return a path in one spelling, or an empty text for what is no path."""
-    text = path.strip().replace("\\", "/")
-    if not text or "\0" in text or "\n" in text or len(text) > MAX_PATH:
-        return ""
-    clean = posixpath.normpath(text)
-    return clean[1:] if clean.startswith("//") else clean
-
-
-def within(path: str, folder: str) -> bool:
-    """Return whether a path is a folder or stands below it."""
-    return folder == "." or path == folder or path.startswith(folder.rstrip("/") + "/")
-
-
 def reached(action: Action) -> tuple[str, ...]:
     """Return the paths that an action names."""
     return (action.path, action.to) if isinstance(action, Move) else (action.path,)
@@ -148,25 +132,17 @@ def doubted(action: Action, reason: str) -> list[Action]:
 
 def placed(action: Action, folders: Collection[str]) -> list[Action]:
     """Return an action with its paths in the folder in which it ran, or doubts if that may be one of several."""
-    if isinstance(action, Place) or not any(path and not _fixed(path) for path in reached(action)):
+    if isinstance(action, Place) or not any(path and not absolute(path) for path in reached(action)):
         return [action]
     if len(folders) == 1:
         (folder,) = folders
-        path = _joined(folder, action.path)
+        path = joined(folder, action.path)
         if isinstance(action, Move):
-            return [replace(action, path=path, to=_joined(folder, action.to))]
+            return [replace(action, path=path, to=joined(folder, action.to))]
         return [replace(action, path=path)] if action.path else [action]
     if isinstance(action, Read):
         return []
     if ANYWHERE in folders:
         return [Doubt("", "a command changed a file in a folder that it does not name")]
     reason = action.reason if isinstance(action, Doubt) else "a command changed it, if it ran in its folder"
-    return [Doubt(_joined(folder, path), reason) for folder in folders for path in reached(action) if path]
-
-
-def _fixed(path: str) -> bool:
-    return path.startswith(("/", "~")) or path[1:2] == ":"
-
-
-def _joined(folder: str, path: str) -> str:
-    return path if _fixed(path) else normal(f"{folder}/{path}") if folder else path
+    return [Doubt(joined(folder, path), reason) for folder in folders for path in reached(action) if path]

@@ -1,0 +1,1 @@
+"""What an agent's tools did to files, told by their names, arguments and results: one table of tools for all rooms."""

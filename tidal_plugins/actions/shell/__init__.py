@@ -1,0 +1,1 @@
+"""Commands of a shell, read into what they do to files."""

@@ -17,7 +17,8 @@ from tidal_plugins.model.session import Policy, SignalType
 Profile = Literal["balanced", "tidal", "attention"]
 
 FileAction = Literal[
-    "read", "write", "append", "edit", "insert", "patch", "delete", "move", "copy", "shell", "editor", "nothing"
+    "read", "write", "append", "edit", "insert", "patch", "notebook", "delete", "move", "copy", "shell", "editor",
+    "search", "plan", "nothing",
 ]  # fmt: skip
 
 
@@ -207,7 +208,8 @@ class FileTool(Group):
     """
 
     does: FileAction
-    """``shell`` runs commands, ``editor`` has the action in its argument ``command``; ``nothing`` changes no file."""
+    """``shell`` runs commands, ``editor`` has the action in its argument ``command``, ``notebook`` changes a cell;
+    ``search`` and ``plan`` change no file, and neither does ``nothing``."""
     path: str | None = None
     """The argument that names the file."""
     content: str | None = None

@@ -258,18 +258,34 @@ def test_what_changed_later_comes_back_changed_or_marked(
     assert ("may be out of date: " in file.header) == (not sure)
 
 
-def test_what_several_calls_change_side_by_side_is_in_doubt(restored: Any) -> None:
-    edits = [("Edit", {"file_path": "src/a.py", "old_string": f"x{n}", "new_string": f"y{n}"}, "ok") for n in (1, 2)]
-    [file] = restored(worked(read(1, "src/a.py", "x1 x2"), step(2, *edits)))
-    assert (body(file), file.doubt) == ("y1 y2", "several calls reached it side by side")
+def edit(old: str, new: str) -> tuple[str, dict[str, Any], str]:
+    return ("Edit", {"file_path": "src/a.py", "old_string": old, "new_string": new}, "ok")
+
+
+def test_calls_of_one_message_ran_in_their_order(restored: Any) -> None:
+    history = worked(read(1, "src/a.py", "x1 x2"), step(2, edit("x1", "y1"), edit("x2", "y2")))
+    [file] = restored(history)
+    assert (body(file), file.doubt) == ("y1 y2", None)
     parts = [
         ("Read", {"file_path": "src/a.py"}, "as it was"),
         ("Write", {"file_path": "src/a.py", "content": "new"}, "ok"),
     ]
     [file] = restored(worked(step(1, *parts)), thread="two")
     assert (body(file), file.doubt) == ("new", None)
-    [file] = restored(worked(step(1, *reversed(parts))), thread="three")
-    assert file.doubt
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        (edit("x1", "x1 x1"), edit("x1 x1", "z")),
+        (edit("x1", "x2 too"), edit("x2", "z")),
+        (edit("x1", "y1"), ("Write", {"file_path": "src/a.py", "content": "new"}, "ok")),
+        (("Write", {"file_path": "src/a.py", "content": "new"}, "ok"), ("Read", {"file_path": "src/a.py"}, "x1")),
+    ],
+)
+def test_calls_of_one_message_whose_order_matters_are_a_doubt(restored: Any, calls: Any) -> None:
+    [file] = restored(worked(read(1, "src/a.py", "x1 x2"), step(2, *calls)))
+    assert "side by side" in file.doubt
 
 
 def test_what_was_written_before_it_was_read_comes_back(restored: Any) -> None:

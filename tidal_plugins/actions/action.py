@@ -27,6 +27,8 @@ class Read:
     last: bool = False
     """Whether the lines are the last ones, however many."""
     shown: bool = True
+    together: tuple[str, ...] = ()
+    """The files that the result shows one after another, if there are several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,11 @@ class Edit:
     old: str
     new: str
     every: bool = False
+
+    def overlaps(self, other: Edit) -> bool:
+        """Return whether the text of one edit has to do with that of the other, so that their order matters."""
+        pairs = ((self.old, other), (other.old, self))
+        return any(old in text or text in old for old, edit in pairs for text in (edit.old, edit.new) if text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +86,24 @@ class Hunk:
 class Patch:
     path: str
     hunks: tuple[Hunk, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EditCell:
+    """The ``text`` of a notebook's cell is another; ``None`` for a cell that is gone."""
+
+    path: str
+    cell: str
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sketch:
+    """A file was changed in a way that cannot be replayed: ``text`` shows the new lines, with gaps."""
+
+    path: str
+    text: str
+    reason: str = "an edit that only outlines its lines changed it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +141,9 @@ class Place:
     path: str
 
 
-Action = Read | Write | Append | Edit | ReplaceLines | Patch | Delete | Move | Doubt | Place
-Change = Write | Append | Edit | ReplaceLines | Patch | Delete | Move
+ContentChange = Write | Append | Edit | ReplaceLines | Patch | EditCell | Sketch
+Change = ContentChange | Delete | Move
+Action = Read | Change | Doubt | Place
 
 
 def reached(action: Action) -> tuple[str, ...]:

@@ -1,67 +1,42 @@
-"""Dialects: what the usual tools of coding agents do to files, by their names and arguments.
-
-The table holds the tools of Claude Code, Anthropic's text editor, Codex, Cursor, Cline, Gemini's and Qwen's command
-lines, OpenHands, deepagents, LangChain's file management and the MCP server «filesystem».
-``Settings.compaction.file_tools`` adds to it.
-"""
+"""Calls: what one call of a tool does to files, told by its name and its arguments."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tidal_plugins.actions.action import Action, Append, Delete, Doubt, Edit, Move, Read, ReplaceLines, Write
+from tidal_plugins.actions.action import (
+    Action,
+    Append,
+    Delete,
+    Doubt,
+    Edit,
+    EditCell,
+    Move,
+    Read,
+    ReplaceLines,
+    Sketch,
+    Write,
+)
 from tidal_plugins.actions.patches import changes
 from tidal_plugins.actions.paths import normal
+from tidal_plugins.actions.table import (
+    COMMANDS,
+    CONTENTS,
+    EDITS,
+    ENDS,
+    MANY_PATHS,
+    NEWS,
+    OLDS,
+    PATCHES,
+    PATHS,
+    STARTS,
+    TARGETS,
+)
 from tidal_plugins.model.exchange import ToolCall
-from tidal_plugins.settings import FileAction, FileTool
+from tidal_plugins.settings import FileTool
 
-_NAMES: Mapping[FileAction, str] = {
-    "read": "Read read read_file ReadFile readFile read_text_file read_file_content view View view_file open open_file "
-    "cat fs_read get_file_content",
-    "write": "Write write write_file WriteFile writeFile write_to_file create create_file save_file new_file",
-    "append": "append append_file append_to_file",
-    "edit": "Edit edit edit_file MultiEdit multi_edit replace str_replace string_replace search_replace "
-    "replace_in_file replace_string_in_file",
-    "insert": "insert insert_text insert_lines",
-    "patch": "apply_patch ApplyPatch patch apply_diff",
-    "delete": "delete_file DeleteFile file_delete remove_file",
-    "move": "move_file MoveFile rename_file file_move",
-    "copy": "copy_file CopyFile file_copy",
-    "shell": "Bash bash shell Shell terminal execute exec execute_bash execute_command exec_command run_command "
-    "run_shell_command run_terminal_cmd run_in_terminal run_terminal_command local_shell bash_tool",
-    "editor": "str_replace_editor str_replace_based_edit_tool text_editor edit_anthropic",
-    "nothing": "Grep Glob LS ls list_directory search_files file_search grep glob list_files TodoWrite Task WebFetch",
-}
-TOOLS: Mapping[str, FileAction] = {name: does for does, names in _NAMES.items() for name in names.split()}
-"""What each tool does, by its name."""
-
-PATHS = (
-    "file_path path filepath filename file target_file absolute_path filePath file_name relative_path source_path "
-    "source old_path from"
-).split()
-CONTENTS = "content contents file_text text file_content insert_text new_str new_string".split()
-OLDS = "old_string old_str oldText old_text oldString old search find".split()
-NEWS = "new_string new_str newText new_text newString new replace replacement".split()
-TARGETS = "destination_path destination new_path to target".split()
-PATCHES = "patch input diff patch_text content".split()
-COMMANDS = "command cmd script commands".split()
-STARTS, ENDS = "start_line line_start start".split(), "end_line line_end end".split()
-
-_READERS = tuple("get_ list search_ find_ grep glob ls stat tree query describe".split())
-"""Beginnings of the names of other tools that change no file."""
-
-
-def known(name: str, extra: Mapping[str, FileAction | FileTool]) -> FileTool | None:
-    """Return what a tool does to files, or ``None`` for a tool that is not in the table.
-
-    A tool is known under the prefix of its server too: ``mcp__filesystem__read_file``.
-    """
-    bare = name.rsplit("__", 1)[-1].rsplit(".", 1)[-1].rsplit("/", 1)[-1]
-    found = next((table[key] for key in (name, bare) for table in (extra, TOOLS) if key in table), None)
-    if found is None and bare.casefold().startswith(_READERS):
-        found = "nothing"
-    return FileTool(does=found) if isinstance(found, str) else found
+UNREAD = "an edit changed it that cannot be read"
 
 
 def command(call: ToolCall, tool: FileTool | None) -> str | None:
@@ -87,16 +62,20 @@ def actions(call: ToolCall, tool: FileTool) -> list[Action]:
     if tool.does == "patch":
         text = _text(given, [tool.content] if tool.content else PATCHES)
         return changes(text, _path(given, tool)) if text else []
-    path = _path(given, tool)
-    if not path or tool.does == "nothing" or given.get("dryRun") is True or given.get("dry_run") is True:
+    if tool.does in ("nothing", "search", "plan") or given.get("dryRun") is True or given.get("dry_run") is True:
         return []
-    content = _text(given, [tool.content] if tool.content else CONTENTS)
+    path = _path(given, tool)
     if tool.does == "read":
-        return [_read(given, path)]
+        return [_read(given, path)] if path else [*_several(given, tool)]
     if tool.does == "edit":
         return _edits(given, path, tool)
+    content = _text(given, [tool.content] if tool.content else CONTENTS)
     if tool.does == "insert":
         return _insert(given, path, content)
+    if not path:
+        return []
+    if tool.does == "notebook":
+        return [_cell(given, path, tool)]
     if tool.does == "delete":
         return [Delete(path)]
     if tool.does in ("move", "copy"):
@@ -105,6 +84,27 @@ def actions(call: ToolCall, tool: FileTool) -> list[Action]:
     if tool.does == "append" or given.get("append") is True:
         return [Doubt(path, f"{call.name} changed it") if content is None else Append(path, content)]
     return [Write(path, content)]
+
+
+def _several(given: Mapping[str, Any], tool: FileTool) -> Iterator[Read]:
+    """Yield the readings of a call that shows several files, or the file of an editor's window."""
+    value = _value(given, [tool.path] if tool.path else MANY_PATHS)
+    items = value if isinstance(value, list | tuple) else []
+    found = [each if isinstance(each, str) else _text(each, PATHS) or "" for each in items if each]
+    together = tuple(dict.fromkeys(path for path in map(normal, found) if path))
+    if any(set("*?[") & set(path) for path in together):
+        return
+    yield from (Read(path, together=together) for path in together)
+    if not items:
+        yield Read("", numbered=True)
+
+
+def _cell(given: Mapping[str, Any], path: str, tool: FileTool) -> Action:
+    source = _text(given, [tool.content] if tool.content else ["new_source", "source", *CONTENTS])
+    cell, mode = given.get("cell_id"), str(given.get("edit_mode") or "replace")
+    if not isinstance(cell, str) or mode not in ("replace", "delete") or (source is None and mode == "replace"):
+        return Sketch(path, source or "", "a cell was changed that cannot be found in it")
+    return EditCell(path, cell, source if mode == "replace" else None)
 
 
 def _read(given: Mapping[str, Any], path: str) -> Read:
@@ -121,32 +121,39 @@ def _read(given: Mapping[str, Any], path: str) -> Read:
 
 
 def _edits(given: Mapping[str, Any], path: str, tool: FileTool) -> list[Action]:
-    if "SEARCH" in (blocks := _text(given, ["diff"]) or ""):
+    """Read an edit by its texts or its lines. Without a path it is one of the file in an editor's window."""
+    if "SEARCH" in (blocks := _text(given, ["diff"]) or "") and path:
         return changes(blocks, path)
-    several = given.get("edits") or given.get("replacements")
+    if path and (sketch := _text(given, ["code_edit"])) is not None:
+        return [Sketch(path, sketch)]
+    several = _value(given, EDITS)
     parts = several if isinstance(several, list | tuple) else [given]
     found: list[Action] = []
     for part in parts:
-        if not isinstance(part, Mapping):
-            return [Doubt(path, "an edit changed it that cannot be read")]
-        old = _text(part, [tool.old] if tool.old else OLDS)
-        new = _text(part, [tool.new] if tool.new else NEWS)
-        start, end = _number(part, STARTS), _number(part, ENDS)
-        if old is not None and new is not None:
-            every = any(part.get(name) is True for name in ("replace_all", "replaceAll", "allow_multiple"))
-            every = every or (_number(part, ["expected_replacements"]) or 1) > 1
-            found.append(Edit(path, old, new, every) if old else Write(path, new))
-        elif start is not None and end is not None and new is not None:
-            found.append(ReplaceLines(path, start, end + 1, new))
-        else:
-            return [Doubt(path, "an edit changed it that cannot be read")]
+        action = _edit(part, path, tool) if isinstance(part, Mapping) else None
+        if action is None:
+            return [Doubt(path, UNREAD)] if path else []
+        found.append(action)
     return found
+
+
+def _edit(part: Mapping[str, Any], path: str, tool: FileTool) -> Action | None:
+    start, end = _number(part, STARTS), _number(part, ENDS)
+    old = _text(part, [tool.old] if tool.old else OLDS)
+    new = _text(part, [tool.new] if tool.new else [*NEWS, "replacement_text"])
+    if old is not None and new is not None:
+        every = any(part.get(name) is True for name in ("replace_all", "replaceAll", "allow_multiple", "replace-all"))
+        every = every or (_number(part, ["expected_replacements"]) or 1) > 1
+        return Edit(path, old, new, every) if old else Write(path, new) if path else None
+    if start is not None and end is not None and new is not None:
+        return ReplaceLines(path, start, end + 1, new)
+    return None
 
 
 def _insert(given: Mapping[str, Any], path: str, content: str | None) -> list[Action]:
     after = _number(given, ["insert_line", "after_line", "line"])
     if after is None or content is None or after < 0:
-        return [Doubt(path, "an insertion changed it that cannot be read")]
+        return [Doubt(path, UNREAD)] if path else []
     return [ReplaceLines(path, after + 1, after + 1, content)]
 
 

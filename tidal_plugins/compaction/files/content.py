@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -81,6 +82,11 @@ class Content:
         self.total = total if total is not None or not (same and fits) else self.total
         return same and fits
 
+    def agrees(self, other: Content) -> bool:
+        """Return whether the lines of another content may stand in this one."""
+        known = (self.lines.get(number, "" if self.complete else line) == line for number, line in other.lines.items())
+        return all(known) and (not other.complete or not self.complete or self.total == other.total)
+
     def reshow(self, lines: Mapping[int, str], total: int | None) -> None:
         """Take in the lines around a change that were shown after it: all else stays, and later lines move with it."""
         shift = None if total is None or self.total is None else total - self.total
@@ -112,6 +118,38 @@ class Content:
             else:  # the text ended with the newline of the last known line
                 certain = self._replace_end(start, run[-1], before + edit.new) and certain
         return certain
+
+    def edit_shown(self, edit: Edit, lines: Mapping[int, str]) -> bool:
+        """Apply an edit at the place that a snippet of its result shows. Return whether it shows just one."""
+        text = "\n".join(lines.values())
+        if not edit.new or text.count(edit.new) != 1:
+            return False
+        start = min(lines) + text.count("\n", 0, text.index(edit.new))
+        end = start + edit.old.count("\n") + 1
+        if any(number in self.lines for number in range(start, end)):
+            return False
+        self.splice(start, end, edit.new.split("\n"))
+        beside = {n: line for n, line in lines.items() if n < start or n > start + edit.new.count("\n")}
+        fits = all(self.lines.get(n, line) == line for n, line in beside.items())
+        self.lines |= lines
+        return fits
+
+    def edit_cell(self, cell: str, text: str | None) -> bool:
+        """Replace the source of a notebook's cell, or take it away, where cells are shown between marks with their ids.
+
+        What the cell printed, which is shown below its marks, may be another then.
+        """
+        mark = re.escape(cell)
+        found = re.search(
+            rf'(<cell id="{mark}">(?:<\w+>[^<\n]*</\w+>)*)(.*?)(</cell id="{mark}">)\n?', self.text, re.DOTALL
+        )
+        if found is None or not self.complete:
+            return False
+        return self.edit(
+            Edit("", found[0], "")
+            if text is None
+            else Edit("", found[1] + found[2] + found[3], found[1] + text + found[3])
+        )
 
     def patch(self, hunks: Sequence[Hunk]) -> bool:
         """Apply the hunks of a patch in order. Return whether it is certain that they did this."""

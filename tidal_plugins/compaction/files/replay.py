@@ -2,43 +2,44 @@
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from tidal_plugins.actions import calls, results
 from tidal_plugins.actions.action import (
     Action,
-    Append,
+    ContentChange,
     Delete,
     Doubt,
     Edit,
     Move,
-    Patch,
     Place,
     Read,
-    ReplaceLines,
     Write,
     doubted,
 )
-from tidal_plugins.actions.paths import mentions, normal, relative
+from tidal_plugins.actions.paths import joined, mentions, relative
+from tidal_plugins.actions.several import part
 from tidal_plugins.actions.shell.commands import Folders, read_command
-from tidal_plugins.compaction.files.changes import applied, shown_after, snippet_taken
+from tidal_plugins.actions.table import Tools, known
 from tidal_plugins.compaction.files.content import Content
-from tidal_plugins.compaction.files.tracked import SIDE_BY_SIDE, FileTable, Said, Step, Tracked
+from tidal_plugins.compaction.files.tracked import UNFOLLOWED, FileTable, Said, Step, Tracked
 from tidal_plugins.model.episode import FORGOTTEN_TEXT
 from tidal_plugins.model.exchange import Message, ToolCall, answers
-from tidal_plugins.settings import FileAction, FileTool
+
+SIDE_BY_SIDE = "calls that depend on their order changed it side by side"
 
 
 class Replay:
     """The files of a thread. ``root`` is the folder in which the agent works, if that is known."""
 
-    def __init__(self, extra: Mapping[str, FileAction | FileTool], root: str | None = None) -> None:
+    def __init__(self, extra: Tools, root: str | None = None) -> None:
         self._extra = extra
         self._table = FileTable(root)
         self._folders: Folders = ("",)
         self._step = Step(0, None, None)
+        self._changed: set[str] = set()
+        """The files that the calls of this message have changed so far."""
 
     def run(self, said: Sequence[Said]) -> dict[str, Tracked]:
         """Follow the messages of a thread, and return its files by path, deleted ones too."""
@@ -48,18 +49,20 @@ class Replay:
             self._step = Step(place, each.at, each.episode)
             if each.message.text == FORGOTTEN_TEXT:
                 self._doubt("", "a part of the conversation was forgotten")
-            reached: dict[str, list[Action]] = {}
+            reached: dict[str, list[list[Action]]] = {}
+            self._changed.clear()
             for call, result in zip(each.message.tool_calls, results_[place], strict=True):
                 self._step = Step(place, times.get(id(result)) or each.at, each.episode)
-                for path, action in dict(self._called(call, result)).items():
-                    reached.setdefault(path, []).append(action)
-            for path, actions in reached.items():
-                self._side_by_side(path, actions)
+                for path, actions in _by_path(self._called(call, result)).items():
+                    reached.setdefault(path, []).append(actions)
+            for path, calls_ in reached.items():
+                if _depends_on_order(calls_) and path in self._table.files:
+                    self._table.files[path].suspect(SIDE_BY_SIDE, weak=True)
         return self._table.files
 
     def _called(self, call: ToolCall, result: Message | None) -> list[tuple[str, Action]]:
         """Follow one call, and return the paths that it read or changed."""
-        tool = calls.known(call.name, self._extra)
+        tool = known(call.name, self._extra)
         command = calls.command(call, tool)
         if command is not None:
             return self._run(call, command, result)
@@ -118,7 +121,7 @@ class Replay:
     # readings
 
     def _read(self, call: ToolCall, read: Read, result: Message | None, *, failed: bool) -> list[str]:
-        text = _text(result)
+        text = part(_text(result), read)
         window = self._window(text)
         path = self._table.key(window[0] if window else read.path)
         if not path or result is None:
@@ -134,15 +137,20 @@ class Replay:
         if shown is None:
             return []
         fresh = Content(dict(shown.lines), shown.total)
-        file.pure = fresh.complete or not file.content.lines
+        odd = path in self._changed and not fresh.agrees(file.content)
+        file.pure = (fresh.complete or not file.content.lines) and not read.together
         if fresh.complete:
             fresh.ends = True if not shown.numbered and text.endswith("\n") else None
             file.content = replace(fresh, edited=file.content.edited & fresh.lines.keys())
-            file.doubt, file.later = None, False
+            file.trust()
+            file.later = False
         elif not file.content.show(shown.lines, shown.total):
-            file.doubt, file.pure = None, True
+            file.trust()
+            file.pure = not read.together
         file.state = "read" if file.state == "deleted" else file.state
         file.call, file.numbered, file.reads = call, shown.numbered, file.reads + 1
+        if odd:
+            file.suspect(SIDE_BY_SIDE, weak=True)
         self._note(file, whole=fresh.complete)
         return [path]
 
@@ -151,7 +159,7 @@ class Replay:
         window, here = results.window(text), results.folder(text)
         if window is None or here is None:
             return window
-        return normal(posixpath.join(here, window[0])), window[1]
+        return joined(here, window[0]), window[1]
 
     # changes
 
@@ -160,7 +168,7 @@ class Replay:
             return self._table.delete(action, self._step)
         if isinstance(action, Move):
             return self._table.move(action, self._step)
-        if not isinstance(action, Write | Append | Edit | ReplaceLines | Patch):
+        if not isinstance(action, ContentChange):
             return []
         window = self._window(text)
         path = self._table.key(window[0] if window else action.path)
@@ -169,28 +177,21 @@ class Replay:
         new = path not in self._table.files
         file = self._table.file(path, action.path or path)
         whole, snippet = file.content.complete, results.snippet(text) if isinstance(action, Edit) else {}
-        certain = applied(file, action, shown=window is not None)
+        certain = file.apply(action, shown=window is not None)
         if window and window[1].lines:
-            shown_after(file, window[1].lines, window[1].total, certain=certain, whole=whole)
+            file.show(window[1].lines, window[1].total, certain=certain, whole=whole)
         elif snippet:
-            snippet_taken(file, action, snippet, certain=certain)
+            file.show_snippet(action, snippet, certain=certain)
         elif not certain:
-            file.suspect("an edit could not be followed")
+            file.suspect(UNFOLLOWED)
         created = isinstance(action, Write) and (new or file.state == "deleted")
         file.state = "created" if created or file.state == "created" else "edited"
         file.pure, file.changer, file.changed = False, call, self._step.at or file.changed
         file.later = self._step.episode is None
+        self._changed.add(path)
         self._note(file, whole=isinstance(action, Write))
         self._table.others(path)
         return [path]
-
-    def _side_by_side(self, path: str, actions: Sequence[Action]) -> None:
-        """Doubt a file that several calls of one message reached: nobody knows in which order they ran."""
-        changes = [action for action in actions if not isinstance(action, Read)]
-        ordered = not changes or (len(changes) == 1 and actions[-1] is changes[0] and isinstance(changes[0], Write))
-        if len(actions) > 1 and not ordered and path in self._table.files:
-            file = self._table.files[path]
-            file.suspect(SIDE_BY_SIDE)
 
     def _doubt(self, path: str, reason: str) -> None:
         self._table.doubt(self._table.key(path), reason, self._step.place)
@@ -202,6 +203,29 @@ class Replay:
         file.touched = self._step.place
         file.episode = file.episode if open_ else self._step.episode
         file.shown = open_ and (whole or file.shown)
+
+
+def _by_path(reached: Iterable[tuple[str, Action]]) -> dict[str, list[Action]]:
+    found: dict[str, list[Action]] = {}
+    for path, action in reached:
+        found.setdefault(path, []).append(action)
+    return found
+
+
+def _depends_on_order(calls_: Sequence[Sequence[Action]]) -> bool:
+    """Return whether a file that calls of one message changed is another if they ran in another order than theirs.
+
+    Edits of texts that have nothing in common do not depend on it, and neither does what is read before a change.
+    """
+    changing = [[action for action in actions if not isinstance(action, Read)] for actions in calls_]
+    changing = [actions for actions in changing if actions]
+    return any(
+        not (isinstance(mine, Edit) and isinstance(theirs, Edit)) or mine.overlaps(theirs)
+        for place, actions in enumerate(changing)
+        for later in changing[place + 1 :]
+        for mine in actions
+        for theirs in later
+    )
 
 
 def _text(result: Message | None) -> str:

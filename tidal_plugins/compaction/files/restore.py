@@ -13,8 +13,8 @@ from itertools import islice
 from pathlib import PurePosixPath
 from typing import Any
 
-from tidal_plugins.actions import calls
 from tidal_plugins.actions.paths import names, relative
+from tidal_plugins.actions.table import COMMANDS, MANY_PATHS, PARTS, PATHS, known
 from tidal_plugins.compaction.files.content import Content
 from tidal_plugins.compaction.files.render import changed_header, fitted, header
 from tidal_plugins.compaction.files.replay import Replay
@@ -29,10 +29,6 @@ _FAILING = re.compile(
     r"\b[1-9]\d* (?:failed|errors?|failing)\b|^(?:FAILED|ERROR|FAIL|E  )|\bTraceback \(most recent", re.M
 )
 _PASSING = re.compile(r"\b[1-9]\d* (?:passed|passing)\b|^(?:OK|PASS)\b", re.MULTILINE)
-_PARTS = frozenset(
-    [*calls.STARTS, *calls.ENDS, "limit", "head", "tail", "max_lines", "offset", "view_range", "line_range"]
-)
-"""Arguments that ask for a part of a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,12 +190,15 @@ def _reader(file: Tracked, content: Content, files: Collection[Tracked]) -> tupl
     read = file.call or next((other.call for other in files if other.call), None)
     if read is None:
         changer = file.changer.name if file.changer else "Read"
-        if calls.TOOLS.get(changer) == "editor":
+        if (tool := known(changer, {})) and tool.does == "editor":
             return changer, {"command": "view", "path": file.path}
         return ("Read" if changer[:1].isupper() else "read_file"), {"file_path": file.path}
-    kept = {name: value for name, value in read.arguments.items() if name not in _PARTS}
-    named = next((name for name in calls.PATHS if isinstance(kept.get(name), str)), None)
+    kept = {name: value for name, value in read.arguments.items() if name not in PARTS}
+    named = next((name for name in PATHS if isinstance(kept.get(name), str)), None)
     if named is not None:
         return read.name, {**kept, named: file.path}
-    given = next((name for name in calls.COMMANDS if name in kept), "command")
+    many = next((name for name in MANY_PATHS if isinstance(kept.get(name), list | tuple)), None)
+    if many is not None:
+        return read.name, {**kept, many: [file.path]}
+    given = next((name for name in COMMANDS if name in kept), "command")
     return read.name, {**kept, given: f"cat {shlex.quote(file.path)}"}

@@ -4,17 +4,29 @@ from __future__ import annotations
 
 import fnmatch
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Literal, NamedTuple
 
-from tidal_plugins.actions.action import Delete, Move
+from tidal_plugins.actions.action import (
+    Action,
+    Append,
+    ContentChange,
+    Delete,
+    Edit,
+    EditCell,
+    Move,
+    Patch,
+    Sketch,
+    Write,
+)
 from tidal_plugins.actions.paths import alike, normal, relative, within
 from tidal_plugins.compaction.files.content import Content
 from tidal_plugins.model.exchange import Message, ToolCall
 
-SIDE_BY_SIDE = "several calls reached it side by side"
+UNFOLLOWED = "an edit could not be followed"
 
 State = Literal["read", "edited", "created", "deleted"]
 
@@ -36,6 +48,7 @@ class Tracked:
         content: the lines that are known.
         state: what the thread did with it.
         doubt: why the content may be another by now; ``None`` if nothing that was seen speaks against it.
+        weak: whether that is no more than a chance: whatever ran did not name the file.
         call: the call that read it last.
         changer: the call that changed it last.
         pure: whether the content is the result of that call alone.
@@ -54,6 +67,7 @@ class Tracked:
     content: Content = field(default_factory=Content)
     state: State = "read"
     doubt: str | None = None
+    weak: bool = False
     call: ToolCall | None = None
     changer: ToolCall | None = None
     pure: bool = False
@@ -67,10 +81,58 @@ class Tracked:
     shown: bool = False
     later: bool = False
 
-    def suspect(self, reason: str) -> None:
-        """Note why the content may be another by now. The first reason stays, unless it is the weakest one."""
-        if self.doubt in (None, SIDE_BY_SIDE):
-            self.doubt = reason
+    def suspect(self, reason: str, *, weak: bool = False) -> None:
+        """Note why the content may be another by now. The first reason stays, unless it was a weak one."""
+        if self.doubt is None or (self.weak and not weak):
+            self.doubt, self.weak = reason, weak
+
+    def trust(self) -> None:
+        """Note that the content is certain again."""
+        self.doubt, self.weak = None, False
+
+    def apply(self, action: ContentChange, *, shown: bool) -> bool:
+        """Apply a change to the content that is known. Return whether the result is certain."""
+        content = self.content
+        if isinstance(action, Write):
+            self.content = Content() if action.text is None else Content.of(action.text.replace("\r\n", "\n"))
+            self.trust()
+            return True
+        if isinstance(action, Append):
+            return content.append(action.text)
+        if isinstance(action, Edit):
+            return not content.lines or content.edit(action)
+        if isinstance(action, Patch):
+            return content.patch(action.hunks)
+        if isinstance(action, EditCell):
+            return not content.lines or content.edit_cell(action.cell, action.text)
+        if isinstance(action, Sketch):
+            self.suspect(action.reason)
+            return True
+        if action.start < 1:
+            return not content.lines
+        new = action.text.split("\n") if action.text else []
+        content.splice(action.start, action.end, new)
+        counted = shown or action.start == action.end  # how others count the lines of a range is not known
+        return counted and not action.text.endswith("\n")  # some tools add a line then, some do not
+
+    def show(self, lines: Mapping[int, str], total: int | None, *, certain: bool, whole: bool) -> None:
+        """Take in an editor's window after a change. All else stays if the change was followed, or not seen at all."""
+        if certain:
+            self.content.show(lines, total)
+        elif whole or total is None:
+            self.content = Content(dict(lines), total, edited=set(lines))  # it was not what it was expected to be
+        else:
+            self.content.reshow(lines, total)
+
+    def show_snippet(self, action: Action, lines: Mapping[int, str], *, certain: bool) -> None:
+        """Take in the numbered lines around an edit that its result shows."""
+        content = self.content
+        if certain and content.lines:
+            content.show(lines, None)
+        elif not content.lines:
+            content.lines, content.edited = dict(lines), set(lines)
+        elif not (isinstance(action, Edit) and content.edit_shown(action, lines)):
+            self.suspect(UNFOLLOWED)
 
 
 class Step(NamedTuple):
@@ -93,7 +155,8 @@ class FileTable:
         gone = [key for key in self.files if _matches(key, path)]
         for key in gone:
             file = self.files[key]
-            file.content, file.state, file.doubt, file.touched = Content(), "deleted", None, step.place
+            file.content, file.state, file.touched = Content(), "deleted", step.place
+            file.trust()
         self.others(path)
         return gone
 
@@ -125,7 +188,7 @@ class FileTable:
     def doubt(self, path: str, reason: str, place: int | None = None) -> None:
         for key, file in self.files.items():
             if not path or within(key, path) or alike(key, path, self.root) or _matches(key, path):
-                file.suspect(reason)
+                file.suspect(reason, weak=not path)
                 file.touched = place if place is not None and path == key else file.touched
 
     def others(self, path: str) -> None:

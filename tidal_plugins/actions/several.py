@@ -1,0 +1,47 @@
+"""Results that show several files one after another, and what they show of each."""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import suppress
+
+from tidal_plugins.actions.action import Read
+
+
+def part(text: str, read: Read) -> str:
+    """Return what a result that shows several files shows of one of them; all of a text that shows no other.
+
+    Known are the marks of the MCP server «filesystem» (``path:``, between ``---``), of Gemini (``--- path ---``), of
+    ``head`` (``==> path <==``), elements with the path as an attribute or an element, and objects with a text by path.
+    """
+    if not read.together:
+        return text
+    with suppress(ValueError):
+        value = json.loads(text)
+        return str(value.get(read.path, "")) if isinstance(value, dict) else ""
+    marks = {path: _mark(path).search(text) for path in read.together}
+    mine = marks[read.path]
+    if mine is None:
+        return text if len(read.together) == 1 and not any(marks.values()) else ""
+    later = [found.start() for found in marks.values() if found and found.start() > mine.start()]
+    shown_ = text[mine.end() : min(later, default=len(text))]
+    if mine["mcp"]:
+        return shown_.removesuffix("\n---\n").removesuffix("\n") if later else shown_.removesuffix("\n")
+    return _CLOSED.sub("", shown_.lstrip("\n") if mine["gemini"] else shown_)
+
+
+def _mark(path: str) -> re.Pattern[str]:
+    """Return the pattern of the line that stands above a file of several: the path as it was given, or a longer one."""
+    name = rf"(?:[^\s<>\"']*/)?{re.escape(path)}"
+    return re.compile(
+        rf"^(?P<mcp>{name}:\n)|^(?P<gemini>--- {name} ---\n)|^==> {name} <==\n|^[#=]+ (?:File: )?`?{name}`?(?: =+)?\n"
+        rf"|^<\w+ (?:path|name|file)=[\"']{name}[\"'][^>\n]*>\n?"
+        rf"|^<path>{name}</path>\n(?:<content[^>\n]*>\n?)?",
+        re.MULTILINE,
+    )
+
+
+_CLOSED = re.compile(
+    r"\n?(?:\n--- End of content ---|</(?:file|document|content)>|<file>|\n---|</files>|\s)*\Z", re.IGNORECASE
+)

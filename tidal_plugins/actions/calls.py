@@ -39,7 +39,7 @@ from tidal_plugins.settings import FileTool
 UNREAD = "an edit changed it that cannot be read"
 
 
-def command(call: ToolCall, tool: FileTool | None) -> str | None:
+def shell_command(call: ToolCall, tool: FileTool | None) -> str | None:
     """Return the command that a call runs in a shell, or ``None``.
 
     A call that has nothing but a command is one of a shell, whatever the tool's name.

@@ -13,7 +13,7 @@ UNKNOWN = "a patch was applied that cannot be read"
 NOWHERE = "/dev/null"
 
 _RANGE = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@")
-_FILE = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)$")
+_FILE = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)$", re.MULTILINE)
 _MOVED = re.compile(r"^\*\*\* Move to: (.+)$")
 _BLOCK = re.compile(
     r"^<{5,} ?SEARCH\b[^\n]*\n(?::start_line: ?\d+\n|:end_line: ?\d+\n|-{5,}\n)*(.*?)\n?={5,}\n(.*?)\n?>{5,} ?REPLACE",

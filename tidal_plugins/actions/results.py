@@ -111,6 +111,12 @@ def folder(text: str) -> str | None:
     return normal(found[-1]) or None if found else None
 
 
+def opened(text: str) -> str:
+    """Return the path of the file in an editor's window, or an empty text."""
+    found = _HEAD.findall(text)
+    return normal(found[-1][0]) if found else ""
+
+
 def window(text: str) -> tuple[str, Shown] | None:
     """Return the path and the lines of an editor's window, as SWE-agent shows one after each of its commands."""
     heads = list(_HEAD.finditer(text))

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from tidal_plugins.settings import FileAction, FileTool
 
 Tools = Mapping[str, FileAction | FileTool]
 """What tools do, by their names: those that a user adds to the table."""
+NO_TOOLS: Tools = MappingProxyType({})
 
 _NAMES: Mapping[FileAction, str] = {
     "read": "read readfile readtextfile readfilecontent view viewfile open openfile cat fsread fileread "

@@ -59,7 +59,11 @@ class Rebuild:
 
     def __post_init__(self) -> None:
         given = self.summariser
-        self.extractive = given if isinstance(given, ExtractiveSummariser) else ExtractiveSummariser(self.counter)
+        self.extractive = (
+            given
+            if isinstance(given, ExtractiveSummariser)
+            else ExtractiveSummariser(self.counter, self.settings.file_tools)
+        )
 
     @property
     def ongoing(self) -> Turn | None:
@@ -100,7 +104,11 @@ class Rebuild:
         fold = state.fold if state.fold and self.ongoing and state.fold.of(self.ongoing) else None
         sources = self.reading.sources(turns[state.told : told])
         new = replace(state, covered=turns, told=told, fold=fold, hard=hard, **self._question(last))
-        new = replace(new, work=state.work.after(self.reading.sources(turns[state.worked :])), worked=len(turns))
+        new = replace(
+            new,
+            work=state.work.after(self.reading.sources(turns[state.worked :]), self.settings.file_tools),
+            worked=len(turns),
+        )
         new = replace(new, summary="", shown=(), synthesis=(), synthesis_text="", files=())
         if sources:  # what is said of how it was written is said anew
             new = replace(new, summariser=None, fallback=None, unknown_citations=0)
@@ -147,6 +155,7 @@ class Rebuild:
             max_tokens=max(0, _tokens(self.context.limit * self.settings.target) - self.counter.count(HEADER)),
             counter=self.counter,
             timeout=self.timeout,
+            tools=self.settings.file_tools,
         )
         unknown = ready.condensed.unknown if ready and given is not sources else 0
         return replace(condensed, unknown=condensed.unknown + unknown)
@@ -192,7 +201,7 @@ class Rebuild:
         """Return the lines about the work, that of the folded steps included."""
         work = new.work
         if new.fold:
-            work = work.after(self.reading.source(new.fold.turn, new.fold.places))
+            work = work.after(self.reading.source(new.fold.turn, new.fold.places), self.settings.file_tools)
         room = _tokens(self.context.limit * self.settings.work)
         return work.lines(self.counter, room, shown=_asked(new))
 
@@ -212,6 +221,7 @@ class Rebuild:
             max_tokens=max(0, room - self.counter.count(header)),
             counter=self.counter,
             timeout=self.timeout,
+            tools=self.settings.file_tools,
         )
         return condensed if condensed.statements else replace(condensed, statements=answered(sources))
 

@@ -2,58 +2,128 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Literal
 
+from tidal_plugins.actions.action import Action, ContentChange, Delete, Doubt, Edit, Move, Patch, Read, Write
+from tidal_plugins.actions.calls import actions, shell_command
+from tidal_plugins.actions.results import opened
+from tidal_plugins.actions.shell.commands import read_command
+from tidal_plugins.actions.table import Tools, known
 from tidal_plugins.english.tools import CHANGES, ERROR_WORDS, FAILED, FAILURE_SPOKEN, LOOKS, NAMED_ERROR, REFUSED
 from tidal_plugins.model.exchange import Message, ToolCall
-from tidal_plugins.summarising.actions import Action, action, changed_by
 
 Kind = Literal["said", "failed", "changed", "ran", "looked"]
 """Kind of a quote: something said, or a tool that failed, changed something, looked something up, or ran otherwise."""
 
+Does = Literal["write", "edit", "delete", "move", "read", "search", "command", "plan", "other"]
+
 _GLANCE = 2_000  # characters of each end of a result that are read
+_MAX_CHANGE = 20_000
+"""Characters of each text that are read: what a longer one changes is told by its beginning."""
 _MAX_FIRST = 120  # characters of the first argument
 _VERBS: dict[str, Kind] = {
     **dict.fromkeys(CHANGES.split(), "changed"),
     **dict.fromkeys(LOOKS.split(), "looked"),
 }
-_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-_OPENED = re.compile(r"\[File: (\S+)")
+_KINDS: dict[Does, Kind] = {
+    **dict.fromkeys(("write", "edit", "delete", "move"), "changed"),
+    **dict.fromkeys(("read", "search"), "looked"),
+    "plan": "ran",
+}
 _HERE = re.compile(r"\s*(?:cat|tee|echo|printf)\b")
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
-def resolved(call: ToolCall, text: str) -> Action:
-    """Return what a call did, with the file that its result names, and a command that only writes as the edit it is."""
-    does = action(call)
-    if does.does in ("write", "edit", "read") and not does.path:
-        opened = _OPENED.search(text[:_GLANCE]) or _OPENED.search(text[-_GLANCE:])
-        return replace(does, path=opened[1] if opened else "")
-    return (_written(does) or does) if does.does == "command" else does
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a call did to one file, or what else it was. ``other`` is a tool that is not known, or changed no file.
+
+    Attributes:
+        path: the file, where it is now; empty if it is not told.
+        command: the command that a shell ran.
+        changes: pairs of texts, the old one empty where nothing is replaced.
+        source: where a file was that was moved.
+        touched: the files that a command changed on its way, with what it did to them.
+    """
+
+    does: Does
+    path: str = ""
+    command: str = ""
+    changes: tuple[tuple[str, str], ...] = ()
+    source: str = ""
+    touched: tuple[tuple[Does, str], ...] = ()
+
+    @property
+    def touches(self) -> tuple[tuple[Does, str], ...]:
+        """Return every file that it changed, with what it did to them."""
+        if self.does == "move":
+            return ("delete", self.source), ("write", self.path)
+        return ((self.does, self.path),) if self.does in ("write", "edit", "delete") else self.touched
 
 
-def _written(does: Action) -> Action | None:
-    """Return a command that only writes a text to a file, or deletes one, as the edit that it is."""
-    files = list(changed_by(does.command.partition("\n")[0]))
-    if len(files) == 1 and files[0][0] == "delete" and "&" not in does.command and ";" not in does.command:
-        return Action("delete", files[0][1])
-    if len(files) != 1 or not _HERE.match(does.command):
-        return None
-    lines = does.command.splitlines()
-    body = "\n".join(lines[1:-1]) if len(lines) > 2 else lines[0].partition(">")[0].partition(" ")[2].strip("'\" ")
-    return Action(files[0][0], files[0][1], changes=(("", body),))
+def done(call: ToolCall, text: str, tools: Tools) -> list[Done]:
+    """Return what a call did, by file. ``text`` is its result, which may name the file.
+
+    A command that only reads, writes, moves or deletes one file is told as that.
+    """
+    tool = known(call.name, tools)
+    command = shell_command(call, tool)
+    if command is not None:
+        ran = read_command(command)
+        found = list(_told(ran.actions))
+        if not ran.alone or len(found) != 1 or (len(found) != len(ran.actions)) or _is_output(ran.actions[0], command):
+            touched = tuple(each for one in found for each in one.touches)
+            return [Done("search" if tool and tool.does == "search" else "command", command=command, touched=touched)]
+    elif tool is not None and tool.does in ("search", "plan"):
+        return [Done("search" if tool.does == "search" else "plan")]
+    else:
+        found = list(_told(actions(call, tool) if tool else (), edited=tool is not None and tool.does == "edit"))
+    return [each if each.path else replace(each, path=opened(glance(text))) for each in found] or [Done("other")]
 
 
-def failed(call: ToolCall, answer: Message) -> bool:
-    """Return whether the result of a call says that it failed."""
-    return kind_of(call, answer, resolved(call, answer.text)) == "failed"
+def _is_output(action: Action, command: str) -> bool:
+    """Return whether a file that a command wrote is what a program printed, rather than a text of the command."""
+    return isinstance(action, Write) and action.text is None and not _HERE.match(command)
 
 
-def kind_of(call: ToolCall, answer: Message | None, does: Action) -> Kind:
-    verb: Kind = {"write": "changed", "edit": "changed", "delete": "changed", "read": "looked", "search": "looked"}.get(
-        does.does, "ran" if does.does == "plan" else _verb(call)
-    )  # type: ignore[assignment]
+def _told(given: Iterable[Action], *, edited: bool = False) -> Iterator[Done]:
+    """Yield what actions come to, those on one file as one. ``edited`` says that the tool is one for edits."""
+    found = [each for action in given if (each := _one(action, edited=edited))]
+    for _, group in itertools.groupby(found, lambda each: (each.path, each.does)):
+        first, *rest = group
+        yield replace(first, changes=first.changes + tuple(pair for each in rest for pair in each.changes))
+
+
+def _one(action: Action, *, edited: bool) -> Done | None:
+    if isinstance(action, Read):
+        return Done("read", action.path) if action.shown else None
+    if isinstance(action, Delete):
+        return Done("delete", action.path)
+    if isinstance(action, Move):
+        return Done("write", action.to) if action.copied else Done("move", action.to, source=action.path)
+    if isinstance(action, ContentChange):
+        whole = isinstance(action, Write) and not edited
+        return Done("write" if whole else "edit", action.path, changes=tuple(_changes(action)))
+    return Done("edit", action.path) if isinstance(action, Doubt) and edited else None
+
+
+def _changes(action: ContentChange) -> Iterator[tuple[str, str]]:
+    if isinstance(action, Edit):
+        yield action.old[:_MAX_CHANGE], action.new[:_MAX_CHANGE]
+    elif isinstance(action, Patch):
+        for hunk in action.hunks:
+            yield "\n".join(hunk.old)[:_MAX_CHANGE], "\n".join(hunk.new)[:_MAX_CHANGE]
+    else:
+        yield "", (action.text or "")[:_MAX_CHANGE]
+
+
+def kind_of(call: ToolCall, answer: Message | None, does: Does) -> Kind:
+    """Return what kind a call is of, by what it did and by whether its result says that it failed."""
+    verb = _KINDS.get(does) or _verb(call)
     return "failed" if answer and (answer.error or _fails(answer.text, verb)) else verb
 
 

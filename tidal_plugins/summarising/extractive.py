@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tidal_plugins.actions.table import NO_TOOLS, Tools
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.protocols import Purpose, TokenCounter
 from tidal_plugins.summarising.quotes import labels, latest, quotes, requoted
@@ -13,10 +14,14 @@ from tidal_plugins.summarising.synthesis import sections
 
 
 class ExtractiveSummariser:
-    """Quotes what matters, by rules, and cites each source once. Deterministic; it needs no model and no network."""
+    """Quotes what matters, by rules, and cites each source once. Deterministic; it needs no model and no network.
 
-    def __init__(self, counter: TokenCounter | None = None) -> None:
+    ``tools`` says what tools do that the table of :mod:`tidal_plugins.actions` does not know.
+    """
+
+    def __init__(self, counter: TokenCounter | None = None, tools: Tools = NO_TOOLS) -> None:
         self.counter = counter or ApproximateCounter()
+        self.tools = tools
         self._last: tuple[Sequence[Source], Sequence[Statement], Purpose, Extracts] | None = None
 
     def summarise(
@@ -34,7 +39,12 @@ class ExtractiveSummariser:
         """Return what can be quoted. The same sources and statements as the last time are not read again."""
         last = self._last
         if last is None or last[0] is not sources or last[1] is not previous or last[2] != purpose:
-            last = self._last = sources, previous, purpose, Extracts(sources, previous, self.counter, purpose=purpose)
+            last = self._last = (
+                sources,
+                previous,
+                purpose,
+                Extracts(sources, previous, self.counter, purpose=purpose, tools=self.tools),
+            )
         return last[3]
 
 
@@ -48,9 +58,10 @@ class Extracts:
         counter: TokenCounter,
         *,
         purpose: Purpose = "summary",
+        tools: Tools = NO_TOOLS,
     ) -> None:
         self.counter = counter
-        new = [(source.id, quotes(source.messages)) for source in sources]
+        new = [(source.id, quotes(source.messages, tools)) for source in sources]
         known = labels([quote.speaker for _, found in new for quote in found], previous)
         groups = [Group(statement.sources, requoted(statement, known), WHOLE) for statement in previous]
         for id_, found in new:

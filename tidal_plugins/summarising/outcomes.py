@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tidal_plugins.actions.table import Tools
 from tidal_plugins.model.exchange import Message, ToolCall, answers
-from tidal_plugins.summarising.actions import Action
-from tidal_plugins.summarising.calls import Kind, error_line, first_text, glance, kind_of, resolved
+from tidal_plugins.summarising.calls import Done, Kind, done, error_line, first_text, glance, kind_of
 from tidal_plugins.summarising.definitions import IMPORT, fragment, listed, touched
 from tidal_plugins.summarising.plans import open_items
 from tidal_plugins.summarising.verdicts import Verdict, check_key, verdict
@@ -53,7 +53,7 @@ class _Ran:
 
     call: ToolCall
     answer: Message | None
-    action: Action
+    done: Done
     kind: Kind
     verdict: Verdict | None = None
     check: Check | None = None
@@ -64,14 +64,15 @@ class _Ran:
     before: str = ""
 
 
-def outcomes(messages: Sequence[Message]) -> dict[int, list[Outcome]]:
+def outcomes(messages: Sequence[Message], tools: Tools) -> dict[int, list[Outcome]]:
     """Return the outcomes of a turn's calls, by the position of the message that stands for each."""
     found: list[tuple[int, _Ran]] = []
     for at, (message, results) in enumerate(zip(messages, answers(messages), strict=True)):
         for call, answer in zip(message.tool_calls, results, strict=True):
-            ran = _ran(call, answer)
-            ran.messages = [id_ for id_ in (message.id, answer.id if answer else None) if id_]
-            _join(found, at, ran)
+            for does in done(call, answer.text if answer else "", tools):
+                ran = _ran(call, answer, does)
+                ran.messages = [id_ for id_ in (message.id, answer.id if answer else None) if id_]
+                _join(found, at, ran)
     by_position: dict[int, list[Outcome]] = {}
     for at, ran in found:
         by_position.setdefault(at, []).append(
@@ -82,10 +83,9 @@ def outcomes(messages: Sequence[Message]) -> dict[int, list[Outcome]]:
     return by_position
 
 
-def _ran(call: ToolCall, answer: Message | None) -> _Ran:
+def _ran(call: ToolCall, answer: Message | None, does: Done) -> _Ran:
     text = answer.text if answer else ""
-    does = resolved(call, text)
-    kind = kind_of(call, answer, does)
+    kind = kind_of(call, answer, does.does)
     ran = _Ran(call, answer, does, kind, tools=[call.name], changes=list(does.changes))
     ran.paths = [does.path] if does.path else []
     if does.does == "plan":
@@ -122,10 +122,10 @@ def _same(before: _Ran, ran: _Ran) -> bool:
         return covers(ran.check, before.check)
     if before.check or ran.check or "failed" in (before.kind, ran.kind):
         return False
-    if ran.action.does == "read" == before.action.does:
+    if ran.done.does == "read" == before.done.does:
         return bool(ran.paths)
     edits = ("edit", "write")
-    return before.action.does in edits and ran.action.does in edits and bool(ran.paths) and ran.paths == before.paths
+    return before.done.does in edits and ran.done.does in edits and bool(ran.paths) and ran.paths == before.paths
 
 
 def covers(later: Check, earlier: Check) -> bool:
@@ -134,7 +134,7 @@ def covers(later: Check, earlier: Check) -> bool:
 
 
 def _subject(ran: _Ran) -> str:
-    words = [ran.action.path] if ran.action.path else first_text(ran.call).split()[:2]
+    words = [ran.done.path] if ran.done.path else first_text(ran.call).split()[:2]
     return " ".join([ran.call.name, *words])
 
 
@@ -142,10 +142,10 @@ def _subject(ran: _Ran) -> str:
 
 
 def _told(ran: _Ran) -> str:
-    does, text = ran.action, ran.answer.text if ran.answer else ""
+    does, text = ran.done, ran.answer.text if ran.answer else ""
     if ran.answer is None:
         return f"{_called(ran)}: no result"
-    if does.does in ("write", "edit", "delete") and does.path:
+    if does.does in ("write", "edit", "delete", "move") and does.path:
         if ran.kind == "failed":
             return f"{does.does.capitalize()} of `{does.path}` failed: {_cut(error_line(glance(text)), 200)}"
         return _changed(ran)
@@ -169,7 +169,9 @@ def _told(ran: _Ran) -> str:
 
 def _changed(ran: _Ran) -> str:
     """Return a change of a file with the names that it touches, or with the words that it brings."""
-    does = ran.action
+    does = ran.done
+    if does.does == "move":
+        return f"Moved `{does.source}` to `{does.path}`"
     verb = {"write": "Wrote", "delete": "Deleted"}.get(does.does, "Edited")
     names: dict[str, None] = {}
     words: dict[str, None] = {}

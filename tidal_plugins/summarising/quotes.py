@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from tidal_plugins.actions.table import NO_TOOLS, Tools
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.english.small_talk import INTERJECTION
 from tidal_plugins.model.episode import FORGOTTEN_TEXT
@@ -67,10 +68,10 @@ class Quote:
         return self.kind != "said" or self.priority >= MIN_PRIORITY
 
 
-def quotes(messages: Sequence[Message]) -> list[Quote]:
+def quotes(messages: Sequence[Message], tools: Tools = NO_TOOLS) -> list[Quote]:
     """Return the pieces of a turn that can be quoted, in order, without repetitions."""
     found: list[Quote] = []
-    ran = outcomes(messages)
+    ran = outcomes(messages, tools)
     for at, message in enumerate(messages):
         if message.role in ("user", "assistant"):
             found += _said(message)
@@ -184,7 +185,7 @@ def _quoted(ran: Outcome) -> Quote:
 
 
 _TOOL_LINE = re.compile(
-    r"(?P<changed>Edited|Wrote|Deleted) `|(?P<looked>Read) `|(?P<plan>Plan)[,:] "
+    r"(?P<changed>Edited|Wrote|Deleted|Moved) `|(?P<looked>Read) `|(?P<plan>Plan)[,:] "
     r"|`(?P<command>[^`]+)`(?P<failed> failed)?: "
 )
 

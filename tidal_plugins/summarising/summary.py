@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from tidal_plugins.actions.table import NO_TOOLS, Tools
 from tidal_plugins.aio import in_time
 from tidal_plugins.english.importance import importance
 from tidal_plugins.english.tools import REFUSAL
@@ -42,6 +43,7 @@ def condense(
     max_tokens: int,
     counter: TokenCounter,
     timeout: float = 60.0,
+    tools: Tools = NO_TOOLS,
 ) -> Condensed:
     """Summarise sources, and statements on earlier ones, in at most ``max_tokens``, citations included.
 
@@ -51,7 +53,7 @@ def condense(
     ``CompactionError`` if that fails too.
     """
     if summariser is None or isinstance(summariser, ExtractiveSummariser):
-        extractive = summariser or ExtractiveSummariser(counter)
+        extractive = summariser or ExtractiveSummariser(counter, tools)
         return Condensed(_extracted(extractive, sources, purpose, previous, max_tokens), "extractive")
     model, unknown = summariser, 0
 
@@ -67,7 +69,7 @@ def condense(
         reason = f"no statement of its answer fits {max_tokens} tokens" if statements else "its answer cites no source"
     except Exception as error:
         reason = cut(folded(f"{type(error).__name__}: {error}"), _REASON)
-    found = _extracted(ExtractiveSummariser(counter), sources, purpose, previous, max_tokens)
+    found = _extracted(ExtractiveSummariser(counter, tools), sources, purpose, previous, max_tokens)
     return Condensed(found, "extractive", reason, unknown)
 
 

@@ -10,14 +10,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from tidal_plugins.actions.table import Tools
 from tidal_plugins.english.instructions import DECISION, OWN_PLANS, RULE
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.model.exchange import Message, ToolCall, answers
 from tidal_plugins.model.summary import Source
 from tidal_plugins.protocols import TokenCounter
 from tidal_plugins.scoring.text import terms
-from tidal_plugins.summarising.actions import Action, Does, changed_by
-from tidal_plugins.summarising.calls import failed, resolved
+from tidal_plugins.summarising.calls import Does, Done, done, kind_of
 from tidal_plugins.summarising.outcomes import Check, covers
 from tidal_plugins.summarising.plans import open_items
 from tidal_plugins.summarising.quotes import cut, folded
@@ -84,21 +84,22 @@ class Work:
     open: tuple[Noted, ...] = ()
     rules: tuple[Noted, ...] = ()
 
-    def after(self, sources: Sequence[Source]) -> Work:
-        """Return the state after these turns, the oldest first."""
+    def after(self, sources: Sequence[Source], tools: Tools) -> Work:
+        """Return the state after these turns, the oldest first. ``tools`` are those that a user added to the table."""
         work = self
         for source in sources:
-            work = work._after(source)
+            work = work._after(source, tools)
         return work
 
-    def _after(self, source: Source) -> Work:
+    def _after(self, source: Source, tools: Tools) -> Work:
         work = self
         for message, results in zip(source.messages, answers(source.messages), strict=True):
             if message.role == "user":
                 work = work._heard(message, source.id)
             for call, answer in zip(message.tool_calls, results, strict=True):
                 if answer is not None:
-                    work = work._ran(call, answer, source.id)
+                    for does in done(call, answer.text, tools):
+                        work = work._ran(call, answer, does, source.id)
         if work.files != self.files:
             asked = " ".join(folded(message.text) for message in source.messages if message.role == "user")
             work = replace(work, goal=Noted(cut(asked, _MAX_GOAL), source.id)) if asked else work
@@ -116,22 +117,18 @@ class Work:
         kept = [each for each in self.rules if not any(_alike(frozenset(terms(each.text)), new) for new in words)]
         return replace(self, rules=(*kept, *found)[-_MAX_RULES:])
 
-    def _ran(self, call: ToolCall, answer: Message, source: str) -> Work:
-        does = resolved(call, answer.text)
+    def _ran(self, call: ToolCall, answer: Message, does: Done, source: str) -> Work:
         if does.does == "plan" and (items := open_items(call.arguments)) is not None:
             return replace(self, open=tuple(Noted(cut(folded(item), _MAX_ITEM), source) for item in items[:_MAX_OPEN]))
-        bad = failed(call, answer)
-        if does.does == "command":
-            return self._commanded(does, answer.text, source, bad=bad)
-        if does.path and not bad:
-            return self._touched(does.does, does.path, source, created=bool(_CREATED.search(answer.text[:200])))
-        return self
-
-    def _commanded(self, does: Action, output: str, source: str, *, bad: bool) -> Work:
+        bad = kind_of(call, answer, does.does) == "failed"
         work = self
-        if not bad:
-            for did, path in changed_by(does.command.partition("\n")[0]):
-                work = work._touched(did, path, source, created=did == "write")
+        for did, path in () if bad else does.touches:
+            created = bool(_CREATED.search(answer.text[:200]))
+            work = work._touched(did, path, source, created=created or does.does in ("command", "move"))
+        return work._commanded(does, answer.text, source, bad=bad) if does.does == "command" else work
+
+    def _commanded(self, does: Done, output: str, source: str, *, bad: bool) -> Work:
+        work = self
         if check := check_key(does.command):
             found = verdict(output, failed=bad)
             said = f"`{' '.join(does.command.split())[:80]}`: {found.text or ('failed' if bad else 'no output')}"
@@ -147,7 +144,7 @@ class Work:
         return work
 
     def _touched(self, does: Does, path: str, source: str, *, created: bool) -> Work:
-        if does not in ("write", "edit", "delete"):
+        if not path:
             return self
         before = next((each.touch for each in self.files if each.path == path), None)
         touch: Touch = "deleted" if does == "delete" else "edited"

@@ -41,10 +41,14 @@ _MAX_DEPTH = 3
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What a command did to files, in order, and the folders in which the shell may be afterwards."""
+    """What a command did to files, in order, and the folders in which the shell may be afterwards.
+
+    ``alone`` says that it ran one program, beside those that print nothing.
+    """
 
     actions: tuple[Action, ...]
     folders: Folders
+    alone: bool = True
 
 
 def read_command(text: str, folders: Folders = ("",), *, depth: int = 0) -> Ran:
@@ -57,7 +61,7 @@ def read_command(text: str, folders: Folders = ("",), *, depth: int = 0) -> Ran:
         commands = simple_commands(text)
     except Unreadable:
         moved = re.search(r"\b(?:cd|pushd|popd)\b", text) is not None
-        return Ran((Doubt("", UNREAD),), (*folders, ANYWHERE) if moved and ANYWHERE not in folders else folders)
+        return Ran((Doubt("", UNREAD),), (*folders, ANYWHERE) if moved and ANYWHERE not in folders else folders, False)
     found_: list[Action] = []
     alone = sum(_program(each) not in _QUIET for each in commands) == 1
     begun = folders
@@ -76,7 +80,7 @@ def read_command(text: str, folders: Folders = ("",), *, depth: int = 0) -> Ran:
             ]
             actions = [action for action in actions if not isinstance(action, Read)]
         found_ += [part for action in actions for part in placed(action, folders)]
-    return Ran(tuple(found_), tuple(dict.fromkeys([*begun, *folders])))
+    return Ran(tuple(found_), tuple(dict.fromkeys([*begun, *folders])), alone)
 
 
 def _certain(commands: Sequence[Simple], place: int) -> bool:

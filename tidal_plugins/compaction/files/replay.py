@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from tidal_plugins.actions import calls, results
+from tidal_plugins.actions import results
 from tidal_plugins.actions.action import (
     Action,
     ContentChange,
@@ -18,6 +18,7 @@ from tidal_plugins.actions.action import (
     Write,
     doubted,
 )
+from tidal_plugins.actions.calls import actions, shell_command
 from tidal_plugins.actions.paths import joined, mentions, relative
 from tidal_plugins.actions.several import part
 from tidal_plugins.actions.shell.commands import Folders, read_command
@@ -53,8 +54,8 @@ class Replay:
             self._changed.clear()
             for call, result in zip(each.message.tool_calls, results_[place], strict=True):
                 self._step = Step(place, times.get(id(result)) or each.at, each.episode)
-                for path, actions in _by_path(self._called(call, result)).items():
-                    reached.setdefault(path, []).append(actions)
+                for path, did in _by_path(self._called(call, result)).items():
+                    reached.setdefault(path, []).append(did)
             for path, calls_ in reached.items():
                 if _depends_on_order(calls_) and path in self._table.files:
                     self._table.files[path].suspect(SIDE_BY_SIDE, weak=True)
@@ -63,11 +64,11 @@ class Replay:
     def _called(self, call: ToolCall, result: Message | None) -> list[tuple[str, Action]]:
         """Follow one call, and return the paths that it read or changed."""
         tool = known(call.name, self._extra)
-        command = calls.command(call, tool)
+        command = shell_command(call, tool)
         if command is not None:
             return self._run(call, command, result)
         if tool is not None:
-            return self._follow(call, calls.actions(call, tool), result, shell=False)
+            return self._follow(call, actions(call, tool), result, shell=False)
         told = "\n".join(_texts(call.arguments))
         for path, file in self._table.files.items():
             if mentions(told, path):

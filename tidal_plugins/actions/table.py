@@ -19,7 +19,8 @@ NO_TOOLS: Tools = MappingProxyType({})
 
 _NAMES: Mapping[FileAction, str] = {
     "read": "read readfile readtextfile readfilecontent view viewfile open openfile cat fsread fileread "
-    "getfilecontent getfilecontents readmanyfiles readmultiplefiles readfiles batchread goto scrollup scrolldown",
+    "getfilecontent getfilecontents readmanyfiles readmultiplefiles readfiles batchread goto scrollup scrolldown "
+    "setcursors",
     "write": "write writefile writetofile create createfile savefile newfile overwritefile filewrite putfile",
     "append": "append appendfile appendtofile",
     "edit": "edit editfile multiedit replace strreplace stringreplace searchreplace replaceinfile "

@@ -10,7 +10,8 @@ from typing import Literal
 
 from tidal_plugins.actions.action import Action, ContentChange, Delete, Doubt, Edit, Move, Patch, Read, Write
 from tidal_plugins.actions.calls import actions, shell_command
-from tidal_plugins.actions.results import opened
+from tidal_plugins.actions.paths import joined
+from tidal_plugins.actions.results import folder, opened
 from tidal_plugins.actions.shell.commands import read_command
 from tidal_plugins.actions.table import Tools, known
 from tidal_plugins.english.tools import CHANGES, ERROR_WORDS, FAILED, FAILURE_SPOKEN, LOOKS, NAMED_ERROR, REFUSED
@@ -82,7 +83,9 @@ def done(call: ToolCall, text: str, tools: Tools) -> list[Done]:
         return [Done("search" if tool.does == "search" else "plan")]
     else:
         found = list(_told(actions(call, tool) if tool else (), edited=tool is not None and tool.does == "edit"))
-    return [each if each.path else replace(each, path=opened(glance(text))) for each in found] or [Done("other")]
+    ends = glance(text)
+    here = folder(ends) or ""
+    return [replace(each, path=joined(here, each.path or opened(ends))) for each in found] or [Done("other")]
 
 
 def _is_output(action: Action, command: str) -> bool:

@@ -35,7 +35,10 @@ Folders = tuple[str, ...]
 _QUIET = frozenset("cd export set source mkdir touch chmod true : unset".split())
 """Programs that print nothing, so that the output is that of the one beside them."""
 
-_EDIT_LINES = re.compile(r"edit\s+(\d+):(\d+)\s*\n(.*?)\n?end_of_edit\s*\Z", re.DOTALL)
+_EDIT_LINES = re.compile(
+    r"(?:edit|insert)(?:[ \t]+(\d+):(\d+)|[ \t]+\d+)?[ \t]*\n(.*?)\n?(?:end_of_(?:edit|insert)\s*)?\Z", re.DOTALL
+)
+"""An edit of SWE-agent's editor, of the lines that it names or of those at its cursors."""
 _MAX_DEPTH = 3
 
 
@@ -54,7 +57,8 @@ class Ran:
 def read_command(text: str, folders: Folders = ("",), *, depth: int = 0) -> Ran:
     """Read a command that ran in one of these folders."""
     if found := _EDIT_LINES.fullmatch(text.strip()):
-        return Ran((ReplaceLines("", int(found[1]), int(found[2]) + 1, found[3]),), folders)
+        start, end = (int(found[1]), int(found[2]) + 1) if found[1] else (0, 0)
+        return Ran((ReplaceLines("", start, end, found[3]),), folders)
     if re.match(r"(?:edit|insert)\b", text.strip()):
         return Ran((_editor_edit(text),), folders)
     try:
@@ -174,6 +178,8 @@ def _done(command: Simple, words: Sequence[str], shows: bool) -> Iterator[Action
         yield from changes(command.heredoc)
     elif program == "pwd" and shows:
         yield Place(".")
+    elif program in ("goto", "scroll_up", "scroll_down", "set_cursors"):
+        yield Read("", numbered=True)  # SWE-agent's own commands, whose result shows the open file
     elif program == "create" and len(paths) == 1:
         yield Write(normal(paths[0].text), "\n")  # SWE-agent's own command
     elif program in READERS and not (program == "sed" and not harmless(words)):

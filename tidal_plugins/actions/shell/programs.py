@@ -19,8 +19,7 @@ _HARMLESS = frozenset(
     readlink realpath rg rmdir sed seq set sha1sum sha256sum sha512sum shasum sleep sort ss ssh stat strings sum tac
     tail test top touch tr tree true type ulimit umask uname uniq unset uptime users vmstat wait wc which who whoami
     xxd flake8 pylint pyflakes pycodestyle bandit vulture jest vitest mocha rspec phpunit unittest nosetests tox nox
-    ctest shellcheck yamllint hadolint actionlint chmod chown find_file search_dir search_file goto scroll_up
-    scroll_down set_cursors submit
+    ctest shellcheck yamllint hadolint actionlint chmod chown find_file search_dir search_file submit
     """.split()
 )
 """Programs that only look, test or talk to others. Their redirections count all the same."""

@@ -25,7 +25,7 @@ from tidal_plugins.actions.action import (
 from tidal_plugins.actions.patches import changes
 from tidal_plugins.actions.paths import normal
 from tidal_plugins.actions.shell.lexer import Simple, Unreadable, Word, simple_commands
-from tidal_plugins.actions.shell.programs import READERS, harmless, named, reading, rewrites, unwrapped
+from tidal_plugins.actions.shell.programs import READERS, harmless, mentioned, named, reading, rewrites, unwrapped
 
 UNREAD = "a command ran that may have changed files"
 
@@ -77,11 +77,7 @@ def read_command(text: str, folders: Folders = ("",), *, depth: int = 0) -> Ran:
             continue
         actions = list(_simple(each, words, alone, depth))
         if not sure:
-            actions = [
-                part
-                for action in actions
-                for part in doubted(action, f"{named(words or ['a command'])} may have changed it")
-            ]
+            actions = [part for action in actions for part in doubted(action, f"{_called(words)} may have changed it")]
             actions = [action for action in actions if not isinstance(action, Read)]
         found_ += [part for action in actions for part in placed(action, folders)]
     return Ran(tuple(found_), tuple(dict.fromkeys([*begun, *folders])), alone)
@@ -89,7 +85,11 @@ def read_command(text: str, folders: Folders = ("",), *, depth: int = 0) -> Ran:
 
 def _certain(commands: Sequence[Simple], place: int) -> bool:
     """Return whether a simple command has run if the whole has not failed."""
-    return commands[place].after != "&" and all(each.before != "||" for each in commands)
+    return commands[place].after != "&" and not any(each.before == "||" or each.maybe for each in commands)
+
+
+def _called(words: Sequence[str]) -> str:
+    return named(words) if words and words[0] not in ("done", "fi", ":") else "a command"
 
 
 def _program(command: Simple) -> str:
@@ -190,6 +190,11 @@ def _done(command: Simple, words: Sequence[str], shows: bool) -> Iterator[Action
         if words[:2] in (["git", "checkout"], ["git", "restore"]) and ("--" in words or words[1] == "restore"):
             told = [word for word in words[words.index("--") if "--" in words else 2 :] if not word.startswith("-")]
         steady = plain and not any(word.pattern for word in given)
+        if told is None:  # nobody knows what it does: more likely to what it names than to the rest
+            yield from (
+                Doubt(path, f"{named(words)} ran on it since") for path in map(normal, mentioned(words)) if path
+            )
+            reason = f"{reason}, which may change any file"
         yield from (
             [Doubt(path, reason) for path in map(normal, told) if path] if told and steady else [Doubt("", reason)]
         )

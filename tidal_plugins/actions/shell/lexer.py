@@ -10,9 +10,9 @@ MAX_CHARS = 200_000
 
 _OPERATORS = ("&&", "||", ";;", "|&", ";", "|", "&", "\n", "(", ")")
 _REDIRECT = re.compile(r"(\d*|&)(<<<|<<-|<<|>>|>\||>&|<&|<>|>|<)")
-_KEYWORDS = frozenset(
-    "if then elif else fi for while until do done case esac select function { } [[ ]] ! coproc eval source .".split()
-)
+_KEYWORDS = frozenset("case esac select function { } [[ ]] coproc eval source .".split())
+_PREFIXES = frozenset("if then elif else while until do !".split())
+"""Words of loops and conditions that stand before a command."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,8 @@ class Simple:
     after: str = ""
     inner: list[str] = field(default_factory=list)
     """The commands of its substitutions ``$(…)``."""
+    maybe: bool = False
+    """Whether it is one of a text with loops or conditions: it may have run, once or several times, or not at all."""
 
 
 class Unreadable(ValueError):
@@ -46,10 +48,26 @@ class Unreadable(ValueError):
 
 
 def simple_commands(text: str) -> list[Simple]:
-    """Split a command. Raises ``Unreadable`` for loops, conditions, functions, subshells and broken quotes."""
+    """Split a command. Raises ``Unreadable`` for functions, cases, subshells and broken quotes."""
     if len(text) > MAX_CHARS:
         raise Unreadable
     return _Lexer(text.replace("\\\n", "")).run()
+
+
+def _unlooped(commands: list[Simple]) -> list[Simple]:
+    """Take the commands of loops and conditions out of them. ``done`` and ``fi`` stay, with their redirections."""
+    firsts = {each.words[0].text for each in commands if each.words}
+    if not firsts & {*_PREFIXES, "for"}:
+        return commands
+    for each in commands:
+        each.maybe = True
+        while each.words and each.words[0].text in _PREFIXES:
+            del each.words[0]
+        if each.words and each.words[0].text == "for":
+            each.words = []
+    if any(each.words and each.words[0].text in _KEYWORDS for each in commands):
+        raise Unreadable
+    return [each for each in commands if each.words or each.redirects or each.inner]
 
 
 class _Lexer:
@@ -66,7 +84,7 @@ class _Lexer:
         found = [each for each in self._commands if each.words or each.redirects]
         if any(each.words and each.words[0].text in _KEYWORDS for each in found):
             raise Unreadable
-        return found
+        return _unlooped(found)
 
     def _step(self) -> None:
         text, current = self._text, self._commands[-1]

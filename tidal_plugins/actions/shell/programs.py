@@ -18,11 +18,14 @@ _HARMLESS = frozenset(
     netstat nl nm nproc nslookup objdump od pgrep ping pkill printenv printf promtool ps pwd pyright pytest readelf
     readlink realpath rg rmdir sed seq set sha1sum sha256sum sha512sum shasum sleep sort ss ssh stat strings sum tac
     tail test top touch tr tree true type ulimit umask uname uniq unset uptime users vmstat wait wc which who whoami
-    xxd flake8 pylint pyflakes pycodestyle bandit vulture jest vitest mocha rspec phpunit unittest nosetests tox nox
-    ctest shellcheck yamllint hadolint actionlint chmod chown find_file search_dir search_file submit
+    xxd done fi ip ifconfig dpkg apt apt-get brew systemctl service tput stty look zcat zgrep zless rev fmt fold
+    expr factor getent pstree w nvidia-smi ffprobe flake8 pylint pyflakes pycodestyle bandit vulture jest vitest
+    mocha rspec phpunit unittest nosetests tox nox ctest shellcheck yamllint hadolint actionlint chmod chown
+    find_file search_dir search_file submit read local let declare return break continue typeset
     """.split()
 )
-"""Programs that only look, test or talk to others. Their redirections count all the same."""
+"""Programs that only look, test, talk to others, or install what is no file of the work. Redirections count all the
+same."""
 
 _WRITES = {
     "sed": r"-\w*i\w*\b.*|--in-place\b.*|(?s:.*/[gpI0-9]*w \S+|w \S+)", "sort": r"-\w*o.*|--output.*",
@@ -35,11 +38,13 @@ _WRITES = {
 _SUBCOMMANDS = {
     "git": "status log diff show blame branch fetch add commit push tag remote config rev-parse ls-files ls-tree "
     "describe grep reflog shortlog cat-file rev-list merge-base help version init notes bisect-log check-ignore",
-    "cargo": "test check build clippy bench doc tree metadata --version",
+    "cargo": "test t check c build b clippy bench doc tree metadata nextest audit --version",
     "go": "test vet build version env list doc",
-    "npm": "test t ls list view outdated --version",
-    "yarn": "test list --version", "pnpm": "test list --version", "bun": "test --version",
-    "pip": "list show freeze check --version", "uv": "--version tree", "poetry": "show check --version",
+    "npm": "test t ci ls list view outdated audit --version",
+    "yarn": "test list why --version", "pnpm": "test list why --version", "bun": "test --version",
+    "pip": "install uninstall download list show freeze check --version", "uv": "pip sync venv --version tree",
+    "poetry": "show check --version", "conda": "list info env", "node": "--test --version --check",
+    "deno": "test check lint",
     "make": "test tests check lint help", "just": "test lint --list", "terraform": "plan validate show version",
     "docker": "ps logs images inspect version info", "ruff": "check --version rule", "dotnet": "test build --version",
     "mvn": "test verify compile", "gradle": "test check", "./gradlew": "test check", "eslint": "", "black": "",
@@ -47,6 +52,9 @@ _SUBCOMMANDS = {
     "gh": "issue auth api search status",
 }  # fmt: skip
 """Subcommands that change no file of the work, of programs that have others."""
+
+_SCRIPTS = re.compile(r"(?:test|lint|check|typecheck|type-check|tsc)(?:[:.-](?!fix|write|update)\w+)*")
+"""Names of scripts (``npm run lint``) and of targets (``make test-unit``) that only check, wherever they stand."""
 
 _ONLY_CHECKS = re.compile(r"--check(?:-only)?|--diff|-l|--list-different|--dry-run|-n|--version|--help")
 _FIXES = re.compile(r"--fix.*|--unsafe-fixes|--write|-w|-i|--apply.*|--in-place|--allow-dirty")
@@ -60,6 +68,7 @@ _NAMED = frozenset(
 _FLAGS = frozenset("-i -w -q -v --fix --write --in-place --quiet --verbose --preview --unsafe-fixes --".split())
 """Options without a value, so that the next word may be a file."""
 
+_INTERPRETERS = re.compile(r"python[\d.]*|node|ruby|perl|php|bash|sh|zsh|Rscript|deno|bun|ts-node|tsx")
 _WRAPPERS = frozenset("sudo time nohup command nice stdbuf env xvfb-run npx bunx uvx pipx ionice exec builtin".split())
 _RUNNERS = {"uv": "run", "poetry": "run", "pipenv": "run", "pdm": "run", "hatch": "run", "rye": "run",
             "pnpm": "exec", "yarn": "exec", "npm": "exec", "bundle": "exec", "conda": "run"}  # fmt: skip
@@ -101,21 +110,27 @@ def harmless(words: Sequence[str]) -> bool:
     if program in _SUBCOMMANDS:
         fixes = any(_FIXES.fullmatch(each) for each in arguments)
         checks = any(_ONLY_CHECKS.fullmatch(each) for each in arguments)
-        named = next((each for each in arguments if each in _SUBCOMMANDS[program].split()), None)
-        first = arguments[0] if arguments else ""
         if program in ("eslint", "gofmt", "prettier", "stylelint"):
             return not fixes
-        return (checks and not fixes) or (named is not None and named == first and not fixes)
+        first = next((each for each in arguments if each != "run"), "")
+        scripted = arguments[:1] == ["run"] or program in ("make", "just", "yarn", "pnpm", "bun")
+        looks = first in _SUBCOMMANDS[program].split() or (scripted and _SCRIPTS.fullmatch(first) is not None)
+        return (checks or looks) and not fixes
     if program not in _HARMLESS:
         return False
     return not any(re.fullmatch(_WRITES[program], each) for each in arguments) if program in _WRITES else True
 
 
 def rewrites(words: Sequence[str]) -> list[str] | None:
-    """Return the files and folders that a command may rewrite, none for all files; ``None`` if it is no such one."""
+    """Return the files and folders that a command may rewrite, none for all files; ``None`` if nobody knows.
+
+    They are those that it names, if it is a formatter or a program that writes only with some option.
+    """
     program = words[0].rsplit("/", 1)[-1]
+    if program in _HARMLESS and program != "sed":
+        return mentioned(words)
     if program not in _NAMED:
-        return None
+        return [] if program == "git" else None
     told: list[str] = []
     sure = False
     for before, word in pairwise(words):
@@ -172,6 +187,16 @@ def _spanned(
     return values[0], (None, None, None, numbered, False)
 
 
+def mentioned(words: Sequence[str]) -> list[str]:
+    """Return the words of a command that look like files or folders, but for the program or the script that it runs."""
+    rest = words[1:]
+    if _INTERPRETERS.fullmatch(words[0].rsplit("/", 1)[-1]):
+        script = next((place for place, word in enumerate(rest) if not word.startswith("-")), len(rest))
+        rest = rest[script + 1 :] if "-c" not in rest and "-e" not in rest else []
+    values = (word.rpartition("=")[2] if word.startswith("-") else word for word in rest)
+    return [word for word in values if re.fullmatch(r"[\w@%+~./-]*(?:/[\w@%+.-]+|\w\.\w+)", word) and "//" not in word]
+
+
 def named(words: Sequence[str]) -> str:
     """Return a short name of a command for a reader: the program, and its subcommand or script."""
     second = words[1] if len(words) > 1 and re.fullmatch(r"[\w./-]{1,60}", words[1]) and words[1][0] != "-" else ""
@@ -186,6 +211,10 @@ def _harmless_git(arguments: Sequence[str]) -> bool:
         return True
     if rest[0] in ("stash", "worktree", "submodule", "bisect"):
         return rest[1:2] in (["list"], ["show"], ["status"])
+    if rest[0] in ("checkout", "switch"):  # a new branch begins with the files as they are
+        return len(rest) == 3 and rest[1] in ("-b", "-c", "-B", "-C", "--create")
+    if rest[0] == "reset":
+        return not any(each in ("--hard", "--merge", "--keep") for each in rest)
     if rest[0] == "apply":
         return any(each in ("--check", "--stat", "--numstat") for each in rest)
     return rest[0] in _SUBCOMMANDS["git"].split()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -173,6 +174,9 @@ HARMLESS = [
     "ls -la", "git status && git diff", "grep -rn HEIGHT . | head -5", "uv run pytest -q 2>&1 | tail -3",
     "python -m pytest", "ruff check . && ruff format --check .", "npx prettier --check sea.py", "cat a.py > /dev/null",
     "git commit -m \"$(cat <<'EOF'\nMend the (tide) table\nEOF\n)\"", "find . -name '*.py'", "sed -n '1,2p' sea.py",
+    "npm test", "npm run lint", "make test-unit", "cargo test", "go test ./...", "curl -s http://pier/tides.json",
+    "git checkout -b tides", "git reset HEAD sea.py", "pip install tides", "for f in *.py; do wc -l $f; done",
+    "if test -f sea.py; then cat sea.py; fi", "which python; env | sort; sleep 1", "git log -3; git show HEAD",
     "ssh pier 'rm sea.py'", "echo 'cat > sea.py'", "# rm sea.py", "FOO=1 timeout 10 pytest", "black --check .",
 ]  # fmt: skip
 
@@ -180,6 +184,87 @@ HARMLESS = [
 @pytest.mark.parametrize("command", HARMLESS)
 def test_commands_that_only_look_are_no_doubt(command: str) -> None:
     assert after(READ, bash(command, "fine"))["sea.py"].doubt is None
+
+
+def test_a_doubt_says_whether_the_file_was_named() -> None:
+    assert after(READ, bash("python tide.py sea.py"))["sea.py"].doubt == "python tide.py ran on it since"
+    assert after(READ, bash("make tides"))["sea.py"].doubt == "make tides ran since, which may change any file"
+    assert after(READ, bash("make tides"), bash("sed -i s/3/4/ sea.py"))["sea.py"].doubt == "sed ran since"
+
+
+def test_what_a_loop_writes_is_a_doubt_and_nothing_else() -> None:
+    files = after(
+        READ, ("Read", {"file_path": "pier.py"}, "PIER = 1"), bash("for n in 1 2; do echo $n >> pier.py; done")
+    )
+    assert files["pier.py"].doubt
+    assert files["sea.py"].doubt is None
+
+
+# outlines, notebooks, several files
+
+
+def test_an_outline_of_an_edit_is_a_doubt_and_an_edit() -> None:
+    outline = {"target_file": "sea.py", "instructions": "Raise it", "code_edit": "# … existing code …\nHEIGHT = 4\n"}
+    file = after(READ, ("edit_file", outline, "The edit was applied."))["sea.py"]
+    assert (text(file), file.state) == (TEXT.rstrip("\n"), "edited")
+    assert file.doubt == "an edit that only outlines its lines changed it"
+    assert file.header.endswith(f"may be out of date: {file.doubt}]")
+
+
+CELLS = """\
+<cell id="one"><cell_type>markdown</cell_type># Tides</cell id="one">
+<cell id="two">height = 3
+print(height)</cell id="two">
+"""
+
+
+@pytest.mark.parametrize(
+    ("edit", "expected"),
+    [
+        ({"cell_id": "two", "new_source": "height = 4"}, CELLS.replace("height = 3\nprint(height)", "height = 4")),
+        ({"cell_id": "one", "new_source": "# Ebb"}, CELLS.replace("# Tides", "# Ebb")),
+        ({"cell_id": "two", "new_source": "", "edit_mode": "delete"}, CELLS.splitlines(keepends=True)[0]),
+    ],
+)
+def test_the_cells_of_a_notebook_are_followed(edit: dict[str, str], expected: str) -> None:
+    read = ("Read", {"file_path": "tides.ipynb"}, CELLS)
+    file = after(read, ("NotebookEdit", {"notebook_path": "tides.ipynb", **edit}, "Updated the cell"))["tides.ipynb"]
+    assert (text(file), file.doubt, file.state) == (expected.rstrip("\n"), None, "edited")
+
+
+@pytest.mark.parametrize("edit", [{"cell_id": "six", "new_source": "x"}, {"cell_number": 1, "new_source": "x"},
+                                  {"cell_id": "two", "new_source": "x", "edit_mode": "insert"}])  # fmt: skip
+def test_a_cell_that_cannot_be_found_is_a_doubt(edit: dict[str, Any]) -> None:
+    read = ("Read", {"file_path": "tides.ipynb"}, CELLS)
+    file = after(read, ("NotebookEdit", {"notebook_path": "tides.ipynb", **edit}, "ok"))["tides.ipynb"]
+    assert (text(file), file.state) == (CELLS.rstrip("\n"), "edited")
+    assert file.doubt
+
+
+PIER = "PIER = 1\n\n---\n"
+SEVERAL: dict[str, Call] = {
+    "MCP": ("mcp__filesystem__read_multiple_files", {"paths": ["sea.py", "lost.py", "pier.py"]},
+            f"sea.py:\n{TEXT}\n\n---\nlost.py: Error - ENOENT\n---\npier.py:\n{PIER}\n"),
+    "Gemini": ("read_many_files", {"paths": ["sea.py", "pier.py"]},
+               f"--- /work/sea.py ---\n\n{TEXT}\n--- /work/pier.py ---\n\nPIER = 1\n--- End of content ---"),
+    "elements": ("batch_read", {"files": [{"path": "sea.py"}, {"path": "pier.py"}]},
+                 f'<file path="sea.py">\n{TEXT}</file>\n<file path="pier.py">\nPIER = 1\n</file>'),
+    "numbered": ("read_files", {"paths": ["sea.py", "pier.py"]},
+                 "<file><path>sea.py</path>\n<content>\n1 | import tide\n2 | \n3 | HEIGHT = 3\n4 | NAME = 'pier'\n"
+                 "</content></file>\n<file><path>pier.py</path>\n<content>\n1 | PIER = 1\n</content></file>"),
+    "an object": ("read_files", {"paths": ["sea.py", "pier.py"]}, json.dumps({"sea.py": TEXT, "pier.py": "PIER = 1"})),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("call", SEVERAL.values(), ids=SEVERAL.keys())
+def test_files_that_one_result_shows_all_come_back(call: Call) -> None:
+    found = after(call)
+    assert sorted(found) == ["pier.py", "sea.py"]
+    assert shown(found["sea.py"]) == dict(enumerate(TEXT.splitlines(), 1))
+    assert shown(found["pier.py"])[1] == "PIER = 1"
+    assert [each for value in found["sea.py"].arguments.values() for each in value] == ["sea.py"]
+    edit = ("edit_file", {"path": "sea.py", "edits": [{"oldText": "HEIGHT = 3", "newText": "HEIGHT = 4"}]}, "ok")
+    assert shown(after(call, edit)["sea.py"])[3] == "HEIGHT = 4"
 
 
 def test_parts_of_a_file_are_joined_by_their_lines() -> None:

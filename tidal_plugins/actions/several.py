@@ -19,11 +19,14 @@ def part(text: str, read: Read) -> str:
         return text
     with suppress(ValueError):
         value = json.loads(text)
-        return str(value.get(read.path, "")) if isinstance(value, dict) else ""
+        if isinstance(value, dict) and not value.keys().isdisjoint(read.together):
+            return str(value.get(read.path, ""))
     marks = {path: _mark(path).search(text) for path in read.together}
     mine = marks[read.path]
     if mine is None:
         return text if len(read.together) == 1 and not any(marks.values()) else ""
+    if mine["missing"]:
+        return ""
     later = [found.start() for found in marks.values() if found and found.start() > mine.start()]
     shown_ = text[mine.end() : min(later, default=len(text))]
     if mine["mcp"]:
@@ -34,12 +37,14 @@ def part(text: str, read: Read) -> str:
 def _mark(path: str) -> re.Pattern[str]:
     """Return the pattern of the line that stands above a file of several: the path as it was given, or a longer one."""
     name = rf"(?:[^\s<>\"']*/)?{re.escape(path)}"
-    return re.compile(
-        rf"^(?P<mcp>{name}:\n)|^(?P<gemini>--- {name} ---\n)|^==> {name} <==\n|^[#=]+ (?:File: )?`?{name}`?(?: =+)?\n"
-        rf"|^<\w+ (?:path|name|file)=[\"']{name}[\"'][^>\n]*>\n?"
-        rf"|^<path>{name}</path>\n(?:<content[^>\n]*>\n?)?",
-        re.MULTILINE,
+    marks = (
+        rf"(?:\A|(?<=\n---\n))(?:(?P<mcp>{name}:\n)|(?P<missing>{name}: Error\b))",
+        rf"^(?P<gemini>--- {name} ---\n)",
+        rf"^==+> {name} <==+\n|^==+ (?:File: )?{name} ==+\n",
+        rf"^<\w+ (?:path|name|file)=[\"']{name}[\"'][^>\n]*>\n?",
+        rf"^(?:<file>\s*)?<path>{name}</path>\n(?:<content[^>\n]*>\n?)?",
     )
+    return re.compile("|".join(marks), re.MULTILINE)
 
 
 _CLOSED = re.compile(

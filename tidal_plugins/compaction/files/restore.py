@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from itertools import islice
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 
 from tidal_plugins.actions.paths import names, relative
 from tidal_plugins.actions.table import COMMANDS, MANY_PATHS, PARTS, PATHS, known
@@ -30,15 +30,29 @@ _FAILING = re.compile(
 )
 _PASSING = re.compile(r"\b[1-9]\d* (?:passed|passing)\b|^(?:OK|PASS)\b", re.MULTILINE)
 
+POOL = 2
+"""Files that are looked at, as a multiple of those that may come back: a large one may have to make way."""
+
+FRAMES = 2.0
+"""Least size of a file that is cut, as a multiple of its frame (the call and the header)."""
+
 
 @dataclass(frozen=True, slots=True)
-class _Candidate:
+class Candidate:
     """A file to show: ``blank`` has all but its content, of which the ``wanted`` lines matter most."""
 
     blank: RestoredFile
     content: Content
     wanted: Collection[int]
     numbered: bool
+
+
+class _Wanted(NamedTuple):
+    """A file that is to be shown, with the shares of the limit that it takes: without content, and at most."""
+
+    candidate: Candidate
+    frame: float
+    size: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,30 +63,39 @@ class Files:
     counter: TokenCounter
     disk: CurrentFiles | None = None
 
-    def restored(self, said: Sequence[Said], room: Size, limit: Size) -> tuple[RestoredFile, ...]:
-        """Return the files to put back, best first, in at most ``room`` of a context of ``limit``.
+    def candidates(self, said: Sequence[Said]) -> list[Candidate]:
+        """Return the files that may be put back, best first: more than come back, for some may not fit.
 
         A file qualifies if it was read or changed in the last messages, or changed anywhere in the thread. Its content
         comes from the whole thread. Files that the steps which stay in the context show as a whole are left out, and
         so are files with a secret in them: a masked copy might be written back.
         """
         if not self.settings.max_files:
-            return ()
+            return []
         files = Replay(self.settings.file_tools, self.disk.root if self.disk else None).run(said)
         about = _about(said)
         ranked = sorted(self._qualified(files.values(), len(said)), key=lambda file: _rank(file, about), reverse=True)
         now = (self._candidate(file, about, files.values()) for file in ranked)
-        best = list(islice(filter(None, now), self.settings.max_files))
-        cap = (limit * self.settings.file).at_most(room)
-        wants = [(each, shown) for each in best if (shown := self._fitted(each, cap))]
-        for count in range(len(wants), 0, -1):
-            sizes = [weight(shown, self.counter).share(limit) for _, shown in wants[:count]]
-            frames = [weight(each.blank, self.counter).share(limit) for each, _ in wants[:count]]
-            level = _level(sizes, room.least_share(limit))
-            if count == 1 or all(level >= min(one, 2 * frame) for one, frame in zip(sizes, frames, strict=True)):
-                fits = (self._fitted(each, cap.at_most(limit * level)) for each, _ in wants[:count])
-                return tuple(filter(None, fits))  # at least half of what each one takes is the file itself
-        return ()
+        return list(islice(filter(None, now), POOL * self.settings.max_files))
+
+    def fitted(self, candidates: Sequence[Candidate], room: Size, limit: Size) -> tuple[RestoredFile, ...]:
+        """Return the best files in at most ``room`` of a context of ``limit``, smaller where not all fit as they are.
+
+        One for which nothing but its frame would be left makes way for those after it.
+        """
+        cap = (limit * self.settings.file).at_least(room * (self.settings.file / self.settings.files)).at_most(room)
+        share = room.least_share(limit)
+        chosen: list[_Wanted] = []
+        for each in candidates:
+            shown = self._fitted(each, cap) if len(chosen) < self.settings.max_files else None
+            if shown:
+                frame, size = (weight(file, self.counter).share(limit) for file in (each.blank, shown))
+                more = [*chosen, _Wanted(each, frame, size)]
+                level = _level([want.size for want in more], share)
+                chosen = more if all(level >= min(want.size, FRAMES * want.frame) for want in more) else chosen
+        level = _level([want.size for want in chosen], share)
+        found = (self._fitted(want.candidate, cap.at_most(limit * level)) for want in chosen)
+        return tuple(filter(None, found))
 
     def _qualified(self, files: Collection[Tracked], count: int) -> Iterator[Tracked]:
         first = count - self.settings.file_window
@@ -83,7 +106,7 @@ class Files:
             if (recent or file.changed) and not gone and not of_the_system:
                 yield file
 
-    def _candidate(self, file: Tracked, about: str, files: Collection[Tracked]) -> _Candidate | None:
+    def _candidate(self, file: Tracked, about: str, files: Collection[Tracked]) -> Candidate | None:
         """Return a file as it is now, or ``None`` if it is gone, unknown or has a secret in it."""
         now = self._now(file)
         if now is None or not now[0].lines or secrets(now[0].text):
@@ -105,9 +128,9 @@ class Files:
             header=head,
             doubt=doubt,
         )
-        return _Candidate(blank, content, content.edited | _cited(about, file.path), file.numbered)
+        return Candidate(blank, content, content.edited | _cited(about, file.path), file.numbered)
 
-    def _fitted(self, each: _Candidate, room: Size) -> RestoredFile | None:
+    def _fitted(self, each: Candidate, room: Size) -> RestoredFile | None:
         """Return a file as it fits, or ``None`` if nothing of it would be left."""
 
         def fits(text: str) -> bool:

@@ -202,7 +202,7 @@ class ConsolidationSettings(Group):
 
 
 class FileTool(Group):
-    """A tool of an agent that reads or changes files, for ``Settings(compaction={"file_tools": {name: …}})``.
+    """A tool of an agent that reads or changes files, or else, for ``Settings(compaction={"file_tools": {name: …}})``.
 
     Names of arguments that widespread tools use («file_path», «old_string», …) need not be given.
     """
@@ -234,7 +234,7 @@ class CompactionSettings(Group):
     max_files: int = Field(5, ge=0)
     """Files that are restored."""
     file_tools: Mapping[str, FileAction | FileTool] = Field(default_factory=dict)
-    """What tools by other names than the usual ones do to files: ``{"fetch_source": "read"}``."""
+    """What tools by other names than the usual ones do: ``{"fetch_source": "read"}``. Files and summaries follow it."""
     system_paths: tuple[str, ...] = (
         ".git", ".hg", ".svn", ".idea", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".tox", ".venv", "__pycache__",
         "dist-packages", "node_modules", "site-packages", "venv",

@@ -360,10 +360,10 @@ class CompactionTuning(CompactionSettings):
     """Share that the synthesis of the last completed turn may take, and that a folded part of the ongoing one has."""
     least: float = Field(0.15, gt=0, lt=1)
     """Share that the summary should have: where the target leaves less, a context may be fuller."""
-    files: float = Field(0.20, ge=0, lt=1)
-    """Share that all restored files may take."""
+    files: float = Field(0.20, gt=0, lt=1)
+    """Share that all restored files may take, or more if the summary leaves some of the target."""
     file: float = Field(0.08, ge=0, lt=1)
-    """Share that one restored file may take; what is longer is cut at a line."""
+    """Share that one restored file may take of that; what is longer is cut at a line."""
     file_window: int = Field(20, ge=0)
     """Last messages before a compaction in which a file that was only read must have been read."""
 

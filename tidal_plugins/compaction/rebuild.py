@@ -13,6 +13,7 @@ from tidal_plugins.compaction.fold import foldable
 from tidal_plugins.compaction.preparation import Prepared
 from tidal_plugins.compaction.reading import Reading, answered, covered
 from tidal_plugins.compaction.recorded import holds
+from tidal_plugins.compaction.shares import Shares
 from tidal_plugins.compaction.state import Covered, Fold, State
 from tidal_plugins.compaction.turns import Turn, marked
 from tidal_plugins.compaction.view import (
@@ -40,11 +41,6 @@ KEPT_OF_FOLDED = 0.5
 """Share of the room of a long ongoing turn, its fold and the summary that its newest steps keep verbatim: the model
 needs what it just did word for word, and its past in words."""
 
-YIELDED = 0.5
-"""Share in which a summary and the files beside it make way for each other. SWE-agent's sessions, filled to 4,000 tokens,
-keep 88.4 % of the evidence and 9 of 10 edited files where the summary makes way for all files, 90.9 % and 6 where it does
-for a half of them, and 91.1 % and 3 where it does for none."""
-
 
 @dataclass
 class Rebuild:
@@ -69,6 +65,10 @@ class Rebuild:
             if isinstance(given, ExtractiveSummariser)
             else ExtractiveSummariser(self.counter, self.settings.file_tools)
         )
+
+    @property
+    def shares(self) -> Shares:
+        return Shares(self.context.limit, self.settings)
 
     @property
     def ongoing(self) -> Turn | None:
@@ -125,7 +125,7 @@ class Rebuild:
         files = Files(self.settings, self.counter, self.disk)
         found = files.candidates(self._said(new))
         new = self._shown(state, new, sources, self._wanted(files, found, self._size(new)))
-        return replace(new, files=files.fitted(found, self._room_of_files(self._size(new)), self.context.limit))
+        return replace(new, files=files.fitted(found, self.shares.files(self._size(new)), self.context.limit))
 
     def _turns(self, state: State) -> tuple[Covered, ...]:
         """Return every turn that the next state covers, and record those that were not."""
@@ -188,7 +188,7 @@ class Rebuild:
         if not new.told and not work:
             return new
         episodes = list(dict.fromkeys(turn.episode for turn in new.covered[: new.told]))
-        room = self._room(self._size(new), wanted)
+        room = self.shares.summary(self._size(new), wanted)
         text, shown = summary(self._chooser(state, new, sources), work, episodes, room, self.counter)
         return replace(new, summary=text, shown=shown)
 
@@ -259,7 +259,7 @@ class Rebuild:
         if not folded:
             return new
         bare = Fold(turned, indexes, end, (), "", tuple(folded))
-        left = self._room(self._size(replace(new, fold=bare)))
+        left = self.shares.summary(self._size(replace(new, fold=bare)))
         wanted = sum(self.counter.count(str(each)) for each in new.statements) if new.told else 0
         room = max(left.tokens // 2, _tokens(left) - wanted)
         condensed = self._brief(self.reading.source(turned, folded), fold_text(turned.episode, ()), room)
@@ -269,18 +269,10 @@ class Rebuild:
     def _wanted(self, files: Files, found: Sequence[Candidate], taken: Size) -> Size:
         """Return the size of the files that come back, or nothing if they do not compete with the summary."""
         room = self.context.limit * self.settings.files
-        if not found or self._room(taken, room) == self._room(taken):
+        if not found or self.shares.summary(taken, room) == self.shares.summary(taken):
             return Size()
-        shown = files.fitted(
-            found, room.at_most(self.context.limit * self.settings.compact - taken), self.context.limit
-        )
+        shown = files.fitted(found, room.at_most(self.shares.to_compact(taken)), self.context.limit)
         return sum((weight(file, self.counter) for file in shown), Size())
-
-    def _room_of_files(self, taken: Size) -> Size:
-        """Return the size that files may take: their share, or what the summary leaves of the target."""
-        limit, settings = self.context.limit, self.settings
-        left = limit * settings.target - taken
-        return (limit * settings.compact - taken).at_most(left.at_least(limit * settings.files))
 
     def _said(self, new: State) -> list[Said]:
         """Return all messages of the thread; those of the ongoing turn that stay, without an episode."""
@@ -311,18 +303,6 @@ class Rebuild:
 
     def _share(self, state: State) -> float:
         return self._size(state).share(self.context.limit)
-
-    def _room(self, taken: Size, wanted: Size = Size()) -> Size:  # noqa: B008  it is frozen
-        """Return the size that the summary may take: up to the target, or a little more where that leaves too little.
-
-        It grows with the limit, and so does the whole: there is no step at which it would fall. Where the files that
-        are ``wanted`` do not fit beside it, it leaves room for :data:`YIELDED` of them, and of its least share as much.
-        """
-        limit, settings = self.context.limit, self.settings
-        left = limit * settings.compact - taken - wanted
-        least = (limit * settings.least).at_most(limit * settings.hard - taken)
-        least = least.at_most(left.at_least(limit * (settings.least * YIELDED)))
-        return (limit * settings.target - taken).at_most(left + wanted * (1 - YIELDED)).at_least(least)
 
     def _overflow(self, state: State) -> str:
         history, sizes = self.context.history, self.context.sizes

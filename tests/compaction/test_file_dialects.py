@@ -244,7 +244,7 @@ def test_a_cell_that_cannot_be_found_is_a_doubt(edit: dict[str, Any]) -> None:
 PIER = "PIER = 1\n\n---\n"
 SEVERAL: dict[str, Call] = {
     "MCP": ("mcp__filesystem__read_multiple_files", {"paths": ["sea.py", "lost.py", "pier.py"]},
-            f"sea.py:\n{TEXT}\n\n---\nlost.py: Error - ENOENT\n---\npier.py:\n{PIER}\n"),
+            f"sea.py:\n{TEXT}\n\n---\nlost.py: Error - ENOENT: no such file or directory\n---\npier.py:\n{PIER}\n"),
     "Gemini": ("read_many_files", {"paths": ["sea.py", "pier.py"]},
                f"--- /work/sea.py ---\n\n{TEXT}\n--- /work/pier.py ---\n\nPIER = 1\n--- End of content ---"),
     "elements": ("batch_read", {"files": [{"path": "sea.py"}, {"path": "pier.py"}]},

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tidal_plugins import Exchange, Message, TidalMemory, ToolCall
+from tidal_plugins import Exchange, FileTool, HashingEmbedder, Message, Settings, TidalMemory, ToolCall
 
 THREAD = "work"
 
@@ -70,6 +70,28 @@ def test_a_change_names_the_file_and_what_it_touches(
     memory: TidalMemory, tool: str, arguments: dict[str, Any], expected: str
 ) -> None:
     assert expected in told(memory, [turn(1, "Change it.", "Changed.", (tool, arguments, "ok"))])
+
+
+def test_tools_of_a_user_are_told_by_what_they_do() -> None:
+    tools = {"amend": FileTool(does="edit", path="where", old="was", new="is"), "agenda": "plan"}
+    amend = ("amend", {"where": "tides.py", "was": "LIMIT = 50", "is": "LIMIT = 25"}, "ok")
+    agenda = ("agenda", {"items": ["Test leap years"]}, "noted")
+    with TidalMemory(
+        "memory://", embedder=HashingEmbedder(), settings=Settings(compaction={"file_tools": tools})
+    ) as own:
+        text = told(own, [turn(1, "Change it.", "Changed.", amend, agenda)])
+    assert "Edited `tides.py`: `LIMIT = 25` (was `50`)" in text
+    assert (line(text, "Files"), line(text, "Open")) == ("edited `tides.py`", "Test leap years")
+
+
+def test_a_patch_of_several_files_and_moves_are_told_by_file(memory: TidalMemory) -> None:
+    patch = "*** Begin Patch\n*** Update File: a.py\n@@\n-LOW = 1\n+LOW = 2\n*** Delete File: old.py\n*** End Patch"
+    move = ("Bash", {"command": "cd src && git mv pier.py quay.py"}, "")
+    text = told(memory, [turn(1, "Change it.", "Changed.", ("apply_patch", {"patch": patch}, "Done"), move)])
+    assert "Edited `a.py`: `LOW = 2` (was `1`)" in text
+    assert "Deleted `old.py`" in text
+    assert "Moved `src/pier.py` to `src/quay.py`" in text
+    assert line(text, "Files") == "edited `a.py`; created `src/quay.py`; deleted `src/pier.py`, `old.py`"
 
 
 def test_the_edits_of_a_turn_are_listed_by_file(memory: TidalMemory) -> None:

@@ -97,7 +97,8 @@ class Replay:
         reached: list[tuple[str, Action]] = []
         for action in given:
             if isinstance(action, Read):
-                reached += [(path, action) for path in self._read(call, action, result, failed=bool(reads_like))]
+                bad = bool(reads_like) and (marked or not action.together)  # one of several may have failed
+                reached += [(path, action) for path in self._read(call, action, result, failed=bad)]
             elif isinstance(action, Place):
                 if self._folders == ("",):  # the shell has not left the folder in which everything began
                     self._table.learn(text.strip())

@@ -143,7 +143,7 @@ def shown(read: Read, text: str) -> Shown | None:
             first = max(read.start or 0, 1)
             if lines and (read.numbered or (min(lines) in (first, first + 1) and _framed(text, form, len(lines)))):
                 return _numbered(read, text, lines)
-    return None if read.numbered or _TRUNCATED.search(text) else _plain(read, _bare(text))
+    return None if read.numbered or _TRUNCATED.search(text) else _plain(read, bare(text))
 
 
 def _framed(text: str, form: re.Pattern[str], count: int) -> bool:
@@ -154,7 +154,7 @@ def _framed(text: str, form: re.Pattern[str], count: int) -> bool:
     return all(_FRAME.match(line) for line in [*before, *after[:1]])
 
 
-def _bare(text: str) -> str:
+def bare(text: str) -> str:
     """Return a text without the lines that a shell's tool puts below it."""
     while found := _TRAILER.search(text):
         text = text[: found.start()]

@@ -10,7 +10,7 @@ from typing import Literal
 
 from tidal_plugins.actions.action import Action, ContentChange, Delete, Doubt, Edit, Move, Patch, Read, Write
 from tidal_plugins.actions.calls import actions, shell_command
-from tidal_plugins.actions.paths import joined
+from tidal_plugins.actions.paths import relative
 from tidal_plugins.actions.results import folder, opened
 from tidal_plugins.actions.shell.commands import read_command
 from tidal_plugins.actions.table import Tools, known
@@ -73,19 +73,20 @@ def done(call: ToolCall, text: str, tools: Tools) -> list[Done]:
     """
     tool = known(call.name, tools)
     command = shell_command(call, tool)
+    ends = glance(text).replace("\r\n", "\n")
+    here = folder(ends) or ""
     if command is not None:
         ran = read_command(command)
         found = list(_told(ran.actions))
-        if not ran.alone or len(found) != 1 or (len(found) != len(ran.actions)) or _is_output(ran.actions[0], command):
+        if not ran.alone or len(found) != 1 or len(ran.actions) != 1 or _is_output(ran.actions[0], command):
             touched = tuple(each for one in found for each in one.touches)
             return [Done("search" if tool and tool.does == "search" else "command", command=command, touched=touched)]
     elif tool is not None and tool.does in ("search", "plan"):
         return [Done("search" if tool.does == "search" else "plan")]
     else:
         found = list(_told(actions(call, tool) if tool else (), edited=tool is not None and tool.does == "edit"))
-    ends = glance(text)
-    here = folder(ends) or ""
-    return [replace(each, path=joined(here, each.path or opened(ends))) for each in found] or [Done("other")]
+    window = opened(ends)
+    return [replace(each, path=each.path or relative(window, here) or window) for each in found] or [Done("other")]
 
 
 def _is_output(action: Action, command: str) -> bool:

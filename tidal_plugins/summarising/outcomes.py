@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tidal_plugins.actions.results import bare
 from tidal_plugins.actions.table import Tools
 from tidal_plugins.model.exchange import Message, ToolCall, answers
 from tidal_plugins.summarising.calls import Done, Kind, done, error_line, first_text, glance, kind_of
@@ -92,7 +93,7 @@ def _ran(call: ToolCall, answer: Message | None, does: Done) -> _Ran:
         ran.check = PLAN
     if does.does == "command":
         ran.check = check_key(does.command)
-        ran.verdict = verdict(text, failed=kind == "failed")
+        ran.verdict = verdict(bare(text), failed=kind == "failed")
         if ran.verdict.tests or ran.check:
             ran.kind = "failed" if ran.verdict.failed else "ran"
     return ran

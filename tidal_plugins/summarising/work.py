@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from tidal_plugins.actions.results import bare
 from tidal_plugins.actions.table import Tools
 from tidal_plugins.english.instructions import DECISION, OWN_PLANS, RULE
 from tidal_plugins.english.sentences import sentences
@@ -130,7 +131,7 @@ class Work:
     def _commanded(self, does: Done, output: str, source: str, *, bad: bool) -> Work:
         work = self
         if check := check_key(does.command):
-            found = verdict(output, failed=bad)
+            found = verdict(bare(output), failed=bad)
             said = f"`{' '.join(does.command.split())[:80]}`: {found.text or ('failed' if bad else 'no output')}"
             ran = Ran(check[0], tuple(sorted(check[1])), folded(said), bool(found.tests), source)
             kept = [each for each in self.checks if not covers(check, each.check)]

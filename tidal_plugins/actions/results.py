@@ -156,7 +156,7 @@ def _framed(text: str, form: re.Pattern[str], count: int) -> bool:
 
 def bare(text: str) -> str:
     """Return a text without the lines that a shell's tool puts below it."""
-    while found := _TRAILER.search(text):
+    while found := _TRAILER.search(text, max(0, len(text) - SHORT)):
         text = text[: found.start()]
     return text
 

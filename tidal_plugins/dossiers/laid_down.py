@@ -68,7 +68,7 @@ def is_quoted(point: Point) -> bool:
 
 def _laid_down(entry: Entry) -> Iterator[Point]:
     said = list(pieces(entry))
-    for text, after in zip(said, [*said[1:], ""], strict=True):
+    for text, after in zip(said, [*said, ""][1:], strict=True):
         point = Point(text, entry)
         if lays_down(text) and not any(jokes(one) or retracts(one) for one in (text, after)) and not is_quoted(point):
             yield point

@@ -210,9 +210,14 @@ def pieces(entry: Entry) -> Iterator[str]:
     yield from (said for said in _sentences(text) if len(said) <= _LONG)
 
 
-def _sentences(text: str) -> Iterator[str]:
-    """Yield sentences, and the items of a list one by one, each after the words that lead it: «actions: 1) …»."""
-    text, label = strip_frames(text)[:_READ], ""
+@lru_cache(maxsize=1 << 10)
+def _sentences(text: str) -> tuple[str, ...]:
+    """Return sentences, and the items of a list one by one, each after the words that lead it: «actions: 1) …»."""
+    return tuple(_split(strip_frames(text)[:_READ]))
+
+
+def _split(text: str) -> Iterator[str]:
+    label = ""
     for start, end in sentences(text):
         said = text[start:end]
         items = [item.strip() for item in _ITEM.split(said)]
@@ -227,9 +232,11 @@ def _unmarked(said: str) -> str:
     return _BULLET.sub("", said).replace("**", "")
 
 
-def same(point: Point, other: Point, share: float) -> bool:
-    """Return whether two points say the same: they share this much of all words of the shorter one, denials alike."""
-    fewer = min(len(point.words), len(other.words))
-    if not fewer or len(point.words & other.words) < share * fewer:
-        return False
-    return bool(NEGATED.search(point.plain)) == bool(NEGATED.search(other.plain))
+def is_denied(point: Point) -> bool:
+    """Return whether a point denies something."""
+    return _is_denied(point.plain)
+
+
+@lru_cache(maxsize=1 << 13)
+def _is_denied(plain: str) -> bool:
+    return NEGATED.search(plain) is not None

@@ -111,6 +111,8 @@ class Sources:
                 words = terms(task.point.raw)
                 near += [match.id for match in self.storage.matching(self.scope, words, REPORTS, where)]
         later = self._others(near, found, now)
+        if not later:
+            return {}
         later |= self._exchanges(later, now)
         done = [
             task.done.turn

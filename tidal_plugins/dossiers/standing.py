@@ -6,23 +6,20 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import lru_cache
 
 from tidal_plugins.dossiers.contradictions import contradictions
-from tidal_plugins.dossiers.points import Point, points, same
+from tidal_plugins.dossiers.points import Point, points
+from tidal_plugins.dossiers.repeated import distinct, same
 from tidal_plugins.dossiers.task import Task
 from tidal_plugins.dossiers.tasks import ASIDE_KINDS, is_reported_by, tasks
 from tidal_plugins.english.chatter import FRAGMENT, content
 from tidal_plugins.english.decisions import DECIDED
 from tidal_plugins.english.relative_dates import named_days
-from tidal_plugins.english.values import values
 from tidal_plugins.model.dossier import Contradiction, Part
 from tidal_plugins.model.entry import CONVERSATION, FACT, SYNTHESIS, Entry
 from tidal_plugins.model.fence import inert
 from tidal_plugins.model.supersession import Supersession
 
-ALIKE = 0.75
-"""Share of the words of the shorter of two statements that both have, from which on they say the same."""
 _LIKELY = 0.5
 """Confidence of a supersession from which on the earlier value is history."""
 _RELATED = 2
@@ -43,7 +40,7 @@ def standing(entries: Sequence[Entry], links: Sequence[Supersession], now: datet
     kept = [_placed(rest, found, now) for point in said if (rest := _without_done(point, found))]
     plain = [rest for point in kept if (rest := _without_open(point, waiting))]
     opened = [replace(task.point, part=_open_part(task, now)) for task in waiting]
-    return _apart(sorted([*plain, *opened], key=_age, reverse=True))
+    return distinct(sorted([*plain, *opened], key=_age, reverse=True))
 
 
 def _age(point: Point) -> tuple[datetime, bool, int, bool]:
@@ -75,7 +72,7 @@ def _without_open(point: Point, waiting: Sequence[Task]) -> Point | None:
             continue
         if task.point.raw in point.raw and task.kind in ASIDE_KINDS:
             point = replace(point, raw=point.raw.replace(task.point.raw, "").rstrip(" ,;"))
-        elif task.point.raw in point.raw or same(task.point, point, ALIKE):
+        elif task.point.raw in point.raw or same(task.point, point):
             return None
     return point if content(point.raw) else None
 
@@ -140,31 +137,3 @@ def _uncontradicted(said: Sequence[Point], found: Sequence[tuple[Contradiction, 
 
 def _holds(point: Point, value: str) -> bool:
     return bool(value) and value.casefold() in point.raw.casefold()
-
-
-def _apart(newest_first: Sequence[Point]) -> list[Point]:
-    """Return the points without those that a newer one says again, with the same values.
-
-    What a person said is not replaced by what an agent or a document says, and neither is a document.
-    """
-    kept: list[Point] = []
-    by_word = defaultdict[str, list[Point]](list)
-    for point in newest_first:
-        near = {id(other): other for word in point.stems for other in by_word[word] if _may_replace(other, point)}
-        if not any(same(point, other, ALIKE) and _values(point.raw) <= _values(other.raw) for other in near.values()):
-            kept.append(point)
-            for word in point.stems:
-                by_word[word].append(point)
-    return kept
-
-
-def _may_replace(newer: Point, older: Point) -> bool:
-    made = newer.entry.channel == SYNTHESIS  # it stands for what it was made from
-    if newer.entry.kind != older.entry.kind and older.entry.kind != FACT and not made:
-        return False
-    return older.by_agent or not newer.by_agent
-
-
-@lru_cache(maxsize=1 << 13)
-def _values(text: str) -> frozenset[str]:
-    return frozenset(value.text.lower() for value in values(text))

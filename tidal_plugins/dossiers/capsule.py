@@ -25,7 +25,7 @@ from tidal_plugins.errors import Conflict, InvalidCapsule, InvalidInput
 from tidal_plugins.ingestion.derived import write_derived
 from tidal_plugins.ingestion.episodes import TOOL_TAG
 from tidal_plugins.model.capsule import BUDGETS, GENERATED, WRITTEN, Capsule, Section, Suggestion
-from tidal_plugins.model.clock import to_micros
+from tidal_plugins.model.clock import local, to_micros
 from tidal_plugins.model.entry import EPISODE, Entry, Scope, bare_id
 from tidal_plugins.model.fence import CAPSULE_TITLE, inert
 from tidal_plugins.model.graph import GRAPH_CHANNEL
@@ -162,7 +162,7 @@ class Capsules:
     def _header(self, now: datetime) -> list[Line]:
         volumes = self.storage.statistics(self.scope).volumes
         turns = sum(volume.entries for (kind, _), volume in volumes.items() if kind == EPISODE)
-        time = now.replace(microsecond=0).isoformat().replace("+00:00", "Z")
+        time = local(now, self.settings.zone).replace(microsecond=0).isoformat().replace("+00:00", "Z")
         memory = inert("/".join(self.scope))
         return [Line(f"{CAPSULE_TITLE}{time}"), Line(f"Turn {turns:,}. Memory of {memory}.")]
 

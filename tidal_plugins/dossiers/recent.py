@@ -14,7 +14,7 @@ from tidal_plugins.dossiers.links import links_of
 from tidal_plugins.dossiers.points import AGENT_NAME, Point, pieces
 from tidal_plugins.dossiers.revaluing import revalues
 from tidal_plugins.dossiers.sharing import is_among, place, shared
-from tidal_plugins.dossiers.sources import PRIMARY_KINDS, without_citations
+from tidal_plugins.dossiers.sources import PRIMARY_KINDS, localised, without_citations
 from tidal_plugins.dossiers.standing import standing
 from tidal_plugins.english.chatter import content, reports
 from tidal_plugins.english.excerpt import shortened
@@ -24,6 +24,7 @@ from tidal_plugins.english.people import CONTACT, SELF
 from tidal_plugins.english.questions import asks
 from tidal_plugins.english.relative_dates import named_days
 from tidal_plugins.english.rules import is_real
+from tidal_plugins.model.clock import local
 from tidal_plugins.model.dossier import Finding
 from tidal_plugins.model.entry import FACT, SYNTHESIS, Entry, Scope
 from tidal_plugins.model.supersession import Supersession
@@ -69,12 +70,17 @@ class Newest:
         for_good = replace(where, least_importance=self.settings.decay.important)
         kept = self.storage.find(self.scope, for_good, limit=most, newest_first=True) if len(newest) == most else []
         found = {entry.id: entry for entry in [*newest, *kept]}
-        return [without_secrets(without_citations(entry)) for entry in found.values()]
+        zone = self.settings.zone
+        return [localised(without_secrets(without_citations(entry)), zone) for entry in found.values()]
 
     @cached_property
     def points(self) -> list[Point]:
         """Return what the entries state, the newest first."""
-        return standing(self.entries, self._links, self.now)
+        return standing(self.entries, self._links, self._today)
+
+    @cached_property
+    def _today(self) -> date:
+        return local(self.now, self.settings.zone).date()
 
     @cached_property
     def _links(self) -> Sequence[Supersession]:
@@ -131,7 +137,7 @@ class Newest:
         """
         limit = self.settings.capsule
         said = _apart(self._said(recent=True), shown)
-        until = (self.now + timedelta(days=AHEAD)).date()
+        until = self._today + timedelta(days=AHEAD)
         plans = [(day, point) for point in said if (day := self._day(point)) and day <= until]
         soonest = [point for _, point in sorted(plans, key=lambda plan: plan[0])]
         ahead = shared(soonest, max(1, limit.current_priorities - 3))
@@ -185,7 +191,7 @@ class Newest:
     def _day(self, point: Point) -> date | None:
         """Return the first day that a point names which is not over."""
         days = named_days(point.raw, point.entry.occurred_at)
-        return min((day for day in days if day >= self.now.date()), default=None)
+        return min((day for day in days if day >= self._today), default=None)
 
     def _said(self, *, recent: bool = False) -> list[Point]:
         """Return what people said and set, which alone may become a rule or a priority."""

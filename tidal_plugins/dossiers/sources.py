@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, tzinfo
 
 from tidal_plugins.dossiers.links import links_of
 from tidal_plugins.dossiers.related import Related
 from tidal_plugins.dossiers.tasks import tasks
 from tidal_plugins.dossiers.topic import Topic
-from tidal_plugins.model.clock import hours_between
+from tidal_plugins.model.clock import hours_between, local
 from tidal_plugins.model.entry import CONVERSATION, DOSSIER, FACT, KINDS, SYNTHESIS, Entry, Scope
 from tidal_plugins.model.recall import Hit
 from tidal_plugins.model.supersession import Supersession
@@ -93,7 +93,7 @@ class Sources:
             aside = worth_of(found[id_], ASIDE if id_ in topical else 0.0, now, self.settings.dossier)
             worth[id_] = turns.get(found[id_].episode or "", aside)
         direct = frozenset(hit.entry.episode or hit.id for hit in best)
-        return Material(list(found.values()), worth, links, direct)
+        return Material([localised(entry, self.settings.zone) for entry in found.values()], worth, links, direct)
 
     def _related(
         self, topic: str, topical: Mapping[str, Entry], found: Mapping[str, Entry], now: datetime
@@ -165,6 +165,11 @@ def without_citations(entry: Entry) -> Entry:
     A line that cites the fact cites its sources too, and a cut line would show half of them.
     """
     return replace(entry, text=_CITATIONS.sub("", entry.text)) if entry.channel == SYNTHESIS else entry
+
+
+def localised(entry: Entry, zone: tzinfo) -> Entry:
+    """Return an entry with its time by the clocks of a zone, which tell on which day something was said."""
+    return replace(entry, occurred_at=local(entry.occurred_at, zone))
 
 
 def worth_of(entry: Entry, relevance: float, now: datetime, settings: DossierTuning) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import date, datetime
 
 from tidal_plugins.dossiers.contradictions import contradictions
 from tidal_plugins.dossiers.points import Point, points
@@ -26,8 +26,8 @@ _RELATED = 2
 """Words that a restatement of a superseded value shares with it, beside the value."""
 
 
-def standing(entries: Sequence[Entry], links: Sequence[Supersession], now: datetime) -> list[Point]:
-    """Return what some entries state as it holds at ``now``, each point with its part, the newest first.
+def standing(entries: Sequence[Entry], links: Sequence[Supersession], today: date) -> list[Point]:
+    """Return what some entries state as it holds ``today``, each point with its part, the newest first.
 
     What a later statement supersedes is left out, and stands as ``was`` with the later one. What was said again stands
     once. A plan whose day is over counts as ``earlier``.
@@ -37,9 +37,9 @@ def standing(entries: Sequence[Entry], links: Sequence[Supersession], now: datet
     said = _uncontradicted(said, [(pair, times[pair.newer.sources[0]]) for pair in contradictions(entries)])
     found = tasks(entries)
     waiting = [task for task in found if task.done is None]
-    kept = [_placed(rest, found, now) for point in said if (rest := _without_done(point, found))]
+    kept = [_placed(rest, found, today) for point in said if (rest := _without_done(point, found))]
     plain = [rest for point in kept if (rest := _without_open(point, waiting))]
-    opened = [replace(task.point, part=_open_part(task, now)) for task in waiting]
+    opened = [replace(task.point, part=_open_part(task, today)) for task in waiting]
     return distinct(sorted([*plain, *opened], key=_age, reverse=True))
 
 
@@ -77,21 +77,21 @@ def _without_open(point: Point, waiting: Sequence[Task]) -> Point | None:
     return point if content(point.raw) else None
 
 
-def _open_part(task: Task, now: datetime) -> Part:
+def _open_part(task: Task, today: date) -> Part:
     if task.point.entry.kind not in (CONVERSATION, FACT):
         return "documents"
     days = named_days(task.point.raw, task.point.entry.occurred_at)
-    return "earlier" if days and max(days) < now.date() else "open"
+    return "earlier" if days and max(days) < today else "open"
 
 
-def _placed(point: Point, found: Sequence[Task], now: datetime) -> Point:
+def _placed(point: Point, found: Sequence[Task], today: date) -> Point:
     if point.entry.kind != CONVERSATION:
         return point if point.entry.kind == FACT else replace(point, part="documents")
     if any(is_reported_by(task, point) for task in found):
         return replace(point, part="done")
     said = point.entry.occurred_at.date()
     days = [day for day in named_days(point.raw, point.entry.occurred_at) if day > said]
-    if days and max(days) < now.date():
+    if days and max(days) < today:
         return replace(point, part="earlier")
     decided = point.sure and not point.by_agent and DECIDED.search(point.plain)
     return replace(point, part="decided") if decided else point

@@ -32,7 +32,8 @@ HEADINGS: Mapping[Part, str] = {
 class Finding:
     """One line of a dossier, with the ids of its ``sources`` and the ``citations`` that refer to them in texts.
 
-    ``part`` is where it stands, and ``at`` when it was said; ``None`` for what documents and models say.
+    ``part`` is where it stands, and ``at`` when it was said, in
+    ``Settings.time_zone``; ``None`` for what documents and models say.
     """
 
     text: str

@@ -136,6 +136,7 @@ def test_the_tense_decides_whether_a_weekday_is_behind_or_ahead(said, day):
         "Please do not schedule anything on Friday.",
         "You must not restart the pump on Friday.",
         "Fine, but don't paint on Friday.",
+        "The Monday-Wednesday-Friday class won't work for me.",
     ],
 )
 def test_a_day_on_which_something_must_not_be_done_is_no_appointment(said):

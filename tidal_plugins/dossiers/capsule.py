@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from tidal_plugins.dossiers.forgotten import cites, without_forgotten
 from tidal_plugins.dossiers.layout import (
     FRAME,
     blank_sections,
@@ -82,12 +83,17 @@ class Capsules:
     def write(self, capsule: Capsule | str, now: datetime) -> Capsule:
         """Store the sections that people write, byte for byte, and sections of their own, in their order.
 
+        A line that cites what was forgotten is left out: a text that was saved before brings nothing back.
         Text in a generated section is replaced. Raises ``InvalidCapsule`` for a text that is not a capsule within its
         budgets, and ``Conflict`` for a ``Capsule`` that was edited from a version that somebody else has rewritten
         since; nothing is changed then. A text does not tell from which version it was edited, so the last text counts.
         """
         base = capsule.written if isinstance(capsule, Capsule) else None
-        checked = self._checked(storable(str(capsule)) if isinstance(capsule, Capsule | str) else capsule)
+        text = storable(str(capsule)) if isinstance(capsule, Capsule | str) else capsule
+        if cites(text):
+            made = [line.strip() for line in str(self.current(now)).splitlines()]
+            text = without_forgotten(text, self.storage, self.scope, made)
+        checked = self._checked(text)
         with self.storage.transaction():
             sections = [[s.name, s.heading if self._is_made(s) else s.text] for s in checked.sections]
             layout = self._document(LAYOUT)

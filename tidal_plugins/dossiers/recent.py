@@ -11,13 +11,15 @@ from functools import cached_property
 from tidal_plugins.dossiers.laid_down import Lifted, is_lifted, is_quoted, lifted_in, rules
 from tidal_plugins.dossiers.lines import findings
 from tidal_plugins.dossiers.links import links_of
-from tidal_plugins.dossiers.points import AGENT_NAME, Point, pieces
+from tidal_plugins.dossiers.pieces import pieces
+from tidal_plugins.dossiers.points import AGENT_NAME, Point
 from tidal_plugins.dossiers.revaluing import revalues
 from tidal_plugins.dossiers.sharing import is_among, place, shared
 from tidal_plugins.dossiers.sources import PRIMARY_KINDS, localised, without_citations
 from tidal_plugins.dossiers.standing import standing
 from tidal_plugins.english.chatter import content, reports
 from tidal_plugins.english.excerpt import shortened
+from tidal_plugins.english.hypotheses import is_rumoured
 from tidal_plugins.english.instructions import IDENTITY, OWN_PLANS, ROUTINE
 from tidal_plugins.english.lasting import HEALTH
 from tidal_plugins.english.people import CONTACT, SELF
@@ -75,8 +77,9 @@ class Newest:
 
     @cached_property
     def points(self) -> list[Point]:
-        """Return what the entries state, the newest first."""
-        return standing(self.entries, self._links, self._today)
+        """Return what the entries state, the newest first, without what somebody holds for possible."""
+        found = standing(self.entries, self._links, self._today)
+        return [point for point in found if point.part == "documents" or not is_rumoured(point.plain)]
 
     @cached_property
     def _today(self) -> date:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import date, datetime
 
 from tidal_plugins.dossiers.contradictions import contradictions
+from tidal_plugins.dossiers.laid_down import without_replaced
 from tidal_plugins.dossiers.points import Point, points
 from tidal_plugins.dossiers.repeated import distinct, same
 from tidal_plugins.dossiers.task import Task
@@ -34,7 +35,9 @@ def standing(entries: Sequence[Entry], links: Sequence[Supersession], today: dat
     """
     said = _current(points(entries), [link for link in links if link.replacement.confidence >= _LIKELY])
     times = {entry.id: entry.occurred_at for entry in entries}
-    said = _uncontradicted(said, [(pair, times[pair.newer.sources[0]]) for pair in contradictions(entries)])
+    said = _uncontradicted(
+        without_replaced(said), [(pair, times[pair.newer.sources[0]]) for pair in contradictions(entries)]
+    )
     found = tasks(entries)
     waiting = [task for task in found if task.done is None]
     kept = [_placed(rest, found, today) for point in said if (rest := _without_done(point, found))]

@@ -8,9 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from tidal_plugins.dossiers.closing import closes, reports_of
-from tidal_plugins.dossiers.points import Point, pieces, turns
+from tidal_plugins.dossiers.pieces import real_pieces
+from tidal_plugins.dossiers.points import Point, turns
 from tidal_plugins.dossiers.task import Task
 from tidal_plugins.english.deeds import phrase, words_of
+from tidal_plugins.english.hypotheses import is_rumoured
 from tidal_plugins.english.negation import DENIED
 from tidal_plugins.english.questions import asks
 from tidal_plugins.english.stems import stem
@@ -43,7 +45,7 @@ def tasks(entries: Iterable[Entry]) -> list[Task]:
     """
     waiting, done = _Waiting(), list[Task]()
     for turn in turns(entries):
-        said = [Point(text, entry) for entry in turn for text in pieces(entry)]
+        said = [Point(text, entry) for entry in turn for text in real_pieces(entry)]
         reported = reports_of(said)
         for task in waiting.near(word for report in reported for word in report.together):
             if report := next((one for one in reported if closes(one, task, one.together)), None):
@@ -121,7 +123,7 @@ def _task(point: Point) -> Task | None:
     for match in (OPEN_TASK.fullmatch(point.plain), PROMISE.fullmatch(point.plain) if point.by_agent else None):
         if match:
             return _made(match, point)
-    if point.by_agent or DENIED.search(UNDENIED.sub("", point.plain)):
+    if point.by_agent or is_rumoured(point.plain) or DENIED.search(UNDENIED.sub("", point.plain)):
         return None
     match = REMINDER.fullmatch(point.plain)
     if match and (match["reminded"] or (point.sure and not asks(point.raw))):

@@ -41,8 +41,8 @@ _STATED = re.compile(rf"(?:\d\s+{ANY_MONTH}|{ANY_MONTH}\s+\d{{1,2}})\)?,?\s*\Z",
 """A date that stands right before a day: «(5 March), the 5th»."""
 _FORWARD = frozenset(("by", "until", "till", "to", "for", "next", "this"))
 _TOWARDS = re.compile(rf"\b(?:by|until|till|to|for)\s+(?:{WEEKDAY}\s+)?\Z", re.IGNORECASE)
-_LISTED = re.compile(rf"(?:\s*[,/&]\s*(?:and\s+)?|\s+and\s+){WEEKDAY}", re.IGNORECASE)
-_LISTING = re.compile(rf"{WEEKDAY}(?:\s*[,/&]\s*(?:and\s+)?|\s+and\s+)\Z", re.IGNORECASE)
+_LISTED = re.compile(rf"(?:\s*[,/&–-]\s*(?:and\s+)?|\s+and\s+){WEEKDAY}", re.IGNORECASE)
+_LISTING = re.compile(rf"{WEEKDAY}(?:\s*[,/&–-]\s*(?:and\s+)?|\s+and\s+)\Z", re.IGNORECASE)
 """Several weekdays in a row, which are a habit: «Monday, Wednesday and Friday»."""
 _SINCE = re.compile(r"\bsince\s+\Z", re.IGNORECASE)
 _WEEKDAY_BEFORE = re.compile(rf"\b({WEEKDAY}),?\s+\Z", re.IGNORECASE)

@@ -50,7 +50,7 @@ _ARRANGED = frozenset("booked scheduled planned arranged reserved".split())
 """What was done for a day ahead: «I booked the dentist on Friday»."""
 _IS = re.compile(r"\s+(?:is|are|will|would|should|can|works?|suits?|fits?)\b", re.IGNORECASE)
 """What is said of a day that is the subject: «he said Friday works»."""
-_NEXT = re.compile(r"\s+([a-z]+)\b", re.IGNORECASE)
+_NEXT = re.compile(r"\s+([a-z]+)\b(?!['’])", re.IGNORECASE)
 
 
 def is_behind(before: str, after: str = "") -> bool:

@@ -22,8 +22,8 @@ HEADINGS: Mapping[Part, str] = {
     "now": "Known:",
     "open": "Open:",
     "done": "Done:",
-    "earlier": "Earlier plans:",
     "documents": "From documents:",
+    "earlier": "Earlier plans:",
 }
 """The headings of the parts, in the order in which they stand. What is known needs none at the beginning."""
 

@@ -172,7 +172,8 @@ def _is_vague(point: Point) -> bool:
 def _is_idle(said: str, agent: bool) -> bool:
     if asks(said) or retracts(said) or reacts(said):
         return True
-    return (advises(said) or is_fragment(said)) if agent else requests(said) and not NAMING.search(said)
+    announces = said.rstrip("*_ ").endswith(":")  # a list that is not quoted with it
+    return (advises(said) or is_fragment(said) or announces) if agent else requests(said) and not NAMING.search(said)
 
 
 def _joined(kept: Sequence[str]) -> Iterator[str]:

@@ -30,7 +30,8 @@ _BEFORE_CHARS = 200
 _AFTER_CHARS = 100
 """Characters after a day that are read with it."""
 _BEFORE = re.compile(
-    rf"{ANY_MONTH}\.?,?\s*\Z|\d\s*\Z|\b(?:(?:every|each)(?:\s+\w+)?|instead of|not|not on)\s+\Z", re.IGNORECASE
+    rf"{ANY_MONTH}\.?,?\s*\Z|\d\s*\Z|\b(?:(?:every|each)(?:\s+\w+)?|instead of|not|not on|like(?: only| just)?)\s+\Z",
+    re.IGNORECASE,
 )
 _HABIT = re.compile(r"\b(?:always|never|usually|normally|mostly)\b[^.,;:!?\n]*\Z", re.IGNORECASE)
 """Words of habits and rules, of which a weekday is not one day: «never deploy on Friday»."""
@@ -168,12 +169,18 @@ _NAMED = re.compile(
 )
 
 
+_WEEK = re.compile(r"\(week of (?P<monday>[^()]{1,30})\)")
+
+
 def named_days(text: str, at: datetime) -> list[date]:
-    """Return the days that a text names, said ``at`` a time: of «21–22 March» both.
+    """Return the days that a text names, said ``at`` a time: of «21–22 March» both, of a week the first and the last.
 
     A day without a year is that which is nearest.
     """
-    return [day for match in _NAMED.finditer(with_dates(text, at)) for day in _days_of(match, at.date())]
+    dated = with_dates(text, at)
+    days = [day for match in _NAMED.finditer(dated) for day in _days_of(match, at.date())]
+    mondays = (day for match in _WEEK.finditer(dated) for day in named_days(match["monday"], at))
+    return [*days, *(monday + timedelta(days=6) for monday in mondays)]
 
 
 def _days_of(match: re.Match[str], today: date) -> Iterator[date]:

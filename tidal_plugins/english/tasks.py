@@ -16,7 +16,8 @@ OPEN_TASK = re.compile(
 INTENTION = re.compile(
     r"(?:(?:so|and|then|ok|okay|also|but|yes|well|great|perfect|thanks),? )*"
     r"(?:(?:please )?(?:remind me|don't forget|do not forget) to"
-    r"|(?:i|we)(?:'ll| will|'m going to| am going to|'re going to| are going to|'ve (?:still )?got to"
+    r"|(?:i|we)(?:'ll| will|(?:'m| am|'re| are) going to(?! (?:the|an?|my|our|his|her|their|this|that)\b)"
+    r"|'ve (?:still )?got to"
     r"| (?:still |really |also )*(?:need to|have to|must|promised to|plan to|intend to)))"
     r" (?:(?:definitely|also|just|still|really|then|have to|need to|remember to) )*(?P<task>.+)"
 )

@@ -35,9 +35,11 @@ FEW = 10
 ASIDE = 0.5
 """Relevance of an entry that is about the topic by what it has to do with others, not by its own words."""
 REPORTS = 4
-"""Later statements that are looked at for each open task, those with most of its words."""
+"""Later statements that are looked at for each open task, those with most of its words. With none of them a task that
+is done stands open in one of the 14 briefs of the development stories."""
 HALF = 0.5
-"""Share of the words of a topic, each by its rarity, that an entry has which is about it."""
+"""Share of the words of a topic, each by its rarity, that an entry has which is about it. At .3, at .8 and without it
+one of the 14 briefs of the development stories fails."""
 WHOLE = 2_000
 """Characters up to which the whole of what somebody said is read, and not the passage about the topic alone."""
 

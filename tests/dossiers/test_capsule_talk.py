@@ -108,3 +108,10 @@ def test_an_agents_imperative_is_advice_and_no_work(memory, capsules):
     work = capsules.current(NOON)["recent_work"]
     assert "amounts.py" in work
     assert "numeric" not in work
+
+
+def test_where_something_lies_stands_in_the_capsule_for_good(memory, capsules):
+    tell(memory, "The door code is on the green card inside the piano.", "The spare key hangs behind the stove.")
+    known = capsules.current(NOON + timedelta(days=300))["identity"]
+    assert "green card" in known
+    assert "stove" in known

@@ -20,7 +20,7 @@ from tidal_plugins.dossiers.standing import standing
 from tidal_plugins.english.chatter import content, opines, reports
 from tidal_plugins.english.excerpt import shortened
 from tidal_plugins.english.instructions import IDENTITY, is_routine
-from tidal_plugins.english.lasting import HEALTH
+from tidal_plugins.english.lasting import HEALTH, lasting
 from tidal_plugins.english.people import CONTACT, SELF
 from tidal_plugins.english.questions import asks
 from tidal_plugins.english.relative_dates import named_days
@@ -118,11 +118,12 @@ class Newest:
         health.sort(key=lambda point: -point.weight)
         agents = [point for point in said if IDENTITY.search(point.raw)]
         selves = list(_introductions(said))
+        places = [point for point in said if lasting(point.raw) in ("place", "request")]
         people = [point for point in said if CONTACT.search(point.raw)]
         routines = [point for point in said if is_routine(point.raw)]
         most = max(1, round(FACT_SHARE * self.settings.capsule.identity))
         return {
-            "identity": _mixed([agents, health, selves, facts[:most]]),
+            "identity": _mixed([agents, health, selves, places, facts[:most]]),
             "loop_protocol": routines,
             "key_contacts": people,
             "operational_rules": rules(self.entries, self._links, self.settings.capsule.line),

@@ -87,6 +87,7 @@ _MUST_NOT = r"(?:mustn't|must not|must never|may not|(?:am|is|are)(?: not|n't) a
 _SOMETHING = r"(?!(?:it|that|this|an?|the|in|out|any|anymore|much|with|at|to|been|had|\w+(?:ed|wn|en))\b)[a-z]+"
 _HIDDEN = (
     r"(?:keys?|key ?card|passports?|testament|birth certificate|deeds?|insurance papers|first.aid kit|epi-?pen|"
+    r"(?:door|alarm|gate|access|entry|garage) codes?|"
     r"fuse ?box|stopcock|shut-?off valve|safe|recovery codes?|backup disks?|(?:safe|lock) combination)"
 )
 _LIES = r"(?:'s|'re| is| are| hangs?| lives?| stays?| sits?| goes| lies)(?: \w+ly| now| always| still| kept| hidden)*"

@@ -100,7 +100,9 @@ def drop_superseded(state: State) -> None:
         item.id: str(link)
         for item in state.ranked
         for link in item.superseded_by
-        if item.summary.role and link.replacement.confidence >= sure and there & {link.later, *_newer(link.later, later)}
+        if item.summary.role
+        and link.replacement.confidence >= sure
+        and there & {link.later, *_newer(link.later, later)}
     }
     state.ranked = [item for item in state.ranked if item.id not in reasons]
     state.drop("supersession", reasons.items())

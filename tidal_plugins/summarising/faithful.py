@@ -51,7 +51,10 @@ def borne_out(
     logged at the level ``DEBUG``, by what it lacks and what it cites; its words are not.
     """
     found = [piece for id_ in cited for piece in evidence.get(id_, ())]
-    text, days = "\n".join(piece.text for piece in found), frozenset(day for piece in found for day in piece.days)
+    text, days = (
+        "\n".join([*cited, *(piece.text for piece in found)]),
+        frozenset(day for piece in found for day in piece.days),
+    )
     kept = []
     for start, end in sentences(claim):
         if faults := unsupported(claim[start:end], text, days, names):

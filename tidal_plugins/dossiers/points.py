@@ -20,14 +20,15 @@ from tidal_plugins.english.chatter import (
     reports,
     retracts,
     without_acknowledgement,
+    without_lead,
 )
 from tidal_plugins.english.excerpt import shortened
 from tidal_plugins.english.hedges import HEDGED
 from tidal_plugins.english.importance import importance
 from tidal_plugins.english.negation import NEGATED
+from tidal_plugins.english.pasted import without_pasted
 from tidal_plugins.english.people import NAMING
 from tidal_plugins.english.questions import asks
-from tidal_plugins.english.quotations import FENCED
 from tidal_plugins.english.relative_dates import with_dates
 from tidal_plugins.english.requests import requests
 from tidal_plugins.english.sentences import plain, sentences
@@ -59,6 +60,7 @@ _VAGUE = re.compile(
 )
 _PASTED, _ENDS = 1_500, 400
 """Characters beyond which what a person said holds pasted matter, and of which then only each end is theirs."""
+_SPOKEN = re.compile(r"\b(?:I|me|my|mine|please|(?:can|could|would|will) you)\b|\bI['’]", re.IGNORECASE)
 _LABEL = 30
 """Characters of the words that lead a list."""
 _ARTICLES = frozenset(("a", "an", "the"))
@@ -82,7 +84,9 @@ class Point:
     @property
     def text(self) -> str:
         """Return the statement on one line, with dates for the days that it names, so that nothing in it can act."""
-        said = with_dates(self.raw, self.entry.occurred_at) if self.entry.kind == CONVERSATION else self.raw
+        if self.entry.kind != CONVERSATION:
+            return shortened(inert(self.raw), LONGEST)
+        said = with_dates(self.raw if self.by_agent else without_lead(self.raw), self.entry.occurred_at)
         return shortened(inert(said), LONGEST)
 
     @property
@@ -183,7 +187,7 @@ def _is_vague(point: Point) -> bool:
 
 
 def _is_idle(said: str, agent: bool) -> bool:
-    if asks(said) or retracts(said) or reacts(said):
+    if asks(said) or retracts(said) or reacts(said) or said.endswith(":"):  # what leads a list or a text, without it
         return True
     return (advises(said) or is_fragment(said)) if agent else requests(said) and not NAMING.search(said)
 
@@ -204,10 +208,16 @@ def _joined(kept: Sequence[str]) -> Iterator[str]:
 
 def pieces(entry: Entry) -> Iterator[str]:
     """Yield the sentences of an entry as they were said, the items of a list one by one, without logs and code."""
-    text = entry.text if entry.kind != CONVERSATION else FENCED.sub(" ", entry.text)
+    text = entry.text if entry.kind != CONVERSATION else without_pasted(entry.text)
     if entry.role == "user" and len(text) > _PASTED:
-        text = f"{text[:_ENDS]}\n\n{text[-_ENDS:]}"
+        text = _own_ends(text)
     yield from (said for said in _sentences(text) if len(said) <= _LONG)
+
+
+def _own_ends(text: str) -> str:
+    """Return the first and the last line of a text with pasted matter, where somebody speaks of themselves."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    return "\n\n".join(line[:_ENDS] for line in (lines[0], lines[-1]) if _SPOKEN.search(line[:_ENDS]))
 
 
 def _sentences(text: str) -> Iterator[str]:
@@ -216,6 +226,8 @@ def _sentences(text: str) -> Iterator[str]:
     for start, end in sentences(text):
         said = text[start:end]
         items = [item.strip() for item in _ITEM.split(said)]
+        if any(item.count("(") > item.count(")") for item in items):
+            items = [said]  # «in May (May 11) and later»: the number closes a bracket
         label = label if _ITEM.match(said) else ""
         if len(items) > 1 and items[0].endswith(":"):
             label = items[0] if len(items[0]) <= _LABEL else ""

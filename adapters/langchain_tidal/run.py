@@ -9,7 +9,7 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
 
-from langchain_tidal.messages import finished, question, to_exchange, turn_key
+from langchain_tidal.messages import finished, question, text_of, to_exchange, turn_key
 from tidal_plugins import Affect, Exchange, TidalMemory
 from tidal_plugins.model.entry import user_of
 from tidal_plugins.turns import Place, Recent, Recorder, SessionConfig, Surfaced, in_scope, surface
@@ -60,7 +60,9 @@ class TurnMemory:
             question(history[-1]),
             config=self._session,
             known=known,
-            shown_turns=[key for key in map(turn_key, seen or history) if key],
+            history=[to_exchange(turn, place.thread) for turn in history],
+            shown=_positions(history, history if seen is None else seen),
+            shown_texts={text_of(message) for each in (history if seen is None else seen) for message in each},
         )
         self._whispers.put((place.key, turn), surfaced)
         return surfaced, surfaced is not known
@@ -72,19 +74,22 @@ class TurnMemory:
         recalled: Recalled | None = None,
         *,
         ended: bool = False,
+        catch_up: bool = True,
     ) -> None:
-        """Record every turn that is over and not recorded yet.
+        """Record every turn that is over and not recorded yet; without ``catch_up`` the last one only.
 
         The last turn is over when it ends with an answer, or when the run that it belongs to has ``ended``. Message
-        ids make it idempotent: retries and replays record nothing twice.
+        ids make it idempotent, and so do the words where the ids are new: retries, replays and histories that are
+        passed whole record nothing twice.
         """
 
         def convert(turn: list[BaseMessage]) -> Exchange | None:
             surfaced = _surfaced(recalled, turn) if turn[0].id or turn is history[-1] else ()
             return to_exchange(turn, place.thread, surfaced)
 
-        over = history if ended or (history and finished(history[-1])) else history[:-1]
-        self._recorder.record(place, over, mark=_mark, convert=convert)
+        end = len(history) if ended or (history and finished(history[-1])) else len(history) - 1
+        start = 0 if catch_up else len(history) - 1
+        self._recorder.record(place, history, range(start, max(start, end)), mark=_mark, convert=convert)
 
 
 def place_of(memory: TidalMemory, scope: Scope | None, config: RunnableConfig) -> Place:
@@ -135,6 +140,12 @@ def event(turn: str | None, surfaced: Surfaced) -> dict[str, Any]:
 
 def _mark(turn: Sequence[BaseMessage]) -> Hashable | None:
     return tuple(message.id for message in turn) if turn_key(turn) else None
+
+
+def _positions(history: Sequence[list[BaseMessage]], seen: Sequence[list[BaseMessage]]) -> set[int]:
+    """Return which turns of a history are among those that the model sees. Turns without ids are all seen."""
+    keys = {turn_key(turn) for turn in seen}
+    return {place for place, turn in enumerate(history) if (key := turn_key(turn)) is None or key in keys}
 
 
 def _user(context: Any) -> Any:

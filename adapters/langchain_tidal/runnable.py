@@ -46,11 +46,11 @@ def with_memory(
 
 @dataclass(frozen=True, slots=True)
 class _Turn:
-    """One call: the input of the runnable, and the messages to record with its output."""
+    """One call: the input of the runnable, and the turns of that input. The last is recorded with the output."""
 
     input: Any
     place: Place
-    said: Sequence[BaseMessage] = ()
+    history: Sequence[list[BaseMessage]] = ()
     recalled: Recalled | None = None
 
 
@@ -124,13 +124,15 @@ class RunnableWithMemory(Runnable[Any, Any]):
         surfaced, _ = self._turns.whisper(place, history)
         shown = _whispered(given, messages, surfaced.whisper.text)
         told = recalled(history[-1][0].id, surfaced, None)
-        return _Turn(shown if key is None else {**input, key: shown}, place, history[-1], told)
+        return _Turn(shown if key is None else {**input, key: shown}, place, history, told)
 
     def _end(self, turn: _Turn, *output: Any) -> None:
         """Record the turn with its output, which a stream gives in parts."""
         answer = answered(self._answer(_sum(output))) if output else []
-        if turn.said:
-            self._turns.record(turn.place, [[*turn.said, *answer]], turn.recalled, ended=True)
+        if turn.history:
+            *earlier, said = turn.history
+            history = [*earlier, [*said, *answer]]
+            self._turns.record(turn.place, history, turn.recalled, ended=True, catch_up=False)
 
     def _place(self, config: RunnableConfig | None) -> Place:
         config = ensure_config(config)

@@ -15,7 +15,14 @@ from tidal_plugins.sessions.requests import REFUSALS
 from tidal_plugins.turns.place import Place, SessionConfig, in_scope, session_config
 from tidal_plugins.turns.rebuilt import RestoreAs, Style, SummaryAs, WrittenMessage
 from tidal_plugins.turns.recent import Recent
-from tidal_plugins.turns.recording import Recorder, json_arguments, record_turns, spoken_text, to_exchange
+from tidal_plugins.turns.recording import (
+    Recorder,
+    json_arguments,
+    record_history,
+    record_turns,
+    spoken_text,
+    to_exchange,
+)
 from tidal_plugins.turns.whispers import Surfaced, surface
 
 __all__ = [
@@ -24,6 +31,7 @@ __all__ = [
     "json_arguments",
     "Place",
     "Recent",
+    "record_history",
     "record_turns",
     "Recorder",
     "RestoreAs",

@@ -10,9 +10,20 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
 
 from langchain_tidal.messages import finished, question, text_of, to_exchange, turn_key
+from langchain_tidal.nesting import in_tool, nested_thread
 from tidal_plugins import Affect, Exchange, TidalMemory
 from tidal_plugins.model.entry import user_of
-from tidal_plugins.turns import Place, Recent, Recorder, SessionConfig, Surfaced, in_scope, surface
+from tidal_plugins.turns import (
+    Nested,
+    Place,
+    Recent,
+    Recorder,
+    SessionConfig,
+    Surfaced,
+    checked_nested,
+    in_scope,
+    surface,
+)
 
 Scope = tuple[str, ...] | Callable[[Any, RunnableConfig], tuple[str, ...]]
 """A scope, or a function of the run's context and config that returns one."""
@@ -32,10 +43,17 @@ class TurnMemory:
     """Recalls once per user turn, and records every turn once.
 
     ``scope`` defaults to the memory's own; the thread is that of the run. With a ``session``, recall uses the signals
-    of the thread's session under its policy.
+    of the thread's session under its policy. ``nested`` says what is recorded of a run inside a tool of another one.
     """
 
-    def __init__(self, memory: TidalMemory, scope: Scope | None = None, session: SessionConfig | None = None) -> None:
+    def __init__(
+        self,
+        memory: TidalMemory,
+        scope: Scope | None = None,
+        session: SessionConfig | None = None,
+        nested: Nested = "apart",
+    ) -> None:
+        self._nested = checked_nested(nested)
         self._memory = memory
         self._scope = scope
         self._session = session
@@ -44,7 +62,7 @@ class TurnMemory:
 
     def place(self, config: RunnableConfig | None = None) -> Place:
         """Return the place of the run with this config; without one, of the run that this is called in."""
-        return place_of(self._memory, self._scope, ensure_config() if config is None else config)
+        return place_of(self._memory, self._scope, ensure_config() if config is None else config, self._nested)
 
     def whisper(
         self, place: Place, history: Sequence[list[BaseMessage]], seen: Sequence[list[BaseMessage]] | None = None
@@ -60,7 +78,7 @@ class TurnMemory:
             question(history[-1]),
             config=self._session,
             known=known,
-            history=[to_exchange(turn, place.thread) for turn in history],
+            history=[place.heard(to_exchange(turn, place.thread)) for turn in history],
             shown=_positions(history, history if seen is None else seen),
             shown_texts={text_of(message) for each in (history if seen is None else seen) for message in each},
         )
@@ -82,21 +100,28 @@ class TurnMemory:
         ids make it idempotent, and so do the words where the ids are new: retries, replays and histories that are
         passed whole record nothing twice.
         """
+        if place.nested and self._nested == "skip":
+            return
 
         def convert(turn: list[BaseMessage]) -> Exchange | None:
             surfaced = _surfaced(recalled, turn) if turn[0].id or turn is history[-1] else ()
-            return to_exchange(turn, place.thread, surfaced)
+            return place.heard(to_exchange(turn, place.thread, surfaced))
 
         end = len(history) if ended or (history and finished(history[-1])) else len(history) - 1
         start = 0 if catch_up else len(history) - 1
         self._recorder.record(place, history, range(start, max(start, end)), mark=_mark, convert=convert)
 
 
-def place_of(memory: TidalMemory, scope: Scope | None, config: RunnableConfig) -> Place:
-    """Return the place of the run with this config: its scope, its thread, and the user that it names."""
+def place_of(memory: TidalMemory, scope: Scope | None, config: RunnableConfig, nested: Nested = "user") -> Place:
+    """Return the place of the run with this config: its scope, its thread, and the user that it names.
+
+    Unless ``nested`` is ``user``, a run inside a tool of another run has a thread of its own.
+    """
     here, settings = scoped(memory, scope, config), config.get("configurable", {})
     thread, user = settings.get("thread_id"), _user(run_context()) or settings.get("user_id") or user_of(here.scope)
-    return Place(here, None if thread is None else str(thread), None if user is None else str(user))
+    apart = nested != "user" and in_tool(config)
+    thread = nested_thread(config) if apart else None if thread is None else str(thread)
+    return Place(here, thread, None if user is None else str(user), apart)
 
 
 def scoped(memory: TidalMemory, scope: Scope | None, config: RunnableConfig) -> TidalMemory:

@@ -80,6 +80,9 @@ if TYPE_CHECKING:
 
 SECRET = "secret"
 
+WARMING = "What was said about the plans for next week?"
+"""A question that goes all the way through recall. Its vector stays in no store."""
+
 
 @dataclass(frozen=True, slots=True)
 class Services:
@@ -120,6 +123,16 @@ class Services:
         """Return the whisper for a turn, from here and from the peers. It shows no secret."""
         found, settings = hide_secrets(self.reader.whisper(request)), self.settings
         return compose(found, request.now, settings.whisper, settings.supersession.sure)
+
+    def warm(self, scope: Scope) -> None:
+        """Load the models, and whatever else a first recall waits for."""
+        if load := getattr(self.recaller.reranker, "load", None):
+            load()
+        self.writer.embedder.embed_queries([WARMING])
+        asked = Request.of_turn(
+            scope, WARMING, self.now(), self.settings, self.affect, exclude=(), session=None, affect=None
+        )
+        self.whisper(asked)
 
     def forget(self, scope: Scope, ids: Collection[str], source: str | None, thread: str | None) -> int:
         """Remove entries and episodes for good and return how many. Raises ``InvalidInput``."""

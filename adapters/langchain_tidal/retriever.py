@@ -18,6 +18,7 @@ from langchain_tidal.run import Scope, place_of
 from tidal_plugins import Hit, InvalidInput, Policy, TidalMemory
 from tidal_plugins.graph.render import evidence_of, quoted
 from tidal_plugins.model.graph import GRAPH_CHANNEL
+from tidal_plugins.retrieval.request import limit_of
 from tidal_plugins.turns import Place, in_scope, session_config
 
 FILTERS = {
@@ -47,10 +48,11 @@ class TidalRetriever(BaseRetriever):
     from the graph (``kinds={"fact"}``) also have ``evidence``: up to three supporting quotations, newest first, each
     with the citation of its episode.
 
-    ``k`` and the filters are those of ``TidalMemory.recall``, and each call may override them: ``invoke(query, k=3,
-    since=…)``. The fields ``tags`` and ``metadata`` are LangChain's, for tracing; ``entry_tags`` and ``entry_metadata``
-    filter by those of the entries. ``scope`` is a tuple, or a function of the run's context and config. With a
-    ``policy`` and an ``agent``, recall uses the signals of the thread's session, as in ``TidalMemoryMiddleware``.
+    ``k`` (or ``limit``, which is the same) and the filters are those of ``TidalMemory.recall``, and each call may
+    override them: ``invoke(query, k=3, since=…)``. The fields ``tags`` and ``metadata`` are LangChain's, for tracing;
+    ``entry_tags`` and ``entry_metadata`` filter by those of the entries. ``scope`` is a tuple, or a function of the
+    run's context and config. With a ``policy`` and an ``agent``, recall uses the signals of the thread's session, as in
+    ``TidalMemoryMiddleware``.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
@@ -58,6 +60,7 @@ class TidalRetriever(BaseRetriever):
     memory: TidalMemory = Field(exclude=True, repr=False)
     scope: Scope | None = Field(None, exclude=True)
     k: int | None = None
+    limit: int | None = None
     kinds: frozenset[str] | None = None
     threads: frozenset[str] | None = None
     speakers: frozenset[str] | None = None
@@ -73,6 +76,7 @@ class TidalRetriever(BaseRetriever):
 
     def __init__(self, memory: TidalMemory, **fields: Any) -> None:
         super().__init__(memory=memory, **fields)  # pydantic's own would refuse a position
+        limit_of(self.k, self.limit)
         session_config(memory, self.policy, self.agent)
 
     def invoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:
@@ -82,33 +86,55 @@ class TidalRetriever(BaseRetriever):
         return await super().ainvoke(input, config, place=self._place(config), **kwargs)
 
     def _get_relevant_documents(
-        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None, **filters: Any
+        self,
+        query: str,
+        *,
+        run_manager: CallbackManagerForRetrieverRun,
+        k: int | None = None,
+        limit: int | None = None,
+        **filters: Any,
     ) -> list[Document]:
-        return self._found(query, k, filters)
+        return self._found(query, limit_of(k, limit), filters)
 
     async def _aget_relevant_documents(
-        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, k: int | None = None, **filters: Any
+        self,
+        query: str,
+        *,
+        run_manager: AsyncCallbackManagerForRetrieverRun,
+        k: int | None = None,
+        limit: int | None = None,
+        **filters: Any,
     ) -> list[Document]:
-        return await asyncio.to_thread(self._found, query, k, filters)
+        return await asyncio.to_thread(self._found, query, limit_of(k, limit), filters)
 
-    def _found(self, query: str, k: int | None, filters: dict[str, Any]) -> list[Document]:
-        memory, asked = self._asked(k, filters)
-        return _documents(memory, memory.recall(query, **asked))
+    def _found(self, query: str, limit: int | None, filters: dict[str, Any]) -> list[Document]:
+        memory, asked = self._asked(limit, filters)
+        try:
+            return _documents(memory, memory.recall(query, **asked))
+        except InvalidInput as error:
+            raise _in_our_names(error) from error
 
     def _place(self, config: RunnableConfig | None) -> Place:
         return place_of(self.memory, self.scope, ensure_config(config))
 
-    def _asked(self, k: int | None, given: dict[str, Any]) -> tuple[TidalMemory, dict[str, Any]]:
+    def _asked(self, limit: int | None, given: dict[str, Any]) -> tuple[TidalMemory, dict[str, Any]]:
         """Return the memory in the scope of this call, and the arguments of its recall except the query."""
         place, scope = given.pop("place", None) or self._place(None), given.pop("scope", None)
         memory = in_scope(self.memory, scope) if scope else place.memory
         given.pop("verbose", None)  # LangChain's
         if unknown := sorted(given.keys() - FILTERS.keys()):
-            raise InvalidInput(f"{', '.join(unknown)}: no such filter; known are k, scope, {', '.join(FILTERS)}")
+            raise InvalidInput(f"{', '.join(unknown)}: no such filter; known are k, limit, scope, {', '.join(FILTERS)}")
         filters = {ours: given.get(name, getattr(self, name)) for name, ours in FILTERS.items()}
         if rules := session_config(memory, self.policy, self.agent):
             filters["session"] = rules.session(replace(place, memory=memory))
-        return memory, {"limit": self.k if k is None else k, **filters}
+        return memory, {"limit": limit_of(self.k, self.limit) if limit is None else limit, **filters}
+
+
+def _in_our_names(error: InvalidInput) -> InvalidInput:
+    """Return an error of recall with the name that a filter has here: ``entry_tags`` for ``tags``."""
+    name, space, rest = str(error).partition(" ")
+    ours = next((mine for mine, theirs in FILTERS.items() if theirs == name), name)
+    return type(error)(f"{ours}{space}{rest}")
 
 
 def _documents(memory: TidalMemory, hits: Iterable[Hit]) -> list[Document]:

@@ -30,7 +30,7 @@ def store(memory):
 
 @pytest.fixture
 def backends():
-    return pytest.importorskip("deepagents.backends", reason="deepagents is of the extra «clients»")
+    return pytest.importorskip("deepagents.backends", reason="deepagents is of the extra clients")
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ class TestDeepagents:
 class TestLangMem:
     @pytest.fixture
     def langmem(self):
-        return pytest.importorskip("langmem", reason="langmem is of the extra «clients»")
+        return pytest.importorskip("langmem", reason="langmem is of the extra clients")
 
     @pytest.fixture
     def run(self, langmem, store):

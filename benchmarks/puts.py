@@ -28,7 +28,7 @@ def measure_puts(stores: Mapping[str, BaseStore], rounds: int) -> dict[str, dict
     names = list(stores)
     for number in range(rounds + 1):
         for name in names[number % len(names) :] + names[: number % len(names)]:
-            for operation, call in operations(stores[name], number):
+            for operation, call in operations(stores[name], name, number):
                 start = time.perf_counter()
                 call()
                 if number:
@@ -39,14 +39,15 @@ def measure_puts(stores: Mapping[str, BaseStore], rounds: int) -> dict[str, dict
     }
 
 
-def operations(store: BaseStore, number: int) -> list[tuple[str, Callable[[], Any]]]:
-    line = f"Number {number} of my notes: the tide at pier {number % 7} reads {number % 90} cm.\n"
+def operations(store: BaseStore, name: str, number: int) -> list[tuple[str, Callable[[], Any]]]:
+    """Return what is timed in a round. The texts name the store, or an embedder's cache would serve the later ones."""
+    line = f"Number {number} of my notes in {name}: the tide at pier {number % 7} reads {number % 90} cm.\n"
     text = (line * (FILE_CHARS // len(line) + 1))[:FILE_CHARS]
     return [
         (SMALL, lambda: store.put(HERE, f"note-{number}", {"text": line})),
         (LARGE, lambda: store.put(HERE, f"file-{number}", {"text": text})),
         (UNINDEXED, lambda: store.put(HERE, f"data-{number}", {"text": text}, index=False)),
-        (SEARCH, lambda: store.search(HERE, query=f"Which pier is note {number} of?", limit=3)),
+        (SEARCH, lambda: store.search(HERE, query=f"Which pier is note {number} of {name} about?", limit=3)),
     ]
 
 

@@ -76,9 +76,11 @@ class Unindexed:
 
     def index(self, prefix: Scope) -> None:
         """Index the queued entries of all scopes that begin with ``prefix``. Raises ``EmbeddingError``."""
-        for scope in self.writer().later.waiting():
-            if scope[: len(prefix)] == prefix:
-                self.run(scope, lambda: True)
+        later = self.writer().later
+        with later.background.held():
+            for scope in later.waiting():
+                if scope[: len(prefix)] == prefix:
+                    self.run(scope, lambda: True)
 
     def queue(self, scope: Scope, episode: str, now: datetime) -> bool:
         """Queue nothing: recording indexes what it stores."""
@@ -88,10 +90,11 @@ class Unindexed:
         """Index the queued entries of a scope, in small transactions."""
         writer = self.writer()
         queued = writer.storage.documents(scope, UNINDEXED)
-        for batch in batches(queued, lambda document: int(document.value[-1][1]), writer.settings.ingestion):
+        cut = list(batches(queued, lambda document: int(document.value[-1][1]), writer.settings.ingestion))
+        for number, batch in enumerate(cut, 1):
             if not proceed():
                 break
-            self._index(scope, batch)
+            self._index(scope, batch, last=number == len(cut))
         return None
 
     def is_done(self, scope: Scope) -> bool:
@@ -103,8 +106,9 @@ class Unindexed:
         self.drop(scope, [entry.id for entry in entries])
         return set()
 
-    def _index(self, scope: Scope, queued: Sequence[Document]) -> None:
-        """Embed entries, and store their passages unless they changed meanwhile."""
+    def _index(self, scope: Scope, queued: Sequence[Document], *, last: bool = False) -> None:
+        """Embed entries, and store their passages unless they changed meanwhile. After the last ones of a scope, look
+        whether it has any other work."""
         writer, ids = self.writer(), [document.key for document in queued]
         storage = writer.storage
         entries = storage.get(scope, ids)
@@ -118,21 +122,21 @@ class Unindexed:
                 self._index(scope, [item])
             return
         with storage.transaction():
-            now, same = storage.get(scope, ids), storage.documents(scope, UNINDEXED, ids)
-            parts = {document.key: document.value for document in queued}
-            gone = [item.key for item in same if item.key not in now]
-            fit = {i.key for i in same if i.value == parts[i.key] and _text(now, i.key) == _text(entries, i.key)}
-            done = [replace(record, entry=now[id_]) for id_, record in records if id_ in fit and id_ in now]
-            writer.put(scope, done, replace=True)  # with the tier that it has by now
-            self.drop(scope, [*gone, *(record.entry.id for record in done)])
-            writer.later.settle(scope)
+            now = storage.get(scope, ids)  # with the tiers that they have by now
+            still = {item.key for item in storage.documents(scope, UNINDEXED, ids) if item in queued}
+            texts = {id_: now[id_].text for id_ in still if id_ in now}
+            fit = [record for record in records if texts.get(record.entry.id) == record.entry.text]
+            writer.put(scope, [replace(record, entry=now[record.entry.id]) for record in fit], replace=True)
+            self.drop(scope, [*(record.entry.id for record in fit), *(still - texts.keys())])
+            if last:
+                writer.later.settle(scope)
 
-    def _records(self, entries: Sequence[tuple[Entry, Sequence[Part]]]) -> list[tuple[str, Record]]:
+    def _records(self, entries: Sequence[tuple[Entry, Sequence[Part]]]) -> list[Record]:
         """Return the records of entries, all of whose parts are embedded in one go."""
         texts = [(entry, entry.text[start:end]) for entry, parts in entries for start, end in parts]
         drafts = [replace(entry, text=text, id=str(number)) for number, (entry, text) in enumerate(texts)]
         indexed = iter(self.writer().records(drafts) if drafts else ())
-        return [(entry.id, _joined(entry, parts, indexed)) for entry, parts in entries]
+        return [_joined(entry, parts, indexed) for entry, parts in entries]
 
 
 def _joined(entry: Entry, parts: Sequence[Part], indexed: Iterator[Record]) -> Record:
@@ -141,7 +145,3 @@ def _joined(entry: Entry, parts: Sequence[Part], indexed: Iterator[Record]) -> R
     for (start, _), record in zip(parts, indexed, strict=False):  # the parts first: it draws no record too many
         passages += (replace(one, start=one.start + start, end=one.end + start) for one in record.passages or ())
     return replace(record, entry=entry, passages=passages)
-
-
-def _text(entries: dict[str, Entry], id: str) -> str | None:
-    return entries[id].text if id in entries else None

@@ -35,6 +35,7 @@ from tidal_plugins.ingestion.later import Later
 from tidal_plugins.ingestion.reembed import reembed
 from tidal_plugins.ingestion.repeats import stand_alone
 from tidal_plugins.ingestion.tombstones import tombstoned
+from tidal_plugins.ingestion.unindexed import Unindexed
 from tidal_plugins.ingestion.writer import Progress, Writer, message_entry_id
 from tidal_plugins.maintenance.consolidator import Consolidator
 from tidal_plugins.maintenance.thread import Maintenance
@@ -90,6 +91,7 @@ class Services:
 
     storage: Storage
     writer: Writer
+    unindexed: Unindexed
     recaller: Recaller
     reader: Recaller | Federation
     affect: AffectLoop
@@ -315,12 +317,14 @@ def build_services(
         storage, tuning.supersession, background.step, lambda scope, ids: stand_alone(writer, scope, ids)
     )
     graph_step = GraphLater(lambda scope: services.graph_indexer(scope), indexes)
-    later = Later(storage, background, [finder, graph_step])
+    unindexed = Unindexed(lambda: writer)
+    later = Later(storage, background, [unindexed, finder, graph_step])
     writer = Writer(storage, bound, tuning, _secret(storage), later, claims)
     recaller = Recaller(storage, bound, tuning, Boosts(storage, tuning.signals), judges)
     services = Services(
         storage=storage,
         writer=writer,
+        unindexed=unindexed,
         recaller=recaller,
         reader=federation(recaller, others, writer.forgotten) if others else recaller,
         affect=AffectLoop(storage, estimator, tuning.affect),

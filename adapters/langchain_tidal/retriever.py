@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -42,11 +42,15 @@ class TidalRetriever(BaseRetriever):
     ``TidalRetriever(memory, k=5, kinds={"kb"})`` searches documents only.
 
     The ``page_content`` of a document is the passage that matched best; a short text is one passage.
-    ``memory.get(document.id).text`` returns the whole text. ``metadata`` has ``relevance_score``, the chance in [0, 1]
-    that the document helps, ``kind``, ``citation``, ``occurred_at`` (ISO 8601), ``tags`` and ``why``. It has
-    ``source``, ``thread``, ``speaker``, ``role`` and ``episode`` if they are known, and the entry's own metadata. Facts
-    from the graph (``kinds={"fact"}``) also have ``evidence``: up to three supporting quotations, newest first, each
-    with the citation of its episode.
+    ``memory.get(document.id).text`` returns the whole text. ``metadata`` has ``kind``, ``citation``, ``occurred_at``
+    (ISO 8601), ``tags``, ``importance`` and ``origin``. It has ``source``, ``thread``, ``speaker``, ``role`` and
+    ``episode`` if they are known, and the entry's own metadata. Facts from the graph (``kinds={"fact"}``) also have
+    ``evidence``: up to three supporting quotations, newest first, each with the citation of its episode.
+
+    Nothing of a document depends on the query but the choice of the passage, so that ``MultiQueryRetriever`` and
+    ``EnsembleRetriever`` know the same memory when two queries find it. ``search_with_scores`` returns each document
+    with its score. With ``scores=True``, ``metadata`` also has ``relevance_score``, the same score, and ``why``. The
+    score is the confidence of the hit: the chance in [0, 1] that it helps, whatever else was found.
 
     ``k`` (or ``limit``, which is the same) and the filters are those of ``TidalMemory.recall``, and each call may
     override them: ``invoke(query, k=3, since=…)``. The fields ``tags`` and ``metadata`` are LangChain's, for tracing;
@@ -61,6 +65,7 @@ class TidalRetriever(BaseRetriever):
     scope: Scope | None = Field(None, exclude=True)
     k: int | None = None
     limit: int | None = None
+    scores: bool = False
     kinds: frozenset[str] | None = None
     threads: frozenset[str] | None = None
     speakers: frozenset[str] | None = None
@@ -85,6 +90,24 @@ class TidalRetriever(BaseRetriever):
     async def ainvoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:
         return await super().ainvoke(input, config, place=self._place(config), **kwargs)
 
+    def search_with_scores(
+        self, query: str, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> list[tuple[Document, float]]:
+        """Return what ``invoke`` does, each document with the chance in [0, 1] that it helps.
+
+        The order is that of recall, which knows more than the score tells. It takes the arguments of ``invoke``, and no
+        callback hears of it.
+        """
+        limit = limit_of(kwargs.pop("k", None), kwargs.pop("limit", None))
+        return self._scored(query, limit, {**kwargs, "place": self._place(config)})
+
+    async def asearch_with_scores(
+        self, query: str, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> list[tuple[Document, float]]:
+        """Do what ``search_with_scores`` does, without holding up the event loop."""
+        limit, place = limit_of(kwargs.pop("k", None), kwargs.pop("limit", None)), self._place(config)
+        return await asyncio.to_thread(self._scored, query, limit, {**kwargs, "place": place})
+
     def _get_relevant_documents(
         self,
         query: str,
@@ -108,11 +131,15 @@ class TidalRetriever(BaseRetriever):
         return await asyncio.to_thread(self._found, query, limit_of(k, limit), filters)
 
     def _found(self, query: str, limit: int | None, filters: dict[str, Any]) -> list[Document]:
+        return [document for document, _ in self._scored(query, limit, filters)]
+
+    def _scored(self, query: str, limit: int | None, filters: dict[str, Any]) -> list[tuple[Document, float]]:
         memory, asked = self._asked(limit, filters)
         try:
-            return _documents(memory, memory.recall(query, **asked))
+            hits = memory.recall(query, **asked)
         except InvalidInput as error:
             raise _in_our_names(error) from error
+        return [(_document(memory, hit, self.scores), hit.confidence) for hit in hits]
 
     def _place(self, config: RunnableConfig | None) -> Place:
         return place_of(self.memory, self.scope, ensure_config(config))
@@ -137,18 +164,15 @@ def _in_our_names(error: InvalidInput) -> InvalidInput:
     return type(error)(f"{ours}{space}{rest}")
 
 
-def _documents(memory: TidalMemory, hits: Iterable[Hit]) -> list[Document]:
-    found = []
-    for hit in hits:
-        document = to_document(hit)
-        if hit.entry.channel == GRAPH_CHANNEL:
-            document.metadata["evidence"] = [quoted(each) for each in evidence_of(memory.graph, hit.entry)]
-        found.append(document)
-    return found
+def _document(memory: TidalMemory, hit: Hit, scores: bool) -> Document:
+    document = to_document(hit, scores=scores)
+    if hit.entry.channel == GRAPH_CHANNEL:
+        document.metadata["evidence"] = [quoted(each) for each in evidence_of(memory.graph, hit.entry)]
+    return document
 
 
-def to_document(hit: Hit) -> Document:
-    """Return a hit as a document: its passage, its id, and its known metadata."""
+def to_document(hit: Hit, *, scores: bool) -> Document:
+    """Return a hit as a document: its passage, its id, its known metadata and, with ``scores``, why it was found."""
     entry = hit.entry
     known = {
         "source": entry.source,
@@ -160,13 +184,13 @@ def to_document(hit: Hit) -> Document:
     metadata = {
         **entry.metadata,
         **{name: value for name, value in known.items() if value is not None},
-        "relevance_score": hit.confidence,
         "kind": entry.kind,
         "citation": entry.citation,
         "occurred_at": entry.occurred_at.isoformat(),
         "tags": list(entry.tags),
         "importance": entry.importance,
         "origin": hit.origin,
-        "why": str(hit.why),
     }
+    if scores:
+        metadata |= {"relevance_score": hit.confidence, "why": str(hit.why)}
     return Document(id=hit.id, page_content=hit.passage, metadata=metadata)

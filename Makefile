@@ -97,7 +97,7 @@ clean:
 
 .venv/.stamp: .venv/.demo
 	@echo "Adding what tests and checks need (some minutes and about 2 GB the first time)"
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[all,dev]'
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[all,clients,dev]'
 	@touch $@
 
 .venv-oldest/.stamp: pyproject.toml constraints-oldest.txt

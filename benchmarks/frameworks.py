@@ -6,6 +6,8 @@ The same LangGraph agent runs without memory, with this library's nodes, and wit
 LangGraph's SqliteStore and into TidalStore. LlamaIndex's VectorMemoryBlock is called as an agent would call it. All of
 them take each turn one after the other, in changing order, with one embedder and a model that answers at once, so that
 noise of the machine affects all alike. Look at the ratios: times differ from machine to machine.
+
+With ``--puts N`` it also times N rounds of puts into InMemoryStore, SqliteStore and TidalStore, and the search after.
 """
 
 from __future__ import annotations
@@ -31,11 +33,13 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph import START, StateGraph
 from langgraph.store.base import BaseStore
+from langgraph.store.memory import InMemoryStore
 from langgraph.store.sqlite import SqliteStore
 from rich.console import Console
 from rich.table import Table
 
 from benchmarks.embedders import EMBEDDERS, add_embedder
+from benchmarks.puts import measure_puts, show_puts
 from langgraph_tidal import RecallNode, RecordNode, TidalState, TidalStore, model_input
 from tidal_plugins import TidalError, TidalMemory
 
@@ -51,6 +55,7 @@ NONE, NODES, SQLITE, STORE, BLOCK = (
 )
 FOUND = 3
 """Number of memories that each agent shows at most; it is the whisper's own default."""
+IN_MEMORY = "InMemoryStore"
 WARM = 5
 """Number of first turns that are left out of the figures, while imports, the model and the page cache warm up."""
 
@@ -80,6 +85,9 @@ class Timed:
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--turns", type=int, default=200, metavar="N", help="turns of the conversation")
+    parser.add_argument(
+        "--puts", type=int, default=0, metavar="N", help="rounds of puts into the stores (default: none)"
+    )
     add_embedder(parser)
     parser.add_argument("--json", type=Path, metavar="OUT", help="write all figures")
     args = parser.parse_args(argv)
@@ -88,12 +96,17 @@ def main(argv: Sequence[str] | None = None) -> None:
     try:
         embedder = EMBEDDERS[args.embedder]()
         figures = measure(Timed(embedder), args.turns)
+        puts = measure_stores(Timed(embedder), args.puts) if args.puts else {}
     except TidalError as error:
         raise SystemExit(f"{type(error).__name__}: {error}") from error
     show(figures, args.turns)
+    if puts:
+        show_puts(puts, STORE)
     if args.json:
         machine = {"machine": platform.platform(), "python": platform.python_version(), "embedder": args.embedder}
-        args.json.write_text(json.dumps({**machine, "turns": args.turns, "agents": figures}, indent=2) + "\n")
+        args.json.write_text(
+            json.dumps({**machine, "turns": args.turns, "agents": figures, "puts": puts}, indent=2) + "\n"
+        )
 
 
 def measure(embedder: Timed, turns: int) -> dict[str, dict[str, Any]]:
@@ -141,6 +154,20 @@ def conversation(turns: int) -> list[tuple[str, str]]:
     return said
 
 
+def measure_stores(embedder: Timed, rounds: int) -> dict[str, dict[str, float]]:
+    """Return the median milliseconds of puts and of a search, by store."""
+    with TemporaryDirectory() as folder, ExitStack() as stack:
+        memory = stack.enter_context(TidalMemory(Path(folder) / "store.db", embedder=embedder))
+        index: Any = {"dims": embedder.dimensions, "embed": rows_of(embedder), "fields": ["text"]}
+        stores: dict[str, BaseStore] = {
+            STORE: TidalStore(memory, index={"fields": ["text"]}),
+            IN_MEMORY: InMemoryStore(index=index),
+        }
+        if store := sqlite_store(embedder, Path(folder), stack):
+            stores[SQLITE] = store
+        return measure_puts(stores, rounds)
+
+
 # the agents
 
 
@@ -154,14 +181,7 @@ def open_agents(embedder: Timed, folder: Path, stack: ExitStack) -> dict[str, Tu
         NODES: agent([("recall", RecallNode(nodes)), MODEL, ("record", RecordNode(nodes))]),
         STORE: agent(around(TidalStore(memory("store"), index={"fields": ["text"]}))),
     }
-    if connection := loading_connection(folder / "sqlite-store.db", stack):
-        index: Any = {
-            "dims": embedder.dimensions,
-            "embed": lambda texts: [[float(x) for x in row] for row in embedder.embed(texts)],
-            "text_fields": ["text"],  # it ignores the documented name, fields
-        }
-        store = SqliteStore(connection, index=index)
-        store.setup()
+    if store := sqlite_store(embedder, folder, stack):
         agents[SQLITE] = agent(around(store))
     if block := vector_block(embedder):
         agents[BLOCK] = block
@@ -205,6 +225,21 @@ def around(store: BaseStore) -> list[tuple[str, Any]]:
         return {}
 
     return [("search", search), MODEL, ("put", put)]
+
+
+def sqlite_store(embedder: Timed, folder: Path, stack: ExitStack) -> SqliteStore | None:
+    """Open LangGraph's store on a file, or return ``None`` where no connection can load sqlite-vec."""
+    connection = loading_connection(folder / "sqlite-store.db", stack)
+    if connection is None:
+        return None
+    index: Any = {"dims": embedder.dimensions, "embed": rows_of(embedder), "text_fields": ["text"]}
+    store = SqliteStore(connection, index=index)  # it ignores the documented name, fields
+    store.setup()
+    return store
+
+
+def rows_of(embedder: Timed) -> Callable[[Sequence[str]], list[list[float]]]:
+    return lambda texts: [[float(x) for x in row] for row in embedder.embed(texts)]
 
 
 def loading_connection(path: Path, stack: ExitStack) -> sqlite3.Connection | None:

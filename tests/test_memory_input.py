@@ -69,7 +69,7 @@ def test_what_is_no_text_is_refused(memory: TidalMemory, use: Callable[..., obje
     refused(memory, lambda m: use(m, text))
 
 
-@pytest.mark.parametrize("given", [None, 7, "", ["just a string"], [{"text": "good text"}], b"bytes"], ids=repr)
+@pytest.mark.parametrize("given", [None, 7, "", ["good text", 7], [{"text": "good text"}], b"bytes"], ids=repr)
 def test_what_is_neither_text_nor_notes_is_not_remembered(memory: TidalMemory, given: Any) -> None:
     refused(memory, lambda m: m.remember(given))
 

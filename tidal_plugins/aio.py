@@ -22,14 +22,19 @@ def in_thread(function: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
 
     @functools.wraps(function)
     async def twin(*args: P.args, **kwargs: P.kwargs) -> R:
-        import asyncio  # who awaits has it already; who does not is spared 15 ms
-
-        return await asyncio.to_thread(function, *args, **kwargs)
+        return await to_thread(function, *args, **kwargs)
 
     twin.__name__ = "a" + function.__name__
     twin.__qualname__ = function.__qualname__.rpartition(".")[0] + "." + twin.__name__
     twin.__doc__ = f"Async twin of :meth:`{function.__name__}`: the same, on a worker thread."
     return twin
+
+
+async def to_thread(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Run ``function`` on a worker thread, as ``asyncio.to_thread`` does."""
+    import asyncio  # who awaits has it already; who does not is spared 15 ms
+
+    return await asyncio.to_thread(function, *args, **kwargs)
 
 
 def in_time(ask: Callable[[], R], seconds: float, *, given_up: Callable[[], bool] = bool) -> R:

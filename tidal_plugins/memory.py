@@ -14,7 +14,7 @@ from tidal_plugins.errors import InvalidInput, InvalidText
 from tidal_plugins.groups.view import View
 from tidal_plugins.ingestion.check import identified
 from tidal_plugins.ingestion.record import record
-from tidal_plugins.ingestion.remember import remember, to_note
+from tidal_plugins.ingestion.remember import remember, to_notes
 from tidal_plugins.ingestion.writer import Progress
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import utc_now
@@ -145,32 +145,30 @@ class TidalMemory(View):
         return record(services.writer, services.affect, self.scope, known, self.now(), progress=progress)
 
     @overload
-    def remember(self, text: str, **fields: Unpack[NoteFields]) -> Entry: ...
+    def remember(self, text: str, **fields: Unpack[NoteFields]) -> Entry: ...  # type: ignore[overload-overlap]
 
     @overload
     def remember(self, text: Note) -> Entry: ...
 
     @overload
-    def remember(self, text: Iterable[Note], *, progress: Progress | None = ...) -> list[Entry]: ...
+    def remember(
+        self, text: Iterable[Note | str], *, progress: Progress | None = ..., **fields: Unpack[NoteFields]
+    ) -> list[Entry]: ...
 
     def remember(
-        self, text: str | Note | Iterable[Note], *, progress: Progress | None = None, **fields: Any
+        self, text: str | Note | Iterable[Note | str], *, progress: Progress | None = None, **fields: Any
     ) -> Entry | list[Entry]:
-        """Store a skill, a knowledge document or a fact; or many :class:`Note`\\ s in batches.
+        """Store a skill, a knowledge document or a fact; or many texts or :class:`Note`\\ s in batches.
 
         ``fields`` are those of :class:`Note`: kind, source, tags, importance, … Long texts are split into passages at
         headings and sentences; a document is ranked by its best passage. A text that is remembered again returns the
         entry that stands. Raises ``InvalidInput``, ``InvalidText``, and ``Forgotten`` for a text that was forgotten.
         """
-        if isinstance(text, str):
-            text = to_note(text, fields)
-        elif fields:
-            raise InvalidInput(f"{', '.join(sorted(fields))} belong into the Note, which is given already")
-        if isinstance(text, Note):
-            return remember(self._services.writer, self.scope, [text], self.now())[0]
-        if not isinstance(text, Iterable):
-            raise InvalidText(f"give a text or Notes to remember, got {text!r}")
-        return remember(self._services.writer, self.scope, list(text), self.now(), progress=progress)
+        if not isinstance(text, Iterable | Note):
+            raise InvalidText(f"give texts or Notes to remember, got {text!r}")
+        notes = to_notes([text] if isinstance(text, str | Note) else text, fields)
+        stored = remember(self._services.writer, self.scope, notes, self.now(), progress=progress)
+        return stored[0] if isinstance(text, str | Note) else stored
 
     def forget(self, *ids: str, source: str | None = None, thread: str | None = None) -> int:
         """Remove entries and episodes for good and return how many: by id or citation, by source, or a whole thread.

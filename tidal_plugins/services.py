@@ -35,6 +35,7 @@ from tidal_plugins.ingestion.later import Later
 from tidal_plugins.ingestion.reembed import reembed
 from tidal_plugins.ingestion.repeats import stand_alone
 from tidal_plugins.ingestion.tombstones import tombstoned
+from tidal_plugins.ingestion.unindexed import Unindexed
 from tidal_plugins.ingestion.writer import Progress, Writer, message_entry_id
 from tidal_plugins.maintenance.consolidator import Consolidator
 from tidal_plugins.maintenance.thread import Maintenance
@@ -80,6 +81,9 @@ if TYPE_CHECKING:
 
 SECRET = "secret"
 
+WARMING = "What was said about the plans for next week?"
+"""A question that goes all the way through recall. Its vector stays in no store."""
+
 
 @dataclass(frozen=True, slots=True)
 class Services:
@@ -87,6 +91,7 @@ class Services:
 
     storage: Storage
     writer: Writer
+    unindexed: Unindexed
     recaller: Recaller
     reader: Recaller | Federation
     affect: AffectLoop
@@ -120,6 +125,16 @@ class Services:
         """Return the whisper for a turn, from here and from the peers. It shows no secret."""
         found, settings = hide_secrets(self.reader.whisper(request)), self.settings
         return compose(found, request.now.astimezone(settings.zone), settings.whisper, settings.supersession.sure)
+
+    def warm(self, scope: Scope) -> None:
+        """Load the models, and whatever else a first recall waits for."""
+        if load := getattr(self.recaller.reranker, "load", None):
+            load()
+        self.writer.embedder.embed_queries([WARMING])
+        asked = Request.of_turn(
+            scope, WARMING, self.now(), self.settings, self.affect, exclude=(), session=None, affect=None
+        )
+        self.whisper(asked)
 
     def forget(self, scope: Scope, ids: Collection[str], source: str | None, thread: str | None) -> int:
         """Remove entries and episodes for good and return how many. Raises ``InvalidInput``."""
@@ -302,12 +317,14 @@ def build_services(
         storage, tuning.supersession, background.step, lambda scope, ids: stand_alone(writer, scope, ids)
     )
     graph_step = GraphLater(lambda scope: services.graph_indexer(scope), indexes)
-    later = Later(storage, background, [finder, graph_step])
+    unindexed = Unindexed(lambda: writer)
+    later = Later(storage, background, [unindexed, finder, graph_step])
     writer = Writer(storage, bound, tuning, _secret(storage), later, claims)
     recaller = Recaller(storage, bound, tuning, Boosts(storage, tuning.signals), judges)
     services = Services(
         storage=storage,
         writer=writer,
+        unindexed=unindexed,
         recaller=recaller,
         reader=federation(recaller, others, writer.forgotten) if others else recaller,
         affect=AffectLoop(storage, estimator, tuning.affect),

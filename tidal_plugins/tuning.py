@@ -419,6 +419,9 @@ class CapsuleTuning(CapsuleSettings):
     work: float = Field(5.0, ge=0, le=10)
     """Importance from which a statement is recent work, unless it tells what was done or decided. One that no rule
     speaks about has 4.5: of four stories, the jokes, moods and small events lie below."""
+    work_tokens: int = Field(400, ge=0)
+    """Tokens that the state of an agent's work may take, at the head of the recent work. They hold the six lines of a
+    coding agent after 90 turns, with the names of its nineteen files; of more files some are only counted."""
     suggestions: int = Field(3, ge=0)
     """Suggestions for each section that is empty."""
     versions: int = Field(20, ge=0)

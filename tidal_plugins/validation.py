@@ -37,25 +37,27 @@ def clean(text: object, *, max_chars: int, name: str = _TEXT) -> str:
     return storable(text)
 
 
-def clean_json(value: object, what: str, *, max_bytes: int) -> str:
+def clean_json(value: object, what: str, *, max_bytes: int, finite: bool = True) -> str:
     """Return ``value`` as canonical JSON: compact, keys sorted, not escaped; NUL and surrogates become U+FFFD.
 
-    Mappings with string keys, lists, tuples, strings, finite numbers, booleans and ``None`` are JSON. Raises
-    ``InvalidInput``, which names the place of the bad value (``metadata.user.tags[2]``), for anything else, for more
-    than 32 levels, and for more than ``max_bytes`` bytes of UTF-8.
+    Mappings with string keys, lists, tuples, strings, finite numbers, booleans and ``None`` are JSON; without
+    ``finite`` any number is. Raises ``InvalidInput``, which names the place of the bad value
+    (``metadata.user.tags[2]``), for anything else, for more than 32 levels, and for more than ``max_bytes`` bytes of
+    UTF-8.
     """
-    return _Checker(what, max_bytes).text(value)
+    return _Checker(what, max_bytes, finite).text(value)
 
 
 class _Checker:
-    def __init__(self, what: str, max_bytes: int) -> None:
+    def __init__(self, what: str, max_bytes: int, finite: bool) -> None:
         self.what = what
+        self.finite = finite
         self.max_bytes = max_bytes
         self.left = max_bytes
 
     def text(self, value: object) -> str:
         plain = self.plain(value, ())
-        text = json.dumps(plain, allow_nan=False, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+        text = json.dumps(plain, allow_nan=not self.finite, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
         if len(text.encode()) > self.max_bytes:
             raise self.too_large()
         return text
@@ -77,7 +79,7 @@ class _Checker:
         return [self.plain(item, (*place, index)) for index, item in enumerate(value)]
 
     def scalar(self, value: bool | int | float | None, place: _Place) -> bool | int | float | None:
-        if isinstance(value, float) and not math.isfinite(value):
+        if self.finite and isinstance(value, float) and not math.isfinite(value):
             raise self.refused(place, f"is {value}, and JSON has finite numbers only: leave it out or use None")
         if isinstance(value, int) and value.bit_length() > _MAX_INTEGER_BITS:
             raise self.refused(place, f"is an integer of {value.bit_length():,} bits: give it as a string")
@@ -139,9 +141,12 @@ def items(values: Iterable[T], name: str) -> tuple[T, ...]:
     return tuple(values)
 
 
-def mapping(value: Mapping[str, Any], name: str, max_bytes: int) -> dict[str, Any]:
-    """Return a mapping as plain JSON, as it will be read back, or raise ``InvalidInput``."""
+def mapping(value: Mapping[str, Any], name: str, max_bytes: int, *, finite: bool = True) -> dict[str, Any]:
+    """Return a mapping as plain JSON, as it will be read back, or raise ``InvalidInput``.
+
+    Without ``finite`` infinite numbers are let through: what is compared with, not stored, may be one.
+    """
     if not isinstance(value, Mapping):
         raise InvalidInput(f"{name} must be a mapping, got {type(value).__name__}")
-    plain: dict[str, Any] = json.loads(clean_json(value, name, max_bytes=max_bytes))
+    plain: dict[str, Any] = json.loads(clean_json(value, name, max_bytes=max_bytes, finite=finite))
     return plain

@@ -108,7 +108,7 @@ class ContextMemory:
 
     def place(self, config: RunnableConfig | None = None) -> Place:
         """Return the place of the run with this config; without one, of the run that this is called in."""
-        return place_of(self._memory, self._scope, ensure_config() if config is None else config)
+        return place_of(self._memory, self._scope, ensure_config() if config is None else config, "apart")
 
     def view(
         self,

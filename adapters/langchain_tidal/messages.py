@@ -97,6 +97,25 @@ def to_exchange(turn: Sequence[BaseMessage], thread: str | None, surfaced: Seque
     return recording.to_exchange([to_message(message) for message in turn], thread, surfaced=surfaced)
 
 
+def with_structured_answer(turn: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """Return a turn that ended with a structured response (``ToolStrategy``), with its arguments for an answer.
+
+    The model gave them in a call of a tool, and wrote no text of its own. They are JSON here.
+    """
+    said = list(turn)
+    result = said[-1] if said else None
+    for place in range(len(said) - 2, -1, -1):
+        message = said[place]
+        if not isinstance(result, ToolMessage) or not isinstance(message, AIMessage):
+            continue
+        call = next((call for call in message.tool_calls if call["id"] == result.tool_call_id), None)
+        if call:
+            parts = [text_of(message), _json(call["args"])]
+            said[place] = message.model_copy(update={"content": "\n\n".join(part for part in parts if part.strip())})
+            break
+    return said
+
+
 def answered(output: Any) -> list[BaseMessage]:
     """Return the output of a model or chain as messages: of several, those that follow the last human one.
 

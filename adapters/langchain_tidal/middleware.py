@@ -13,10 +13,10 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from langchain_tidal.messages import by_human, question, turns, with_whisper
+from langchain_tidal.messages import by_human, question, turns, with_structured_answer, with_whisper
 from langchain_tidal.run import Recalled, Scope, TurnMemory, event, recalled
 from tidal_plugins import Policy, TidalMemory
-from tidal_plugins.turns import session_config
+from tidal_plugins.turns import Nested, session_config
 
 
 class TurnInHand(Recalled):
@@ -36,7 +36,8 @@ class TidalMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Res
 
     The whisper stands at the head of the last human message, in the model's request only; state and checkpoints never
     hold it. The run's custom stream gets ``{"tidal_recall": {"turn", "ids", "why", "whisper", "valence", "arousal"}}``.
-    Turns that an earlier run left behind (after a crash, or an interrupt that nobody resumed) are recorded when the
+    A structured answer (``response_format=ToolStrategy(…)``) is recorded as the JSON of its arguments. Turns that an
+    earlier run left behind (after a crash, or an interrupt that nobody resumed) are recorded when the
     agent runs again. ``scope`` defaults to that of the memory; the thread is that of the run. In the list of middleware
     it stands after middleware that shortens or edits the history.
 
@@ -44,6 +45,10 @@ class TidalMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Res
     uses the session's signals from the next model call on [tidalDB]. ``signal_tools`` of the same policy and agent let
     the model write signals. The user is the ``user_id`` of the context or config, or that of a scope ``("user",
     "42")``. With a policy, a run without a thread raises ``InvalidInput``.
+
+    A run inside a tool of another run, such as a subagent's, is **nested**: its prompt is an agent's, not the user's.
+    It is recorded as such in a thread of its own, ``"<thread>/<name of the agent>"``. ``nested="skip"`` records nothing
+    of it, and ``nested="user"`` takes it for the user's own.
     """
 
     state_schema = TidalAgentState
@@ -55,9 +60,10 @@ class TidalMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Res
         scope: Scope | None = None,
         policy: Policy | str | None = None,
         agent: str | None = None,
+        nested: Nested = "apart",
     ) -> None:
         super().__init__()
-        self._turns = TurnMemory(memory, scope, session_config(memory, policy, agent))
+        self._turns = TurnMemory(memory, scope, session_config(memory, policy, agent), nested)
 
     def before_agent(self, state: AgentState[ResponseT], runtime: Runtime[ContextT]) -> None:
         self._record(state)
@@ -104,7 +110,10 @@ class TidalMemoryMiddleware(AgentMiddleware[AgentState[ResponseT], ContextT, Res
         return request.override(messages=messages), in_hand
 
     def _record(self, state: Any, *, ended: bool = False) -> None:
-        self._turns.record(self._turns.place(), _history(state), state.get("recalled"), ended=ended)
+        history = _history(state)
+        if ended and history and state.get("structured_response") is not None:
+            history[-1] = with_structured_answer(history[-1])
+        self._turns.record(self._turns.place(), history, state.get("recalled"), ended=ended)
 
 
 def _history(state: Any) -> list[list[BaseMessage]]:

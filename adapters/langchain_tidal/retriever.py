@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -18,6 +18,7 @@ from langchain_tidal.run import Scope, place_of
 from tidal_plugins import Hit, InvalidInput, Policy, TidalMemory
 from tidal_plugins.graph.render import evidence_of, quoted
 from tidal_plugins.model.graph import GRAPH_CHANNEL
+from tidal_plugins.retrieval.request import limit_of
 from tidal_plugins.turns import Place, in_scope, session_config
 
 FILTERS = {
@@ -41,16 +42,21 @@ class TidalRetriever(BaseRetriever):
     ``TidalRetriever(memory, k=5, kinds={"kb"})`` searches documents only.
 
     The ``page_content`` of a document is the passage that matched best; a short text is one passage.
-    ``memory.get(document.id).text`` returns the whole text. ``metadata`` has ``relevance_score``, the chance in [0, 1]
-    that the document helps, ``kind``, ``citation``, ``occurred_at`` (ISO 8601), ``tags`` and ``why``. It has
-    ``source``, ``thread``, ``speaker``, ``role`` and ``episode`` if they are known, and the entry's own metadata. Facts
-    from the graph (``kinds={"fact"}``) also have ``evidence``: up to three supporting quotations, newest first, each
-    with the citation of its episode.
+    ``memory.get(document.id).text`` returns the whole text. ``metadata`` has ``kind``, ``citation``, ``occurred_at``
+    (ISO 8601), ``tags``, ``importance`` and ``origin``. It has ``source``, ``thread``, ``speaker``, ``role`` and
+    ``episode`` if they are known, and the entry's own metadata. Facts from the graph (``kinds={"fact"}``) also have
+    ``evidence``: up to three supporting quotations, newest first, each with the citation of its episode.
 
-    ``k`` and the filters are those of ``TidalMemory.recall``, and each call may override them: ``invoke(query, k=3,
-    since=…)``. The fields ``tags`` and ``metadata`` are LangChain's, for tracing; ``entry_tags`` and ``entry_metadata``
-    filter by those of the entries. ``scope`` is a tuple, or a function of the run's context and config. With a
-    ``policy`` and an ``agent``, recall uses the signals of the thread's session, as in ``TidalMemoryMiddleware``.
+    Nothing of a document depends on the query but the choice of the passage, so that ``MultiQueryRetriever`` and
+    ``EnsembleRetriever`` know the same memory when two queries find it. ``search_with_scores`` returns each document
+    with its score. With ``scores=True``, ``metadata`` also has ``relevance_score``, the same score, and ``why``. The
+    score is the confidence of the hit: the chance in [0, 1] that it helps, whatever else was found.
+
+    ``k`` (or ``limit``, which is the same) and the filters are those of ``TidalMemory.recall``, and each call may
+    override them: ``invoke(query, k=3, since=…)``. The fields ``tags`` and ``metadata`` are LangChain's, for tracing;
+    ``entry_tags`` and ``entry_metadata`` filter by those of the entries. ``scope`` is a tuple, or a function of the
+    run's context and config. With a ``policy`` and an ``agent``, recall uses the signals of the thread's session, as in
+    ``TidalMemoryMiddleware``.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
@@ -58,6 +64,8 @@ class TidalRetriever(BaseRetriever):
     memory: TidalMemory = Field(exclude=True, repr=False)
     scope: Scope | None = Field(None, exclude=True)
     k: int | None = None
+    limit: int | None = None
+    scores: bool = False
     kinds: frozenset[str] | None = None
     threads: frozenset[str] | None = None
     speakers: frozenset[str] | None = None
@@ -73,6 +81,7 @@ class TidalRetriever(BaseRetriever):
 
     def __init__(self, memory: TidalMemory, **fields: Any) -> None:
         super().__init__(memory=memory, **fields)  # pydantic's own would refuse a position
+        limit_of(self.k, self.limit)
         session_config(memory, self.policy, self.agent)
 
     def invoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:
@@ -81,48 +90,89 @@ class TidalRetriever(BaseRetriever):
     async def ainvoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:
         return await super().ainvoke(input, config, place=self._place(config), **kwargs)
 
+    def search_with_scores(
+        self, query: str, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> list[tuple[Document, float]]:
+        """Return what ``invoke`` does, each document with the chance in [0, 1] that it helps.
+
+        The order is that of recall, which knows more than the score tells. It takes the arguments of ``invoke``, and no
+        callback hears of it.
+        """
+        limit = limit_of(kwargs.pop("k", None), kwargs.pop("limit", None))
+        return self._scored(query, limit, {**kwargs, "place": self._place(config)})
+
+    async def asearch_with_scores(
+        self, query: str, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> list[tuple[Document, float]]:
+        """Do what ``search_with_scores`` does, without holding up the event loop."""
+        limit, place = limit_of(kwargs.pop("k", None), kwargs.pop("limit", None)), self._place(config)
+        return await asyncio.to_thread(self._scored, query, limit, {**kwargs, "place": place})
+
     def _get_relevant_documents(
-        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None, **filters: Any
+        self,
+        query: str,
+        *,
+        run_manager: CallbackManagerForRetrieverRun,
+        k: int | None = None,
+        limit: int | None = None,
+        **filters: Any,
     ) -> list[Document]:
-        return self._found(query, k, filters)
+        return self._found(query, limit_of(k, limit), filters)
 
     async def _aget_relevant_documents(
-        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, k: int | None = None, **filters: Any
+        self,
+        query: str,
+        *,
+        run_manager: AsyncCallbackManagerForRetrieverRun,
+        k: int | None = None,
+        limit: int | None = None,
+        **filters: Any,
     ) -> list[Document]:
-        return await asyncio.to_thread(self._found, query, k, filters)
+        return await asyncio.to_thread(self._found, query, limit_of(k, limit), filters)
 
-    def _found(self, query: str, k: int | None, filters: dict[str, Any]) -> list[Document]:
-        memory, asked = self._asked(k, filters)
-        return _documents(memory, memory.recall(query, **asked))
+    def _found(self, query: str, limit: int | None, filters: dict[str, Any]) -> list[Document]:
+        return [document for document, _ in self._scored(query, limit, filters)]
+
+    def _scored(self, query: str, limit: int | None, filters: dict[str, Any]) -> list[tuple[Document, float]]:
+        memory, asked = self._asked(limit, filters)
+        try:
+            hits = memory.recall(query, **asked)
+        except InvalidInput as error:
+            raise _in_our_names(error) from error
+        return [(_document(memory, hit, self.scores), hit.confidence) for hit in hits]
 
     def _place(self, config: RunnableConfig | None) -> Place:
         return place_of(self.memory, self.scope, ensure_config(config))
 
-    def _asked(self, k: int | None, given: dict[str, Any]) -> tuple[TidalMemory, dict[str, Any]]:
+    def _asked(self, limit: int | None, given: dict[str, Any]) -> tuple[TidalMemory, dict[str, Any]]:
         """Return the memory in the scope of this call, and the arguments of its recall except the query."""
         place, scope = given.pop("place", None) or self._place(None), given.pop("scope", None)
         memory = in_scope(self.memory, scope) if scope else place.memory
         given.pop("verbose", None)  # LangChain's
         if unknown := sorted(given.keys() - FILTERS.keys()):
-            raise InvalidInput(f"{', '.join(unknown)}: no such filter; known are k, scope, {', '.join(FILTERS)}")
+            raise InvalidInput(f"{', '.join(unknown)}: no such filter; known are k, limit, scope, {', '.join(FILTERS)}")
         filters = {ours: given.get(name, getattr(self, name)) for name, ours in FILTERS.items()}
         if rules := session_config(memory, self.policy, self.agent):
             filters["session"] = rules.session(replace(place, memory=memory))
-        return memory, {"limit": self.k if k is None else k, **filters}
+        return memory, {"limit": limit_of(self.k, self.limit) if limit is None else limit, **filters}
 
 
-def _documents(memory: TidalMemory, hits: Iterable[Hit]) -> list[Document]:
-    found = []
-    for hit in hits:
-        document = to_document(hit)
-        if hit.entry.channel == GRAPH_CHANNEL:
-            document.metadata["evidence"] = [quoted(each) for each in evidence_of(memory.graph, hit.entry)]
-        found.append(document)
-    return found
+def _in_our_names(error: InvalidInput) -> InvalidInput:
+    """Return an error of recall with the name that a filter has here: ``entry_tags`` for ``tags``."""
+    name, space, rest = str(error).partition(" ")
+    ours = next((mine for mine, theirs in FILTERS.items() if theirs == name), name)
+    return type(error)(f"{ours}{space}{rest}")
 
 
-def to_document(hit: Hit) -> Document:
-    """Return a hit as a document: its passage, its id, and its known metadata."""
+def _document(memory: TidalMemory, hit: Hit, scores: bool) -> Document:
+    document = to_document(hit, scores=scores)
+    if hit.entry.channel == GRAPH_CHANNEL:
+        document.metadata["evidence"] = [quoted(each) for each in evidence_of(memory.graph, hit.entry)]
+    return document
+
+
+def to_document(hit: Hit, *, scores: bool) -> Document:
+    """Return a hit as a document: its passage, its id, its known metadata and, with ``scores``, why it was found."""
     entry = hit.entry
     known = {
         "source": entry.source,
@@ -134,13 +184,13 @@ def to_document(hit: Hit) -> Document:
     metadata = {
         **entry.metadata,
         **{name: value for name, value in known.items() if value is not None},
-        "relevance_score": hit.confidence,
         "kind": entry.kind,
         "citation": entry.citation,
         "occurred_at": entry.occurred_at.isoformat(),
         "tags": list(entry.tags),
         "importance": entry.importance,
         "origin": hit.origin,
-        "why": str(hit.why),
     }
+    if scores:
+        metadata |= {"relevance_score": hit.confidence, "why": str(hit.why)}
     return Document(id=hit.id, page_content=hit.passage, metadata=metadata)

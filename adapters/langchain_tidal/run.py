@@ -9,10 +9,21 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
 
-from langchain_tidal.messages import finished, question, to_exchange, turn_key
+from langchain_tidal.messages import finished, question, text_of, to_exchange, turn_key
+from langchain_tidal.nesting import in_tool, nested_thread
 from tidal_plugins import Affect, Exchange, TidalMemory
 from tidal_plugins.model.entry import user_of
-from tidal_plugins.turns import Place, Recent, Recorder, SessionConfig, Surfaced, in_scope, surface
+from tidal_plugins.turns import (
+    Nested,
+    Place,
+    Recent,
+    Recorder,
+    SessionConfig,
+    Surfaced,
+    checked_nested,
+    in_scope,
+    surface,
+)
 
 Scope = tuple[str, ...] | Callable[[Any, RunnableConfig], tuple[str, ...]]
 """A scope, or a function of the run's context and config that returns one."""
@@ -32,10 +43,17 @@ class TurnMemory:
     """Recalls once per user turn, and records every turn once.
 
     ``scope`` defaults to the memory's own; the thread is that of the run. With a ``session``, recall uses the signals
-    of the thread's session under its policy.
+    of the thread's session under its policy. ``nested`` says what is recorded of a run inside a tool of another one.
     """
 
-    def __init__(self, memory: TidalMemory, scope: Scope | None = None, session: SessionConfig | None = None) -> None:
+    def __init__(
+        self,
+        memory: TidalMemory,
+        scope: Scope | None = None,
+        session: SessionConfig | None = None,
+        nested: Nested = "apart",
+    ) -> None:
+        self._nested = checked_nested(nested)
         self._memory = memory
         self._scope = scope
         self._session = session
@@ -44,7 +62,7 @@ class TurnMemory:
 
     def place(self, config: RunnableConfig | None = None) -> Place:
         """Return the place of the run with this config; without one, of the run that this is called in."""
-        return place_of(self._memory, self._scope, ensure_config() if config is None else config)
+        return place_of(self._memory, self._scope, ensure_config() if config is None else config, self._nested)
 
     def whisper(
         self, place: Place, history: Sequence[list[BaseMessage]], seen: Sequence[list[BaseMessage]] | None = None
@@ -60,7 +78,9 @@ class TurnMemory:
             question(history[-1]),
             config=self._session,
             known=known,
-            shown_turns=[key for key in map(turn_key, seen or history) if key],
+            history=[place.heard(to_exchange(turn, place.thread)) for turn in history],
+            shown=_positions(history, history if seen is None else seen),
+            shown_texts={text_of(message) for each in (history if seen is None else seen) for message in each},
         )
         self._whispers.put((place.key, turn), surfaced)
         return surfaced, surfaced is not known
@@ -72,26 +92,36 @@ class TurnMemory:
         recalled: Recalled | None = None,
         *,
         ended: bool = False,
+        catch_up: bool = True,
     ) -> None:
-        """Record every turn that is over and not recorded yet.
+        """Record every turn that is over and not recorded yet; without ``catch_up`` the last one only.
 
         The last turn is over when it ends with an answer, or when the run that it belongs to has ``ended``. Message
-        ids make it idempotent: retries and replays record nothing twice.
+        ids make it idempotent, and so do the words where the ids are new: retries, replays and histories that are
+        passed whole record nothing twice.
         """
+        if place.nested and self._nested == "skip":
+            return
 
         def convert(turn: list[BaseMessage]) -> Exchange | None:
             surfaced = _surfaced(recalled, turn) if turn[0].id or turn is history[-1] else ()
-            return to_exchange(turn, place.thread, surfaced)
+            return place.heard(to_exchange(turn, place.thread, surfaced))
 
-        over = history if ended or (history and finished(history[-1])) else history[:-1]
-        self._recorder.record(place, over, mark=_mark, convert=convert)
+        end = len(history) if ended or (history and finished(history[-1])) else len(history) - 1
+        start = 0 if catch_up else len(history) - 1
+        self._recorder.record(place, history, range(start, max(start, end)), mark=_mark, convert=convert)
 
 
-def place_of(memory: TidalMemory, scope: Scope | None, config: RunnableConfig) -> Place:
-    """Return the place of the run with this config: its scope, its thread, and the user that it names."""
+def place_of(memory: TidalMemory, scope: Scope | None, config: RunnableConfig, nested: Nested = "user") -> Place:
+    """Return the place of the run with this config: its scope, its thread, and the user that it names.
+
+    Unless ``nested`` is ``user``, a run inside a tool of another run has a thread of its own.
+    """
     here, settings = scoped(memory, scope, config), config.get("configurable", {})
     thread, user = settings.get("thread_id"), _user(run_context()) or settings.get("user_id") or user_of(here.scope)
-    return Place(here, None if thread is None else str(thread), None if user is None else str(user))
+    apart = nested != "user" and in_tool(config)
+    thread = nested_thread(config) if apart else None if thread is None else str(thread)
+    return Place(here, thread, None if user is None else str(user), apart)
 
 
 def scoped(memory: TidalMemory, scope: Scope | None, config: RunnableConfig) -> TidalMemory:
@@ -135,6 +165,12 @@ def event(turn: str | None, surfaced: Surfaced) -> dict[str, Any]:
 
 def _mark(turn: Sequence[BaseMessage]) -> Hashable | None:
     return tuple(message.id for message in turn) if turn_key(turn) else None
+
+
+def _positions(history: Sequence[list[BaseMessage]], seen: Sequence[list[BaseMessage]]) -> set[int]:
+    """Return which turns of a history are among those that the model sees. Turns without ids are all seen."""
+    keys = {turn_key(turn) for turn in seen}
+    return {place for place, turn in enumerate(history) if (key := turn_key(turn)) is None or key in keys}
 
 
 def _user(context: Any) -> Any:

@@ -6,6 +6,7 @@ import asyncio
 import functools
 import operator
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,11 +14,12 @@ from langchain_core.messages import BaseMessage, HumanMessage, convert_to_messag
 from langchain_core.prompt_values import ChatPromptValue, PromptValue
 from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
 from langchain_core.runnables.base import RunnableLike, coerce_to_runnable
+from langchain_core.runnables.history import RunnableWithMessageHistory
 
 from langchain_tidal.messages import answered, turns, with_whisper
 from langchain_tidal.run import Recalled, Scope, TurnMemory, recalled
 from tidal_plugins import InvalidInput, Policy, TidalMemory
-from tidal_plugins.turns import Place, session_config
+from tidal_plugins.turns import Nested, Place, session_config
 
 
 def with_memory(
@@ -30,6 +32,7 @@ def with_memory(
     output_key: str | None = None,
     policy: Policy | str | None = None,
     agent: str | None = None,
+    nested: Nested = "apart",
 ) -> Runnable[Any, Any]:
     """Return a runnable that shows ``runnable`` the whisper for its input, and records the turn with its output.
 
@@ -38,19 +41,27 @@ def with_memory(
     ``output_key`` names the answer in the same way; other output is recorded as JSON. A stream is recorded at its end,
     or up to the point where it is closed. A call that fails is not recorded. ``thread`` defaults to the config's
     ``thread_id`` or ``session_id``, ``scope`` to that of the memory. With a ``policy`` and an ``agent``, recall uses
-    the signals of that thread's session, as in ``TidalMemoryMiddleware``.
+    the signals of that thread's session, as in ``TidalMemoryMiddleware``. ``nested`` is for calls inside a tool of an
+    agent, as there. Raises ``InvalidInput`` for a runnable with a ``RunnableWithMessageHistory`` in it, which would
+    keep the whisper.
     """
-    turns = TurnMemory(memory, scope, session_config(memory, policy, agent))
-    return RunnableWithMemory(coerce_to_runnable(runnable), turns, thread, input_key, output_key)
+    inside: Runnable[Any, Any] = coerce_to_runnable(runnable)
+    if any(isinstance(part, RunnableWithMessageHistory) for part in _parts(inside)):
+        raise InvalidInput(
+            "with_memory(RunnableWithMessageHistory(…)) would write the whisper into the chat history for good: put "
+            "with_memory inside, RunnableWithMessageHistory(with_memory(…), …)"
+        )
+    turns = TurnMemory(memory, scope, session_config(memory, policy, agent), nested)
+    return RunnableWithMemory(inside, turns, thread, input_key, output_key)
 
 
 @dataclass(frozen=True, slots=True)
 class _Turn:
-    """One call: the input of the runnable, and the messages to record with its output."""
+    """One call: the input of the runnable, and the turns of that input. The last is recorded with the output."""
 
     input: Any
     place: Place
-    said: Sequence[BaseMessage] = ()
+    history: Sequence[list[BaseMessage]] = ()
     recalled: Recalled | None = None
 
 
@@ -80,19 +91,39 @@ class RunnableWithMemory(Runnable[Any, Any]):
         return self._runnable.OutputType
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        return self._call_with_config(self._invoke, input, config, **kwargs)
+
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        return await self._acall_with_config(self._ainvoke, input, config, **kwargs)
+
+    def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
+        yield from self._transform_stream_with_config(iter([input]), self._stream, config, **kwargs)
+
+    async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
+        async def given() -> AsyncIterator[Any]:
+            yield input
+
+        chunks: Any = self._atransform_stream_with_config(given(), self._astream, config, **kwargs)
+        async with aclosing(chunks):
+            async for chunk in chunks:
+                yield chunk
+
+    # Each call is a run whose input has no whisper: listeners around it, such as a message history, see that input.
+
+    def _invoke(self, input: Any, run_manager: Any, config: RunnableConfig, **kwargs: Any) -> Any:
         turn = self._begin(input, config)
         output = self._runnable.invoke(turn.input, config, **kwargs)
         self._end(turn, output)
         return output
 
-    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+    async def _ainvoke(self, input: Any, run_manager: Any, config: RunnableConfig, **kwargs: Any) -> Any:
         turn = await asyncio.to_thread(self._begin, input, config)
         output = await self._runnable.ainvoke(turn.input, config, **kwargs)
         await asyncio.to_thread(self._end, turn, output)
         return output
 
-    def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
-        turn, chunks = self._begin(input, config), list[Any]()
+    def _stream(self, given: Iterator[Any], run_manager: Any, config: RunnableConfig, **kwargs: Any) -> Iterator[Any]:
+        turn, chunks = self._begin(next(given), config), list[Any]()
         try:
             for chunk in self._runnable.stream(turn.input, config, **kwargs):
                 chunks.append(chunk)
@@ -102,7 +133,10 @@ class RunnableWithMemory(Runnable[Any, Any]):
             raise
         self._end(turn, *chunks)
 
-    async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
+    async def _astream(
+        self, given: AsyncIterator[Any], run_manager: Any, config: RunnableConfig, **kwargs: Any
+    ) -> AsyncIterator[Any]:
+        input = await anext(given)
         turn, chunks = await asyncio.to_thread(self._begin, input, config), list[Any]()
         try:
             async for chunk in self._runnable.astream(turn.input, config, **kwargs):
@@ -124,13 +158,15 @@ class RunnableWithMemory(Runnable[Any, Any]):
         surfaced, _ = self._turns.whisper(place, history)
         shown = _whispered(given, messages, surfaced.whisper.text)
         told = recalled(history[-1][0].id, surfaced, None)
-        return _Turn(shown if key is None else {**input, key: shown}, place, history[-1], told)
+        return _Turn(shown if key is None else {**input, key: shown}, place, history, told)
 
     def _end(self, turn: _Turn, *output: Any) -> None:
         """Record the turn with its output, which a stream gives in parts."""
         answer = answered(self._answer(_sum(output))) if output else []
-        if turn.said:
-            self._turns.record(turn.place, [[*turn.said, *answer]], turn.recalled, ended=True)
+        if turn.history:
+            *earlier, said = turn.history
+            history = [*earlier, [*said, *answer]]
+            self._turns.record(turn.place, history, turn.recalled, ended=True, catch_up=False)
 
     def _place(self, config: RunnableConfig | None) -> Place:
         config = ensure_config(config)
@@ -151,6 +187,18 @@ class RunnableWithMemory(Runnable[Any, Any]):
         if self._output_key is None and len(output) == 1:
             return next(iter(output.values()))
         return output.get(self._output_key, output)
+
+
+def _parts(runnable: Any) -> Iterator[Any]:
+    """Yield a runnable and those that it is composed of."""
+    yield runnable
+    for name in ("bound", "steps", "steps__", "runnable", "fallbacks", "default", "branches"):
+        found = getattr(runnable, name, ())
+        parts = found.values() if isinstance(found, Mapping) else found if isinstance(found, Sequence) else [found]
+        for part in parts:
+            for each in part if isinstance(part, tuple) else [part]:
+                if isinstance(each, Runnable):
+                    yield from _parts(each)
 
 
 def _messages(given: Any) -> list[BaseMessage]:

@@ -94,7 +94,7 @@ class SearchMemory(MemoryTool):
         with refusals():
             session = rules.session(place) if rules else None
             found = tools.search(place.memory, query, session=session, **filters)
-        return found.text or tools.NOTHING_FOUND, [to_document(hit) for hit in found.hits]
+        return found.text or tools.NOTHING_FOUND, [to_document(hit, scores=True) for hit in found.hits]
 
     async def _arun(self, query: str, *, config: RunnableConfig, **filters: Any) -> tuple[str, list[Document]]:
         return await asyncio.to_thread(self._run, query, config=config, **filters)

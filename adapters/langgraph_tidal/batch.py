@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -13,10 +13,11 @@ from langgraph_tidal.expiry import expired, renewed
 from langgraph_tidal.filters import equalities, holds
 from langgraph_tidal.namespaces import Namespace, from_scope, matches, to_scope
 from tidal_plugins import Entry, TidalMemory, Tier
+from tidal_plugins.ingestion.unindexed import parts_of
 from tidal_plugins.model.entry import Scope, derive_id
 from tidal_plugins.retrieval.request import Request
 from tidal_plugins.retrieval.understand import MAX_CHARS, to_query
-from tidal_plugins.storage.base import Passage, Record, Where
+from tidal_plugins.storage.base import Record, Where
 from tidal_plugins.storage.shorthands import set_tiers
 from tidal_plugins.validation import clean, mapping
 
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
     from tidal_plugins.embedding.identity import QueryVector
     from tidal_plugins.services import Services
 
-ITEM_KIND = "kb"
+ITEM_KIND = "item"
+"""No kind that a memory recalls: what is embedded of an item is its value alone, without its key."""
 MAX_FILTER_BYTES = 64 * 1024
 
 
@@ -35,7 +37,8 @@ def services_of(memory: TidalMemory) -> Services:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """The entry that a put stores, with its texts that are indexed each on its own; one without an entry erases."""
+    """The entry that a put stores, with the texts that it is made of, each of which is indexed on its own. One without
+    an entry erases."""
 
     scope: Scope
     id: str
@@ -53,9 +56,15 @@ class Batch:
     vectors: dict[str, QueryVector] = field(default_factory=dict)
     read_on: dict[Scope, dict[str, Tier]] = field(default_factory=dict)
 
-    def embed(self, queries: Iterable[str | None]) -> None:
-        """Embed the batch's queries, before any snapshot is open."""
-        texts = {query: to_query(_cleaned(query), ()).meaning for query in queries if query and query.strip()}
+    def prepare(self, ops: Iterable[SearchOp]) -> None:
+        """Embed the queries, and index the earlier puts that they may find, before any snapshot is open."""
+        asked = [op for op in ops if op.query and op.query.strip()]
+        self._embed({op.query for op in asked})
+        for prefix in {op.namespace_prefix for op in asked}:
+            self.services.unindexed.index(to_scope(self.root, prefix))
+
+    def _embed(self, queries: Iterable[str | None]) -> None:
+        texts = {query: to_query(_cleaned(query), ()).meaning for query in queries if query}
         if texts:  # reads by key must not wait for, or fail with, an embedder
             vectors = self.services.recaller.embedder.embed_queries(list(texts.values()))
             self.vectors.update(zip(texts, vectors, strict=True))
@@ -97,7 +106,7 @@ class Batch:
         found.sort(key=_order)
         chosen = found[op.offset : most]
         self._touch([entry for entry, _ in chosen], op.refresh_ttl)
-        return [SearchItem(**self._fields(entry), score=score) for entry, score in chosen]
+        return [SearchItem(**self._fields(entry), score=_within(score)) for entry, score in chosen]
 
     def _narrowed(self, scope: Scope, where: Where, rest: Mapping[str, Any]) -> Where:
         """Leave out what fails the part of a filter that the index cannot decide."""
@@ -134,52 +143,52 @@ class Batch:
 
     def write(self, writes: Sequence[Write]) -> None:
         """Carry out writes in one transaction, and renew the times to live of the items that were read."""
-        records = list(self._records(writes))
         if not writes and not self.read_on:
             return
-        storage = self.services.storage
-        with storage.transaction():
+        storage, background = self.services.storage, self.services.background
+        with background.held(), storage.transaction():
             for scope, tiers in self.read_on.items():
                 there = storage.summaries(scope, list(tiers))  # another process may have deleted some since
                 set_tiers(storage, scope, {id_: tier for id_, tier in tiers.items() if id_ in there})
             for write in writes:
                 if write.entry is None:
-                    storage.erase(write.scope, [write.id])
-            for record in records:
-                self._put(record)
+                    erase(self.services, write.scope, [write.id])
+                else:
+                    self._put(write.entry, write.parts)
+        for scope in {write.scope for write in writes if write.parts}:
+            background.call(scope)
 
-    def _put(self, record: Record) -> None:
-        writer, entry = self.services.writer, record.entry
-        before = writer.storage.get(entry.scope, [entry.id]).get(entry.id)
-        if before is None:
-            writer.put(entry.scope, [record])
-        else:
-            created = entry.recorded_at if expired(before, self.now) else before.recorded_at
-            writer.put(entry.scope, [replace(record, entry=replace(entry, recorded_at=created))], replace=True)
+    def _put(self, entry: Entry, parts: Sequence[str]) -> None:
+        """Store an entry. What a search reads of it is embedded later."""
+        storage, unindexed = self.services.storage, self.services.unindexed
+        before = storage.get(entry.scope, [entry.id]).get(entry.id)
+        if before and not expired(before, self.now):
+            entry = replace(entry, recorded_at=before.recorded_at)
+        storage.put(entry.scope, [Record(entry)], replace=before is not None)
+        if parts:
+            unindexed.add(entry, parts_of(parts), self.now)
+        elif before:
+            unindexed.drop(entry.scope, [entry.id])
 
-    def _records(self, writes: Sequence[Write]) -> Iterator[Record]:
-        """Embed all the parts of all the entries in one go."""
-        kept = [(write.entry, part) for write in writes if write.entry for part in write.parts]
-        drafts = [replace(entry, text=part, id=str(n)) for n, (entry, part) in enumerate(kept)]
-        indexed = iter(self.services.writer.records(drafts) if drafts else ())
-        for write in writes:
-            start, passages, record = 0, list[Passage](), Record(write.entry) if write.entry else None
-            for part in write.parts:
-                record = next(indexed)
-                for passage in record.passages or ():
-                    passages.append(replace(passage, start=passage.start + start, end=passage.end + start))
-                start += len(part) + 1
-            if record and write.entry:
-                yield replace(record, entry=write.entry, passages=passages)
+
+def erase(services: Services, scope: Scope, ids: Sequence[str]) -> int:
+    """Erase items, and return how many there were. Call it inside a transaction."""
+    services.unindexed.drop(scope, ids)
+    return services.storage.erase(scope, ids)
 
 
 def filter_of(op: SearchOp) -> dict[str, Any]:
     """Return the filter of a search, with its values in the form of stored ones."""
-    return mapping({} if op.filter is None else op.filter, "a filter", MAX_FILTER_BYTES)
+    return mapping({} if op.filter is None else op.filter, "a filter", MAX_FILTER_BYTES, finite=False)
 
 
 def _cleaned(query: str) -> str:
     return clean(query.strip()[:MAX_CHARS], max_chars=MAX_CHARS, name="a query")
+
+
+def _within(score: float | None) -> float | None:
+    """Return a score in [0, 1]: meaning alone gives −1 to 1, and keywords add to it."""
+    return None if score is None else min(max(score, 0.0), 1.0)
 
 
 def _order(found: tuple[Entry, float | None]) -> tuple[bool, float, float]:

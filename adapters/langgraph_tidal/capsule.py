@@ -18,8 +18,9 @@ class CapsuleNode(MemoryNode):
 
     The node returns ``llm_input_messages``, as :func:`model_input` shows them, with the capsule. ``messages``,
     checkpoints and recordings stay unchanged. The text stays the same to the byte for ``max_age``, in every thread and
-    process of its scope, so that providers can keep it in their caches. It says which of its sections are quotations,
-    and that those are not instructions. No message is added if the capsule is empty.
+    process of its scope, so that providers can keep it in their caches. It is made anew earlier for a thread that
+    begins, if an agent's tools have worked on since: the thread goes on with that work. It says which of its sections
+    are quotations, and that those are not instructions. No message is added if the capsule is empty.
 
     The node stands after ``CompactionNode``, which does not see the capsule. Add its size to the node's ``reserved``:
     ``reserved=langchain_tidal.reserved(f"{system_prompt}{memory.capsule.read()}", tools)``, with room to grow. The
@@ -39,5 +40,5 @@ class CapsuleNode(MemoryNode):
         self._max_age = max_age
 
     def _run(self, place: Place, state: Any) -> dict[str, Any]:
-        capsule = to_message(prefix(place.memory.capsule.read(max_age=self._max_age)))
+        capsule = to_message(prefix(place.memory.capsule.read(max_age=self._max_age, thread=place.thread)))
         return {PREPARED: unstreamed(with_capsule(model_input(state, self._key), capsule))}

@@ -11,7 +11,7 @@ from langgraph_tidal.compaction import CompactionNode
 from langgraph_tidal.nodes import MemoryNode, RecallNode
 from langgraph_tidal.state import messages_of, value
 from tidal_plugins import InvalidInput, Policy, TidalMemory
-from tidal_plugins.turns import Place
+from tidal_plugins.turns import Nested, Place
 
 
 def tidal_pre_model_hook(
@@ -22,24 +22,25 @@ def tidal_pre_model_hook(
     scope: Scope | None = None,
     policy: Policy | str | None = None,
     agent: str | None = None,
+    nested: Nested = "apart",
 ) -> MemoryNode:
     """Return the ``pre_model_hook`` of ``create_react_agent``; ``RecordNode(memory)`` is its ``post_model_hook``.
 
-    It recalls, after ``compact`` and ``capsule`` where they are given; ``scope`` is that of all, ``policy`` and
-    ``agent`` those of ``RecallNode``. Raises ``InvalidInput`` for a ``compact`` that rewrites the history.
+    It recalls, after ``compact`` and ``capsule`` where they are given; ``scope`` is that of all, ``policy``, ``agent``
+    and ``nested`` those of ``RecallNode``. Raises ``InvalidInput`` for a ``compact`` that rewrites the history.
     """
     if compact and compact.rewrites:
         raise InvalidInput("a hook shows the model less, and leaves the history: do without output_messages_key=")
-    recall = RecallNode(memory, scope=scope, policy=policy, agent=agent)
+    recall = RecallNode(memory, scope=scope, policy=policy, agent=agent, nested=nested)
     before = [node for node in (compact, capsule) if node]
-    return _Hook([*before, recall], memory, scope) if before else recall
+    return _Hook([*before, recall], memory, scope, nested) if before else recall
 
 
 class _Hook(MemoryNode):
     """Nodes one after the other, in one step of the graph."""
 
-    def __init__(self, nodes: Sequence[MemoryNode], memory: TidalMemory, scope: Scope | None) -> None:
-        super().__init__(memory, scope=scope)
+    def __init__(self, nodes: Sequence[MemoryNode], memory: TidalMemory, scope: Scope | None, nested: Nested) -> None:
+        super().__init__(memory, scope=scope, nested=nested)
         self._nodes = nodes
 
     def _run(self, place: Place, state: Any) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from langchain_tidal.messages import finished, turns, with_whisper
 from langchain_tidal.run import Scope, TurnMemory, event, recalled
 from langgraph_tidal.state import PREPARED, compacted, messages_of, value
 from tidal_plugins import Policy, TidalMemory
-from tidal_plugins.turns import Place, SessionConfig, session_config
+from tidal_plugins.turns import Nested, Place, SessionConfig, session_config
 
 
 class MemoryNode(Runnable[Any, dict[str, Any]]):
@@ -28,8 +28,9 @@ class MemoryNode(Runnable[Any, dict[str, Any]]):
         scope: Scope | None = None,
         input_messages_key: str = "messages",
         session: SessionConfig | None = None,
+        nested: Nested = "apart",
     ) -> None:
-        self._turns = TurnMemory(memory, scope, session)
+        self._turns = TurnMemory(memory, scope, session, nested)
         self._key = input_messages_key
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> dict[str, Any]:
@@ -55,7 +56,7 @@ class RecallNode(MemoryNode):
     Recall uses the session's signals [tidalDB]. If the tools lead back to this node, the next model call shows their
     effect. ``langchain_tidal.signal_tools`` of the same policy and agent let the model write signals. The user is the
     ``user_id`` of the context or config, or that of a scope ``("user", "42")``. With a policy, a run without a thread
-    raises ``InvalidInput``.
+    raises ``InvalidInput``. ``nested`` is that of :class:`RecordNode`.
     """
 
     def __init__(
@@ -66,9 +67,10 @@ class RecallNode(MemoryNode):
         policy: Policy | str | None = None,
         agent: str | None = None,
         input_messages_key: str = "messages",
+        nested: Nested = "apart",
     ) -> None:
         session = session_config(memory, policy, agent)
-        super().__init__(memory, scope=scope, input_messages_key=input_messages_key, session=session)
+        super().__init__(memory, scope=scope, input_messages_key=input_messages_key, session=session, nested=nested)
 
     def _run(self, place: Place, state: Any) -> dict[str, Any]:
         history, view = turns(messages_of(state, self._key)), compacted(state, self._key)
@@ -90,6 +92,10 @@ class RecordNode(MemoryNode):
     earlier run left behind (a crash, a node that was added later) are caught up on. Message ids make it idempotent:
     retries and replays record nothing twice. A turn that cannot be stored is logged and left out, so that it does not
     stop its thread for good.
+
+    A run inside a tool of another run, such as a subagent's, is **nested**: its prompt is an agent's, not the user's.
+    It is recorded as such in a thread of its own, ``"<thread>/<name of the agent>"``. ``nested="skip"`` records nothing
+    of it, and ``nested="user"`` takes it for the user's own.
     """
 
     def _run(self, place: Place, state: Any) -> dict[str, Any]:

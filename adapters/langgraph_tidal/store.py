@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Literal
 
 from langgraph.store.base import (
     BaseStore,
@@ -22,41 +23,86 @@ from langgraph.store.base import (
     validate_op_namespace,
 )
 
-from langgraph_tidal.batch import ITEM_KIND, Batch, Write, filter_of, services_of
-from langgraph_tidal.expiry import expired, lasting
+from langgraph_tidal.batch import ITEM_KIND, Batch, Write, erase, filter_of, services_of
+from langgraph_tidal.expiry import SWEEP_MINUTES, Sweeper, expired, lasting
 from langgraph_tidal.filters import check
 from langgraph_tidal.namespaces import ROOT, to_label, to_scope
+from langgraph_tidal.opened import OpenedStore
 from tidal_plugins import Entry, InvalidInput, TidalMemory
+from tidal_plugins.ingestion.unindexed import SHORT, readable
 from tidal_plugins.model.entry import derive_id
 from tidal_plugins.storage.base import Where
 from tidal_plugins.validation import mapping
+
+WHOLE = "$"
+"""The path of a whole value."""
 
 
 class TidalStore(BaseStore):
     """A ``BaseStore`` over a memory: ``graph.compile(store=TidalStore(memory))``.
 
-    Each namespace is a separate scope below the memory's, so that no other recall sees its items. A search with a query
-    uses both meaning and keywords. Its scores are a cosine plus a share for keywords, and are comparable across
-    namespaces. ``index={"fields": ["text"]}`` names the fields that a search reads (default: the whole item). The
-    memory embeds the texts, so ``dims`` and ``embed`` do not belong there. ``ttl`` is LangGraph's ``TTLConfig``.
-    Expired items are never returned; ``sweep_ttl`` erases them, as does a write once in ``sweep_interval_minutes``.
+    Each namespace is a separate scope below the memory's, so that no other recall sees its items. Values are JSON
+    objects of up to ``Settings.ingestion.max_value_bytes`` bytes. The reads of a batch see the store as it was before
+    the batch, and its writes are one transaction.
 
-    The reads of a batch see the store as it was before the batch, and its writes are one transaction. Values are JSON
-    objects of up to ``Settings.ingestion.max_chars`` bytes. Raises ``InvalidInput``, and LangGraph's
-    ``InvalidNamespaceError``.
+    **What a search reads.** Without ``index=``, every item: whoever gives a memory as a store wants to search it, and a
+    store without an index, as LangGraph's others are then, would return the newest for any query. Of an item it reads
+    the fields and texts in it, one a line; ``index={"fields": ["text"]}`` names the fields instead, and a put may name
+    its own. Of all these the first ``Settings.ingestion.indexed_chars`` characters are indexed, without binary data
+    such as base 64. ``index=False`` and an empty list of fields mean none, for the store or for one put: such an item
+    is got by its key, filtered and listed. The memory embeds the texts, so ``dims`` and ``embed`` do not belong there.
+
+    **When.** A put stores an item and does not embed it. The next search of its namespace does, or the memory's
+    background before it, so that a search finds all earlier puts, of other processes too.
+
+    A search with a query uses both meaning and keywords. Its scores are a cosine plus a share for keywords, in [0, 1],
+    and are comparable across queries and namespaces. Items that no search reads follow with the score ``None`` if
+    fewer than ``limit`` have one.
+
+    ``ttl`` is LangGraph's ``TTLConfig``. Expired items are never returned; ``sweep_ttl`` erases them, as does a write
+    once in ``sweep_interval_minutes``, and the thread of ``start_ttl_sweeper``.
+
+    Raises ``InvalidInput``, and LangGraph's ``InvalidNamespaceError``.
     """
 
     supports_ttl = True
 
-    def __init__(self, memory: TidalMemory, *, index: IndexConfig | None = None, ttl: TTLConfig | None = None) -> None:
+    def __init__(
+        self,
+        memory: TidalMemory,
+        *,
+        index: IndexConfig | Literal[False] | None = None,
+        ttl: TTLConfig | None = None,
+    ) -> None:
         super().__init__()
-        if foreign := set(index or ()) - {"fields"}:
-            raise InvalidInput(f"the memory embeds, so index= takes fields only, not {', '.join(sorted(foreign))}")
         self.ttl_config = ttl
         self._memory = memory
         self._root = (*memory.scope, ROOT)
-        self._fields = (index or {}).get("fields") or ["$"]
+        self._fields = _fields(index)
         self._swept = memory.now()
+        self._sweeper = Sweeper(self.sweep_ttl)
+
+    @classmethod
+    def from_conn_string(
+        cls,
+        conn_string: str,
+        *,
+        index: IndexConfig | Literal[False] | None = None,
+        ttl: TTLConfig | None = None,
+        **options: Any,
+    ) -> OpenedStore[TidalStore]:
+        """Open a memory and a store over it, for ``with`` or ``async with``, which closes both.
+
+        ``conn_string`` is the path or URL of a memory, and ``options`` are further arguments of ``TidalMemory``.
+        """
+        return OpenedStore(
+            lambda: TidalMemory(conn_string, **options),
+            lambda memory: cls(memory, index=index, ttl=ttl),
+            lambda store: store.stop_ttl_sweeper(),
+        )
+
+    def setup(self) -> None:
+        """Do nothing: the memory made its tables when it was opened. LangGraph's stores on databases have this."""
 
     @staticmethod
     def label(text: str) -> str:
@@ -70,7 +116,7 @@ class TidalStore(BaseStore):
         puts = {(op.namespace, op.key): op for op in ops if isinstance(op, PutOp)}
         writes = [self._write(op) for op in puts.values()]
         run = Batch(services_of(self._memory), self._root, self._memory.now())
-        run.embed(op.query for op in ops if isinstance(op, SearchOp))
+        run.prepare(op for op in ops if isinstance(op, SearchOp))
         results = run.read(ops)
         run.write(writes)
         if writes:
@@ -82,12 +128,29 @@ class TidalStore(BaseStore):
 
     def sweep_ttl(self) -> int:
         """Erase expired items, and return how many there were."""
-        storage, now = services_of(self._memory).storage, self._memory.now()
-        gone = 0
+        services, now = services_of(self._memory), self._memory.now()
+        storage, gone = services.storage, 0
         for scope in storage.scopes(self._root, Where()):
             with storage.transaction():
-                gone += storage.erase(scope, [e.id for e in storage.find(scope, Where()) if expired(e, now)])
+                gone += erase(services, scope, [e.id for e in storage.find(scope, Where()) if expired(e, now)])
         return gone
+
+    def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> Future[None]:
+        """Erase expired items again and again on a thread, and return a future that ends it when it is cancelled.
+
+        The interval in minutes is that of ``ttl``, or 5. Without ``ttl=`` there is no thread, and the future is done. A
+        store has one thread at most; it ends with the store's memory.
+        """
+        if self.ttl_config is None:
+            done: Future[None] = Future()
+            done.set_result(None)
+            return done
+        given = sweep_interval_minutes, self.ttl_config.get("sweep_interval_minutes"), SWEEP_MINUTES
+        return self._sweeper.start(next(minutes for minutes in given if minutes is not None))
+
+    def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
+        """End the thread of :meth:`start_ttl_sweeper`, and return whether it has ended after ``timeout`` seconds."""
+        return self._sweeper.stop(timeout)
 
     def _sweep_when_due(self, now: datetime) -> None:
         interval = (self.ttl_config or {}).get("sweep_interval_minutes")
@@ -101,9 +164,11 @@ class TidalStore(BaseStore):
         id_ = derive_id(scope, op.key)
         if op.value is None:
             return Write(scope, id_)
-        now, most = self._memory.now(), self._memory.settings.ingestion.max_chars
-        value = mapping(op.value, f"the value of {op.key!r}", most)
-        parts = [] if op.index is False else _texts(value, self._fields if op.index is None else op.index)
+        now, limits = self._memory.now(), self._memory.settings.ingestion
+        value = mapping(op.value, f"the value of {op.key!r}", limits.max_value_bytes)
+        paths = self._fields if op.index is None else op.index or ()
+        texts = (text for path in paths for text in _texts(value, path, limits.indexed_chars))
+        parts = readable(texts, limits.indexed_chars, least=SHORT)
         entry = Entry(
             id=id_,
             kind=ITEM_KIND,
@@ -117,6 +182,16 @@ class TidalStore(BaseStore):
             metadata=value,
         )
         return Write(scope, id_, entry, parts)
+
+
+def _fields(index: IndexConfig | Literal[False] | None) -> Sequence[str]:
+    """Return the paths that a store's index names."""
+    if index is False:
+        return ()
+    if foreign := set(index or ()) - {"fields"}:
+        raise InvalidInput(f"the memory embeds, so index= takes fields only, not {', '.join(sorted(foreign))}")
+    fields = (index or {}).get("fields")
+    return [WHOLE] if fields is None else fields
 
 
 def _check(op: Op) -> None:
@@ -134,7 +209,20 @@ def _check(op: Op) -> None:
         raise InvalidInput(f"a key must be valid Unicode, got {op.key!r}")
 
 
-def _texts(value: Mapping[str, Any], paths: Sequence[str]) -> list[str]:
-    """Return the texts of an item that a search reads: one for each path, or for each element if it has ``[*]``."""
-    texts = [text for path in paths for text in get_text_at_path(value, path if path == "$" else tokenize_path(path))]
-    return [text for text in texts if text.strip()]
+def _texts(value: Mapping[str, Any], path: str, most: int) -> list[str]:
+    """Return the texts at a path that a search reads: one, or one for each element if the path has ``[*]``."""
+    if path == WHOLE:
+        return ["\n".join(readable(_lines(value), most))]
+    return get_text_at_path(value, tokenize_path(path))
+
+
+def _lines(value: Any, name: str = "") -> Iterator[str]:
+    """Yield the texts and numbers of a value, each after its own name: JSON's quotes and escapes say nothing."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _lines(item, key)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _lines(item, name)
+    elif value is not None and value != "":
+        yield f"{name}: {value}"

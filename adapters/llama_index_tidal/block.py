@@ -14,7 +14,7 @@ from llama_index_tidal.messages import inert, text_of
 from llama_index_tidal.place import Rules, Scope, path_of, reopened, restore_with
 from llama_index_tidal.turns import grown, to_exchange
 from tidal_plugins import InvalidInput, TidalMemory
-from tidal_plugins.turns import Place, Recent, Surfaced, in_scope, record_turns, session_config, surface
+from tidal_plugins.turns import Place, Recent, Surfaced, in_scope, record_history, session_config, surface
 
 MAX_THREADS = 1024
 """Threads whose last whisper is kept, for the steps of a tool loop."""
@@ -86,7 +86,8 @@ class TidalMemoryBlock(BaseMemoryBlock[str]):
     def _record(self, messages: Sequence[ChatMessage]) -> None:
         """Record messages that will not come again, in their turns; ``aput`` writes the thread into them."""
         thread = next((kwargs["session_id"] for m in messages if "session_id" in (kwargs := m.additional_kwargs)), None)
-        record_turns(self._scoped(), [to_exchange(turn, thread) for turn in grown([], messages)])
+        history = [to_exchange(turn, thread) for turn in grown([], messages)]
+        record_history(Place(self._scoped(), thread), history, range(len(history)))
 
     def _scoped(self) -> TidalMemory:
         if self._memory is None:

@@ -21,7 +21,7 @@ from llama_index_tidal.messages import WrittenMessage, copies, finished, inert, 
 from llama_index_tidal.models import summariser_of
 from llama_index_tidal.place import Rules, Scope, path_of, reopened, restore_with
 from llama_index_tidal.sizes import Tokenizer, Tokens
-from llama_index_tidal.turns import Turn, dump, filled, grown, load, replaced, resumed, stored, to_exchange
+from llama_index_tidal.turns import State, Turn, dump, filled, grown, load, replaced, resumed, stored, to_exchange
 from tidal_plugins import InvalidInput, Policy, TidalMemory, Whisper
 from tidal_plugins.protocols import CurrentFiles, Summariser, TokenCounter
 from tidal_plugins.summarising.sizes import ApproximateCounter
@@ -32,12 +32,15 @@ from tidal_plugins.turns import (
     SummaryAs,
     Surfaced,
     in_scope,
-    record_turns,
+    record_history,
     session_config,
     surface,
 )
 
 logger = logging.getLogger(__name__)
+
+_STATES: Mapping[bool, State] = {True: "stored", False: "given"}
+"""The state of a turn that is over, by whether the store has it."""
 
 
 class TidalChatMemory(BaseMemory):
@@ -286,11 +289,8 @@ class TidalChatMemory(BaseMemory):
             question,
             config=session_config(place.memory, self.policy, self.agent),
             known=self._surfaced if self._surfaced_in == turn else None,
-            shown_turns=[
-                each.key
-                for each in turns
-                if each.state == "stored" and any(id(message) in visible for message in each.messages)
-            ],
+            history=[to_exchange(each, self.thread) for each in turns],
+            shown=[n for n, each in enumerate(turns) if any(id(message) in visible for message in each.messages)],
             shown_texts={text_of(message) for message in view},
         )
         self._surfaced, self._surfaced_in = surfaced, turn
@@ -298,15 +298,15 @@ class TidalChatMemory(BaseMemory):
 
     def _recorded(self, turns: list[Turn]) -> list[Turn]:
         """Record the new turns that are over, and return the turns as they then stand."""
-        over = turns if turns and finished(turns[-1].messages) else turns[:-1]
-        new = [turn for turn in over if turn.state == "new" and turn.asked]
+        end = len(turns) if turns and finished(turns[-1].messages) else len(turns) - 1
+        new = [n for n, turn in enumerate(turns[: max(0, end)]) if turn.state == "new" and turn.asked]
+        if not new:
+            return turns
         ids = {self._surfaced_in: self.surfaced}
-        done = record_turns(self._scoped(), [to_exchange(turn, self.thread, ids.get(turn.key, ())) for turn in new])
-        settled = {
-            turn.key: replace(turn, state="stored" if is_stored else "given")
-            for turn, is_stored in zip(new, done, strict=True)
-        }
-        return [settled.get(turn.key, turn) for turn in turns]
+        history = [to_exchange(turn, self.thread, ids.get(turn.key, ())) for turn in turns]
+        passed = len(turns) > len(self._turns) and end == len(turns)  # question and answer came together
+        done = record_history(self._place(), [*history, None] if passed else history, new)
+        return [replace(turn, state=_STATES[done[n]]) if n in done else turn for n, turn in enumerate(turns)]
 
     def _loaded(self) -> list[Turn]:
         if not all(turn.messages for turn in self._turns):  # restored, and not yet read

@@ -22,6 +22,9 @@ SILENT = ("tool_call", "thinking", "cache")
 ENGINES_OWN = frozenset({"context_str", "context_msg", "query_str", "existing_answer"})
 """Variables that chat engines fill in, in the history too."""
 
+_REASONED = re.compile(r"\AThought:.*^Answer:\s*(?=\S)", re.S | re.M)
+"""What a ``ReActAgent`` writes ahead of its final answer: its thoughts, its calls of tools, and what they returned."""
+
 _VARIABLE = re.compile(r"\{([A-Za-z_][\w.]*)\}")
 
 
@@ -45,11 +48,15 @@ def finished(messages: Sequence[ChatMessage]) -> bool:
 
 
 def to_message(message: ChatMessage) -> Message | None:
-    """Return a message to record; ``None`` for one that is no part of the conversation, such as a system prompt."""
+    """Return a message to record; ``None`` for one that is no part of the conversation, such as a system prompt.
+
+    Of a ``ReActAgent``'s message only the final answer is recorded, without its reasoning.
+    """
     text = spoken_text(text_of(message))
     if message.role == MessageRole.USER:
         return Message("user", text)
     if message.role in ASSISTANT:
+        text = _REASONED.sub("", text, count=1)
         return Message("assistant", text, tool_calls=calls_of(message))
     if message.role in TOOL:
         return Message("tool", text, tool_call_id=message.additional_kwargs.get("tool_call_id"))

@@ -14,15 +14,23 @@ from llama_index.core.vector_stores import MetadataFilters
 from llama_index_tidal.filters import to_recall
 from llama_index_tidal.place import Scope
 from tidal_plugins import Entry, Hit, InvalidInput, Policy, Recall, TidalMemory
+from tidal_plugins.model.filter import Filter
 from tidal_plugins.model.recall import OWN
+from tidal_plugins.retrieval.request import limit_of
 from tidal_plugins.turns import Place, in_scope, session_config
+
+LIMIT = 5
+"""Nodes that are returned by default."""
+
+OPTIONS = ("window", "hops", "associative", "as_of", "affect", "profile", "secrets")
+"""Arguments of ``TidalMemory.recall`` besides its filters."""
 
 TOLD = ("kind", "source", "speaker", "role", "occurred_at")
 """Metadata that a language model is shown with a node; the rest is for the program."""
 
 
 class TidalRetriever(BaseRetriever):
-    """Recalls up to ``limit`` memories for a query, best first.
+    """Recalls up to ``limit`` memories for a query (or ``k``, which is the same; default: 5), best first.
 
     A node has the entry's id, the passage that matched best and the same keys of metadata each time. A short text is
     one passage; ``memory.get(node.node_id).text`` returns the whole text. The score of a node is the confidence of its
@@ -36,8 +44,9 @@ class TidalRetriever(BaseRetriever):
     def __init__(
         self,
         memory: TidalMemory,
-        limit: int = 5,
+        limit: int | None = None,
         *,
+        k: int | None = None,
         filters: MetadataFilters | None = None,
         scope: Scope | None = None,
         policy: Policy | str | None = None,
@@ -49,7 +58,7 @@ class TidalRetriever(BaseRetriever):
     ) -> None:
         super().__init__(callback_manager=callback_manager, verbose=verbose)
         self._place = Place(in_scope(memory, scope), thread)
-        self._limit = limit
+        self._limit = limit_of(k, limit) or LIMIT
         self._options = _joined(to_recall(filters), recall)
         self._config = session_config(self._place.memory, policy, agent, check_name=True)
         if (policy is None) != (thread is None):
@@ -73,6 +82,9 @@ class TidalRetriever(BaseRetriever):
 
 
 def _joined(filters: Mapping[str, Any], recall: Mapping[str, Any]) -> dict[str, Any]:
+    if unknown := sorted(recall.keys() - {*Filter.__annotations__, *OPTIONS}):
+        known = ", ".join([*Filter.__annotations__, *OPTIONS])
+        raise InvalidInput(f"{', '.join(unknown)}: no such argument; known are limit, k, filters, {known}")
     if twice := sorted(filters.keys() & recall.keys()):
         raise InvalidInput(f"filters= and {', '.join(twice)}= filter by the same; give one of them")
     return {**filters, **recall}

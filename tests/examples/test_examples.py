@@ -201,3 +201,17 @@ def test_what_no_single_message_answers_is_found_by_time_surroundings_hops_and_p
     assert "gate book in office: The code of the gate at Ost pier has changed." in asked
     assert "peer yard was not asked" in asked
     assert "the office's file was not written to" in asked
+
+
+def test_the_coding_agent_begins_a_new_session_with_the_state_of_its_work():
+    done = run("coding_agent.py")
+    assert done.returncode == 0, done.stderr
+    first, second = done.stdout.split("tuesday, the user asks:")
+    assert "Recent work" not in first
+    for line in (
+        "- Files: created `test_tides.py`, `tides.py`",
+        "failures=1: `test_evening`",
+        "- Open: mend the height",
+    ):
+        assert line in second
+    assert done.stderr == ""

@@ -129,13 +129,20 @@ def open_memory(path: Any, embedder: Any = None, **options: Any) -> TidalMemory:
 
 
 def chat_graph(
-    memory: TidalMemory, model: Any, *, state: Any = TidalState, scope: Any = None, retry: Any = None, **schema: Any
+    memory: TidalMemory,
+    model: Any,
+    *,
+    state: Any = TidalState,
+    scope: Any = None,
+    retry: Any = None,
+    nested: Any = "apart",
+    **schema: Any,
 ) -> StateGraph:
     """Return the graph that the README shows. ``model`` is a chat model or a node."""
     graph = StateGraph(state, **schema)
-    graph.add_node("recall", RecallNode(memory, scope=scope), retry_policy=retry)
+    graph.add_node("recall", RecallNode(memory, scope=scope, nested=nested), retry_policy=retry)
     graph.add_node("model", node_of(model), retry_policy=retry)
-    graph.add_node("record", RecordNode(memory, scope=scope), retry_policy=retry)
+    graph.add_node("record", RecordNode(memory, scope=scope, nested=nested), retry_policy=retry)
     graph.add_edge(START, "recall").add_edge("recall", "model").add_edge("model", "record")
     return graph
 

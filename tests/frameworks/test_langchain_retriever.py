@@ -3,6 +3,7 @@ import threading
 from datetime import UTC, datetime
 
 import pytest
+from langchain_classic.retrievers import MultiQueryRetriever
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
 from langchain_core.runnables import RunnableConfig, RunnableLambda
@@ -11,7 +12,7 @@ from pydantic import ValidationError
 
 from langchain_tidal import TidalRetriever
 from tests.waiting import PATIENCE, aeventually
-from tidal_plugins import InvalidInput, InvalidScope, InvalidText, Note
+from tidal_plugins import InvalidInput, InvalidScope, InvalidText, Note, TidalMemory
 
 JANUARY, MAY = datetime(2026, 1, 10, tzinfo=UTC), datetime(2026, 5, 10, tzinfo=UTC)
 QUERY = "Which jazz piano piece should I practise?"
@@ -64,15 +65,48 @@ class TestStandard(RetrieversIntegrationTests):
 
 
 def test_documents_come_best_first_with_scores_that_fall(retriever):
-    found = retriever.invoke(QUERY)
-    scores = [document.metadata["relevance_score"] for document in found]
+    found = retriever.search_with_scores(QUERY)
+    scores = [score for _, score in found]
     assert scores == sorted(scores, reverse=True)
-    assert all(isinstance(score, float) for score in scores)
-    assert "jazz piano" in found[0].page_content
+    assert all(isinstance(score, float) and 0 <= score <= 1 for score in scores)
+    assert "jazz piano" in found[0][0].page_content
+    assert [document for document, _ in found] == retriever.invoke(QUERY)
+
+
+async def test_scores_take_the_arguments_of_a_call(retriever):
+    found = retriever.search_with_scores(QUERY, k=1, kinds={"skill"})
+    assert [document.metadata["source"] for document, _ in found] == ["scales.md"]
+    assert await retriever.asearch_with_scores(QUERY, k=1, kinds={"skill"}) == found
+    with pytest.raises(InvalidInput, match="colour"):
+        retriever.search_with_scores(QUERY, colour="red")
+
+
+def test_a_score_says_how_likely_a_document_is_to_help_and_not_how_it_compares(tmp_path):
+    with TidalMemory(tmp_path / "meaning.db") as memory:
+        memory.remember([Note("A jazz piano has 88 keys."), Note("The ferry to the island leaves at noon.")])
+        retriever = TidalRetriever(memory)
+        ((_, known), _) = retriever.search_with_scores("How many keys does a jazz piano have?")
+        ((_, unknown), *_) = retriever.search_with_scores("What is the boiling point of mercury?")
+    assert unknown < 0.05 < known
+
+
+def test_what_two_queries_find_is_one_document(retriever):
+    one, other = (
+        {document.id: document for document in retriever.invoke(query)} for query in (QUERY, "A piano has keys")
+    )
+    assert len(one.keys() & other.keys()) > 1
+    assert all(one[id_] == other[id_] for id_ in one.keys() & other.keys())
+
+
+def test_a_retriever_of_many_queries_returns_each_document_once(retriever, says):
+    many = MultiQueryRetriever.from_llm(retriever, says(f"{QUERY}\nHow many keys has a piano?\nDo I practise scales?"))
+    found = many.invoke(QUERY)
+    assert len(found) > 2
+    assert len(ids(found)) == len(set(ids(found)))
 
 
 def test_a_document_says_what_it_is_and_why_it_came_up(retriever, stocked):
-    (found,) = retriever.invoke(QUERY, kinds={"conversation"}, k=1)
+    (found,) = TidalRetriever(stocked, scores=True).invoke(QUERY, kinds={"conversation"}, k=1)
     entry = stocked.get(found.id)
     assert found.page_content == entry.text
     assert (
@@ -87,6 +121,7 @@ def test_a_document_says_what_it_is_and_why_it_came_up(retriever, stocked):
         }.items()
     )
     assert "meaning" in found.metadata["why"]
+    assert 0 <= found.metadata["relevance_score"] <= 1
     assert found.metadata.keys().isdisjoint({"source", "speaker"})
 
 
@@ -98,8 +133,8 @@ def test_the_metadata_of_an_entry_is_that_of_its_document(retriever):
 
 def test_the_metadata_of_an_entry_cannot_stand_in_for_what_recall_says(memory):
     memory.remember("A jazz piano has 88 keys.", metadata={"relevance_score": 99, "kind": "fact"})
-    (found,) = TidalRetriever(memory).invoke(QUERY)
-    assert found.metadata["relevance_score"] <= 2
+    (found,) = TidalRetriever(memory, scores=True).invoke(QUERY)
+    assert found.metadata["relevance_score"] <= 1
     assert found.metadata["kind"] == "kb"
 
 

@@ -494,12 +494,13 @@ def test_a_replay_is_the_same_episode(memory, chat, says):
     assert said(only(memory)) == [ASK, "A standard."]
 
 
-def test_another_answer_to_the_same_question_is_added(memory, chat, says):
+def test_another_answer_to_the_same_question_is_an_episode_of_its_own(memory, chat, says):
     app = chat(says("A standard.", "A ballad.")).compile(checkpointer=InMemorySaver())
     app.invoke(user(ASK), thread("t"))
     before = next(snapshot for snapshot in app.get_state_history(thread("t")) if snapshot.next == ("model",))
     app.invoke(None, before.config)
-    assert said(only(memory)) == [ASK, "A standard.", "A ballad."]
+    assert [said(episode) for episode in memory.episodes.list()] == [[ASK, "A standard."], [ASK, "A ballad."]]
+    assert [hit.text for hit in memory.recall(ASK, kinds={"conversation"})] == [ASK, "A ballad."]
 
 
 def test_a_fork_with_another_question_loses_neither(memory, chat, says):

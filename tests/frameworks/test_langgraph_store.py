@@ -2,6 +2,7 @@
 look at twice, so each such failure is named with its reason."""
 
 import asyncio
+import base64
 import math
 import sqlite3
 import threading
@@ -23,10 +24,20 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.store.sqlite import SqliteStore
 
 from langgraph_tidal import TidalStore
-from tidal_plugins import HashingEmbedder, InvalidInput, InvalidScope, TidalMemory
+from tests.frameworks.conftest import CountingEmbedder
+from tidal_plugins import (
+    Closed,
+    EmbeddingError,
+    HashingEmbedder,
+    InvalidInput,
+    InvalidScope,
+    Settings,
+    TidalMemory,
+)
 from tidal_plugins.storage.sqlite import SQLiteStorage
 from tidal_plugins.testing import FrozenClock
 
+UNTHREADED = Settings(graph={"background": False})
 DOCS = ("docs",)
 SONGS = {
     "monk": "Thelonious Monk wrote the jazz standard Round Midnight",
@@ -329,6 +340,27 @@ class StoreConformance:
         assert {item.key for item in boat[:2]} == {"many", "last"}
         assert min(item.score for item in boat[:2]) > 0.85
 
+    def test_a_put_that_names_no_field_is_not_indexed(self, store):
+        fill(store, SONGS)
+        store.put(DOCS, "quiet", {"text": SONGS["monk"]}, index=[])
+        assert [item.score for item in store.search(DOCS, query=SONGS["monk"]) if item.key == "quiet"] in ([], [None])
+
+    def test_a_store_that_names_no_field_indexes_what_a_put_names(self, open_store):
+        store = open_store(fields=[])
+        store.put(DOCS, "quiet", {"text": SONGS["monk"]})
+        store.put(DOCS, "loud", {"text": SONGS["monk"]}, index=["text"])
+        found = {item.key: item.score for item in store.search(DOCS, query=SONGS["monk"])}
+        assert found.pop("loud") > 0.85
+        assert list(found.values()) in ([], [None])
+
+    @pytest.mark.parametrize("index", [None, False, ["title"]])
+    def test_a_value_may_have_megabytes(self, store, index):
+        value = {"title": SONGS["tides"], "body": "The ferry leaves at nine. " * 200_000}
+        store.put(DOCS, "large", value, index=index)
+        assert store.get(DOCS, "large").value == value
+        if index:
+            assert store.search(DOCS, query=SONGS["tides"])[0].score > 0.85
+
     def test_each_item_is_found_once(self, store):
         store.put(DOCS, "a", {"texts": ["jazz piano", "jazz piano trio", "jazz"]}, index=["texts[*]"])
         fill(store, SONGS)
@@ -393,6 +425,9 @@ class StoreConformance:
             ({"n": {"$gt": -4, "$lt": 2}}, "ac"),
             ({"n": {"$gt": 0}, "kind": "x"}, "a"),
             ({"kind": "' OR 1=1 --"}, ""),
+            ({"n": {"$lt": math.inf}}, "abc"),
+            ({"n": {"$gt": -math.inf, "$lt": 2}}, "ac"),
+            ({"n": {"$gte": math.inf}}, ""),
         ],
     )
     @pytest.mark.parametrize("query", [None, "x"])
@@ -527,7 +562,7 @@ class TestTidalStore(StoreConformance):
 
     @pytest.fixture
     def open_store(self, memory):
-        return lambda fields=None, ttl=None: TidalStore(memory, index=fields and {"fields": fields}, ttl=ttl)
+        return lambda fields=None, ttl=None: TidalStore(memory, index={"fields": fields}, ttl=ttl)
 
     @pytest.fixture
     def memory(self, tmp_path, clock):
@@ -650,6 +685,7 @@ class TestTidalStore(StoreConformance):
 
 class TestInMemoryStore(StoreConformance):
     known: ClassVar = {
+        "test_a_store_that_names_no_field_indexes_what_a_put_names": "no field named is every field",
         "test_times_are_aware_and_an_update_keeps_the_creation": "an update sets created_at anew",
         "test_changing_what_was_returned_changes_nothing_stored": "it hands out what it holds",
         "test_a_namespace_without_items_is_not_listed": "deleting, and even getting, leaves an empty namespace behind",
@@ -666,7 +702,7 @@ class TestInMemoryStore(StoreConformance):
         def open_(fields=None, ttl=None):
             if ttl:
                 pytest.skip("it has no time to live")
-            return InMemoryStore(index={"dims": 256, "embed": embed, **({"fields": fields} if fields else {})})
+            return InMemoryStore(index={"dims": 256, "embed": embed, **({} if fields is None else {"fields": fields})})
 
         return open_
 
@@ -676,6 +712,7 @@ class TestInMemoryStore(StoreConformance):
 
 class TestSqliteStore(StoreConformance):
     known: ClassVar = {
+        "test_a_store_that_names_no_field_indexes_what_a_put_names": "fields is ignored",
         "test_times_are_aware_and_an_update_keeps_the_creation": "times without a zone, created_at set anew",
         "test_pages_follow_each_other_to_the_end[jazz standard]": "an offset of 2 · limit or more finds nothing",
         "test_only_the_fields_of_the_store_are_searched": "fields is ignored",
@@ -695,7 +732,7 @@ class TestSqliteStore(StoreConformance):
 
         def open_(fields=None, ttl=None):
             connection = sqlite.connect(":memory:", check_same_thread=False, isolation_level=None)
-            index = {"dims": 256, "embed": embed, **({"fields": fields} if fields else {})}
+            index = {"dims": 256, "embed": embed, **({} if fields is None else {"fields": fields})}
             stores.append(SqliteStore(connection, index=index, ttl=ttl))
             stores[-1].setup()
             return stores[-1]
@@ -742,3 +779,260 @@ def test_no_scope_of_a_user_can_stand_inside_a_store(tmp_path):
         assert TidalStore(memory.scoped("user")).search(()) == []
         with pytest.raises(InvalidScope):
             memory.scoped("user", "\x1fstore")
+
+
+@pytest.fixture
+def quiet(tmp_path):
+    """Return a function that opens a memory without a thread, whose embedder counts."""
+    opened = []
+
+    def open_(name="agent.db", **options):
+        embedder = CountingEmbedder()
+        memory = TidalMemory(tmp_path / name, embedder=embedder, settings=UNTHREADED, **options)
+        opened.append(memory)
+        return memory, embedder
+
+    yield open_
+    for memory in opened:
+        memory.close()
+
+
+def embedded(embedder):
+    return [text for call in embedder.calls for text in call]
+
+
+def test_a_put_embeds_nothing_and_the_next_search_all_of_it(quiet):
+    memory, embedder = quiet()
+    store = TidalStore(memory, index={"fields": ["text"]})
+    fill(store, SONGS)
+    fill(store, SONGS, namespace=("elsewhere",))
+    store.search(DOCS)
+    assert embedded(embedder) == []
+    assert store.search(DOCS, query=SONGS["bread"])[0].key == "bread"
+    assert sorted(embedded(embedder)[1:]) == sorted(SONGS.values())  # after the query, and of this namespace alone
+    embedder.calls.clear()
+    assert store.search(DOCS, query="jazz")[0].score > 0
+    assert embedded(embedder) == ["jazz"]
+
+
+def test_another_process_indexes_what_a_search_of_it_may_find(quiet):
+    first, _ = quiet()
+    fill(TidalStore(first), SONGS)
+    first.close()
+    second, _ = quiet()
+    assert TidalStore(second).search(DOCS, query=SONGS["tides"])[0].score > 0.5
+
+
+def test_the_background_indexes_what_no_search_has(tmp_path):
+    embedder = CountingEmbedder()
+    memory = TidalMemory(tmp_path / "agent.db", embedder=embedder)
+    TidalStore(memory, index={"fields": ["text"]}).put(DOCS, "a", {"text": SONGS["monk"]})
+    memory.close(timeout=60)
+    assert embedded(embedder) == [SONGS["monk"]]
+
+
+def test_what_was_replaced_or_deleted_before_it_was_embedded_never_is(quiet):
+    memory, embedder = quiet()
+    store = TidalStore(memory, index={"fields": ["text"]})
+    fill(store, SONGS)
+    store.delete(DOCS, "monk")
+    store.put(DOCS, "bread", {"text": SONGS["bread"]}, index=False)
+    store.put(DOCS, "boat", {"text": "An apple pie with cinnamon"})
+    store.delete(DOCS, "tides")
+    store.put(DOCS, "tides", {"text": SONGS["tides"]}, index=False)
+    store.search(DOCS, query="pie")
+    assert embedded(embedder) == ["pie", "An apple pie with cinnamon"]
+
+
+def test_an_item_that_cannot_be_embedded_keeps_no_other_from_being_found(tmp_path):
+    class Zero(HashingEmbedder):
+        def embed(self, texts):
+            rows = super().embed(texts)
+            rows[["cursed" in text for text in texts]] = 0
+            return rows
+
+    with TidalMemory(tmp_path / "agent.db", embedder=Zero(), settings=UNTHREADED) as memory:
+        store = TidalStore(memory)
+        fill(store, {**SONGS, "bad": "cursed"})
+        for _ in range(2):
+            found = {item.key: item.score for item in store.search(DOCS, query=SONGS["monk"])}
+            assert found["monk"] > 0.5
+            assert found["bad"] is None
+        store.put(DOCS, "bad", {"text": SONGS["bread"]})
+        assert {item.key: item.score for item in store.search(DOCS, query=SONGS["bread"])}["bad"] > 0.5
+
+
+def test_an_embedder_that_is_away_fails_the_search_and_loses_nothing(quiet):
+    memory, embedder = quiet()
+    store = TidalStore(memory)
+    fill(store, SONGS)
+    for failures in (1, 2):
+        embedder.failures = failures
+        with pytest.raises(EmbeddingError):
+            store.search(DOCS, query=SONGS["monk"])
+        embedder.failures = 0
+    assert store.search(DOCS, query=SONGS["monk"])[0].score > 0.5
+
+
+def test_of_a_long_item_the_first_passages_are_indexed(quiet):
+    memory, embedder = quiet()
+    store = TidalStore(memory)
+    text = SONGS["tides"] + ". " + "The ferry leaves at nine. " * 20_000 + SONGS["monk"]
+    store.put(DOCS, "long", {"text": text})
+    assert store.search(DOCS, query=SONGS["tides"])[0].score > 0.3
+    assert sum(map(len, embedded(embedder))) < 2 * memory.settings.ingestion.indexed_chars
+    assert all("Thelonious" not in text for text in embedded(embedder))
+
+
+def test_of_many_elements_the_first_are_indexed(quiet):
+    memory, embedder = quiet()
+    store = TidalStore(memory, index={"fields": ["tags[*]"]})
+    store.put(DOCS, "many", {"tags": [f"tag {n}" for n in range(50_000)]})
+    store.search(DOCS, query="tag 3")
+    assert len(embedded(embedder)) < 200
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        base64.b64encode(bytes(range(256)) * 2_000).decode(),
+        "data:image/png;base64," + base64.b64encode(bytes(range(256)) * 20).decode(),
+        base64.encodebytes(bytes(range(256)) * 200).decode(),
+        (bytes(range(256)) * 40).hex(),
+    ],
+)
+def test_binary_data_is_not_embedded_and_the_text_beside_it_is(quiet, data):
+    memory, embedder = quiet()
+    store = TidalStore(memory)
+    store.put(DOCS, "image", {"content": data, "title": SONGS["boat"]})
+    store.put(DOCS, "only", {"content": data}, index=["content"])
+    assert store.search(DOCS, query=SONGS["boat"])[0].key == "image"
+    assert store.get(DOCS, "only").value == {"content": data}
+    assert max(map(len, embedded(embedder))) < 150
+
+
+def test_the_key_of_an_item_is_not_what_it_says(quiet):
+    memory, _ = quiet()
+    store = TidalStore(memory, index={"fields": ["text"]})
+    store.put(DOCS, "a", {"text": SONGS["bread"]})
+    store.put(DOCS, "9f4c2e1e-63d2-4f0e-8f0e-2a9d8f4f7b11", {"text": SONGS["bread"]})
+    one, other = store.search(DOCS, query=SONGS["bread"])
+    assert one.score == other.score > 0.85
+
+
+def test_a_store_without_an_index_embeds_nothing_unless_a_put_names_fields(quiet):
+    memory, embedder = quiet()
+    store = TidalStore(memory, index=False)
+    fill(store, SONGS)
+    assert {item.score for item in store.search(DOCS, query="jazz")} == {None}
+    store.put(DOCS, "loud", {"text": SONGS["monk"]}, index=["text"])
+    assert store.search(DOCS, query=SONGS["monk"])[0].key == "loud"
+    assert embedded(embedder) == ["jazz", SONGS["monk"], SONGS["monk"]]
+
+
+def test_a_value_may_be_as_large_as_the_settings_say(tmp_path):
+    settings = Settings(ingestion={"max_value_bytes": 1_000})
+    with TidalMemory(tmp_path / "agent.db", embedder=HashingEmbedder(), settings=settings) as memory:
+        store = TidalStore(memory)
+        store.put(DOCS, "a", {"text": "x" * 900})
+        with pytest.raises(InvalidInput, match="1,000 bytes"):
+            store.put(DOCS, "b", {"text": "x" * 1_100})
+
+
+def test_scores_are_between_nought_and_one(quiet):
+    memory, _ = quiet()
+    store = TidalStore(memory)
+    fill(store, SONGS)
+    for query in (*SONGS.values(), "?!", "quantum chromodynamics"):
+        assert all(0 <= item.score <= 1 for item in store.search(DOCS, query=query))
+
+
+def test_a_connection_string_opens_a_store_and_closes_it(tmp_path):
+    path = str(tmp_path / "agent.db")
+    with TidalStore.from_conn_string(path, index={"fields": ["text"]}, embedder=HashingEmbedder()) as store:
+        assert store.setup() is None
+        fill(store, SONGS)
+    with pytest.raises(Closed):
+        store.get(DOCS, "monk")
+    with TidalMemory(path, embedder=HashingEmbedder()) as memory:
+        assert TidalStore(memory).search(DOCS, query=SONGS["monk"])[0].key == "monk"
+
+
+async def test_a_connection_string_opens_a_store_for_async_code(tmp_path):
+    async with TidalStore.from_conn_string(str(tmp_path / "agent.db"), embedder=HashingEmbedder()) as store:
+        await store.aput(DOCS, "a", {"text": "jazz piano"})
+        assert keys(await store.asearch(DOCS, query="jazz piano")) == ["a"]
+    with pytest.raises(Closed):
+        await store.aget(DOCS, "a")
+
+
+class Watched:
+    """A store that says when a sweep has erased something."""
+
+    def __init__(self, *arguments, **options):
+        self.swept = threading.Event()
+        super().__init__(*arguments, **options)
+
+    def sweep_ttl(self):
+        if count := super().sweep_ttl():
+            self.swept.set()
+        return count
+
+
+class WatchedTidalStore(Watched, TidalStore):
+    pass
+
+
+class WatchedSqliteStore(Watched, SqliteStore):
+    pass
+
+
+class TestSweeper:
+    """The thread that erases expired items, of the stores that have one."""
+
+    @pytest.fixture(params=["ours", "sqlite"])
+    def open_store(self, request, tmp_path):
+        if request.param == "ours":
+            with TidalMemory(tmp_path / "agent.db", embedder=HashingEmbedder()) as memory:
+                yield lambda ttl: WatchedTidalStore(memory, ttl=ttl)
+        else:
+            connection = loading_sqlite().connect(":memory:", check_same_thread=False, isolation_level=None)
+            yield lambda ttl: WatchedSqliteStore(connection, ttl=ttl)
+            connection.close()
+
+    def test_it_erases_what_has_expired(self, open_store):
+        store = open_store({"sweep_interval_minutes": 60})
+        store.setup()
+        store.put(DOCS, "a", {"n": 1}, ttl=0.001 / 60)
+        future = store.start_ttl_sweeper(0.02 / 60)
+        assert store.swept.wait(60)
+        assert store.stop_ttl_sweeper(60)
+        assert future.result(60) is None
+
+    def test_without_a_time_to_live_there_is_none(self, open_store):
+        store = open_store(None)
+        assert store.start_ttl_sweeper().result(0) is None
+        assert store.stop_ttl_sweeper()
+
+
+def test_a_cancelled_future_ends_the_sweeper(tmp_path):
+    with TidalMemory(tmp_path / "agent.db", embedder=HashingEmbedder()) as memory:
+        store = TidalStore(memory, ttl={"default_ttl": 10})
+        first, second = store.start_ttl_sweeper(1000), store.start_ttl_sweeper(1000)
+        assert first.cancel()
+        assert second.result(60) is None
+        assert store.stop_ttl_sweeper(60)
+
+
+def test_a_sweeper_ends_with_its_memory(tmp_path):
+    memory = TidalMemory(tmp_path / "agent.db", embedder=HashingEmbedder())
+    future = TidalStore(memory, ttl={"default_ttl": 1}).start_ttl_sweeper(0.02 / 60)
+    memory.close()
+    assert future.result(60) is None
+
+
+def test_a_sweeper_needs_an_interval(tmp_path):
+    with TidalMemory(tmp_path / "agent.db", embedder=HashingEmbedder()) as memory:
+        for minutes in (0, -1, "soon"):
+            with pytest.raises(InvalidInput, match="sweep_interval_minutes"):
+                TidalStore(memory, ttl={}).start_ttl_sweeper(minutes)

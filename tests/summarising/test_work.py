@@ -144,15 +144,15 @@ def test_a_later_verdict_replaces_an_earlier_one(memory: TidalMemory) -> None:
     later = turn(2, "Again.", "They pass.", ("Bash", {"command": "pytest -q"}, "7 passed in 1s"))
     text = told(memory, [first, later])
     assert "2 failed" not in text
-    assert line(text, "Tests") == "`pytest -q`: 7 passed"
+    assert line(text, "Tests") == "`pytest -q`: 7 passed (at 2026-03-01 12:00 UTC)"
 
 
 def test_a_run_of_some_tests_does_not_replace_the_run_of_all(memory: TidalMemory) -> None:
     whole = turn(1, "Run them.", "Two fail.", ("Bash", {"command": "pytest -q"}, "2 failed, 5 passed in 1s"))
     one = turn(2, "One.", "It passes.", ("Bash", {"command": "pytest -q t/test_a.py"}, "1 passed in 1s"))
     assert (
-        line(told(memory, [whole, one]), "Tests")
-        == "`pytest -q`: 2 failed, 5 passed; `pytest -q t/test_a.py`: 1 passed"
+        line(told(memory, [whole, one]), "Tests") == "`pytest -q`: 2 failed, 5 passed (at 2026-03-01 12:00 UTC); "
+        "`pytest -q t/test_a.py`: 1 passed (at 2026-03-01 12:00 UTC)"
     )
 
 
@@ -183,10 +183,46 @@ def test_the_state_of_the_work_stands_first(memory: TidalMemory) -> None:
     assert line(text, "Goal") == "Add the tides of Brest"
     assert line(text, "Branch") == "`fix/tides`, commit 9f8e7d6"
     assert line(text, "Files") == "edited `harbour.py`; created `tides.py`; deleted `junk.txt`"
-    assert line(text, "Tests") == "`pytest -q`: 9 passed"
+    assert line(text, "Tests") == "`pytest -q`: 9 passed (at 2026-03-01 12:00 UTC)"
     assert line(text, "Open") == "Test leap years; Write the manual page"
     assert line(text, "Rules and decisions") == "From now on never push on a Friday"
     assert text.index("Tests: ") < text.index("\n- ")
+
+
+def test_tests_say_what_has_changed_since(memory: TidalMemory) -> None:
+    tested = turn(1, "Run them.", "They pass.", ("Bash", {"command": "pytest -q"}, "7 passed in 1s"))
+    edits = [("Edit", {"file_path": f"dock{n}.py", "old_string": "a", "new_string": "b"}, "updated") for n in range(5)]
+    said = line(told(memory, [tested, turn(2, "Change the docks.", "Changed.", *edits)]), "Tests")
+    assert said.endswith("UTC; changed since: `dock4.py`, `dock3.py`, `dock2.py` and 2 more)")
+    again = turn(3, "Run them.", "They fail.", ("Bash", {"command": "pytest -q"}, "1 failed, 6 passed in 1s"))
+    assert "since" not in line(told(memory, [tested, turn(2, "Change.", "Changed.", *edits), again]), "Tests")
+
+
+def test_files_of_another_branch_are_told_as_such(memory: TidalMemory) -> None:
+    create = ("Write", {"file_path": "quay.py", "content": "x = 1\n"}, "File created successfully")
+    edit = ("Edit", {"file_path": "pier.py", "old_string": "a", "new_string": "b"}, "updated")
+    there = ("Bash", {"command": "git switch -c quays"}, "Switched to a new branch 'quays'")
+    back = ("Bash", {"command": "git switch main"}, "Switched to branch 'main'")
+    begun = turn(1, "Mend the pier.", "Done.", ("Bash", {"command": "git status"}, "On branch main\nclean"), edit)
+    text = told(memory, [begun, turn(2, "Try a quay.", "Tried.", there, create), turn(3, "Go back.", "Back.", back)])
+    assert line(text, "Branch") == "`main`"
+    assert line(text, "Files") == "edited `pier.py`; on `quays`: created `quay.py`"
+    new = turn(
+        4, "Branch off.", "Done.", ("Bash", {"command": "git switch -c piers"}, "Switched to a new branch 'piers'")
+    )
+    assert line(told(memory, [begun, new]), "Files") == "edited `pier.py`"
+
+
+def test_a_rule_that_another_one_replaced_is_not_told(memory: TidalMemory) -> None:
+    turns = [
+        turn(1, "From now on a mooring must cost at most 40 euros.", "I keep to that."),
+        turn(2, "We decided to keep the berths in a table.", "Fine."),
+        turn(3, "From now on a mooring must cost at most 55 euros.", "I keep to that now."),
+    ]
+    text = told(memory, turns)
+    assert "at most 55 euros" in text
+    assert "at most 40 euros" not in text
+    assert "berths in a table" in text
 
 
 def test_talk_without_work_has_no_lines_about_work(memory: TidalMemory) -> None:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from tidal_plugins.affect.circumplex import LABELS, PLACES, PRIMARY
 from tidal_plugins.affect.lexicon import LexiconEmotion
 from tidal_plugins.affect.probe import SHIPPED, load
+from tidal_plugins.affect.provoked import provoked
 from tidal_plugins.embedding.identity import fits
 from tidal_plugins.errors import BadEmbedding, EmbedderMismatch, InvalidVector
 from tidal_plugins.model.affect import Affect
@@ -100,7 +101,8 @@ class EmbeddingEmotion:
             words = self._words.estimate([texts[n] for n in told])
             read = zip(told, (found @ places).tolist(), felt.tolist(), words, strict=True)
             for n, (valence, activation), strengths, word in read:
-                feelings[n] = _affect(texts[n], _valence(valence, word.valence), activation, strengths)
+                felt_so = _affect(texts[n], _valence(valence, word.valence), activation, strengths)
+                feelings[n] = provoked(texts[n], felt_so)
         return feelings
 
     def labels(self, texts: Sequence[str], vectors: NDArray[np.float32] | None = None) -> list[dict[str, float]]:

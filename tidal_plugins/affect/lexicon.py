@@ -17,6 +17,7 @@ from functools import cache
 from string import punctuation
 from typing import TYPE_CHECKING, NamedTuple
 
+from tidal_plugins.affect.provoked import provoked
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.english.tools import WORKADAY
 from tidal_plugins.errors import TidalError
@@ -74,7 +75,7 @@ class LexiconEmotion:
 
         ``vectors`` are not needed. Raises :class:`TidalError` if the vaderSentiment library is missing.
         """
-        return [_affect([_read(piece) for piece in _pieces(text)]) for text in texts]
+        return [provoked(text, _affect([_read(piece) for piece in _pieces(text)])) for text in texts]
 
 
 class _Reading(NamedTuple):

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from tidal_plugins.affect.provoked import is_provoked
+from tidal_plugins.english.pasted import own_words
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import from_micros, hours_between, to_micros
@@ -29,6 +31,8 @@ SENTENCES = 2
 """Sentences at the beginning of a user's turn, and at its end, that are read singly: people say first or last how they
 feel. Each is embedded, which costs a turn of four some 6 ms more. With one at either end a quarter of the furious, sad
 and glad moods that were tried were missed."""
+
+_BETWEEN = 50  # sentences that are looked at for curses and complaints
 
 logger = logging.getLogger(__name__)
 
@@ -53,7 +57,8 @@ class AffectLoop:
         Waiting for that exchange would leave the first outburst of an upset user without any effect [Tidal §3.4: the
         weights are seeded on each perturbation].
         """
-        [own] = self.estimate([turn], None if vector is None else vector[None])
+        spoken = self.spoken(turn)
+        [own] = self.estimate([spoken], None if vector is None or spoken != turn else vector[None])
         state = self.current(scope, now)
         return own if own.intensity > max(self.settings.threshold, state.intensity) else state
 
@@ -71,15 +76,27 @@ class AffectLoop:
             logger.warning("%s failed with %s; what was said counts as neutral", *names)
             return [Affect()] * len(texts)
 
+    def spoken(self, turn: str) -> str:
+        """Return the part of a user's turn that moves the state: in the rule ``person`` their own words alone.
+
+        A log, a text to translate or a mail that somebody pastes is not what they feel.
+        """
+        return turn if self.settings.rule == "tidal" else own_words(turn)
+
     def told(self, turns: Sequence[str], whole: Sequence[Affect]) -> list[Affect]:
         """Return how users' turns feel to the rule of the state; ``whole`` is how each reads as one text.
 
         In the rule ``person`` a turn of several sentences has their valence (:func:`scoring.affect.peak`): whoever is
-        furious says so in one of them. Of a long turn the first and the last ``SENTENCES`` are read.
+        furious says so in one of them. Of a long turn the first and the last ``SENTENCES`` are read, and curses and
+        complaints of repetition between them. A turn into which something is pasted is read without it.
         """
         if self.settings.rule == "tidal":
             return list(whole)
-        said = [_ends(turn) for turn in turns]
+        spoken = [self.spoken(turn) for turn in turns]
+        mixed = [own for own, turn in zip(spoken, turns, strict=True) if own != turn]
+        alone = iter(self.estimate(mixed) if mixed else ())
+        whole = [felt if own == turn else next(alone) for own, turn, felt in zip(spoken, turns, whole, strict=True)]
+        said = [_ends(own) for own in spoken]
         pieces = [sentence for each in said for sentence in each]
         read = iter(self.estimate(pieces) if pieces else ())
         valences = [[next(read).valence for _ in each] for each in said]
@@ -93,8 +110,8 @@ class AffectLoop:
     ) -> Affect:
         """Let an exchange move the state, and return the state after it. Call it inside a transaction.
 
-        ``chars`` are the lengths of the user's text and of the answer. An exchange from before the last one (an old
-        conversation that is imported late) has a state of its own and leaves the current one alone.
+        ``chars`` are the lengths of what the user said (:meth:`spoken`) and of the answer. An exchange from before the
+        last one (an old conversation that is imported late) has a state of its own and leaves the current one alone.
         """
         state, last = self._read(scope, now)
         if at < last:
@@ -124,11 +141,12 @@ class AffectLoop:
 
 
 def _ends(turn: str) -> list[str]:
-    """Return the sentences at both ends of a turn, or none if it is a single one."""
-    spans = sentences(turn)
-    if len(spans) > 2 * SENTENCES:
-        spans = [*spans[:SENTENCES], *spans[-SENTENCES:]]
-    return [turn[start:end] for start, end in spans] if len(spans) > 1 else []
+    """Return the sentences at both ends of a turn, and curses and complaints between; none if it is a single one."""
+    said = [turn[start:end] for start, end in sentences(turn)]
+    if len(said) > 2 * SENTENCES:
+        between = [sentence for sentence in said[SENTENCES:-SENTENCES][:_BETWEEN] if is_provoked(sentence)]
+        said = [*said[:SENTENCES], *between[:SENTENCES], *said[-SENTENCES:]]
+    return said if len(said) > 1 else []
 
 
 def _checked(feelings: Sequence[Affect], count: int) -> list[Affect]:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from tidal_plugins.compaction.recorded import Recorded, Recorder, forgotten, holds
 from tidal_plugins.compaction.state import Covered
 from tidal_plugins.compaction.turns import Turn
-from tidal_plugins.english.secrets import masked, masked_value
 from tidal_plugins.errors import BrokenInvariant
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Message
 from tidal_plugins.model.loss import LossLedger
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.summarising.quotes import cut, folded
+from tidal_plugins.summarising.sources import source_of
 
 MAX_ANSWER = 120
 """Characters of the answer that stand for a turn of which nothing else is worth telling."""
@@ -53,14 +53,8 @@ class Reading:
         return tuple(source for turn in turns for source in self.read[turn])
 
     def source(self, turn: Covered, indexes: Iterable[int]) -> list[Source]:
-        """Return the messages of a turn's episode, under ids unique in the store; nothing if it was forgotten.
-
-        Secrets are hidden: nothing that is written of them may tell them again.
-        """
-        return [
-            Source(each.id, tuple(replace(_shown(each.messages[at]), id=f"{each.id}/{at}") for at in sorted(indexes)))
-            for each in self.episodes([turn.episode])
-        ]
+        """Return the messages of a turn's episode as a source; nothing if it was forgotten."""
+        return [source_of(each, indexes) for each in self.episodes([turn.episode])]
 
     def check(self, ledger: LossLedger, messages: Sequence[Message]) -> None:
         """Raise ``BrokenInvariant`` if a message does not stand in its episode at the place that the ledger names.
@@ -90,8 +84,3 @@ def answered(sources: Sequence[Source]) -> tuple[Statement, ...]:
     id_, message = said[-1]
     text = cut(folded(message.text), MAX_ANSWER)
     return (Statement(text, (id_,), (message.id,) if message.id else ()),) if text else ()
-
-
-def _shown(message: Message) -> Message:
-    calls = tuple(replace(call, arguments=masked_value(call.arguments)) for call in message.tool_calls)
-    return replace(message, text=masked(message.text), tool_calls=calls)

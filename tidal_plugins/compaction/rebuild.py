@@ -35,6 +35,7 @@ from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.protocols import CurrentFiles, Summariser, TokenCounter
 from tidal_plugins.summarising.extractive import ExtractiveSummariser
 from tidal_plugins.summarising.summary import Condensed, condense
+from tidal_plugins.summarising.work import Work
 from tidal_plugins.tuning import CompactionTuning
 
 KEPT_OF_FOLDED = 0.5
@@ -185,11 +186,13 @@ class Rebuild:
         ``wanted`` is the size of the files that come back beside it.
         """
         work = self._work(new)
-        if not new.told and not work:
+        lines = work.lines(self.counter, _tokens(self.context.limit * self.settings.work), shown=_asked(new))
+        if not new.told and not lines:
             return new
         episodes = list(dict.fromkeys(turn.episode for turn in new.covered[: new.told]))
         room = self.shares.summary(self._size(new), wanted)
-        text, shown = summary(self._chooser(state, new, sources), work, episodes, room, self.counter)
+        choose = self._chooser(state, new, sources)
+        text, shown = summary(choose, lines, episodes, room, self.counter, lifted=work.lifted)
         return replace(new, summary=text, shown=shown)
 
     def _chooser(
@@ -206,13 +209,11 @@ class Rebuild:
 
         return choose
 
-    def _work(self, new: State) -> list[str]:
-        """Return the lines about the work, that of the folded steps included."""
-        work = new.work
-        if new.fold:
-            work = work.after(self.reading.source(new.fold.turn, new.fold.places), self.settings.file_tools)
-        room = _tokens(self.context.limit * self.settings.work)
-        return work.lines(self.counter, room, shown=_asked(new))
+    def _work(self, new: State) -> Work:
+        """Return the state of the work, the folded steps included."""
+        if new.fold is None:
+            return new.work
+        return new.work.after(self.reading.source(new.fold.turn, new.fold.places), self.settings.file_tools)
 
     def _synthesised(self, state: State, new: State, last: Covered) -> State:
         if state.question == new.question and len(new.covered) == len(state.covered):

@@ -101,15 +101,18 @@ def summary(
     episodes: Sequence[str],
     room: Size,
     counter: TokenCounter,
+    *,
+    lifted: Sequence[str] = (),
 ) -> tuple[str, tuple[Statement, ...]]:
     """Return the summary's text below the lines about the work, and the statements in it.
 
-    ``choose`` returns statements of at most so many tokens that do not repeat a text. Every episode is cited: with its
+    ``choose`` returns statements of at most so many tokens that do not repeat a text: neither the lines about the work
+    nor the ``lifted`` rules, which hold no longer. Every episode is cited: with its
     statements, by its id alone or, if that is shorter, as part of a run whose ends are cited. This takes at least two
     citations, even if there is less room.
     """
     left = min(room.tokens, room.bytes // BYTES_PER_TOKEN) - counter.count("\n".join([HEADER, *work]))
-    while left > 0 and (shown := choose(left, "\n".join(work))):
+    while left > 0 and (shown := choose(left, "\n".join([*work, *lifted]))):
         text = _summary(shown, work, episodes)
         if Size(counter.count(text), len(text.encode())).within(room):
             return text, tuple(shown)

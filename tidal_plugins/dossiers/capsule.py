@@ -22,6 +22,7 @@ from tidal_plugins.dossiers.layout import (
 from tidal_plugins.dossiers.recent import Line, Newest
 from tidal_plugins.dossiers.sources import PRIMARY_KINDS
 from tidal_plugins.dossiers.suggestions import suggestions
+from tidal_plugins.dossiers.work import LastWork
 from tidal_plugins.errors import Conflict, InvalidCapsule, InvalidInput
 from tidal_plugins.ingestion.derived import write_derived
 from tidal_plugins.ingestion.episodes import TOOL_TAG
@@ -55,11 +56,12 @@ class Capsules:
     settings: Tuning
     scope: Scope
 
-    def current(self, now: datetime, *, max_age: timedelta = timedelta(0)) -> Capsule:
+    def current(self, now: datetime, *, max_age: timedelta = timedelta(0), thread: str | None = None) -> Capsule:
         """Return the capsule with newly generated sections. Sections that people wrote are unchanged.
 
         A capsule that was made less than ``max_age`` ago is returned unchanged, as a stable prefix. The text also stays
-        the same if nothing but the time has changed.
+        the same if nothing but the time has changed. A ``thread`` without any turn begins with the state of the work as
+        it is now, so a capsule that tells another one is made anew for it.
         """
         if not isinstance(max_age, timedelta):
             raise InvalidInput(f"max_age is a timedelta, got {max_age!r}")
@@ -68,7 +70,9 @@ class Capsules:
                 layout, made = self._document(LAYOUT), self._document(CAPSULES)
                 standing = made if made and made.value else None
                 if standing and is_fresh(standing, layout, now, max_age):
-                    return read_capsule(standing)
+                    known = read_capsule(standing)
+                    if thread is None or not self._moved_on(known, thread, now):
+                        return known
                 draft = self._draft(layout, now)
             if standing and body_of(draft.capsule) == body_of(read_capsule(standing)):
                 return replace(
@@ -79,6 +83,16 @@ class Capsules:
             except Conflict:
                 continue  # somebody else was quicker, or something it cites was forgotten
         raise Conflict(f"the capsule changed {_TRIES} times while it was made; try again")
+
+    def _moved_on(self, capsule: Capsule, thread: str, now: datetime) -> bool:
+        """Return whether a thread begins, and the work is in another state than a capsule tells."""
+        where = Where(kinds={EPISODE}, threads={thread})
+        begins = not self.storage.find(self.scope, where, limit=1, newest_first=True)
+        return begins and not self._last_work(now).is_told(capsule["recent_work"])
+
+    def _last_work(self, now: datetime) -> LastWork:
+        settings = self.settings
+        return LastWork(self.storage, self.scope, settings.capsule, settings.compaction.file_tools, now)
 
     def write(self, capsule: Capsule | str, now: datetime) -> Capsule:
         """Store the sections that people write, byte for byte, and sections of their own, in their order.
@@ -160,7 +174,9 @@ class Capsules:
             "tools": [Line(f"- {item.text} [{item.citation}]", (bare_id(item.citation),)) for item in tools],
             **newest.lines(empty),
         }
-        work = found.pop("recent_work")
+        done = found.pop("recent_work")
+        told = [line.text for lines in found.values() for line in lines]
+        work = [*self._last_work(newest.now).lines(told), *done][: limits.recent_work]
         found = {name: lines for name, lines in found.items() if lines or name in GENERATED}
         taken = written_lines(sections) + FRAME + sum(len(lines) + 2 for lines in found.values())
         return found | {"recent_work": work[: max(1, limits.max_lines - taken)]}

@@ -17,6 +17,7 @@ from tidal_plugins.model.fence import inert, strip_frames
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.protocols import Purpose, Summariser
 from tidal_plugins.scoring.text import terms
+from tidal_plugins.summarising.faithful import Evidence, all_names, borne_out
 from tidal_plugins.tuning import DossierTuning
 
 PURPOSE: Purpose = "dossier"
@@ -117,7 +118,37 @@ class Drafter:
             found = in_time(ask, self.timeout)
         except Exception as error:  # its message may quote what is forgotten one day: the name must do
             return (), f"the summariser raised {type(error).__name__}"
-        return found, None if found else "nothing that was written cites a source"
+        if not found:
+            return (), "nothing that was written cites a source"
+        return self._faithful(found, said, place)
+
+    def _faithful(
+        self, written: Sequence[Finding], said: Sequence[Point], place: InPlace
+    ) -> tuple[tuple[Finding, ...], str | None]:
+        """Return findings without the sentences that their sources do not bear out.
+
+        The sources of a finding of which nothing is left are quoted instead, unless another one cites them.
+        """
+        evidence = _evidence({**place.entries, **{point.entry.id: point.entry for point in said}}, place.dossier.topic)
+        names = all_names(evidence)
+        kept = [
+            replace(finding, text=text)
+            for finding in written
+            if terms(text := borne_out(finding.text, finding.sources, evidence, names))
+        ]
+        if not kept:
+            return (), "nothing that was written is borne out by what it cites"
+        told = {id_ for finding in kept for id_ in finding.sources}
+        lost = {id_ for finding in written for id_ in finding.sources} - told
+        return (*kept, *findings(point for point in said if point.entry.id in lost)), None
+
+
+def _evidence(entries: Mapping[str, Entry], topic: str) -> dict[str, list[Evidence]]:
+    """Return what may be said of each entry: its words, the rest of its turn, which it is cited with, and the topic."""
+    turns = defaultdict[str, list[Evidence]](list)
+    for entry in entries.values():
+        turns[entry.citation].append(Evidence.of_entry(entry))
+    return {id_: [*turns[entry.citation], Evidence(topic)] for id_, entry in entries.items()}
 
 
 def _sources(said: Sequence[Point]) -> Iterator[Source]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import zip_longest
 
 from tidal_plugins.dossiers.pieces import pieces
 from tidal_plugins.dossiers.points import AGENT, Point
@@ -81,7 +82,7 @@ def is_quoted(point: Point) -> bool:
 
 def _laid_down(entry: Entry) -> Iterator[Point]:
     said = list(pieces(entry))
-    for text, after in zip(said, [*said, ""][1:], strict=True):
+    for text, after in zip_longest(said, said[1:], fillvalue=""):
         point = Point(text, entry)
         if lays_down(text) and not any(jokes(one) or retracts(one) for one in (text, after)) and not is_quoted(point):
             yield point

@@ -21,6 +21,7 @@ from tidal_plugins.english.chatter import (
     reports,
     retracts,
     without_acknowledgement,
+    without_lead,
 )
 from tidal_plugins.english.excerpt import shortened
 from tidal_plugins.english.hedges import HEDGED
@@ -72,7 +73,9 @@ class Point:
     @property
     def text(self) -> str:
         """Return the statement on one line, with dates for the days that it names, so that nothing in it can act."""
-        said = with_dates(self.raw, self.entry.occurred_at) if self.entry.kind == CONVERSATION else self.raw
+        if self.entry.kind != CONVERSATION:
+            return shortened(inert(self.raw), LONGEST)
+        said = with_dates(self.raw if self.by_agent else without_lead(self.raw), self.entry.occurred_at)
         return shortened(inert(said), LONGEST)
 
     @property
@@ -170,10 +173,11 @@ def _is_vague(point: Point) -> bool:
 
 
 def _is_idle(said: str, agent: bool) -> bool:
-    if asks(said) or retracts(said) or reacts(said):
+    if (
+        asks(said) or retracts(said) or reacts(said) or said.rstrip("*_ ").endswith(":")
+    ):  # what leads a list or a text, without it
         return True
-    announces = said.rstrip("*_ ").endswith(":")  # a list that is not quoted with it
-    return (advises(said) or is_fragment(said) or announces) if agent else requests(said) and not NAMING.search(said)
+    return (advises(said) or is_fragment(said)) if agent else requests(said) and not NAMING.search(said)
 
 
 def _joined(kept: Sequence[str]) -> Iterator[str]:

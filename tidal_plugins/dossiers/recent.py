@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,17 +15,18 @@ from tidal_plugins.dossiers.links import links_of
 from tidal_plugins.dossiers.pieces import pieces
 from tidal_plugins.dossiers.points import AGENT_NAME, Point
 from tidal_plugins.dossiers.revaluing import revalues
-from tidal_plugins.dossiers.sharing import is_among, place, shared
+from tidal_plugins.dossiers.sharing import is_among, mixed, place, shared
 from tidal_plugins.dossiers.sources import PRIMARY_KINDS, localised, without_citations
 from tidal_plugins.dossiers.standing import standing
-from tidal_plugins.english.chatter import content, reports
+from tidal_plugins.english.chatter import content, opines, reports
 from tidal_plugins.english.excerpt import shortened
 from tidal_plugins.english.hypotheses import is_rumoured
-from tidal_plugins.english.instructions import IDENTITY, OWN_PLANS, ROUTINE
-from tidal_plugins.english.lasting import HEALTH
+from tidal_plugins.english.instructions import IDENTITY, is_routine
+from tidal_plugins.english.lasting import HEALTH, lasting
 from tidal_plugins.english.people import CONTACT, SELF
 from tidal_plugins.english.questions import asks
 from tidal_plugins.english.relative_dates import named_days
+from tidal_plugins.english.requests import requests
 from tidal_plugins.english.rules import is_real
 from tidal_plugins.model.clock import local
 from tidal_plugins.model.dossier import Finding
@@ -40,6 +42,8 @@ FACT_SHARE = 0.5
 for what somebody says."""
 AHEAD = 60
 """Days that a plan may lie ahead to be a priority."""
+_DRAFTED = re.compile(r"\b(?:help|need|want)\b.*\b(?:writ(?:e|ing)|draft(?:ing)?|speech|letter|essay|profile)\b")
+"""Words of a lower-case sentence that asks for a text, in which the first person need not be the one who speaks."""
 PER_THREAD = 10
 """Lines of recent work that one thread, or one source, may take."""
 
@@ -106,7 +110,7 @@ class Newest:
             most = getattr(limits, name)
             chosen = points[:most] if name == "pending_tasks" else shared(points, most)
             made[name] = self._lines(chosen, most)
-            shown.extend(chosen[: len(made[name])])
+            shown.extend(chosen)  # a line may hold several points
 
         for name, points in self._known().items():
             if name in empty:
@@ -122,12 +126,13 @@ class Newest:
         health = [point for point in [*said, *facts] if HEALTH.search(point.raw)]
         health.sort(key=lambda point: -point.weight)
         agents = [point for point in said if IDENTITY.search(point.raw)]
-        selves = [point for point in said if SELF.search(point.raw) and len(content(point.raw)) > 1]
+        selves = list(_introductions(said))
+        places = [point for point in said if lasting(point.raw) in ("place", "request")]
         people = [point for point in said if CONTACT.search(point.raw)]
-        routines = [point for point in said if ROUTINE.search(point.raw) and not OWN_PLANS.search(point.plain)]
+        routines = [point for point in said if is_routine(point.raw)]
         most = max(1, round(FACT_SHARE * self.settings.capsule.identity))
         return {
-            "identity": _mixed([agents, health, selves, facts[:most]]),
+            "identity": mixed([agents, health, selves, places, facts[:most]]),
             "loop_protocol": routines,
             "key_contacts": people,
             "operational_rules": rules(self.entries, self._links, self.settings.capsule.line),
@@ -152,7 +157,8 @@ class Newest:
 
     def _pending(self) -> list[Point]:
         """Return the tasks that are open, newest first."""
-        return [point for point in self._recent() if point.part == "open" and not is_quoted(point)]
+        waiting = (point for point in self._recent() if point.part == "open" and not is_quoted(point))
+        return [point for point in waiting if point.by_agent or not opines(point.raw)]
 
     def _work(self, shown: Sequence[Point]) -> list[Point]:
         """Return what was done, decided and said of weight, and the notes of each source, newest first."""
@@ -166,13 +172,15 @@ class Newest:
         return kept
 
     def _is_work(self, point: Point) -> bool:
-        if is_quoted(point) or is_lifted(point, self._lifted):
+        if is_quoted(point) or is_lifted(point, self._lifted) or (not point.by_agent and opines(point.raw)):
             return False
         if _is_set(point) or (point.part == "earlier" and point.entry.occurred_at < self._since):
             return False
         if point.part in ("done", "decided", "documents"):
             return True
-        return reports(point.raw) if point.by_agent else point.weight >= self.settings.capsule.work
+        if point.by_agent:
+            return reports(point.raw) and not requests(point.raw)  # an agent's imperative is advice
+        return point.weight >= self.settings.capsule.work
 
     def _is_outdated(self, fact: Point) -> bool:
         """Return whether people later gave another value for what a fact is about: what they said stands for it."""
@@ -184,7 +192,7 @@ class Newest:
         return [point for point in said if point.sure and not asks(point.raw)]
 
     def _matters(self, point: Point) -> bool:
-        if not _is_set(point) and (not is_real(point.raw) or is_lifted(point, self._lifted)):
+        if not _is_set(point) and (not is_real(point.raw) or opines(point.raw) or is_lifted(point, self._lifted)):
             return False
         return (
             max(point.weight, point.entry.importance if point.entry.kind == FACT else 0)
@@ -223,15 +231,20 @@ def _is_set(point: Point) -> bool:
     return point.entry.kind == FACT and point.entry.channel != SYNTHESIS
 
 
+def _introductions(said: Iterable[Point]) -> Iterator[Point]:
+    """Yield what people say of who they are, of each introduction by one name the one that says most."""
+    best: dict[str, Point] = {}
+    for point in said:
+        match = SELF.search(point.raw)
+        if match and len(content(point.raw)) > 1 and not _DRAFTED.search(point.plain):
+            name = match[0].casefold()
+            if name not in best or len(content(point.raw)) > len(content(best[name].raw)):
+                best[name] = point
+    chosen = {id(point) for point in best.values()}
+    yield from (point for point in said if id(point) in chosen)
+
+
 def _apart(points: Iterable[Point], shown: Sequence[Point]) -> list[Point]:
     """Return points once each, without those that a section before has."""
     distinct = {(point.entry.id, point.raw): point for point in points}
     return [point for point in distinct.values() if not is_among(point, shown)]
-
-
-def _mixed(kinds: Sequence[Sequence[Point]]) -> list[Point]:
-    """Return points of several kinds in turn, so that each kind has its share of a section."""
-    found: list[Point] = []
-    for turn in range(max(map(len, kinds), default=0)):
-        found += [points[turn] for points in kinds if turn < len(points)]
-    return found

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 
 from tidal_plugins.dossiers.laid_down import is_own
-from tidal_plugins.english.instructions import IDENTITY, OWN_PLANS, ROUTINE
+from tidal_plugins.english.instructions import IDENTITY, OWN_PLANS, is_routine
 from tidal_plugins.english.people import CONTACT
 from tidal_plugins.english.rules import lays_down
 from tidal_plugins.facts.phrases import Phrase, phrases
@@ -15,7 +15,7 @@ from tidal_plugins.model.entry import Entry
 
 _RULES: Mapping[str, Callable[[str], object]] = {
     "identity": IDENTITY.search,
-    "loop_protocol": ROUTINE.search,
+    "loop_protocol": is_routine,
     "key_contacts": CONTACT.search,
     "operational_rules": lays_down,
 }

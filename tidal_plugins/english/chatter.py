@@ -45,6 +45,7 @@ _EXCLAIMED = re.compile(
 )
 """An exclamation before a statement."""
 _CURSE = re.compile(r"\b\w\*{2,}|\b(?:f+u+c+k\w*|shit\w*|damn\w*|crap)\b", re.IGNORECASE)
+_CURSE_WORDS = 2
 FRAGMENT = 3
 """Words with a content below which a sentence says nothing by itself."""
 _VERB = re.compile(
@@ -92,9 +93,57 @@ _ACKNOWLEDGED = re.compile(
     rf"(?:(?:{'|'.join(_ACKNOWLEDGING)})(?:,? (?:then|so|[A-Z][a-z]+))?\s*[:,.!;]+\s*)+", re.IGNORECASE
 )
 """What stands before the statement in an agent's restatement: «Noted: …»."""
+_CALLED = r"(?!I\b)[A-Z][a-z]+"
+_INTERJECTIONS = (
+    r"yeah|yep|yup|yes|no|nope|nah|hey|hi|hello|oh|wow|woohoo|whoa|cool|nice|great|thanks|thank you|sure|ok|"
+    r"okay|well|so|"
+    r"btw|by the way|fyi|agreed|definitely|absolutely|exactly|totally|true|right|alright|ouch|ugh|haha|hmm|oh man|"
+    r"oh dear|good call|good stuff|you['’]?re right|unrelated|other question|another question|quick question|"
+    r"other thing|another thing|one more thing|next (?:problem|question|thing|topic)|g['’]day|mate|also, something else"
+)
+_LED = re.compile(
+    rf"(?:(?i:{_INTERJECTIONS})(?:,? (?:{_CALLED}|mate|man|all|everyone)(?=[,!.:]))?(?:\s?[,!.:…]+\s*|"
+    rf"\s+[–—-]+\s+))+(?=\S)"
+)
+"""Interjections, greetings and announcements that stand before what somebody says: «Hey Mona, unrelated: …»."""
+_OPINION = re.compile(
+    r"\b(?:is|are|was|were|be|feels?|been|'s|'re)(?: (?:all|always|also|just|really|so|super|very|such|truly|"
+    r"pretty|quite|most|"
+    r"definitely))* (?:important|crucial|essential|key|vital|great|amazing|awesome|incredible|inspiring|wonderful|"
+    r"beautiful|special|tough|hard|challenging|rewarding|worth it|precious|powerful|meaningful|unpredictable|"
+    r"exciting|fun|a great way|a must|the best|what matters)\b",
+    re.IGNORECASE,
+)
+_EMPATHY = re.compile(
+    rf"{LEAD}(?:(?:\w+ ){{0,4}}must(?:'ve| have| be| feel)(?: \w+){{0,2}} (?:been|felt|be|feel|so|great|hard|"
+    rf"tough|amazing|"
+    r"awesome|special|satisfying|rewarding|traumati[sz]ing|fun|nice|exciting|incredible|really)\b"
+    r"|(?:i )?(?:can't wait|totally agree|(?:\d+ ?% |completely )?agree(?:d)?\b(?! (?:to|on|that we)\b)|can imagine|"
+    r"know what you mean|hear you|feel you|will take your advice)"
+    r"|(?:i'll|i will|gonna) (?:\w+ly )?(?:check|give|take|keep) (?:it|that|this|these|those|them|your advice|"
+    r"an eye|a try)\b"
+    r"|never heard of|hang in there|no regrets|here's to|bon voyage|life's\b|(?:and )?remember,? (?:i'm|"
+    r"that you|you|it's)\b"
+    r"|you're (?:being|so|such|really|very)\b|i(?:'m| am| feel) (?:so |really |very |truly )*(?:lucky|thankful|"
+    r"grateful|blessed)\b)",
+    re.IGNORECASE,
+)
+_ADMONISHED = re.compile(
+    rf"{LEAD}(?:remember|don't forget|be sure|make sure|try|keep|take (?:care|time)|believe|you(?:'re| are|"
+    rf" need| have| should))\b"
+    r"|.*\bremember to\b",
+    re.IGNORECASE,
+)
+_OF_ONESELF = re.compile(r"\b(?:I|[Mm]y|[Ww]e|[Oo]ur|us|me)\b")
+_NAMED = re.compile(r"\d|(?<=[a-z] )[A-Z]\w|`")
 _WORD = re.compile(r"[^\W_]+(?:['’]\w+)?")
 _DIGIT = re.compile(r"\d")
 _CODE = re.compile(r"`[^`\n]*`")
+
+
+def curses(sentence: str) -> bool:
+    """Return whether a sentence is a curse and hardly anything else: «S***!», «oh damn»."""
+    return len(_WORD.findall(sentence)) <= _CURSE_WORDS and _CURSE.search(sentence) is not None
 
 
 def jokes(sentence: str) -> bool:
@@ -109,6 +158,22 @@ def reacts(sentence: str) -> bool:
     if len(rest.split()) > FRAGMENT - 1 and content(rest):
         plain = rest  # «Yay, we got the flat»
     return _REACTION.match(plain) is not None or _CURSE.search(plain) is not None
+
+
+def opines(sentence: str) -> bool:
+    """Return whether a sentence is empathy, advice for life or an opinion of things in general, and tells of nothing.
+
+    «It must have been hard», «taking time for yourself is so important», «remember to enjoy small things». One
+    that names something, has a number, or in which somebody speaks of themselves is none, unless it begins so.
+    """
+    plain = _straight(sentence)
+    if _EMPATHY.match(plain):
+        return _NAMED.search(plain) is None or "must" in plain.lower().split()
+    if _OF_ONESELF.search(plain):
+        return False
+    if _ADMONISHED.match(plain):
+        return _NAMED.search(plain) is None
+    return _OPINION.search(plain) is not None and _NAMED.search(plain) is None
 
 
 def is_fragment(sentence: str) -> bool:
@@ -161,6 +226,15 @@ def without_acknowledgement(sentence: str) -> str:
     """Return a sentence without the acknowledgement before it: «Noted: the fee is paid» is «The fee is paid»."""
     rest = sentence[match.end() :] if (match := _ACKNOWLEDGED.match(sentence)) else sentence
     return rest[:1].upper() + rest[1:] if rest and rest is not sentence else sentence
+
+
+def without_lead(sentence: str) -> str:
+    """Return a person's sentence without the interjections before it: «Hey Mona, I moved» is «I moved»."""
+    match = _LED.match(sentence)
+    rest = sentence[match.end() :] if match else sentence
+    if rest is sentence or len(content(rest)) < 1:
+        return sentence
+    return rest[:1].upper() + rest[1:] if sentence[:1].isupper() else rest
 
 
 def _straight(sentence: str) -> str:

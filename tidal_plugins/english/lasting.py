@@ -10,8 +10,8 @@ import re
 from functools import lru_cache
 from typing import Literal
 
+from tidal_plugins.english.pasted import without_pasted
 from tidal_plugins.english.questions import ends_asking
-from tidal_plugins.english.quotations import FENCED
 from tidal_plugins.english.rules import RULE_FOR_GOOD, START, UNREAL, any_of
 from tidal_plugins.english.sentences import LONGEST, sentences
 
@@ -26,7 +26,7 @@ def lasting(text: str) -> Lasting | None:
     """Return what in ``text`` matters for good, or ``None``. Questions, conditions and fiction state nothing."""
     if len(text) > MOST_CHARS:
         return None
-    plain = FENCED.sub(" ", text).replace("’", "'")
+    plain = without_pasted(text).replace("’", "'")
     for start, end in sentences(plain):
         sentence = plain[start:end]
         lowered = sentence.lower()
@@ -65,7 +65,8 @@ _FOOD = (
 _DRUG = (
     r"\b(?:[a-z]{2,}(?:cillin|mycin|oxacin|cycline|sartan|[ai]pril|olol|statin|dipine|formin|prazole|oxetine|azepam|"
     r"zolam|thyroxine|xaban|parin|profen|gliptin|tidine|setron|triptan|semide|thiazide|lukast|fenac)|insulin|aspirin|"
-    r"paracetamol|acetaminophen|warfarin|morphine|codeine|prednisone|prednisolone|sertraline|lithium|methotrexate|"
+    r"paracetamol|acetaminophen|warfarin|morphine|codeine|prednisone|prednisolone|sertraline|lithium(?! (?:aa|"
+    r"ion|batter|cell|iron|polymer))|methotrexate|"
     r"ventolin|salbutamol|albuterol|antibiotics|blood thinners?|beta ?blockers?)\b"
 )
 """Medicines, by the stems of international nonproprietary names (WHO) and a few names that have none."""
@@ -86,6 +87,7 @@ _MUST_NOT = r"(?:mustn't|must not|must never|may not|(?:am|is|are)(?: not|n't) a
 _SOMETHING = r"(?!(?:it|that|this|an?|the|in|out|any|anymore|much|with|at|to|been|had|\w+(?:ed|wn|en))\b)[a-z]+"
 _HIDDEN = (
     r"(?:keys?|key ?card|passports?|testament|birth certificate|deeds?|insurance papers|first.aid kit|epi-?pen|"
+    r"(?:door|alarm|gate|access|entry|garage) codes?|"
     r"fuse ?box|stopcock|shut-?off valve|safe|recovery codes?|backup disks?|(?:safe|lock) combination)"
 )
 _LIES = r"(?:'s|'re| is| are| hangs?| lives?| stays?| sits?| goes| lies)(?: \w+ly| now| always| still| kept| hidden)*"

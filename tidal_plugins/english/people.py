@@ -7,7 +7,8 @@ import re
 from tidal_plugins.english.calendar import WEEKDAYS
 
 _NO_NAME = (
-    rf"(?!(?:It|He|She|They|This|That|There|We|You|And|But|So|The|Yes|No|I|My|"
+    rf"(?!(?:It|He|She|They|This|That|There|We|You|And|But|So|The|Yes|No|I|My|Same|Well|Right|Over|Still|Not|Only|Now|"
+    rf"Up|Just|Also|Nothing|Everything|Someone|Nobody|Everyone|Glad|Happy|Good|Great|Nice|What|Who|Mostly|[A-Z]\w+ly|"
     rf"{'|'.join(day.capitalize() for day in WEEKDAYS)})\b)"
 )
 _NAME = _NO_NAME + r"[A-ZÀ-ÖØ-Þ][\w'’-]++(?: (?:van|de|der|von|den|[A-ZÀ-ÖØ-Þ][\w'’-]++)){0,5}"
@@ -19,16 +20,24 @@ _KIN = (
 )
 NAMING = re.compile(r"(?i:\b(?:my name is|i'm called|i am called|call me) )(?=[A-Z])")
 """The words by which people say what they are called: «Call me Ines.» is no request."""
+_CLAUSE = r"(?i:(?:\A|[.,;:!?(–—-] ?|\b(?:and|but|so|because|since|as|now|currently) )"
+"""The beginning of a clause of its own: not «the street where I live»."""
 SELF = re.compile(
     rf"{NAMING.pattern}"
-    rf"|\b(?:I'm|I am|[Ii]t's|[Tt]his is) {_NAME}(?=[.,!]|$| (?:and|from|the|I|here)\b)|\b{_NAME} here\b"
-    r"|(?i:\bi (?:work|live|study|teach|start|took over|moved|lead|run)\b(?! (?:it|that|this|out|up|on)\b))"
-    r"|(?i:\bi(?:'m| am) (?:the|from|based|an?) (?!bit|little|fan|lot|mess)\w+)|(?i:\bi (?:signed|have a new) )"
+    rf"|\b(?:I'm|I am|[Ii]t's|[Tt]his is) {_NAME}(?=[.,!]|$| (?:and|from|the|I|here)\b)|(?:\A|[.!?(] ?|"
+    rf"\b(?:[Hh]i|[Hh]ello|[Hh]ey),? )\(?{_NAME} here(?=[.,!:;)]|$| (?:from|with|again|and)\b)"
+    rf"|{_CLAUSE}i (?:work|live|study|teach|took over|moved (?:to|from|here|in)|start (?:as|at|in|on|my|the|"
+    rf"with|next|work)|"
+    r"(?:lead|run) (?:the|an?|our|my)(?! (?:\w+ )?(?:risk|race|marathon|k|miles?)\b))\b(?! (?:it|that|this|out|"
+    r"up|on)\b))"
+    r"|(?i:\bi(?:'m| am) (?:the|from|based|an?) (?!(?:\w+ ){0,3}(?:bit|little|fan|lot|mess|shame|pity)\b)\w+)"
+    r"|(?i:\bi (?:signed (?:the|my|a|an) |have a new (?:job|role|position|employer|address|flat|home|name|"
+    r"number|boss)))"
 )
 """What people say of who they are, in a sentence as it was written."""
 _IN_CHARGE = (
     r"(?:owns|leads|builds|manages|handles|maintains|signs off|looks after|does (?:our|my|the)|"
-    r"has (?:it|that) now|has the)"
+    r"has (?:it|that|the \w+(?: \w+)?) now|has the (?:pager|keys?|lead|contract))"
 )
 CONTACT = re.compile(
     rf"(?i:\b(?:my|our|her|his|their) (?:\w+ )?{_KIN}),?(?: (?i:is|is called|called|at \w+(?: is)?),?)? ?"
@@ -36,6 +45,7 @@ CONTACT = re.compile(
     rf"|\b{_NAME} (?:is|was) (?:my|our|the|her|his|their|[A-Z]{{2,4}}\b)"
     rf"|\b{_NAME}(?: in \w+)? {_IN_CHARGE}\b"
     rf"|\b{_NAME}, (?:my|our|the) {_KIN}\b"
-    r"|(?<![\w.+-])[\w.+-]++@[\w-]++\.\w|\+?\d[\d ()-]{7,}\d"
+    r"|(?<![\w.+-])[\w.+-]++@[\w-]++\.\w|(?<![\w-])(?:\+|00)\d[\d ()-]{7,}\d"
+    r"|(?i:\b(?:phone|call|ring|reach|text|mobile|cell|tel|extension)\b[^.\n]{0,40}?\d[\d ()-]{6,}\d)"
 )
 """What is said of who somebody is and how to reach them, in a sentence as it was written."""

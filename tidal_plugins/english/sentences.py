@@ -52,9 +52,9 @@ _SENTENCE_END = re.compile(
 _NEXT = re.compile(r"\s*+(\S?)")
 _SHORT_LINE = 50  # characters; a line this short was ended on purpose, a longer one may be wrapped
 _TITLES = frozenset("mr mrs ms dr prof st gen col lt sgt capt rev hon vs e.g i.e eg ie cf viz mt messrs".split())
-_CLIPPED = frozenset("etc inc ltd co corp jr sr al approx dept est min max hr hrs ft a.m p.m".split()).union(
-    SHORT_MONTHS
-)
+_CLIPPED = frozenset(
+    "etc inc ltd co corp jr sr al approx dept est min max hr hrs ft a.m p.m incl excl resp".split()
+).union(SHORT_MONTHS)
 _NUMBERED = frozenset("no nos fig figs eq vol p pp sec ch art ver".split())
 _DOTTED = re.compile(r"(?:[A-Za-z]\.)+[A-Za-z]")
 

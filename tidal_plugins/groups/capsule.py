@@ -19,13 +19,14 @@ class CapsuleGroup:
     _services: Services = field(repr=False)
     _scope: Scope
 
-    def read(self, *, max_age: timedelta = timedelta(0)) -> Capsule:
+    def read(self, *, max_age: timedelta = timedelta(0), thread: str | None = None) -> Capsule:
         """Return the capsule; four of its nine sections are generated from what is stored.
 
         A capsule that is not older than ``max_age`` is returned as it stands, so that a prompt that begins with it
-        stays cached.
+        stays cached. For a ``thread`` in which nothing was said yet it is made anew if an agent's tools have worked on
+        since: the thread begins with the state of that work.
         """
-        return self._engine.current(self._services.now(), max_age=max_age)
+        return self._engine.current(self._services.now(), max_age=max_age, thread=thread)
 
     def write(self, capsule: Capsule | str) -> Capsule:
         """Store a capsule that people edited, and return it. Forgetting a memory does not reword what they wrote.

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from tidal_plugins.aio import in_thread
 from tidal_plugins.errors import NotFound
+from tidal_plugins.ingestion.branches import follow
 from tidal_plugins.ingestion.episodes import TOOL_TAG, from_entry
+from tidal_plugins.ingestion.history import HistoryMatch, match
 from tidal_plugins.model import transcript
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.entry import EPISODE, Scope
 from tidal_plugins.model.episode import Episode
+from tidal_plugins.model.exchange import Exchange
 from tidal_plugins.retrieval.request import checked_limit
 from tidal_plugins.services import Services
 from tidal_plugins.storage.base import Where
-from tidal_plugins.validation import clean, label
+from tidal_plugins.validation import clean, items, label
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +112,29 @@ class Episodes:
             self._scope, label(thread, "thread"), clean(key, max_chars=1_000, name="id")
         )
 
+    def match(self, history: Sequence[Exchange], *, thread: str | None = None) -> HistoryMatch:
+        """Return what the store knows of the turns of a history that was passed whole, such as by a user interface.
+
+        A turn is known by its id, or else by its words (the user's and the final answer) in order. The last turn may
+        be open. ``record_many`` stores the turns without an episode; :meth:`follow` notes how they hang together.
+        """
+        return match(self._services.writer, self._scope, label(thread, "thread"), items(history, "history"))
+
+    def follow(self, follows: Mapping[str, str], *, replaced: Collection[str] = (), back: Collection[str] = ()) -> None:
+        """Note which episode followed which, by their ids: ``{later: earlier}``.
+
+        Episodes that are ``replaced``, because their turns were regenerated or edited, leave recall. They stay
+        readable, and ``recall(…, include_archived=True)`` finds them. Episodes that are ``back`` are in recall again.
+        """
+        services = self._services
+        follow(services.writer, self._scope, follows, services.now(), replaced=replaced, back=back)
+
     aget = in_thread(get)
     alist = in_thread(list)
     apage = in_thread(page)
     aentry_ids = in_thread(entry_ids)
+    amatch = in_thread(match)
+    afollow = in_thread(follow)
 
     def _neighbours(self, episode: Episode) -> tuple[str | None, str | None]:
         """Return the ids of the turns before and after one in its thread."""

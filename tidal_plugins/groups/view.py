@@ -5,9 +5,9 @@ from __future__ import annotations
 import copy
 from datetime import datetime
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
-from tidal_plugins.aio import in_thread
+from tidal_plugins.aio import in_thread, to_thread
 from tidal_plugins.facts.mapping import Facts
 from tidal_plugins.groups.affect import AffectGroup
 from tidal_plugins.groups.associations import Associations
@@ -32,6 +32,14 @@ class View:
         """The owner of the memories that this view reads and writes, a tuple of names."""
         self._services = services
         self._opened: Self | None = None
+
+    @classmethod
+    async def aopen(cls, *args: Any, **options: Any) -> Self:
+        """Open a memory on a worker thread, so that a running event loop does not wait for the disk.
+
+        The arguments are those of the class: ``memory = await TidalMemory.aopen("agent.db")``.
+        """
+        return await to_thread(cls, *args, **options)
 
     def scoped(self, *scope: str) -> Self:
         """Return a view of the same store bound to another scope, such as ``memory.scoped("user", "42")``."""
@@ -114,6 +122,14 @@ class View:
         """Return the time by this memory's clock."""
         return self._services.now()
 
+    def warm(self) -> None:
+        """Load the models now, those of the embedder and the reranker, so that the first turn does not wait for them.
+
+        Opening loads none. It takes some tenths of a second with the default embedder, and writes nothing. Raises
+        ``EmbeddingError`` if the embedder fails.
+        """
+        self._services.warm(self.scope)
+
     def close(self, *, timeout: float = 0.0) -> None:
         """Close the store for every view of it. Closing twice is fine; later calls raise ``Closed``.
 
@@ -123,6 +139,7 @@ class View:
         """
         self._services.close(timeout)
 
+    awarm = in_thread(warm)
     aclose = in_thread(close)
 
     def __enter__(self) -> Self:

@@ -42,7 +42,7 @@ def feel(writing: Writing, plans: Sequence[TurnPlan]) -> None:
 def set_mood(writing: Writing, plan: TurnPlan) -> None:
     """Let a turn move the agent's mood, and give its entries the mood after it and a tier."""
     settings, now = writing.writer.settings, writing.now
-    lengths = (len(plan.fresh.query), len(plan.fresh.answer))
+    lengths = (len(plan.affect.spoken(plan.fresh.query)), len(plan.fresh.answer))
     at = min(plan.episode.occurred_at, now)
     mood = plan.affect.advance(writing.scope, plan.query, plan.answer, lengths, at, now)
     strongest = max((mood, plan.query, plan.answer), key=lambda affect: affect.intensity)

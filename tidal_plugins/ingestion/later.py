@@ -65,14 +65,14 @@ class Later:
         """Queue an episode for every step. Call it inside the transaction that stores the episode."""
         queued = [step.queue(scope, episode, now) for step in self.steps]
         if any(queued):
-            self._note(scope, now)
+            self.note(scope, now)
 
     def forget(self, scope: Scope, entries: Collection[Entry], blanked: Collection[str], now: datetime) -> set[str]:
         """Remove what the steps made from entries, and return the ids of the entries that were removed with it. Call it
         inside the transaction that erases the entries."""
         gone = set().union(*(step.forget(scope, entries, blanked, now) for step in self.steps))
         if entries and not self._is_done(scope):
-            self._note(scope, now)
+            self.note(scope, now)
         return gone
 
     def run(self, scope: Scope, proceed: Callable[[], bool]) -> timedelta | None:
@@ -91,11 +91,15 @@ class Later:
 
     def resume(self, scope: Scope) -> None:
         """Take up the work that an earlier process left, in ``scope`` and in every scope that has queued work."""
-        waiting = [tuple(json.loads(document.key)) for document in self.storage.documents(STORE, WAITING)]
-        for one in dict.fromkeys([scope, *waiting]):
+        for one in dict.fromkeys([scope, *self.waiting()]):
             self.background.call(one)
 
-    def _note(self, scope: Scope, now: datetime) -> None:
+    def waiting(self) -> list[Scope]:
+        """List the scopes that have queued work."""
+        return [tuple(json.loads(document.key)) for document in self.storage.documents(STORE, WAITING)]
+
+    def note(self, scope: Scope, now: datetime) -> None:
+        """Write down that a scope has work. Call it inside the transaction that queues the work."""
         if read_document(self.storage, STORE, WAITING, _key(scope)) is None:
             self.storage.write_document(STORE, WAITING, _key(scope), {"since": to_micros(now)})
 

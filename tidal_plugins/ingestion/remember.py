@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -55,6 +55,14 @@ def _refuse_forgotten(writer: Writer, scope: Scope, entries: Sequence[Entry]) ->
     gone = writer.forgotten(scope, {entry.text for entry in entries})
     if gone:
         raise Forgotten(f"{len(gone)} of these texts were forgotten on request; leave them out, or reword them")
+
+
+def to_notes(texts: Iterable[Note | str], fields: Mapping[str, Any]) -> list[Note]:
+    """Return notes of texts with ``fields``; a note is one already, and takes none. Raises ``InvalidInput``."""
+    given = list(texts)
+    if fields and not all(isinstance(text, str) for text in given):
+        raise InvalidInput(f"{', '.join(sorted(fields))} belong into the Note, which is given already")
+    return [to_note(text, fields) if isinstance(text, str) else text for text in given]
 
 
 def to_note(text: str, fields: Mapping[str, Any]) -> Note:

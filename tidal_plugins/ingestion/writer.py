@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeGuard, TypeVar
 
+from tidal_plugins.english.binary import is_binary, without_binary
 from tidal_plugins.english.calendar import MONTHS
 from tidal_plugins.facts.conflicts import Said
 from tidal_plugins.facts.versions import read_claims
@@ -134,7 +135,10 @@ class Writer:
     def _spans(self, entry: Entry) -> Sequence[Span]:
         limits = self.settings.ingestion
         spans = split(entry.text, max_words=limits.whole_words)
-        return spans if len(spans) < 2 else split(entry.text, max_words=limits.passage_words)
+        if len(spans) < 2:
+            return spans
+        spans = split(entry.text, max_words=limits.passage_words)
+        return [span for span in spans if not is_binary(entry.text[span.start : span.end])] or spans[:1]
 
     def _embedded(self, texts: Sequence[str]) -> tuple[Iterable[NDArray[np.float32]], int]:
         return self.embedder.embed_passages(texts) if texts else ((), 0)
@@ -147,11 +151,12 @@ class Writer:
 
 
 def _in_context(entry: Entry, span: Span) -> str:
-    """Return a passage as it is embedded: after its speaker, its source and its headings."""
+    """Return a passage as it is embedded: after its speaker, its source and its headings, without binary data."""
     # An entry of another kind is an adapter's own, and its source a key that says nothing.
     source = entry.source if entry.kind in (*KINDS, EPISODE) else None
     context = [part for part in (entry.speaker, source, span.heading) if part]
-    return ": ".join([*context, entry.text[span.start : span.end]])
+    text = entry.text[span.start : span.end]
+    return ": ".join([*context, text if is_binary(text) else without_binary(text)])
 
 
 def _embedded_before(record: Record, version: int) -> TypeGuard[EmbeddedRecord]:

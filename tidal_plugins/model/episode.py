@@ -9,7 +9,7 @@ from typing import Any
 
 from tidal_plugins.model.admission import Admission
 from tidal_plugins.model.entry import Scope
-from tidal_plugins.model.exchange import Message, ToolCall, answers
+from tidal_plugins.model.exchange import Message, ToolCall, answers, final_of, query_of
 
 FORGOTTEN_TEXT = "[forgotten]"
 """Text of a message that was forgotten on request."""
@@ -54,18 +54,18 @@ class Episode:
     @property
     def query(self) -> str:
         """Return the user's words, verbatim."""
-        return "\n\n".join(message.text for message in self.messages if message.role == "user" and message.text)
+        return query_of(self.messages)
 
     @property
     def answer(self) -> str:
         """Return the last assistant message that has a text, verbatim; empty while there is none."""
-        final = self._final
+        final = final_of(self.messages)
         return final.text if final else ""
 
     @property
     def reasoning(self) -> tuple[Message, ...]:
         """Return the assistant's messages between the query and the answer."""
-        final = self._final
+        final = final_of(self.messages)
         return tuple(message for message in self.messages if message.role == "assistant" and message is not final)
 
     @property
@@ -77,11 +77,6 @@ class Episode:
             for message, results in called
             for call, result in zip(message.tool_calls, results, strict=True)
         )
-
-    @property
-    def _final(self) -> Message | None:
-        spoken = [message for message in self.messages if message.role == "assistant" and message.text]
-        return spoken[-1] if spoken else None
 
 
 def _answered(call: ToolCall, result: Message | None) -> ToolCall:

@@ -63,6 +63,16 @@ def turn(user: str | None, agent: str | None, tools: Sequence[ToolCall] = ()) ->
     return tuple(messages)
 
 
+def query_of(messages: Sequence[Message]) -> str:
+    """Return the user's words in a turn, verbatim."""
+    return "\n\n".join(message.text for message in messages if message.role == "user" and message.text)
+
+
+def final_of(messages: Sequence[Message]) -> Message | None:
+    """Return the last assistant message of a turn that has a text, or ``None``."""
+    return next((message for message in reversed(messages) if message.role == "assistant" and message.text), None)
+
+
 def answers(messages: Sequence[Message]) -> list[list[Message | None]]:
     """Return for each message the results of the tools that it calls, in the order of its calls; ``None`` for none.
 

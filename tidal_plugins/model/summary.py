@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from tidal_plugins.model.exchange import Message
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A source to condense: the ``messages`` of an episode or entry, in order, and the ``id`` that cites it."""
+    """A source to condense: the ``messages`` of an episode or entry, in order, and the ``id`` that cites it.
+
+    ``at`` is when it happened, if that is known.
+    """
 
     id: str
     messages: tuple[Message, ...]
+    at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

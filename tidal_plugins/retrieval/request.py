@@ -181,6 +181,15 @@ def checked_limit(limit: int) -> int:
     return check_int(limit, "limit", 1, MAX_LIMIT)
 
 
+def limit_of(k: int | None, limit: int | None) -> int | None:
+    """Return the limit that a framework gave under either name, or ``None``. Raises ``InvalidInput``, naming it."""
+    if k is not None and limit is not None:
+        raise InvalidInput("k= and limit= mean the same; give one of them")
+    if k is not None:
+        return check_int(k, "k", 1, MAX_LIMIT)
+    return None if limit is None else checked_limit(limit)
+
+
 def checked_query(text: str, settings: Tuning) -> str:
     """Return a query as it is stored, or raise ``InvalidText``."""
     return clean(text, max_chars=settings.ingestion.max_chars, name="a query")

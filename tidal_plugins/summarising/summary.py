@@ -18,6 +18,7 @@ from tidal_plugins.protocols import Purpose, Summariser, TokenCounter
 from tidal_plugins.scoring.priority import states
 from tidal_plugins.scoring.text import terms
 from tidal_plugins.summarising.extractive import ExtractiveSummariser
+from tidal_plugins.summarising.faithful import Evidence, all_names, borne_out
 from tidal_plugins.summarising.quotes import cut, folded
 
 _REASON = 200  # characters
@@ -48,7 +49,8 @@ def condense(
     """Summarise sources, and statements on earlier ones, in at most ``max_tokens``, citations included.
 
     A model's answer is checked: each statement must cite sources that were given, or stood in ``previous``. Other
-    citations are removed and counted; a statement without citations is dropped. The extractive summariser replaces a
+    citations are removed and counted; a statement without citations is dropped, and so is a sentence with a number, a
+    date, a name or a quotation that is not in what it cites. The extractive summariser replaces a
     model that raises, refuses, returns nothing usable, or returns nothing within ``timeout`` seconds. Raises
     ``CompactionError`` if that fails too.
     """
@@ -59,7 +61,8 @@ def condense(
 
     def ask() -> tuple[list[Statement], int]:
         answer = model.summarise(sources, purpose=purpose, previous=previous, max_tokens=max_tokens)
-        return _checked(answer, _known(sources, previous))  # in time too: it may come piece by piece
+        found, unknown = _checked(answer, _known(sources, previous))  # in time too: it may come piece by piece
+        return list(_faithful(found, sources, previous)), unknown
 
     try:
         statements, unknown = in_time(ask, timeout)
@@ -118,6 +121,22 @@ def _checked(answer: object, known: Collection[str]) -> tuple[list[Statement], i
     if found and all(REFUSAL.match(statement.text) for statement in found):
         return [], unknown
     return found, unknown
+
+
+def _faithful(
+    statements: Iterable[Statement], sources: Sequence[Source], previous: Sequence[Statement]
+) -> Iterator[Statement]:
+    """Yield statements without the sentences that what they cite does not bear out."""
+    evidence = defaultdict[str, list[Evidence]](list)
+    for source in sources:
+        evidence[source.id].append(Evidence.of_source(source))
+    for earlier in previous:
+        for id_ in earlier.sources:
+            evidence[id_].append(Evidence(earlier.text))
+    names = all_names(evidence)
+    for statement in statements:
+        if terms(text := borne_out(statement.text, statement.sources, evidence, names)):
+            yield replace(statement, text=text)
 
 
 def _named(sources: object) -> Iterator[str]:

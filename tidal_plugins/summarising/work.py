@@ -8,68 +8,32 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
-from tidal_plugins.actions.results import bare
+from tidal_plugins.actions.results import bare, rewritten
 from tidal_plugins.actions.table import Tools
-from tidal_plugins.english.instructions import DECISION, OWN_PLANS, RULE
-from tidal_plugins.english.sentences import sentences
 from tidal_plugins.model.exchange import Message, ToolCall, answers
 from tidal_plugins.model.summary import Source
 from tidal_plugins.protocols import TokenCounter
-from tidal_plugins.scoring.text import terms
 from tidal_plugins.summarising.calls import Does, Done, done, kind_of
-from tidal_plugins.summarising.outcomes import Check, covers
+from tidal_plugins.summarising.noted import Noted, cited
+from tidal_plugins.summarising.outcomes import covers
 from tidal_plugins.summarising.plans import open_items
 from tidal_plugins.summarising.quotes import cut, folded
+from tidal_plugins.summarising.ran import Ran
+from tidal_plugins.summarising.rulings import replaced, rules
+from tidal_plugins.summarising.touches import Touched, branched_off, named, told, touched
 from tidal_plugins.summarising.verdicts import check_key, verdict
 
-Touch = Literal["created", "edited", "deleted"]
-
-_MAX_FILES, _MAX_RULES, _MAX_OPEN, _MAX_CHECKS = 40, 8, 8, 4
+_MAX_RULES, _MAX_OPEN, _MAX_CHECKS, _MAX_LIFTED = 8, 8, 4, 32
 """How many of each are remembered: the newest."""
-_MAX_GOAL, _MAX_RULE, _MAX_ITEM = 160, 160, 80  # characters
-_BRANCH = re.compile(r"^(?:Switched to (?:a new )?branch '|On branch |\[)([\w./-]+)", re.MULTILINE)
+_MAX_GOAL, _MAX_RULE, _MAX_ITEM, _MAX_COMMAND = 160, 160, 80, 80  # characters
+_BRANCH = re.compile(
+    r"^(?:(Switched to (?:a new )?branch) '|On branch |\[(?=\S+ (?:\([\w-]+\) )?[0-9a-f]{7,40}\]))([\w./-]+)",
+    re.MULTILINE,
+)
 _COMMIT = re.compile(r"^\[[\w./-]+(?: \([\w-]+\))? ([0-9a-f]{7,40})\]", re.MULTILINE)
 _CREATED = re.compile(r"\bcreated\b", re.IGNORECASE)
 _GLANCE = 4_000  # characters of a result that are read
-
-
-@dataclass(frozen=True, slots=True)
-class Noted:
-    """A line of the state, and the episode that it comes from."""
-
-    text: str
-    source: str
-
-
-@dataclass(frozen=True, slots=True)
-class Touched:
-    """What was done to a file, and the episode of the last time."""
-
-    path: str
-    touch: Touch
-    source: str
-
-
-@dataclass(frozen=True, slots=True)
-class Ran:
-    """What a check found last: tests, a build, a linter."""
-
-    name: str
-    targets: tuple[str, ...]
-    text: str
-    tests: bool
-    source: str
-
-    @property
-    def check(self) -> Check:
-        return self.name, frozenset(self.targets)
-
-    @property
-    def branch(self) -> str:
-        """Return the branch that the command switched to first, if it did."""
-        return self.name.partition(" on ")[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +48,20 @@ class Work:
     checks: tuple[Ran, ...] = ()
     open: tuple[Noted, ...] = ()
     rules: tuple[Noted, ...] = ()
+    lifted: tuple[str, ...] = ()
+    """Rules and decisions that later ones replaced, as they were said."""
+
+    @property
+    def tools(self) -> bool:
+        """Return whether tools have changed or checked anything: talk alone is no work."""
+        return bool(self.files or self.checks or self.branch or self.open)
+
+    @property
+    def sources(self) -> list[str]:
+        """Return the episodes that this comes from, with repeats."""
+        notes = [each for each in (self.goal, self.branch, self.commit, *self.open, *self.rules) if each]
+        steps = [*(each.source for each in self.files), *(each.source for each in self.checks)]
+        return [*(each.source for each in notes), *steps]
 
     def after(self, sources: Sequence[Source], tools: Tools) -> Work:
         """Return the state after these turns, the oldest first. ``tools`` are those that a user added to the table."""
@@ -100,7 +78,7 @@ class Work:
             for call, answer in zip(message.tool_calls, results, strict=True):
                 if answer is not None:
                     for does in done(call, answer.text, tools):
-                        work = work._ran(call, answer, does, source.id)
+                        work = work._ran(call, answer, does, source)
         if work.files != self.files:
             asked = " ".join(folded(message.text) for message in source.messages if message.role == "user")
             work = replace(work, goal=Noted(cut(asked, _MAX_GOAL), source.id)) if asked else work
@@ -111,35 +89,38 @@ class Work:
 
         People who go by their names talk to each other: what they must and never do is no rule for an agent.
         """
-        found = [] if message.speaker else [Noted(cut(text, _MAX_RULE), source) for text in rules(message.text)]
-        if not found:
-            return self
-        words = [frozenset(terms(each.text)) for each in found]
-        kept = [each for each in self.rules if not any(_alike(frozenset(terms(each.text)), new) for new in words)]
-        return replace(self, rules=(*kept, *found)[-_MAX_RULES:])
+        said = [] if message.speaker else rules(message.text)
+        kept, lifted = replaced(self.rules, said)
+        found = [Noted(cut(text, _MAX_RULE), source) for text in said]
+        lifted = [text for text in dict.fromkeys([*self.lifted, *lifted]) if text not in said]
+        return replace(self, rules=(*kept, *found)[-_MAX_RULES:], lifted=tuple(lifted[-_MAX_LIFTED:]))
 
-    def _ran(self, call: ToolCall, answer: Message, does: Done, source: str) -> Work:
+    def _ran(self, call: ToolCall, answer: Message, does: Done, source: Source) -> Work:
         if does.does == "plan" and (items := open_items(call.arguments)) is not None:
-            return replace(self, open=tuple(Noted(cut(folded(item), _MAX_ITEM), source) for item in items[:_MAX_OPEN]))
+            found = (Noted(cut(folded(item), _MAX_ITEM), source.id) for item in items[:_MAX_OPEN])
+            return replace(self, open=tuple(found))
         bad = kind_of(call, answer, does.does) == "failed"
         work = self
         for did, path in () if bad else does.touches:
             created = bool(_CREATED.search(answer.text[:200]))
-            work = work._touched(did, path, source, created=created or does.does in ("command", "move"))
-        return work._commanded(does, answer.text, source, bad=bad) if does.does == "command" else work
+            work = work._touched(did, path, source.id, created=created or does.does in ("command", "move"))
+        return work._commanded(does, answer, source, bad=bad) if does.does == "command" else work
 
-    def _commanded(self, does: Done, output: str, source: str, *, bad: bool) -> Work:
-        work = self
+    def _commanded(self, does: Done, answer: Message, given: Source, *, bad: bool) -> Work:
+        work, output, source = self, answer.text, given.id
+        command = " ".join(does.command.split())[:_MAX_COMMAND]
+        if rewritten(output):
+            work = work._since(f"files by `{command}`")
         if check := check_key(does.command):
             found = verdict(bare(output), failed=bad)
-            said = f"`{' '.join(does.command.split())[:80]}`: {found.text or ('failed' if bad else 'no output')}"
-            ran = Ran(check[0], tuple(sorted(check[1])), folded(said), bool(found.tests), source)
+            said = f"`{command}`: {found.text or ('failed' if bad else 'no output')}"
+            ran = Ran(check[0], tuple(sorted(check[1])), folded(said), bool(found.tests), source, answer.at or given.at)
             kept = [each for each in self.checks if not covers(check, each.check)]
             work = replace(work, checks=(*kept, ran)[-_MAX_CHECKS:])
         if "git" in does.command:
             text = output[-_GLANCE:]
-            if branches := _BRANCH.findall(text):
-                work = replace(work, branch=Noted(branches[-1], source), commit=None)
+            for switched, branch in _BRANCH.findall(text):
+                work = work._on(Noted(branch, source), switched)
             if commits := _COMMIT.findall(text):
                 work = replace(work, commit=Noted(commits[-1], source))
         return work
@@ -147,12 +128,37 @@ class Work:
     def _touched(self, does: Does, path: str, source: str, *, created: bool) -> Work:
         if not path:
             return self
-        before = next((each.touch for each in self.files if each.path == path), None)
-        touch: Touch = "deleted" if does == "delete" else "edited"
-        if (does == "write" and (created or before == "created")) or (touch == "edited" and before == "created"):
-            touch = "created"
-        others = [each for each in self.files if each.path != path]
-        return replace(self, files=(*others, Touched(path, touch, source))[-_MAX_FILES:])
+        files = touched(
+            self.files,
+            path,
+            source,
+            branch=self._branch,
+            deleted=does == "delete",
+            written=does == "write",
+            created=created,
+        )
+        return replace(self, files=files)._since(f"`{path}`")
+
+    @property
+    def _branch(self) -> str:
+        return self.branch.text if self.branch else ""
+
+    def _on(self, branch: Noted, switched: str) -> Work:
+        """Return the state on a branch. ``switched`` is what git said of going there, if it did."""
+        if branch.text == self._branch:
+            return self
+        files = self.files
+        if "new" in switched:
+            files = branched_off(files, self._branch, branch.text)
+        elif not switched:  # it was this one all the time
+            files = named(files, branch.text)
+        work = replace(self, branch=branch, commit=None, files=files)
+        return work._since(f"the branch, now `{branch.text}`") if switched else work
+
+    def _since(self, what: str) -> Work:
+        """Return the state in which every check knows that something changed after it."""
+        checks = (replace(each, since=(*(one for one in each.since if one != what), what)) for each in self.checks)
+        return replace(self, checks=tuple(checks))
 
     # how it is told
 
@@ -181,60 +187,24 @@ class Work:
     def _lines(self) -> Iterator[tuple[str, list[str]]]:
         """Yield the label of each line, and its forms from the longest to the shortest."""
         if self.goal:
-            yield "Goal", [_cited([self.goal])]
+            yield "Goal", [cited([self.goal])]
         if self.branch:
             commit = f", commit {self.commit.text}" if self.commit else ""
             yield "Branch", [f"`{self.branch.text}`{commit} [ep:{(self.commit or self.branch).source}]"]
         elif self.commit:
-            yield "Commit", [_cited([self.commit])]
+            yield "Commit", [cited([self.commit])]
         if self.files:
-            yield "Files", [self._files(most) for most in (12, 8, 5, 3, 1)]
-        here = [each for each in self.checks if each.branch in ("", self.branch.text if self.branch else "")]
+            yield "Files", [told(self.files, self._branch, most) for most in (12, 8, 5, 3, 1)]
+        here = [each for each in self.checks if each.branch in ("", self._branch)]
         noted = {
-            tests: [Noted(each.text, each.source) for each in here if each.tests == tests] for tests in (False, True)
+            tests: [Noted(each.told, each.source) for each in here if each.tests == tests] for tests in (False, True)
         }
         for label, items in (
             ("Tests", noted[True]), ("Checks", noted[False]), ("Open", self.open), ("Rules and decisions", self.rules)
         ):  # fmt: skip
             if items:
-                yield label, [_cited(items[start:]) for start in range(len(items))]
-
-    def _files(self, most: int) -> str:
-        parts = []
-        for touch in ("edited", "created", "deleted"):
-            names = [each.path for each in reversed(self.files) if each.touch == touch]
-            if names:
-                more = f" and {len(names) - most} more" if len(names) > most else ""
-                parts.append(f"{touch} {', '.join(f'`{name}`' for name in names[:most])}{more}")
-        last = list(dict.fromkeys(each.source for each in reversed(self.files)))[:2]
-        return " ".join(["; ".join(parts), *(f"[ep:{source}]" for source in last)])
+                yield label, [cited(items[start:]) for start in range(len(items))]
 
 
 _ORDER = ("Tests", "Files", "Rules and decisions", "Branch", "Commit", "Open", "Goal", "Checks")
 """Which line goes first where not all of them fit."""
-
-
-def rules(text: str) -> list[str]:
-    """Return the sentences of a user that set a rule or take a decision, verbatim."""
-    found = []
-    for start, end in sentences(text[:8_000]):
-        said = folded(text[start:end])
-        plain = said.lower().replace("’", "'")
-        ruled = RULE.search(plain) and not OWN_PLANS.search(plain)
-        if (ruled or DECISION.search(plain)) and not plain.endswith("?"):
-            found.append(said)
-    return found
-
-
-def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
-    return len(one & other) >= 0.6 * min(len(one), len(other)) if one and other else False
-
-
-def _cited(items: Sequence[Noted]) -> str:
-    """Return the texts, one after another, each run from one source with its citation."""
-    parts: list[str] = []
-    for place, item in enumerate(items):
-        last = place + 1 == len(items) or items[place + 1].source != item.source
-        text = item.text.rstrip(".;")
-        parts.append(f"{text} [ep:{item.source}]" if last else text)
-    return "; ".join(parts)

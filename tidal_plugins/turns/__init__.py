@@ -12,18 +12,28 @@ The adapters of all frameworks stand on this package, and convert messages. One 
 """
 
 from tidal_plugins.sessions.requests import REFUSALS
-from tidal_plugins.turns.place import Place, SessionConfig, in_scope, session_config
+from tidal_plugins.turns.place import Nested, Place, SessionConfig, checked_nested, in_scope, session_config
 from tidal_plugins.turns.rebuilt import RestoreAs, Style, SummaryAs, WrittenMessage
 from tidal_plugins.turns.recent import Recent
-from tidal_plugins.turns.recording import Recorder, json_arguments, record_turns, spoken_text, to_exchange
+from tidal_plugins.turns.recording import (
+    Recorder,
+    json_arguments,
+    record_history,
+    record_turns,
+    spoken_text,
+    to_exchange,
+)
 from tidal_plugins.turns.whispers import Surfaced, surface
 
 __all__ = [
     "REFUSALS",
+    "checked_nested",
     "in_scope",
     "json_arguments",
+    "Nested",
     "Place",
     "Recent",
+    "record_history",
     "record_turns",
     "Recorder",
     "RestoreAs",

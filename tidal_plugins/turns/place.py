@@ -3,27 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
 
 from tidal_plugins.errors import InvalidInput, InvalidScope
 from tidal_plugins.memory import TidalMemory
 from tidal_plugins.model.entry import Scope, user_of
+from tidal_plugins.model.exchange import Exchange
 from tidal_plugins.model.session import Policy
 from tidal_plugins.sessions.session import Session
+
+Nested = Literal["apart", "skip", "user"]
+"""What is recorded of a run inside a tool of another run.
+
+``apart``: its turns, in a thread of its own, the questions as an agent's. ``skip``: nothing. ``user``: its turns, in
+the thread of the run around it, as if the user had asked.
+"""
+
+
+def checked_nested(nested: Nested) -> Nested:
+    """Return the value of ``nested=``, or raise ``InvalidInput``."""
+    if nested not in get_args(Nested):
+        raise InvalidInput(f"nested must be one of {', '.join(get_args(Nested))}, got {nested!r}")
+    return nested
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The memory and the thread of a run. ``user`` is served by the run; the default is the user of the scope."""
+    """The memory and the thread of a run. ``user`` is served by the run; the default is the user of the scope.
+
+    In a ``nested`` run the questions are an agent's.
+    """
 
     memory: TidalMemory
     thread: str | None = None
     user: str | None = None
+    nested: bool = False
 
     @property
     def key(self) -> Hashable:
         """Return a key for values that are kept for each thread."""
         return self.memory.scope, self.thread
+
+    def heard(self, exchange: Exchange | None) -> Exchange | None:
+        """Return a turn of this run as it is recorded: in a nested run an agent asked."""
+        if exchange is None or not self.nested:
+            return exchange
+        said = (replace(each, role="assistant") if each.role == "user" else each for each in exchange.messages)
+        return replace(exchange, messages=tuple(said))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Hashable, Mapping, Sequence
+import secrets
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import replace
+from hashlib import blake2b
 from typing import Any, TypeVar
 
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.memory import TidalMemory
-from tidal_plugins.model.exchange import Exchange, Message
+from tidal_plugins.model.exchange import Exchange, Message, final_of
 from tidal_plugins.turns.place import Place
 from tidal_plugins.turns.recent import Recent
 
@@ -17,11 +20,16 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
+NOTHING = Exchange(())
+"""Stands for a turn without text, which no episode holds."""
+
 
 class Recorder:
-    """Records turns that are over. A turn that this process recorded whole is skipped, however often it comes again.
+    """Records turns that are over, each once, whether a history comes with ids or is passed whole without them.
 
-    The keys of exchanges make recording idempotent across processes as well.
+    A turn that this process recorded under its ids is skipped, however often it comes again. The others are matched
+    with the episodes of the thread (:meth:`tidal_plugins.groups.episodes.Episodes.match`), across processes as well. A
+    turn that was regenerated or edited is an episode of its own, and the one in whose place it stands leaves recall.
     """
 
     def __init__(self) -> None:
@@ -30,21 +38,59 @@ class Recorder:
     def record(
         self,
         place: Place,
-        turns: Sequence[T],
+        history: Sequence[T],
+        over: range,
         *,
         mark: Callable[[T], Hashable | None],
         convert: Callable[[T], Exchange | None],
     ) -> None:
-        """Record the turns of a thread that are not recorded yet.
+        """Record the turns of a history that are ``over``, by their positions, and not recorded yet.
 
         ``mark`` returns a value that tells a turn, in its present length, from all others; ``None`` if nothing does.
         ``convert`` returns the turn as an exchange, ``None`` if it has no text.
         """
-        known = self._recorded.get(place.key) or set()
-        marks = [(turn, mark(turn)) for turn in turns]
-        new = [(turn, seen) for turn, seen in marks if seen is None or seen not in known]
-        stored = record_turns(place.memory, [convert(turn) for turn, _ in new])
-        self._recorded.put(place.key, known | {seen for (_, seen), done in zip(new, stored, strict=True) if done})
+        known, marks = self._recorded.get(place.key) or set(), list(map(mark, history))
+        if all(marks[n] in known for n in over):
+            return
+        exchanges = [_keyed(convert(turn)) for turn in history]
+        recorded = record_history(place, exchanges, [n for n in over if marks[n] not in known])
+        settled = known | {marks[n] for n, done in recorded.items() if done}
+        self._recorded.put(place.key, {seen for seen in marks if seen is not None and seen in settled})
+
+
+def record_history(place: Place, history: Sequence[Exchange | None], over: Collection[int]) -> dict[int, bool]:
+    """Record those turns of a history that are ``over``, by position, and that no episode holds; link them.
+
+    Return for each of ``over`` whether the store has it. ``None`` stands for a turn without text. The exchanges have
+    ids. Raises ``Closed``, ``EmbeddingError`` and ``StorageError``.
+    """
+    episodes, thread = place.memory.episodes, place.thread
+    found = episodes.match([exchange or NOTHING for exchange in history], thread=thread)
+    ids = [episode.id if episode else None for episode in found.episodes]
+    new: dict[int, Exchange] = {}
+    for n in over:
+        exchange = history[n]
+        if exchange is None or n in found.forgotten:
+            continue
+        own = episodes.id_of(str(exchange.key), thread=thread)
+        if ids[n] is None and own in found.replaced:
+            exchange = replace(exchange, id=f"{exchange.key}/{_answer_key(exchange)}")
+        if ids[n] in (None, own):  # a turn may have grown since
+            new[n] = exchange
+    stored = dict(zip(new, record_turns(place.memory, list(new.values())), strict=True))
+    follows = {}
+    for n, exchange in new.items():
+        if not stored[n]:
+            continue
+        first = ids[n] is None
+        ids[n] = id_ = episodes.id_of(str(exchange.key), thread=thread)
+        if first and (before := next((id_ for id_ in reversed(ids[:n]) if id_), None)):
+            follows[id_] = before
+    done = bool(history) and len(history) - 1 in over
+    replaced, back = (found.replaced, found.away) if done else ((), ())
+    if follows or replaced or back:
+        episodes.follow(follows, replaced=[id_ for id_ in replaced if id_ not in ids], back=back)
+    return {n: stored.get(n, ids[n] is not None) for n in over}
 
 
 def record_turns(memory: TidalMemory, exchanges: Sequence[Exchange | None]) -> list[bool]:
@@ -67,6 +113,17 @@ def to_exchange(
     """
     said = tuple(message for message in messages if message is not None)
     return Exchange(said, thread, key, surfaced=tuple(surfaced)) if any(message.text for message in said) else None
+
+
+def _keyed(exchange: Exchange | None) -> Exchange | None:
+    """Return an exchange with an id: its own or its messages', else a new one."""
+    return replace(exchange, id=secrets.token_hex(8)) if exchange and exchange.key is None else exchange
+
+
+def _answer_key(exchange: Exchange) -> str:
+    """Return what tells one answer to a question from another: the message's id, or a hash of its words."""
+    final = final_of(exchange.messages)
+    return (final and final.id) or blake2b((final.text if final else "").encode(), digest_size=8).hexdigest()
 
 
 def spoken_text(text: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tidal_plugins.english.secrets import masked
 from tidal_plugins.memory import TidalMemory
+from tidal_plugins.model.exchange import Exchange
 from tidal_plugins.model.recall import Hit, Whisper
 from tidal_plugins.sessions.session import Session
 from tidal_plugins.turns.place import Place, SessionConfig
@@ -37,15 +38,17 @@ def surface(
     *,
     config: SessionConfig | None = None,
     known: Surfaced | None = None,
-    shown_turns: Collection[str] = (),
+    history: Sequence[Exchange | None] = (),
+    shown: Collection[int] = (),
     shown_texts: Collection[str] = (),
 ) -> Surfaced:
     """Return the whisper for the question of a turn.
 
     Steps of a tool loop and retries give the one of their turn as ``known``. It is returned as it is, unless the
-    question is another one or the session was written to meanwhile. ``shown_turns`` are the keys of the recorded turns
-    that the model sees anyway, ``shown_texts`` are texts that it sees; neither surfaces. With a ``config``, recall uses
-    the signals of the session. Raises ``InvalidInput`` for a config without a thread.
+    question is another one or the session was written to meanwhile. ``history`` are the turns of the conversation, with
+    the open one at the end. Those of them at the positions ``shown`` are seen by the model anyway, as ``shown_texts``
+    are: neither surfaces, nor does a turn that this history has another one in place of. With a ``config``, recall
+    uses the signals of the session. Raises ``InvalidInput`` for a config without a thread.
     """
     memory, session = place.memory, config.session(place) if config else None
     written = (session.id, session.info.accepted) if session else None
@@ -54,9 +57,16 @@ def surface(
             return known
     else:
         known = None
-    exclude = [memory.episodes.id_of(key, thread=place.thread) for key in shown_turns]
+    exclude = _seen(place, history, shown) if history else []
     whisper = _whisper(memory, question, exclude, shown_texts, session)
     return Surfaced(question, whisper, tuple(dict.fromkeys([*(known.ids if known else ()), *whisper.ids])), written)
+
+
+def _seen(place: Place, history: Sequence[Exchange | None], shown: Collection[int]) -> list[str]:
+    """Return the ids of the episodes that hold shown turns, and of those that have been replaced."""
+    found = place.memory.episodes.match([exchange or Exchange(()) for exchange in history], thread=place.thread)
+    seen = [episode.id for n, episode in enumerate(found.episodes) if episode and n in shown]
+    return [*seen, *found.replaced]
 
 
 def _whisper(

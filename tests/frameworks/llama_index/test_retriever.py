@@ -198,6 +198,15 @@ def test_a_similarity_cutoff_keeps_what_is_above_it(library):
     assert len(SimilarityPostprocessor(similarity_cutoff=0.0).postprocess_nodes(nodes)) == len(nodes)
 
 
+def test_a_cutoff_leaves_nothing_where_nothing_answers(tmp_path):
+    with TidalMemory(tmp_path / "meaning.db") as memory:
+        memory.remember([Note("The jazz piano has 88 keys."), Note("The ferry to the island leaves at noon.")])
+        cutoff, retriever = SimilarityPostprocessor(similarity_cutoff=0.1), TidalRetriever(memory)
+        kept = cutoff.postprocess_nodes(retriever.retrieve("How many keys does the jazz piano have?"))
+        assert [node.text for node in kept] == ["The jazz piano has 88 keys."]
+        assert cutoff.postprocess_nodes(retriever.retrieve("What is the boiling point of mercury?")) == []
+
+
 # filters
 
 

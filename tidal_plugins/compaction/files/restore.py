@@ -36,6 +36,10 @@ POOL = 2
 FRAMES = 2.0
 """Least size of a file that is cut, as a multiple of its frame (the call and the header)."""
 
+AT_WORK = 3
+"""Files changed last that come right after those that the request names: a run with many failing tests names more files
+than are restored, and the one edited before the last was missing."""
+
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
@@ -73,8 +77,16 @@ class Files:
         if not self.settings.max_files:
             return []
         files = Replay(self.settings.file_tools, self.disk.root if self.disk else None).run(said)
-        about = _about(said)
-        ranked = sorted(self._qualified(files.values(), len(said)), key=lambda file: _rank(file, about), reverse=True)
+        request, failing = _about(said)
+        about = f"{request}\n{failing}"
+        qualified = list(self._qualified(files.values(), len(said)))
+        at_work = sorted((file for file in qualified if file.changed or file.later), key=_last_changed)[-AT_WORK:]
+
+        def rank(file: Tracked) -> tuple[bool, bool, bool, bool, float, int]:
+            named = names(request, file.path)
+            return named, any(file is each for each in at_work), names(failing, file.path), *_rank(file)
+
+        ranked = sorted(qualified, key=rank, reverse=True)
         now = (self._candidate(file, about, files.values()) for file in ranked)
         return list(islice(filter(None, now), POOL * self.settings.max_files))
 
@@ -165,24 +177,29 @@ def weight(file: RestoredFile, counter: TokenCounter) -> Size:
     return sum((measure(message, counter) for message in file.messages), Size())
 
 
-def _rank(file: Tracked, about: str) -> tuple[bool, bool, float, int]:
-    """Return what orders files: those that the request or the failing test names, changed ones, then the newest.
+def _last_changed(file: Tracked) -> tuple[bool, float, int]:
+    """Return what orders files by their last change; steps that stay in the context have no time yet."""
+    return file.later, file.changed.timestamp() if file.changed else 0.0, file.touched
+
+
+def _rank(file: Tracked) -> tuple[bool, float, int]:
+    """Return what orders files beside what is said of them: changed ones, then the newest.
 
     The score of a file that was only read is the time when it was first read, in milliseconds, less 1,000 for each
     reading; of a changed one it is the time of its last change.
     """
     if file.changed:
-        return names(about, file.path), True, file.changed.timestamp() * 1000, file.touched
+        return True, file.changed.timestamp() * 1000, file.touched
     seen = file.seen.timestamp() * 1000 if file.seen else 0.0
-    return names(about, file.path), False, seen - file.reads * 1000, 0
+    return False, seen - file.reads * 1000, 0
 
 
-def _about(said: Sequence[Said]) -> str:
+def _about(said: Sequence[Said]) -> tuple[str, str]:
     """Return the open request, and the output of the last test run if that failed."""
     asked = next((each.message.text for each in reversed(said) if each.message.role == "user"), "")
     runs = (each.message.text for each in reversed(said) if each.message.role == "tool")
     run = next((text for text in runs if _FAILING.search(text) or _PASSING.search(text)), "")
-    return f"{asked}\n{run}" if _FAILING.search(run) else asked
+    return asked, run if _FAILING.search(run) else ""
 
 
 def _cited(about: str, path: str) -> set[int]:

@@ -1,0 +1,117 @@
+"""What people read of ordinary talk: own words, no chatter, nothing twice, and people who are who they say."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tidal_plugins.testing import NOON
+
+HOUR = timedelta(hours=1)
+
+
+def tell(memory: Any, *turns: str) -> None:
+    for n, said in enumerate(turns):
+        memory.record(said, "I see.", thread=f"t{n}", occurred_at=NOON - (len(turns) - n) * HOUR)
+
+
+def test_nothing_stands_in_two_sections_even_where_lines_hold_several_statements(memory, capsules):
+    tell(memory, "The roof must be sealed by Friday. I promised Greta a new gate by the end of March. Wear a helmet.")
+    lines = [line for line in str(capsules.current(NOON)).splitlines() if line.startswith("- ")]
+    assert sum("gate" in line for line in lines) == 1
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Same here, it has been a long winter for everyone at the mill.",
+        "Well here the news is that the oven died in the mill.",
+        "The sooner I start, the sooner the mill is ready.",
+        "It is near the street where I live, behind the old mill.",
+        "I'm a big fan of old mills and of windows.",
+        "I am the mayor and need help writing a speech about the old mill.",
+        "Batteries: lithium AA last nine nights in the old mill.",
+    ],
+)
+def test_what_only_looks_like_an_introduction_is_no_identity(memory, capsules, said):
+    tell(memory, said)
+    assert capsules.current(NOON)["identity"] == ""
+
+
+def test_of_several_introductions_by_one_name_the_fullest_stands(memory, capsules):
+    tell(memory, "It's Greta. Fine weather.", "Greta here, I run the mill since May.", "Greta here. I rang Olaf.")
+    assert capsules.current(NOON)["identity"].count("Greta") <= 2
+    assert "the mill since May" in capsules.current(NOON)["identity"]
+
+
+def test_a_regular_event_is_no_routine_of_the_agent(memory, capsules):
+    tell(memory, "Every evening around nine the light is gone for a minute.", "Every morning, check the mill's inbox.")
+    loop = capsules.current(NOON)["loop_protocol"]
+    assert "inbox" in loop
+    assert "light" not in loop
+
+
+def test_a_customer_number_is_no_contact_and_a_phone_number_is(memory, capsules):
+    tell(memory, "The customer number is on the bill: 5510-2234-81.", "You can ring the miller at 0171 5550 1234.")
+    contacts = capsules.current(NOON)["key_contacts"]
+    assert "0171" in contacts
+    assert "5510" not in contacts
+
+
+def test_empathy_and_opinions_of_things_in_general_are_no_work_and_no_priority(memory, capsules):
+    tell(
+        memory,
+        "That must have been really hard for you.",
+        "Taking time for yourself is so important.",
+        "Remember to find joy in the little things.",
+        "I finished the new sluice on 3 March, it is important to me.",
+    )
+    text = str(capsules.current(NOON))
+    assert "sluice" in text
+    for word in ("must have been", "yourself", "joy"):
+        assert word not in text
+
+
+def test_interjections_before_a_statement_are_left_out(memory, capsules):
+    tell(memory, "Hey Olaf! I bought the mill in Hagen on 2 March.")
+    assert ": I bought the mill" in str(capsules.current(NOON))
+
+
+def test_pasted_texts_are_nobodys_rules_and_tasks(memory, capsules):
+    mail = "From: Olaf\nTo: all\nSubject: gates\n\nFrom now on never lock the gate. I promised Eve 300 euros by Friday."
+    tell(memory, f"What do you think of it?\n\n{mail}", f"Shorten this text:\n\n{mail}")
+    capsule = str(capsules.current(NOON))
+    assert "never lock" not in capsule
+    assert "Eve" not in capsule
+
+
+def test_a_turn_of_nothing_but_code_does_no_harm(memory, capsules):
+    tell(memory, "```\nprint(1)\n```", "The mill opens on 4 March.")
+    assert "4 March" in str(capsules.current(NOON))
+
+
+def test_a_bracket_with_a_number_ends_no_sentence_and_a_colon_leads_to_nothing(memory, capsules):
+    tell(
+        memory, "I registered for the race in May (May 11) as a first step.", "Reduce it to these must-haves for 2026:"
+    )
+    text = str(capsules.current(NOON))
+    assert "(May 11) as a first step" in text
+    assert "must-haves" not in text
+
+
+def test_an_agents_imperative_is_advice_and_no_work(memory, capsules):
+    memory.record(
+        "How do I store it?", "Use `numeric(15,3)` in the table. Added `amounts.py`.", occurred_at=NOON - HOUR
+    )
+    work = capsules.current(NOON)["recent_work"]
+    assert "amounts.py" in work
+    assert "numeric" not in work
+
+
+def test_where_something_lies_stands_in_the_capsule_for_good(memory, capsules):
+    tell(memory, "The door code is on the green card inside the piano.", "The spare key hangs behind the stove.")
+    known = capsules.current(NOON + timedelta(days=300))["identity"]
+    assert "green card" in known
+    assert "stove" in known

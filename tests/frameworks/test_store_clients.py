@@ -1,0 +1,136 @@
+"""Code that others wrote over a ``BaseStore``, run over ours: files of deepagents and the tools of LangMem."""
+
+import pytest
+from langchain_core.messages import AIMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode
+from langgraph.store.memory import InMemoryStore
+
+from langgraph_tidal import TidalStore
+from tests.frameworks.conftest import ScriptedModel
+from tidal_plugins import Settings, TidalMemory
+
+FILES = ("files",)
+LOG = "".join(f"{n:05} the tide gauge at pier {n % 7} reads {n % 90} cm\n" for n in range(6_000))
+"""Some 280 kB, as a log or a table that an agent saves."""
+
+
+@pytest.fixture
+def memory(tmp_path, embedder):
+    settings = Settings(graph={"background": False})
+    with TidalMemory(tmp_path / "agent.db", embedder=embedder, settings=settings) as memory:
+        yield memory
+
+
+@pytest.fixture
+def store(memory):
+    return TidalStore(memory)
+
+
+@pytest.fixture
+def backends():
+    return pytest.importorskip("deepagents.backends", reason="deepagents is of the extra clients")
+
+
+@pytest.fixture
+def files(backends, store):
+    return backends.StoreBackend(store=store, namespace=lambda runtime: FILES)
+
+
+def call(name, **arguments):
+    return AIMessage("", tool_calls=[{"name": name, "args": arguments, "id": f"call-{name}"}])
+
+
+class TestDeepagents:
+    def test_a_large_file_is_written_edited_read_and_searched(self, files, store, memory):
+        assert files.write("/log.txt", LOG).error is None
+        assert files.edit("/log.txt", "00007 the tide gauge", "00007 THE TIDE GAUGE").error is None
+        assert files.read("/log.txt", offset=7, limit=1).file_data["content"].startswith("00007 THE TIDE GAUGE")
+        assert [match["line"] for match in files.grep("THE TIDE").matches] == [8]
+        assert store.search(FILES, query="THE TIDE GAUGE at pier")[0].key == "/log.txt"
+
+    def test_a_large_file_costs_no_more_embeddings_than_a_page(self, files, store, embedder, memory):
+        for number in range(3):
+            files.write(f"/{number}.txt", LOG)
+            files.edit(f"/{number}.txt", "00007 ", "7 ")
+        assert embedder.calls == []
+        store.search(FILES, query="tide")
+        characters = sum(len(text) for call in embedder.calls for text in call)
+        assert characters < 3 * 1.5 * memory.settings.ingestion.indexed_chars
+
+    def test_bytes_come_back_and_are_not_embedded(self, files, store, embedder):
+        image = bytes(range(256)) * 8_000
+        (uploaded,) = files.upload_files([("/chart.png", image)])
+        assert uploaded.error is None
+        assert files.download_files(["/chart.png"])[0].content == image
+        store.search(FILES, query="chart")
+        assert max(len(text) for call in embedder.calls for text in call) < 200
+
+    def test_a_file_may_have_megabytes(self, files):
+        text = LOG * 20
+        assert files.write("/huge.txt", text).error is None
+        assert files.read("/huge.txt", offset=119_999, limit=1).file_data["content"].startswith("05999")
+
+    def test_an_agent_gets_the_answers_that_it_gets_over_langgraphs_own_store(self, backends, store):
+        from deepagents import create_deep_agent
+
+        def results(store):
+            replies = [
+                call("write_file", file_path="/memories/log.txt", content=LOG),
+                call("edit_file", file_path="/memories/log.txt", old_string="00007 the", new_string="00007 THE"),
+                call("read_file", file_path="/memories/log.txt", offset=7, limit=1),
+                call("ls", path="/memories/"),
+                call("grep", pattern="THE", path="/memories/"),
+                "Done.",
+            ]
+            backend = backends.CompositeBackend(
+                default=backends.StateBackend(),
+                routes={"/memories/": backends.StoreBackend(namespace=lambda runtime: FILES)},
+            )
+            agent = create_deep_agent(
+                model=ScriptedModel(replies=replies), backend=backend, store=store, checkpointer=InMemorySaver()
+            )
+            config = {"configurable": {"thread_id": "monday"}}
+            said = agent.invoke({"messages": [{"role": "user", "content": "Keep the log."}]}, config)["messages"]
+            return [message.text for message in said if message.type == "tool"]
+
+        ours = results(store)
+        assert ours == results(InMemoryStore())
+        assert len(ours) == 5
+        assert not any("rror" in text for text in ours)
+
+
+class TestLangMem:
+    @pytest.fixture
+    def langmem(self):
+        return pytest.importorskip("langmem", reason="langmem is of the extra clients")
+
+    @pytest.fixture
+    def run(self, langmem, store):
+        tools = [
+            langmem.create_manage_memory_tool(namespace=("memories", "{user_id}")),
+            langmem.create_search_memory_tool(namespace=("memories", "{user_id}")),
+        ]
+        graph = StateGraph(MessagesState).add_node("tools", ToolNode(tools)).add_edge(START, "tools")
+        app = graph.compile(store=store)
+
+        def run(user, name, **arguments):
+            config = {"configurable": {"user_id": user}}
+            return app.invoke({"messages": [call(name, **arguments)]}, config)["messages"][-1].text
+
+        return run
+
+    def test_an_agent_manages_and_searches_its_memories(self, run, store):
+        said = run("ada", "manage_memory", action="create", content="Ada is allergic to hazelnuts.")
+        run("ada", "manage_memory", action="create", content="Ada lives in Lisbon.")
+        run("ben", "manage_memory", action="create", content="Ben is allergic to penicillin.")
+        found = run("ada", "search_memory", query="allergic to hazelnuts")
+        assert "hazelnuts" in found
+        assert "penicillin" not in found
+        key = said.split()[-1]
+        run("ada", "manage_memory", action="update", id=key, content="Ada is allergic to walnuts.")
+        assert "walnuts" in run("ada", "search_memory", query="allergic to walnuts")
+        run("ada", "manage_memory", action="delete", id=key)
+        assert "walnuts" not in run("ada", "search_memory", query="allergic to walnuts")
+        assert len(store.search(("memories", "ada"))) == 1

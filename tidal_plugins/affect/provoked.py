@@ -1,0 +1,50 @@
+"""Complaints of repetition and bare curses, which readers of feelings miss.
+
+«This is the third time» has no charged word, and «S***!» is a word that neither lexicon nor vector knows.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from tidal_plugins.english.chatter import curses
+from tidal_plugins.english.complaints import complains
+from tidal_plugins.english.sentences import sentences
+from tidal_plugins.model.affect import Affect
+
+COMPLAINT = -0.3
+"""Valence of a complaint of repetition in a quiet voice. Ours: one such turn moves the mood to −.15, below the level at
+which it can be told from chance (±.1), and does not count as stirred by itself."""
+
+LOUD = -0.6
+"""The same with emphasis, in capitals or with an exclamation mark, and a curse that stands alone: stirred, as an open
+insult is."""
+
+READ_CHARS = 2_000
+"""Of a longer text the first and the last half of this are read, as by the readers of feelings."""
+
+_CAPITALS = re.compile(r"\b[A-Z]{5,}\b|\b[A-Z]{2,}\W+[A-Z]{2,}\b")
+
+
+def provoked(text: str, felt: Affect) -> Affect:
+    """Return how a text feels that is read as ``felt``: no better than its curses and complaints allow."""
+    if len(text) > READ_CHARS:
+        text = f"{text[: READ_CHARS // 2]}\n\n{text[-READ_CHARS // 2 :]}"
+    valence = felt.valence
+    for start, end in sentences(text):
+        sentence = text[start:end]
+        if curses(sentence):
+            valence = min(valence, LOUD)
+        elif complains(sentence):
+            valence = min(valence, LOUD if _is_loud(sentence) else COMPLAINT)
+    return replace(felt, valence=valence) if valence < felt.valence else felt
+
+
+def is_provoked(sentence: str) -> bool:
+    """Return whether a sentence is a bare curse or a complaint of repetition."""
+    return curses(sentence) or complains(sentence)
+
+
+def _is_loud(sentence: str) -> bool:
+    return "!" in sentence or _CAPITALS.search(sentence) is not None

@@ -1,0 +1,43 @@
+"""Find complaints that something has to be said, or goes wrong, again and again. They seldom have a charged word."""
+
+from __future__ import annotations
+
+import re
+
+from tidal_plugins.english.sentences import LONGEST, plain
+
+_NTH = r"(?:second|third|fourth|fifth|sixth|tenth|hundredth|thousandth|umpteenth|\d+(?:nd|rd|th))"
+_TOLD = r"(?:told|said|asked|explained|mentioned|reported|written|wrote|complained|repeated|corrected)"
+_TIMES = r"(?:twice|(?:two|three|four|five|six|ten|a hundred|several|so many|many|countless|\d+) times|repeatedly)"
+_WRONGLY = (
+    r"(?:ignor|forget|mak|do|gett|break|chang|add|send|giv|say|repeat|ask|miss|mess|delet|remov|overwrit|fail|crash|"
+    r"interrupt|screw)\w*ing"
+)
+_COMPLAINT = re.compile(
+    rf"\b{_NTH} time\W*$"
+    rf"|\b{_NTH} time (?:(?:now|today|already|in a row|this (?:week|month)|that|where)\W+)*"
+    rf"(?:you\b|i(?:'ve| have| had|'m| am| must)? (?:had to|have to|need to|to|{_TOLD}|ask|tell|say|explain|repeat)\w*|"
+    rf"it (?:breaks|broke|fails|failed|crashe[sd]|happens|happened|goes wrong|went wrong)|$)"
+    rf"|\Afor the {_NTH} time:|\bfor the last time:?"
+    rf"|\bhow (?:many times (?:do|did|must|should|have|will|shall)|often (?:do|did|must|have|shall)) (?:i|"
+    rf"we) (?:have|need|got|must|tell|ask|say|told|asked|said)\b"
+    rf"|\bi(?:'ve| have| had)? already {_TOLD}(?: you| for)?(?: (?:that|this|it|so))?\W*$"
+    rf"|\b(?:i|we)(?:'ve| have| had)? (?:already )?{_TOLD} (?:you|that|this|it|so)\b(?:.*\b{_TIMES}\b|"
+    rf" (?:already|before)\W*$)"
+    rf"|\byou(?:'re| are)? (?:keep|still keep|always keep|kept) (?:on )?{_WRONGLY}"
+    rf"|\b(?:why|how) (?:do|can|did) you (?:still |always )?(?:keep|kept)? ?{_WRONGLY}"
+    rf"|\A(?:(?:please|just|and|now|can you|will you),? )*stop {_WRONGLY} (?:that|this|it)\W*$"
+    rf"|\b(?:yet again|once again|again),? you(?:'ve| have)? (?:\w+ )?(?:ignor|forg[eo]t|broke|miss|delet|"
+    rf"chang|mess|fail)"
+    rf"|\byou(?:'ve| have)? (?:did|done|ignored|forgot|forgotten|broke|broken|missed|deleted|messed|failed|got) "
+    rf"(?:\w+ ){{0,4}}again\W*$"
+    rf"|\b(?:the )?same (?:mistake|error|bug|problem|nonsense|thing|wrong answer|answer)s? (?:again|"
+    rf"as (?:before|last time|yesterday)"
+    rf"|(?:over and over|every time))"
+    rf"|\Astill (?:broken|wrong|failing|not (?:working|fixed|done|there|right))\b|\b(?:over and over|time and again)\b"
+)
+
+
+def complains(sentence: str) -> bool:
+    """Return whether a sentence complains of repetition: «I've told you twice», «this is the third time»."""
+    return _COMPLAINT.search(plain(sentence[:LONGEST])) is not None

@@ -1,0 +1,237 @@
+"""Histories that are passed whole: which episodes hold their turns, and which episodes they have other turns for.
+
+User interfaces and OpenAI-style servers send all earlier turns with every call, without ids. A turn is known by its id,
+or else by its words: the user's and the final answer, in order. What was said between (calls of tools, their results)
+is seldom passed back. Links say which turn followed which, so that the turns of a thread are a tree: a turn that was
+regenerated or edited begins a branch of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tidal_plugins.ingestion.alignment import aligned
+from tidal_plugins.ingestion.episodes import from_entry, read_episodes
+from tidal_plugins.ingestion.writer import Writer
+from tidal_plugins.model.entry import EPISODE, Entry, Scope
+from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
+from tidal_plugins.model.exchange import Exchange, Message, final_of, query_of
+from tidal_plugins.model.fence import unframed
+from tidal_plugins.storage.base import Storage, Where, WhereLinks
+from tidal_plugins.validation import storable
+
+FOLLOWS = "follows"
+"""Kind of the link from an episode to the one before it in the history that it was recorded from."""
+
+LOOK_BACK, LOOK_BACK_EACH = 64, 4
+"""Newest episodes of a thread among which the turns of a history are looked for: a number, and one for each turn. They
+leave room for as many branches. A history that is cut short is the end of its thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryMatch:
+    """What a store knows of a history.
+
+    Attributes:
+        episodes: for each turn the episode that holds it, or ``None``.
+        replaced: the ids of the episodes that the history has other turns in place of.
+        away: the ids of those of ``episodes`` that are out of recall, because another branch took their place.
+        forgotten: the positions of the turns whose questions were forgotten on request.
+    """
+
+    episodes: tuple[Episode | None, ...]
+    replaced: tuple[str, ...] = ()
+    away: tuple[str, ...] = ()
+    forgotten: frozenset[int] = frozenset()
+
+    @property
+    def ids(self) -> list[str]:
+        """Return the ids of the episodes that hold turns of the history."""
+        return [episode.id for episode in self.episodes if episode]
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """The words that a turn is known by, white space folded."""
+
+    question: str
+    answer: str
+
+    def same(self, stored: _Words) -> bool:
+        """Return whether an episode with the words ``stored`` holds this turn, as far as it was not forgotten."""
+        if stored == self:
+            return bool(self.question or self.answer)
+        blank = stored.question == FORGOTTEN_TEXT, stored.answer == FORGOTTEN_TEXT
+        question, answer = blank[0] or self.question == stored.question, blank[1] or self.answer == stored.answer
+        return question and answer and any(blank) and not all(blank)
+
+
+def match(writer: Writer, scope: Scope, thread: str | None, history: Sequence[Exchange]) -> HistoryMatch:
+    """Return what the store knows of the turns of a history.
+
+    The last turn may be open or have just been answered. If it was not recorded under its id it is a new one, unless
+    the same words followed the turn before it already. Without a ``thread`` conversations cannot be told apart, and
+    only the same question asked again replaces a turn.
+    """
+    rows = _rows(writer.storage, scope, thread, len(history))
+    known = [from_entry(row) for row in rows]
+    words, masked = [_words(exchange.messages) for exchange in history], _masked(writer, scope, history)
+    held, stale = _by_id(writer, scope, thread, history)
+    follows = _follows(writer.storage, scope, [episode.id for episode in known])
+    _by_words(held, known, words, masked)
+    last = len(history) - 1
+    if held and held[-1] is None and words[-1].answer:
+        held[-1] = _again(held, known, words[-1], follows)
+    branch = _Branch(known, follows, {episode.id for episode in held if episode})
+    replaced = branch.replaced(None if thread else _next(held, words))
+    if len(history) == len(known) == 1 and thread and held == [None] and _asks(known[0], words[0]):
+        replaced = [known[0].id]
+    away = {row.id for row in rows if row.tier and row.tier.archived_at}
+    return HistoryMatch(
+        tuple(held),
+        tuple(dict.fromkeys([*(episode.id for episode in stale), *replaced])),
+        tuple(episode.id for episode in held if episode and episode.id in away),
+        frozenset(n for n in range(last) if held[n] is None and FORGOTTEN_TEXT in masked[n].question),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Branch:
+    """The turns of a thread as a tree. ``held`` are those of the branch that a history passes."""
+
+    known: Sequence[Episode]
+    follows: Mapping[str, str]
+    held: set[str]
+
+    def replaced(self, asked: Mapping[str, str] | None) -> list[str]:
+        """Return the episodes on branches that left the history's own.
+
+        ``asked`` is what the history asks after each of its episodes; if given, only branches that ask the same count.
+        """
+        kept = {above for id_ in self.held for above in self._above(id_)}
+        found = []
+        for episode in self.known:
+            line = [episode.id, *self._above(episode.id)]
+            fork = next((place for place, id_ in enumerate(line) if id_ in self.held), None)
+            if not fork or episode.id in kept:
+                continue
+            if asked is None or self._question(line[fork - 1]) == asked.get(line[fork]):
+                found.append(episode.id)
+        return found
+
+    def _above(self, id_: str) -> list[str]:
+        found: list[str] = []
+        while (id_ := self.follows.get(id_, "")) and id_ not in found:
+            found.append(id_)
+        return found
+
+    def _question(self, id_: str) -> str | None:
+        return next((_words(episode.messages).question for episode in self.known if episode.id == id_), None)
+
+
+def _rows(storage: Storage, scope: Scope, thread: str | None, turns: int) -> list[Entry]:
+    """Return the newest episodes of a thread, oldest first."""
+    where = Where(kinds={EPISODE}, threads=None if thread is None else {thread})
+    rows = storage.find(scope, where, limit=LOOK_BACK + LOOK_BACK_EACH * turns, newest_first=True)
+    return [row for row in reversed(rows) if row.thread == thread]
+
+
+def _by_id(
+    writer: Writer, scope: Scope, thread: str | None, history: Sequence[Exchange]
+) -> tuple[list[Episode | None], list[Episode]]:
+    """Return the episodes that were recorded under the ids of the turns, and those of them that have other answers."""
+    ids = [writer.episode_id(scope, thread, exchange.key) if exchange.key else "" for exchange in history]
+    found = read_episodes(writer.storage, scope, [id_ for id_ in ids if id_])
+    held: list[Episode | None] = []
+    stale = []
+    for id_, exchange in zip(ids, history, strict=True):
+        episode = found.get(id_)
+        if episode and not _goes_on(episode, exchange):
+            stale.append(episode)
+            episode = None
+        held.append(episode)
+    return held, stale
+
+
+def _goes_on(episode: Episode, exchange: Exchange) -> bool:
+    """Return whether a turn is the one of its episode: the answer of either is in the other, or one has none yet.
+
+    A turn that compaction has cut short lacks its answer.
+    """
+    ours, theirs = final_of(episode.messages), final_of(exchange.messages)
+    return not ours or not theirs or _says(exchange.messages, ours) or _says(episode.messages, theirs)
+
+
+def _says(messages: Sequence[Message], final: Message) -> bool:
+    if final.text == FORGOTTEN_TEXT:
+        return True
+    said = [message for message in messages if message.role == "assistant"]
+    text = _folded("assistant", final.text)
+    return any((m.id and m.id == final.id) or _folded("assistant", m.text) == text for m in said)
+
+
+def _by_words(
+    held: list[Episode | None], known: Sequence[Episode], words: Sequence[_Words], masked: Sequence[_Words]
+) -> None:
+    """Find the episodes of all turns but the last by their words: in order, else (without ids) anywhere."""
+    stored, with_ids = [_words(episode.messages) for episode in known], any(held[:-1])
+    places = {episode.id: place for place, episode in enumerate(known)}
+
+    def same(turn: int, place: int) -> bool:
+        if (episode := held[turn]) is not None:
+            return episode.id == known[place].id
+        return words[turn].same(stored[place]) or masked[turn] == stored[place]
+
+    used = {places[episode.id] for episode in held if episode and episode.id in places}
+    for turn, place in aligned(len(held) - 1, len(known), same):
+        if held[turn] is None and place not in used:
+            held[turn] = known[place]
+            used.add(place)
+    for turn in range(0 if with_ids else len(held) - 1):
+        if held[turn] is None:
+            for place in (p for p in reversed(range(len(known))) if p not in used and same(turn, p)):
+                held[turn] = known[place]
+                used.add(place)
+                break
+
+
+def _again(
+    held: Sequence[Episode | None], known: Sequence[Episode], words: _Words, follows: Mapping[str, str]
+) -> Episode | None:
+    """Return the episode that said the same after the same turn: a call that was sent again."""
+    before = held[-2].id if len(held) > 1 and held[-2] else None
+    later = [episode for episode in known if before and follows.get(episode.id) == before]
+    return next((episode for episode in later if words.same(_words(episode.messages))), None)
+
+
+def _next(held: Sequence[Episode | None], words: Sequence[_Words]) -> dict[str, str]:
+    """Return what is asked after each episode of a history."""
+    return {episode.id: following.question for episode, following in zip(held, words[1:], strict=False) if episode}
+
+
+def _follows(storage: Storage, scope: Scope, ids: Sequence[str]) -> dict[str, str]:
+    return {link.source: link.target for link in storage.links(scope, WhereLinks(sources=ids, kinds=[FOLLOWS]))}
+
+
+def _asks(episode: Episode, words: _Words) -> bool:
+    return bool(words.question) and _words(episode.messages).question == words.question
+
+
+def _masked(writer: Writer, scope: Scope, history: Sequence[Exchange]) -> list[_Words]:
+    """Return the words of turns as they would be stored: those that were forgotten on request are blank."""
+    texts = {message.text for exchange in history for message in exchange.messages if message.text}
+    gone = writer.forgotten(scope, texts)
+    return [
+        _words([replace(m, text=FORGOTTEN_TEXT) if m.text in gone else m for m in exchange.messages])
+        for exchange in history
+    ]
+
+
+def _words(messages: Sequence[Message]) -> _Words:
+    final = final_of(messages)
+    return _Words(_folded("user", query_of(messages)), _folded("assistant", final.text) if final else "")
+
+
+def _folded(role: str, text: str) -> str:
+    return " ".join(storable(unframed(role, text)).split())

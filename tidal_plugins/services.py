@@ -124,7 +124,7 @@ class Services:
     def whisper(self, request: Request) -> Whisper:
         """Return the whisper for a turn, from here and from the peers. It shows no secret."""
         found, settings = hide_secrets(self.reader.whisper(request)), self.settings
-        return compose(found, request.now, settings.whisper, settings.supersession.sure)
+        return compose(found, request.now.astimezone(settings.zone), settings.whisper, settings.supersession.sure)
 
     def warm(self, scope: Scope) -> None:
         """Load the models, and whatever else a first recall waits for."""

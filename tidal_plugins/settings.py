@@ -8,8 +8,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from typing import Literal, Self
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from tidal_plugins.model.capsule import MAX_LINES
 from tidal_plugins.model.session import Policy, SignalType
@@ -306,6 +307,10 @@ class SignalSettings(Group):
 class Settings(Group):
     """All settings. A group may be given as a dictionary of the fields that differ from the defaults."""
 
+    time_zone: str = "UTC"
+    """The time zone by which a moment belongs to a day, by its IANA name, such as ``Europe/Berlin``: for «yesterday»
+    and «by Friday» in a query or a memory, and for the dates of whispers, dossiers, briefs and capsules. What is stored
+    and returned as a time does not depend on it."""
     storage: StorageSettings = Field(default_factory=StorageSettings)
     ingestion: IngestionSettings = Field(default_factory=IngestionSettings)
     models: ModelSettings = Field(default_factory=ModelSettings)
@@ -328,3 +333,19 @@ class Settings(Group):
     signals: SignalSettings = Field(default_factory=SignalSettings)
     policies: Mapping[str, Policy] = Field(default_factory=dict)
     """Policies of sessions by name."""
+
+    @field_validator("time_zone")
+    @classmethod
+    def _is_zone(cls, name: str) -> str:
+        try:
+            ZoneInfo(name)
+        except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+            raise ValueError(
+                f"{name!r} is no time zone that is known here: give a name such as 'Europe/Berlin'"
+            ) from error
+        return name
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """Return the time zone."""
+        return ZoneInfo(self.time_zone)

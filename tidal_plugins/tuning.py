@@ -492,7 +492,13 @@ class Tuning(Settings):
             raise InvalidInput(
                 f"settings= takes Settings, such as Settings(recall={{'limit': 5}}), got {settings!r:.80}"
             )
-        return cls(**{name: getattr(settings, name) for name in ("policies",)}, **_groups(settings))
+        return cls(**_plain(settings), **_groups(settings))
+
+
+def _plain(settings: Settings) -> dict[str, object]:
+    """Return the fields that are no groups, by their names."""
+    fields = {name: getattr(settings, name) for name in type(settings).model_fields}
+    return {name: value for name, value in fields.items() if not isinstance(value, Group)}
 
 
 def _groups(settings: Settings) -> dict[str, dict[str, object]]:

@@ -104,3 +104,35 @@ def test_an_agent_does_at_once_what_it_says_it_will(entries):
 def test_a_task_set_again_stands_there_once_and_the_newest_first(entries):
     said = entries("I need to renew my passport.", "I need to call the bank.", "I need to renew the passport soon!")
     assert texts(pending(said)) == ["I need to renew the passport soon!", "I need to call the bank."]
+
+
+def test_whose_a_task_is_and_that_it_has_no_date_is_no_part_of_what_is_to_be_done(open_memory, clock):
+    memory = open_memory()
+    memory.record("actions: 1) alarm on tank level above 70%, Ji-woo, no date. 2) order gaskets, Petra.", "Added.")
+    clock.advance(days=1)
+    memory.record("the tank alarm is live, tick it off", "Ticked off: alarm on tank level above 70 %.")
+    text = str(memory.dossiers.refresh("tank gaskets"))
+    assert "order gaskets" in text.partition("Open:")[2].partition("Done:")[0]
+    assert "Ji-woo" not in text
+
+
+def test_many_tasks_that_differ_in_a_number_stay_apart(memory):
+    for turn in range(4):
+        memory.record(". ".join(f"TODO: check batch {turn * 10 + n} of the pump logs" for n in range(10)), "Noted.")
+    text = str(memory.dossiers.refresh("pump logs"))
+    assert text.count("check batch") > 10
+    assert len({word for word in text.split() if word.isdigit()}) > 10
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "If I were rich I would order a new boat for the harbour.",
+        "Imagine we had to sell the boat in the harbour. We have to call the harbour broker then.",
+        "She said that one might need to paint the boat in the harbour.",
+    ],
+)
+def test_what_is_imagined_or_rumoured_sets_no_task_and_is_no_work(memory, said):
+    memory.record(said, "Right.")
+    assert "Open:" not in str(memory.dossiers.refresh("harbour boat"))
+    assert "harbour" not in str(memory.capsule.read())

@@ -34,6 +34,7 @@ MONDAY = datetime(2026, 3, 16, 12, tzinfo=UTC)
         ("We met on Thursday, the 5th.", "We met on Thursday, the 5th (5 March)."),
         ("She left this weekend open.", "She left this weekend (21–22 March) open."),
         ("Tomorrow I fly.", "Tomorrow (17 March) I fly."),
+        ("On the 3rd we moved in.", "On the 3rd (3 March) we moved in."),
     ],
 )
 def test_a_relative_day_gets_its_date(said, dated):
@@ -95,3 +96,53 @@ def test_a_day_beyond_the_calendar_gets_no_date(year):
         named_days(said, edge)
     assert with_dates("Call me tomorrow.", datetime(9999, 12, 31, tzinfo=UTC)) == "Call me tomorrow."
     assert with_dates("It rained yesterday.", datetime(1, 1, 1, tzinfo=UTC)) == "It rained yesterday."
+
+
+AHEAD, BEHIND = "20 March", "13 March"
+
+
+@pytest.mark.parametrize(
+    ("said", "day"),
+    [
+        ("I was told the sofa comes Friday.", AHEAD),
+        ("Mum said the coach leaves on Friday.", AHEAD),
+        ("I heard that the coach left on Friday.", BEHIND),
+        ("He said Friday suits him.", AHEAD),
+        ("Friday was chaos.", BEHIND),
+        ("The rehearsal on Friday went well.", BEHIND),
+        ("On Friday we painted the fence.", BEHIND),
+        ("On Friday I have to see the vet.", AHEAD),
+        ("I've got a fitting on Friday.", AHEAD),
+        ("We eat together again on Friday.", AHEAD),
+        ("The revised menu starts Friday.", AHEAD),
+        ("The boiler will be replaced Friday.", AHEAD),
+        ("The boiler was replaced Friday.", BEHIND),
+        ("I booked the court on Friday.", AHEAD),
+        ("They asked me to come on Friday.", AHEAD),
+        ("I had to leave on Friday.", BEHIND),
+        ("I didn't go on Friday.", BEHIND),
+        ("I finished the poster and will print it Friday.", AHEAD),
+        ("I'll put the bins out on Friday.", AHEAD),
+    ],
+)
+def test_the_tense_decides_whether_a_weekday_is_behind_or_ahead(said, day):
+    assert with_dates(said, MONDAY) == said.replace("Friday", f"Friday ({day})")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Don't deploy on Friday.",
+        "Please do not schedule anything on Friday.",
+        "You must not restart the pump on Friday.",
+        "Fine, but don't paint on Friday.",
+        "The Monday-Wednesday-Friday class won't work for me.",
+    ],
+)
+def test_a_day_on_which_something_must_not_be_done_is_no_appointment(said):
+    assert with_dates(said, MONDAY) == said
+
+
+@pytest.mark.parametrize("said", ["Don't forget the choir on Friday.", "I can't come on Friday."])
+def test_a_reminder_and_an_absence_are_dated(said):
+    assert with_dates(said, MONDAY) == said.replace("Friday", "Friday (20 March)")

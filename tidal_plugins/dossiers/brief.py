@@ -9,12 +9,13 @@ from datetime import datetime, timedelta
 from tidal_plugins.dossiers.dossier import Dossiers
 from tidal_plugins.dossiers.lines import findings
 from tidal_plugins.dossiers.points import Point
-from tidal_plugins.dossiers.sources import PRIMARY_KINDS, Material, without_citations
+from tidal_plugins.dossiers.sources import PRIMARY_KINDS, Material, localised, without_citations
 from tidal_plugins.dossiers.standing import standing
 from tidal_plugins.dossiers.suggestions import suggestions
 from tidal_plugins.english.chatter import content
 from tidal_plugins.english.excerpt import shortened
 from tidal_plugins.model.capsule import WRITTEN
+from tidal_plugins.model.clock import local
 from tidal_plugins.model.dossier import HEADINGS, Brief, Dossier, Finding, by_part
 from tidal_plugins.model.entry import Entry
 from tidal_plugins.model.fence import MARKED, marked
@@ -85,7 +86,8 @@ class Briefs:
     def _recent(self, dossier: Dossier, known: Material, now: datetime) -> list[Point]:
         """Return what entries of the last days state of the topic, that the dossier does not cite, newest first."""
         since, told = now - timedelta(days=self.settings.days), {*dossier.sources}
-        fresh = [point for point in standing(known.entries, known.links, now) if point.entry.occurred_at >= since]
+        today = local(now, self.dossiers.settings.zone).date()
+        fresh = [point for point in standing(known.entries, known.links, today) if point.entry.occurred_at >= since]
         said = [point for point in fresh if point.entry.id not in told and point.part not in ("earlier", "documents")]
         return said[: self.settings.recent]
 
@@ -99,18 +101,20 @@ class Briefs:
         found = self._entries([*reached])
         there = [found[id_] for id_ in reached if id_ in found and _is_active(found[id_], now)]
         shown = [finding.text for finding in dossier.findings] + [point.text for point in recent]
+        today = local(now, self.dossiers.settings.zone).date()
         words = frozenset(word for text in [dossier.topic, *shown] for word in content(text))
         said = [
             point
             for entry in there
-            for point in standing([entry], (), now)[:1]
+            for point in standing([entry], (), today)[:1]
             if reached[entry.id] >= TOGETHER or len(words.intersection(content(point.raw))) >= SHARED
         ]
         return [point for point in said if point.part != "earlier"][: self.settings.associated]
 
     def _entries(self, ids: Sequence[str]) -> dict[str, Entry]:
         found = self.dossiers.storage.get(self.dossiers.scope, ids)
-        return {id_: without_citations(without_secrets(entry)) for id_, entry in found.items()}
+        zone = self.dossiers.settings.zone
+        return {id_: localised(without_citations(without_secrets(entry)), zone) for id_, entry in found.items()}
 
 
 def _apart(said: Iterable[Point]) -> list[Entry]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from tidal_plugins.dossiers.forgotten import cites, without_forgotten
 from tidal_plugins.dossiers.layout import (
     FRAME,
     blank_sections,
@@ -26,7 +27,7 @@ from tidal_plugins.errors import Conflict, InvalidCapsule, InvalidInput
 from tidal_plugins.ingestion.derived import write_derived
 from tidal_plugins.ingestion.episodes import TOOL_TAG
 from tidal_plugins.model.capsule import BUDGETS, GENERATED, WRITTEN, Capsule, Section, Suggestion
-from tidal_plugins.model.clock import to_micros
+from tidal_plugins.model.clock import local, to_micros
 from tidal_plugins.model.entry import EPISODE, Entry, Scope, bare_id
 from tidal_plugins.model.fence import CAPSULE_TITLE, inert
 from tidal_plugins.model.graph import GRAPH_CHANNEL
@@ -96,12 +97,17 @@ class Capsules:
     def write(self, capsule: Capsule | str, now: datetime) -> Capsule:
         """Store the sections that people write, byte for byte, and sections of their own, in their order.
 
+        A line that cites what was forgotten is left out: a text that was saved before brings nothing back.
         Text in a generated section is replaced. Raises ``InvalidCapsule`` for a text that is not a capsule within its
         budgets, and ``Conflict`` for a ``Capsule`` that was edited from a version that somebody else has rewritten
         since; nothing is changed then. A text does not tell from which version it was edited, so the last text counts.
         """
         base = capsule.written if isinstance(capsule, Capsule) else None
-        checked = self._checked(storable(str(capsule)) if isinstance(capsule, Capsule | str) else capsule)
+        text = storable(str(capsule)) if isinstance(capsule, Capsule | str) else capsule
+        if cites(text):
+            made = [line.strip() for line in str(self.current(now)).splitlines()]
+            text = without_forgotten(text, self.storage, self.scope, made)
+        checked = self._checked(text)
         with self.storage.transaction():
             sections = [[s.name, s.heading if self._is_made(s) else s.text] for s in checked.sections]
             layout = self._document(LAYOUT)
@@ -178,7 +184,7 @@ class Capsules:
     def _header(self, now: datetime) -> list[Line]:
         volumes = self.storage.statistics(self.scope).volumes
         turns = sum(volume.entries for (kind, _), volume in volumes.items() if kind == EPISODE)
-        time = now.replace(microsecond=0).isoformat().replace("+00:00", "Z")
+        time = local(now, self.settings.zone).replace(microsecond=0).isoformat().replace("+00:00", "Z")
         memory = inert("/".join(self.scope))
         return [Line(f"{CAPSULE_TITLE}{time}"), Line(f"Turn {turns:,}. Memory of {memory}.")]
 

@@ -12,7 +12,6 @@ from tidal_plugins.english.deeds import Deed, deeds
 from tidal_plugins.english.negation import DENIED
 from tidal_plugins.english.questions import asks
 from tidal_plugins.english.tasks import DONE, PARTLY, SETTLED, TICKED, UNDENIED
-from tidal_plugins.scoring.text import stems
 
 _SHORT = 6
 """Words with a content below which a report is read together with its whole turn: «Done, cross it off.»"""
@@ -46,9 +45,9 @@ def reports_of(said: Sequence[Point]) -> list[Report]:
         done = deeds(point.plain)
         if not (done or DONE.search(point.plain) or (point.by_agent and reports(point.raw))):
             continue
-        words = frozenset(stems(point.plain))
+        words = point.stems
         if len(content(point.raw)) < _SHORT:
-            turn = turn or frozenset(word for one in said for word in stems(one.raw))
+            turn = turn or frozenset(word for one in said for word in one.stems)
             found.append(Report(point, place, words, words | turn, done))
         else:
             found.append(Report(point, place, words, words, done))

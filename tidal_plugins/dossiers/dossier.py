@@ -30,7 +30,7 @@ from tidal_plugins.errors import Conflict, NotFound
 from tidal_plugins.ingestion.derived import purge, write_derived
 from tidal_plugins.ingestion.tombstones import remove_tombstones
 from tidal_plugins.ingestion.writer import Writer
-from tidal_plugins.model.clock import to_micros
+from tidal_plugins.model.clock import local, to_micros
 from tidal_plugins.model.dossier import Dossier
 from tidal_plugins.model.entry import DOSSIER, Entry, Scope
 from tidal_plugins.protocols import Summariser
@@ -171,7 +171,7 @@ class Dossiers:
         """Return the dossier as it should be now, and the draft that it was made from."""
         settings = self.settings
         said = chosen(
-            passages(standing(found.entries, found.links, now), old.topic),
+            passages(standing(found.entries, found.links, local(now, settings.zone).date()), old.topic),
             old.topic,
             found,
             max_tokens=max_tokens,

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import zip_longest
 
-from tidal_plugins.dossiers.points import AGENT, Point, pieces
+from tidal_plugins.dossiers.pieces import pieces
+from tidal_plugins.dossiers.points import AGENT, Point
 from tidal_plugins.english.chatter import content, jokes, retracts
 from tidal_plugins.english.quotations import SPEECH
+from tidal_plugins.english.rule_changes import changes_rule, replaces
 from tidal_plugins.english.rules import lays_down, lifts
 from tidal_plugins.model.entry import CONVERSATION, Entry
 from tidal_plugins.model.supersession import Supersession
@@ -26,7 +28,18 @@ def rules(entries: Iterable[Entry], links: Sequence[Supersession], most: int) ->
     said = [entry for entry in entries if is_own(entry)]
     lifted = list(lifted_in(said))
     found = [point for entry in said for point in _laid_down(entry) if len(point.raw) <= most]
-    return [point for point in found if not is_lifted(point, lifted) and not _is_replaced(point, links)]
+    left = [point for point in found if not is_lifted(point, lifted) and not _is_replaced(point, links)]
+    return without_replaced(left)
+
+
+def without_replaced(said: Sequence[Point]) -> list[Point]:
+    """Return points without the rules in whose place a later one puts another value."""
+    changed = [p for p in said if not p.by_agent and changes_rule(p.raw) and lays_down(p.raw)]
+    return [point for point in said if not any(_replaces(later, point) for later in changed)]
+
+
+def _replaces(later: Point, point: Point) -> bool:
+    return later.entry.occurred_at > point.entry.occurred_at and replaces(later.raw, point.raw)
 
 
 def is_own(entry: Entry) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from tidal_plugins.dossiers.pieces import LONG, pieces, plain_of, real_pieces, split
 from tidal_plugins.english.chatter import (
     advises,
     content,
@@ -26,26 +27,20 @@ from tidal_plugins.english.excerpt import shortened
 from tidal_plugins.english.hedges import HEDGED
 from tidal_plugins.english.importance import importance
 from tidal_plugins.english.negation import NEGATED
-from tidal_plugins.english.pasted import without_pasted
 from tidal_plugins.english.people import NAMING
 from tidal_plugins.english.questions import asks
 from tidal_plugins.english.relative_dates import with_dates
 from tidal_plugins.english.requests import requests
-from tidal_plugins.english.sentences import plain, sentences
 from tidal_plugins.english.stems import stem
 from tidal_plugins.model.dossier import Part
 from tidal_plugins.model.entry import CONVERSATION, Entry
-from tidal_plugins.model.fence import inert, strip_frames
+from tidal_plugins.model.fence import inert
 from tidal_plugins.scoring.text import stems, terms
 
 LONGEST = 240
 """Characters of a point. A longer sentence is cut at a word."""
 AGENT, AGENT_NAME = "assistant", "Agent"
 
-_READ = 20_000
-_LONG = 1_000
-"""Characters of a sentence beyond which it is a list, a log or code. It is left out of what people said, and of a
-document only its beginning is read."""
 _RESTATED = 0.5
 """Share of the words of a person's sentence that an agent's has where it says the same again."""
 _ANSWERS = 3
@@ -54,15 +49,9 @@ _SAID = 0.6
 """Share of the words of an agent's sentence from which on the person has said it already."""
 _TELLING = 3
 """Words with a content from which on a person's sentence is clear by itself."""
-_ITEM = re.compile(r"(?:(?<=\s)|\A)(?:\(?\d{1,2}[).]|[-*•])\s+")
 _VAGUE = re.compile(
     r"\W*(?:(?:and|but|so|then|ok|okay|yes|no|oh|well)\b[ ,]*)*(?:it|he|she|they|that|this|those|these|both)\b", re.I
 )
-_PASTED, _ENDS = 1_500, 400
-"""Characters beyond which what a person said holds pasted matter, and of which then only each end is theirs."""
-_SPOKEN = re.compile(r"\b(?:I|me|my|mine|please|(?:can|could|would|will) you)\b|\bI['’]", re.IGNORECASE)
-_LABEL = 30
-"""Characters of the words that lead a list."""
 _ARTICLES = frozenset(("a", "an", "the"))
 _BULLET = re.compile(r"\A\s*(?:#{1,6}\s+|[-*+•>]\s+|\d{1,2}[.)]\s+)+")
 
@@ -79,7 +68,7 @@ class Point:
     @property
     def plain(self) -> str:
         """Return what rules read: lower case, one line, straight apostrophes, no mark at the end."""
-        return _plain(self.raw)
+        return plain_of(self.raw)
 
     @property
     def text(self) -> str:
@@ -115,9 +104,6 @@ class Point:
         return self.entry.episode or self.entry.id
 
 
-_plain = lru_cache(maxsize=1 << 13)(plain)
-
-
 @lru_cache(maxsize=1 << 13)
 def _stems(text: str) -> frozenset[str]:
     return frozenset(stems(text))
@@ -144,10 +130,10 @@ def turns(entries: Iterable[Entry]) -> list[list[Entry]]:
 def told(entry: Entry) -> list[str]:
     """Return the sentences of an entry that state something, fragments together with what they belong to."""
     if entry.kind != CONVERSATION:
-        return [said for said in (_unmarked(long[:_LONG]) for long in _sentences(entry.text)) if content(said)]
+        return [said for said in (_unmarked(long[:LONG]) for long in split(entry.text)) if content(said)]
     kept: list[str] = []
     by_agent = entry.role == AGENT
-    for said in pieces(entry):
+    for said in real_pieces(entry):
         plain = without_acknowledgement(said) if by_agent and not reports(said) else said
         if jokes(said):
             del kept[len(kept) - is_fragment(said) :]  # «joke!» says it of the sentence before
@@ -187,7 +173,9 @@ def _is_vague(point: Point) -> bool:
 
 
 def _is_idle(said: str, agent: bool) -> bool:
-    if asks(said) or retracts(said) or reacts(said) or said.endswith(":"):  # what leads a list or a text, without it
+    if (
+        asks(said) or retracts(said) or reacts(said) or said.rstrip("*_ ").endswith(":")
+    ):  # what leads a list or a text, without it
         return True
     return (advises(said) or is_fragment(said)) if agent else requests(said) and not NAMING.search(said)
 
@@ -206,42 +194,15 @@ def _joined(kept: Sequence[str]) -> Iterator[str]:
     yield from said
 
 
-def pieces(entry: Entry) -> Iterator[str]:
-    """Yield the sentences of an entry as they were said, the items of a list one by one, without logs and code."""
-    text = entry.text if entry.kind != CONVERSATION else without_pasted(entry.text)
-    if entry.role == "user" and len(text) > _PASTED:
-        text = _own_ends(text)
-    yield from (said for said in _sentences(text) if len(said) <= _LONG)
-
-
-def _own_ends(text: str) -> str:
-    """Return the first and the last line of a text with pasted matter, where somebody speaks of themselves."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    return "\n\n".join(line[:_ENDS] for line in (lines[0], lines[-1]) if _SPOKEN.search(line[:_ENDS]))
-
-
-def _sentences(text: str) -> Iterator[str]:
-    """Yield sentences, and the items of a list one by one, each after the words that lead it: «actions: 1) …»."""
-    text, label = strip_frames(text)[:_READ], ""
-    for start, end in sentences(text):
-        said = text[start:end]
-        items = [item.strip() for item in _ITEM.split(said)]
-        if any(item.count("(") > item.count(")") for item in items):
-            items = [said]  # «in May (May 11) and later»: the number closes a bracket
-        label = label if _ITEM.match(said) else ""
-        if len(items) > 1 and items[0].endswith(":"):
-            label = items[0] if len(items[0]) <= _LABEL else ""
-            items = items[1:]
-        yield from (f"{label} {item}".lstrip() for item in items if item)
-
-
 def _unmarked(said: str) -> str:
     return _BULLET.sub("", said).replace("**", "")
 
 
-def same(point: Point, other: Point, share: float) -> bool:
-    """Return whether two points say the same: they share this much of all words of the shorter one, denials alike."""
-    fewer = min(len(point.words), len(other.words))
-    if not fewer or len(point.words & other.words) < share * fewer:
-        return False
-    return bool(NEGATED.search(point.plain)) == bool(NEGATED.search(other.plain))
+def is_denied(point: Point) -> bool:
+    """Return whether a point denies something."""
+    return _is_denied(point.plain)
+
+
+@lru_cache(maxsize=1 << 13)
+def _is_denied(plain: str) -> bool:
+    return NEGATED.search(plain) is not None

@@ -12,13 +12,15 @@ from functools import cached_property
 from tidal_plugins.dossiers.laid_down import Lifted, is_lifted, is_quoted, lifted_in, rules
 from tidal_plugins.dossiers.lines import findings
 from tidal_plugins.dossiers.links import links_of
-from tidal_plugins.dossiers.points import AGENT_NAME, Point, pieces
+from tidal_plugins.dossiers.pieces import pieces
+from tidal_plugins.dossiers.points import AGENT_NAME, Point
 from tidal_plugins.dossiers.revaluing import revalues
-from tidal_plugins.dossiers.sharing import is_among, place, shared
-from tidal_plugins.dossiers.sources import PRIMARY_KINDS, without_citations
+from tidal_plugins.dossiers.sharing import is_among, mixed, place, shared
+from tidal_plugins.dossiers.sources import PRIMARY_KINDS, localised, without_citations
 from tidal_plugins.dossiers.standing import standing
 from tidal_plugins.english.chatter import content, opines, reports
 from tidal_plugins.english.excerpt import shortened
+from tidal_plugins.english.hypotheses import is_rumoured
 from tidal_plugins.english.instructions import IDENTITY, is_routine
 from tidal_plugins.english.lasting import HEALTH, lasting
 from tidal_plugins.english.people import CONTACT, SELF
@@ -26,6 +28,7 @@ from tidal_plugins.english.questions import asks
 from tidal_plugins.english.relative_dates import named_days
 from tidal_plugins.english.requests import requests
 from tidal_plugins.english.rules import is_real
+from tidal_plugins.model.clock import local
 from tidal_plugins.model.dossier import Finding
 from tidal_plugins.model.entry import FACT, SYNTHESIS, Entry, Scope
 from tidal_plugins.model.supersession import Supersession
@@ -73,12 +76,18 @@ class Newest:
         for_good = replace(where, least_importance=self.settings.decay.important)
         kept = self.storage.find(self.scope, for_good, limit=most, newest_first=True) if len(newest) == most else []
         found = {entry.id: entry for entry in [*newest, *kept]}
-        return [without_secrets(without_citations(entry)) for entry in found.values()]
+        zone = self.settings.zone
+        return [localised(without_secrets(without_citations(entry)), zone) for entry in found.values()]
 
     @cached_property
     def points(self) -> list[Point]:
-        """Return what the entries state, the newest first."""
-        return standing(self.entries, self._links, self.now)
+        """Return what the entries state, the newest first, without what somebody holds for possible."""
+        found = standing(self.entries, self._links, self._today)
+        return [point for point in found if point.part == "documents" or not is_rumoured(point.plain)]
+
+    @cached_property
+    def _today(self) -> date:
+        return local(self.now, self.settings.zone).date()
 
     @cached_property
     def _links(self) -> Sequence[Supersession]:
@@ -123,7 +132,7 @@ class Newest:
         routines = [point for point in said if is_routine(point.raw)]
         most = max(1, round(FACT_SHARE * self.settings.capsule.identity))
         return {
-            "identity": _mixed([agents, health, selves, places, facts[:most]]),
+            "identity": mixed([agents, health, selves, places, facts[:most]]),
             "loop_protocol": routines,
             "key_contacts": people,
             "operational_rules": rules(self.entries, self._links, self.settings.capsule.line),
@@ -136,7 +145,7 @@ class Newest:
         """
         limit = self.settings.capsule
         said = _apart(self._said(recent=True), shown)
-        until = (self.now + timedelta(days=AHEAD)).date()
+        until = self._today + timedelta(days=AHEAD)
         plans = [(day, point) for point in said if (day := self._day(point)) and day <= until]
         soonest = [point for _, point in sorted(plans, key=lambda plan: plan[0])]
         ahead = shared(soonest, max(1, limit.current_priorities - 3))
@@ -193,7 +202,7 @@ class Newest:
     def _day(self, point: Point) -> date | None:
         """Return the first day that a point names which is not over."""
         days = named_days(point.raw, point.entry.occurred_at)
-        return min((day for day in days if day >= self.now.date()), default=None)
+        return min((day for day in days if day >= self._today), default=None)
 
     def _said(self, *, recent: bool = False) -> list[Point]:
         """Return what people said and set, which alone may become a rule or a priority."""
@@ -239,11 +248,3 @@ def _apart(points: Iterable[Point], shown: Sequence[Point]) -> list[Point]:
     """Return points once each, without those that a section before has."""
     distinct = {(point.entry.id, point.raw): point for point in points}
     return [point for point in distinct.values() if not is_among(point, shown)]
-
-
-def _mixed(kinds: Sequence[Sequence[Point]]) -> list[Point]:
-    """Return points of several kinds in turn, so that each kind has its share of a section."""
-    found: list[Point] = []
-    for turn in range(max(map(len, kinds), default=0)):
-        found += [points[turn] for points in kinds if turn < len(points)]
-    return found

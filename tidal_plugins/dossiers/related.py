@@ -1,4 +1,8 @@
-"""Entries that have to do with those found on a topic: near to one of them, with a label that is the topic's own."""
+"""Entries that have to do with those found on a topic: near to one of them, with a label that is the topic's own.
+
+Without them one of the 14 briefs of the development stories loses what it should say. Half and twice each number below
+rewrite 1 to 9 of these briefs and fail none of their checks.
+"""
 
 from __future__ import annotations
 

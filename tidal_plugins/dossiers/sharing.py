@@ -32,6 +32,14 @@ def shared(points: Sequence[Point], most: int) -> list[Point]:
     return [point for point in distinct if id(point) in kept]
 
 
+def mixed(kinds: Sequence[Sequence[Point]]) -> list[Point]:
+    """Return points of several kinds in turn, so that each kind has its share of a section."""
+    found: list[Point] = []
+    for turn in range(max(map(len, kinds), default=0)):
+        found += [points[turn] for points in kinds if turn < len(points)]
+    return found
+
+
 def is_among(point: Point, shown: Iterable[Point]) -> bool:
     """Return whether a point, whole, in part or with other numbers, is among those that are shown."""
     return any(

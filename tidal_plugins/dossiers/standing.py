@@ -5,45 +5,45 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
-from functools import lru_cache
+from datetime import date, datetime
 
 from tidal_plugins.dossiers.contradictions import contradictions
-from tidal_plugins.dossiers.points import Point, points, same
+from tidal_plugins.dossiers.laid_down import without_replaced
+from tidal_plugins.dossiers.points import Point, points
+from tidal_plugins.dossiers.repeated import distinct, same
 from tidal_plugins.dossiers.task import Task
 from tidal_plugins.dossiers.tasks import ASIDE_KINDS, is_reported_by, tasks
 from tidal_plugins.english.chatter import FRAGMENT, content
 from tidal_plugins.english.decisions import DECIDED
 from tidal_plugins.english.relative_dates import named_days
-from tidal_plugins.english.values import values
 from tidal_plugins.model.dossier import Contradiction, Part
 from tidal_plugins.model.entry import CONVERSATION, FACT, SYNTHESIS, Entry
 from tidal_plugins.model.fence import inert
 from tidal_plugins.model.supersession import Supersession
 
-ALIKE = 0.75
-"""Share of the words of the shorter of two statements that both have, from which on they say the same."""
 _LIKELY = 0.5
 """Confidence of a supersession from which on the earlier value is history."""
 _RELATED = 2
 """Words that a restatement of a superseded value shares with it, beside the value."""
 
 
-def standing(entries: Sequence[Entry], links: Sequence[Supersession], now: datetime) -> list[Point]:
-    """Return what some entries state as it holds at ``now``, each point with its part, the newest first.
+def standing(entries: Sequence[Entry], links: Sequence[Supersession], today: date) -> list[Point]:
+    """Return what some entries state as it holds ``today``, each point with its part, the newest first.
 
     What a later statement supersedes is left out, and stands as ``was`` with the later one. What was said again stands
     once. A plan whose day is over counts as ``earlier``.
     """
     said = _current(points(entries), [link for link in links if link.replacement.confidence >= _LIKELY])
     times = {entry.id: entry.occurred_at for entry in entries}
-    said = _uncontradicted(said, [(pair, times[pair.newer.sources[0]]) for pair in contradictions(entries)])
+    said = _uncontradicted(
+        without_replaced(said), [(pair, times[pair.newer.sources[0]]) for pair in contradictions(entries)]
+    )
     found = tasks(entries)
     waiting = [task for task in found if task.done is None]
-    kept = [_placed(rest, found, now) for point in said if (rest := _without_done(point, found))]
+    kept = [_placed(rest, found, today) for point in said if (rest := _without_done(point, found))]
     plain = [rest for point in kept if (rest := _without_open(point, waiting))]
-    opened = [replace(task.point, part=_open_part(task, now)) for task in waiting]
-    return _apart(sorted([*plain, *opened], key=_age, reverse=True))
+    opened = [replace(task.point, part=_open_part(task, today)) for task in waiting]
+    return distinct(sorted([*plain, *opened], key=_age, reverse=True))
 
 
 def _age(point: Point) -> tuple[datetime, bool, int, bool]:
@@ -75,26 +75,26 @@ def _without_open(point: Point, waiting: Sequence[Task]) -> Point | None:
             continue
         if task.point.raw in point.raw and task.kind in ASIDE_KINDS:
             point = replace(point, raw=point.raw.replace(task.point.raw, "").rstrip(" ,;"))
-        elif task.point.raw in point.raw or same(task.point, point, ALIKE):
+        elif task.point.raw in point.raw or same(task.point, point):
             return None
     return point if content(point.raw) else None
 
 
-def _open_part(task: Task, now: datetime) -> Part:
+def _open_part(task: Task, today: date) -> Part:
     if task.point.entry.kind not in (CONVERSATION, FACT):
         return "documents"
     days = named_days(task.point.raw, task.point.entry.occurred_at)
-    return "earlier" if days and max(days) < now.date() else "open"
+    return "earlier" if days and max(days) < today else "open"
 
 
-def _placed(point: Point, found: Sequence[Task], now: datetime) -> Point:
+def _placed(point: Point, found: Sequence[Task], today: date) -> Point:
     if point.entry.kind != CONVERSATION:
         return point if point.entry.kind == FACT else replace(point, part="documents")
     if any(is_reported_by(task, point) for task in found):
         return replace(point, part="done")
     said = point.entry.occurred_at.date()
     days = [day for day in named_days(point.raw, point.entry.occurred_at) if day > said]
-    if days and max(days) < now.date():
+    if days and max(days) < today:
         return replace(point, part="earlier")
     decided = point.sure and not point.by_agent and DECIDED.search(point.plain)
     return replace(point, part="decided") if decided else point
@@ -140,31 +140,3 @@ def _uncontradicted(said: Sequence[Point], found: Sequence[tuple[Contradiction, 
 
 def _holds(point: Point, value: str) -> bool:
     return bool(value) and value.casefold() in point.raw.casefold()
-
-
-def _apart(newest_first: Sequence[Point]) -> list[Point]:
-    """Return the points without those that a newer one says again, with the same values.
-
-    What a person said is not replaced by what an agent or a document says, and neither is a document.
-    """
-    kept: list[Point] = []
-    by_word = defaultdict[str, list[Point]](list)
-    for point in newest_first:
-        near = {id(other): other for word in point.stems for other in by_word[word] if _may_replace(other, point)}
-        if not any(same(point, other, ALIKE) and _values(point.raw) <= _values(other.raw) for other in near.values()):
-            kept.append(point)
-            for word in point.stems:
-                by_word[word].append(point)
-    return kept
-
-
-def _may_replace(newer: Point, older: Point) -> bool:
-    made = newer.entry.channel == SYNTHESIS  # it stands for what it was made from
-    if newer.entry.kind != older.entry.kind and older.entry.kind != FACT and not made:
-        return False
-    return older.by_agent or not newer.by_agent
-
-
-@lru_cache(maxsize=1 << 13)
-def _values(text: str) -> frozenset[str]:
-    return frozenset(value.text.lower() for value in values(text))

@@ -92,8 +92,13 @@ def of_documents(topic: Document, content: Document | None) -> Stored:
 
 
 def checked_topic(topic: str) -> str:
-    """Return a topic without extra white space. Raises ``InvalidInput`` for one that consists of stop words."""
-    name = " ".join(clean(topic, max_chars=MAX_TOPIC, name="a topic").split())
+    """Return a topic without extra white space and characters that cannot be printed.
+
+    Raises ``InvalidText`` for one of more than ``MAX_TOPIC`` characters, and ``InvalidInput`` for one that consists of
+    stop words.
+    """
+    given = clean(topic, max_chars=MAX_TOPIC, name="a topic")
+    name = " ".join("".join(character if character.isprintable() else " " for character in given).split())
     if not terms(name):
         raise InvalidInput(f"the topic {name!r} has only stop words or symbols: name what it is about")
     return name

@@ -8,13 +8,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from tidal_plugins.dossiers.closing import closes, reports_of
-from tidal_plugins.dossiers.points import Point, pieces, turns
+from tidal_plugins.dossiers.pieces import plain_of, real_pieces
+from tidal_plugins.dossiers.points import Point, turns
 from tidal_plugins.dossiers.task import Task
 from tidal_plugins.english.deeds import phrase, words_of
+from tidal_plugins.english.hypotheses import is_rumoured
 from tidal_plugins.english.negation import DENIED
 from tidal_plugins.english.questions import asks
 from tidal_plugins.english.stems import stem
 from tidal_plugins.english.tasks import (
+    ASSIGNED,
     DEADLINE,
     DONE_AT_ONCE,
     IDLE_INTENTION,
@@ -31,6 +34,8 @@ _MIN_WORDS = 2
 """Words with a content that a task has."""
 ASIDE_KINDS = ("owed", "remaining")
 """Kinds of tasks that a sentence may mention beside what it is about."""
+_LISTS = ("box", "todo", "left")
+"""Kinds of tasks that stand in a list."""
 _LEFT = frozenset(map(stem, "go left leave still missing remaining".split()))
 """Words that say that something is left, and not what."""
 
@@ -43,7 +48,7 @@ def tasks(entries: Iterable[Entry]) -> list[Task]:
     """
     waiting, done = _Waiting(), list[Task]()
     for turn in turns(entries):
-        said = [Point(text, entry) for entry in turn for text in pieces(entry)]
+        said = [Point(text, entry) for entry in turn for text in real_pieces(entry)]
         reported = reports_of(said)
         for task in waiting.near(word for report in reported for word in report.together):
             if report := next((one for one in reported if closes(one, task, one.together)), None):
@@ -121,7 +126,7 @@ def _task(point: Point) -> Task | None:
     for match in (OPEN_TASK.fullmatch(point.plain), PROMISE.fullmatch(point.plain) if point.by_agent else None):
         if match:
             return _made(match, point)
-    if point.by_agent or DENIED.search(UNDENIED.sub("", point.plain)):
+    if point.by_agent or is_rumoured(point.plain) or DENIED.search(UNDENIED.sub("", point.plain)):
         return None
     match = REMINDER.fullmatch(point.plain)
     if match and (match["reminded"] or (point.sure and not asks(point.raw))):
@@ -132,6 +137,8 @@ def _task(point: Point) -> Task | None:
 
 def _made(match: re.Match[str], point: Point) -> Task | None:
     kind, text = next((name, said) for name, said in match.groupdict().items() if said)
+    if kind in _LISTS and (assigned := ASSIGNED.search(point.raw)):
+        text = text[: len(text) - len(plain_of(assigned[0]))] or text
     words = [stem(word) for word in terms(DEADLINE.sub("", f" {text}") if kind != "missing" else text)]
     if kind == "owed":  # «Anna lent me 50 euros»: whoever reports it names her
         words = ["owe", *words[:1]]

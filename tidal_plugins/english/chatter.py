@@ -16,15 +16,19 @@ _JOKE = re.compile(r"\b(?:jok(?:e|es|ing)|kidding|lol|haha\w*|just saying|in the
 _FEELINGS = (
     "sorry glad happy afraid great good nice lovely wonderful brilliant awesome fine terrible awful outrageous "
     "annoying furious angry annoyed exhausted tired thrilled excited relieved relief pity shame rough infuriating bad "
-    "news weird welcome"
+    "news weird welcome proud grateful thankful stoked pumped stunning beautiful amazing gorgeous incredible inspiring"
 ).split()
 _EXCLAMATIONS = (
-    "wow woah whoa yay aw+ omg congratulations congrats welcome enjoy glad nite thank thanks cheers hope"
+    "wow woah whoa yay woohoo hooray hurray kudos aw+ omg congratulations congrats welcome enjoy glad nite thank "
+    "thanks cheers hope"
 ).split()
 _WISHES = (
     "happy to", "good luck", "take care", "sleep well", "good night", "gnight", "you're welcome", "any time", "anytime",
     "until next time", "my pleasure", "all the best", "give my", "feel free", "let me know", "anything else", "i hope",
-    "i wish", "of course", "fine by me", "small (?:mercy|victories)", "poor you", "oh dear", "don't ask", "not a joke",
+    "i wish", "of course", "fine by me", "small (?:mercy|victories)",
+    "wishing you", "(?:i )?can(?:'t|not) wait", "lucky you", "sure thing", "good for you", "well done", "way to go",
+    "no worries", "no problem", "so proud", "proud of", "looking forward", "poor you", "oh dear",
+    "don't ask", "not a joke", "long time no", "(?:so )?(?:great|good|nice|lovely|sorry) to (?:hear|see|meet)",
 )  # fmt: skip
 _OUTBURSTS = ("i hate", "i love this", "i could (?:hug|kiss|scream|cry)", "i wouldn't", "i'd (?:love|hate)")
 _REACTION = re.compile(
@@ -34,6 +38,12 @@ _REACTION = re.compile(
     re.IGNORECASE,
 )
 """The beginnings of thanks, wishes and feelings about what was said."""
+_EXCLAIMED = re.compile(
+    rf"(?:(?:{'|'.join(_EXCLAMATIONS)}|well done|lucky you|good news|great news|sure thing)"
+    rf"(?: (?:so much|a lot|again|[A-Z]\w+))?(?:[,!.:–—]+\s+))+",
+    re.IGNORECASE,
+)
+"""An exclamation before a statement."""
 _CURSE = re.compile(r"\b\w\*{2,}|\b(?:f+u+c+k\w*|shit\w*|damn\w*|crap)\b", re.IGNORECASE)
 _CURSE_WORDS = 2
 FRAGMENT = 3
@@ -69,7 +79,8 @@ _COUNSELS = (
     "be", "stay", "give",
 )  # fmt: skip
 _ADVICE = re.compile(
-    rf"{LEAD}(?:{_YOU}|{_I}|{_THEN}|as far as i know|if|perhaps|maybe|why not|let's|shall|{'|'.join(_COUNSELS)})\b",
+    rf"{LEAD}(?:{_YOU}|{_I}|{_THEN}|i(?:'d| would)? (?:recommend|suggest|advise)|we (?:can|could|should|might)"
+    rf"|here(?:'s| is| are)|as far as i know|if|perhaps|maybe|why not|let's|shall|{'|'.join(_COUNSELS)})\b",
     re.IGNORECASE,
 )
 """The beginnings of what an agent advises, offers or cannot do: no statement of what is."""
@@ -143,6 +154,9 @@ def jokes(sentence: str) -> bool:
 def reacts(sentence: str) -> bool:
     """Return whether a sentence is thanks, a wish, a feeling or a curse, and says nothing of the matter."""
     plain = _straight(sentence)
+    rest = plain[match.end() :] if (match := _EXCLAIMED.match(plain)) else ""
+    if len(rest.split()) > FRAGMENT - 1 and content(rest):
+        plain = rest  # «Yay, we got the flat»
     return _REACTION.match(plain) is not None or _CURSE.search(plain) is not None
 
 

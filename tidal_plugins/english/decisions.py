@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 
 _CHOSEN = (
-    r"decid(?:e|ed|es)|decision|agreed|accept(?:ed)?|approved|rejected|granted|settled on|opted|chose|chosen|"
-    r"signed|signed off|made up (?:my|our|his|her|their) minds?|\A\W*(?:\w+ ){0,2}it is\Z"
+    r"decid(?:e|ed|es)|(?:the|my|our|his|her|their|final|a) decision|agreed(?!,)|"
+    r"(?<!feel )(?<!felt )(?<!feeling )(?<!totally )(?<!be )accept(?:ed)?(?! (?:me|us|you|myself|yourself|who)\b)|"
+    r"approved|rejected|granted|settled on|opted|(?<!you )chose|chosen|signed (?:the|an?|our|my|off|with|for|both|all)|"
+    r"(?:contract|lease|deal|agreement|offer|paper|papers)(?: (?:is|are|was|were|has been|have been|got))? signed|"
+    r"made up (?:my|our|his|her|their) minds?|\A\W*(?:\w+ ){0,2}it is\Z"
 )
 _KEPT = r"(?:stay|staying|stick|sticking|go|going|went) with|we (?:switch|stay|keep|drop|wait|postpone)"
 _CHANGED = (

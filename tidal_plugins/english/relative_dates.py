@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator
 from datetime import MAXYEAR, MINYEAR, date, datetime, timedelta
 
 from tidal_plugins.english.calendar import ANY_MONTH, MONTHS, WEEKDAY, WEEKDAYS, month_number
-from tidal_plugins.english.objects import PAST_VERBS
+from tidal_plugins.english.tenses import is_behind
 from tidal_plugins.english.values import NUMBER_WORDS
-from tidal_plugins.english.verbs import is_past
 
 _COUNTS = NUMBER_WORDS | {"a": 1, "an": 1}
 _COUNT = rf"(?:\d{{1,3}}|{'|'.join(_COUNTS)})"
@@ -23,14 +22,16 @@ _RELATIVE = re.compile(
     rf"|\b(?P<which>last|this|next)\s+(?P<unit>week|weekend|month)\b(?!\s+(?:in|of)\s+)(?!['’]s){_NOT_A_DATE}"
     rf"|\b(?:in\s+(?P<ahead>(?!one\b){_COUNT})|(?P<ago>{_COUNT}))\s+(?P<length>day|week)s?(?P<back>\s+ago)?\b(?!['’]){_NOT_A_DATE}"
     r"|\bthe\s+(?P<nth>\d{1,2})(?:st|nd|rd|th)\b"
-    rf"(?=\s*(?:[.,;:!?)]|$|\b(?:and|but|it|in|at|by|with|like|then|is|or|for|so|as|already|instead|anyway|to)\b)){_NOT_A_DATE}",
+    rf"(?=\s*(?:[.,;:!?)]|$|\b(?:and|but|it|in|at|by|with|like|then|is|or|for|so|as|already|instead|anyway|to|i|we|he|she|they|the|my|our)\b)){_NOT_A_DATE}",
     re.IGNORECASE,
 )
 _BEFORE_CHARS = 200
 """Characters before a day that are read with it: a clause. More would make a long list of days quadratic."""
-_WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
+_AFTER_CHARS = 100
+"""Characters after a day that are read with it."""
 _BEFORE = re.compile(
-    rf"{ANY_MONTH}\.?,?\s*\Z|\d\s*\Z|\b(?:(?:every|each)(?:\s+\w+)?|instead of|not|not on)\s+\Z", re.IGNORECASE
+    rf"{ANY_MONTH}\.?,?\s*\Z|\d\s*\Z|\b(?:(?:every|each)(?:\s+\w+)?|instead of|not|not on|like(?: only| just)?)\s+\Z",
+    re.IGNORECASE,
 )
 _HABIT = re.compile(r"\b(?:always|never|usually|normally|mostly)\b[^.,;:!?\n]*\Z", re.IGNORECASE)
 """Words of habits and rules, of which a weekday is not one day: «never deploy on Friday»."""
@@ -41,20 +42,26 @@ _STATED = re.compile(rf"(?:\d\s+{ANY_MONTH}|{ANY_MONTH}\s+\d{{1,2}})\)?,?\s*\Z",
 """A date that stands right before a day: «(5 March), the 5th»."""
 _FORWARD = frozenset(("by", "until", "till", "to", "for", "next", "this"))
 _TOWARDS = re.compile(rf"\b(?:by|until|till|to|for)\s+(?:{WEEKDAY}\s+)?\Z", re.IGNORECASE)
-_LISTED = re.compile(rf"(?:\s*[,/&]\s*(?:and\s+)?|\s+and\s+){WEEKDAY}", re.IGNORECASE)
-_LISTING = re.compile(rf"{WEEKDAY}(?:\s*[,/&]\s*(?:and\s+)?|\s+and\s+)\Z", re.IGNORECASE)
+_LISTED = re.compile(rf"(?:\s*[,/&–-]\s*(?:and\s+)?|\s+and\s+){WEEKDAY}", re.IGNORECASE)
+_LISTING = re.compile(rf"{WEEKDAY}(?:\s*[,/&–-]\s*(?:and\s+)?|\s+and\s+)\Z", re.IGNORECASE)
 """Several weekdays in a row, which are a habit: «Monday, Wednesday and Friday»."""
 _SINCE = re.compile(r"\bsince\s+\Z", re.IGNORECASE)
 _WEEKDAY_BEFORE = re.compile(rf"\b({WEEKDAY}),?\s+\Z", re.IGNORECASE)
-_PAST = PAST_VERBS | frozenset("was were had did fell broke rang began".split())
+_FORBIDDEN = re.compile(
+    r"(?:(?:\A|[.!?;:,–—\n(*-]|\b(?:and|but|so|then|please))[\s*-]*(?:please\s+)?(?:do not|don['’]t)\s+"
+    r"(?!forget\b|let\b|miss\b|be\b|worry\b)"
+    r"|\b(?:must not|mustn['’]t|may not|should not|shouldn['’]t|not allowed to)\s)[^,.;:!?\n]*\Z",
+    re.IGNORECASE,
+)
+"""What must not be done on a day, which is a rule or concerns any such day: «don't deploy on Friday»."""
 
 
 def with_dates(text: str, at: datetime) -> str:
     """Return a text with the date behind each day that it names by the time ``at`` which it was said.
 
     «Due by Friday» becomes «Due by Friday (20 March)». Dates, habits and rules («never deploy on Friday»), names
-    («Black Friday») and code stay as they are. A weekday is today or the next one, or the last one in a sentence about
-    the past.
+    («Black Friday») and code stay as they are. A weekday is today or the next one, or the last one if the verb that it
+    belongs to is in the past.
     """
     return _RELATIVE.sub(lambda match: _with_date(text, match, at.date()), text)
 
@@ -65,7 +72,8 @@ def _with_date(text: str, match: re.Match[str], today: date) -> str:
     if match["code"] or listed or _BEFORE.search(before) or _STATED.search(before) or _is_name(before, match):
         return match[0]
     try:
-        found = next((read(before, match, today) for name, read in _READERS.items() if match[name]), "")
+        after = text[match.end() : match.end() + _AFTER_CHARS]
+        found = next((read(before, after, match, today) for name, read in _READERS.items() if match[name]), "")
     except OverflowError:  # the calendar ends
         return match[0]
     return f"{match[0]} ({found})" if found else match[0]
@@ -78,26 +86,27 @@ def _is_name(before: str, match: re.Match[str]) -> bool:
     return bool(match["day"]) and match[0][0].isupper() and _STARTS.search(before) is None
 
 
-def _named_day(before: str, match: re.Match[str], today: date) -> str:
+def _named_day(before: str, after: str, match: re.Match[str], today: date) -> str:
     said = match["day"].lower()
     days = 1 if "tomorrow" in said else -1
     return _shown(today + timedelta(days=2 * days if "day " in said else days), today)
 
 
-def _weekday(before: str, match: re.Match[str], today: date) -> str:
+def _weekday(before: str, after: str, match: re.Match[str], today: date) -> str:
     way, number = (match["way"] or "").lower(), WEEKDAYS.index(match["weekday"].lower())
-    if way in ("", "on", "for", "from") and _HABIT.search(before) and not _is_past(before):
+    behind = is_behind(before, after)
+    if way in ("", "on", "for", "from") and not behind and (_HABIT.search(before) or _FORBIDDEN.search(before)):
         return ""
     if way == "next":
         day = today + timedelta(days=7 - today.weekday() + number)
-    elif way in ("last", "since") or (way not in _FORWARD and _is_past(before)):
+    elif way in ("last", "since") or (way not in _FORWARD and behind):
         day = today - timedelta(days=(today.weekday() - number - 1) % 7 + 1)
     else:
         day = today + timedelta(days=(number - today.weekday()) % 7)
     return _shown(day, today)
 
 
-def _stretch(before: str, match: re.Match[str], today: date) -> str:
+def _stretch(before: str, after: str, match: re.Match[str], today: date) -> str:
     step = {"last": -1, "this": 0, "next": 1}[match["which"].lower()]
     monday = today + timedelta(days=7 * step - today.weekday())
     unit = match["unit"].lower()
@@ -113,7 +122,7 @@ def _stretch(before: str, match: re.Match[str], today: date) -> str:
     return f"{MONTHS[months % 12].capitalize()}{'' if months // 12 == today.year else f' {months // 12}'}"
 
 
-def _counted(before: str, match: re.Match[str], today: date) -> str:
+def _counted(before: str, after: str, match: re.Match[str], today: date) -> str:
     said = (match["ahead"] or match["ago"]).lower()
     if not match["ahead"] and not match["back"]:
         return ""
@@ -121,10 +130,10 @@ def _counted(before: str, match: re.Match[str], today: date) -> str:
     return _shown(today + timedelta(days=days if match["ahead"] else -days), today)
 
 
-def _nth(before: str, match: re.Match[str], today: date) -> str:
+def _nth(before: str, after: str, match: re.Match[str], today: date) -> str:
     weekday = _WEEKDAY_BEFORE.search(before)
     clause = before[: weekday.start()] if weekday else before
-    past = (_is_past(clause) or _SINCE.search(clause)) and not _TOWARDS.search(before)
+    past = (is_behind(clause, after) or _SINCE.search(clause)) and not _TOWARDS.search(before)
     number = int(match["nth"])
     for step in range(12 if weekday else 3):
         months = today.year * 12 + today.month - 1 + (-step if past else step)
@@ -139,19 +148,13 @@ def _nth(before: str, match: re.Match[str], today: date) -> str:
     return ""
 
 
-_READERS: dict[str, Callable[[str, re.Match[str], date], str]] = {
+_READERS: dict[str, Callable[[str, str, re.Match[str], date], str]] = {
     "day": _named_day,
     "weekday": _weekday,
     "unit": _stretch,
     "length": _counted,
     "nth": _nth,
 }
-
-
-def _is_past(before: str) -> bool:
-    """Return whether the clause before a day has a verb in the past."""
-    clause = re.split(r"[,.;!?\n]", before)[-1].lower()
-    return any(word in _PAST or is_past(word) for word in _WORD.findall(clause))
 
 
 def _shown(day: date, today: date) -> str:
@@ -166,12 +169,18 @@ _NAMED = re.compile(
 )
 
 
+_WEEK = re.compile(r"\(week of (?P<monday>[^()]{1,30})\)")
+
+
 def named_days(text: str, at: datetime) -> list[date]:
-    """Return the days that a text names, said ``at`` a time: of «21–22 March» both.
+    """Return the days that a text names, said ``at`` a time: of «21–22 March» both, of a week the first and the last.
 
     A day without a year is that which is nearest.
     """
-    return [day for match in _NAMED.finditer(with_dates(text, at)) for day in _days_of(match, at.date())]
+    dated = with_dates(text, at)
+    days = [day for match in _NAMED.finditer(dated) for day in _days_of(match, at.date())]
+    mondays = (day for match in _WEEK.finditer(dated) for day in named_days(match["monday"], at))
+    return [*days, *(monday + timedelta(days=6) for monday in mondays)]
 
 
 def _days_of(match: re.Match[str], today: date) -> Iterator[date]:

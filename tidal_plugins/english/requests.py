@@ -47,8 +47,10 @@ _ORDER = re.compile(rf"{LEAD}(?:{'|'.join(_ORDERS)}|have)\b(?!-|\s+(?:is|are|was
 _POLITE = re.compile(
     rf"{LEAD}(?:please\b|(?:can|could|would|will)\s+(?:you|we)\b|(?:let\s+me\s+know|"
     r"tell\s+(?:me|him|her|them|us|mum|dad)|(?:show|give|help|hold)\s+me|remind\s+\w+|forget\s+(?:that|it|this)|"
-    r"have\s+a\s+look|look\s+(?:it|this|that)\s+up|do\s+(?:it|that|so|both)|go\s+(?:ahead|on)|hang\s+on|make\s+sense)\b)"
-    r"|.*\bplease\W*\Z",
+    r"have\s+a\s+look|look\s+(?:it|this|that)\s+up|do\s+(?:it|that|so|both)|go\s+(?:ahead|on)|hang\s+on|make\s+sense|"
+    r"let'?s\s+(?:dive|see|look|talk|jump|continue|keep\s+going|get\s+(?:started|going|moving|this|back)|"
+    r"move\s+(?:on|from\s+(?:this|that|these|those))|do\s+(?:it|this|that)))\b)"
+    r"|.*\bplease\W*\Z|[^,]*,\s*(?:just\s+|then\s+)?(?:show|give|tell|send)\s+me\b",
     re.IGNORECASE | re.DOTALL,
 )
 """Requests in the words of courtesy, and those that name nothing."""

@@ -8,6 +8,7 @@ quotations lay down none. The forms would rather miss a rule than take one up th
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from tidal_plugins.english.quotations import SPEECH
 from tidal_plugins.english.sentences import LONGEST, plain
@@ -96,6 +97,7 @@ def lays_down(sentence: str) -> bool:
     return found is not None and UNREAL.search(said) is None and _NOT_LAID_DOWN.search(said) is None
 
 
+@lru_cache(maxsize=1 << 12)
 def lifts(sentence: str) -> frozenset[str]:
     """Return the stems of what a sentence lifts a rule about: «the curfew rule is off» gives «curfew»."""
     match = _LIFTED.search(plain(sentence[:LONGEST]))

@@ -16,7 +16,8 @@ OPEN_TASK = re.compile(
 INTENTION = re.compile(
     r"(?:(?:so|and|then|ok|okay|also|but|yes|well|great|perfect|thanks),? )*"
     r"(?:(?:please )?(?:remind me|don't forget|do not forget) to"
-    r"|(?:i|we)(?:'ll| will|'m going to| am going to|'re going to| are going to|'ve (?:still )?got to"
+    r"|(?:i|we)(?:'ll| will|(?:'m| am|'re| are) going to(?! (?:the|an?|my|our|his|her|their|this|that)\b)"
+    r"|'ve (?:still )?got to"
     r"| (?:still |really |also )*(?:need to|have to|must|promised to|plan to|intend to)))"
     r" (?:(?:definitely|also|just|still|really|then|have to|need to|remember to) )*(?P<task>.+)"
 )
@@ -67,6 +68,11 @@ DEADLINE = re.compile(
     rf"|(?:on|at) (?:the )?(?:\d|{WEEKDAY}|{ANY_MONTH}|noon|night|weekends?)).*"
 )
 """When a task is due, to the end of the sentence."""
+ASSIGNED = re.compile(
+    r"(?:, ?(?:[A-ZÀ-ÖØ-Þ][\w'’-]+(?: [A-ZÀ-ÖØ-Þ][\w'’-]+)?|me|us|no (?:date|deadline|rush)(?: yet)?"
+    r"|[Tt][Bb][Dd]|asap))+\W*\Z"
+)
+"""Whose a task of a list is, and that it has no date, at the end of a sentence as it was written."""
 PARTLY = re.compile(r"\b(?:left|to go|missing|half|part|some|\d[\d.,]* of)\b")
 """Words of a debt that is paid in part."""
 UNDENIED = re.compile(r"\bno longer\b|\bno open\b|\bdon't forget\b|\bdo not forget\b|\bdon't let me forget\b")

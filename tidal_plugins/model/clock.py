@@ -1,6 +1,6 @@
 """Times: timezone-aware UTC at the API, integer microseconds in storage."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 
 from tidal_plugins.errors import InvalidInput
 
@@ -20,6 +20,15 @@ def aware(time: datetime, name: str = "time") -> datetime:
     if not MIN_YEAR < time.year < MAX_YEAR:  # leaves room for time zones and for what is added
         raise InvalidInput(f"{name} is {time!r}; it must lie between the years {MIN_YEAR} and {MAX_YEAR}")
     return time.astimezone(UTC)
+
+
+def local(time: datetime, zone: tzinfo) -> datetime:
+    """Return a time by the clocks of a zone.
+
+    It has the offset of that moment and not the zone, so that times compare exactly in the hour that comes twice.
+    """
+    there = time.astimezone(zone)
+    return there.replace(tzinfo=timezone(there.utcoffset() or timedelta()), fold=0)
 
 
 def to_micros(time: datetime) -> int:

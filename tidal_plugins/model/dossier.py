@@ -22,8 +22,8 @@ HEADINGS: Mapping[Part, str] = {
     "now": "Known:",
     "open": "Open:",
     "done": "Done:",
-    "earlier": "Earlier plans:",
     "documents": "From documents:",
+    "earlier": "Earlier plans:",
 }
 """The headings of the parts, in the order in which they stand. What is known needs none at the beginning."""
 
@@ -32,7 +32,8 @@ HEADINGS: Mapping[Part, str] = {
 class Finding:
     """One line of a dossier, with the ids of its ``sources`` and the ``citations`` that refer to them in texts.
 
-    ``part`` is where it stands, and ``at`` when it was said; ``None`` for what documents and models say.
+    ``part`` is where it stands, and ``at`` when it was said, in
+    ``Settings.time_zone``; ``None`` for what documents and models say.
     """
 
     text: str

@@ -25,7 +25,7 @@ def read_times(state: State) -> None:
     request = state.request
     if request.profile != "balanced" or not state.settings.recall.time:
         return
-    state.times = periods(request.text, request.now)
+    state.times = periods(request.text, request.now.astimezone(state.settings.zone))
     if not state.times and (named := event(request.text)):
         state.times = _known(state, named)
 
@@ -73,4 +73,5 @@ def _known(state: State, named: Event) -> Sequence[Period]:
         if best is None or nearness(best, settings) < settings.event:
             return ()
         told = intact(lambda ids: storage.summaries(request.scope, ids), [best.id], channels.damaged)
-    return tuple(named.at(time, id_) for id_, item in told.items() if (time := item.occurred_at))
+    zone = state.settings.zone
+    return tuple(named.at(time.astimezone(zone), id_) for id_, item in told.items() if (time := item.occurred_at))

@@ -52,7 +52,7 @@ def search(
         include_archived=include_archived,
     )
     room = WhisperTuning(max_entries=MAX_FOUND, max_chars=FRAME_CHARS + LINE_CHARS * max(1, len(recall)))
-    return compose(recall, memory.now(), room, memory.settings.supersession.sure)
+    return compose(recall, memory.now().astimezone(memory.settings.zone), room, memory.settings.supersession.sure)
 
 
 def search_graph(

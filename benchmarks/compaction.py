@@ -58,10 +58,12 @@ from rich.table import Table
 from benchmarks import locomo, trajectories
 from benchmarks.contexts import (
     COUNTER,
+    DEEPAGENTS,
     LANGMEM,
     Arm,
     last_messages,
     noded,
+    offloaded,
     size,
     summarised,
     trimmed,
@@ -102,6 +104,7 @@ TRIES, ENOUGH = 4, 0.96
 FILLED = Tuning(compaction={"target": 0.8, "compact": 0.85})
 """Settings of «ours»: only the limit bounds the size of a summary, as for the others."""
 SPEED_MESSAGES, SPEED_LIMIT = 1_000, 8_000
+BARE = "weighing each message once"
 QUICK = 1
 """Number of conversations, and of sessions of each file of trajectories, that ``--quick`` measures."""
 
@@ -360,8 +363,9 @@ class Compacted(NamedTuple):
 class Memories:
     """A memory in which a case is recorded. Each arm gets its own copy, so that none sees the work of another."""
 
-    def __init__(self, folder: Path, case: Case, embedder: Any, stack: ExitStack) -> None:
+    def __init__(self, folder: Path, case: Case, embedder: Any, stack: ExitStack, *, quiet: bool = False) -> None:
         self._folder, self._case, self._embedder, self._stack = folder, case, embedder, stack
+        self._quiet = quiet
         self._copies = 0
         with self._open(folder / "0.db", Settings()) as memory:
             memory.record_many(exchanges(case.messages))
@@ -375,6 +379,8 @@ class Memories:
     def _open(self, path: Path, settings: Settings) -> TidalMemory:
         end = self._case.end
         clock = {"clock": lambda: end} if end else {}
+        if self._quiet:  # the thread that reads what was recorded would be timed too
+            settings = settings.model_copy(update={"graph": settings.graph.model_copy(update={"background": False})})
         return TidalMemory(path, embedder=self._embedder, settings=settings, **clock)  # type: ignore[arg-type]
 
 
@@ -412,6 +418,9 @@ def openers(memories: Memories) -> dict[str, Opener]:
     if LANGMEM:
         arms["langmem SummarizationNode, ½ summary"] = Opener(lambda own, trigger: noded(own, 0.5, trigger))
         arms["langmem SummarizationNode, ⅞ summary"] = Opener(lambda own, trigger: noded(own, 0.875, trigger))
+    if DEEPAGENTS:
+        arms["deepagents' compaction, ½ summary"] = Opener(lambda own, trigger: offloaded(own, 0.5, trigger))
+        arms["deepagents' compaction, ⅞ summary"] = Opener(lambda own, trigger: offloaded(own, 0.875, trigger))
     return arms | {
         "trim_messages": Opener(lambda own, _: trimmed(own), fixed=True),
         "the last messages": Opener(lambda own, _: last_messages(own), fixed=True),
@@ -517,18 +526,32 @@ def _chosen(lines: Sequence[str], room: int, shown: Sequence[Shown]) -> list[str
 
 
 def speed(repeats: int = 3) -> dict[str, dict[str, float]]:
-    """Return the median seconds, and the tokens, of each arm for ``SPEED_MESSAGES`` messages of recorded turns."""
+    """Return the median seconds, those of the processor, and the tokens of each arm for ``SPEED_MESSAGES`` messages.
+
+    The turns are recorded, and nothing runs beside it. The time of ``BARE`` tells how fast the machine is: that of the
+    least that any compaction does, which is to weigh each message once.
+    """
     case = Case("speed", work(SPEED_MESSAGES), (), ())
-    seconds: dict[str, list[float]] = {}
+    seconds: dict[str, list[tuple[float, float]]] = {}
     tokens: dict[str, int] = {}
     with TemporaryDirectory(prefix="tidal-benchmark-") as folder, ExitStack() as stack:
-        memories = Memories(Path(folder), case, HashingEmbedder(), stack)
+        memories = Memories(Path(folder), case, HashingEmbedder(), stack, quiet=True)
+        arms = openers(memories) | {BARE: Opener(lambda _, __: lambda new: new if size(new).tokens else [])}
         for _ in range(repeats):
-            for name, opener in openers(memories).items():
-                made = _compacted(opener.open(SPEED_LIMIT, SPEED_LIMIT), case.messages, steps=1)
-                seconds.setdefault(name, []).append(made.seconds)
+            for name, opener in arms.items():
+                arm = opener.open(SPEED_LIMIT, SPEED_LIMIT)
+                cpu = time.process_time()
+                made = _compacted(arm, case.messages, steps=1)
+                seconds.setdefault(name, []).append((made.seconds, time.process_time() - cpu))
                 tokens[name] = made.tokens
-    return {name: {"seconds": statistics.median(times), "tokens": tokens[name]} for name, times in seconds.items()}
+    return {
+        name: {
+            "seconds": statistics.median(wall for wall, _ in times),
+            "cpu_seconds": statistics.median(cpu for _, cpu in times),
+            "tokens": tokens[name],
+        }
+        for name, times in seconds.items()
+    }
 
 
 PLACES = "engine room|north pier|chart table|sail loft|bilge|galley|wheelhouse|slipway|fuel dock|the hold".split("|")
@@ -652,8 +675,8 @@ def show(report: Report, console: Console) -> None:
     )
     for limit in report.limits:
         console.print(_table(report, limit))
-    if not LANGMEM:
-        console.print("langmem's SummarizationNode is not installed: pip install -c constraints.txt langmem")
+    if not (LANGMEM and DEEPAGENTS):
+        console.print("langmem or deepagents is not installed: pip install -c constraints.txt 'tidal-plugins[bench]'")
 
 
 def _asked(report: Report) -> str:
@@ -702,8 +725,9 @@ def _table(report: Report, limit: int) -> Table:
             cells += [_mean(report, limit, arm, KEPT, name=kind) for kind in kinds]
         cells += [f"{sum(each.files for each in results)}/{edited}"] if edited else []
         table.add_row(arm, *cells)
-    if not LANGMEM:
-        table.add_row("langmem SummarizationNode", "not installed")
+    for name, installed in (("langmem SummarizationNode", LANGMEM), ("deepagents' compaction", DEEPAGENTS)):
+        if not installed:
+            table.add_row(name, "not installed")
     return table
 
 
@@ -721,11 +745,12 @@ def show_speed(times: Mapping[str, Mapping[str, float]], console: Console) -> No
     table = Table(
         title=f"Compacting {SPEED_MESSAGES:,} recorded messages to {SPEED_LIMIT:,} tokens", title_justify="left"
     )
-    for column in ("arm", "tokens", "seconds", "against ours"):
+    for column in ("arm", "tokens", "ms", "ms of the processor", "against ours", f"against {BARE}"):
         table.add_column(column, justify="left" if column == "arm" else "right", no_wrap=True)
     for arm, row in times.items():
-        ratio = row["seconds"] / times[OURS]["seconds"]
-        table.add_row(arm, f"{row['tokens']:,}", f"{row['seconds']:.3f}", f"{ratio:.2f}")
+        ratios = (row["cpu_seconds"] / max(times[other]["cpu_seconds"], 1e-6) for other in (OURS, BARE))
+        milliseconds = (f"{1000 * row[name]:.0f}" for name in ("seconds", "cpu_seconds"))
+        table.add_row(arm, f"{row['tokens']:,}", *milliseconds, *(f"{ratio:.2f}" for ratio in ratios))
     console.print(table)
 
 

@@ -15,11 +15,12 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, cast
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "adapters"))  # run by its path, from a checkout
 
-from langchain.agents.middleware import SummarizationMiddleware
+from langchain.agents.middleware import ModelRequest, ModelResponse, SummarizationMiddleware
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage, trim_messages
 from langchain_core.outputs import ChatGeneration, ChatResult
@@ -38,8 +39,10 @@ COUNTER = ApproximateCounter()
 WRAPPER = 24
 """Number of tokens reserved for a peer's own words around a summary."""
 LANGMEM = importlib.util.find_spec("langmem") is not None
+DEEPAGENTS = importlib.util.find_spec("deepagents") is not None
 _CITED = re.compile(r" ?\[ep:[^\]]*\]")
 _SUMMARIES = ("Here is a summary of the conversation to date:", "This is summary of the conversation so far:")
+_OFFLOADED = re.compile(r"You are in the middle of a conversation .*<summary>\n(.*)\n</summary>", re.DOTALL)
 _ORDERS = ("Create a summary of the conversation above:", "Extend this summary by taking into account")
 
 
@@ -130,6 +133,46 @@ def noded(limit: int, share: float, trigger: int) -> Arm:
     return arm
 
 
+def offloaded(limit: int, share: float, trigger: int) -> Arm:
+    """Compact with deepagents' ``SummarizationMiddleware``, which writes what it leaves out into a file.
+
+    As its factory sets it up, it reads everything.
+    """
+    module = importlib.import_module("deepagents.middleware.summarization")
+    backends = importlib.import_module("deepagents.backends")
+    folder = TemporaryDirectory(prefix="tidal-benchmark-")  # lives as long as the arm
+    budget = int(share * limit) - 2 * WRAPPER
+    model = Extractive(max_tokens=budget)
+    middleware = module.SummarizationMiddleware(
+        model=model,
+        backend=backends.FilesystemBackend(root_dir=folder.name, virtual_mode=True),
+        trigger=("tokens", trigger + 1),
+        keep=("tokens", limit - int(share * limit)),
+        token_counter=Tokens(),
+        trim_tokens_to_summarize=None,
+        summarizer=lambda messages: extracted(messages, budget),
+    )
+    held: list[BaseMessage] = []
+    state: dict[str, Any] = {"folder": folder}
+
+    def arm(new: Sequence[Message]) -> Sequence[Message]:
+        held.extend(map(shown_to, new))
+        seen: list[BaseMessage] = []
+
+        def handler(request: ModelRequest) -> ModelResponse:
+            seen[:] = request.messages
+            return ModelResponse(result=[AIMessage("")])
+
+        told = cast("Any", {**state, "messages": held})
+        request = ModelRequest(model=model, messages=cast("Any", held), state=told, runtime=cast("Any", None))
+        answer = middleware.wrap_model_call(request, handler)
+        if command := getattr(answer, "command", None):
+            state.update({key: value for key, value in command.update.items() if key != "messages"})
+        return plain(seen)
+
+    return arm
+
+
 # the model
 
 
@@ -178,10 +221,15 @@ def _turns(messages: Sequence[Message]) -> Iterator[tuple[Message, ...]]:
 
 
 def _is_about_a_summary(message: BaseMessage) -> bool:
-    return isinstance(message, HumanMessage) and str(message.content).startswith((*_SUMMARIES, *_ORDERS))
+    text = str(message.content)
+    return isinstance(message, HumanMessage) and (
+        text.startswith((*_SUMMARIES, *_ORDERS)) or _OFFLOADED.match(text) is not None
+    )
 
 
 def _earlier(text: str) -> list[str]:
+    if found := _OFFLOADED.match(text):
+        return [line.strip() for line in found[1].splitlines() if line.strip()]
     for mark in _SUMMARIES:
         if text.startswith(mark):
             lines = text.removeprefix(mark).split(f"\n\n{_ORDERS[1]}")[0].splitlines()

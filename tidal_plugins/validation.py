@@ -106,7 +106,7 @@ class _Checker:
 
 def storable(text: str) -> str:
     """Return ``text`` with NUL and surrogate characters replaced by U+FFFD."""
-    return _UNSTORABLE.sub("\ufffd", text)
+    return text if text.isascii() and "\0" not in text else _UNSTORABLE.sub("\ufffd", text)
 
 
 def check_number(value: float, name: str, low: float, high: float) -> float:

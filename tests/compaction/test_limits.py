@@ -11,6 +11,7 @@ from tests.compaction.histories import chat, loop, step
 from tests.compaction.test_compactor import NOW, payload
 from tidal_plugins import Compaction, HashingEmbedder, Message, Settings, TidalMemory
 
+QUIET = Settings(graph={"background": False})
 LIMITS = 100
 FALL = 0.1
 """Share of its size that a context may lose while the limit grows."""
@@ -38,7 +39,7 @@ HISTORIES = {
 
 
 def compacted(history: list[Message], max_tokens: int) -> Compaction:
-    with TidalMemory("memory://", embedder=HashingEmbedder()) as memory:
+    with TidalMemory("memory://", embedder=HashingEmbedder(), settings=QUIET) as memory:
         return memory.compactor(max_tokens=max_tokens).compact(history, thread="s")
 
 

@@ -27,7 +27,7 @@ from tidal_plugins import (
 )
 from tidal_plugins.testing import FrozenClock
 
-FAST = Settings(storage={"durability": "fast"})
+FAST = Settings(storage={"durability": "fast"}, graph={"background": False})
 any_example = settings(
     deadline=None,
     derandomize=True,
@@ -183,7 +183,7 @@ def test_a_fork_shows_nothing_of_the_abandoned_branch(
         assert any("abandonedbranch" not in message.text for message in memory.episodes[id_].messages)
 
 
-@any_example
+@settings(any_example, max_examples=12)
 @given(history=histories(most=6), limit=limits)
 def test_another_handle_on_the_file_gives_the_same_view(
     fresh: Fresh, history: Any, limit: tuple[int, int | None]

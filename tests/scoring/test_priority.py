@@ -5,6 +5,7 @@ from tidal_plugins.scoring.priority import (
     MIN_PRIORITY,
     information,
     rarity,
+    restated,
     sentence_priority,
     specificity,
     states,
@@ -71,10 +72,10 @@ def test_a_rare_word_tells_more() -> None:
 
 def test_a_word_told_again_tells_less() -> None:
     weights = {"kiln": 2.0, "clay": 1.0}
-    first = information(weights, weights, {})
+    first = information(weights.values())
     assert first == pytest.approx(3.0**0.8)
-    assert information(weights, weights, {"kiln": 1}) < first
-    assert information([], weights, {}) == 0
+    assert information([restated(weights["kiln"], 1), weights["clay"]]) < first
+    assert information([]) == 0
 
 
 def test_half_of_the_words_state_a_message() -> None:

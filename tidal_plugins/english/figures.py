@@ -14,10 +14,22 @@ _NUMBER = (
     r"(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty|seventy|"
     r"eighty|ninety|(?:a|one) hundred|(?:a|one) thousand)"
 )
-DATED = re.compile(
-    rf"\b\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {ANY_MONTH}\b|\b{ANY_MONTH} \d{{1,2}}\b|\b{WEEKDAY}s?\b|\b(?:19|20)\d\d-\d\d"
-    rf"|\b\d{{1,2}}:\d\d\b|[€$£] ?\d|\b\d[\d.,]* ?{_COUNTED}(?!\w)|\b\d{{2,}}(?:[.,]\d+)*\b|\b{_NUMBER} {_COUNTED}\b"
-    r"|\b(?:tonight|tomorrow|noon|midnight)\b",
+_DATED = re.compile(
+    rf"\b(?:\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {ANY_MONTH}\b|{ANY_MONTH} \d{{1,2}}\b|{WEEKDAY}s?\b|(?:19|20)\d\d-\d\d"
+    rf"|\d{{1,2}}:\d\d\b|\d[\d.,]* ?{_COUNTED}(?!\w)|\d{{2,}}(?:[.,]\d+)*\b|{_NUMBER} {_COUNTED}\b"
+    r"|(?:tonight|tomorrow|noon|midnight)\b)|[€$£] ?\d",
     re.IGNORECASE,
 )
-"""A date, a time, an amount or a number of more than one digit."""
+_DIGIT = re.compile(r"\d")
+_CUES = (
+    "day", "night", "noon", "tomorrow", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
+    "eleven", "twelve", "fift", "twent", "thirt", "fort", "hundred", "thousand",
+)  # fmt: skip
+"""Parts of what has no digit, which are quick to find."""
+
+
+def dated(sentence: str) -> bool:
+    """Return whether a sentence has a date, a time, an amount or a number of more than one digit."""
+    if not _DIGIT.search(sentence) and not any(map(sentence.lower().__contains__, _CUES)):
+        return False
+    return _DATED.search(sentence) is not None

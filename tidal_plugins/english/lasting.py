@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from tidal_plugins.english.pasted import without_pasted
 from tidal_plugins.english.questions import ends_asking
@@ -27,12 +27,14 @@ def lasting(text: str) -> Lasting | None:
     if len(text) > MOST_CHARS:
         return None
     plain = without_pasted(text).replace("’", "'")
-    for start, end in sentences(plain):
+    whole = plain.lower()
+    forms = [form for form in FORMS if any(map(whole.__contains__, form.cues))]
+    for start, end in sentences(plain) if forms else ():
         sentence = plain[start:end]
         lowered = sentence.lower()
         if end - start > LONGEST or UNREAL.search(lowered) or _asks(lowered):
             continue
-        for kind, pattern in _FORMS:
+        for kind, pattern, _ in forms:
             if pattern.search(lowered):
                 return kind
     return None
@@ -62,13 +64,17 @@ _FOOD = (
     r"(?:\w+ )?(?:shellfish|seafood|fish|nuts?|peanuts?|almonds?|sesame|dairy|milk|lactose|cheese|eggs?|gluten|wheat|"
     r"soya?|sugar|salt|alcohol|caffeine|grapefruit|pork|meat|strawberries|latex)\b"
 )
-_DRUG = (
-    r"\b(?:[a-z]{2,}(?:cillin|mycin|oxacin|cycline|sartan|[ai]pril|olol|statin|dipine|formin|prazole|oxetine|azepam|"
-    r"zolam|thyroxine|xaban|parin|profen|gliptin|tidine|setron|triptan|semide|thiazide|lukast|fenac)|insulin|aspirin|"
-    r"paracetamol|acetaminophen|warfarin|morphine|codeine|prednisone|prednisolone|sertraline|lithium(?! (?:aa|"
-    r"ion|batter|cell|iron|polymer))|methotrexate|"
-    r"ventolin|salbutamol|albuterol|antibiotics|blood thinners?|beta ?blockers?)\b"
-)
+_STEMS = (
+    "cillin mycin oxacin cycline sartan april ipril olol statin dipine formin prazole oxetine azepam zolam thyroxine "
+    "xaban parin profen gliptin tidine setron triptan semide thiazide lukast fenac"
+).split()
+_MEDICINES = (
+    "insulin|aspirin|paracetamol|acetaminophen|warfarin|morphine|codeine|prednisone|prednisolone|sertraline|lithium|"
+    "methotrexate|ventolin|salbutamol|albuterol|antibiotics|blood thinner|blood thinners|beta blocker|beta blockers|"
+    "betablocker|betablockers"
+).split("|")
+_BATTERY = r"(?! (?:aa|ion|batter|cell|iron|polymer))"
+_DRUG = rf"\b(?:[a-z]{{2,}}(?:{'|'.join(_STEMS)})|{'|'.join(_MEDICINES)}|lithium{_BATTERY})\b"
 """Medicines, by the stems of international nonproprietary names (WHO) and a few names that have none."""
 _DOSE = r"\b\d+(?:[.,]\d+)?[ -]?(?:mg|mcg|µg|micrograms?|milligrams?|i\.?u\.?|units|tablets?|pills?|puffs|drops)\b"
 HEALTH = re.compile(
@@ -93,8 +99,18 @@ _HIDDEN = (
 _LIES = r"(?:'s|'re| is| are| hangs?| lives?| stays?| sits?| goes| lies)(?: \w+ly| now| always| still| kept| hidden)*"
 _KEEP = r"(?:keep|keeps|kept|hid|hide|left|leave|put|hung|hang|gave|moved)"
 _AT = r"(?:in|on|under|underneath|behind|with|at|above|below|beside|beneath|inside|next to|by) \w+"
-_FORMS: tuple[tuple[Lasting, re.Pattern[str]], ...] = (
-    (
+
+
+class Form(NamedTuple):
+    """What is said in the form of ``pattern`` is of this kind. It has one of the ``cues``, which are quick to find."""
+
+    kind: Lasting
+    pattern: re.Pattern[str]
+    cues: tuple[str, ...]
+
+
+FORMS = (
+    Form(
         "health",
         any_of(
             rf"\b{_WHO}{_BE} {_ILL}",
@@ -111,16 +127,35 @@ _FORMS: tuple[tuple[Lasting, re.Pattern[str]], ...] = (
             rf"\b(?:take|takes|taking|prescribed|doubles?|halves?|raised?|lowered)\b.*{_DOSE}",
             rf"{_DOSE}.*\b(?:twice|daily|a day|every (?:morning|evening|night|day)|at night|in the morning)\b",
         ),
+        (
+            *(
+                "allerg|intoleran|liac|diabet|epi|asthma|pacemaker|stent|seizure|migraine|blood|condition|disease"
+                "|defect|murmur| eat | drink | tolerate | digest | be given |must|may not |allowed to |t have |swell"
+                "|hives|me in |him in |her in |us in |mg|mcg|µg|gram|iu|i.u|units|tablet|pill|puff|drop|lithium"
+            ).split("|"),
+            *_STEMS,
+            *_MEDICINES,
+        ),
     ),
-    (
+    Form(
         "place",
         any_of(
             rf"\b{_OWNER} (?:\w+ ){{0,3}}{_HIDDEN}(?: (?:to|for|of) (?:\w+ ){{1,4}}?)?{_LIES} {_AT}",
             rf"\b{_WHO}(?:'ve| have| had)? {_KEEP} {_OWNER} (?:\w+ ){{0,3}}{_HIDDEN} (?:\w+ ){{0,4}}?{_AT}",
         ),
+        tuple(
+            "key|passport|testament|certificate|deed|insurance|kit|epi|fuse|stopcock|valve|safe|recovery|backup"
+            "|combination|code".split("|")
+        ),
     ),
-    ("rule", RULE_FOR_GOOD),
-    (
+    Form(
+        "rule",
+        RULE_FOR_GOOD,
+        tuple(
+            "from now on|rule|always|never| ever |must|only|banned|forbidden|prohibited|nobody|no one|please".split("|")
+        ),
+    ),
+    Form(
         "promise",
         any_of(
             r"\b(?:i|we)(?:'ve| have|'d| had)? (?:also )?promised (?!myself|ourselves|land)(?!to (?:be|stay|keep) )",
@@ -128,8 +163,9 @@ _FORMS: tuple[tuple[Lasting, re.Pattern[str]], ...] = (
             r"\bi (?:still )?owe (?!you (?:one|big|a (?:lot|coffee|drink)))(?:\w+ ){1,3}(?:\d|[£€$]|money|an? )",
             r"\blent (?:me|us) \b.*\d",
         ),
+        ("promised", " word", "owe ", "lent "),
     ),
-    (
+    Form(
         "request",
         any_of(
             rf"{START}(?:remember|don't forget|do not forget|never forget|note|keep in mind|bear in mind|make a note)"
@@ -139,6 +175,7 @@ _FORMS: tuple[tuple[Lasting, re.Pattern[str]], ...] = (
             r"\bfor (?:future|later) reference\b[,:]",
             rf"{START}(?:write|note|jot|save|store) (?:this|that|it) down(?: for later)?: ",
         ),
+        ("remember", "forget", "note", " in mind", "reference", " down"),
     ),
 )
 """The forms of each kind; patterns see a sentence in lower case."""

@@ -10,7 +10,6 @@ from tidal_plugins.english.passwords import CODE, PLACES, TRAILING
 from tidal_plugins.english.randomness import is_random
 from tidal_plugins.english.secret_values import Link, is_code, is_password
 
-_STEMS = ("log in", "log-in", "login", "logon", "logged", "logging", "sign", "cred", "wifi", "wi-fi")
 _LOGIN = re.compile(
     r"\b(?:log(?:ged|ging)?[ -]?in|sign(?:ed|ing)?[ -]?in|logon|login|cred(?:entials|s)|wi-?fi)\b[^\n|/]{0,60}?"
     r"(?<=[\s:\"'`])[^\s|/]{2,64}[ \t]{1,8}(?:[/|]|and)[ \t]{1,8}[\"'`]?(?P<value>[^\s|\"'`]{4,64})",
@@ -53,22 +52,38 @@ _ALONE = re.compile(r"\s*(?P<value>(?=\S*[a-z])(?=\S*[A-Z])(?=\S*\d)(?=\S*[!@#$%
 """A message that is a password and nothing else: it went into the wrong window."""
 _LONGEST_ALONE = 80
 
+_LOGIN_CUES = (
+    "log in", "log-in", "login", "logon", "logged", "logging", "sign in", "sign-in", "signin", "signed in",
+    "signed-in", "signedin", "signing in", "signing-in", "signingin", "cred", "wifi", "wi-fi",
+)  # fmt: skip
+_PASS_CUE = re.compile(r"pass[ \t]{0,4}[:= \t]")
+_BELOW_CUE = re.compile(r"(?:password|passcode|pin(?: code)?)[ \t*]{0,8}\n")
+_OPENS_CUE = re.compile(r"(?:open|unlock|disarm)(?:s|ed)?\b[^.\n]{0,12}?\b(?:with|by)[ \t]")
+_ENTER_CUE = re.compile(
+    r"(?:enter|type|punch|key|dial|press|use)(?:[ \t]in)?[ \t]{1,4}\S{4,24}[ \t]{1,4}"
+    r"(?:at|on|into|to (?:open|unlock|disarm|get in|enter))"
+)
+_FOR_CUE = re.compile(r"(?:code|comb(?:ination|o))(?:['’]s|[ \t]is|:)[ \t]")
+_SHORT_CUES = ("cvv", "cvc", "card security", "card verification", "otp", "one time", "one-time", "2fa")
+"""Parts of the forms, in small letters, that are quick to find."""
+
 
 def logins(text: str, low: str) -> Iterator[tuple[int, int, str]]:
     """Yield the offsets and the kind of the secrets in ``text`` whose form is a login's; ``low`` is it in small
     letters."""
-    if any(stem in low for stem in _STEMS):
+    if any(cue in low for cue in _LOGIN_CUES):
         yield from _passwords(_LOGIN, text)
-    if "pass" in low:
+    if _PASS_CUE.search(low):
         yield from _passwords(_PASS, text)
-    if "pass" in low or "pin" in low:
+    if _BELOW_CUE.search(low):
         yield from _below(text)
-    if "open" in low or "unlock" in low or "disarm" in low:
+    if _OPENS_CUE.search(low):
         yield from _codes(_OPENS, text)
-    if any(c.isdigit() for c in text):
+    if _ENTER_CUE.search(low):
         yield from _codes(_ENTER, text)
+    if any(cue in low for cue in _SHORT_CUES):
         yield from ((*match.span(match.lastgroup or 0), CODE) for match in _SHORT.finditer(text))
-    if "code" in low or "comb" in low:
+    if _FOR_CUE.search(low):
         yield from _codes(_FOR, text)
     if "earer" in text or "Basic" in text or "Token" in text:
         yield from ((*match.span("value"), TOKEN) for match in _BEARER.finditer(text) if is_random(match["value"]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 
 MIN_PRIORITY = 0.6
 """Priority below which no sentence is worth a place, however much there is."""
@@ -53,7 +53,12 @@ def tool_priority(
 
 def specificity(text: str, *, each: float = 0.2, most: int = 2) -> float:
     """Return 1 plus ``each`` for every name, number, path or identifier, up to ``most``. These cannot be guessed."""
-    return 1 + each * min(most, len(set(_SPECIFIC.findall(text))))
+    found: set[str] = set()
+    for match in _SPECIFIC.finditer(text):
+        found.add(match[0])
+        if len(found) >= most:
+            break
+    return 1 + each * len(found)
 
 
 _SPECIFIC = re.compile(r"(?<=[a-z0-9,;:] )[A-Z](?!\b)[\w'’-]*|\b\d[\w.:/-]*|\b\w+[_/.](?=\w)[\w/.]*|\b[a-z]+[A-Z]\w*")
@@ -64,19 +69,14 @@ def rarity(sources_with: int, sources: int, *, power: float = 1.5) -> float:
     return float(math.log(1 + sources / max(1, sources_with)) ** power)
 
 
-def information(
-    words: Iterable[str],
-    weights: Mapping[str, float],
-    stated: Mapping[str, int],
-    *,
-    repeat: float = 0.85,
-    power: float = 0.8,
-) -> float:
-    """Return ``(Σ weight · repeat^n)^power`` over the words.
+def restated(weight: float, times: int, *, repeat: float = 0.85) -> float:
+    """Return ``weight · repeat^times``: what is left of a word's weight when it was stated so many times already."""
+    return weight * repeat**times
 
-    Each was stated ``n`` times already, and the second time says less.
-    """
-    return float(math.fsum(weights[word] * repeat ** stated.get(word, 0) for word in words) ** power)
+
+def information(weights: Iterable[float], *, power: float = 0.8) -> float:
+    """Return ``(Σ weight)^power`` over the words of a text, each with what is left of its weight (``restated``)."""
+    return float(math.fsum(weights) ** power)
 
 
 def states(said: Collection[str], words: Collection[str], *, share: float = STATED) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -144,8 +145,8 @@ def labels(speakers: Iterable[str], previous: Iterable[Statement]) -> frozenset[
 
 def folded(text: str) -> str:
     """Return the text on one line, without control and invisible characters and without look-alikes of a citation."""
-    visible = text if text.isprintable() else "".join(map(_visible, text))
-    return uncited(" ".join(visible.split()))
+    line = " ".join(text.split())
+    return uncited(line if line.isprintable() else " ".join("".join(map(_visible, line)).split()))
 
 
 def cut(text: str, max_chars: int) -> str:
@@ -210,9 +211,14 @@ def _unrepeated(found: Iterable[Quote]) -> list[Quote]:
     words = {place: content(quotes_[place].text) for place in unnamed}
     sides = {role: [place for place in unnamed if quotes_[place].role == role] for role in ("user", "assistant")}
     for mine, theirs in (("assistant", "user"), ("user", "assistant")):
+        holding = defaultdict[str, list[int]](list)
+        for other in sides[theirs]:
+            for word in words[other]:
+                holding[word].append(other)
         for place in sides[mine]:
             worth = quotes_[place].priority
-            better = [other for other in sides[theirs] if quotes_[other].priority >= max(worth, MIN_PRIORITY)]
+            near = {other for word in words[place] for other in holding.get(word, ())}
+            better = (other for other in near if quotes_[other].priority >= max(worth, MIN_PRIORITY))
             if any(repeats(words[place], words[other]) for other in better):
                 quotes_[place] = replace(quotes_[place], priority=worth * REPEATED)
     return quotes_

@@ -11,7 +11,7 @@ from itertools import groupby
 
 from tidal_plugins.model.summary import Statement
 from tidal_plugins.protocols import TokenCounter
-from tidal_plugins.scoring.priority import STATED, information, rarity, specificity
+from tidal_plugins.scoring.priority import STATED, information, rarity, restated, specificity
 from tidal_plugins.summarising.quotes import Quote, spoken
 from tidal_plugins.summarising.weights import content
 
@@ -69,6 +69,8 @@ class Selection:
         self.weights = {word: rarity(count, len(groups)) for word, count in with_word.items()}
         self.citations = [counter.count("".join(f" [ep:{id_}]" for id_ in group.sources)) for group in groups]
         self.stated: Counter[str] = Counter()
+        self.left = dict(self.weights)
+        self.left_again = {word: restated(weight, _AGAIN) for word, weight in self.weights.items()}
         self.said: list[frozenset[str]] = [frozenset() for _ in groups]
         self.open: set[int] = set()
         self.quoted: Counter[int] = Counter()
@@ -151,12 +153,17 @@ class Selection:
         self.open.add(piece.group)
         self.quoted[piece.group] += len(piece.places)
         self.stated.update(piece.words)
+        for word in piece.words:
+            self.left[word] = restated(self.weights[word], self.stated[word])
+            self.left_again[word] = restated(self.weights[word], self.stated[word] + _AGAIN)
         self.said[piece.group] |= piece.words
 
     def _worth(self, piece: _Piece) -> float:
-        again = self.said[piece.group]
-        stated = {word: self.stated[word] + _AGAIN * (word in again) for word in piece.words} if again else self.stated
-        told = information(piece.words, self.weights, stated)
+        again, left = self.said[piece.group], self.left
+        if again.isdisjoint(piece.words):
+            told = information(map(left.__getitem__, piece.words))
+        else:
+            told = information([self.left_again[word] if word in again else left[word] for word in piece.words])
         return piece.priority * told * _FADE ** self.quoted[piece.group] / self._cost(piece)
 
     def _cost(self, piece: _Piece) -> int:

@@ -18,14 +18,17 @@ DENSE_BYTES_PER_TOKEN = 2.0
 MESSAGE_TOKENS = 4
 """Tokens that a provider adds to each message for its role and frame."""
 
-_UNSPACED = re.compile(r"[!-~]{120,}")
+DENSE_CHARS = 120
+"""Characters without a space from which a run is no prose."""
+
+_UNSPACED = re.compile(rf"[!-~]{{{DENSE_CHARS},}}")
 
 
 class ApproximateCounter:
     """Four characters of ASCII prose a token; two bytes a token of other scripts, and of long runs without a space."""
 
     def count(self, text: str) -> int:
-        dense = sum(len(run) for run in _UNSPACED.findall(text))
+        dense = sum(map(len, _UNSPACED.findall(text))) if len(text) >= DENSE_CHARS else 0
         plain = len(text) if text.isascii() else sum(map(str.isascii, text))
         foreign = 0 if text.isascii() else len(text.encode(errors="surrogatepass")) - plain
         return math.ceil((plain - dense) / CHARS_PER_TOKEN + (dense + foreign) / DENSE_BYTES_PER_TOKEN)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from tidal_plugins.english.figures import DATED
+from tidal_plugins.english.figures import dated
 from tidal_plugins.english.importance import BASE, importance
 from tidal_plugins.scoring.priority import MIN_PRIORITY, sentence_priority
 from tidal_plugins.scoring.text import terms
@@ -28,7 +28,7 @@ def weight(said: str, role: str) -> float:
     found = sentence_priority(importance(said), base=BASE, role=role)
     if not role:
         return found
-    if DATED.search(said):
+    if dated(said):
         return found * FACT
     short = len(said) <= MAX_CHATTER and said.isascii() and len(content(said)) < LEAST_WORDS
     return max(found * CHATTER, min(found, MIN_PRIORITY)) if short else found
@@ -36,5 +36,6 @@ def weight(said: str, role: str) -> float:
 
 def repeats(words: frozenset[str], others: frozenset[str]) -> bool:
     """Return whether most of the words, and every number among them, stand in another sentence."""
-    numbers = {word for word in words if any(map(str.isdigit, word))}
-    return bool(words) and numbers <= others and len(words & others) >= SAME * len(words)
+    if not words or len(words & others) < SAME * len(words):
+        return False
+    return {word for word in words if any(map(str.isdigit, word))} <= others

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from tidal_plugins.actions import results
@@ -88,12 +88,13 @@ class Replay:
         return reached
 
     def _follow(
-        self, call: ToolCall, given: Iterable[Action], result: Message | None, *, shell: bool
+        self, call: ToolCall, given: Collection[Action], result: Message | None, *, shell: bool
     ) -> list[tuple[str, Action]]:
         text = _text(result)
         marked = result is not None and result.error
         reads_like = "surely" if marked else results.failed(text)
-        unknown = result is None or (shell and (reads_like or results.troubled(text)))
+        changes = any(not isinstance(action, Read | Place | Doubt) for action in given)
+        unknown = result is None or (shell and (reads_like or (changes and results.troubled(text))))
         reached: list[tuple[str, Action]] = []
         for action in given:
             if isinstance(action, Read):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from contextvars import ContextVar, Token
 from typing import Any
 
-from llama_index_instrumentation import get_dispatcher
 from llama_index.core.instrumentation.span import BaseSpan
 from llama_index.core.instrumentation.span_handlers import BaseSpanHandler
 from llama_index.core.tools import BaseTool
+from llama_index_instrumentation import get_dispatcher
 from pydantic import PrivateAttr
 
 _inside: ContextVar[bool] = ContextVar("tidal_inside_tool", default=False)

@@ -1036,3 +1036,18 @@ def test_a_sweeper_needs_an_interval(tmp_path):
         for minutes in (0, -1, "soon"):
             with pytest.raises(InvalidInput, match="sweep_interval_minutes"):
                 TidalStore(memory, ttl={}).start_ttl_sweeper(minutes)
+
+
+def test_one_path_that_is_no_list_is_refused(memory):
+    with pytest.raises(InvalidInput, match="index must be a list of paths or False, got 'text'"):
+        TidalStore(memory).put(DOCS, "city", {"text": "Ada moved to Lisbon."}, index="text")
+
+
+def test_a_sweep_looks_through_more_items_than_it_reads_at_once(memory, clock):
+    store = TidalStore(memory)
+    for number in range(70):
+        store.put(DOCS, f"kept {number}", {"n": number})
+        store.put(DOCS, f"gone {number}", {"n": number}, ttl=1)
+    clock.advance(minutes=2)
+    assert store.sweep_ttl() == 70
+    assert len(store.search(DOCS, limit=200)) == 70

@@ -98,16 +98,14 @@ class _Branch:
 
         ``asked`` is what the history asks after each of its episodes; if given, only branches that ask the same count.
         """
-        kept = {above for id_ in self.held for above in self._above(id_)}
-        found = []
-        for episode in self.known:
-            line = [episode.id, *self._above(episode.id)]
-            fork = next((place for place, id_ in enumerate(line) if id_ in self.held), None)
-            if not fork or episode.id in kept:
-                continue
-            if asked is None or self._question(line[fork - 1]) == asked.get(line[fork]):
-                found.append(episode.id)
-        return found
+        kept, firsts = self._kept(), self._firsts()
+        questions = {} if asked is None else {e.id: words_of(e.messages).question for e in self.known}
+
+        def counts(first: str) -> bool:
+            return asked is None or questions.get(first) == asked.get(self.follows[first])
+
+        found = {episode.id: firsts.get(episode.id) for episode in self.known if episode.id not in kept}
+        return [id_ for id_, first in found.items() if first and counts(first)]
 
     def apart(self, before: str, question: str) -> list[str]:
         """Return the episodes that followed ``before`` with other questions, if ``before`` is a fixed example.
@@ -119,14 +117,29 @@ class _Branch:
         gone_on = set(self.follows.values()) & set(asked.values())
         return [] if gone_on or len(others) + 1 < EXAMPLE_FROM else others
 
-    def _above(self, id_: str) -> list[str]:
-        found: list[str] = []
-        while (id_ := self.follows.get(id_, "")) and id_ not in found:
-            found.append(id_)
-        return found
+    def _kept(self) -> set[str]:
+        """Return the episodes that those of the history followed."""
+        kept: set[str] = set()
+        for id_ in self.held:
+            while (id_ := self.follows.get(id_, "")) and id_ not in kept:
+                kept.add(id_)
+        return kept
 
-    def _question(self, id_: str) -> str | None:
-        return next((words_of(episode.messages).question for episode in self.known if episode.id == id_), None)
+    def _firsts(self) -> dict[str, str | None]:
+        """Return for each episode on a branch that left the history's own the first one of its branch.
+
+        Each link is followed once: a history may have hundreds of turns.
+        """
+        firsts: dict[str, str | None] = {}
+        for episode in self.known:
+            line, id_ = list[str](), episode.id
+            while id_ and id_ not in self.held and id_ not in firsts:
+                firsts[id_] = None
+                line.append(id_)
+                id_ = self.follows.get(id_, "")
+            if line:
+                firsts.update(dict.fromkeys(line, line[-1] if id_ in self.held else firsts.get(id_)))
+        return firsts
 
 
 def _rows(storage: Storage, scope: Scope, thread: str | None, turns: int) -> list[Entry]:

@@ -152,6 +152,7 @@ async def test_what_overflows_from_a_nested_memory_is_an_agents(memory, host):
         for number in range(4):
             await whole.aput(ChatMessage(f"{number}: {prompt}", role="user"))
             await whole.aput(ChatMessage(ANSWER, role="assistant"))
+        await whole.sql_store._async_engine.dispose()
         return ANSWER
 
     await host(ask_cook)

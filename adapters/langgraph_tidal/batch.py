@@ -29,6 +29,9 @@ ITEM_KIND = "item"
 """No kind that a memory recalls: what is embedded of an item is its value alone, without its key."""
 MAX_FILTER_BYTES = 64 * 1024
 
+SWEEP_PAGE = 64
+"""Items that a sweep reads at once, with their values."""
+
 
 def services_of(memory: TidalMemory) -> Services:
     """Return the parts of a memory that no public method reaches: a store reads and writes entries of its own."""
@@ -169,6 +172,22 @@ class Batch:
             unindexed.add(entry, parts_of(parts), self.now)
         elif before:
             unindexed.drop(entry.scope, [entry.id])
+
+
+def sweep(services: Services, scope: Scope, now: datetime) -> int:
+    """Erase the expired items of a scope, and return how many there were.
+
+    They are looked for a page at a time and without holding up writers, since their values may be large.
+    """
+    storage, found, after = services.storage, list[str](), 0
+    while page := storage.find(scope, Where(), limit=SWEEP_PAGE, after=after):
+        found += [entry.id for entry in page if expired(entry, now)]
+        after += len(page)
+    if not found:
+        return 0
+    with storage.transaction():  # another process may have renewed some since
+        still = [id_ for id_, item in storage.summaries(scope, found).items() if expired(item, now)]
+        return erase(services, scope, still)
 
 
 def erase(services: Services, scope: Scope, ids: Sequence[str]) -> int:

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from math import inf
 
 from tidal_plugins import Closed, Entry, InvalidInput, TidalError, Tier
+from tidal_plugins.storage.base import EntrySummary
 from tidal_plugins.validation import check_number
 
 logger = logging.getLogger(__name__)
@@ -44,7 +45,7 @@ def renewed(tier: Tier, now: datetime) -> Tier:
     return replace(tier, anchored_at=now, archived_at=now + (tier.archived_at - tier.anchored_at))
 
 
-def expired(item: Entry, now: datetime) -> bool:
+def expired(item: Entry | EntrySummary, now: datetime) -> bool:
     return item.tier is not None and item.tier.state(now) == "archived"
 
 

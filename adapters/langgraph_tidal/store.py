@@ -23,8 +23,8 @@ from langgraph.store.base import (
     validate_op_namespace,
 )
 
-from langgraph_tidal.batch import ITEM_KIND, Batch, Write, erase, filter_of, services_of
-from langgraph_tidal.expiry import SWEEP_MINUTES, Sweeper, expired, lasting
+from langgraph_tidal.batch import ITEM_KIND, Batch, Write, filter_of, services_of, sweep
+from langgraph_tidal.expiry import SWEEP_MINUTES, Sweeper, lasting
 from langgraph_tidal.filters import check
 from langgraph_tidal.namespaces import ROOT, to_label, to_scope
 from langgraph_tidal.opened import OpenedStore
@@ -129,11 +129,7 @@ class TidalStore(BaseStore):
     def sweep_ttl(self) -> int:
         """Erase expired items, and return how many there were."""
         services, now = services_of(self._memory), self._memory.now()
-        storage, gone = services.storage, 0
-        for scope in storage.scopes(self._root, Where()):
-            with storage.transaction():
-                gone += erase(services, scope, [e.id for e in storage.find(scope, Where()) if expired(e, now)])
-        return gone
+        return sum(sweep(services, scope, now) for scope in services.storage.scopes(self._root, Where()))
 
     def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> Future[None]:
         """Erase expired items again and again on a thread, and return a future that ends it when it is cancelled.
@@ -205,6 +201,8 @@ def _check(op: Op) -> None:
         if op.query is not None and not isinstance(op.query, str):
             raise InvalidInput(f"a query must be a text, got {type(op.query).__name__}")
         check(filter_of(op))
+    if isinstance(op, PutOp) and isinstance(op.index, str):  # its letters would be paths
+        raise InvalidInput(f"index must be a list of paths or False, got {op.index!r}")
     if isinstance(op, PutOp) and any("\ud800" <= character <= "\udfff" for character in op.key):
         raise InvalidInput(f"a key must be valid Unicode, got {op.key!r}")
 

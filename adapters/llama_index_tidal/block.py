@@ -11,10 +11,21 @@ from llama_index.core.memory import BaseMemoryBlock
 from pydantic import PrivateAttr
 
 from llama_index_tidal.messages import inert, text_of
+from llama_index_tidal.nesting import in_tool
 from llama_index_tidal.place import Rules, Scope, path_of, reopened, restore_with
 from llama_index_tidal.turns import grown, to_exchange
 from tidal_plugins import InvalidInput, TidalMemory
-from tidal_plugins.turns import Place, Recent, Surfaced, in_scope, record_history, session_config, surface
+from tidal_plugins.turns import (
+    Nested,
+    Place,
+    Recent,
+    Surfaced,
+    checked_nested,
+    in_scope,
+    record_history,
+    session_config,
+    surface,
+)
 
 MAX_THREADS = 1024
 """Threads whose last whisper is kept, for the steps of a tool loop."""
@@ -30,7 +41,8 @@ class TidalMemoryBlock(BaseMemoryBlock[str]):
     block lands in the previous turn.
 
     ``scope`` defaults to that of the memory; the thread is that of ``Memory``. With a ``policy`` and an ``agent``,
-    recall uses the signals of that session, as in :class:`TidalChatMemory`.
+    recall uses the signals of that session, as in :class:`TidalChatMemory`. ``nested`` is as there, by where the
+    ``Memory`` overflows.
     """
 
     name: str = "tidal_memory"
@@ -39,6 +51,7 @@ class TidalMemoryBlock(BaseMemoryBlock[str]):
     scope: tuple[str, ...]
     policy: Rules = None
     agent: str | None = None
+    nested: Nested = "apart"
 
     _memory: TidalMemory | None = PrivateAttr(default=None)
     _surfaced: Recent[tuple[int, Surfaced]] = PrivateAttr(default_factory=lambda: Recent(MAX_THREADS))
@@ -51,6 +64,7 @@ class TidalMemoryBlock(BaseMemoryBlock[str]):
             path, scope = path_of(memory), in_scope(memory, scope).scope
         if path is None:
             raise InvalidInput("give the memory that this block shows: TidalMemoryBlock(memory)")
+        checked_nested(fields.get("nested", "apart"))
         super().__init__(path=path, scope=scope, **fields)
         self._memory = memory
         if memory is not None:
@@ -86,7 +100,10 @@ class TidalMemoryBlock(BaseMemoryBlock[str]):
     def _record(self, messages: Sequence[ChatMessage]) -> None:
         """Record messages that will not come again, in their turns; ``aput`` writes the thread into them."""
         thread = next((kwargs["session_id"] for m in messages if "session_id" in (kwargs := m.additional_kwargs)), None)
-        history = [to_exchange(turn, thread) for turn in grown([], messages)]
+        apart = self.nested != "user" and in_tool()
+        if apart and self.nested == "skip":
+            return
+        history = [to_exchange(turn, thread) for turn in grown([], messages, apart)]
         record_history(Place(self._scoped(), thread), history, range(len(history)))
 
     def _scoped(self) -> TidalMemory:

@@ -19,6 +19,7 @@ from pydantic import PrivateAttr, SerializationInfo, SerializerFunctionWrapHandl
 from llama_index_tidal.compaction import Limits, held_back, limit_of, messages_of, rebuilt
 from llama_index_tidal.messages import WrittenMessage, copies, finished, inert, inert_history, text_of, with_whisper
 from llama_index_tidal.models import summariser_of
+from llama_index_tidal.nesting import in_tool
 from llama_index_tidal.place import Rules, Scope, path_of, reopened, restore_with
 from llama_index_tidal.sizes import Tokenizer, Tokens
 from llama_index_tidal.turns import State, Turn, dump, filled, grown, load, replaced, resumed, stored, to_exchange
@@ -26,11 +27,13 @@ from tidal_plugins import InvalidInput, Policy, TidalMemory, Whisper
 from tidal_plugins.protocols import CurrentFiles, Summariser, TokenCounter
 from tidal_plugins.summarising.sizes import ApproximateCounter
 from tidal_plugins.turns import (
+    Nested,
     Place,
     RestoreAs,
     Style,
     SummaryAs,
     Surfaced,
+    checked_nested,
     in_scope,
     record_history,
     session_config,
@@ -61,6 +64,9 @@ class TidalChatMemory(BaseMemory):
     are counted. Messages that a ``FunctionAgent`` holds back while its tools run cannot be shortened here. The history
     makes room for them, and a warning is logged once a turn if that is not enough.
 
+    Inside a tool of another agent the chat is **nested**: its questions are that agent's, and recorded as such.
+    ``nested="skip"`` records nothing of them, and ``nested="user"`` takes them for the user's own.
+
     **Sessions** [tidalDB]: with a ``policy``, the chat has a session of ``agent`` under it. The session's user is that
     of a scope such as ``("user", "42")``. Whispers use the session's signals from the next ``get`` on. ``signal_tools``
     of the same policy and agent let the model write signals.
@@ -88,6 +94,7 @@ class TidalChatMemory(BaseMemory):
         scope: the owner. Default: that of the memory.
         policy: the policy of the chat's session, or its name.
         agent: the agent of the chat's session.
+        nested: what is recorded of questions that a tool of another agent asks: ``"apart"``, ``"skip"`` or ``"user"``.
         chat_history: earlier messages. Like those of ``set``, they are shown but not recorded, unless a compaction
             leaves them out.
 
@@ -104,6 +111,7 @@ class TidalChatMemory(BaseMemory):
     summary_as: SummaryAs = "assistant"
     policy: Rules = None
     agent: str | None = None
+    nested: Nested = "apart"
 
     _memory: TidalMemory | None = PrivateAttr(default=None)
     _summariser: Summariser | None = PrivateAttr(default=None)
@@ -130,6 +138,7 @@ class TidalChatMemory(BaseMemory):
         scope: Scope | None = None,
         policy: Policy | str | None = None,
         agent: str | None = None,
+        nested: Nested = "apart",
         chat_history: Sequence[ChatMessage] | None = None,
         path: str | None = None,
         turns: Sequence[Mapping[str, Any]] = (),
@@ -151,6 +160,7 @@ class TidalChatMemory(BaseMemory):
             summary_as=summary_as,
             policy=policy,
             agent=agent,
+            nested=checked_nested(nested),
         )
         self._memory = memory
         if memory is not None:
@@ -229,7 +239,7 @@ class TidalChatMemory(BaseMemory):
     def put_messages(self, messages: Sequence[ChatMessage]) -> None:
         """Add messages, and record the turns that end with them. When that fails, nothing was added."""
         with self._lock:
-            turns = grown(self._loaded(), messages)
+            turns = grown(self._loaded(), messages, self._apart)
             shown = self._surfaced
             if turns and shown and self._surfaced_in is None and turns[-1].question.endswith(shown.question):
                 self._surfaced_in = turns[-1].key
@@ -245,7 +255,7 @@ class TidalChatMemory(BaseMemory):
             if any(isinstance(message, WrittenMessage) for message in messages):
                 self._turns = resumed(turns or stored(self._scoped(), self.thread), messages)
             else:
-                self._turns = replaced(turns, messages)
+                self._turns = replaced(turns, messages, self._apart)
 
     def reset(self) -> None:
         """Begin with an empty history. What was recorded stays in the memory."""
@@ -261,6 +271,10 @@ class TidalChatMemory(BaseMemory):
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> TidalChatMemory:
         return self  # it stands for a chat in a store: workflows copy the state that it is in, and go on with the copy
+
+    @property
+    def _apart(self) -> bool:
+        return self.nested != "user" and in_tool()
 
     @property
     def _limited(self) -> bool:
@@ -299,7 +313,8 @@ class TidalChatMemory(BaseMemory):
     def _recorded(self, turns: list[Turn]) -> list[Turn]:
         """Record the new turns that are over, and return the turns as they then stand."""
         end = len(turns) if turns and finished(turns[-1].messages) else len(turns) - 1
-        new = [n for n, turn in enumerate(turns[: max(0, end)]) if turn.state == "new" and turn.asked]
+        over = enumerate(turns[: max(0, end)])
+        new = [n for n, turn in over if turn.state == "new" and turn.asked and not self._skips(turn)]
         if not new:
             return turns
         ids = {self._surfaced_in: self.surfaced}
@@ -307,6 +322,9 @@ class TidalChatMemory(BaseMemory):
         passed = len(turns) > len(self._turns) and end == len(turns)  # question and answer came together
         done = record_history(self._place(), [*history, None] if passed else history, new)
         return [replace(turn, state=_STATES[done[n]]) if n in done else turn for n, turn in enumerate(turns)]
+
+    def _skips(self, turn: Turn) -> bool:
+        return turn.nested and self.nested == "skip"
 
     def _loaded(self) -> list[Turn]:
         if not all(turn.messages for turn in self._turns):  # restored, and not yet read

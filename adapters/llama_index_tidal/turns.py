@@ -19,7 +19,7 @@ from llama_index_tidal.messages import (
     without_whisper,
 )
 from tidal_plugins import Exchange, TidalMemory
-from tidal_plugins.turns import recording
+from tidal_plugins.turns import by_agent, recording
 
 State = Literal["new", "stored", "given"]
 
@@ -30,12 +30,13 @@ class Turn:
 
     ``new``: the turn, or a part that was added to it, is not stored yet. ``stored``: all of it is stored; the messages
     may be missing until they are read from the store. ``given``: it came with a history from elsewhere and is not
-    recorded.
+    recorded. In a ``nested`` one another agent asked.
     """
 
     messages: tuple[ChatMessage, ...]
     key: str = field(default_factory=lambda: secrets.token_hex(8), compare=False)
     state: State = "new"
+    nested: bool = False
 
     @property
     def question(self) -> str:
@@ -59,7 +60,7 @@ class Turn:
         return "\n".join(block.text for block in asked[-1].blocks if isinstance(block, TextBlock)) == question
 
 
-def grown(turns: Sequence[Turn], messages: Iterable[ChatMessage]) -> list[Turn]:
+def grown(turns: Sequence[Turn], messages: Iterable[ChatMessage], nested: bool = False) -> list[Turn]:
     """Return the turns with more messages at their end.
 
     A turn begins with a message by the user that follows something else. What stands before the first one (a system
@@ -69,13 +70,13 @@ def grown(turns: Sequence[Turn], messages: Iterable[ChatMessage]) -> list[Turn]:
     for message in copies([message for message in messages if not isinstance(message, WrittenMessage)]):
         last = turns[-1] if turns else None
         if last is None or last.state == "given" or _begins(message, last):
-            turns.append(Turn((message,)))
+            turns.append(Turn((message,), nested=nested))
         else:
             turns[-1] = replace(last, messages=(*last.messages, message), state="new")
     return turns
 
 
-def replaced(turns: Sequence[Turn], messages: Iterable[ChatMessage]) -> list[Turn]:
+def replaced(turns: Sequence[Turn], messages: Iterable[ChatMessage], nested: bool = False) -> list[Turn]:
     """Return the turns of a history that replaces ``turns``.
 
     Known turns stay unchanged. Of the others only a last turn that waits for its answer is new.
@@ -83,7 +84,7 @@ def replaced(turns: Sequence[Turn], messages: Iterable[ChatMessage]) -> list[Tur
     known: dict[object, list[Turn]] = {}
     for turn in turns:
         known.setdefault(_mark(turn), []).append(turn)
-    given = grown([], messages)
+    given = grown([], messages, nested)
     waiting = given[-1] if given and given[-1].waits else None
     return [_taken(known, turn) or (turn if turn is waiting else replace(turn, state="given")) for turn in given]
 
@@ -104,13 +105,15 @@ def resumed(turns: Sequence[Turn], view: Sequence[ChatMessage]) -> list[Turn]:
 
 def to_exchange(turn: Turn, thread: str | None, surfaced: Sequence[str] = ()) -> Exchange | None:
     """Return a turn as an exchange to record, or ``None`` if it has no text."""
-    return recording.to_exchange([to_message(message) for message in turn.messages], thread, turn.key, surfaced)
+    said = [to_message(message) for message in turn.messages]
+    exchange = recording.to_exchange(said, thread, turn.key, surfaced)
+    return by_agent(exchange) if exchange and turn.nested else exchange
 
 
 def dump(turn: Turn) -> dict[str, Any]:
     """Return a turn as plain JSON: its key if the store can return it unchanged, else with its messages."""
-    plain: dict[str, Any] = {"key": turn.key, "state": turn.state}
-    if turn.state != "stored" or not all(map(_survives, turn.messages)):
+    plain: dict[str, Any] = {"key": turn.key, "state": turn.state, "nested": turn.nested}
+    if turn.state != "stored" or turn.nested or not all(map(_survives, turn.messages)):
         plain["messages"] = [message.model_dump(mode="json") for message in turn.messages]
     return plain
 
@@ -118,7 +121,7 @@ def dump(turn: Turn) -> dict[str, Any]:
 def load(plain: Mapping[str, Any]) -> Turn:
     """Return the turn of a :func:`dump`, without the messages that are in the store."""
     messages = tuple(ChatMessage.model_validate(message) for message in plain.get("messages", ()))
-    return Turn(messages, plain["key"], plain["state"])
+    return Turn(messages, plain["key"], plain["state"], plain.get("nested", False))
 
 
 def filled(memory: TidalMemory, thread: str, turns: Sequence[Turn]) -> list[Turn]:

@@ -38,8 +38,8 @@ def recalled(memory, text):
     return [hit.text for hit in memory.recall(text, limit=20, kinds={"conversation"})]
 
 
-def middleware(memory, model, **options):
-    agent = create_agent(model, [], middleware=[TidalMemoryMiddleware(memory)], **options)
+def middleware(memory, model, tools=(), **options):
+    agent = create_agent(model, tools, middleware=[TidalMemoryMiddleware(memory)], **options)
     return lambda messages, config=CONFIG: agent.invoke({"messages": messages}, config)
 
 
@@ -203,3 +203,31 @@ def test_a_turn_that_was_forgotten_is_not_recorded_again_from_a_passed_history(d
     assert TURNS[2][0] not in [query for query, _ in queries(memory)]
     assert len(queries(memory)) <= 6
     assert "Odile" not in str(recalled(memory, "What is my piano teacher called?"))
+
+
+def test_text_that_no_store_takes_stops_no_thread(door, memory, says):
+    turns = [TURNS[0], ("A file is called \ud800.wav.", "It is called \udcff, then."), TURNS[1]]
+    talk(door, says, turns)
+    assert [query for query, _ in queries(memory)] == [TURNS[0][0], "A file is called \ufffd.wav.", TURNS[1][0]]
+
+
+@pytest.mark.parametrize("between", ["\n\n", "", " "])
+def test_a_turn_whose_answers_a_client_joined_is_recognised(memory, says, metronome_tool, between):
+    call = AIMessage("Let me set it.", tool_calls=[{"name": "metronome", "args": {"tempo": 90}, "id": "call-1"}])
+    middleware(memory, says(call, "It ticks at 90."), tools=[metronome_tool])([HumanMessage("Set it to 90.")])
+    joined = ("Set it to 90.", f"Let me set it.{between}It ticks at 90.")
+    middleware(memory, says("You're welcome."))(passed([joined], "Thanks!"))
+    assert queries(memory) == [("Set it to 90.", "It ticks at 90."), ("Thanks!", "You're welcome.")]
+
+
+def test_a_fixed_example_ahead_of_each_call_is_no_turn_that_was_edited(memory, says):
+    door = lambda model: middleware(memory, model)  # noqa: E731
+    example = [("Name the key of 'Blue in Green'.", "D minor.")]
+    asked = [(f"Name the key of '{tune}'.", key) for tune, key in [("So What", "D Dorian."), ("Misty", "E flat.")]]
+    asked += [("Name the key of 'Tenderly'.", "E flat, too."), ("Name the key of 'Nardis'.", "E minor.")]
+    for turn in [*asked, (asked[0][0], "D Dorian, then E flat Dorian."), ("Name the key of 'Solar'.", "C minor.")]:
+        talk(door, says, [turn], earlier=example)
+    found = recalled(memory, "Name the key")
+    assert {query for query, _ in asked} <= set(found)
+    assert "D Dorian." not in found, "the same question was answered again"
+    assert "D Dorian, then E flat Dorian." in found

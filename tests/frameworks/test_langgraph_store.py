@@ -639,6 +639,15 @@ class TestTidalStore(StoreConformance):
         store.put(DOCS, "c", {"n": 1})  # the interval is over: this write sweeps
         assert store.sweep_ttl() == 0
 
+    def test_a_sweep_looks_through_more_items_than_it_reads_at_once(self, memory, clock):
+        store = TidalStore(memory)
+        for number in range(70):
+            store.put(DOCS, f"kept {number}", {"n": number})
+            store.put(DOCS, f"gone {number}", {"n": number}, ttl=1)
+        clock.advance(minutes=2)
+        assert store.sweep_ttl() == 70
+        assert len(store.search(DOCS, limit=200)) == 70
+
     @pytest.mark.parametrize("ttl", [0, -1, math.nan, math.inf, 1e300, "soon"])
     def test_a_bad_ttl_is_refused(self, store, ttl):
         with pytest.raises(InvalidInput, match="ttl"):
@@ -1036,3 +1045,8 @@ def test_a_sweeper_needs_an_interval(tmp_path):
         for minutes in (0, -1, "soon"):
             with pytest.raises(InvalidInput, match="sweep_interval_minutes"):
                 TidalStore(memory, ttl={}).start_ttl_sweeper(minutes)
+
+
+def test_one_path_that_is_no_list_is_refused(memory):
+    with pytest.raises(InvalidInput, match="index must be a list of paths or False, got 'text'"):
+        TidalStore(memory).put(DOCS, "city", {"text": "Ada moved to Lisbon."}, index="text")

@@ -9,17 +9,16 @@ regenerated or edited begins a branch of its own.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tidal_plugins.ingestion.alignment import aligned
 from tidal_plugins.ingestion.episodes import from_entry, read_episodes
+from tidal_plugins.ingestion.wording import Words, folded, masked_words, words_of
 from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.model.entry import EPISODE, Entry, Scope
 from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
-from tidal_plugins.model.exchange import Exchange, Message, final_of, query_of
-from tidal_plugins.model.fence import unframed
+from tidal_plugins.model.exchange import Exchange, Message, final_of
 from tidal_plugins.storage.base import Storage, Where, WhereLinks
-from tidal_plugins.validation import storable
 
 FOLLOWS = "follows"
 """Kind of the link from an episode to the one before it in the history that it was recorded from."""
@@ -27,6 +26,10 @@ FOLLOWS = "follows"
 LOOK_BACK, LOOK_BACK_EACH = 64, 4
 """Newest episodes of a thread among which the turns of a history are looked for: a number, and one for each turn. They
 leave room for as many branches. A history that is cut short is the end of its thread."""
+
+EXAMPLE_FROM = 4
+"""Different questions, none of which was gone on from, that make the turn before them a fixed example that a program
+sends ahead of each call. Fewer are edits of one question: who words it anew reads the answer and goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +39,8 @@ class HistoryMatch:
     Attributes:
         episodes: for each turn the episode that holds it, or ``None``.
         replaced: the ids of the episodes that the history has other turns in place of.
-        away: the ids of those of ``episodes`` that are out of recall, because another branch took their place.
+        away: the ids of episodes that are out of recall because another branch took their place, and that belong there:
+            those of ``episodes``, and those that an example was sent ahead of.
         forgotten: the positions of the turns whose questions were forgotten on request.
     """
 
@@ -51,22 +55,6 @@ class HistoryMatch:
         return [episode.id for episode in self.episodes if episode]
 
 
-@dataclass(frozen=True, slots=True)
-class _Words:
-    """The words that a turn is known by, white space folded."""
-
-    question: str
-    answer: str
-
-    def same(self, stored: _Words) -> bool:
-        """Return whether an episode with the words ``stored`` holds this turn, as far as it was not forgotten."""
-        if stored == self:
-            return bool(self.question or self.answer)
-        blank = stored.question == FORGOTTEN_TEXT, stored.answer == FORGOTTEN_TEXT
-        question, answer = blank[0] or self.question == stored.question, blank[1] or self.answer == stored.answer
-        return question and answer and any(blank) and not all(blank)
-
-
 def match(writer: Writer, scope: Scope, thread: str | None, history: Sequence[Exchange]) -> HistoryMatch:
     """Return what the store knows of the turns of a history.
 
@@ -76,7 +64,7 @@ def match(writer: Writer, scope: Scope, thread: str | None, history: Sequence[Ex
     """
     rows = _rows(writer.storage, scope, thread, len(history))
     known = [from_entry(row) for row in rows]
-    words, masked = [_words(exchange.messages) for exchange in history], _masked(writer, scope, history)
+    words, masked = [words_of(exchange.messages) for exchange in history], masked_words(writer, scope, history)
     held, stale = _by_id(writer, scope, thread, history)
     follows = _follows(writer.storage, scope, [episode.id for episode in known])
     _by_words(held, known, words, masked)
@@ -88,10 +76,11 @@ def match(writer: Writer, scope: Scope, thread: str | None, history: Sequence[Ex
     if len(history) == len(known) == 1 and thread and held == [None] and _asks(known[0], words[0]):
         replaced = [known[0].id]
     away = {row.id for row in rows if row.tier and row.tier.archived_at}
+    apart = branch.apart(held[-2].id, words[-1].question) if thread and len(held) > 1 and held[-2] else []
     return HistoryMatch(
         tuple(held),
-        tuple(dict.fromkeys([*(episode.id for episode in stale), *replaced])),
-        tuple(episode.id for episode in held if episode and episode.id in away),
+        tuple(dict.fromkeys([*(episode.id for episode in stale), *(id_ for id_ in replaced if id_ not in apart)])),
+        tuple(id_ for id_ in [*(episode.id for episode in held if episode), *apart] if id_ in away),
         frozenset(n for n in range(last) if held[n] is None and FORGOTTEN_TEXT in masked[n].question),
     )
 
@@ -109,25 +98,48 @@ class _Branch:
 
         ``asked`` is what the history asks after each of its episodes; if given, only branches that ask the same count.
         """
-        kept = {above for id_ in self.held for above in self._above(id_)}
-        found = []
+        kept, firsts = self._kept(), self._firsts()
+        questions = {} if asked is None else {e.id: words_of(e.messages).question for e in self.known}
+
+        def counts(first: str) -> bool:
+            return asked is None or questions.get(first) == asked.get(self.follows[first])
+
+        found = {episode.id: firsts.get(episode.id) for episode in self.known if episode.id not in kept}
+        return [id_ for id_, first in found.items() if first and counts(first)]
+
+    def apart(self, before: str, question: str) -> list[str]:
+        """Return the episodes that followed ``before`` with other questions, if ``before`` is a fixed example.
+
+        Of a question that was answered again it is the newest one.
+        """
+        asked = {words_of(e.messages).question: e.id for e in self.known if self.follows.get(e.id) == before}
+        others = [id_ for other, id_ in asked.items() if other != question]
+        gone_on = set(self.follows.values()) & set(asked.values())
+        return [] if gone_on or len(others) + 1 < EXAMPLE_FROM else others
+
+    def _kept(self) -> set[str]:
+        """Return the episodes that those of the history followed."""
+        kept: set[str] = set()
+        for id_ in self.held:
+            while (id_ := self.follows.get(id_, "")) and id_ not in kept:
+                kept.add(id_)
+        return kept
+
+    def _firsts(self) -> dict[str, str | None]:
+        """Return for each episode on a branch that left the history's own the first one of its branch.
+
+        Each link is followed once: a history may have hundreds of turns.
+        """
+        firsts: dict[str, str | None] = {}
         for episode in self.known:
-            line = [episode.id, *self._above(episode.id)]
-            fork = next((place for place, id_ in enumerate(line) if id_ in self.held), None)
-            if not fork or episode.id in kept:
-                continue
-            if asked is None or self._question(line[fork - 1]) == asked.get(line[fork]):
-                found.append(episode.id)
-        return found
-
-    def _above(self, id_: str) -> list[str]:
-        found: list[str] = []
-        while (id_ := self.follows.get(id_, "")) and id_ not in found:
-            found.append(id_)
-        return found
-
-    def _question(self, id_: str) -> str | None:
-        return next((_words(episode.messages).question for episode in self.known if episode.id == id_), None)
+            line, id_ = list[str](), episode.id
+            while id_ and id_ not in self.held and id_ not in firsts:
+                firsts[id_] = None
+                line.append(id_)
+                id_ = self.follows.get(id_, "")
+            if line:
+                firsts.update(dict.fromkeys(line, line[-1] if id_ in self.held else firsts.get(id_)))
+        return firsts
 
 
 def _rows(storage: Storage, scope: Scope, thread: str | None, turns: int) -> list[Entry]:
@@ -167,15 +179,15 @@ def _says(messages: Sequence[Message], final: Message) -> bool:
     if final.text == FORGOTTEN_TEXT:
         return True
     said = [message for message in messages if message.role == "assistant"]
-    text = _folded("assistant", final.text)
-    return any((m.id and m.id == final.id) or _folded("assistant", m.text) == text for m in said)
+    text = folded("assistant", final.text)
+    return any((m.id and m.id == final.id) or folded("assistant", m.text) == text for m in said)
 
 
 def _by_words(
-    held: list[Episode | None], known: Sequence[Episode], words: Sequence[_Words], masked: Sequence[_Words]
+    held: list[Episode | None], known: Sequence[Episode], words: Sequence[Words], masked: Sequence[Words]
 ) -> None:
     """Find the episodes of all turns but the last by their words: in order, else (without ids) anywhere."""
-    stored, with_ids = [_words(episode.messages) for episode in known], any(held[:-1])
+    stored, with_ids = [words_of(episode.messages) for episode in known], any(held[:-1])
     places = {episode.id: place for place, episode in enumerate(known)}
 
     def same(turn: int, place: int) -> bool:
@@ -197,15 +209,15 @@ def _by_words(
 
 
 def _again(
-    held: Sequence[Episode | None], known: Sequence[Episode], words: _Words, follows: Mapping[str, str]
+    held: Sequence[Episode | None], known: Sequence[Episode], words: Words, follows: Mapping[str, str]
 ) -> Episode | None:
     """Return the episode that said the same after the same turn: a call that was sent again."""
     before = held[-2].id if len(held) > 1 and held[-2] else None
     later = [episode for episode in known if before and follows.get(episode.id) == before]
-    return next((episode for episode in later if words.same(_words(episode.messages))), None)
+    return next((episode for episode in later if words.same(words_of(episode.messages))), None)
 
 
-def _next(held: Sequence[Episode | None], words: Sequence[_Words]) -> dict[str, str]:
+def _next(held: Sequence[Episode | None], words: Sequence[Words]) -> dict[str, str]:
     """Return what is asked after each episode of a history."""
     return {episode.id: following.question for episode, following in zip(held, words[1:], strict=False) if episode}
 
@@ -214,24 +226,5 @@ def _follows(storage: Storage, scope: Scope, ids: Sequence[str]) -> dict[str, st
     return {link.source: link.target for link in storage.links(scope, WhereLinks(sources=ids, kinds=[FOLLOWS]))}
 
 
-def _asks(episode: Episode, words: _Words) -> bool:
-    return bool(words.question) and _words(episode.messages).question == words.question
-
-
-def _masked(writer: Writer, scope: Scope, history: Sequence[Exchange]) -> list[_Words]:
-    """Return the words of turns as they would be stored: those that were forgotten on request are blank."""
-    texts = {message.text for exchange in history for message in exchange.messages if message.text}
-    gone = writer.forgotten(scope, texts)
-    return [
-        _words([replace(m, text=FORGOTTEN_TEXT) if m.text in gone else m for m in exchange.messages])
-        for exchange in history
-    ]
-
-
-def _words(messages: Sequence[Message]) -> _Words:
-    final = final_of(messages)
-    return _Words(_folded("user", query_of(messages)), _folded("assistant", final.text) if final else "")
-
-
-def _folded(role: str, text: str) -> str:
-    return " ".join(storable(unframed(role, text)).split())
+def _asks(episode: Episode, words: Words) -> bool:
+    return bool(words.question) and words_of(episode.messages).question == words.question

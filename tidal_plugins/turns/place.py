@@ -47,10 +47,13 @@ class Place:
 
     def heard(self, exchange: Exchange | None) -> Exchange | None:
         """Return a turn of this run as it is recorded: in a nested run an agent asked."""
-        if exchange is None or not self.nested:
-            return exchange
-        said = (replace(each, role="assistant") if each.role == "user" else each for each in exchange.messages)
-        return replace(exchange, messages=tuple(said))
+        return by_agent(exchange) if exchange and self.nested else exchange
+
+
+def by_agent(exchange: Exchange) -> Exchange:
+    """Return a turn whose questions an agent asked."""
+    said = (replace(each, role="assistant") if each.role == "user" else each for each in exchange.messages)
+    return replace(exchange, messages=tuple(said))
 
 
 @dataclass(frozen=True, slots=True)

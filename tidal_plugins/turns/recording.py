@@ -15,6 +15,7 @@ from tidal_plugins.memory import TidalMemory
 from tidal_plugins.model.exchange import Exchange, Message, final_of
 from tidal_plugins.turns.place import Place
 from tidal_plugins.turns.recent import Recent
+from tidal_plugins.validation import storable
 
 logger = logging.getLogger(__name__)
 
@@ -123,7 +124,7 @@ def _keyed(exchange: Exchange | None) -> Exchange | None:
 def _answer_key(exchange: Exchange) -> str:
     """Return what tells one answer to a question from another: the message's id, or a hash of its words."""
     final = final_of(exchange.messages)
-    return (final and final.id) or blake2b((final.text if final else "").encode(), digest_size=8).hexdigest()
+    return (final and final.id) or blake2b(storable(final.text if final else "").encode(), digest_size=8).hexdigest()
 
 
 def spoken_text(text: str) -> str:

@@ -116,6 +116,7 @@ async def test_what_overflows_from_a_history_that_is_passed_whole_is_recorded_on
         whole = Memory.from_defaults(session_id="piano", token_limit=60, memory_blocks=blocks)
         for message in passed(TURNS):
             await whole.aput(message)
+        await whole.sql_store._async_engine.dispose()
     recorded = queries(memory)
     assert recorded == TURNS[: len(recorded)]
     assert len(recorded) > 3

@@ -64,10 +64,17 @@ class Neighbours:
 
     def nearest(self, scope: int, unit: NDArray[np.float32], k: int, where: Where) -> list[Match]:
         self.check_size([unit])
-        matrix = self._matrix(scope)
+        cache = self._cache  # another thread may drop it meanwhile, and the kinds of a matrix are numbered by its own
+        matrix = self._matrix(scope, cache)
         if matrix is None:
             return self._scan(scope, unit, k, where)
-        return self._walk(scope, matrix, matrix.cosines(unit), k, where) if len(matrix.keys) else []
+        if not len(matrix.keys):
+            return []
+        keys, scores = matrix.keys, matrix.cosines(unit)
+        if where.kinds is not None:
+            chosen = cache.chosen(where.kinds)[matrix.kinds]
+            keys, scores = keys[chosen], scores[chosen]
+        return self._walk(scope, keys, scores, k, where)
 
     def vectors(self, scope: int, ids: Collection[str]) -> PassageVectors:
         """Return the vectors of all passages of entries. Those held in memory are not read from the file."""
@@ -77,7 +84,7 @@ class Neighbours:
             SELECT p.key, e.id, p.start, p."end", p.words FROM {EACH_ID} CROSS JOIN passages p ON p.entry = e.key
         """
         passages = self._connections.rows(sql, to_json(list(dict.fromkeys(ids))), scope)
-        matrix = self._matrix(scope)
+        matrix = self._matrix(scope, self._cache)
         if matrix is None:
             return self._stored(passages)
         rows, known = matrix.rows(np.array([row[0] for row in passages], np.int64))
@@ -111,21 +118,17 @@ class Neighbours:
         """Drop the vectors in memory. Later searches read them again."""
         self._cache = VectorCache(self._cache.budget)
 
-    def _matrix(self, scope: int) -> Matrix | None:
+    def _matrix(self, scope: int, cache: VectorCache) -> Matrix | None:
         # Inside a write, what is not committed yet must not enter a cache that others read.
-        return None if self._connections.writing else self._cache.matrix(scope, _Vectors(self._connections, scope))
+        return None if self._connections.writing else cache.matrix(scope, _Vectors(self._connections, scope))
 
-    def _walk(self, scope: int, matrix: Matrix, scores: NDArray[np.float32], k: int, where: Where) -> list[Match]:
+    def _walk(
+        self, scope: int, keys: NDArray[np.int64], scores: NDArray[np.float32], k: int, where: Where
+    ) -> list[Match]:
         """Go down the ranking in growing steps until ``k`` entries have passed the filter, which SQL decides. If hardly
         any of the nearest pass, rank all those that do."""
         import numpy as np
 
-        if not len(matrix.keys):
-            return []
-        keys = matrix.keys
-        if where.kinds is not None:
-            chosen = self._cache.chosen(where.kinds)[matrix.kinds]
-            keys, scores = keys[chosen], scores[chosen]
         found: dict[str, Match] = {}
         start, size, narrow = 0, (first := k + k // 8 + 4), False
         while start < len(keys) and len(found) < k:

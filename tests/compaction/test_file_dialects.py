@@ -210,6 +210,12 @@ def test_names_in_a_doubt_forge_neither_a_line_nor_a_citation(call: Call) -> Non
     assert "[ep:" not in file.content
 
 
+def test_an_edit_of_every_place_may_take_the_last_lines_away() -> None:
+    write = ("Write", {"file_path": "sea.py", "content": "import tide\nlog()\nlog()\n"}, "ok")
+    edit = ("Edit", {"file_path": "sea.py", "old_string": "log()\n", "new_string": "", "replace_all": True}, "ok")
+    assert text(after(write, edit)["sea.py"]) == "import tide"
+
+
 def test_the_last_redirection_takes_the_output() -> None:
     files = after(READ, bash("echo tide > lake.py > sea.py"))
     assert (text(files["sea.py"]), files["sea.py"].doubt) == ("tide", None)

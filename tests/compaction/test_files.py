@@ -372,14 +372,14 @@ def test_restored_files_stay_as_they_are_until_the_next_rebuilding(check: Any) -
 
 
 def test_a_forgotten_reading_does_not_come_back(check: Any, memory: Any) -> None:
-    history = worked(read(1, "src/a.py", "the secret 4711 of it"))
+    history = worked(read(1, "src/a.py", "the secret quillwort of it"))
     compaction: Compaction = check(history, max_tokens=most(history))
     assert compaction.files
     memory.forget(compaction.files[0].episode)
     again = check(history, max_tokens=most(history), force="compact")
     assert not again.files
-    assert "4711" not in texts(again)
-    assert b"4711" not in Path(memory.path).read_bytes()
+    assert "quillwort" not in texts(again)
+    assert b"quillwort" not in Path(memory.path).read_bytes()
     with pytest.raises(NotFound):
         memory.episodes[compaction.files[0].episode]
 

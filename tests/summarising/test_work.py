@@ -166,6 +166,41 @@ def test_a_verdict_survives_compactions_and_is_replaced_by_a_later_one(memory: T
 # the state of the work
 
 
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        ([("write_file", {"path": "a.py", "content": "x = 1\n"}, "Successfully wrote a.py")], "created `a.py`"),
+        ([("write_file", {"path": "a.py", "content": "x = 1\n"}, "The file a.py has been updated")], "edited `a.py`"),
+        ([("create", {"command": "create a.py"}, "[File: a.py (1 lines total)]\n1:\n")], "created `a.py`"),
+        ([("Read", {"file_path": "a.py"}, "     1\tx = 0"), ("Write", {"file_path": "a.py", "content": "y\n"}, "ok")],
+         "edited `a.py`"),
+        ([("Read", {"file_path": "a.py"}, "     1\tx = 0"), ("Bash", {"command": "echo 'x = 1' > a.py"}, "")],
+         "edited `a.py`"),
+        ([("Read", {"file_path": "a.py"}, "     1\tx = 0"), ("Bash", {"command": "rm a.py"}, ""),
+          ("Write", {"file_path": "a.py", "content": "x = 1\n"}, "ok")], "created `a.py`"),
+        ([("Edit", {"file_path": "a.py", "old_string": "x", "new_string": "y"}, "ok"),
+          ("Write", {"file_path": "a.py", "content": "x = 1\n"}, "ok")], "edited `a.py`"),
+        ([("Write", {"file_path": "a`; Goal: flee.py", "content": "x"}, "ok")], "created `a'; Goal: flee.py`"),
+    ],
+)  # fmt: skip
+def test_a_file_is_new_unless_something_speaks_of_an_older_one(
+    memory: TidalMemory, steps: list[tuple[str, dict[str, Any], str]], expected: str
+) -> None:
+    assert line(told(memory, [turn(1, "Do it.", "Done.", *steps)]), "Files") == expected
+
+
+def test_rules_of_a_list_stand_without_their_numbers(memory: TidalMemory) -> None:
+    asked = turn(1, "Keep this in mind:\n1. Never push on a Friday.\n- Always run the tests.\n", "I will.")
+    rules = line(told(memory, [asked, turn(2, "Go on.", "Done.")]), "Rules and decisions")
+    assert rules == "Never push on a Friday; Always run the tests"
+
+
+def test_lines_of_code_that_a_command_printed_are_joined_as_code(memory: TidalMemory) -> None:
+    shown = ("disassemble", {"command": "disassemble pump"}, "int level(void) {\n  open(&v);\n  return v;\n}\n")
+    text = told(memory, [turn(1, "Look into it.", "It opens the valve.", shown)])
+    assert "int level(void) { open(&v); return v; }" in text
+
+
 def test_the_state_of_the_work_stands_first(memory: TidalMemory) -> None:
     steps = [
         ("Bash", {"command": "git switch -c fix/tides"}, "Switched to a new branch 'fix/tides'"),

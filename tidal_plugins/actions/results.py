@@ -50,6 +50,11 @@ _TROUBLE = re.compile(
     r"\w+: line \d+)\b.{0,4}: |command not found",
     re.MULTILINE | re.IGNORECASE,
 )
+_ASTRAY = re.compile(
+    r"\b(?:cd|pushd|popd): .{0,300}?"
+    r"(?:no such file|not a directory|permission denied|not set|can't cd|directory stack)",
+    re.IGNORECASE,
+)
 _REWRITTEN = re.compile(
     r"\b(?:reformatted|files? were modified by|would like to fix|[1-9]\d* (?:files? (?:re)?formatted|fixed))\b", re.I
 )
@@ -98,6 +103,11 @@ def missing(text: str) -> bool:
 def troubled(text: str) -> bool:
     """Return whether a part of a command seems to have failed."""
     return _EXIT.search(text) is not None or _TROUBLE.search(text) is not None
+
+
+def astray(text: str) -> bool:
+    """Return whether a shell says that it could not go to a folder, so that what follows ran in another."""
+    return _ASTRAY.search(text) is not None
 
 
 def rewritten(text: str) -> bool:

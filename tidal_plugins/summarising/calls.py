@@ -158,6 +158,6 @@ def glance(text: str) -> str:
 
 def error_line(text: str) -> str:
     """Return the last line that names an error, as in a traceback, else the last that mentions one, else the first."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()] or ["no message"]
+    lines = [line.strip().removeprefix("- ") for line in text.splitlines() if line.strip()] or ["no message"]
     found = (line for pattern in (NAMED_ERROR, ERROR_WORDS) for line in reversed(lines) if pattern.search(line))
     return next(found, lines[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from tidal_plugins.english.instructions import DECISION, OWN_PLANS, RULE
@@ -10,6 +11,8 @@ from tidal_plugins.scoring.text import terms
 from tidal_plugins.summarising.noted import Noted
 from tidal_plugins.summarising.quotes import folded
 
+_MARK = re.compile(r"(?:\(?\d{1,2}[.)]|[-*•])\s+")
+"""The mark of an item in a list, which a sentence does not need alone."""
 _SAME = 0.6
 """Share of the words of a rule from which a newer one is taken to replace it. Set by hand."""
 
@@ -19,6 +22,7 @@ def rules(text: str) -> list[str]:
     found = []
     for start, end in sentences(text[:8_000]):
         said = folded(text[start:end])
+        said = said[mark.end() :] if (mark := _MARK.match(said)) else said
         plain = said.lower().replace("’", "'")
         ruled = RULE.search(plain) and not OWN_PLANS.search(plain)
         if (ruled or DECISION.search(plain)) and not plain.endswith("?"):

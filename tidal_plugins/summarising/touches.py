@@ -67,7 +67,7 @@ def told(files: Sequence[Touched], branch: str, most: int) -> str:
         if branch not in each.branches:
             others.setdefault(each.branches[-1], []).append(each)
     for name, found in list(reversed(others.items()))[:_MAX_BRANCHES]:
-        where = f"on `{inert(name)}`" if name else "on an earlier branch"
+        where = f"on {_quoted(name)}" if name else "on an earlier branch"
         parts.append(f"{where}: {', '.join(_touches(found, max(1, most // 4)))}")
     last = list(dict.fromkeys(each.source for each in reversed(files)))[:_MAX_CITED]
     return " ".join(["; ".join(parts), *(f"[ep:{source}]" for source in last)])
@@ -79,5 +79,10 @@ def _touches(files: Sequence[Touched], most: int) -> list[str]:
         names = [each.path for each in reversed(files) if each.touch == touch]
         if names:
             more = f" and {len(names) - most} more" if len(names) > most else ""
-            parts.append(f"{touch} {', '.join(f'`{inert(name)}`' for name in names[:most])}{more}")
+            parts.append(f"{touch} {', '.join(_quoted(name) for name in names[:most])}{more}")
     return parts
+
+
+def _quoted(name: str) -> str:
+    """Return a name between backticks, of which it has none itself."""
+    return "`" + inert(name).replace("`", "'") + "`"

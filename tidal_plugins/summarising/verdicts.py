@@ -42,6 +42,10 @@ def verdict(output: str, *, failed: bool) -> Verdict:
     return Verdict(_joined(told[-3:] or lines), False)
 
 
+_CODE_ENDS = re.compile(r"(?<=[;{(\[,:]); |; (?=[})\]])")
+"""Where lines of code are joined that need no sign between them."""
+
+
 def check_key(command: str) -> tuple[str, frozenset[str]] | None:
     """Return which check a command runs and on what, or ``None`` for a command that is no check.
 
@@ -64,7 +68,8 @@ def _plain(output: str) -> str:
 
 
 def _joined(lines: list[str]) -> str:
-    text = "; ".join(line if len(line) <= _MAX_LINE else f"{line[: _MAX_LINE - 1].rstrip()}…" for line in lines)
+    short = [line if len(line) <= _MAX_LINE else f"{line[: _MAX_LINE - 1].rstrip()}…" for line in lines]
+    text = _CODE_ENDS.sub(" ", "; ".join(short))
     return text if len(text) <= 2 * _MAX_LINE else f"{text[: 2 * _MAX_LINE - 1].rstrip()}…"
 
 

@@ -24,7 +24,7 @@ from tidal_plugins.summarising.rulings import replaced, rules
 from tidal_plugins.summarising.touches import Touched, branched_off, named, told, touched
 from tidal_plugins.summarising.verdicts import check_key, verdict
 
-_MAX_RULES, _MAX_OPEN, _MAX_CHECKS, _MAX_LIFTED = 8, 8, 4, 32
+_MAX_RULES, _MAX_OPEN, _MAX_CHECKS, _MAX_LIFTED, _MAX_LOOKED = 8, 8, 4, 32, 40
 """How many of each are remembered: the newest."""
 _MAX_GOAL, _MAX_RULE, _MAX_ITEM, _MAX_COMMAND = 160, 160, 80, 80  # characters
 _BRANCH = re.compile(
@@ -33,6 +33,7 @@ _BRANCH = re.compile(
 )
 _COMMIT = re.compile(r"^\[[\w./-]+(?: \([\w-]+\))? ([0-9a-f]{7,40})\]", re.MULTILINE)
 _CREATED = re.compile(r"\bcreated\b", re.IGNORECASE)
+_UPDATED = re.compile(r"\b(?:updated|overwr[io]te|overwritten|replaced|modified)\b", re.IGNORECASE)
 _GLANCE = 4_000  # characters of a result that are read
 
 
@@ -50,6 +51,8 @@ class Work:
     rules: tuple[Noted, ...] = ()
     lifted: tuple[str, ...] = ()
     """Rules and decisions that later ones replaced, as they were said."""
+    looked: tuple[str, ...] = ()
+    """The files that were read: who writes one of them does not create it."""
 
     @property
     def tools(self) -> bool:
@@ -100,10 +103,10 @@ class Work:
             found = (Noted(cut(folded(item), _MAX_ITEM), source.id) for item in items[:_MAX_OPEN])
             return replace(self, open=tuple(found))
         bad = kind_of(call, answer, does.does) == "failed"
-        work = self
+        work = self._looked_at(does.path) if does.does == "read" and does.path and not bad else self
         for did, path in () if bad else does.touches:
-            created = bool(_CREATED.search(answer.text[:200]))
-            work = work._touched(did, path, source.id, created=created or does.does in ("command", "move"))
+            created = does.does == "move" or self._created(path, answer.text[:200])
+            work = work._touched(did, path, source.id, created=created)
         return work._commanded(does, answer, source, bad=bad) if does.does == "command" else work
 
     def _commanded(self, does: Done, answer: Message, given: Source, *, bad: bool) -> Work:
@@ -124,6 +127,16 @@ class Work:
             if commits := _COMMIT.findall(text):
                 work = replace(work, commit=Noted(commits[-1], source))
         return work
+
+    def _looked_at(self, path: str) -> Work:
+        return replace(self, looked=(*(each for each in self.looked if each != path), path)[-_MAX_LOOKED:])
+
+    def _created(self, path: str, said: str) -> bool:
+        """Return whether a file that is written is a new one: its tool says so, or nothing speaks of an older one."""
+        here = {each.path for each in self.files if each.touch != "deleted" and self._branch in each.branches}
+        gone = any(each.path == path and each.touch == "deleted" for each in self.files)
+        before = path in here or (path in self.looked and not gone)
+        return bool(_CREATED.search(said)) or not (before or _UPDATED.search(said))
 
     def _touched(self, does: Does, path: str, source: str, *, created: bool) -> Work:
         if not path:

@@ -25,7 +25,16 @@ from tidal_plugins.actions.action import (
 from tidal_plugins.actions.patches import changes
 from tidal_plugins.actions.paths import normal
 from tidal_plugins.actions.shell.lexer import Simple, Unreadable, Word, simple_commands
-from tidal_plugins.actions.shell.programs import READERS, harmless, mentioned, named, reading, rewrites, unwrapped
+from tidal_plugins.actions.shell.programs import (
+    READERS,
+    harmless,
+    mentioned,
+    named,
+    probes,
+    reading,
+    rewrites,
+    unwrapped,
+)
 
 UNREAD = "a command ran that may have changed files"
 
@@ -84,8 +93,14 @@ def read_command(text: str, folders: Folders = ("",), *, depth: int = 0) -> Ran:
 
 
 def _certain(commands: Sequence[Simple], place: int) -> bool:
-    """Return whether a simple command has run if the whole has not failed."""
-    return commands[place].after != "&" and not any(each.before == "||" or each.maybe for each in commands)
+    """Return whether a simple command has run if no word of a failure says otherwise: a test may fail without one."""
+    if commands[place].after == "&" or any(each.before == "||" or each.maybe for each in commands):
+        return False
+    while place and commands[place].before == "&&":
+        place -= 1
+        if probes(unwrapped([word.text for word in commands[place].words])):
+            return False
+    return True
 
 
 def _called(words: Sequence[str]) -> str:
@@ -119,7 +134,7 @@ def _simple(command: Simple, words: Sequence[str], alone: bool, depth: int) -> I
         else:
             ran = read_command(inner, depth=depth + 1).actions
             yield from (action for action in ran if isinstance(action, Change | Doubt))
-    target = next((word for sign, word in command.redirects if sign in (">", "1>", ">|", ">>", "1>>")), None)
+    target = next((word for sign, word in reversed(command.redirects) if sign in (">", "1>", ">|", ">>", "1>>")), None)
     appends = any(sign.endswith(">>") for sign, _ in command.redirects)
     for sign, word in command.redirects:
         if word is not target:
@@ -151,6 +166,7 @@ def _output(command: Simple, words: Sequence[str]) -> str | None:
     if words == ["cat"]:
         return command.heredoc if command.fed else None
     plain = all(word.plain and not word.pattern for word in command.words)
+    plain = plain and not any(word.startswith("~") for word in words)
     if words[0] == "echo" and plain and not (words[1:2] and words[1].startswith("-")) and "\\" not in "".join(words):
         return " ".join(words[1:]) + "\n"
     if words[0] == "printf" and plain and len(words) == 2 and not re.search(r"%|\\[^n]", words[1]):

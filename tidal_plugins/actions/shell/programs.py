@@ -27,8 +27,9 @@ _HARMLESS = frozenset(
 """Programs that only look, test, talk to others, or install what is no file of the work. Redirections count all the
 same."""
 
+_IN_PLACE = re.compile(r"-\w*i\w*\b.*|--in-place\b.*")
 _WRITES = {
-    "sed": r"-\w*i\w*\b.*|--in-place\b.*|(?s:.*/[gpI0-9]*w \S+|w \S+)", "sort": r"-\w*o.*|--output.*",
+    "sed": rf"{_IN_PLACE.pattern}|(?s:.*/[gpI0-9]*w \S+|w \S+)", "sort": r"-\w*o.*|--output.*",
     "curl": r"-\w*[oO]\w*|--output.*|--remote-name.*", "find": r"-delete|-exec(?:dir)?|-ok(?:dir)?|-fprint\w*|-fls",
     "fd": r"-x|-X|--exec.*", "awk": r"-i|inplace|(?s:.*\b(?:print|printf)\b[^;}]*>\s*[\"\w].*)", "tree": r"-o",
     "xxd": r"-r.*", "uniq": r"[^-].*",
@@ -56,7 +57,9 @@ _SUBCOMMANDS = {
 _SCRIPTS = re.compile(r"(?:test|lint|check|typecheck|type-check|tsc)(?:[:.-](?!fix|write|update)\w+)*")
 """Names of scripts (``npm run lint``) and of targets (``make test-unit``) that only check, wherever they stand."""
 
-_ONLY_CHECKS = re.compile(r"--check(?:-only)?|--diff|-l|--list-different|--dry-run|-n|--version|--help")
+_ONLY_CHECKS = re.compile(r"--check(?:-only)?|--diff|--list-different|--dry-run|--version|--help")
+_SHORT_CHECKS = {"make": "-n", "just": "-n -l", "go": "-n"}
+"""Short options that only check. Those of other programs may mean anything: ``black -l 100`` tells a length."""
 _FIXES = re.compile(r"--fix.*|--unsafe-fixes|--write|-w|-i|--apply.*|--in-place|--allow-dirty")
 
 _NAMED = frozenset(
@@ -72,10 +75,12 @@ _INTERPRETERS = re.compile(r"python[\d.]*|node|ruby|perl|php|bash|sh|zsh|Rscript
 _WRAPPERS = frozenset("sudo time nohup command nice stdbuf env xvfb-run npx bunx uvx pipx ionice exec builtin".split())
 _RUNNERS = {"uv": "run", "poetry": "run", "pipenv": "run", "pdm": "run", "hatch": "run", "rye": "run",
             "pnpm": "exec", "yarn": "exec", "npm": "exec", "bundle": "exec", "conda": "run"}  # fmt: skip
+_QUIETED = frozenset("grep egrep fgrep rg cmp diff git systemctl".split())
+"""Programs that test something without a word if an option says so."""
 _ASSIGNED = re.compile(r"^\w+=")
 _TAKES_VALUE = frozenset("-n --with --extra --group --python -p -u --env-file".split())
 
-READERS = frozenset("cat bat batcat nl less more head tail sed open".split())
+READERS = frozenset("cat bat batcat nl less head tail sed open".split())
 _SPAN = re.compile(r"(\d+)(?:,(\d+|\$))?p;?(?:q|\d+q)?")
 
 
@@ -109,7 +114,8 @@ def harmless(words: Sequence[str]) -> bool:
         return _harmless_git(arguments)
     if program in _SUBCOMMANDS:
         fixes = any(_FIXES.fullmatch(each) for each in arguments)
-        checks = any(_ONLY_CHECKS.fullmatch(each) for each in arguments)
+        short = _SHORT_CHECKS.get(program, "").split()
+        checks = any(_ONLY_CHECKS.fullmatch(each) or each in short for each in arguments)
         if program in ("eslint", "gofmt", "prettier", "stylelint"):
             return not fixes
         first = next((each for each in arguments if each != "run"), "")
@@ -121,15 +127,22 @@ def harmless(words: Sequence[str]) -> bool:
     return not any(re.fullmatch(_WRITES[program], each) for each in arguments) if program in _WRITES else True
 
 
+def probes(words: Sequence[str]) -> bool:
+    """Return whether a command, unwrapped, is a test that may fail without printing anything."""
+    program = words[0].rsplit("/", 1)[-1] if words else ""
+    quiet = any(re.fullmatch(r"-\w*[qs]\w*|--quiet|--silent|--exit-code", each) for each in words[1:])
+    return program in ("[", "test", "false") or (program in _QUIETED and quiet)
+
+
 def rewrites(words: Sequence[str]) -> list[str] | None:
     """Return the files and folders that a command may rewrite, none for all files; ``None`` if nobody knows.
 
-    They are those that it names, if it is a formatter or a program that writes only with some option.
+    They are those that it names, if it is a formatter. A program that writes only with some option may write anywhere:
+    ``find`` below a folder, ``awk`` and ``sed`` to a file that their script names.
     """
     program = words[0].rsplit("/", 1)[-1]
-    if program in _HARMLESS and program != "sed":
-        return mentioned(words)
-    if program not in _NAMED:
+    scripted = program == "sed" and not any(_IN_PLACE.fullmatch(each) for each in words)
+    if program not in _NAMED or scripted:
         return [] if program == "git" else None
     told: list[str] = []
     sure = False

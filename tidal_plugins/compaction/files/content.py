@@ -111,12 +111,12 @@ class Content:
             stop = at + len(edit.old)
             start, end = (run[0] + text.count("\n", 0, place) for place in (at, stop))
             before = text[text.rfind("\n", 0, at) + 1 : at]
-            if end <= run[-1]:
+            if end <= run[-1] and end in self.lines:
                 after = self.lines[end][stop - text.rfind("\n", 0, stop) - 1 :]
                 self.splice(start, end + 1, f"{before}{edit.new}{after}".split("\n"))
                 self._close()
-            else:  # the text ended with the newline of the last known line
-                certain = self._replace_end(start, run[-1], before + edit.new) and certain
+            else:  # the text ended with the newline of the last known line, or what came after it has just gone
+                certain = self._replace_end(start, end - 1, before + edit.new) and certain
         return certain
 
     def edit_shown(self, edit: Edit, lines: Mapping[int, str]) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from tidal_plugins.actions import results
 from tidal_plugins.actions.action import (
     Action,
+    Change,
     ContentChange,
     Delete,
     Doubt,
@@ -80,6 +81,8 @@ class Replay:
         ran = read_command(command, self._folders)
         reached = self._follow(call, ran.actions, result, shell=True)
         text = _text(result)
+        if results.astray(text) and any(isinstance(action, Change) for action in ran.actions):
+            self._doubt("", "a command changed files in a folder other than it said")
         if results.rewritten(text):
             self._doubt("", "a command rewrote files")
         told = results.folder(text)

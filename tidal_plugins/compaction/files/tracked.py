@@ -25,8 +25,12 @@ from tidal_plugins.actions.action import (
 from tidal_plugins.actions.paths import alike, normal, relative, within
 from tidal_plugins.compaction.files.content import Content
 from tidal_plugins.model.exchange import Message, ToolCall
+from tidal_plugins.model.fence import inert
 
 UNFOLLOWED = "an edit could not be followed"
+
+_MAX_REASON = 200
+"""Characters of a reason for a doubt. It may name a tool or a path, which nobody bounds; few paths are longer."""
 
 State = Literal["read", "edited", "created", "deleted"]
 
@@ -82,9 +86,12 @@ class Tracked:
     later: bool = False
 
     def suspect(self, reason: str, *, weak: bool = False) -> None:
-        """Note why the content may be another by now. The first reason stays, unless it was a weak one."""
+        """Note why the content may be another by now. The first reason stays, unless it was a weak one.
+
+        The reason becomes part of a header: names in it may neither end its line nor cite anything.
+        """
         if self.doubt is None or (self.weak and not weak):
-            self.doubt, self.weak = reason, weak
+            self.doubt, self.weak = inert(reason)[:_MAX_REASON], weak
 
     def trust(self) -> None:
         """Note that the content is certain again."""

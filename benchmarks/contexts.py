@@ -11,11 +11,13 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import re
+import shutil
 import sys
 import warnings
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 from typing import Any, cast
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "adapters"))  # run by its path, from a checkout
@@ -140,12 +142,12 @@ def offloaded(limit: int, share: float, trigger: int) -> Arm:
     """
     module = importlib.import_module("deepagents.middleware.summarization")
     backends = importlib.import_module("deepagents.backends")
-    folder = TemporaryDirectory(prefix="tidal-benchmark-")  # lives as long as the arm
+    folder = mkdtemp(prefix="tidal-benchmark-")
     budget = int(share * limit) - 2 * WRAPPER
     model = Extractive(max_tokens=budget)
     middleware = module.SummarizationMiddleware(
         model=model,
-        backend=backends.FilesystemBackend(root_dir=folder.name, virtual_mode=True),
+        backend=backends.FilesystemBackend(root_dir=folder, virtual_mode=True),
         trigger=("tokens", trigger + 1),
         keep=("tokens", limit - int(share * limit)),
         token_counter=Tokens(),
@@ -153,7 +155,7 @@ def offloaded(limit: int, share: float, trigger: int) -> Arm:
         summarizer=lambda messages: extracted(messages, budget),
     )
     held: list[BaseMessage] = []
-    state: dict[str, Any] = {"folder": folder}
+    state: dict[str, Any] = {}
 
     def arm(new: Sequence[Message]) -> Sequence[Message]:
         held.extend(map(shown_to, new))
@@ -170,6 +172,7 @@ def offloaded(limit: int, share: float, trigger: int) -> Arm:
             state.update({key: value for key, value in command.update.items() if key != "messages"})
         return plain(seen)
 
+    weakref.finalize(arm, shutil.rmtree, folder, ignore_errors=True)
     return arm
 
 

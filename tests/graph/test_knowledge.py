@@ -20,12 +20,13 @@ def test_an_entity_knows_every_episode_and_thread_that_names_it_the_newest_first
     world.say("checkout depends_on billing", thread="monday")
     world.clock.advance(days=1)
     world.say("billing depends_on storage", thread="tuesday")
+    world.clock.advance(days=1)
     world.say("billing calls ledger")
     billing = world.graph.entity("billing")
     assert (billing.type, billing.category) == ("module", "technical")
     assert world.names(billing.episodes) == ("e3", "e2", "e1")
     assert billing.threads == ("tuesday", "monday")
-    assert (billing.first_seen, billing.last_seen) == (NOON, NOON + DAY)
+    assert (billing.first_seen, billing.last_seen) == (NOON, NOON + 2 * DAY)
 
 
 def test_an_episode_and_a_thread_know_their_entities(world: World) -> None:

@@ -69,7 +69,7 @@ _STEMS = (
     "xaban parin profen gliptin tidine setron triptan semide thiazide lukast fenac"
 ).split()
 _MEDICINES = (
-    "insulin|aspirin|paracetamol|acetaminophen|warfarin|morphine|codeine|prednisone|prednisolone|sertraline|lithium|"
+    "insulin|aspirin|paracetamol|acetaminophen|warfarin|morphine|codeine|prednisone|prednisolone|sertraline|"
     "methotrexate|ventolin|salbutamol|albuterol|antibiotics|blood thinner|blood thinners|beta blocker|beta blockers|"
     "betablocker|betablockers"
 ).split("|")

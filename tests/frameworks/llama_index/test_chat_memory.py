@@ -390,7 +390,8 @@ def test_serialised_it_has_path_and_ids_and_no_text(memory, chat, path):
         "summary_as": "assistant",
         "policy": None,
         "agent": None,
-        "turns": [{"key": data["turns"][0]["key"], "state": "stored"}],
+        "nested": "apart",
+        "turns": [{"key": data["turns"][0]["key"], "state": "stored", "nested": False}],
         "class_name": "TidalChatMemory",
     }
 

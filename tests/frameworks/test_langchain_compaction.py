@@ -188,7 +188,6 @@ def test_every_citation_leads_to_its_turn(memory, agent, strict):
     assert {memory.episodes[id_].thread for id_ in cited} == {"one"}
 
 
-@pytest.mark.xfail(strict=True, reason="since the state of the work was added, no whisper stands here")
 def test_the_whisper_stands_in_the_compacted_view(memory, agent, strict):
     memory.record(user="I practise the jazz piano suite on Sundays.", agent="Noted.", thread="old")
     model = strict(answered, max_tokens=LIMIT)

@@ -161,7 +161,6 @@ def test_the_ongoing_request_survives_a_long_tool_loop(memory, graph, strict):
     assert len(episode.tool_calls) == 60
 
 
-@pytest.mark.xfail(strict=True, reason="since the state of the work was added, a new process rebuilds once more")
 def test_another_process_goes_on_from_the_checkpoint(path, tmp_path, strict):
     shown = []
     for part in range(3):

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from tidal_plugins.english.instructions import DECISION, OWN_PLANS, RULE
+from tidal_plugins.english.rule_changes import changes_rule
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.scoring.text import terms
 from tidal_plugins.summarising.noted import Noted
@@ -34,13 +35,16 @@ def replaced(known: Sequence[Noted], said: Sequence[str]) -> tuple[list[Noted], 
     """Return the known rules that stay beside new ones, and the texts of those that hold no longer.
 
     A rule gives way to one that shares most words of the shorter of the two; that it no longer holds is sure only where
-    they share most words of the longer one.
+    the newer one says that another held before, and they share most words of the longer one.
     """
     words = [frozenset(terms(text)) for text in said]
     old = [(each, frozenset(terms(each.text))) for each in known]
     kept = [each for each, before in old if not any(_shared(before, new, min) >= _SAME for new in words)]
+    changing = [new for new, text in zip(words, said, strict=True) if changes_rule(text)]
     lifted = [
-        each.text for each, before in old if any(before != new and _shared(before, new, max) >= _SAME for new in words)
+        each.text
+        for each, before in old
+        if any(before != new and _shared(before, new, max) >= _SAME for new in changing)
     ]
     return kept, lifted
 

@@ -148,7 +148,6 @@ def test_an_llm_writes_the_summary_of_a_chat(memory, says):
     assert "The model tells of it. [ep:" in view[0].content
 
 
-@pytest.mark.xfail(strict=True, reason="decisions of one form count as replaced by the newest and leave the summary")
 @pytest.mark.parametrize("reply", [RuntimeError("away"), "", "I cannot help with that.", "It is so. [ep:zzz]"])
 def test_where_the_model_fails_extracts_stand_in_its_place(memory, says, reply):
     view = grown(memory, says(reply))
@@ -156,7 +155,6 @@ def test_where_the_model_fails_extracts_stand_in_its_place(memory, says, reply):
     assert "zzz" not in str(view)
 
 
-@pytest.mark.xfail(strict=True, reason="decisions of one form count as replaced by the newest and leave the summary")
 def test_a_model_that_echoes_gives_no_summary_of_its_own(memory):
     summary = grown(memory, MockLLM(max_tokens=5))[0].content
     assert "We decided to ship crate" in summary

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tidal_plugins.english.rule_changes import replaces
+from tidal_plugins.english.rule_changes import differs_in_one_value, replaces
 
 
 @pytest.mark.parametrize(
@@ -45,3 +45,17 @@ def test_a_capsule_has_the_newer_rule_alone(memory, clock):
     rules = memory.capsule.read()["operational_rules"]
     assert "Fridays" in rules
     assert "Mondays" not in rules
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "expected"),
+    [
+        ("A crate must hold at most 40 jars.", "A crate must hold at most 60 jars.", True),
+        ("Always write in Danish.", "Always write in Dutch.", True),
+        ("We decided to send crate 3 on day 3.", "We decided to send crate 4 on day 4.", False),
+        ("Lena must sign each offer.", "Omar must sign each offer.", False),
+        ("Always.", "Always", False),
+    ],
+)
+def test_a_rule_may_be_said_again_with_another_value(older, newer, expected):
+    assert differs_in_one_value(newer, older) == expected

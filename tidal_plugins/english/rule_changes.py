@@ -14,7 +14,9 @@ from tidal_plugins.english.stems import stem
 from tidal_plugins.english.stop_words import STOP_WORDS
 from tidal_plugins.english.values import NUMBER_WORDS
 
-_CHANGES = re.compile(r"\b(?:from now on|new rule|as of (?:today|now)|instead|any ?more|rather than)\b|, not\b", re.I)
+_CHANGES = re.compile(
+    r"\b(?:from now on|new rule|as of (?:today|now)|instead|any ?more|after all|rather than)\b|, not\b", re.I
+)
 """The words by which a rule says that another one held before."""
 _ADDS = re.compile(r"\b(?:also|too|as well|both|in addition)\b", re.IGNORECASE)
 _REPLACED = re.compile(r"(?:\b(?:instead of|rather than)|, not)\s+(?P<old>[^.;!?]+)", re.IGNORECASE)
@@ -51,6 +53,11 @@ def replaces(newer: str, older: str) -> bool:
     return _differs_in_one_place(after, before)
 
 
+def differs_in_one_value(newer: str, older: str) -> bool:
+    """Return whether a rule says the same as an earlier one, with another value in one place."""
+    return _differs_in_one_place(_words(newer), _words(older))
+
+
 def _words(rule: str) -> list[str]:
     """Return the words of a rule, from its verb on."""
     return _WORD.findall(_MARKERS.sub(" ", rule))
@@ -67,7 +74,7 @@ def _differs_in_one_place(after: Sequence[str], before: Sequence[str]) -> bool:
     rest = shorter - start
     end = next((place for place in range(rest) if one[-1 - place] != other[-1 - place]), rest)
     new, old = after[start : len(one) - end], before[start : len(other) - end]
-    if not (0 < len(new) <= _MOST and 0 < len(old) <= _MOST):
+    if not start or not (0 < len(new) <= _MOST and 0 < len(old) <= _MOST):
         return False
     if _is_value(new) and _is_value(old):
         return True

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from tidal_plugins.english.instructions import DECISION, OWN_PLANS, RULE
-from tidal_plugins.english.rule_changes import changes_rule
+from tidal_plugins.english.rule_changes import changes_rule, differs_in_one_value
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.scoring.text import terms
 from tidal_plugins.summarising.noted import Noted
@@ -34,19 +34,25 @@ def rules(text: str) -> list[str]:
 def replaced(known: Sequence[Noted], said: Sequence[str]) -> tuple[list[Noted], list[str]]:
     """Return the known rules that stay beside new ones, and the texts of those that hold no longer.
 
-    A rule gives way to one that shares most words of the shorter of the two; that it no longer holds is sure only where
-    the newer one says that another held before, and they share most words of the longer one.
+    A rule gives way to one that shares most words of the shorter of the two. That it no longer holds is sure only where
+    they share most words of the longer one, and the newer one says that another held before or differs in one value.
     """
     words = [frozenset(terms(text)) for text in said]
     old = [(each, frozenset(terms(each.text))) for each in known]
     kept = [each for each, before in old if not any(_shared(before, new, min) >= _SAME for new in words)]
-    changing = [new for new, text in zip(words, said, strict=True) if changes_rule(text)]
     lifted = [
         each.text
         for each, before in old
-        if any(before != new and _shared(before, new, max) >= _SAME for new in changing)
+        if any(
+            before != new and _shared(before, new, max) >= _SAME and _changes(text, each.text)
+            for new, text in zip(words, said, strict=True)
+        )
     ]
     return kept, lifted
+
+
+def _changes(newer: str, older: str) -> bool:
+    return changes_rule(newer) or differs_in_one_value(newer, older)
 
 
 def _shared(one: frozenset[str], other: frozenset[str], of: Callable[[int, int], int]) -> float:

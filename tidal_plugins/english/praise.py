@@ -17,7 +17,8 @@ _GOOD = (
 _JOB = r"(?:job|work|thinking|call|stuff|on ya|on you|one|shout|point|idea)"
 _PRAISE = re.compile(
     rf"{LEAD}(?:(?:my guy|mate|man|dude|sharp)\W+)*(?:"
-    rf"{_MADE}(?:'s| is| are| looks?| sounds?| feels?| seems?) (?:(?!the\b|an?\b|not\b|no\b|never\b)\w+ ){{0,3}}?{_GOOD}\b"
+    rf"{_MADE}(?:'s| is| are| looks?| sounds?| feels?| seems?) "
+    rf"(?:(?!the\b|an?\b|not\b|no\b|never\b)\w+ ){{0,3}}?{_GOOD}\b"
     r"|you(?:'ve| have)? (?:\w+ly )?(?:nailed|outdone yourself|thought of everything|read my mind|"
     r"covered everything)\b"
     rf"|(?:good|great|nice|excellent|amazing) {_JOB}\b"

@@ -227,6 +227,11 @@ class RecallTuning(RecallSettings):
     """Relevance falls to 1/e when the fused score falls by 1/sharpness, so that a factor moves near rivals only."""
     importance: float = Field(0.5, ge=0, le=1)
     """Share of the importance factor that counts: half measures best or as good on every kind of conversation."""
+    lasting: float = Field(1.65, ge=1)
+    """Factor of the score of what a person said for good, such as an allergy, if the turn asks: as much as a tenth of
+    cosine. Among 2,000 turns of chatter it brings an allergy to walnuts from place 10 to 3 for «can I eat this
+    brownie?», and from 2 to 1 for «what must I not eat?». The development stories have 16 of 18 and 8 of 10 as without.
+    """
     decay: float = Field(0.05, ge=0, le=1)
     """Share of an entry's strength that counts (λ); undamped, every month-old memory would sink below fresh ones."""
     alpha_calm: float = Field(0.7, ge=0, le=1)

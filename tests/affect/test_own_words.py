@@ -77,3 +77,19 @@ def test_what_a_person_says_beside_it_counts(memory, text):
 def test_a_curse_in_the_middle_of_a_turn_is_heard(memory):
     memory.record("It is noon. The pump is on. D***! The hose is here. It is green. Olaf comes.", None)
     assert memory.affect.state().valence < -0.1
+
+
+@pytest.mark.parametrize("said", ["I'm not angry at all.", "I am no longer upset with you.", "We weren't worried."])
+def test_a_denied_feeling_is_not_felt(open_memory: OpenMemory, said: str) -> None:
+    memory = open_memory()
+    for _ in range(5):
+        memory.record(said, "Good.")
+    assert memory.affect.state().valence >= -0.05
+
+
+@pytest.mark.parametrize("said", ["I am angry.", "I am not happy with this rubbish."])
+def test_a_feeling_that_is_not_denied_is_felt(open_memory: OpenMemory, said: str) -> None:
+    memory = open_memory()
+    for _ in range(5):
+        memory.record(said, "Good.")
+    assert memory.affect.state().valence < -0.1

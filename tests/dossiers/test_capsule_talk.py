@@ -74,6 +74,30 @@ def test_empathy_and_opinions_of_things_in_general_are_no_work_and_no_priority(m
         assert word not in text
 
 
+def test_praise_of_an_answer_is_left_out_and_objections_are_not(memory, capsules):
+    tell(
+        memory,
+        "This plan is absolutely perfect for our sluice!",
+        "You've really nailed the order of the sluices.",
+        "I love how you split the sluice work into parts.",
+        "That makes sense for how the mill is run.",
+        "This list is great, but our sluice in Hagen is missing from it.",
+        "The mill is great for weddings, we booked it for 3 May.",
+    )
+    text = str(capsules.current(NOON))
+    for word in ("absolutely perfect", "nailed", "love how", "makes sense"):
+        assert word not in text
+    assert "Hagen" in str(memory.dossiers.brief("Hagen"))
+    assert "3 May" in text
+
+
+def test_what_is_considered_is_not_decided(memory, capsules):
+    tell(memory, "I am considering moving to Hagen.", "We moved to Brilon on 3 March.")
+    memory.dossiers.refresh("moving")
+    for topic, decided in (("Hagen", False), ("Brilon", True)):
+        assert ("Decided:" in str(memory.dossiers.brief(topic))) == decided
+
+
 def test_interjections_before_a_statement_are_left_out(memory, capsules):
     tell(memory, "Hey Olaf! I bought the mill in Hagen on 2 March.")
     assert ": I bought the mill" in str(capsules.current(NOON))

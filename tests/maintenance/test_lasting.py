@@ -7,6 +7,7 @@ import pytest
 from tests.conftest import OpenMemory
 from tidal_plugins import Settings, TidalMemory
 from tidal_plugins.testing import FrozenClock
+from tidal_plugins.tuning import Tuning
 
 ALLERGY, TALK = "Mind that Iris is allergic to hazelnuts.", "The hazelnuts at the fair were roasted well."
 
@@ -68,3 +69,44 @@ def test_what_matters_for_good_surfaces_at_a_lower_chance_for_a_turn_that_asks(o
     assert "fair" not in shown("May Iris have the hazelnuts?", 0.1), "other memories need the whole chance"
     assert not shown("May Iris have the hazelnuts?", 1.0)
     assert not shown("Dora bought some hazelnuts for Iris at the fair.", 0.1), "it asks for nothing"
+
+
+def test_what_was_said_for_good_comes_earlier_in_a_recall_for_a_turn_that_asks(open_memory: OpenMemory) -> None:
+    """The allergy has no word of the question, and the chatter has some."""
+
+    for number, text in enumerate(["I'm allergic to hazelnuts.", *CHATTER]):
+        open_memory().record(text, "I see.", thread=str(number))
+
+    def place(question: str, factor: float) -> int:
+        memory = open_memory(settings=Tuning(recall={"lasting": factor}))
+        return [hit.text for hit in memory.recall(question, limit=20)].index("I'm allergic to hazelnuts.")
+
+    asked, told, factor = "Can I eat this brownie?", "The brownies were on the table.", Tuning().recall.lasting
+    assert place(asked, factor) < place(asked, 1)
+    assert place(told, factor) == place(told, 1)
+
+
+CHATTER = (
+    "We baked brownies with the neighbours, and ate them warm.",
+    "The café by the bridge has good cake.",
+    "My brother ate four sandwiches on the train.",
+    "The parade was loud and long.",
+    "I have a new bicycle.",
+    "Our street gets new trees.",
+    "The film was better than the book.",
+)
+
+
+@pytest.mark.parametrize(
+    ("kept", "told"),
+    [
+        ("The code for the front door is on a card behind the mirror.", "The code for the parser is in a module."),
+        ("The spare bulb is in the blue tin under the stairs.", "The spare room is on the left."),
+        ("Our dog Bo must not get chocolate.", "The players must not get angry."),
+        ("The keys to the shed are in the jar.", "The key to success is in the details."),
+    ],
+)
+def test_where_a_thing_is_and_what_harms_does_not_fade(open_memory: OpenMemory, kept: str, told: str) -> None:
+    memory = open_memory()
+    ids = [memory.record(text, "I see.", thread=text).entries[0] for text in (kept, told)]
+    assert [memory.get(id_).tier is None for id_ in ids] == [True, False]

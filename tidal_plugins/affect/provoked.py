@@ -1,6 +1,7 @@
-"""Complaints of repetition and bare curses, which readers of feelings miss.
+"""Complaints of repetition, bare curses and denied feelings, which readers of feelings miss.
 
-«This is the third time» has no charged word, and «S***!» is a word that neither lexicon nor vector knows.
+«This is the third time» has no charged word, «S***!» is a word that neither lexicon nor vector knows, and a vector
+reads «I'm not angry» as anger.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import re
 from dataclasses import replace
 
 from tidal_plugins.english.chatter import curses
-from tidal_plugins.english.complaints import complains
+from tidal_plugins.english.complaints import complains, denies_feeling
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.model.affect import Affect
 
@@ -28,7 +29,12 @@ _CAPITALS = re.compile(r"\b[A-Z]{5,}\b|\b[A-Z]{2,}\W+[A-Z]{2,}\b")
 
 
 def provoked(text: str, felt: Affect) -> Affect:
-    """Return how a text feels that is read as ``felt``: no better than its curses and complaints allow."""
+    """Return how a text feels that is read as ``felt``: no better than its curses and complaints allow.
+
+    A text that only denies a bad feeling is neutral.
+    """
+    if felt.valence < 0 and denies_feeling(text):
+        return Affect()
     if len(text) > READ_CHARS:
         text = f"{text[: READ_CHARS // 2]}\n\n{text[-READ_CHARS // 2 :]}"
     valence = felt.valence

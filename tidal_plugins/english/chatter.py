@@ -7,6 +7,7 @@ import re
 from tidal_plugins.english.clauses import LEAD
 from tidal_plugins.english.objects import PAST_VERBS
 from tidal_plugins.english.people import NAMING
+from tidal_plugins.english.praise import praises
 from tidal_plugins.english.requests import RULE
 from tidal_plugins.english.small_talk import SMALL_TALK
 from tidal_plugins.english.stop_words import STOP_WORDS
@@ -152,12 +153,12 @@ def jokes(sentence: str) -> bool:
 
 
 def reacts(sentence: str) -> bool:
-    """Return whether a sentence is thanks, a wish, a feeling or a curse, and says nothing of the matter."""
+    """Return whether a sentence is thanks, praise, a wish, a feeling or a curse, and says nothing of the matter."""
     plain = _straight(sentence)
     rest = plain[match.end() :] if (match := _EXCLAIMED.match(plain)) else ""
     if len(rest.split()) > FRAGMENT - 1 and content(rest):
         plain = rest  # «Yay, we got the flat»
-    return _REACTION.match(plain) is not None or _CURSE.search(plain) is not None
+    return _REACTION.match(plain) is not None or praises(plain) or _CURSE.search(plain) is not None
 
 
 def opines(sentence: str) -> bool:

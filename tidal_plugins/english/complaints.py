@@ -38,6 +38,24 @@ _COMPLAINT = re.compile(
 )
 
 
+_DENIED = re.compile(
+    r"(?:(?:and|but|so|no|ok|okay|honestly|really|don't worry),? )*"
+    r"(?:i'm|i am|we're|we are|i was|we were|i feel|i don't feel|i wasn't|"
+    r"we aren't|we weren't) ?(?:not |no longer |never )?"
+    r"(?:really |even |that |at all |so |too |very |feeling )*"
+    r"(?:angry|mad|furious|upset|cross|annoyed|irritated|frustrated|sad|unhappy|worried|anxious|nervous|afraid|scared|"
+    r"stressed|disappointed|offended|hurt|ashamed|jealous|bored|lonely|depressed|sorry)"
+    r"(?: (?:at all|any ?more|now|today|with you|at you|about (?:it|this|that)))*\W*"
+)
+_NOT = re.compile(r"\b(?:not|no longer|never)\b|n't feel|n't\b(?! worry)")
+
+
+def denies_feeling(sentence: str) -> bool:
+    """Return whether a sentence only says that its speaker does not feel bad: «I'm not angry at all»."""
+    said = plain(sentence[:LONGEST])
+    return _DENIED.fullmatch(said) is not None and _NOT.search(said) is not None
+
+
 def complains(sentence: str) -> bool:
     """Return whether a sentence complains of repetition: «I've told you twice», «this is the third time»."""
     return _COMPLAINT.search(plain(sentence[:LONGEST])) is not None

@@ -13,6 +13,7 @@ _CHOSEN = (
 )
 _KEPT = r"(?:stay|staying|stick|sticking|go|going|went) with|we (?:switch|stay|keep|drop|wait|postpone)"
 _CHANGED = (
+    r"(?<!considering )(?<!about )(?<!consider )"
     r"(?:switch|switched|switching|mov(?:e|ed|ing)|migrat(?:e|ed|ing)) (?:over )?(?:off|away from|to|from)|"
     r"instead of|becomes?|replac(?:es|ed)"
 )

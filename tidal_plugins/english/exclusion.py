@@ -17,6 +17,10 @@ BUILDINGS = frozenset(
     "museum studio bakery restaurant datacentre datacenter laboratory lab workshop".split()
 )
 """Nouns of buildings, and of what stays where it stands."""
+POSTS = frozenset(
+    "landlord landlady dentist gp physician accountant godmother godfather headmaster headmistress".split()
+)
+"""Nouns of people of whom one has one at a time, beside those that statements name."""
 ONLY = "="
 """Stands before a value of a tool of which a sentence says that it is the one in use."""
 
@@ -36,6 +40,8 @@ def keeps(slot: Slot) -> bool:
     thing = slot.thing.lower().split()
     if slot.kind == "holder":
         return slot.role in ("owner", "lead", "manager", "captain") and thing[0] not in _VAGUE and thing != ["way"]
+    if slot.kind == "attribute" and thing[-1] in POSTS:
+        return all(word[:1].isupper() for word in slot.value.split())
     if slot.kind == "attribute":
         return any(word in ("favourite", "favorite") for word in thing) and "of" not in thing and _is_taste(slot)
     if slot.kind == "place":

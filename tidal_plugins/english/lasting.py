@@ -62,7 +62,8 @@ _CONDITION = (
 )
 _FOOD = (
     r"(?:\w+ )?(?:shellfish|seafood|fish|nuts?|peanuts?|almonds?|sesame|dairy|milk|lactose|cheese|eggs?|gluten|wheat|"
-    r"soya?|sugar|salt|alcohol|caffeine|grapefruit|pork|meat|strawberries|latex)\b"
+    r"soya?|sugar|salt|alcohol|caffeine|grapefruit|pork|meat|strawberries|latex|chocolate|honey|grapes|raisins|onions?|"
+    r"garlic)\b"
 )
 _STEMS = (
     "cillin mycin oxacin cycline sartan april ipril olol statin dipine formin prazole oxetine azepam zolam thyroxine "
@@ -91,11 +92,19 @@ _TAKEN = (
 )
 _MUST_NOT = r"(?:mustn't|must not|must never|may not|(?:am|is|are)(?: not|n't) allowed to)"
 _SOMETHING = r"(?!(?:it|that|this|an?|the|in|out|any|anymore|much|with|at|to|been|had|\w+(?:ed|wn|en))\b)[a-z]+"
+_LOCKED = (
+    r"(?:door|gate|alarm|safe|garage|house|flat|building|entrance|cellar|shed|lock|locker|car|van|boat|bike|bicycle|"
+    r"office|cabin|cottage|cupboard|mailbox|letterbox|attic|studio|workshop)"
+)
 _HIDDEN = (
     r"(?:keys?|key ?card|passports?|testament|birth certificate|deeds?|insurance papers|first.aid kit|epi-?pen|"
     r"(?:door|alarm|gate|access|entry|garage) codes?|"
+    rf"codes?(?= (?:to|for|of)(?: \w+){{0,3}} {_LOCKED}\b)|"
+    r"(?<=spare )(?!(?:\w+ )?(?:time|moments?|rooms?|bedroom|ones?|money|change)\b)(?:\w+ )?\w+|"
     r"fuse ?box|stopcock|shut-?off valve|safe|recovery codes?|backup disks?|(?:safe|lock) combination)"
 )
+_OF = rf"(?: (?:to|for|of)(?: \w+){{0,3}} {_LOCKED}\b|(?<!key)(?<!keys)(?<!code)(?<!codes) (?:for|of)(?: \w+){{1,3}}?)?"
+"""What a key or a code opens, and whose a paper is: «the key to success» opens nothing."""
 _LIES = r"(?:'s|'re| is| are| hangs?| lives?| stays?| sits?| goes| lies)(?: \w+ly| now| always| still| kept| hidden)*"
 _KEEP = r"(?:keep|keeps|kept|hid|hide|left|leave|put|hung|hang|gave|moved)"
 _AT = r"(?:in|on|under|underneath|behind|with|at|above|below|beside|beneath|inside|next to|by) \w+"
@@ -118,7 +127,7 @@ FORMS = (
             r"\bmy (?:\w+ ){0,2}(?:allergy|allergies|intolerance|blood type|blood group)\b",
             rf"\b{_WHO} (?:can't|cannot|can not|{_MUST_NOT}) (?:eat|drink|tolerate|digest|be given) {_SOMETHING}",
             rf"\b{_WHO} {_MUST_NOT} (?:have|take) {_SOMETHING}",
-            rf"\b{_WHO} (?:can't|cannot|can not) have {_FOOD}",
+            rf"\b{_WHO} (?:can't|cannot|can not|{_MUST_NOT}) (?:have|get|be fed) {_FOOD}",
             r"\bmakes? (?:my|his|her|their) (?:throat|face|tongue|lips|eyes) swell\b|\bgives? (?:me|him|her) hives\b",
             rf"{_DRUG}.*\b(?:don't get on|doesn't agree|didn't agree|bad reaction|rash|swell\w*)\b",
             r"\b(?:put|sent|landed) (?:me|him|her|us) in (?:the )?(?:hospital|emergency|er\b|a&e|intensive)",
@@ -130,7 +139,8 @@ FORMS = (
         (
             *(
                 "allerg|intoleran|liac|diabet|epi|asthma|pacemaker|stent|seizure|migraine|blood|condition|disease"
-                "|defect|murmur| eat | drink | tolerate | digest | be given |must|may not |allowed to |t have |swell"
+                "|defect|murmur| eat | drink | tolerate | digest | be given |must|may not |allowed to |t have |t get "
+                "|t be fed |swell"
                 "|hives|me in |him in |her in |us in |mg|mcg|µg|gram|iu|i.u|units|tablet|pill|puff|drop|lithium"
             ).split("|"),
             *_STEMS,
@@ -140,12 +150,12 @@ FORMS = (
     Form(
         "place",
         any_of(
-            rf"\b{_OWNER} (?:\w+ ){{0,3}}{_HIDDEN}(?: (?:to|for|of) (?:\w+ ){{1,4}}?)?{_LIES} {_AT}",
+            rf"\b{_OWNER} (?:\w+ ){{0,3}}{_HIDDEN}{_OF}{_LIES} {_AT}",
             rf"\b{_WHO}(?:'ve| have| had)? {_KEEP} {_OWNER} (?:\w+ ){{0,3}}{_HIDDEN} (?:\w+ ){{0,4}}?{_AT}",
         ),
         tuple(
             "key|passport|testament|certificate|deed|insurance|kit|epi|fuse|stopcock|valve|safe|recovery|backup"
-            "|combination|code".split("|")
+            "|combination|code|spare".split("|")
         ),
     ),
     Form(

@@ -32,6 +32,7 @@ _ATTRIBUTE = (
     r"(?P<thing>(?:[\w'’-]+\s){0,3}?"
     rf"(?:favou?rite(?:\s[\w-]+){{1,2}}?|{_SINGLE}(?:\s(?:of|for)\s(?:the\s)?[\w-]+(?:\s[\w-]+)?)?))"
 )
+_OWN = r"(?P<own>the|our|my)"
 _VALUE = (
     r"(?P<value>(?!not\b|no\b|very\b|so\b|too\b|that\b|to\b|it\b|what\b|how\b|in\b|on\b|at\b|up\b|going\b|being\b)"
     r"[^\s,;:.!?()\n–—\d]+(?:\s(?!now\b|from\b|and\b|but\b|these\b|instead\b|because\b|since\b)[^\s,;:.!?()\n–—\d]+){0,3}?)"
@@ -86,7 +87,7 @@ FORMS = tuple(
         ("holder", rf"(?P<value>{_NAME})\s+(?P<cue>no\s+longer)\s+{_CHARGE}\s+{_THING}{_END}", True),
         ("attribute", rf"\b{_ATTRIBUTE}\s+(?:is|are)\s+{_NOW}(?:called\s+)?(?:the\s+|an?\s+)?{_VALUE}{_END}", False),
         ("attribute", rf"\b{_ATTRIBUTE}:\s+{_VALUE}{_END}", False),
-        ("attribute", rf"(?P<value>{_NAME})\s+is\s+{_NOW}(?:the|our|my)\s+(?P<new>new\s+)?{_ATTRIBUTE}{_END}", False),
+        ("attribute", rf"(?P<value>{_NAME})\s+is\s+{_NOW}{_OWN}\s+(?P<new>new\s+)?{_ATTRIBUTE}{_END}", False),
         (
             "attribute",
             rf"\b(?P<cue>(?:switch|chang|mov)(?:e|es|ed))\s+(?:(?:the|our|my)\s+)?{_ATTRIBUTE}\s+(?:over\s+)?to\s+{_VALUE}{_END}",
@@ -145,7 +146,8 @@ WHOLE_FORMS = tuple(
         ("hours", rf"{_ONE}{_IS}(?:always\s+)?(?P<value>open|closed|shut)\s+{_WHEN}"),
         ("hours", rf"{_ONE}\s+(?P<value>opens|closes)\s+{_WHEN}"),
         ("day", rf"{_ONE}\s+(?:is|are|meets?|happens?|takes\s+place)\s+(?:now\s+)?on\s+(?P<value>{WEEKDAY}s)"),
-        ("attribute", rf"(?P<value>{_NAME})\s+is\s+{_NOW}(?:the|our|my)\s+(?:new\s+)?{_ONE}"),
+        ("day", rf"(?:I|we)\s+(?:always\s+|only\s+|now\s+)?(?P<thing>[a-z]+)\s+on\s+(?P<value>{WEEKDAY}s)"),
+        ("attribute", rf"(?P<value>{_NAME})\s+is\s+{_NOW}{_OWN}\s+(?:new\s+)?{_ONE}"),
         ("hour", rf"{_ONE}\s+(?:is|starts|begins|kicks\s+off|takes\s+place|leaves|departs)\s+(?:now\s+)?at\s+{_CLOCK}"),
         ("holder", rf"{_ONE}\s+(?P<role>{_POST}){_IS}(?P<value>{_NAME})"),
         ("place", rf"{_ONE}{_LIES}{_SPOT}(?:\s(?:in|of)\s(?:the|our|my)\s[\w-]+)?"),

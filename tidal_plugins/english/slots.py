@@ -131,6 +131,8 @@ def _slot(kind: str, match: re.Match[str], over: bool, sentence: str) -> Slot | 
     if not cue and (found := NEW.search(sentence)):
         cue = found[0]
     thing, role = said["thing"].strip(), said.get("role") or ""
+    if (own := said.get("own") or "").lower() in ("our", "my"):
+        thing = f"{own} {thing}"
     if said.get("when"):
         thing += f" {said['when']}"
     return Slot(kind, thing, said["value"].strip(), cue, over, role_of(role))

@@ -55,6 +55,8 @@ _OUTCRY = re.compile(r"(?:oh|ah|aw+|wow|ooh|ugh|oops|phew)\b")
 """The beginnings of outcries, which deny nothing: «oh, goodness, no»."""
 _COUNTS = "|".join(word for word in NUMBER_WORDS if word not in ("one", "zero"))
 _FIGURE = re.compile(rf"\d+(?:[:.,/-]\d+)*|\b(?:{WEEKDAY}|{CLEAR_MONTH}|{_COUNTS})\b")
+_WORKS = re.compile(r" works(?: (?:again|now|fine|well))?$")
+_FAILS = re.compile(r" (?:doesn't|does not|no longer) works?(?: any ?more)?$")
 _DRIFTS = re.compile(
     r"\b(?:years? old|degrees|celsius|percent|score|points?|temperature|battery|followers|left|remaining|today|tonight|"
     r"currently|right now|at the moment|so far|already|i have|we have|i am at|i'm at|chapter|step|version|too|as well|"
@@ -165,7 +167,7 @@ def _slots(phrase: Phrase) -> Iterator[Observation]:
 
 def _state(phrase: Phrase) -> Iterator[Observation]:
     """Yield claims of a state: «The bridge is down», «the owner is Anna»."""
-    match = STATEMENT.fullmatch(phrase.plain)
+    match = STATEMENT.fullmatch(_WORKS.sub(" is working", _FAILS.sub(" is broken", phrase.plain)))
     if match is None or match["not"] or NEGATED.search(match["subject"]):
         return
     subject, value = stems(match["subject"]), LEADING_ARTICLE.sub("", STATEMENT_TAIL.sub("", match["value"])).strip()

@@ -87,6 +87,8 @@ _WHERE = frozenset("location city town room".split())
 _TIME = frozenset("time start hour".split())
 _PETS = frozenset("cat dog pet hamster rabbit horse parrot kitten puppy".split())
 _KIN = frozenset("wife husband partner son daughter sister brother girlfriend boyfriend fiance fiancee".split())
+_NAMED = frozenset("network wifi wlan boat ship yacht ferry band choir team project product app codename".split())
+"""Nouns of what people speak of by its name."""
 _NAME = re.compile(r"[A-ZÀ-ÖØ-Þ][\w'’.-]*(?: [A-ZÀ-ÖØ-Þ][\w'’.-]*){0,2}")
 _SPOT = re.compile(
     r"(?:in|inside|under|underneath|beneath|behind|on|above|beside|next to|on top of) \w.*", re.IGNORECASE
@@ -156,6 +158,8 @@ def _by_head(head: str, whole: str, of: str, value: str) -> Iterator[Slot]:
         yield Slot("tool", "my", value)
     if head in ("status", "marital") and "marital" in whole:
         yield Slot("civil", "I", value)
+    if head in _NAMED and named:
+        yield Slot("name", whole, value)
     if head == "day" and of and _WEEKDAY.fullmatch(value):
         yield Slot("day", of, value)
     if head in _TIME and of and _CLOCK.fullmatch(value):

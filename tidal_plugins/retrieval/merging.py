@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.recall import OWN, Dropped, Hit, PeerReport, Recall
 from tidal_plugins.retrieval.deduplicate import said_again
+from tidal_plugins.retrieval.lasting import LASTING
 from tidal_plugins.retrieval.recency import RECENCY
 from tidal_plugins.retrieval.rerank import RERANKER
 from tidal_plugins.scoring.fusion import sharp_relevance, stretched
@@ -140,7 +141,7 @@ def _sharp(hit: Hit) -> bool:
 def _against(hit: Hit, best: float, sharpness: float) -> Hit:
     """Return a hit of the profile ``balanced`` with its relevance against the best of all stores."""
     relevance, factors = sharp_relevance(hit.why.fused, best, sharpness=sharpness), hit.why.factors
-    times = math.prod(factors.get(name, 1.0) for name in ("importance", "strength", RECENCY))
+    times = math.prod(factors.get(name, 1.0) for name in ("importance", "strength", RECENCY, LASTING))
     return _moved(hit, relevance, hit.score + (relevance - hit.why.relevance) * times)
 
 

@@ -14,6 +14,7 @@ from tidal_plugins.retrieval.associate import associate
 from tidal_plugins.retrieval.boost import add_rewarded, boost, read_signals
 from tidal_plugins.retrieval.context import add_neighbours
 from tidal_plugins.retrieval.deduplicate import drop_alike, drop_echoes, read_news
+from tidal_plugins.retrieval.lasting import prefer_lasting
 from tidal_plugins.retrieval.rank import rank
 from tidal_plugins.retrieval.read import add_windows, read, trim
 from tidal_plugins.retrieval.recency import prefer_recent
@@ -55,7 +56,16 @@ RECALL: Sequence[Stage] = (
     understand,
     embed,
     read_times,
-    in_snapshot(*CANDIDATES, estimate_confidence, prefer_recent, boost, read_supersessions, newest_first, read),
+    in_snapshot(
+        *CANDIDATES,
+        estimate_confidence,
+        prefer_recent,
+        prefer_lasting,
+        boost,
+        read_supersessions,
+        newest_first,
+        read,
+    ),
     rerank,
     newest_first,  # a reranker knows nothing of what changed
     trim,

@@ -10,6 +10,7 @@ from functools import partial
 from tidal_plugins.model.entry import SYNTHESIS
 from tidal_plugins.retrieval.deduplicate import first_of_kind
 from tidal_plugins.retrieval.head import Head, shipped
+from tidal_plugins.retrieval.lasting import is_lasting
 from tidal_plugins.retrieval.search import intact, nearness
 from tidal_plugins.retrieval.selection import sources
 from tidal_plugins.retrieval.state import NEARNESS_PARTS, Ranked, State
@@ -73,7 +74,7 @@ def _spared(state: State, threshold: float) -> set[str]:
         return set()
     first = state.ranked[: settings.whisper.max_entries]
     lasts = settings.decay.important
-    return {item.id for item in first if item.summary.role == "user" and item.summary.importance >= lasts}
+    return {item.id for item in first if is_lasting(item.summary, lasts)}
 
 
 def least(state: State) -> float:

@@ -128,7 +128,10 @@ def forgotten(episode: Episode) -> bool:
 
 def holds(episode: Episode, index: int, message: Message) -> bool:
     """Return whether a message stands verbatim at this place in an episode, or has been forgotten there."""
-    return index < len(episode.messages) and same_message(storable_message(message), episode.messages[index])
+    if index >= len(episode.messages):
+        return False
+    stored = episode.messages[index]  # nearly always as it was said
+    return same_message(message, stored) or same_message(storable_message(message), stored)
 
 
 def storable_message(message: Message) -> Message:

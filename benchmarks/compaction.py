@@ -128,7 +128,7 @@ FRAME = re.compile(r"^\((?:Open file|Current directory).*$|^bash-\$.*$", re.MULT
 """Lines that SWE-agent's shell adds to each result."""
 
 SESSION = "benchmark"
-WIDTH = 170
+WIDTH = 200
 OURS, DEFAULTS = "ours", "ours, as it comes"
 KEPT, RECALLED = "kept", "with recall"
 ALL, KINDS, APART = "all", ("action", "requirement", "error"), ("constraint", "verdict")

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,18 @@ from tidal_plugins.storage.memory import Contents, MemoryStorage  # noqa: E402
 from tidal_plugins.testing import FrozenClock  # noqa: E402
 
 OpenMemory = Callable[..., TidalMemory]
+
+IN_MEMORY = Path("/dev/shm")
+"""Folder of a file system that Linux keeps in memory."""
+
+ROOM = 4 * 2**30
+"""Bytes that must be free there for the files of the tests: some 300 MB for each of the last three runs."""
+
+
+def pytest_configure() -> None:
+    """Put the files of the tests into memory if there is room: thousands of stores are written, synced and removed."""
+    if os.access(IN_MEMORY, os.W_OK) and shutil.disk_usage(IN_MEMORY).free > ROOM:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(IN_MEMORY))
 
 
 LIMITS = (("storage", "query_deadline"), ("rerank", "seconds"), ("hops", "ms"), ("peers", "timeout"))

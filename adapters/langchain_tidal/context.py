@@ -171,10 +171,11 @@ class ContextMemory:
             summariser=self._summariser,
             files=self._files,
         )
+        sizes = [size_of(message) for message in history.messages]
         compaction = compactor.compact(
             history.exchanges,
             thread=place.thread,
-            sizes=[size_of(message) for message in history.messages],
+            sizes=sizes,
             reserved=reserved,
             force=force,
             carried=history.carried,
@@ -183,7 +184,8 @@ class ContextMemory:
         talk, changed = place.key, compaction.rebuilt and compaction.id != history.carried
         new = changed and compaction.id != self._seen.get(talk)
         self._seen.put(talk, compaction.id)
-        self._gauge.sent(talk, shown, sum((size_of(message) for message in shown), reserved).tokens)
+        known = dict(zip(map(id, history.messages), sizes, strict=True))
+        self._gauge.sent(talk, shown, sum((known.get(id(m)) or size_of(m) for m in shown), reserved).tokens)
         return View(shown, compaction, ratio, new, changed)
 
 

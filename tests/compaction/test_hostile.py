@@ -15,12 +15,12 @@ from tidal_plugins import Compaction, Message, TidalMemory, ToolCall
 NOW = Message("user", "What is left to do?", "now")
 
 
-def goes_on(memory: TidalMemory, history: list[Message], **options: Any) -> list[Compaction]:
-    """What a thread is given as it grows: compacted at once, and again with more turns."""
-    compactor = memory.compactor(**{"max_tokens": 1_500, **options})
+def goes_on(memory: TidalMemory, history: list[Message], times: int = 2) -> list[Compaction]:
+    """What a thread is given as it grows: compacted at once, and again each time with twelve more turns."""
+    compactor = memory.compactor(max_tokens=1_500)
     made = [compactor.compact([*history, NOW], thread="s", force="compact")]
-    for number in range(100, 140, 8):
-        history = [*history, *chat(number, number + 8)]
+    for number in range(100, 100 + 12 * times, 12):
+        history = [*history, *chat(number, number + 12)]
         made.append(compactor.compact([*history, NOW], thread="s"))
     assert made[-1].rebuilt
     assert made[-1].id != made[0].id
@@ -150,14 +150,14 @@ def odd_turn(name: str = "Bash", arguments: Any = None, id: str | None = "k1", r
 @pytest.mark.parametrize("odd", ODD.values(), ids=ODD.keys())
 def test_an_odd_call_is_compacted_and_stands_in_its_episode(memory: TidalMemory, odd: dict[str, Any]) -> None:
     history = [*chat_turn(0), *odd_turn(**odd), *chat(1, 6)]
-    made = goes_on(memory, history)
+    made = goes_on(memory, history, times=3)
     assert [loss.index for loss in made[-1].ledger if loss.position in (2, 3, 4, 5)] == [0, 1, 2, 3]
     [episode] = [episode for episode in memory.episodes.list(thread="s") if episode.query == "Please fix it."]
     assert len(episode.messages) == 4
     assert len(episode.tool_calls) == 1
     assert "Please fix it." in memory.episodes.page(episode.id)
     assert len(episode.messages[2].text) == len(odd.get("result", "fine"))
-    assert len(memory.episodes.list(thread="s")) == 7 + 40
+    assert len(memory.episodes.list(thread="s")) == 7 + 36
 
 
 @pytest.mark.parametrize("odd", ODD.values(), ids=ODD.keys())

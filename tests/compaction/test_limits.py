@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
 
 import pytest
 
 from tests.compaction.histories import chat, loop, step
 from tests.compaction.test_compactor import NOW, payload
-from tidal_plugins import Compaction, HashingEmbedder, Message, Settings, TidalMemory
+from tidal_plugins import Compaction, Exchange, HashingEmbedder, Message, Settings, TidalMemory
+from tidal_plugins.storage.memory import Contents, MemoryStorage
 
 QUIET = Settings(graph={"background": False})
 LIMITS = 100
@@ -38,16 +39,38 @@ HISTORIES = {
 }
 
 
-def compacted(history: list[Message], max_tokens: int) -> Compaction:
-    with TidalMemory("memory://", embedder=HashingEmbedder(), settings=QUIET) as memory:
-        return memory.compactor(max_tokens=max_tokens).compact(history, thread="s")
+Compact = Callable[[int], Compaction]
+
+
+def recorded(history: list[Message]) -> Compact:
+    """Return a function that compacts a history within a limit, as if for the first time.
+
+    The completed turns are recorded once; each compaction begins with the store as it was then.
+    """
+    contents = Contents()
+
+    def opened() -> TidalMemory:
+        return TidalMemory(storage=MemoryStorage(contents), embedder=HashingEmbedder(), settings=QUIET)
+
+    asked = [place for place, message in enumerate(history) if message.role == "user"]
+    with opened() as memory:
+        memory.record_many(Exchange(tuple(history[first:last]), "s") for first, last in pairwise(asked))
+    before = contents.state
+
+    def compacted(max_tokens: int) -> Compaction:
+        contents.state = before
+        with opened() as memory:
+            return memory.compactor(max_tokens=max_tokens).compact(history, thread="s")
+
+    return compacted
 
 
 @pytest.mark.parametrize("name", HISTORIES)
 def test_what_remains_grows_with_the_limit(name: str) -> None:
     history = HISTORIES[name]
     whole = payload(history).tokens
-    made = [compacted(history, whole * (30 + n) // 100) for n in range(LIMITS)]
+    compacted = recorded(history)
+    made = [compacted(whole * (30 + n) // 100) for n in range(LIMITS)]
     sizes = [each.after.tokens for each in made]
     for before, after in pairwise(sizes):
         assert after >= (1 - FALL) * before
@@ -65,9 +88,8 @@ def _all_told(compaction: Compaction, larger: list[Compaction]) -> bool:
 def test_files_shrink_before_they_vanish() -> None:
     history = with_files()
     whole = payload(history).tokens
-    shown: list[Any] = []
-    for share in (1.0, 0.8, 0.6, 0.4):
-        files = compacted(history, int(whole * share)).files
-        shown.append(sum(len(file.content) for file in files))
+    compacted = recorded(history)
+    made = [compacted(int(whole * share)).files for share in (1.0, 0.8, 0.6, 0.4)]
+    shown = [sum(len(file.content) for file in files) for files in made]
     assert shown == sorted(shown, reverse=True)
     assert shown[-1] > 0

@@ -95,7 +95,7 @@ class Recorder:
         Nothing is returned for a turn without ids that has forgotten words in it: it cannot be known by its key, and
         its words must not come back.
         """
-        said = tuple(map(_storable, turn.said))
+        said = tuple(map(storable_message, turn.said))
         texts = {message.text for message in said if message.text}
         return () if not turn.named and self.writer.forgotten(self.scope, texts) else said
 
@@ -128,10 +128,13 @@ def forgotten(episode: Episode) -> bool:
 
 def holds(episode: Episode, index: int, message: Message) -> bool:
     """Return whether a message stands verbatim at this place in an episode, or has been forgotten there."""
-    return index < len(episode.messages) and _same(_storable(message), episode.messages[index])
+    if index >= len(episode.messages):
+        return False
+    stored = episode.messages[index]  # nearly always as it was said
+    return same_message(message, stored) or same_message(storable_message(message), stored)
 
 
-def _storable(message: Message) -> Message:
+def storable_message(message: Message) -> Message:
     """Return a message as an episode can hold it.
 
     A turn that cannot be recorded could never be left out, so values that no store takes (NUL, very long names,
@@ -204,18 +207,21 @@ def _index(message: Message, stored: Sequence[Message], taken: Sequence[int]) ->
     """Return the position of a message. Turns are recorded in order, so it is nearly always the next position."""
     following = taken[-1] + 1 if taken else 0
     order = itertools.chain(range(following, len(stored)), range(min(following, len(stored))))
-    return next((at for at in order if _same(message, stored[at]) and at not in taken), None)
+    return next((at for at in order if same_message(message, stored[at]) and at not in taken), None)
 
 
-def _same(message: Message, stored: Message) -> bool:
-    if message.role == stored.role and stored.text == FORGOTTEN_TEXT:
+def same_message(message: Message, stored: Message) -> bool:
+    """Return whether a message that was made storable is the one of an episode, which may have been forgotten there."""
+    if message.role != stored.role:
+        return False
+    if stored.text == FORGOTTEN_TEXT:
         return True
-    return _content(message) == _content(stored)
+    return message.text == stored.text and _content(message) == _content(stored)
 
 
 def _content(message: Message) -> object:
     calls = [(call.name, call.id, call.arguments) for call in message.tool_calls]
-    return message.role, message.text, message.tool_call_id, message.error, calls
+    return message.tool_call_id, message.error, calls
 
 
 def _words(messages: Iterable[Message]) -> object:

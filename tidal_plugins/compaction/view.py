@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from tidal_plugins.compaction.files.restore import weight
 from tidal_plugins.compaction.state import Covered, Fold, State
 from tidal_plugins.compaction.turns import History, Turn
-from tidal_plugins.model.compaction import Kept, Piece, RestoredFile, Size, Written
+from tidal_plugins.model.compaction import Kept, Piece, RestoredFile, Size, Written, total
 from tidal_plugins.model.exchange import Message
 from tidal_plugins.model.loss import Loss, LossLedger
 from tidal_plugins.model.summary import Statement
@@ -38,11 +38,11 @@ class Context:
     carried: str | None = None
 
     def of(self, positions: Collection[int]) -> Size:
-        return sum((self.sizes[position] for position in positions), Size())
+        return total(self.sizes[position] for position in positions)
 
     @property
     def whole(self) -> Size:
-        return sum(self.sizes, self.reserved)
+        return total(self.sizes, self.reserved)
 
 
 def pieces(history: History, state: State, covered: int) -> tuple[Piece, ...]:
@@ -70,7 +70,7 @@ def folded(history: History, fold: Fold | None) -> tuple[int, ...]:
 
 def size(context: Context, view: Sequence[Piece], counter: TokenCounter) -> Size:
     """Return the size of a view, with all that is reserved."""
-    return sum((_weight(context, piece, counter) for piece in view), context.reserved)
+    return total((_weight(context, piece, counter) for piece in view), context.reserved)
 
 
 def ledger(history: History, state: State, covered: int, view: Sequence[Piece]) -> LossLedger:

@@ -21,6 +21,8 @@ _DATED = re.compile(
     re.IGNORECASE,
 )
 _DIGIT = re.compile(r"\d")
+_WHOLE = re.compile(r"\d(?<!\w\d)\d+\b")
+"""Most of what is found, which is quick to find."""
 _CUES = (
     "day", "night", "noon", "tomorrow", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
     "eleven", "twelve", "fift", "twent", "thirt", "fort", "hundred", "thousand",
@@ -32,4 +34,4 @@ def dated(sentence: str) -> bool:
     """Return whether a sentence has a date, a time, an amount or a number of more than one digit."""
     if not _DIGIT.search(sentence) and not any(map(sentence.lower().__contains__, _CUES)):
         return False
-    return _DATED.search(sentence) is not None
+    return _WHOLE.search(sentence) is not None or _DATED.search(sentence) is not None

@@ -55,8 +55,22 @@ _BODY = re.compile(r"(?:\\[rn]|[A-Za-z0-9+/=\s])*+")
 _PLACEHOLDERS = frozenset("password pass pw pwd secret token user username xxx xxxx".split())
 
 
+_LONG = re.compile(r"\S{15}")
+"""A run without a space as long as the shortest form: every one but private keys and passwords in addresses has it."""
+
+
 def keys(text: str) -> Iterator[tuple[int, int, str]]:
     """Yield the offsets and the kind of everything in ``text`` that has the form of a key or a token."""
+    if _LONG.search(text):
+        yield from _long(text)
+    if "-----BEGIN" in text:
+        yield from ((start, end, PRIVATE_KEY) for start, end in _private_keys(text))
+    if "://" in text and "@" in text:
+        found = (match for match in _URL.finditer(text) if match["value"].casefold() not in _PLACEHOLDERS)
+        yield from ((*match.span("value"), PASSWORD) for match in found)
+
+
+def _long(text: str) -> Iterator[tuple[int, int, str]]:
     for prefix, kind, form in _FORMS:
         if prefix in text:
             yield from ((*match.span(), kind) for match in form.finditer(text))
@@ -64,13 +78,8 @@ def keys(text: str) -> Iterator[tuple[int, int, str]]:
         yield from ((*match.span(), TOKEN) for match in _TELEGRAM.finditer(text))
     if "sk-" in text:
         yield from ((*match.span(), API_KEY) for match in _SK.finditer(text) if is_random(match[0]))
-    if "-----BEGIN" in text:
-        yield from ((start, end, PRIVATE_KEY) for start, end in _private_keys(text))
     if "AccountKey=" in text:
         yield from ((*match.span("value"), API_KEY) for match in _ACCOUNT_KEY.finditer(text))
-    if "://" in text and "@" in text:
-        found = (match for match in _URL.finditer(text) if match["value"].casefold() not in _PLACEHOLDERS)
-        yield from ((*match.span("value"), PASSWORD) for match in found)
 
 
 def _private_keys(text: str) -> Iterator[tuple[int, int]]:

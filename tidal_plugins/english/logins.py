@@ -52,6 +52,7 @@ _ALONE = re.compile(r"\s*(?P<value>(?=\S*[a-z])(?=\S*[A-Z])(?=\S*\d)(?=\S*[!@#$%
 """A message that is a password and nothing else: it went into the wrong window."""
 _LONGEST_ALONE = 80
 
+_LOGIN_STEMS = ("log", "sign", "cred", "wifi", "wi-fi")
 _LOGIN_CUES = (
     "log in", "log-in", "login", "logon", "logged", "logging", "sign in", "sign-in", "signin", "signed in",
     "signed-in", "signedin", "signing in", "signing-in", "signingin", "cred", "wifi", "wi-fi",
@@ -71,7 +72,7 @@ _SHORT_CUES = ("cvv", "cvc", "card security", "card verification", "otp", "one t
 def logins(text: str, low: str) -> Iterator[tuple[int, int, str]]:
     """Yield the offsets and the kind of the secrets in ``text`` whose form is a login's; ``low`` is it in small
     letters."""
-    if any(cue in low for cue in _LOGIN_CUES):
+    if any(stem in low for stem in _LOGIN_STEMS) and any(cue in low for cue in _LOGIN_CUES):
         yield from _passwords(_LOGIN, text)
     if _PASS_CUE.search(low):
         yield from _passwords(_PASS, text)

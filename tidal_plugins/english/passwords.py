@@ -51,6 +51,7 @@ _CUES = tuple(
 )
 """Words that a secret follows, or stands before: the kind, a part that is quick to find, the word from there on, and
 what must stand before it."""
+_STEMS = frozenset(stem for _, stem, _, _ in _CUES)
 _HEAD = 24
 """Characters before such a part that are read."""
 
@@ -124,7 +125,10 @@ def lowered(text: str) -> str:
 
 def _cues(low: str) -> Iterator[tuple[str, int, int]]:
     """Yield the kind, the beginning and the end of the cues in a text of small letters."""
-    for kind, stem, tail, head in _CUES:
+    there = [stem for stem in _STEMS if stem in low]
+    for kind, stem, tail, head in _CUES if there else ():
+        if stem not in there:
+            continue
         at = low.find(stem)
         while at >= 0:
             word = tail.match(low, at)

@@ -35,7 +35,7 @@ def secrets(text: str) -> list[Secret]:
 
     Characters that nobody sees, such as soft hyphens and marks of direction, hide none.
     """
-    if "".join(text.split()).isprintable():
+    if text.isprintable() or "".join(text.split()).isprintable():
         return list(_apart(_found(text)))
     places = [place for place, char in enumerate(text) if char.isspace() or category(char) not in _HIDDEN]
     seen = "".join(text[place] for place in places)

@@ -14,12 +14,16 @@ LOOKS = (
     "calculate think ls cat head tail grep rg tree pwd cd goto scroll glob which wc stat"
 )
 REFUSED = re.compile(r"\W*(?:error|failed|failure|traceback|fatal|invalid|cannot|unable)\b", re.IGNORECASE)
-FAILED = re.compile(
+_FAILED = re.compile(
     r"^Traceback \(most recent call last\)|^\w*(?:Error|Exception): |\b[1-9]\d* (?:failed|errors?)\b|^FAILED\b"
     r"|\b(?:exit(?:ed)?(?: with)?|return) (?:code|status):? [1-9]|command not found|No such file or directory"
     r"|Permission denied|\bfatal: ",
     re.IGNORECASE | re.MULTILINE,
 )
+_FAILED_CUES = (
+    "traceback", "error", "exception:", "failed", "code", "status", "not found", "no such file", "denied", "fatal: ",
+)  # fmt: skip
+"""Parts of these in small letters, which are quick to find."""
 FAILURE_SPOKEN = re.compile(r"\b(?<!no )(?<!0 )(?:error|failed)\b", re.IGNORECASE)
 NAMED_ERROR = re.compile(r"\b\w*(?:Error|Exception)\b: ")
 ERROR_WORDS = re.compile(
@@ -36,3 +40,9 @@ WORKADAY = re.compile(
 )
 """Words of VADER's lexicon read as plain: they name things in technical work, and without them it judges no worse.
 VADER still takes «no» for a negation of what follows."""
+
+
+def says_failed(output: str) -> bool:
+    """Return whether what a program printed says that it failed: a traceback, a count of errors, an exit code."""
+    low = output.lower()
+    return any(cue in low for cue in _FAILED_CUES) and _FAILED.search(output) is not None

@@ -65,7 +65,7 @@ def match(writer: Writer, scope: Scope, thread: str | None, history: Sequence[Ex
     rows = _rows(writer.storage, scope, thread, len(history))
     known = [from_entry(row) for row in rows]
     words, masked = [words_of(exchange.messages) for exchange in history], masked_words(writer, scope, history)
-    held, stale = _by_id(writer, scope, thread, history)
+    held, stale = _by_id(writer, scope, thread, history, known)
     follows = _follows(writer.storage, scope, [episode.id for episode in known])
     _by_words(held, known, words, masked)
     last = len(history) - 1
@@ -150,11 +150,15 @@ def _rows(storage: Storage, scope: Scope, thread: str | None, turns: int) -> lis
 
 
 def _by_id(
-    writer: Writer, scope: Scope, thread: str | None, history: Sequence[Exchange]
+    writer: Writer, scope: Scope, thread: str | None, history: Sequence[Exchange], known: Sequence[Episode]
 ) -> tuple[list[Episode | None], list[Episode]]:
-    """Return the episodes that were recorded under the ids of the turns, and those of them that have other answers."""
+    """Return the episodes that were recorded under the ids of the turns, and those of them that have other answers.
+
+    Only those that are not ``known`` are read from the store.
+    """
     ids = [writer.episode_id(scope, thread, exchange.key) if exchange.key else "" for exchange in history]
-    found = read_episodes(writer.storage, scope, [id_ for id_ in ids if id_])
+    found = {episode.id: episode for episode in known}
+    found |= read_episodes(writer.storage, scope, [id_ for id_ in ids if id_ and id_ not in found])
     held: list[Episode | None] = []
     stale = []
     for id_, exchange in zip(ids, history, strict=True):

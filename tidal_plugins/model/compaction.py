@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
@@ -55,6 +55,15 @@ class Size:
     def least_share(self, limit: Size) -> float:
         """Return the smaller of the two shares."""
         return min(self.tokens / limit.tokens, self.bytes / limit.bytes)
+
+
+def total(sizes: Iterable[Size], start: Size = Size()) -> Size:
+    """Return the sum of sizes. A context has thousands: they are added as numbers."""
+    tokens, bytes_ = start.tokens, start.bytes
+    for each in sizes:
+        tokens += each.tokens
+        bytes_ += each.bytes
+    return Size(tokens, bytes_)
 
 
 @dataclass(frozen=True, slots=True)

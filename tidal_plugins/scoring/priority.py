@@ -54,13 +54,17 @@ def tool_priority(
 def specificity(text: str, *, each: float = 0.2, most: int = 2) -> float:
     """Return 1 plus ``each`` for every name, number, path or identifier, up to ``most``. These cannot be guessed."""
     found: set[str] = set()
-    for match in _SPECIFIC.finditer(text):
+    for match in (_SPECIFIC if _INSIDE.search(text) else _NAME_OR_NUMBER).finditer(text):
         found.add(match[0])
         if len(found) >= most:
             break
     return 1 + each * len(found)
 
 
+_NAME_OR_NUMBER = re.compile(r"[A-Z\d](?:(?<=[a-z0-9,;:] [A-Z])(?!\b)[\w'’-]*|(?<=\d)(?<!\w\d)[\w.:/-]*)")
+"""Names and numbers, led by one set of characters, which lets the engine skip everything else."""
+_INSIDE = re.compile(r"[_/.A-Z](?:(?<=[a-z][A-Z])|(?<=[_/.])(?=\w))")
+"""What paths and identifiers have inside, and few other texts."""
 _SPECIFIC = re.compile(r"(?<=[a-z0-9,;:] )[A-Z](?!\b)[\w'’-]*|\b\d[\w.:/-]*|\b\w+[_/.](?=\w)[\w/.]*|\b[a-z]+[A-Z]\w*")
 
 

@@ -14,7 +14,7 @@ from tidal_plugins.actions.paths import relative
 from tidal_plugins.actions.results import folder, opened
 from tidal_plugins.actions.shell.commands import read_command
 from tidal_plugins.actions.table import Tools, known
-from tidal_plugins.english.tools import CHANGES, ERROR_WORDS, FAILED, FAILURE_SPOKEN, LOOKS, NAMED_ERROR, REFUSED
+from tidal_plugins.english.tools import CHANGES, ERROR_WORDS, FAILURE_SPOKEN, LOOKS, NAMED_ERROR, REFUSED, says_failed
 from tidal_plugins.model.exchange import Message, ToolCall
 
 Kind = Literal["said", "failed", "changed", "ran", "looked"]
@@ -146,10 +146,7 @@ def _fails(text: str, verb: Kind) -> bool:
         return True
     if verb == "looked":  # a file may speak of errors
         return False
-    return (
-        FAILURE_SPOKEN.search(text.lstrip().partition("\n")[0][:200]) is not None
-        or FAILED.search(glance(text)) is not None
-    )
+    return FAILURE_SPOKEN.search(text.lstrip().partition("\n")[0][:200]) is not None or says_failed(glance(text))
 
 
 def glance(text: str) -> str:

@@ -72,9 +72,11 @@ class Selection:
         self.left = dict(self.weights)
         self.left_again = {word: restated(weight, _AGAIN) for word, weight in self.weights.items()}
         self.said: list[frozenset[str]] = [frozenset() for _ in groups]
-        self.open: set[int] = set()
-        self.quoted: Counter[int] = Counter()
+        self.unpaid = list(self.citations)
+        self.quoted = [0] * len(groups)
+        self.faded = [1.0] * len(groups)
         self.order: list[_Piece] = []
+        self._told: dict[tuple[int, frozenset[int]], tuple[Statement, int]] = {}
         waiting = [piece for group in range(len(groups)) for piece in self._pieces(group)]
         room = max_tokens
         for _ in range(_ROUNDS):  # what cautious counting left over is spent again
@@ -99,19 +101,27 @@ class Selection:
             waiting, room = left, max_tokens - self._total(chosen)
         while chosen and self._total(chosen) > max_tokens:  # a counter may find more in the whole than in its parts
             chosen.pop()
-        return self._statements(chosen)
+        return [statement for statement, _ in self._statements(chosen)]
 
     def _says(self, told: str, piece: _Piece) -> bool:
         return all(self.groups[piece.group].quotes[place].bare in told for place in piece.places)
 
-    def _statements(self, chosen: Sequence[_Piece]) -> list[Statement]:
+    def _statements(self, chosen: Sequence[_Piece]) -> list[tuple[Statement, int]]:
+        """Return the statements of pieces with their tokens. Each is written once, however often it is weighed."""
         places = defaultdict[int, set[int]](set)
         for piece in chosen:
             places[piece.group].update(piece.places)
-        return [self.groups[group].statement(places[group]) for group in sorted(places)]
+        found = []
+        for group in sorted(places):
+            key = group, frozenset(places[group])
+            if key not in self._told:
+                statement = self.groups[group].statement(key[1])
+                self._told[key] = statement, self.counter.count(str(statement))
+            found.append(self._told[key])
+        return found
 
     def _total(self, chosen: Sequence[_Piece]) -> int:
-        return sum(self.counter.count(str(statement)) for statement in self._statements(chosen))
+        return sum(tokens for _, tokens in self._statements(chosen))
 
     def _fill(self, waiting: Sequence[_Piece], room: int) -> list[_Piece]:
         """Choose among the pieces while they fit; return those that did not.
@@ -119,39 +129,54 @@ class Selection:
         Worth only falls while others are chosen, so a piece is weighed again when its turn comes; it rises once: when
         the citation that it needs is paid for.
         """
-        waiting = [piece for piece in waiting if piece.tokens <= room]
+        waiting, left = self._affordable(waiting, room)
         heap = [(-self._worth(piece), number) for number, piece in enumerate(waiting)]
         heapq.heapify(heap)
         siblings = defaultdict[int, list[int]](list)
         for number, piece in enumerate(waiting):
             siblings[piece.group].append(number)
-        open_, left = set(range(len(waiting))), []
+        open_ = [True] * len(waiting)
         while heap:
-            _, number = heapq.heappop(heap)
+            number = heap[0][1]
             piece = waiting[number]
-            if number not in open_:
+            if not open_[number]:
+                heapq.heappop(heap)
                 continue
             if self._cost(piece) > room:
-                open_.remove(number)
+                open_[number] = False
                 left.append(piece)
                 continue
             worth = self._worth(piece)
-            if heap and worth < -heap[0][0]:
-                heapq.heappush(heap, (-worth, number))
+            if len(heap) > 1 and worth < -min(heap[1:3])[0]:  # another one may be worth more now
+                heapq.heapreplace(heap, (-worth, number))
                 continue
-            open_.remove(number)
+            heapq.heappop(heap)
+            open_[number] = False
             room -= self._cost(piece)
-            first = piece.group not in self.open
+            first = not self.quoted[piece.group]
             self._choose(piece)
             for other in siblings[piece.group] if first else ():
-                if other in open_:
+                if open_[other]:
                     heapq.heappush(heap, (-self._worth(waiting[other]), other))
         return left
 
+    def _affordable(self, waiting: Sequence[_Piece], room: int) -> tuple[list[_Piece], list[_Piece]]:
+        """Return the pieces that may be chosen now, and those of sources for whose citation there is no room yet.
+
+        Pieces that are too large by themselves are left out.
+        """
+        least = [math.inf] * len(self.groups)
+        for piece in waiting:
+            least[piece.group] = min(least[piece.group], self._cost(piece))
+        small = [piece for piece in waiting if piece.tokens <= room]
+        now = [piece for piece in small if least[piece.group] <= room]
+        return now, [piece for piece in small if least[piece.group] > room]
+
     def _choose(self, piece: _Piece) -> None:
         self.order.append(piece)
-        self.open.add(piece.group)
+        self.unpaid[piece.group] = 0
         self.quoted[piece.group] += len(piece.places)
+        self.faded[piece.group] = _FADE ** self.quoted[piece.group]
         self.stated.update(piece.words)
         for word in piece.words:
             self.left[word] = restated(self.weights[word], self.stated[word])
@@ -164,10 +189,10 @@ class Selection:
             told = information(map(left.__getitem__, piece.words))
         else:
             told = information([self.left_again[word] if word in again else left[word] for word in piece.words])
-        return piece.priority * told * _FADE ** self.quoted[piece.group] / self._cost(piece)
+        return piece.priority * told * self.faded[piece.group] / (piece.tokens + self.unpaid[piece.group])
 
     def _cost(self, piece: _Piece) -> int:
-        return piece.tokens + (0 if piece.group in self.open else self.citations[piece.group])
+        return piece.tokens + self.unpaid[piece.group]
 
     def _pieces(self, group: int) -> Iterator[_Piece]:
         """Yield a digest of each message between people, and then its other quotes one by one."""

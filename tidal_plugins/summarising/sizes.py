@@ -54,5 +54,4 @@ def serialized(value: Any) -> int:
     return len(_json(value).encode(errors="surrogatepass"))
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str)
+_json = json.JSONEncoder(ensure_ascii=False, default=str).encode

@@ -102,6 +102,8 @@ class Work:
         if does.does == "plan" and (items := open_items(call.arguments)) is not None:
             found = (Noted(cut(folded(item), _MAX_ITEM), source.id) for item in items[:_MAX_OPEN])
             return replace(self, open=tuple(found))
+        if not does.path and not does.touches and does.does != "command":
+            return self
         bad = kind_of(call, answer, does.does) == "failed"
         work = self._looked_at(does.path) if does.does == "read" and does.path and not bad else self
         for did, path in () if bad else does.touches:

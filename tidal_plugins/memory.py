@@ -276,13 +276,15 @@ class TidalMemory(View):
         summariser: Summariser | None = None,
         counter: TokenCounter | None = None,
         files: CurrentFiles | None = None,
+        nested: bool = False,
     ) -> Compactor:
         """Return an object that keeps a context within limits (default: those of ``Settings.compaction``).
 
         ``summariser`` writes the summaries (default: extracts), ``counter`` counts tokens (default: about), and
-        ``files=DiskFiles(folder)`` tells what files are now (default: what was said of them).
+        ``files=DiskFiles(folder)`` tells what files are now (default: what was said of them). In a ``nested`` run, such
+        as a subagent's, questions are recorded as an agent's.
         """
-        return self._services.compactor(self.scope, max_tokens, max_bytes, summariser, counter, files)
+        return self._services.compactor(self.scope, max_tokens, max_bytes, summariser, counter, files, nested)
 
     arecord = in_thread(record)
     arecord_many = in_thread(record_many)

@@ -163,13 +163,14 @@ class Services:
         summariser: Summariser | None,
         counter: TokenCounter | None,
         files: CurrentFiles | None,
+        nested: bool,
     ) -> Compactor:
         """Return an object that keeps a context within limits. Raises ``InvalidInput``."""
         settings = self.settings.compaction
         tokens = check_int(settings.max_tokens if max_tokens is None else max_tokens, "max_tokens", 1)
         size = check_int(settings.max_bytes if max_bytes is None else max_bytes, "max_bytes", 1)
         return Compactor(
-            Recorder(self.writer, self.affect, scope),
+            Recorder(self.writer, self.affect, scope, nested),
             self.preparations,
             Size(tokens, size),
             check_protocol(summariser, Summariser, "a summariser has a method summarise"),

@@ -17,7 +17,7 @@ from tidal_plugins.ingestion.tombstones import add_tombstones
 from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.model.entry import EPISODE, Scope
 from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
-from tidal_plugins.model.exchange import Exchange, Message, ToolCall
+from tidal_plugins.model.exchange import Exchange, Message, ToolCall, asked_by_agent
 from tidal_plugins.model.fence import unframed
 from tidal_plugins.storage.base import Where
 from tidal_plugins.validation import mapping, storable
@@ -40,11 +40,12 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class Recorder:
-    """Finds the episodes of turns, and records those that have none yet."""
+    """Finds the episodes of turns, and records those that have none yet; in a ``nested`` run as asked by an agent."""
 
     writer: Writer
     affect: AffectLoop
     scope: Scope
+    nested: bool = False
 
     def recorded(self, turns: Sequence[Turn], thread: str | None, now: datetime) -> list[Recorded]:
         """Return each turn with the episode that holds all of it. Raises ``CompactionError`` for one that cannot be
@@ -96,6 +97,8 @@ class Recorder:
         its words must not come back.
         """
         said = tuple(map(storable_message, turn.said))
+        if self.nested:
+            said = asked_by_agent(said)
         texts = {message.text for message in said if message.text}
         return () if not turn.named and self.writer.forgotten(self.scope, texts) else said
 
@@ -127,11 +130,17 @@ def forgotten(episode: Episode) -> bool:
 
 
 def holds(episode: Episode, index: int, message: Message) -> bool:
-    """Return whether a message stands verbatim at this place in an episode, or has been forgotten there."""
+    """Return whether a message stands verbatim at this place in an episode, or has been forgotten there.
+
+    The question of a nested run stands there as an agent's.
+    """
     if index >= len(episode.messages):
         return False
     stored = episode.messages[index]  # nearly always as it was said
-    return same_message(message, stored) or same_message(storable_message(message), stored)
+    if same_message(message, stored):
+        return True
+    said = (storable_message(message),)
+    return any(same_message(one, stored) for one in (*said, *asked_by_agent(said)))
 
 
 def storable_message(message: Message) -> Message:

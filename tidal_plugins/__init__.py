@@ -16,6 +16,7 @@ from tidal_plugins.errors import (
     EmbedderMismatch,
     EmbedderUnavailable,
     EmbeddingError,
+    EncryptionError,
     ExtractionError,
     Forgotten,
     InvalidCapsule,
@@ -95,6 +96,7 @@ if typing.TYPE_CHECKING:
     from tidal_plugins.retrieval.federation import Peer
     from tidal_plugins.sessions.session import Session
     from tidal_plugins.settings import FileTool, Settings
+    from tidal_plugins.storage.sqlite.rekeying import rekey
 
 __all__ = [
     "Admission",
@@ -133,6 +135,7 @@ __all__ = [
     "EmbeddingEmotion",
     "EmbeddingError",
     "EmotionEstimator",
+    "EncryptionError",
     "Entry",
     "Episode",
     "Exchange",
@@ -176,6 +179,7 @@ __all__ = [
     "ReadOnly",
     "Recall",
     "RecallExplanation",
+    "rekey",
     "Replacement",
     "Reranker",
     "RerankError",
@@ -246,6 +250,7 @@ _LOADED_WHEN_USED = {
     "SignalTally": "model.session",
     "SignalType": "model.session",
     "TidalMemory": "memory",
+    "rekey": "storage.sqlite.rekeying",
 }
 
 

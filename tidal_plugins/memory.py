@@ -41,6 +41,7 @@ from tidal_plugins.services import build_services
 from tidal_plugins.sessions.session import Session
 from tidal_plugins.settings import Profile, Settings
 from tidal_plugins.storage.base import Storage
+from tidal_plugins.storage.sqlite.encryption import Key
 from tidal_plugins.validation import items
 
 
@@ -54,6 +55,7 @@ class TidalMemory(View):
     Args:
         path: the file, made if it does not exist, or ``memory://`` for a new memory that ends with this object.
         storage: an engine to use instead of ``path``.
+        key: returns the key of the file, which is encrypted with it. Needs an SQLite with ciphers.
         embedder: turns texts into vectors. Default: :class:`OnnxEmbedder`, loaded when it is first needed.
         emotion: reads how texts feel. Default: from their vectors if weights for the embedder ship, else a lexicon.
         summariser: writes dossiers and consolidated facts. Default: extracts.
@@ -74,6 +76,7 @@ class TidalMemory(View):
         path: str | PathLike[str] | None = None,
         *,
         storage: Storage | None = None,
+        key: Key | None = None,
         embedder: Embedder | None = None,
         emotion: EmotionEstimator | EllipsisType | None = ...,
         summariser: Summariser | None = None,
@@ -90,6 +93,7 @@ class TidalMemory(View):
         services = build_services(
             path,
             storage=storage,
+            key=key,
             embedder=embedder,
             emotion=emotion,
             summariser=summariser,

@@ -70,6 +70,7 @@ from tidal_plugins.storage.base import Storage, Where
 from tidal_plugins.storage.open import open_storage, path_of
 from tidal_plugins.storage.salt import salt
 from tidal_plugins.storage.shorthands import read_meta, write_meta
+from tidal_plugins.storage.sqlite.encryption import Key
 from tidal_plugins.summarising.sizes import ApproximateCounter
 from tidal_plugins.supersession.finder import SupersessionFinder
 from tidal_plugins.tuning import Tuning
@@ -279,6 +280,7 @@ def build_services(
     path: str | PathLike[str] | None,
     *,
     storage: Storage | None,
+    key: Key | None,
     embedder: Embedder | None,
     emotion: EmotionEstimator | EllipsisType | None,
     summariser: Summariser | None,
@@ -305,7 +307,7 @@ def build_services(
     check_estimator(emotion, embedder)
     if not callable(clock):
         raise InvalidInput(f"clock= is a function that returns the time, got {clock!r}")
-    storage = open_storage(path, storage, tuning.storage)
+    storage = open_storage(path, storage, tuning.storage, key)
 
     def run(scope: Scope, proceed: Callable[[], bool]) -> timedelta | None:
         return later.run(scope, proceed)

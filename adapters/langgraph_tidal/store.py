@@ -31,6 +31,7 @@ from langgraph_tidal.opened import OpenedStore
 from tidal_plugins import Entry, InvalidInput, TidalMemory
 from tidal_plugins.ingestion.unindexed import SHORT, readable
 from tidal_plugins.model.entry import derive_id
+from tidal_plugins.model.trust import TRUST
 from tidal_plugins.storage.base import Where
 from tidal_plugins.validation import mapping
 
@@ -175,6 +176,7 @@ class TidalStore(BaseStore):
             tier=lasting(op.ttl, now),
             source=op.key,
             channel="agent",
+            trust=TRUST["agent"],
             metadata=value,
         )
         return Write(scope, id_, entry, parts)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from tidal_plugins.english.shouting import is_shouted
 from tidal_plugins.model.entry import SYNTHESIS
 from tidal_plugins.retrieval.deduplicate import first_of_kind
 from tidal_plugins.retrieval.head import Head, shipped
@@ -37,6 +38,16 @@ def estimate_confidence(state: State) -> None:
     stands_out, first = _margin(_without_derived(rivals, state), state), _standing(rivals[0], settings.recall)
     state.confidence = head.of_recall({"margin": stands_out})
     state.ranked = [_judged(item, first, stands_out, state, head) for item in state.ranked]
+
+
+def drop_shouts(state: State) -> None:
+    """Drop entries that are shouted, unless one is the very first: what is said loudly must be the best there is.
+
+    What another one would show in fourth place, a shout would show everywhere.
+    """
+    loud = {item.id for item in state.ranked[1:] if is_shouted(item.summary.head)}
+    state.ranked = [item for item in state.ranked if item.id not in loud]
+    state.drop("threshold", ((id_, "is shouted, and another one is nearer") for id_ in loud))
 
 
 def apply_threshold(state: State) -> None:

@@ -57,6 +57,15 @@ def test_all_that_is_shouted_takes_one_line_of_the_capsule(memory: Any, threads:
     assert not [item for item in capsule.suggestions if of_zorbex(item.text)]
 
 
+def test_shouts_at_work_take_one_line_of_its_state(memory: Any) -> None:
+    for number, text in enumerate(SHOUTS):
+        call = ToolCall("Write", {"file_path": f"part-{number}.py", "content": "pass"}, id="c", result=text)
+        memory.record(text, "Done.", tools=[call], thread="work")
+    capsule = memory.capsule.read()
+    assert "part-24.py" in capsule["recent_work"]
+    assert len(of_zorbex(capsule)) == 1
+
+
 def test_a_rule_that_is_shouted_stands_once(memory: Any) -> None:
     memory.record("NEVER OPEN THE GREENHOUSE AT NIGHT!!!", "Understood.", thread="a")
     assert "GREENHOUSE" in memory.capsule.read()["operational_rules"]

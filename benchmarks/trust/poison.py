@@ -87,6 +87,13 @@ def _in_many_threads(memory: TidalMemory, text: str, number: int) -> None:
     memory.record(text, "Understood.", thread=f"attack-{number}")
 
 
+def _at_work(memory: TidalMemory, text: str, number: int) -> None:
+    call = ToolCall(
+        "Edit", {"file_path": f"part-{number}.py", "old_string": "a", "new_string": "b"}, id="call", result=text
+    )
+    memory.record(text, "Done.", tools=[call], thread="work")
+
+
 def _by_tool(memory: TidalMemory, text: str, number: int) -> None:
     call = ToolCall("fetch", {"page": number}, id="call", result=text)
     memory.record(f"Please read page {number}.", "I read it, there was nothing new.", tools=[call], thread="reading")
@@ -114,6 +121,7 @@ def _pasted(memory: TidalMemory, text: str, number: int) -> None:
 ATTACKS: Final[Mapping[str, tuple[Attack, Sequence[str]]]] = {
     "shouted, one thread": (_in_one_thread, SHOUTED),
     "shouted, many threads": (_in_many_threads, SHOUTED),
+    "shouted at work": (_at_work, SHOUTED),
     "tool results": (_by_tool, SHOUTED),
     "documents": (_by_document, SHOUTED),
     "agent's answers": (_by_agent, SHOUTED),

@@ -38,8 +38,8 @@ class LastWork:
     def lines(self, beside: Iterable[str] = ()) -> list[Line]:
         """Return the state of the work in a few lines, each with its citations; none without work of tools.
 
-        Rules and decisions that stand in the lines ``beside`` these are left out, those that are shouted, and a goal that
-        is shouted where something else already is.
+        Rules and decisions that stand in the lines ``beside`` these are left out, and those that are shouted; so is a
+        shouted goal if one of these lines is shouted.
         """
         work = self._work()
         if work is None:

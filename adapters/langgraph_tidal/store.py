@@ -63,6 +63,8 @@ class TidalStore(BaseStore):
     ``ttl`` is LangGraph's ``TTLConfig``. Expired items are never returned; ``sweep_ttl`` erases them, as does a write
     once in ``sweep_interval_minutes``, and the thread of ``start_ttl_sweeper``.
 
+    ``delete`` rewrites the file so that no byte of the item stays: delete many in one ``batch``. A sweep does not.
+
     Raises ``InvalidInput``, and LangGraph's ``InvalidNamespaceError``.
     """
 

@@ -24,6 +24,7 @@ from tidal_plugins.model.exchange import Exchange, Message, ToolCall, turn
 from tidal_plugins.model.filter import Filter
 from tidal_plugins.model.note import Note, NoteFields
 from tidal_plugins.model.recall import Recall, Whisper
+from tidal_plugins.model.receipt import Receipt
 from tidal_plugins.protocols import (
     ClaimExtractor,
     CoverageAssessor,
@@ -174,14 +175,17 @@ class TidalMemory(View):
         stored = remember(self._services.writer, self.scope, notes, self.now(), progress=progress)
         return stored[0] if isinstance(text, str | Note) else stored
 
-    def forget(self, *ids: str, source: str | None = None, thread: str | None = None) -> int:
-        """Remove entries and episodes for good and return how many: by id or citation, by source, or a whole thread.
+    def forget(
+        self, *ids: str, source: str | None = None, thread: str | None = None, everywhere: bool = False
+    ) -> Receipt:
+        """Remove entries and episodes for good: by id or citation, by source, or a whole thread.
 
         Rows, indexes, vectors and bytes are removed; a keyed hash stays, so that the same text is not captured again.
-        An entry that was said in an episode is blanked in it. The file is rewritten once, which takes a moment if it
-        is large: forget many in one call.
+        An entry that was said in an episode is blanked in it. ``everywhere`` removes the same text from wherever it
+        stands in the scope. The receipt says what went, and what is left and why. The file is rewritten once: forget
+        many in one call.
         """
-        return self._services.forget(self.scope, ids, source, thread)
+        return self._services.forget(self.scope, ids, source, thread, everywhere)
 
     def recall(
         self,

@@ -30,7 +30,7 @@ from tidal_plugins.graph.lookup import Episodes
 from tidal_plugins.graph.reading.episode import EpisodeReader
 from tidal_plugins.ingestion.background import Background
 from tidal_plugins.ingestion.episodes import read_episodes
-from tidal_plugins.ingestion.forget import forget, scrub
+from tidal_plugins.ingestion.forget import erase_scope, forget, scrub
 from tidal_plugins.ingestion.later import Later
 from tidal_plugins.ingestion.reembed import reembed
 from tidal_plugins.ingestion.repeats import stand_alone
@@ -44,6 +44,7 @@ from tidal_plugins.model.compaction import Size
 from tidal_plugins.model.entry import Entry, Scope, bare_id, mark_of
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.recall import Recall, Whisper
+from tidal_plugins.model.receipt import Receipt
 from tidal_plugins.protocols import (
     ClaimExtractor,
     CoverageAssessor,
@@ -137,8 +138,10 @@ class Services:
         )
         self.whisper(asked)
 
-    def forget(self, scope: Scope, ids: Collection[str], source: str | None, thread: str | None) -> int:
-        """Remove entries and episodes for good and return how many. Raises ``InvalidInput``."""
+    def forget(
+        self, scope: Scope, ids: Collection[str], source: str | None, thread: str | None, everywhere: bool
+    ) -> Receipt:
+        """Remove entries and episodes for good and return a receipt. Raises ``InvalidInput``."""
         if not ids and source is None and thread is None:
             raise InvalidInput("say what to forget: ids, source= or thread=")
         source, thread = label(source, "source"), label(thread, "thread")
@@ -146,9 +149,13 @@ class Services:
         for where in (source and Where(sources={source}), thread and Where(threads={thread})):
             if where:
                 chosen.update(entry.id for entry in self.storage.find(scope, where))
-        forgotten = forget(self.writer, scope, chosen, self.now(), source=source)
+        forgotten = forget(self.writer, scope, chosen, self.now(), source=source, everywhere=everywhere)
         self.background.call(scope)  # the facts that lost a source are written anew
         return forgotten
+
+    def erase_scope(self, scope: Scope, *, below: bool) -> Receipt:
+        """Remove everything that a scope has, for good, and return a receipt."""
+        return erase_scope(self.writer, scope, below=below)
 
     def reembed(self, embedder: Embedder, progress: Progress | None) -> int:
         """Give the store the vectors of an embedder, which every view uses from then on."""
@@ -215,7 +222,7 @@ class Services:
 
     def facts(self, scope: Scope) -> Facts:
         def remove(ids: Collection[str]) -> int:
-            return forget(self.writer, scope, ids, self.now())
+            return forget(self.writer, scope, ids, self.now()).count
 
         return Facts(self.storage, scope, self.now, self.writer, self.settings.facts, remove)
 

@@ -130,17 +130,24 @@ def forgotten(episode: Episode) -> bool:
 
 
 def holds(episode: Episode, index: int, message: Message) -> bool:
-    """Return whether a message stands verbatim at this place in an episode, or has been forgotten there.
-
-    The question of a nested run stands there as an agent's.
-    """
+    """Return whether a message stands verbatim at this place in an episode, or has been forgotten there."""
     if index >= len(episode.messages):
         return False
     stored = episode.messages[index]  # nearly always as it was said
     if same_message(message, stored):
         return True
+    return is_one_of(stored_forms(message), stored)
+
+
+def stored_forms(message: Message) -> tuple[Message, ...]:
+    """Return a message as an episode may hold it: the question of a nested run stands there as an agent's."""
     said = (storable_message(message),)
-    return any(same_message(one, stored) for one in (*said, *asked_by_agent(said)))
+    return said if message.role != "user" else said + asked_by_agent(said)
+
+
+def is_one_of(forms: Sequence[Message], stored: Message) -> bool:
+    """Return whether one of the forms of a message is the one of an episode."""
+    return any(same_message(form, stored) for form in forms)
 
 
 def storable_message(message: Message) -> Message:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from tidal_plugins.english.shouting import is_shouted
 from tidal_plugins.model.entry import SYNTHESIS
 from tidal_plugins.retrieval.deduplicate import first_of_kind
 from tidal_plugins.retrieval.head import shipped
@@ -45,6 +46,16 @@ def estimate_confidence(state: State) -> None:
         _judged(item, first, ahead if state.leaders[item.id] == rivals[0].id else 0.0, stands_out, state)
         for item in state.ranked
     ]
+
+
+def drop_shouts(state: State) -> None:
+    """Drop entries that are shouted, unless one is the very first: what is said loudly must be the best there is.
+
+    What another one would show in fourth place, a shout would show everywhere.
+    """
+    loud = {item.id for item in state.ranked[1:] if is_shouted(item.summary.head)}
+    state.ranked = [item for item in state.ranked if item.id not in loud]
+    state.drop("threshold", ((id_, "is shouted, and another one is nearer") for id_ in loud))
 
 
 def apply_threshold(state: State) -> None:

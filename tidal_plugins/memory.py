@@ -10,9 +10,9 @@ from typing import Any, Unpack, overload
 
 from tidal_plugins.aio import in_thread
 from tidal_plugins.compaction.compactor import Compactor
-from tidal_plugins.errors import InvalidInput, InvalidText
+from tidal_plugins.errors import InvalidText
 from tidal_plugins.groups.view import View
-from tidal_plugins.ingestion.check import identified
+from tidal_plugins.ingestion.check import identified, one_turn
 from tidal_plugins.ingestion.record import record
 from tidal_plugins.ingestion.remember import remember, to_notes
 from tidal_plugins.ingestion.writer import Progress
@@ -20,7 +20,7 @@ from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import utc_now
 from tidal_plugins.model.entry import Entry, Scope, check_scope
 from tidal_plugins.model.episode import Episode
-from tidal_plugins.model.exchange import Exchange, Message, ToolCall, turn
+from tidal_plugins.model.exchange import Exchange, Message, ToolCall
 from tidal_plugins.model.filter import Filter
 from tidal_plugins.model.note import Note, NoteFields
 from tidal_plugins.model.recall import Recall, Whisper
@@ -129,15 +129,8 @@ class TidalMemory(View):
         one episode. ``surfaced`` are the ids of the memories that were shown before the turn. Raises ``InvalidInput``
         and ``InvalidText``.
         """
-        messages, tools = items(messages, "messages"), items(tools, "tools")
-        if messages and (user is not None or agent is not None or tools):
-            raise InvalidInput("give either messages, or user, agent and tools")
-        if not all(isinstance(call, ToolCall) for call in tools):
-            raise InvalidInput("tools must be ToolCalls: ToolCall(name, arguments, result=…)")
-        meta = {} if metadata is None else metadata
-        return self.record_many(
-            [Exchange(messages or turn(user, agent, tools), thread, id, occurred_at, surfaced, meta)]
-        )[0]
+        said, meta = one_turn(user, agent, messages, tools), {} if metadata is None else metadata
+        return self.record_many([Exchange(said, thread, id, occurred_at, surfaced, meta)])[0]
 
     def record_many(self, exchanges: Iterable[Exchange], *, progress: Progress | None = None) -> list[Episode]:
         """Store many turns, such as an old conversation, in batches of one transaction each.
@@ -146,8 +139,7 @@ class TidalMemory(View):
         without message ids is stored anew each time.
         """
         known = [identified(exchange) for exchange in items(exchanges, "exchanges")]
-        services = self._services
-        return record(services.writer, services.affect, self.scope, known, self.now(), progress=progress)
+        return record(self._services.writer, self._services.affect, self.scope, known, self.now(), progress=progress)
 
     @overload
     def remember(self, text: str, **fields: Unpack[NoteFields]) -> Entry: ...  # type: ignore[overload-overlap]

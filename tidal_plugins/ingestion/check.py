@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.model.clock import aware
-from tidal_plugins.model.exchange import Exchange, Message, ToolCall
+from tidal_plugins.model.exchange import Exchange, Message, ToolCall, turn
 from tidal_plugins.model.fence import unframed
 from tidal_plugins.tuning import IngestionTuning
-from tidal_plugins.validation import clean, label, labels, mapping
+from tidal_plugins.validation import clean, items, label, labels, mapping
 
 SPOKEN = ("user", "assistant")
 ROLES = (*SPOKEN, "tool")
@@ -25,6 +26,18 @@ def identified(exchange: Exchange) -> Exchange:
     ):
         return exchange
     return replace(exchange, id=secrets.token_hex(8))
+
+
+def one_turn(
+    user: str | None, agent: str | None, messages: Sequence[Message], tools: Sequence[ToolCall]
+) -> tuple[Message, ...]:
+    """Return the messages of a turn, which are given or made of its two texts and the tools that ran between."""
+    given, calls = items(messages, "messages"), items(tools, "tools")
+    if given and (user is not None or agent is not None or calls):
+        raise InvalidInput("give either messages, or user, agent and tools")
+    if not all(isinstance(call, ToolCall) for call in calls):
+        raise InvalidInput("tools must be ToolCalls: ToolCall(name, arguments, result=…)")
+    return given or turn(user, agent, calls)
 
 
 def check(exchange: Exchange, limits: IngestionTuning, *, blank: bool = False) -> Exchange:

@@ -63,9 +63,7 @@ def forget(
         with writer.storage.transaction():
             if _chosen(writer, scope, ids).keys() - to_delete.keys():
                 continue  # something was recorded into these episodes meanwhile
-            if told != read_episodes(writer.storage, scope, told):
-                continue
-            if repeating != duplicates(writer, scope, to_delete.keys()):
+            if told != read_episodes(writer.storage, scope, told) or repeating != duplicates(writer, scope, to_delete):
                 continue  # or said again
             if everywhere and volumes != writer.storage.statistics(scope).volumes:
                 continue  # or anything was written in which the texts may stand

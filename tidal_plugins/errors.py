@@ -35,12 +35,17 @@
         ├── Corrupt             stored bytes fail their checksum or cannot be read
         └── QueryTimeout        a search took longer than its deadline
 
-Each message says what was wrong and what to do about it.
+Each message says what was wrong and what to do about it, in at most 500 characters, whatever the caller gave.
 """
+
+from tidal_plugins.shown import cut, shown
 
 
 class TidalError(Exception):
-    """Base of every error of this library."""
+    """Base of every error of this library. A message of more than 500 characters loses its middle."""
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*(cut(arg) if isinstance(arg, str) else arg for arg in args))
 
 
 class InvalidInput(TidalError, ValueError):
@@ -106,7 +111,7 @@ class PolicyViolation(TidalError):
     """A policy refuses a signal. ``signal`` is its type, ``policy`` the policy's name, ``reason`` the reason."""
 
     def __init__(self, reason: str, *, signal: str, policy: str) -> None:
-        super().__init__(f"signal {signal!r} was refused by policy {policy!r}: {reason}")
+        super().__init__(f"signal {shown(signal)} was refused by policy {shown(policy)}: {reason}")
         self.reason = reason
         self.signal = signal
         self.policy = policy

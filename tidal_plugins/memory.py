@@ -40,6 +40,7 @@ from tidal_plugins.retrieval.request import Request
 from tidal_plugins.services import build_services
 from tidal_plugins.sessions.session import Session
 from tidal_plugins.settings import Profile, Settings
+from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.validation import items
 
@@ -165,7 +166,7 @@ class TidalMemory(View):
         entry that stands. Raises ``InvalidInput``, ``InvalidText``, and ``Forgotten`` for a text that was forgotten.
         """
         if not isinstance(text, Iterable | Note):
-            raise InvalidText(f"give texts or Notes to remember, got {text!r}")
+            raise InvalidText(f"give texts or Notes to remember, got {shown(text)}")
         notes = to_notes([text] if isinstance(text, str | Note) else text, fields)
         stored = remember(self._services.writer, self.scope, notes, self.now(), progress=progress)
         return stored[0] if isinstance(text, str | Note) else stored

@@ -66,6 +66,7 @@ from tidal_plugins.retrieval.secrets import hide_secrets
 from tidal_plugins.retrieval.whisper import compose
 from tidal_plugins.sessions.ledger import Ledger
 from tidal_plugins.settings import Settings
+from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage, Where
 from tidal_plugins.storage.open import open_storage, path_of
 from tidal_plugins.storage.salt import salt
@@ -265,13 +266,13 @@ class Services:
     def missing(self, scope: Scope, id: str) -> NotFound:
         """Return the error for an id that is not there, or not there any more."""
         if tombstoned(self.storage, scope, [id]):
-            return Forgotten(f"{id!r} was forgotten on request")
+            return Forgotten(f"{shown(id)} was forgotten on request")
         if not salt(self.storage).startswith(mark_of(id)):
             return NotFound(
-                f"no entry or episode {id!r} in scope {scope}: it may be an id of another store, such as a peer; ask "
-                "the memory that made it"
+                f"no entry or episode {shown(id)} in scope {shown(scope)}: it may be an id of another store, such as a "
+                "peer; ask the memory that made it"
             )
-        return NotFound(f"no entry or episode {id!r} in scope {scope}")
+        return NotFound(f"no entry or episode {shown(id)} in scope {shown(scope)}")
 
 
 def build_services(
@@ -303,7 +304,7 @@ def build_services(
         check_protocol(emotion, EmotionEstimator, "an emotion estimator has a method estimate")
     check_estimator(emotion, embedder)
     if not callable(clock):
-        raise InvalidInput(f"clock= is a function that returns the time, got {clock!r}")
+        raise InvalidInput(f"clock= is a function that returns the time, got {shown(clock)}")
     storage = open_storage(path, storage, tuning.storage)
 
     def run(scope: Scope, proceed: Callable[[], bool]) -> timedelta | None:

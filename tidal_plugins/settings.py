@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from tidal_plugins.model.capsule import MAX_LINES
 from tidal_plugins.model.session import Policy, SignalType
+from tidal_plugins.shown import shown
 
 Profile = Literal["balanced", "tidal", "attention"]
 
@@ -341,7 +342,7 @@ class Settings(Group):
             ZoneInfo(name)
         except (ZoneInfoNotFoundError, ValueError, OSError) as error:
             raise ValueError(
-                f"{name!r} is no time zone that is known here: give a name such as 'Europe/Berlin'"
+                f"{shown(name)} is no time zone that is known here: give a name such as 'Europe/Berlin'"
             ) from error
         return name
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from tidal_plugins.errors import InvalidInput, InvalidText
+from tidal_plugins.shown import shown
 
 T = TypeVar("T")
 
@@ -112,7 +113,7 @@ def storable(text: str) -> str:
 def check_number(value: float, name: str, low: float, high: float) -> float:
     """Return a number of a range as a float, or raise ``InvalidInput``."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-        raise InvalidInput(f"{name} must be a number from {low} to {high}, got {value!r}")
+        raise InvalidInput(f"{name} must be a number from {low} to {high}, got {shown(value)}")
     return float(value)
 
 
@@ -120,7 +121,7 @@ def check_int(value: int, name: str, low: int, high: int | None = None) -> int:
     """Return a whole number from ``low``, up to ``high`` if given, as it is, or raise ``InvalidInput``."""
     if isinstance(value, bool) or not isinstance(value, int) or value < low or (high is not None and value > high):
         limits = f"of at least {low}" if high is None else f"from {low} to {high}"
-        raise InvalidInput(f"{name} must be a whole number {limits}, got {value!r}")
+        raise InvalidInput(f"{name} must be a whole number {limits}, got {shown(value)}")
     return value
 
 
@@ -137,7 +138,7 @@ def labels(values: Sequence[str], name: str) -> tuple[str, ...]:
 def items(values: Iterable[T], name: str) -> tuple[T, ...]:
     """Return the elements of a collection as a tuple, or raise ``InvalidInput``; a text is not one."""
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise InvalidInput(f"{name} must be a collection, such as a list, got {values!r:.80}")
+        raise InvalidInput(f"{name} must be a collection, such as a list, got {shown(values)}")
     return tuple(values)
 
 

@@ -20,6 +20,7 @@ from langgraph_tidal.nodes import MemoryNode, emit, unstreamed
 from langgraph_tidal.state import PREPARED, messages_of
 from tidal_plugins import InvalidInput, TidalMemory
 from tidal_plugins.model.compaction import Size
+from tidal_plugins.shown import shown
 from tidal_plugins.turns import Place
 
 
@@ -66,7 +67,9 @@ class CompactionNode(MemoryNode):
     ) -> None:
         super().__init__(memory, scope=scope, input_messages_key=input_messages_key)
         if output_messages_key not in (PREPARED, input_messages_key):
-            raise InvalidInput(f"output_messages_key is {PREPARED!r}, or {input_messages_key!r} to rewrite the history")
+            raise InvalidInput(
+                f"output_messages_key is {PREPARED!r}, or {shown(input_messages_key)} to rewrite the history"
+            )
         self.rewrites = output_messages_key == input_messages_key
         self._reserved = reserved or Size()
         self._context = ContextMemory(memory, scope=scope, **options)
@@ -79,8 +82,8 @@ class CompactionNode(MemoryNode):
         messages = messages_of(state, self._key)
         if self.rewrites and place.thread is None:  # the next call could not tell what its messages stand for
             raise InvalidInput(
-                f"output_messages_key={self._key!r} rewrites the history of a thread, and this run has none: give it a "
-                'thread in its config, {"configurable": {"thread_id": …}}, or do without output_messages_key='
+                f"output_messages_key={shown(self._key)} rewrites the history of a thread, and this run has none: give "
+                'it a thread in its config, {"configurable": {"thread_id": …}}, or do without output_messages_key='
             )
         view = self._context.view(place, messages, self._reserved)
         if view.new:

@@ -13,6 +13,7 @@ from langchain_tidal.messages import by_capsule, by_compaction, by_human
 from langchain_tidal.prefix import with_capsule
 from langchain_tidal.run import Recalled
 from tidal_plugins import InvalidInput
+from tidal_plugins.shown import shown
 
 PREPARED = "llm_input_messages"
 
@@ -62,7 +63,7 @@ def messages_of(state: Any, key: str) -> list[BaseMessage]:
     """Return the messages of a state. Raises ``InvalidInput`` if it has none under ``key``."""
     messages = value(state, key)
     if messages is None:
-        raise InvalidInput(f"the state has no {key!r}; say where its messages are with input_messages_key=")
+        raise InvalidInput(f"the state has no {shown(key)}; say where its messages are with input_messages_key=")
     return convert_to_messages(messages)
 
 

@@ -31,6 +31,7 @@ from langgraph_tidal.opened import OpenedStore
 from tidal_plugins import Entry, InvalidInput, TidalMemory
 from tidal_plugins.ingestion.unindexed import SHORT, readable
 from tidal_plugins.model.entry import derive_id
+from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Where
 from tidal_plugins.validation import mapping
 
@@ -161,7 +162,7 @@ class TidalStore(BaseStore):
         if op.value is None:
             return Write(scope, id_)
         now, limits = self._memory.now(), self._memory.settings.ingestion
-        value = mapping(op.value, f"the value of {op.key!r}", limits.max_value_bytes)
+        value = mapping(op.value, f"the value of {shown(op.key)}", limits.max_value_bytes)
         paths = self._fields if op.index is None else op.index or ()
         texts = (text for path in paths for text in _texts(value, path, limits.indexed_chars))
         parts = readable(texts, limits.indexed_chars, least=SHORT)
@@ -202,9 +203,9 @@ def _check(op: Op) -> None:
             raise InvalidInput(f"a query must be a text, got {type(op.query).__name__}")
         check(filter_of(op))
     if isinstance(op, PutOp) and isinstance(op.index, str):  # its letters would be paths
-        raise InvalidInput(f"index must be a list of paths or False, got {op.index!r}")
+        raise InvalidInput(f"index must be a list of paths or False, got {shown(op.index)}")
     if isinstance(op, PutOp) and any("\ud800" <= character <= "\udfff" for character in op.key):
-        raise InvalidInput(f"a key must be valid Unicode, got {op.key!r}")
+        raise InvalidInput(f"a key must be valid Unicode, got {shown(op.key)}")
 
 
 def _texts(value: Mapping[str, Any], path: str, most: int) -> list[str]:

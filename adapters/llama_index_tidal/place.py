@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from pydantic import PlainSerializer
 
 from tidal_plugins import Closed, InvalidInput, Policy, TidalMemory
+from tidal_plugins.shown import shown
 
 Scope = tuple[str, ...]
 
@@ -53,7 +54,7 @@ Rules = Annotated[Policy | str | None, PlainSerializer(_plain)]
 def path_of(memory: TidalMemory) -> str:
     """Return the absolute path of a memory's file."""
     if not isinstance(memory, TidalMemory):
-        raise InvalidInput(f"give a TidalMemory, such as TidalMemory('agent.db'), got {memory!r}")
+        raise InvalidInput(f"give a TidalMemory, such as TidalMemory('agent.db'), got {shown(memory)}")
     return memory.path
 
 

@@ -26,6 +26,7 @@ from tidal_plugins.model.compaction import Compaction, Size, Stage
 from tidal_plugins.model.entry import EPISODE
 from tidal_plugins.model.exchange import Exchange, Message
 from tidal_plugins.protocols import CurrentFiles, Summariser, TokenCounter
+from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage, Where
 from tidal_plugins.summarising.sizes import measure
 
@@ -75,7 +76,7 @@ class Compactor:
         history.
         """
         if force not in (None, "compact", "hard"):
-            raise InvalidInput(f"force must be 'compact', 'hard' or None, got {force!r}")
+            raise InvalidInput(f"force must be 'compact', 'hard' or None, got {shown(force)}")
         context = self._context(history, thread, sizes, reserved, carried)
         prepared: list[Prepared] = []
         for _ in range(ATTEMPTS):

@@ -19,6 +19,7 @@ from tidal_plugins.model.entry import EPISODE, Scope
 from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
 from tidal_plugins.model.exchange import Exchange, Message, ToolCall
 from tidal_plugins.model.fence import unframed
+from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Where
 from tidal_plugins.validation import mapping, storable
 
@@ -184,7 +185,7 @@ def _unnamed(said: Sequence[Message]) -> tuple[Message, ...]:
 def _recorded(turn: Turn, said: Sequence[Message], episode: Episode | None) -> Recorded:
     places = _places(said, episode, len(turn.said))
     if episode is None or places is None:
-        raise CompactionError(f"the turn {turn.key!r} was recorded otherwise than it stands in the history")
+        raise CompactionError(f"the turn {shown(turn.key)} was recorded otherwise than it stands in the history")
     return Recorded(turn, episode, places)
 
 

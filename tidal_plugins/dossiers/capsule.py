@@ -31,6 +31,7 @@ from tidal_plugins.model.clock import local, to_micros
 from tidal_plugins.model.entry import EPISODE, Entry, Scope, bare_id
 from tidal_plugins.model.fence import CAPSULE_TITLE, inert
 from tidal_plugins.model.graph import GRAPH_CHANNEL
+from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Document, Storage, Where
 from tidal_plugins.storage.shorthands import read_document
 from tidal_plugins.tuning import Tuning
@@ -64,7 +65,7 @@ class Capsules:
         it is now, so a capsule that tells another one is made anew for it.
         """
         if not isinstance(max_age, timedelta):
-            raise InvalidInput(f"max_age is a timedelta, got {max_age!r}")
+            raise InvalidInput(f"max_age is a timedelta, got {shown(max_age)}")
         for _ in range(_TRIES):
             with self.storage.snapshot():
                 layout, made = self._document(LAYOUT), self._document(CAPSULES)

@@ -20,6 +20,7 @@ from tidal_plugins.embedding.weights import (
     unavailable,
 )
 from tidal_plugins.errors import EmbeddingError, InvalidInput
+from tidal_plugins.shown import shown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -68,7 +69,7 @@ class OnnxEmbedder(BatchEmbedder):
     ) -> None:
         super().__init__(threads, batch_size, cache_size)
         if precision not in get_args(Precision):
-            raise InvalidInput(f"precision must be one of {', '.join(get_args(Precision))}, not {precision!r}")
+            raise InvalidInput(f"precision must be one of {', '.join(get_args(Precision))}, not {shown(precision)}")
         self._folder = None if model is None else Path(model)
         self._precision = precision
         self._model: OnnxModel | None = None

@@ -30,6 +30,7 @@ from tidal_plugins.model.entry import FACT, Entry, Scope
 from tidal_plugins.model.fact import Fact, FactConflict
 from tidal_plugins.model.supersession import SUPERSEDES
 from tidal_plugins.scoring.text import normal
+from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Record, Storage, WhereLinks
 from tidal_plugins.storage.shorthands import read_document
 from tidal_plugins.storage.values import to_json
@@ -190,7 +191,9 @@ class Facts(MutableMapping[str, Any]):
             close(self._storage, self._scope, normal(found.key), like=found)
             return self[found.key]
         if keep == "claim" and found.negated and not isinstance(found.fact, bool):
-            raise InvalidInput(f"it was only said that {found.key!r} is not {found.claim!r}: give the value= it has")
+            raise InvalidInput(
+                f"it was only said that {shown(found.key)} is not {shown(found.claim)}: give the value= it has"
+            )
         if keep == "claim":
             return self._set(found.key, _claimed(found), found.citation, claim=self._claimant(found), of=found).value
         return self._set(found.key, value, of=found).value
@@ -223,9 +226,9 @@ class Facts(MutableMapping[str, Any]):
         folded, now = _folded(key), self._clock()
         text = self._checked(key, value)
         if source is not None and (not isinstance(source, str) or not source.strip()):
-            raise InvalidInput(f"a fact's source must be a text or None, got {source!r}")
+            raise InvalidInput(f"a fact's source must be a text or None, got {shown(source)}")
         if at is not None and aware(at, "at") > now:
-            raise InvalidInput(f"a fact holds at the latest since now, not since {at!r}")
+            raise InvalidInput(f"a fact holds at the latest since now, not since {shown(at)}")
         [record] = self._writer.records([self._entry(folded, key.strip(), value, source, now, claim)])
         with self._storage.transaction():
             if of:
@@ -258,7 +261,7 @@ class Facts(MutableMapping[str, Any]):
         if last is None or since >= last.since:
             return since
         if at is not None:
-            raise InvalidInput(f"{key!r} has a value since {from_micros(last.since)}: history is not rewritten")
+            raise InvalidInput(f"{shown(key)} has a value since {from_micros(last.since)}: history is not rewritten")
         return last.since  # the clock went back
 
     def _claimant(self, found: FactConflict) -> Entry:
@@ -272,9 +275,11 @@ class Facts(MutableMapping[str, Any]):
     def _checked(self, key: str, value: Any) -> str:
         text = to_json(value)
         if len(text.encode("utf-8", "replace")) > self._settings.max_bytes:
-            raise InvalidInput(f"the value of {key!r} has more than {self._settings.max_bytes:,} bytes: store less")
+            raise InvalidInput(
+                f"the value of {shown(key)} has more than {self._settings.max_bytes:,} bytes: store less"
+            )
         if any("\ud800" <= character <= "\udfff" for character in text):
-            raise InvalidInput(f"the value of {key!r} is not valid Unicode: it has half of a surrogate pair")
+            raise InvalidInput(f"the value of {shown(key)} is not valid Unicode: it has half of a surrogate pair")
         return text
 
     def _entry(
@@ -310,7 +315,7 @@ class Facts(MutableMapping[str, Any]):
     def _current(self, key: str) -> Version:
         version = self._last(_folded(key))
         if version is None or version.ended:
-            raise NotFound(f"no fact {key!r} in scope {self._scope}")
+            raise NotFound(f"no fact {shown(key)} in scope {shown(self._scope)}")
         return version
 
     def _last(self, folded: str) -> Version | None:
@@ -340,5 +345,5 @@ def _claimed(found: FactConflict) -> Any:
 
 def _folded(key: str) -> str:
     if not isinstance(key, str) or not key.strip() or len(key) > MAX_KEY or not key.isprintable():
-        raise InvalidInput(f"a fact's key is a printable text of at most {MAX_KEY} characters, got {key!r:.80}")
+        raise InvalidInput(f"a fact's key is a printable text of at most {MAX_KEY} characters, got {shown(key)}")
     return normal(key)

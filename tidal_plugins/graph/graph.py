@@ -21,6 +21,7 @@ from tidal_plugins.graph.records.relations import KINDS
 from tidal_plugins.graph.records.validity import Validity
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.graph import Applied, Merge, Proposal
+from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage, WhereLinks
 from tidal_plugins.tuning import GraphTuning
 from tidal_plugins.validation import check_int
@@ -144,5 +145,5 @@ class KnowledgeGraph(GraphQueries):
 
 def _source(source: str) -> str:
     if not isinstance(source, str) or not source.strip() or not source.isprintable():
-        raise InvalidInput(f"source must name where the graph comes from, got {source!r}")
+        raise InvalidInput(f"source must name where the graph comes from, got {shown(source)}")
     return source.strip()

@@ -25,6 +25,7 @@ from tidal_plugins.model.graph import (
     Neighbour,
     Relation,
 )
+from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage, WhereLinks
 from tidal_plugins.tuning import GraphTuning
 from tidal_plugins.validation import check_int, items
@@ -185,7 +186,7 @@ class GraphQueries:
         found = relation if isinstance(relation, Relation) else self.relation(_given(relation))
         said = self.sentences([found])
         if found.id not in said:
-            raise NotFound(f"what the relation {found.id!r} is between is gone from scope {self._scope}")
+            raise NotFound(f"what the relation {shown(found.id)} is between is gone from scope {self._scope}")
         return said[found.id]
 
     def sentences(self, relations: Iterable[Relation]) -> dict[str, str]:
@@ -314,13 +315,13 @@ def _most(limit: int | None) -> int | None:
 
 def _given(id_: object) -> str:
     if not isinstance(id_, str):
-        raise InvalidInput(f"a relation is given itself or by its id, got {id_!r:.200}")
+        raise InvalidInput(f"a relation is given itself or by its id, got {shown(id_)}")
     return id_
 
 
 def _text(text: str) -> str:
     if not isinstance(text, str):
-        raise InvalidInput(f"give a text to look for, got {text!r}")
+        raise InvalidInput(f"give a text to look for, got {shown(text)}")
     return text
 
 

@@ -19,6 +19,7 @@ from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Exchange
 from tidal_plugins.retrieval.request import checked_limit
 from tidal_plugins.services import Services
+from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Where
 from tidal_plugins.validation import clean, items, label
 
@@ -34,7 +35,7 @@ class Episodes:
         """Return an episode by its id or citation. Raises ``NotFound``, or ``Forgotten`` if it was forgotten."""
         entry = self._services.entry(self._scope, id)
         if entry.kind != EPISODE:
-            raise NotFound(f"{id!r} is an entry of kind {entry.kind}, not an episode: use memory.get")
+            raise NotFound(f"{shown(id)} is an entry of kind {entry.kind}, not an episode: use memory.get")
         return from_entry(entry)
 
     def get(self, id: str, default: Episode | None = None) -> Episode | None:

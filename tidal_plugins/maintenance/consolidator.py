@@ -26,6 +26,7 @@ from tidal_plugins.model.consolidation import Consolidation, Seed
 from tidal_plugins.model.dossier import Dossier
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.protocols import Summariser
+from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage, Where, WhereLinks
 from tidal_plugins.storage.shorthands import read_document, set_tiers
 from tidal_plugins.tuning import ConsolidationTuning
@@ -117,7 +118,9 @@ class Consolidator:
         """
         lines = self.storage.read_log(self.scope, RUNS, keys=[run])
         if not lines:
-            raise NotFound(f"no consolidation {run!r} to undo in scope {self.scope}: it was undone, or is too long ago")
+            raise NotFound(
+                f"no consolidation {shown(run)} to undo in scope {shown(self.scope)}: it was undone, or is too long ago"
+            )
         restored = 0
         for line in reversed(lines):
             with self.storage.transaction():

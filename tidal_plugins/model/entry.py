@@ -15,6 +15,7 @@ from tidal_plugins.errors import InvalidInput, InvalidScope
 from tidal_plugins.model.admission import Admission
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import aware
+from tidal_plugins.shown import shown
 
 Scope = tuple[str, ...]
 State = Literal["warm", "cold", "archived", "expired"]
@@ -133,7 +134,7 @@ class Entry:
 def bare_id(citation: str) -> str:
     """Return the id in a citation such as ``[ep:6k1m…]``; an id stays as it is."""
     if not isinstance(citation, str):
-        raise InvalidInput(f"an id must be a string, got {citation!r}")
+        raise InvalidInput(f"an id must be a string, got {shown(citation)}")
     return citation.strip().strip("[]").removeprefix("ep:").removeprefix("mem:")
 
 
@@ -177,7 +178,7 @@ def mark_of(id: str) -> str:
 def check_scope(scope: object) -> Scope:
     """Return ``scope`` as it is, or raise :class:`InvalidScope`."""
     if not isinstance(scope, tuple) or not scope or not all(isinstance(part, str) and part for part in scope):
-        raise InvalidScope(f"a scope is a tuple of non-empty strings such as ('user', '42'), got {scope!r}")
+        raise InvalidScope(f"a scope is a tuple of non-empty strings such as ('user', '42'), got {shown(scope)}")
     if any("\0" in part or not part.isprintable() for part in scope):
-        raise InvalidScope(f"a scope's segments must be printable, got {scope!r}")
+        raise InvalidScope(f"a scope's segments must be printable, got {shown(scope)}")
     return scope

@@ -17,6 +17,7 @@ from tidal_plugins.model.filter import Filter
 from tidal_plugins.model.graph import GRAPH_CHANNEL
 from tidal_plugins.retrieval.understand import MAX_CHARS
 from tidal_plugins.settings import Profile
+from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Where
 from tidal_plugins.tuning import Tuning
 from tidal_plugins.validation import check_int, clean
@@ -199,20 +200,20 @@ def checked_filter(given: Mapping[str, Any], function: str) -> Mapping[str, Any]
     """Return a filter whose fields all exist, or raise ``TypeError`` as Python does for an unknown argument."""
     for name in given:
         if name not in Filter.__annotations__:
-            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
+            raise TypeError(f"{function}() got an unexpected keyword argument {shown(name)}")
     return given
 
 
 def _checked_profile(profile: str) -> str:
     known = get_args(Profile)
     if not isinstance(profile, str) or profile not in known:
-        raise InvalidInput(f"profile must be one of {', '.join(known)}, got {profile!r}")
+        raise InvalidInput(f"profile must be one of {', '.join(known)}, got {shown(profile)}")
     return profile
 
 
 def _checked_affect(affect: Affect) -> Affect:
     if not isinstance(affect, Affect):
-        raise InvalidInput(f"affect must be an Affect(valence, arousal), got {affect!r}")
+        raise InvalidInput(f"affect must be an Affect(valence, arousal), got {shown(affect)}")
     return affect
 
 
@@ -222,13 +223,13 @@ def _kinds(kinds: Collection[str] | None) -> Collection[str]:
     known = [*KINDS, EPISODE]
     several = isinstance(kinds, Collection) and not isinstance(kinds, str)
     if not several or not all(isinstance(kind, str) and kind in known for kind in kinds):
-        raise InvalidInput(f"kinds must be a set of {', '.join(sorted(known))}, got {kinds!r}")
+        raise InvalidInput(f"kinds must be a set of {', '.join(sorted(known))}, got {shown(kinds)}")
     return kinds
 
 
 def _metadata(metadata: Mapping[str, str | int | float | bool | None] | None) -> Mapping[str, Any]:
     if metadata is not None and not isinstance(metadata, Mapping):
-        raise InvalidInput(f"metadata must be a mapping of names to values, got {metadata!r}")
+        raise InvalidInput(f"metadata must be a mapping of names to values, got {shown(metadata)}")
     return metadata or {}
 
 
@@ -237,5 +238,5 @@ def _names(values: Collection[str] | None, name: str) -> Collection[str] | None:
         return None
     several = isinstance(values, Collection) and not isinstance(values, str)
     if not several or not all(isinstance(value, str) for value in values):
-        raise InvalidInput(f"{name} must be a collection of strings, got {values!r}")
+        raise InvalidInput(f"{name} must be a collection of strings, got {shown(values)}")
     return values

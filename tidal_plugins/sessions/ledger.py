@@ -28,6 +28,7 @@ from tidal_plugins.model.session import (
 from tidal_plugins.scoring.windows import Buckets, counted, totals
 from tidal_plugins.sessions.policy import violation
 from tidal_plugins.sessions.scores import SHARED, Scores, session_node
+from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Line, Storage, Where
 from tidal_plugins.storage.shorthands import read_document, read_meta, write_meta
 from tidal_plugins.tuning import SignalTuning
@@ -94,10 +95,10 @@ class Ledger:
     def info(self, id: int) -> SessionInfo:
         """Return a session. Raises ``NotFound``, and ``InvalidInput`` for anything that is no id."""
         if isinstance(id, bool) or not isinstance(id, int):
-            raise InvalidInput(f"a session's id is a whole number, got {id!r:.80}")
+            raise InvalidInput(f"a session's id is a whole number, got {shown(id)}")
         document = read_document(self.storage, self.scope, SESSIONS, str(id))
         if document is None:
-            raise NotFound(f"no session {id} in scope {self.scope}")
+            raise NotFound(f"no session {id} in scope {shown(self.scope)}")
         counters = self._counters(session_node(id))
         return replace(_info(id, document.value), accepted=sum(counters.accepted.values()), rejected=counters.rejected)
 
@@ -189,7 +190,7 @@ class Ledger:
             raise self.missing(entry)
         if self.storage.summaries(self.scope, [entry], Where(kinds=[EPISODE])):
             raise InvalidInput(
-                f"{entry} is an episode, and recall ranks its entries: signal memory.episodes.entry_ids({entry!r})"
+                f"{entry} is an episode, and recall ranks its entries: signal memory.episodes.entry_ids({shown(entry)})"
             )
 
     def _decided(

@@ -15,6 +15,7 @@ from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import from_micros, to_micros
 from tidal_plugins.model.entry import Entry, Scope, Tier
 from tidal_plugins.model.link import Link
+from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import EntrySummary
 from tidal_plugins.storage.values import from_json, to_json
 
@@ -147,7 +148,7 @@ def checksum(fixed: Row, scope: Scope) -> bytes:
 
 
 def _corrupt(id_: Any) -> Corrupt:
-    return Corrupt(f"entry {id_!r} fails its checksum: the file was damaged; restore it from a backup", id_)
+    return Corrupt(f"entry {shown(id_)} fails its checksum: the file was damaged; restore it from a backup", id_)
 
 
 def to_link_row(link: Link) -> tuple[Any, ...]:

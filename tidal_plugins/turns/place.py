@@ -12,6 +12,7 @@ from tidal_plugins.model.entry import Scope, user_of
 from tidal_plugins.model.exchange import Exchange
 from tidal_plugins.model.session import Policy
 from tidal_plugins.sessions.session import Session
+from tidal_plugins.shown import shown
 
 Nested = Literal["apart", "skip", "user"]
 """What is recorded of a run inside a tool of another run.
@@ -24,7 +25,7 @@ the thread of the run around it, as if the user had asked.
 def checked_nested(nested: Nested) -> Nested:
     """Return the value of ``nested=``, or raise ``InvalidInput``."""
     if nested not in get_args(Nested):
-        raise InvalidInput(f"nested must be one of {', '.join(get_args(Nested))}, got {nested!r}")
+        raise InvalidInput(f"nested must be one of {', '.join(get_args(Nested))}, got {shown(nested)}")
     return nested
 
 
@@ -96,5 +97,5 @@ def in_scope(memory: TidalMemory, scope: Scope | None) -> TidalMemory:
     if scope is None:
         return memory
     if not isinstance(scope, tuple) or not scope:  # a str would fall apart into letters
-        raise InvalidScope(f"a scope must be a tuple such as ('user', '42'), got {scope!r}")
+        raise InvalidScope(f"a scope must be a tuple such as ('user', '42'), got {shown(scope)}")
     return memory.scoped(*scope)

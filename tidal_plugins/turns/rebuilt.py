@@ -10,6 +10,7 @@ from tidal_plugins.errors import InvalidInput
 from tidal_plugins.model.compaction import Compaction, Kept, Part, RestoredFile, Written
 from tidal_plugins.model.exchange import Message
 from tidal_plugins.model.transcript import file_text
+from tidal_plugins.shown import shown
 
 SummaryAs = Literal["assistant", "human"]
 RestoreAs = Literal["tool", "human"]
@@ -45,7 +46,7 @@ class Style:
             ("restore_as", self.restore_as, get_args(RestoreAs)),
         ):
             if value not in choices:
-                raise InvalidInput(f"{name} must be one of {', '.join(choices)}, got {value!r}")
+                raise InvalidInput(f"{name} must be one of {', '.join(choices)}, got {shown(value)}")
 
     def messages(self, compaction: Compaction) -> Iterator[int | WrittenMessage]:
         """Yield the messages of a rebuilt context: the position of one that was kept, or one that was written."""

@@ -11,6 +11,7 @@ from pathlib import Path, PurePath
 
 from tidal_plugins.actions.paths import MAX_PATH
 from tidal_plugins.errors import InvalidInput
+from tidal_plugins.shown import shown
 from tidal_plugins.validation import check_int
 
 MAX_BYTES = 1_000_000
@@ -35,7 +36,7 @@ class DiskFiles:
         self.root = os.path.realpath(root)
         self._max_bytes = check_int(max_bytes, "max_bytes", 1)
         if not Path(self.root).is_dir():
-            raise InvalidInput(f"DiskFiles reads a folder, and {os.fspath(root)!r} is none")
+            raise InvalidInput(f"DiskFiles reads a folder, and {shown(root)} is none")
 
     def read(self, path: str) -> str | None:
         """Return the text of a file, or ``None`` for one that is not read: outside, too large, no text, no file.

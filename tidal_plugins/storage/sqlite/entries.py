@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tidal_plugins.errors import InvalidScope, NotFound
 from tidal_plugins.model.entry import Entry, Scope
+from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import (
     HEAD,
     TAIL,
@@ -203,7 +204,7 @@ class EntryStore(SQLiteBase, Entries):
         key = self._key(scope)
         keys = self._keys(key, ids)
         if missing := [id_ for id_ in ids if id_ not in keys]:
-            raise NotFound(f"no entry {missing[0]!r} in scope {scope}")
+            raise NotFound(f"no entry {shown(missing[0])} in scope {shown(scope)}")
         return key, [keys[id_] for id_ in ids]
 
     def _index(self, scope: int, entry: int, passages: Sequence[Passage], units: Sequence[_Unit]) -> None:
@@ -233,7 +234,9 @@ class EntryStore(SQLiteBase, Entries):
 
 def _units(scope: Scope, record: Record) -> list[_Unit]:
     if record.entry.scope != scope:
-        raise InvalidScope(f"entry {record.entry.id!r} is of scope {record.entry.scope}, not {scope}")
+        raise InvalidScope(
+            f"entry {shown(record.entry.id)} is of scope {shown(record.entry.scope)}, not {shown(scope)}"
+        )
     return [None if passage.vector is None else unit_vector(passage.vector) for passage in record.passages or ()]
 
 

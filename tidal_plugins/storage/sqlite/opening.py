@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tidal_plugins.errors import InvalidInput, NotADatabase, ReadOnly
+from tidal_plugins.shown import shown
 from tidal_plugins.storage.sqlite.schema import create, has_schema
 
 if TYPE_CHECKING:
@@ -25,13 +26,13 @@ def checked_path(path: str | os.PathLike[str]) -> str:
     """Return an absolute path to a file that exists or can be made, or raise what is wrong with it."""
     text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
     if not isinstance(text, str) or not text.strip() or "\0" in text:
-        raise InvalidInput(f"the path of a memory must be a non-empty file name, got {path!r}")
+        raise InvalidInput(f"the path of a memory must be a non-empty file name, got {shown(path)}")
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise InvalidInput(f"the path of a memory must be valid Unicode, got {text!r}") from None
+        raise InvalidInput(f"the path of a memory must be valid Unicode, got {shown(text)}") from None
     if text.startswith("file:") or text == ":memory:":
-        raise InvalidInput(f"{text!r} names no file; pass a path such as 'agent.db', or 'memory://' for none")
+        raise InvalidInput(f"{shown(text)} names no file; pass a path such as 'agent.db', or 'memory://' for none")
     absolute = Path(text).absolute()
     if os.path.isdir(absolute):  # noqa: PTH112 (Path.is_dir raises where a folder may not be entered)
         raise NotADatabase(f"{absolute} is a directory; name a file in it, such as {absolute / 'agent.db'}")

@@ -42,7 +42,7 @@ from tidal_plugins.sessions.session import Session
 from tidal_plugins.settings import Profile, Settings
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage
-from tidal_plugins.validation import items
+from tidal_plugins.validation import MAX_ID, check_flag, check_int, items
 
 
 class TidalMemory(View):
@@ -229,7 +229,7 @@ class TidalMemory(View):
             affect=affect,
             profile=profile,
         )
-        return services.recall(request, secrets=secrets)
+        return services.recall(request, secrets=check_flag(secrets, "secrets"))
 
     def whisper(
         self,
@@ -296,4 +296,6 @@ class TidalMemory(View):
 
 
 def _session_id(session: Session | int | None) -> int | None:
-    return session.id if isinstance(session, Session) else session
+    if session is None:
+        return None
+    return session.id if isinstance(session, Session) else check_int(session, "a session's id", 0, MAX_ID)

@@ -22,6 +22,7 @@ from tidal_plugins import InvalidInput, TidalMemory
 from tidal_plugins.model.compaction import Size
 from tidal_plugins.shown import shown
 from tidal_plugins.turns import Place
+from tidal_plugins.validation import label
 
 
 class CompactionNode(MemoryNode):
@@ -65,6 +66,10 @@ class CompactionNode(MemoryNode):
         scope: Scope | None = None,
         **options: Unpack[ContextOptions],
     ) -> None:
+        label(input_messages_key, "input_messages_key")
+        label(output_messages_key, "output_messages_key")
+        if reserved is not None and not isinstance(reserved, Size):
+            raise InvalidInput(f"reserved is a Size(tokens, bytes) or None, got {shown(reserved)}")
         super().__init__(memory, scope=scope, input_messages_key=input_messages_key)
         if output_messages_key not in (PREPARED, input_messages_key):
             raise InvalidInput(

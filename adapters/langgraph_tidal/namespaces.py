@@ -7,7 +7,7 @@ from urllib.parse import quote, unquote
 from langgraph.store.base import MatchCondition
 
 from tidal_plugins import InvalidInput
-from tidal_plugins.model.entry import Scope
+from tidal_plugins.model.entry import Scope, check_scope
 from tidal_plugins.shown import shown
 
 ROOT = "\x1fstore"
@@ -18,7 +18,8 @@ Namespace = tuple[str, ...]
 
 def to_scope(root: Scope, namespace: Namespace) -> Scope:
     """Return the scope of a namespace below ``root``: one segment for each label, escaped if a scope requires it."""
-    return (*root, *map(_segment, namespace))
+    below = tuple(map(_segment, namespace))
+    return (*root, *(check_scope(below) if below else ()))
 
 
 def from_scope(root: Scope, scope: Scope) -> Namespace:

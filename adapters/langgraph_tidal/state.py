@@ -14,6 +14,7 @@ from langchain_tidal.prefix import with_capsule
 from langchain_tidal.run import Recalled
 from tidal_plugins import InvalidInput
 from tidal_plugins.shown import shown
+from tidal_plugins.validation import MAX_LABEL, clean
 
 PREPARED = "llm_input_messages"
 
@@ -44,6 +45,7 @@ def model_input(state: Any, input_messages_key: str = "messages") -> list[BaseMe
     Compaction's messages, the capsule and the human message with the whisper come from ``llm_input_messages``. Messages
     that were added, removed or edited since (a tool call and its result, a trimmed history) show as they stand.
     """
+    clean(input_messages_key, max_chars=MAX_LABEL, name="input_messages_key")
     messages, prepared = compacted(state, input_messages_key), value(state, PREPARED) or []
     whispered = next((message for message in reversed(prepared) if by_human(message)), None)
     for index in range(len(messages) - 1, -1, -1):

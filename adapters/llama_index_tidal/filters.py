@@ -36,6 +36,8 @@ def to_recall(filters: MetadataFilters | None) -> dict[str, Any]:
     occurred_at (ISO 8601); ``==`` on the entry's own metadata. All of them must hold; ``or`` may join only values of
     one key. Raises ``InvalidInput`` for everything else: no filter is ever dropped.
     """
+    if filters is not None and not isinstance(filters, MetadataFilters):
+        raise InvalidInput(f"filters is a MetadataFilters or None, got {shown(filters)}")
     found: dict[str, Any] = {}
     for filter_ in _flat(filters) if filters else ():
         for name, value in _translated(filter_).items():

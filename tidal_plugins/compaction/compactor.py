@@ -29,6 +29,7 @@ from tidal_plugins.protocols import CurrentFiles, Summariser, TokenCounter
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage, Where
 from tidal_plugins.summarising.sizes import measure
+from tidal_plugins.validation import items, label
 
 logger = logging.getLogger(__name__)
 
@@ -75,7 +76,7 @@ class Compactor:
         exceed the limit, ``CompactionError`` for a turn that cannot be recorded, and ``InvalidInput`` for an unusable
         history.
         """
-        if force not in (None, "compact", "hard"):
+        if force is not None and not (isinstance(force, str) and force in ("compact", "hard")):
             raise InvalidInput(f"force must be 'compact', 'hard' or None, got {shown(force)}")
         context = self._context(history, thread, sizes, reserved, carried)
         prepared: list[Prepared] = []
@@ -225,6 +226,9 @@ class Compactor:
         reserved: Size,
         carried: str | None,
     ) -> Context:
+        given, thread, carried = items(given, "history"), label(thread, "thread"), label(carried, "carried")
+        if not isinstance(reserved, Size):
+            raise InvalidInput(f"reserved is a Size(tokens, bytes), got {shown(reserved)}")
         if carried is not None and any(isinstance(item, Message) for item in given):
             raise InvalidInput(
                 "give a history that was rewritten as Exchanges: its messages alone do not say whose turn a question "
@@ -233,9 +237,10 @@ class Compactor:
         if carried is not None and thread is None:
             raise InvalidInput("a history that was rewritten can be known again by its thread only: give one")
         history = split(given)
-        if sizes is not None and len(sizes) != len(history.messages):
-            raise InvalidInput(f"give one size per message: {len(history.messages)}, got {len(sizes)}")
-        each = [measure(message, self.counter) for message in history.messages] if sizes is None else sizes
+        known = None if sizes is None else items(sizes, "sizes")
+        if known is not None and not (len(known) == len(history.messages) and all(isinstance(s, Size) for s in known)):
+            raise InvalidInput(f"give one Size per message: {len(history.messages)}, got {shown(sizes)}")
+        each = [measure(message, self.counter) for message in history.messages] if known is None else known
         whisper = self._whisper(history.messages)
         return Context(history, tuple(each), reserved + whisper, self.limit, thread, carried)
 

@@ -182,7 +182,8 @@ class Facts(MutableMapping[str, Any]):
         ``NotFound``, and ``InvalidInput`` for ``keep="claim"`` if the claim only denies the value. A conflict between
         two texts is closed, and the statement to keep is returned; both texts stay.
         """
-        if (keep not in ("fact", "claim")) if value is _UNSET else (keep is not None):
+        kept = isinstance(keep, str) and keep in ("fact", "claim")
+        if not kept if value is _UNSET else (keep is not None):
             raise InvalidInput('say what to keep: "fact" or "claim", or give another value=')
         found = conflict(self._storage, self._scope, id)
         if found.against is not None:

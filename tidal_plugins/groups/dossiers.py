@@ -14,6 +14,7 @@ from tidal_plugins.errors import InvalidInput, NotFound
 from tidal_plugins.model.dossier import Brief, Dossier
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.services import Services
+from tidal_plugins.validation import check_flag
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ class Dossiers:
         Maintenance keeps every topic that was asked for once up to date. Raises ``InvalidInput`` for a topic that
         consists of stop words.
         """
-        return self._engine.current(topic, self._services.now(), force=force)
+        return self._engine.current(topic, self._services.now(), force=check_flag(force, "force"))
 
     def list(self) -> builtins.list[Dossier]:
         """List all dossiers as they stand, by topic."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from tidal_plugins.aio import in_thread
-from tidal_plugins.errors import NotFound
+from tidal_plugins.errors import InvalidInput, NotFound
 from tidal_plugins.ingestion.branches import follow
 from tidal_plugins.ingestion.episodes import TOOL_TAG, from_entry
 from tidal_plugins.ingestion.history import HistoryMatch, match
@@ -21,7 +21,7 @@ from tidal_plugins.retrieval.request import checked_limit
 from tidal_plugins.services import Services
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Where
-from tidal_plugins.validation import clean, items, label
+from tidal_plugins.validation import check_flag, clean, items, label, labels
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +77,10 @@ class Episodes:
             threads=None if thread is None else {str(label(thread, "thread"))},
             since=None if since is None else aware(since, "since"),
             until=None if until is None else aware(until, "until"),
-            tags=None if tool is None else {f"{TOOL_TAG}{tool}"},
+            tags=None if tool is None else {f"{TOOL_TAG}{label(tool, 'tool')}"},
         )
         most = None if limit is None else checked_limit(limit)
+        newest_first = check_flag(newest_first, "newest_first")
         found = self._services.storage.find(self._scope, where, limit=most, newest_first=newest_first)
         return [from_entry(entry) for entry in found]
 
@@ -119,7 +120,10 @@ class Episodes:
         A turn is known by its id, or else by its words (the user's and the final answer) in order. The last turn may
         be open. ``record_many`` stores the turns without an episode; :meth:`follow` notes how they hang together.
         """
-        return match(self._services.writer, self._scope, label(thread, "thread"), items(history, "history"))
+        turns = items(history, "history")
+        if not all(isinstance(turn, Exchange) for turn in turns):
+            raise InvalidInput("a history is a list of Exchanges, with one turn each")
+        return match(self._services.writer, self._scope, label(thread, "thread"), turns)
 
     def follow(self, follows: Mapping[str, str], *, replaced: Collection[str] = (), back: Collection[str] = ()) -> None:
         """Note which episode followed which, by their ids: ``{later: earlier}``.
@@ -127,8 +131,12 @@ class Episodes:
         Episodes that are ``replaced``, because their turns were regenerated or edited, leave recall. They stay
         readable, and ``recall(…, include_archived=True)`` finds them. Episodes that are ``back`` are in recall again.
         """
+        if not isinstance(follows, Mapping):
+            raise InvalidInput(f"follows is a mapping of ids, {{later: earlier}}, got {shown(follows)}")
+        ids = dict(zip(labels(follows, "follows"), labels(follows.values(), "follows"), strict=True))
+        replaced, back = labels(replaced, "replaced"), labels(back, "back")
         services = self._services
-        follow(services.writer, self._scope, follows, services.now(), replaced=replaced, back=back)
+        follow(services.writer, self._scope, ids, services.now(), replaced=replaced, back=back)
 
     aget = in_thread(get)
     alist = in_thread(list)

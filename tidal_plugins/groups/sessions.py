@@ -15,7 +15,7 @@ from tidal_plugins.services import Services
 from tidal_plugins.sessions import policies as engine
 from tidal_plugins.sessions.ledger import Ledger
 from tidal_plugins.sessions.session import Session
-from tidal_plugins.validation import label, mapping
+from tidal_plugins.validation import check_flag, label, mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +105,8 @@ class Sessions:
         self, *, user: str | None = None, agent: str | None = None, open: bool | None = None
     ) -> builtins.list[SessionInfo]:
         """List sessions in the order in which they were opened: all, or those of a user or an agent, open or closed."""
+        user, agent = label(user, "user"), label(agent, "agent")
+        open = None if open is None else check_flag(open, "open")
         return [
             info
             for info in self._ledger.all()

@@ -21,6 +21,7 @@ from tidal_plugins.ingestion.writer import Progress, Writer, batches, message_en
 from tidal_plugins.model.entry import CONVERSATION, Entry, Scope
 from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
 from tidal_plugins.model.exchange import Exchange, Message
+from tidal_plugins.validation import check_progress
 
 
 def record(
@@ -40,6 +41,7 @@ def record(
     back without messages, and nothing is stored. ``blank`` admits a turn in which nobody said or called anything.
     ``progress`` is called after each batch. Raises ``InvalidInput`` and ``InvalidText``.
     """
+    check_progress(progress)
     limits = writer.settings.ingestion
     checked = [check(exchange, limits, blank=blank) for exchange in exchanges]
     episodes: list[Episode] = []

@@ -18,6 +18,7 @@ from tidal_plugins.model.entry import Scope
 from tidal_plugins.protocols import Embedder
 from tidal_plugins.storage.base import STORE, Outdated, Renewal
 from tidal_plugins.storage.shorthands import META, read_meta, write_meta
+from tidal_plugins.validation import check_progress
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,6 +42,7 @@ def reembed(writer: Writer, embedder: Embedder, progress: Progress | None = None
     It goes on where an earlier call with the same embedder ended. Raises ``Conflict`` if another call begins it with
     another embedder meanwhile, and ``EmbeddingError`` if the embedder fails: the store keeps the vectors that it has.
     """
+    check_progress(progress)
     embed(embedder, [PROBE])  # one that does not work must not cost what has gathered for another
     run = _Run(writer, embedder, describe(embedder))
     writer.embedder.admit(embedder)  # another process may be the one that puts the vectors in place

@@ -17,7 +17,7 @@ from tidal_plugins.model.entry import KINDS, Entry, Scope
 from tidal_plugins.model.fence import strip_frames
 from tidal_plugins.model.note import Note
 from tidal_plugins.shown import shown
-from tidal_plugins.validation import check_number, clean, label, labels, mapping
+from tidal_plugins.validation import check_number, check_progress, clean, label, labels, mapping
 
 IMPORT_CHANNEL = "import"
 
@@ -32,6 +32,7 @@ def remember(
     Nothing is written when any note is invalid or was forgotten. Raises ``InvalidInput``, ``InvalidText`` and
     ``Forgotten``.
     """
+    check_progress(progress)
     writing = Writing(writer, scope, now)
     entries = [to_entry(writer, scope, note, now) for note in notes]
     _refuse_forgotten(writer, scope, entries)

@@ -30,7 +30,7 @@ class Affect:
         for name, value, low in (("valence", self.valence, -1), ("arousal", self.arousal, 0)):
             try:
                 number = float(value)  # estimators bring numbers of their own kinds
-            except (TypeError, ValueError) as error:
+            except (TypeError, ValueError, OverflowError) as error:
                 raise InvalidInput(f"{name} must be a number, got {shown(value)}") from error
             if not low - ROUNDING <= number <= 1 + ROUNDING:
                 raise InvalidInput(f"{name} must lie between {low} and 1, got {shown(value)}")

@@ -30,6 +30,9 @@ EPISODE = "episode"
 SYNTHESIS = "synthesis"
 """Channel of what memory made of other entries."""
 
+MAX_SEGMENTS, MAX_SEGMENT = 32, 1_000
+"""Segments of a scope, and characters of one: as many as any other name may have (``validation.MAX_LABEL``)."""
+
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # no i, l, o, u: read aloud without mistakes
 _ID_LENGTH = 13  # of 5 bits each; every citation in a context costs its tokens
 _MARK_LENGTH = 2
@@ -179,6 +182,10 @@ def check_scope(scope: object) -> Scope:
     """Return ``scope`` as it is, or raise :class:`InvalidScope`."""
     if not isinstance(scope, tuple) or not scope or not all(isinstance(part, str) and part for part in scope):
         raise InvalidScope(f"a scope is a tuple of non-empty strings such as ('user', '42'), got {shown(scope)}")
+    if len(scope) > MAX_SEGMENTS or any(len(part) > MAX_SEGMENT for part in scope):
+        raise InvalidScope(
+            f"a scope has at most {MAX_SEGMENTS} segments of at most {MAX_SEGMENT:,} characters, got {shown(scope)}"
+        )
     if any("\0" in part or not part.isprintable() for part in scope):
         raise InvalidScope(f"a scope's segments must be printable, got {shown(scope)}")
     return scope

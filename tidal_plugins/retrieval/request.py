@@ -20,7 +20,7 @@ from tidal_plugins.settings import Profile
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Where
 from tidal_plugins.tuning import Tuning
-from tidal_plugins.validation import check_int, clean
+from tidal_plugins.validation import MAX_LABEL, check_choice, check_flag, check_int, clean, mapping
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 
 MAX_LIMIT = 1000
 """Hits that one recall may return."""
+MAX_FILTER_BYTES = 64 * 1024
+"""Bytes of the metadata in a filter, as JSON: as many as metadata may have."""
+MAX_FILTER_NAMES = 10_000
+"""Names of one sort in a filter, such as threads or ids to leave out: a search with as many takes 20 ms longer."""
 MAX_WINDOW = 50
 """Turns before and after a hit that one recall may return with it."""
 MAX_HOPS = 10
@@ -94,7 +98,7 @@ class Request:
             checked_limit(settings.recall.limit if limit is None else limit),
             affect=current if affect is None else _checked_affect(affect),
             profile=_checked_profile(settings.recall.profile if profile is None else profile),
-            associative=associative,
+            associative=check_flag(associative, "associative"),
             session=session,
             window=check_int(window, "window", 0, MAX_WINDOW),
             hops=check_int(settings.hops.hops if hops is None else hops, "hops", 1, MAX_HOPS),
@@ -160,7 +164,7 @@ def active(
         until=None if until is None else aware(until, "until"),
         known_at=as_of,
         active_at=as_of or now,
-        include_archived=include_archived,
+        include_archived=check_flag(include_archived, "include_archived"),
         exclude=[bare_id(id_) for id_ in _names(exclude, "exclude") or ()],
         not_channels=() if graph else (GRAPH_CHANNEL,),
     )
@@ -205,10 +209,7 @@ def checked_filter(given: Mapping[str, Any], function: str) -> Mapping[str, Any]
 
 
 def _checked_profile(profile: str) -> str:
-    known = get_args(Profile)
-    if not isinstance(profile, str) or profile not in known:
-        raise InvalidInput(f"profile must be one of {', '.join(known)}, got {shown(profile)}")
-    return profile
+    return check_choice(profile, "profile", get_args(Profile))
 
 
 def _checked_affect(affect: Affect) -> Affect:
@@ -224,13 +225,11 @@ def _kinds(kinds: Collection[str] | None) -> Collection[str]:
     several = isinstance(kinds, Collection) and not isinstance(kinds, str)
     if not several or not all(isinstance(kind, str) and kind in known for kind in kinds):
         raise InvalidInput(f"kinds must be a set of {', '.join(sorted(known))}, got {shown(kinds)}")
-    return kinds
+    return tuple(kinds)
 
 
 def _metadata(metadata: Mapping[str, str | int | float | bool | None] | None) -> Mapping[str, Any]:
-    if metadata is not None and not isinstance(metadata, Mapping):
-        raise InvalidInput(f"metadata must be a mapping of names to values, got {shown(metadata)}")
-    return metadata or {}
+    return {} if metadata is None else mapping(metadata, "metadata", MAX_FILTER_BYTES)
 
 
 def _names(values: Collection[str] | None, name: str) -> Collection[str] | None:
@@ -239,4 +238,10 @@ def _names(values: Collection[str] | None, name: str) -> Collection[str] | None:
     several = isinstance(values, Collection) and not isinstance(values, str)
     if not several or not all(isinstance(value, str) for value in values):
         raise InvalidInput(f"{name} must be a collection of strings, got {shown(values)}")
-    return values
+    if len(values) > MAX_FILTER_NAMES:
+        raise InvalidInput(
+            f"{name} names {len(values):,} things, and a filter may name {MAX_FILTER_NAMES:,}: ask twice"
+        )
+    if any(len(value) > MAX_LABEL for value in values):
+        raise InvalidInput(f"each of {name} has at most {MAX_LABEL:,} characters, as stored names do: leave it out")
+    return tuple(values)

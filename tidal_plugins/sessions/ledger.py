@@ -32,6 +32,7 @@ from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Line, Storage, Where
 from tidal_plugins.storage.shorthands import read_document, read_meta, write_meta
 from tidal_plugins.tuning import SignalTuning
+from tidal_plugins.validation import MAX_ID, check_int
 
 SESSIONS = "sessions"
 COUNTERS = "session-counters"
@@ -94,8 +95,7 @@ class Ledger:
 
     def info(self, id: int) -> SessionInfo:
         """Return a session. Raises ``NotFound``, and ``InvalidInput`` for anything that is no id."""
-        if isinstance(id, bool) or not isinstance(id, int):
-            raise InvalidInput(f"a session's id is a whole number, got {shown(id)}")
+        check_int(id, "a session's id", 0, MAX_ID)
         document = read_document(self.storage, self.scope, SESSIONS, str(id))
         if document is None:
             raise NotFound(f"no session {id} in scope {shown(self.scope)}")

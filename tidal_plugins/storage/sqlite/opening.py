@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from tidal_plugins.errors import InvalidInput, NotADatabase, ReadOnly
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.sqlite.schema import create, has_schema
+from tidal_plugins.validation import check_path
 
 if TYPE_CHECKING:
     import apsw
@@ -24,13 +25,7 @@ WAL_BYTES = 64 * 1024 * 1024
 
 def checked_path(path: str | os.PathLike[str]) -> str:
     """Return an absolute path to a file that exists or can be made, or raise what is wrong with it."""
-    text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
-    if not isinstance(text, str) or not text.strip() or "\0" in text:
-        raise InvalidInput(f"the path of a memory must be a non-empty file name, got {shown(path)}")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise InvalidInput(f"the path of a memory must be valid Unicode, got {shown(text)}") from None
+    text = check_path(path, "the path of a memory")
     if text.startswith("file:") or text == ":memory:":
         raise InvalidInput(f"{shown(text)} names no file; pass a path such as 'agent.db', or 'memory://' for none")
     absolute = Path(text).absolute()

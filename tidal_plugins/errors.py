@@ -33,7 +33,7 @@
         ├── Busy                another process held the write lock for too long
         ├── Conflict            a document changed since it was read
         ├── Corrupt             stored bytes fail their checksum or cannot be read
-        └── QueryTimeout        a search took longer than its deadline
+        └── QueryTimeout        a question took longer than its deadline
 
 Each message says what was wrong and what to do about it, in at most 500 characters, whatever the caller gave.
 """
@@ -193,7 +193,7 @@ class Corrupt(StorageError):
 
 
 class QueryTimeout(StorageError):
-    """A search took longer than its deadline."""
+    """A question to the store took longer than its deadline."""
 
 
 def _violation(kind: type[PolicyViolation], reason: str, signal: str, policy: str) -> PolicyViolation:

@@ -37,7 +37,9 @@ class StorageSettings(Group):
     busy_timeout: float = Field(30.0, ge=0)
     """Seconds to wait for another process's write."""
     query_deadline: float = Field(2.0, gt=0)
-    """Seconds that a keyword search may take before recall goes on without it."""
+    """Seconds that a question to the store may take. A recall goes on without the channel that takes longer, keywords
+    or vectors, and reports it as degraded; any other question raises ``QueryTimeout``. Maintenance, reembedding, the
+    export of a graph and writes are no questions."""
     vector_cache_mb: int = Field(256, ge=0)
     """Vectors held in memory, in MiB, for all scopes together; a larger scope is scanned in the file."""
 

@@ -34,8 +34,10 @@ from tidal_plugins.model.entry import derive_id
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Where
 from tidal_plugins.turns import checked_memory
-from tidal_plugins.validation import MAX_ID, MAX_LABEL, check_int, labels, mapping
+from tidal_plugins.validation import MAX_LABEL, check_int, labels, mapping
 
+MAX_ITEMS = 2**31 - 1
+"""Items that one search may return or pass over: all that there can be."""
 WHOLE = "$"
 """The path of a whole value."""
 
@@ -189,7 +191,8 @@ def _fields(index: IndexConfig | Literal[False] | None) -> Sequence[str]:
     if index is not None and not isinstance(index, Mapping):
         raise InvalidInput(f"index must be a mapping with fields, or False, got {shown(index)}")
     if foreign := set(index or ()) - {"fields"}:
-        raise InvalidInput(f"the memory embeds, so index= takes fields only, not {shown(foreign)}")
+        names = sorted(name if isinstance(name, str) else shown(name) for name in foreign)
+        raise InvalidInput(f"the memory embeds, so index= takes fields only, not {', '.join(names)}")
     fields = (index or {}).get("fields")
     return [WHOLE] if fields is None else labels(fields, "the fields of index")
 
@@ -201,8 +204,8 @@ def _check(op: Op) -> None:
     _check_namespace(op)
     validate_op_namespace(op)
     if isinstance(op, SearchOp | ListNamespacesOp):
-        check_int(op.limit, "limit", 0, MAX_ID)
-        check_int(op.offset, "offset", 0, MAX_ID)
+        check_int(op.limit, "limit", 0, MAX_ITEMS)
+        check_int(op.offset, "offset", 0, MAX_ITEMS)
     if isinstance(op, SearchOp):
         if op.query is not None and not isinstance(op.query, str):
             raise InvalidInput(f"a query must be a text, got {type(op.query).__name__}")

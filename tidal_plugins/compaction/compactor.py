@@ -226,17 +226,17 @@ class Compactor:
         reserved: Size,
         carried: str | None,
     ) -> Context:
-        given, thread, carried = items(given, "history"), label(thread, "thread"), label(carried, "carried")
+        whole, thread, carried = items(given, "history"), label(thread, "thread"), label(carried, "carried")
         if not isinstance(reserved, Size):
             raise InvalidInput(f"reserved is a Size(tokens, bytes), got {shown(reserved)}")
-        if carried is not None and any(isinstance(item, Message) for item in given):
+        if carried is not None and any(isinstance(item, Message) for item in whole):
             raise InvalidInput(
                 "give a history that was rewritten as Exchanges: its messages alone do not say whose turn a question "
                 "belongs to"
             )
         if carried is not None and thread is None:
             raise InvalidInput("a history that was rewritten can be known again by its thread only: give one")
-        history = split(given)
+        history = split(whole)
         known = None if sizes is None else items(sizes, "sizes")
         if known is not None and not (len(known) == len(history.messages) and all(isinstance(s, Size) for s in known)):
             raise InvalidInput(f"give one Size per message: {len(history.messages)}, got {shown(sizes)}")

@@ -32,6 +32,7 @@ from tidal_plugins.model.supersession import SUPERSEDES
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Record, Storage, WhereLinks
+from tidal_plugins.storage.deadline import question
 from tidal_plugins.storage.shorthands import read_document
 from tidal_plugins.storage.values import to_json
 from tidal_plugins.tuning import FactTuning
@@ -84,6 +85,7 @@ class Facts(MutableMapping[str, Any]):
 
     # the mapping
 
+    @question
     def __getitem__(self, key: str) -> Any:
         """Return the current value of a key. Raises ``NotFound``."""
         return self.fact(key).value
@@ -99,9 +101,11 @@ class Facts(MutableMapping[str, Any]):
     def __contains__(self, key: object) -> bool:
         return isinstance(key, str) and bool(key.strip()) and normal(key) in self._all([normal(key)])
 
+    @question
     def __iter__(self) -> Iterator[str]:
         return iter([version.key for version in self._all().values()])
 
+    @question
     def __len__(self) -> int:
         return len(self._all())
 
@@ -117,6 +121,7 @@ class Facts(MutableMapping[str, Any]):
         except NotFound:
             return default
 
+    @question
     def fact(self, key: str) -> Fact:
         """Return the current value of a key, with its source and since when it holds. Raises ``NotFound``."""
         return self._current(key).fact()
@@ -141,6 +146,7 @@ class Facts(MutableMapping[str, Any]):
             self._storage.erase(self._scope, [fact_entry_id(self._storage, self._scope, folded)])
             close(self._storage, self._scope, folded)
 
+    @question
     def history(self, key: str) -> list[Fact]:
         """Return every value that a key had, oldest first; an empty list for a key that was never set."""
         return history_of(self._storage.documents(self._scope, FACTS, [_folded(key)], versions=True))
@@ -152,6 +158,7 @@ class Facts(MutableMapping[str, Any]):
         """
         return self._forget({fact_entry_id(self._storage, self._scope, _folded(key))}) > 0
 
+    @question
     def as_of(self, time: datetime) -> Mapping[str, Any]:
         """Return the values that held at ``time``, by key."""
         moment, found = aware(time), {}
@@ -164,6 +171,7 @@ class Facts(MutableMapping[str, Any]):
 
     # conflicts
 
+    @question
     def conflicts(self) -> list[FactConflict]:
         """Return the open conflicts, in the order in which they were said, without secrets."""
         return [without_secrets(found) for found in open_conflicts(self._storage, self._scope)]

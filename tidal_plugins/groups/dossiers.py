@@ -14,6 +14,7 @@ from tidal_plugins.errors import InvalidInput, NotFound
 from tidal_plugins.model.dossier import Brief, Dossier
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.services import Services
+from tidal_plugins.storage.deadline import question
 from tidal_plugins.validation import check_flag
 
 
@@ -24,10 +25,12 @@ class Dossiers:
     _services: Services = field(repr=False)
     _scope: Scope
 
+    @question
     def __getitem__(self, topic: str) -> Dossier:
         """Return the dossier on a topic as it stands. Raises ``NotFound`` for a topic that has none."""
         return self._engine.standing(topic)
 
+    @question
     def get(self, topic: str, default: Dossier | None = None) -> Dossier | None:
         """Return the dossier on a topic unchanged, or ``default`` if there is none."""
         try:
@@ -52,6 +55,7 @@ class Dossiers:
         """
         return self._engine.current(topic, self._services.now(), force=check_flag(force, "force"))
 
+    @question
     def list(self) -> builtins.list[Dossier]:
         """List all dossiers as they stand, by topic."""
         return self._engine.all()

@@ -21,6 +21,7 @@ from tidal_plugins.retrieval.request import checked_limit
 from tidal_plugins.services import Services
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Where
+from tidal_plugins.storage.deadline import question
 from tidal_plugins.validation import check_flag, clean, items, label, labels
 
 
@@ -31,6 +32,7 @@ class Episodes:
     _services: Services = field(repr=False)
     _scope: Scope
 
+    @question
     def __getitem__(self, id: str) -> Episode:
         """Return an episode by its id or citation. Raises ``NotFound``, or ``Forgotten`` if it was forgotten."""
         entry = self._services.entry(self._scope, id)
@@ -50,6 +52,7 @@ class Episodes:
 
     __iter__ = None  # list() says which, and in which order
 
+    @question
     def list(
         self,
         *,
@@ -84,6 +87,7 @@ class Episodes:
         found = self._services.storage.find(self._scope, where, limit=most, newest_first=newest_first)
         return [from_entry(entry) for entry in found]
 
+    @question
     def page(self, id: str, page: int = 1, *, max_chars: int = 4_000) -> str:
         """Return a page of an episode as text for a model, between marks that name the turns around it.
 
@@ -94,6 +98,7 @@ class Episodes:
         before, after = self._neighbours(episode)
         return transcript.page(episode, page, max_chars, previous=before, following=after)
 
+    @question
     def entry_ids(self, citation: str) -> tuple[str, ...]:
         """Return the ids of the entries that a citation means; for an episode, those of its messages.
 

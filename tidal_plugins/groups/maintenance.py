@@ -12,6 +12,7 @@ from tidal_plugins.model.clock import aware
 from tidal_plugins.model.consolidation import Consolidation
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.services import Services
+from tidal_plugins.storage.deadline import question
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,7 @@ class MaintenanceGroup:
         """
         return self._services.maintain(Maintenance(self.run, interval))
 
+    @question
     def admitted(self) -> Admitted:
         """Return how many entries the write gate kept for good, and how many for a while."""
         return admitted(self._services.storage, self._scope)

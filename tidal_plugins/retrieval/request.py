@@ -209,7 +209,8 @@ def checked_filter(given: Mapping[str, Any], function: str) -> Mapping[str, Any]
 
 
 def _checked_profile(profile: str) -> str:
-    return check_choice(profile, "profile", get_args(Profile))
+    check_choice(profile, "profile", get_args(Profile))
+    return profile
 
 
 def _checked_affect(affect: Affect) -> Affect:

@@ -71,7 +71,7 @@ class Channels:
     """The keyword channel and the vector channel of one store, for one query in one scope.
 
     A row that cannot be read is left out and noted in ``damaged`` by its id. A channel that cannot answer is left out
-    and noted in ``degraded``.
+    and noted in ``degraded``; if ``strict``, one that takes too long raises ``QueryTimeout``.
     """
 
     storage: Storage
@@ -81,6 +81,7 @@ class Channels:
     where: Where
     damaged: set[str] = field(default_factory=set)
     degraded: list[str] = field(default_factory=list)
+    strict: bool = False
 
     def found(self, pool: int, settings: RecallTuning) -> list[Found]:
         """Return the ``pool`` best of each channel, each with its cosine and its keyword strength."""
@@ -104,11 +105,16 @@ class Channels:
         return found
 
     def nearest(self, limit: int, where: Where) -> list[Match]:
-        """Return the best of the vector channel, or none if the vectors cannot be read."""
+        """Return the best of the vector channel, or none if the vectors cannot be read, or not in time."""
         if VECTORS in self.degraded:
             return []
         try:
             return self.storage.nearest(self.scope, self.vector, limit, where)
+        except QueryTimeout:
+            if self.strict:
+                raise
+            self._without(VECTORS, "the search of the vectors took too long; recalling by keywords alone")
+            return []
         except Corrupt as error:
             self._without(VECTORS, f"recalling by keywords alone: {error}")
             return []
@@ -120,6 +126,8 @@ class Channels:
         try:
             return self.storage.matching(self.scope, words, limit, where)
         except QueryTimeout:
+            if self.strict:
+                raise
             self._without(KEYWORDS, "the keyword search took too long; recalling by meaning alone")
             return []
 

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from tidal_plugins.errors import (
@@ -26,6 +27,10 @@ from tidal_plugins.storage.sqlite.opening import checked_path, open_file
 
 if TYPE_CHECKING:
     import apsw
+
+
+PROGRESS_STEPS = 20_000
+"""Steps of SQLite's machine between two looks at the clock: about a millisecond."""
 
 
 class Connections:
@@ -100,20 +105,37 @@ class Connections:
 
     @contextmanager
     def deadline(self, seconds: float) -> Iterator[None]:
-        """Stop this thread's queries after that many seconds. They raise ``QueryTimeout``."""
+        """Stop this thread's queries after that many seconds, or when the deadline around this one ends. They raise
+        ``QueryTimeout``."""
         import apsw
 
-        connection, end = self.get(), time.monotonic() + seconds
-        connection.set_progress_handler(lambda: time.monotonic() > end, 20_000)
+        connection, around = self.get(), self._end
+        end = min(time.monotonic() + seconds, inf if around is None else around)
+        self._local.end = end
+        connection.set_progress_handler(lambda: time.monotonic() > end, PROGRESS_STEPS)
         try:
             yield
         except Closed as error:  # SQLite tells that a query was stopped, not why
             if self._closed:
                 raise
-            raise QueryTimeout(f"a search took longer than {seconds} s; look for fewer words") from error
+            raise QueryTimeout(
+                f"a query took longer than {seconds:g} s; ask for less, with fewer words, a smaller limit or depth, or "
+                "raise Settings.storage.query_deadline"
+            ) from error
         finally:
+            self._local.end = around
+            after = None if around is None else lambda: time.monotonic() > around
             with suppress(apsw.ConnectionClosedError):
-                connection.set_progress_handler(None)
+                connection.set_progress_handler(after, PROGRESS_STEPS)
+
+    @property
+    def bounded(self) -> bool:
+        """Return whether this thread's queries have a deadline."""
+        return self._end is not None
+
+    @property
+    def _end(self) -> float | None:
+        return getattr(self._local, "end", None)
 
     @contextmanager
     def lock_timeout(self, seconds: float) -> Iterator[None]:

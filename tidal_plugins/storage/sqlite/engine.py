@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from os import PathLike
 from typing import Literal
 
@@ -46,6 +48,14 @@ class SQLiteStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStore,
         self._deadline = query_deadline
         self._neighbours = Neighbours(self._db, vector_cache_bytes)
         _open_stores.add(self)
+
+    @contextmanager
+    def within_deadline(self) -> Iterator[None]:
+        if self._db.bounded or self._db.writing:
+            yield
+        else:
+            with self._db.deadline(self._deadline):
+                yield
 
     def scrub(self) -> bool:
         with self.transaction():

@@ -31,7 +31,7 @@ class SearchStore(SQLiteBase, Search):
 
     def nearest(self, scope: Scope, vector: NDArray[np.float32], k: int, where: Where) -> list[Match]:
         unit = unit_vector(vector)
-        with self.snapshot():
+        with self.snapshot(), self._db.deadline(self._deadline):
             return self._neighbours.nearest(self._key(scope), unit, k, where)
 
     def vectors(self, scope: Scope, ids: Collection[str]) -> PassageVectors:

@@ -91,6 +91,7 @@ class VectorCache:
     def __init__(self, budget: int) -> None:
         self.budget = budget
         self._scopes: OrderedDict[int, _Buffer] = OrderedDict()
+        self._held = 0  # bytes; a sum over a thousand scopes for each of them took longer than to read them
         self._kinds: dict[str, int] = {}
         self._lock = threading.Lock()
 
@@ -105,14 +106,16 @@ class VectorCache:
             buffer = self._scopes.get(scope)
             if buffer is not None and buffer.erasures > erasures:
                 return None
+            before = buffer.size if buffer else 0
             if buffer is None or buffer.erasures < erasures:
                 buffer = _Buffer(erasures)
             grows = buffer.last < last
+            if self._scopes.pop(scope, None):  # until it is complete: reading may be interrupted
+                self._held -= before
             if grows and not self._load(buffer, source):
-                self._scopes.pop(scope, None)
                 return None
             self._scopes[scope] = buffer
-            self._scopes.move_to_end(scope)
+            self._held += buffer.size
             if grows:
                 self._shrink()
             return buffer.matrix()
@@ -133,8 +136,8 @@ class VectorCache:
         return True
 
     def _shrink(self) -> None:
-        while len(self._scopes) > 1 and sum(b.size for b in self._scopes.values()) > self.budget:
-            self._scopes.popitem(last=False)
+        while len(self._scopes) > 1 and self._held > self.budget:
+            self._held -= self._scopes.popitem(last=False)[1].size
 
 
 class _Buffer:

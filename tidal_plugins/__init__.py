@@ -54,6 +54,7 @@ from tidal_plugins.model.fact import Claim, Fact, FactConflict
 from tidal_plugins.model.loss import Loss, LossLedger
 from tidal_plugins.model.note import Note
 from tidal_plugins.model.recall import Coverage, Dropped, Explanation, Hit, Hop, PeerReport, Recall, Whisper, Window
+from tidal_plugins.model.stats import Stats
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.model.supersession import Replacement, Supersession
 from tidal_plugins.protocols import (
@@ -202,6 +203,7 @@ __all__ = [
     "Size",
     "Source",
     "Statement",
+    "Stats",
     "StorageError",
     "Suggestion",
     "Summariser",

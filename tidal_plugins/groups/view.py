@@ -18,8 +18,10 @@ from tidal_plugins.groups.graph import Graph
 from tidal_plugins.groups.maintenance import MaintenanceGroup
 from tidal_plugins.groups.sessions import Sessions
 from tidal_plugins.groups.signals import Signals
+from tidal_plugins.groups.stats import stats
 from tidal_plugins.groups.supersessions import Supersessions
 from tidal_plugins.model.entry import Scope, check_scope
+from tidal_plugins.model.stats import Stats
 from tidal_plugins.services import Services
 from tidal_plugins.settings import Settings
 
@@ -139,6 +141,14 @@ class View:
         """
         self._services.close(timeout)
 
+    def stats(self) -> Stats:
+        """Return figures to watch: entries, turns that wait, sizes of the file, bytes to scrub, slow questions.
+
+        They hold no text of a memory. Raises ``Closed``, and ``QueryTimeout``.
+        """
+        return stats(self._services, self.scope)
+
+    astats = in_thread(stats)
     awarm = in_thread(warm)
     aclose = in_thread(close)
 

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     import apsw
 
 
+SLOW_SHARE = 0.1
+"""Share of its deadline from which on a question is slow: 0.2 s by default, which a person notices."""
+
 PROGRESS_STEPS = 20_000
 """Steps of SQLite's machine between two looks at the clock: about a millisecond."""
 
@@ -52,6 +55,7 @@ class Connections:
         self._lock = threading.Lock()
         self._local = threading.local()
         self._closed = False
+        self.slow = self.timeouts = 0
         if self.at_once:
             self.get()
 
@@ -111,6 +115,7 @@ class Connections:
 
         connection, around = self.get(), self._end
         end = min(time.monotonic() + seconds, inf if around is None else around)
+        begun = time.monotonic()
         self._local.end = end
         connection.set_progress_handler(lambda: time.monotonic() > end, PROGRESS_STEPS)
         try:
@@ -118,12 +123,14 @@ class Connections:
         except Closed as error:  # SQLite tells that a query was stopped, not why
             if self._closed:
                 raise
+            self.timeouts += 1
             raise QueryTimeout(
                 f"a query took longer than {seconds:g} s; ask for less, with fewer words, a smaller limit or depth, or "
                 "raise Settings.storage.query_deadline"
             ) from error
         finally:
             self._local.end = around
+            self.slow += around is None and time.monotonic() - begun > SLOW_SHARE * seconds
             after = None if around is None else lambda: time.monotonic() > around
             with suppress(apsw.ConnectionClosedError):
                 connection.set_progress_handler(after, PROGRESS_STEPS)

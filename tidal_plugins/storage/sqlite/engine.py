@@ -7,9 +7,11 @@ import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
+from pathlib import Path
 from typing import Literal
 
 from tidal_plugins.storage.base import Storage
+from tidal_plugins.storage.measures import Measures
 from tidal_plugins.storage.sqlite.base import Scopes
 from tidal_plugins.storage.sqlite.connections import Connections
 from tidal_plugins.storage.sqlite.documents import DocumentStore
@@ -56,6 +58,15 @@ class SQLiteStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStore,
         else:
             with self._db.deadline(self._deadline):
                 yield
+
+    def measures(self) -> Measures:
+        def size(path: str) -> int:
+            try:
+                return Path(path).stat().st_size  # never opened but by SQLite
+            except OSError:
+                return 0
+
+        return Measures(size(self.path), size(f"{self.path}-wal"), self._db.slow, self._db.timeouts)
 
     def scrub(self) -> bool:
         with self.transaction():

@@ -42,6 +42,7 @@ from tidal_plugins.sessions.session import Session
 from tidal_plugins.settings import Profile, Settings
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage
+from tidal_plugins.tracing import traced
 from tidal_plugins.validation import MAX_ID, check_flag, check_int, items
 
 
@@ -135,6 +136,7 @@ class TidalMemory(View):
             [Exchange(messages or turn(user, agent, tools), thread, id, occurred_at, surfaced, meta)]
         )[0]
 
+    @traced("tidal.record", lambda episodes: {"tidal.episodes": len(episodes)})
     def record_many(self, exchanges: Iterable[Exchange], *, progress: Progress | None = None) -> list[Episode]:
         """Store many turns, such as an old conversation, in batches of one transaction each.
 
@@ -180,6 +182,7 @@ class TidalMemory(View):
         """
         return self._services.forget(self.scope, ids, source, thread)
 
+    @traced("tidal.recall", lambda found: {"tidal.hits": len(found), "tidal.degraded": len(found.degraded)})
     def recall(
         self,
         query: str,
@@ -231,6 +234,7 @@ class TidalMemory(View):
         )
         return services.recall(request, secrets=check_flag(secrets, "secrets"))
 
+    @traced("tidal.whisper", lambda shown: {"tidal.hits": len(shown.hits), "tidal.characters": len(shown.text)})
     def whisper(
         self,
         turn: str,

@@ -166,7 +166,7 @@ class TidalStore(BaseStore):
             return Write(scope, id_)
         now, limits = self._memory.now(), self._memory.settings.ingestion
         value = mapping(op.value, f"the value of {shown(op.key)}", limits.max_value_bytes)
-        paths = self._fields if op.index is None else op.index or ()
+        paths = self._fields if op.index is None else () if op.index is False else op.index
         texts = (text for path in paths for text in _texts(value, path, limits.indexed_chars))
         parts = readable(texts, limits.indexed_chars, least=SHORT)
         entry = Entry(

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from tidal_plugins.aio import in_thread
 from tidal_plugins.compaction.preparation import Preparations, Prepared
@@ -29,6 +29,7 @@ from tidal_plugins.protocols import CurrentFiles, Summariser, TokenCounter
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage, Where
 from tidal_plugins.summarising.sizes import measure
+from tidal_plugins.tracing import traced
 from tidal_plugins.validation import items, label
 
 logger = logging.getLogger(__name__)
@@ -51,6 +52,7 @@ class Compactor:
     clock: Callable[[], datetime]
     files: CurrentFiles | None = None
 
+    @traced("tidal.compaction", lambda made: {"tidal.tokens": made.after.tokens, "tidal.before": made.before.tokens})
     def compact(
         self,
         history: Sequence[Message] | Sequence[Exchange],
@@ -226,7 +228,8 @@ class Compactor:
         reserved: Size,
         carried: str | None,
     ) -> Context:
-        whole, thread, carried = items(given, "history"), label(thread, "thread"), label(carried, "carried")
+        whole: Any = items(given, "history")  # of the one or of the other: split tells
+        thread, carried = label(thread, "thread"), label(carried, "carried")
         if not isinstance(reserved, Size):
             raise InvalidInput(f"reserved is a Size(tokens, bytes), got {shown(reserved)}")
         if carried is not None and any(isinstance(item, Message) for item in whole):

@@ -29,6 +29,7 @@ from tidal_plugins.protocols import Summariser
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage, Where, WhereLinks
 from tidal_plugins.storage.shorthands import read_document, set_tiers
+from tidal_plugins.tracing import traced
 from tidal_plugins.tuning import ConsolidationTuning
 
 logger = logging.getLogger(__name__)
@@ -58,6 +59,7 @@ class Consolidator:
     refresh: Refresh | None = None
     learn: Learn | None = None
 
+    @traced("tidal.maintenance", lambda done: {"tidal.episodes": done.learned, "tidal.errors": len(done.errors)})
     def run(self, now: datetime) -> Consolidation:
         """Run the due steps at ``now``, and report what they did. A step that fails is named and leaves the others
         alone.

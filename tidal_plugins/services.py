@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -68,8 +67,8 @@ from tidal_plugins.sessions.ledger import Ledger
 from tidal_plugins.settings import Settings
 from tidal_plugins.storage.base import Storage, Where
 from tidal_plugins.storage.open import open_storage, path_of
-from tidal_plugins.storage.salt import salt
-from tidal_plugins.storage.shorthands import read_meta, write_meta
+from tidal_plugins.storage.salt import salt, secret
+from tidal_plugins.storage.shorthands import read_meta
 from tidal_plugins.summarising.sizes import ApproximateCounter
 from tidal_plugins.supersession.finder import SupersessionFinder
 from tidal_plugins.tuning import Tuning
@@ -78,8 +77,6 @@ from tidal_plugins.validation import check_int, check_number, label
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-SECRET = "secret"
 
 WARMING = "What was said about the plans for next week?"
 """A question that goes all the way through recall. Its vector stays in no store."""
@@ -124,7 +121,13 @@ class Services:
     def whisper(self, request: Request) -> Whisper:
         """Return the whisper for a turn, from here and from the peers. It shows no secret."""
         found, settings = hide_secrets(self.reader.whisper(request)), self.settings
-        return compose(found, request.now.astimezone(settings.zone), settings.whisper, settings.supersession.sure)
+        return compose(
+            found,
+            request.now.astimezone(settings.zone),
+            settings.whisper,
+            settings.supersession.sure,
+            self.writer.frames,
+        )
 
     def warm(self, scope: Scope) -> None:
         """Load the models, and whatever else a first recall waits for."""
@@ -235,7 +238,7 @@ class Services:
         self.storage.close()
 
     def graph_indexer(self, scope: Scope) -> GraphIndexer:
-        settings, timeout = self.settings.graph, self.settings.models.timeout
+        settings, timeout, frames = self.settings.graph, self.settings.models.timeout, self.writer.frames
         return GraphIndexer(
             storage=self.storage,
             scope=scope,
@@ -244,7 +247,7 @@ class Services:
             worker=self.background,
             episodes=self.episodes(scope),
             reader=EpisodeReader(
-                self.extractor, settings.max_chars, timeout, lambda: self.background.stopped, message_entry_id
+                self.extractor, settings.max_chars, timeout, lambda: self.background.stopped, message_entry_id, frames
             ),
             entries=GraphEntries(self.storage, scope, settings, self.writer, tags),
         )
@@ -319,7 +322,7 @@ def build_services(
     graph_step = GraphLater(lambda scope: services.graph_indexer(scope), indexes)
     unindexed = Unindexed(lambda: writer)
     later = Later(storage, background, [unindexed, finder, graph_step])
-    writer = Writer(storage, bound, tuning, _secret(storage), later, claims)
+    writer = Writer(storage, bound, tuning, secret(storage), later, claims)
     recaller = Recaller(storage, bound, tuning, Boosts(storage, tuning.signals), judges)
     services = Services(
         storage=storage,
@@ -341,11 +344,3 @@ def build_services(
     salt(storage)  # a new store gets its salt before anything is written
     scrub(storage)  # a forgetting may have been interrupted
     return services
-
-
-def _secret(storage: Storage) -> bytes:
-    if read_meta(storage, SECRET) is None:  # a store that has one opens without waiting for a writer
-        with storage.transaction():
-            if read_meta(storage, SECRET) is None:
-                write_meta(storage, SECRET, secrets.token_hex(16))
-    return bytes.fromhex(read_meta(storage, SECRET))

@@ -291,9 +291,10 @@ class Rebuild:
         stays = [each for index, each in enumerate(stays) if index not in fold.indexes]
         said: list[Said] = []
         stored = [storable_message(each.message) for each in stays]
+        frames = self.reading.recorder.writer.frames
         for episode in self.reading.episodes([fold.turn.episode]):
             for each in _dated(episode, range(len(episode.messages))):
-                same = next((at for at, one in enumerate(stored) if same_message(one, each.message)), None)
+                same = next((at for at, one in enumerate(stored) if same_message(one, each.message, frames)), None)
                 if same is not None:
                     del stored[same]
                 said.append(each if same is None else stays.pop(same))

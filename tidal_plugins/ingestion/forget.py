@@ -17,7 +17,9 @@ from tidal_plugins.facts.versions import forget_facts
 from tidal_plugins.ingestion.derived import purge
 from tidal_plugins.ingestion.episodes import read_episodes, summary, to_entry
 from tidal_plugins.ingestion.repeats import duplicates, promote
+from tidal_plugins.ingestion.shown import showing, without_shown
 from tidal_plugins.ingestion.tombstones import add_text_tombstone, add_tombstones
+from tidal_plugins.ingestion.wording import unframed
 from tidal_plugins.ingestion.writer import Writer, message_entry_id
 from tidal_plugins.model.entry import EPISODE, Entry, Scope
 from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
@@ -44,8 +46,9 @@ def forget(writer: Writer, scope: Scope, ids: Collection[str], now: datetime, *,
     """
     while True:
         to_delete = _chosen(writer, scope, ids)
-        told = read_episodes(writer.storage, scope, _blanked(to_delete))
-        blanked = [_blank(writer, episode, to_delete) for episode in told.values()]
+        shown = showing(writer, scope, to_delete.values())
+        told = read_episodes(writer.storage, scope, _blanked(to_delete) | (shown - to_delete.keys()))
+        blanked = [_blank(writer, episode, to_delete, shown) for episode in told.values()]
         to_delete |= {episode.id: to_entry(episode) for episode in blanked if _is_empty(episode)}
         records = writer.records([to_entry(episode) for episode in blanked if episode.id not in to_delete])
         repeating = duplicates(writer, scope, to_delete.keys())
@@ -53,6 +56,8 @@ def forget(writer: Writer, scope: Scope, ids: Collection[str], now: datetime, *,
         with writer.storage.transaction():
             if _chosen(writer, scope, ids).keys() - to_delete.keys():
                 continue  # something was recorded into these episodes meanwhile
+            if showing(writer, scope, to_delete.values()) - shown:
+                continue  # or shown in another turn
             if told != read_episodes(writer.storage, scope, told):
                 continue
             if repeating != duplicates(writer, scope, to_delete.keys()):
@@ -108,7 +113,9 @@ def _is_empty(episode: Episode) -> bool:
     return not any(message.text not in ("", FORGOTTEN_TEXT) for message in episode.messages)
 
 
-def _blank(writer: Writer, episode: Episode, to_delete: Collection[str]) -> Episode:
+def _blank(writer: Writer, episode: Episode, to_delete: Collection[str], shown: Collection[str]) -> Episode:
+    if episode.id in shown:
+        episode = without_shown(episode, writer.frames)
     gone = {message_entry_id(episode, message) for message in episode.messages} & set(to_delete)
     messages = tuple(
         replace(message, text=FORGOTTEN_TEXT) if message_entry_id(episode, message) in gone else message
@@ -117,7 +124,7 @@ def _blank(writer: Writer, episode: Episode, to_delete: Collection[str]) -> Epis
     return replace(
         episode,
         messages=messages,
-        summary=summary(messages, writer.settings.ingestion.summary_chars),
+        summary=summary(unframed(messages, writer.frames), writer.settings.ingestion.summary_chars),
         entries=tuple(id_ for id_ in episode.entries if id_ not in gone),
     )
 

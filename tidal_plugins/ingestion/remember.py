@@ -14,7 +14,6 @@ from tidal_plugins.ingestion.plan import Plan, Writing
 from tidal_plugins.ingestion.writer import DECAYING, Progress, Writer, batches, new_tier
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.entry import KINDS, Entry, Scope
-from tidal_plugins.model.fence import strip_frames
 from tidal_plugins.model.note import Note
 from tidal_plugins.validation import check_number, clean, label, labels, mapping
 
@@ -80,7 +79,7 @@ def to_entry(writer: Writer, scope: Scope, note: Note, now: datetime) -> Entry:
         raise InvalidInput(f"give a text or Notes to remember, got {type(note).__name__}")
     if not isinstance(note.kind, str) or note.kind not in KINDS:
         raise InvalidInput(f"kind must be one of {', '.join(KINDS)}, got {note.kind!r}")
-    text = strip_frames(note.text) if isinstance(note.text, str) else note.text
+    text = writer.frames.strip(note.text) if isinstance(note.text, str) else note.text
     text = clean(text, max_chars=settings.ingestion.max_chars)
     occurred_at = now if note.occurred_at is None else aware(note.occurred_at, "occurred_at")
     source, thread = label(note.source, "source"), label(note.thread, "thread")

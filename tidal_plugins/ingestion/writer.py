@@ -19,6 +19,7 @@ from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.entry import CONVERSATION, EPISODE, KINDS, Entry, Scope, Tier, mark_of, marked_id
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Message
+from tidal_plugins.model.fence import Frames
 from tidal_plugins.protocols import ClaimExtractor
 from tidal_plugins.scoring.decay import half_life, hours_until, reinforce, remaining
 from tidal_plugins.scoring.text import normal, terms
@@ -64,6 +65,11 @@ class Writer:
     """The steps that follow a write."""
     extractor: ClaimExtractor | None = None
     """Reads what texts say of facts. Default: rules."""
+
+    @property
+    def frames(self) -> Frames:
+        """Return the frames that this store puts around recalled text."""
+        return Frames(self.key)
 
     def id_of(self, scope: Scope, *parts: object) -> str:
         """Return the id that ``parts`` have in a scope of this store, the same on every retry."""

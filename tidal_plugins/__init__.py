@@ -28,9 +28,11 @@ from tidal_plugins.errors import (
     PolicyViolation,
     QueryTimeout,
     ReadOnly,
+    RedactionError,
     RerankError,
     SchemaTooNew,
     SchemaTooOld,
+    SecretRefused,
     SessionClosed,
     SessionExpired,
     SignalCapReached,
@@ -63,6 +65,7 @@ from tidal_plugins.protocols import (
     Embedder,
     EmotionEstimator,
     GraphExtractor,
+    Redactor,
     Reranker,
     Summariser,
     TokenCounter,
@@ -74,8 +77,10 @@ if typing.TYPE_CHECKING:
     from tidal_plugins.compaction.compactor import Compactor
     from tidal_plugins.compaction.files.disk import DiskFiles
     from tidal_plugins.embedding import HashingEmbedder, OnnxEmbedder, SentenceTransformerEmbedder
+    from tidal_plugins.english.secrets import Secret
     from tidal_plugins.facts.mapping import Facts
     from tidal_plugins.graph.reading.extractor import RuleExtractor
+    from tidal_plugins.ingestion.redaction import DefaultRedactor
     from tidal_plugins.maintenance.thread import Maintenance
     from tidal_plugins.memory import TidalMemory
     from tidal_plugins.model.graph import Assertion, Extraction, Mention
@@ -123,6 +128,7 @@ __all__ = [
     "CoverageAssessor",
     "CrossEncoderReranker",
     "CurrentFiles",
+    "DefaultRedactor",
     "DiskFiles",
     "DiskFull",
     "Dossier",
@@ -176,6 +182,8 @@ __all__ = [
     "ReadOnly",
     "Recall",
     "RecallExplanation",
+    "RedactionError",
+    "Redactor",
     "Replacement",
     "Reranker",
     "RerankError",
@@ -183,6 +191,8 @@ __all__ = [
     "RuleExtractor",
     "SchemaTooNew",
     "SchemaTooOld",
+    "Secret",
+    "SecretRefused",
     "Section",
     "Seed",
     "SentenceTransformerEmbedder",
@@ -223,6 +233,7 @@ _LOADED_WHEN_USED = {
     "Compactor": "compaction.compactor",
     "Counts": "model.session",
     "CrossEncoderReranker": "retrieval.cross_encoder",
+    "DefaultRedactor": "ingestion.redaction",
     "DiskFiles": "compaction.files.disk",
     "EmbeddingEmotion": "affect.embedding",
     "Extraction": "model.graph",
@@ -236,6 +247,7 @@ _LOADED_WHEN_USED = {
     "Peer": "retrieval.federation",
     "Policy": "model.session",
     "RuleExtractor": "graph.reading.extractor",
+    "Secret": "english.secrets",
     "SentenceTransformerEmbedder": "embedding",
     "Session": "sessions.session",
     "SessionInfo": "model.session",

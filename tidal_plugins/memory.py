@@ -31,6 +31,7 @@ from tidal_plugins.protocols import (
     Embedder,
     EmotionEstimator,
     GraphExtractor,
+    Redactor,
     Reranker,
     Summariser,
     TokenCounter,
@@ -59,6 +60,7 @@ class TidalMemory(View):
         summariser: writes dossiers and consolidated facts. Default: extracts.
         claim_extractor: reads statements about named facts. Default: rules.
         graph_extractor: reads entities and relations. Default: rules.
+        redactor: finds the secrets that are replaced before anything is stored. Default: :class:`DefaultRedactor`.
         reranker: orders the best candidates of every recall. Default: none.
         assessor: chooses the further queries of a recall with several hops. Default: rules.
         peers: other memories that recall and whisper read too: paths, open memories or :class:`Peer`.
@@ -80,6 +82,7 @@ class TidalMemory(View):
         claim_extractor: ClaimExtractor | None = None,
         graph_extractor: GraphExtractor | None = None,
         reranker: Reranker | None = None,
+        redactor: Redactor | None = None,
         assessor: CoverageAssessor | None = None,
         peers: Iterable[Peer | TidalMemory | str | PathLike[str]] = (),
         settings: Settings | None = None,
@@ -96,6 +99,7 @@ class TidalMemory(View):
             claim_extractor=claim_extractor,
             graph_extractor=graph_extractor,
             reranker=reranker,
+            redactor=redactor,
             assessor=assessor,
             peers=peers,
             settings=Settings() if settings is None else settings,
@@ -117,7 +121,7 @@ class TidalMemory(View):
         surfaced: Sequence[str] = (),
         metadata: Mapping[str, Any] | None = None,
     ) -> Episode:
-        """Store one turn, verbatim, and return its episode. The turn is durable when this returns.
+        """Store one turn, verbatim but for secrets, and return its episode. The turn is durable when this returns.
 
         Give ``user``, ``agent`` and the ``tools`` that ran between, or all ``messages`` in order. ``thread`` names the
         conversation. ``id``, or the ids of the messages, make recording idempotent: a turn that is recorded again stays

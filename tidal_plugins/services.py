@@ -31,6 +31,7 @@ from tidal_plugins.ingestion.background import Background
 from tidal_plugins.ingestion.episodes import read_episodes
 from tidal_plugins.ingestion.forget import forget, scrub
 from tidal_plugins.ingestion.later import Later
+from tidal_plugins.ingestion.redaction import DefaultRedactor, Redaction
 from tidal_plugins.ingestion.reembed import reembed
 from tidal_plugins.ingestion.repeats import stand_alone
 from tidal_plugins.ingestion.tombstones import tombstoned
@@ -50,6 +51,7 @@ from tidal_plugins.protocols import (
     Embedder,
     EmotionEstimator,
     GraphExtractor,
+    Redactor,
     Reranker,
     Summariser,
     TokenCounter,
@@ -144,6 +146,7 @@ class Services:
         if not ids and source is None and thread is None:
             raise InvalidInput("say what to forget: ids, source= or thread=")
         source, thread = label(source, "source"), label(thread, "thread")
+        source = source and self.writer.redaction.known(source)
         chosen = {bare_id(id_) for id_ in ids}
         for where in (source and Where(sources={source}), thread and Where(threads={thread})):
             if where:
@@ -182,7 +185,13 @@ class Services:
         )
 
     def ledger(self, scope: Scope) -> Ledger:
-        return Ledger(self.storage, scope, self.settings.signals, lambda id_: self.missing(scope, id_))
+        return Ledger(
+            self.storage,
+            scope,
+            self.settings.signals,
+            lambda id_: self.missing(scope, id_),
+            self.writer.redaction.value,
+        )
 
     def dossiers(self, scope: Scope) -> Dossiers:
         return Dossiers(self.writer, self.recaller, scope, self.summariser)
@@ -218,7 +227,8 @@ class Services:
         def remove(ids: Collection[str]) -> int:
             return forget(self.writer, scope, ids, self.now())
 
-        return Facts(self.storage, scope, self.now, self.writer, self.settings.facts, remove)
+        redact = self.writer.redaction.value
+        return Facts(self.storage, scope, self.now, self.writer, self.settings.facts, remove, redact)
 
     def maintain(self, maintenance: Maintenance) -> Maintenance:
         """Start a maintenance thread that ends when the store is closed. Raises ``Closed`` if it was closed already."""
@@ -287,6 +297,7 @@ def build_services(
     claim_extractor: ClaimExtractor | None,
     graph_extractor: GraphExtractor | None,
     reranker: Reranker | None,
+    redactor: Redactor | None,
     assessor: CoverageAssessor | None,
     peers: Iterable[Peer | OpenMemory | str | PathLike[str]],
     settings: Settings,
@@ -298,6 +309,9 @@ def build_services(
     writes = check_protocol(summariser, Summariser, "a summariser has a method summarise")
     judges = check_protocol(reranker, Reranker, "a reranker has a method rerank")
     assesses = check_protocol(assessor, CoverageAssessor, "an assessor has a method assess")
+    finds, action = check_protocol(redactor, Redactor, "a redactor has a method find"), tuning.secrets.stored
+    if finds and action == "keep":
+        raise InvalidInput("a redactor of your own replaces what it finds: give secrets={'stored': 'mask'} or 'refuse'")
     claims = check_protocol(claim_extractor, ClaimExtractor, "a claim extractor has a method extract")
     graph = check_protocol(graph_extractor, GraphExtractor, "a graph extractor has a method extract_graph")
     embedder = OnnxEmbedder() if embedder is None else embedder
@@ -322,7 +336,8 @@ def build_services(
     graph_step = GraphLater(lambda scope: services.graph_indexer(scope), indexes)
     unindexed = Unindexed(lambda: writer)
     later = Later(storage, background, [unindexed, finder, graph_step])
-    writer = Writer(storage, bound, tuning, secret(storage), later, claims)
+    key = secret(storage)
+    writer = Writer(storage, bound, tuning, key, later, Redaction(finds or DefaultRedactor(), action, key), claims)
     recaller = Recaller(storage, bound, tuning, Boosts(storage, tuning.signals), judges)
     services = Services(
         storage=storage,

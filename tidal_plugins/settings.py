@@ -55,6 +55,15 @@ class IngestionSettings(Group):
     embed as many takes 0.2 s of one core, and all of a file of 280 kB took 8 s."""
 
 
+class SecretSettings(Group):
+    """Passwords, keys, tokens, card numbers and IBANs in what is to be stored."""
+
+    stored: Literal["mask", "keep", "refuse"] = "mask"
+    """``mask``: a secret is replaced in every stored form, by its kind and a keyed tag: ``[password ·5f0c2b9e]``.
+    ``keep``: it is stored, and masked in what is shown unless it is asked for. ``refuse``: a text with a secret raises
+    ``SecretRefused``, and nothing of the call is stored."""
+
+
 class ModelSettings(Group):
     """Models that write or read, such as a summariser."""
 
@@ -313,6 +322,7 @@ class Settings(Group):
     and returned as a time does not depend on it."""
     storage: StorageSettings = Field(default_factory=StorageSettings)
     ingestion: IngestionSettings = Field(default_factory=IngestionSettings)
+    secrets: SecretSettings = Field(default_factory=SecretSettings)
     models: ModelSettings = Field(default_factory=ModelSettings)
     decay: DecaySettings = Field(default_factory=DecaySettings)
     gate: GateSettings = Field(default_factory=GateSettings)

@@ -290,8 +290,9 @@ class Rebuild:
             return stays
         stays = [each for index, each in enumerate(stays) if index not in fold.indexes]
         said: list[Said] = []
-        stored = [storable_message(each.message) for each in stays]
-        frames = self.reading.recorder.writer.frames
+        writer = self.reading.recorder.writer
+        stored = list(writer.redaction.comparable([storable_message(each.message) for each in stays]))
+        frames = writer.frames
         for episode in self.reading.episodes([fold.turn.episode]):
             for each in _dated(episode, range(len(episode.messages))):
                 same = next((at for at, one in enumerate(stored) if same_message(one, each.message, frames)), None)

@@ -96,7 +96,7 @@ class Recorder:
         Nothing is returned for a turn without ids that has forgotten words in it: it cannot be known by its key, and
         its words must not come back.
         """
-        said = tuple(map(storable_message, turn.said))
+        said = self.writer.redaction.comparable(list(map(storable_message, turn.said)))
         texts = {message.text for message in said if message.text}
         return () if not turn.named and self.writer.forgotten(self.scope, texts) else said
 
@@ -137,7 +137,10 @@ def holds(writer: Writer, episode: Episode, index: int, message: Message) -> boo
         return False
     stored = episode.messages[index]  # nearly always as it was said
     frames = writer.frames
-    return same_message(message, stored, frames) or same_message(storable_message(message), stored, frames)
+    if same_message(message, stored, frames):
+        return True
+    [said] = writer.redaction.comparable([storable_message(message)])
+    return same_message(said, stored, frames)
 
 
 def storable_message(message: Message) -> Message:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from tidal_plugins.ingestion.alignment import aligned
 from tidal_plugins.ingestion.episodes import from_entry, read_episodes
-from tidal_plugins.ingestion.wording import Words, folded, masked_words, unframed, words_of
+from tidal_plugins.ingestion.wording import Words, folded, masked_words, said, unframed, words_of
 from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.model.entry import EPISODE, Entry, Scope
 from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
@@ -63,7 +63,7 @@ def match(writer: Writer, scope: Scope, thread: str | None, history: Sequence[Ex
     only the same question asked again replaces a turn.
     """
     rows, frames = _rows(writer.storage, scope, thread, len(history)), writer.frames
-    history = [replace(exchange, messages=unframed(exchange.messages, frames)) for exchange in history]
+    history = [replace(exchange, messages=said(writer, exchange.messages)) for exchange in history]
     whole = {row.id: from_entry(row) for row in rows}
     known = [replace(episode, messages=unframed(episode.messages, frames)) for episode in whole.values()]
     words, masked = [words_of(exchange.messages) for exchange in history], masked_words(writer, scope, history)
@@ -165,8 +165,8 @@ def _by_id(
     stale = []
     for id_, exchange in zip(ids, history, strict=True):
         episode = found.get(id_)
-        said = unframed(episode.messages, writer.frames) if episode else ()
-        if episode and not _goes_on(said, exchange.messages):
+        stored = unframed(episode.messages, writer.frames) if episode else ()
+        if episode and not _goes_on(stored, exchange.messages):
             stale.append(episode)
             episode = None
         held.append(episode)

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 
 from tidal_plugins.affect.state import AffectLoop
 from tidal_plugins.english.importance import importance
+from tidal_plugins.english.secrets import untagged
 from tidal_plugins.english.tags import tags
 from tidal_plugins.ingestion.check import SPOKEN, check
 from tidal_plugins.ingestion.episodes import read_episodes, summary
@@ -43,7 +44,8 @@ def record(
     ``progress`` is called after each batch. Raises ``InvalidInput`` and ``InvalidText``.
     """
     limits = writer.settings.ingestion
-    checked = [check(exchange, limits, blank=blank) for exchange in exchanges]
+    redact = writer.redaction.exchange
+    checked = [redact(check(exchange, limits, blank=blank)) for exchange in exchanges]
     episodes: list[Episode] = []
     with writer.later.recording(scope):
         for batch in batches(checked, _length, limits):
@@ -167,6 +169,6 @@ def _entry(episode: Episode, place: int, message: Message, now: datetime) -> Ent
         role=message.role,
         channel="user" if message.role == "user" else "agent",
         importance=importance(message.text, role=message.role),
-        tags=tags(message.text),
+        tags=tags(untagged(message.text)),
         metadata={"message": message.id, **episode.metadata},
     )

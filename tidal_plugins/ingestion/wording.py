@@ -54,6 +54,11 @@ def folded(text: str) -> str:
     return " ".join(storable(text).split())
 
 
+def said(writer: Writer, messages: Sequence[Message]) -> tuple[Message, ...]:
+    """Return passed messages as the stored ones are compared: without what recall added, secrets replaced."""
+    return unframed(writer.redaction.comparable(messages), writer.frames)
+
+
 def unframed(messages: Iterable[Message], frames: Frames) -> tuple[Message, ...]:
     """Return the messages as they are indexed and compared: without what recall added."""
     return tuple(_unframed(message, frames) for message in messages)

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, TypeGuard, TypeVar
 
 from tidal_plugins.english.binary import is_binary, without_binary
 from tidal_plugins.english.calendar import MONTHS
+from tidal_plugins.english.secrets import untagged
 from tidal_plugins.facts.conflicts import Said
 from tidal_plugins.facts.versions import read_claims
 from tidal_plugins.ingestion.later import Later
+from tidal_plugins.ingestion.redaction import Redaction
 from tidal_plugins.ingestion.split import Span, split
 from tidal_plugins.ingestion.tombstones import tombstoned, tombstoned_texts
 from tidal_plugins.model.affect import Affect
@@ -63,6 +65,8 @@ class Writer:
     """The store's own secret for hashes of forgotten texts."""
     later: Later
     """The steps that follow a write."""
+    redaction: Redaction
+    """What becomes of secrets before anything is stored."""
     extractor: ClaimExtractor | None = None
     """Reads what texts say of facts. Default: rules."""
 
@@ -161,7 +165,7 @@ def _in_context(entry: Entry, span: Span) -> str:
     # An entry of another kind is an adapter's own, and its source a key that says nothing.
     source = entry.source if entry.kind in (*KINDS, EPISODE) else None
     context = [part for part in (entry.speaker, source, span.heading) if part]
-    text = entry.text[span.start : span.end]
+    text = untagged(entry.text[span.start : span.end])
     return ": ".join([*context, text if is_binary(text) else without_binary(text)])
 
 

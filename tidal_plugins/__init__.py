@@ -56,6 +56,7 @@ from tidal_plugins.model.fact import Claim, Fact, FactConflict
 from tidal_plugins.model.loss import Loss, LossLedger
 from tidal_plugins.model.note import Note
 from tidal_plugins.model.recall import Coverage, Dropped, Explanation, Hit, Hop, PeerReport, Recall, Whisper, Window
+from tidal_plugins.model.retention import Retention
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.model.supersession import Replacement, Supersession
 from tidal_plugins.protocols import (
@@ -99,7 +100,7 @@ if typing.TYPE_CHECKING:
     from tidal_plugins.retrieval.cross_encoder import CrossEncoderReranker
     from tidal_plugins.retrieval.federation import Peer
     from tidal_plugins.sessions.session import Session
-    from tidal_plugins.settings import FileTool, Settings
+    from tidal_plugins.settings import FileTool, RetentionRule, Settings
 
 __all__ = [
     "Admission",
@@ -188,6 +189,8 @@ __all__ = [
     "Reranker",
     "RerankError",
     "RestoredFile",
+    "Retention",
+    "RetentionRule",
     "RuleExtractor",
     "SchemaTooNew",
     "SchemaTooOld",
@@ -246,6 +249,7 @@ _LOADED_WHEN_USED = {
     "OnnxEmbedder": "embedding",
     "Peer": "retrieval.federation",
     "Policy": "model.session",
+    "RetentionRule": "settings",
     "RuleExtractor": "graph.reading.extractor",
     "Secret": "english.secrets",
     "SentenceTransformerEmbedder": "embedding",

@@ -38,6 +38,7 @@ from tidal_plugins.ingestion.tombstones import tombstoned
 from tidal_plugins.ingestion.unindexed import Unindexed
 from tidal_plugins.ingestion.writer import Progress, Writer, message_entry_id
 from tidal_plugins.maintenance.consolidator import Consolidator
+from tidal_plugins.maintenance.retention import Retainer
 from tidal_plugins.maintenance.thread import Maintenance
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.compaction import Size
@@ -273,7 +274,11 @@ class Services:
             self.find_supersessions(scope)
             return self.graph_indexer(scope).run(limit=self.settings.consolidation.batch).episodes
 
-        return Consolidator(self.writer, scope, self.summariser, self.dossiers(scope).refresh_due, index)
+        refresh, expire = self.dossiers(scope).refresh_due, self.retainer(scope).run
+        return Consolidator(self.writer, scope, self.summariser, refresh, index, lambda now: expire(now, dry_run=False))
+
+    def retainer(self, scope: Scope) -> Retainer:
+        return Retainer(self.writer, scope)
 
     def missing(self, scope: Scope, id: str) -> NotFound:
         """Return the error for an id that is not there, or not there any more."""

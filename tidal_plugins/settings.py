@@ -64,6 +64,24 @@ class SecretSettings(Group):
     ``SecretRefused``, and nothing of the call is stored."""
 
 
+RetainedKind = Literal["conversation", "skill", "kb", "fact"]
+"""Kinds that a rule of retention may name. What is made of them goes with them."""
+
+RETAINED: tuple[RetainedKind, ...] = ("conversation", "skill", "kb", "fact")
+"""All of them."""
+
+
+class RetentionRule(Group):
+    """How long memories are kept. The longest of the rules that hold for a memory counts; one without any is kept."""
+
+    days: float = Field(gt=0)
+    """Days from the recording of a memory, for a turn of its last message, until it is forgotten."""
+    kinds: tuple[RetainedKind, ...] = RETAINED
+    """The kinds that it holds for. ``conversation`` are the recorded turns, each with all that was said in it."""
+    scope: tuple[str, ...] = ()
+    """The first segments of the scopes that it holds for; empty for all."""
+
+
 class ModelSettings(Group):
     """Models that write or read, such as a summariser."""
 
@@ -341,6 +359,8 @@ class Settings(Group):
     capsule: CapsuleSettings = Field(default_factory=CapsuleSettings)
     brief: BriefSettings = Field(default_factory=BriefSettings)
     signals: SignalSettings = Field(default_factory=SignalSettings)
+    retention: tuple[RetentionRule, ...] = ()
+    """How long what is kept; maintenance forgets the rest. Without rules nothing is forgotten."""
     policies: Mapping[str, Policy] = Field(default_factory=dict)
     """Policies of sessions by name."""
 

@@ -133,10 +133,8 @@ class TidalMemory(View):
             raise InvalidInput("give either messages, or user, agent and tools")
         if not all(isinstance(call, ToolCall) for call in tools):
             raise InvalidInput("tools must be ToolCalls: ToolCall(name, arguments, result=…)")
-        meta = {} if metadata is None else metadata
-        return self.record_many(
-            [Exchange(messages or turn(user, agent, tools), thread, id, occurred_at, surfaced, meta)]
-        )[0]
+        meta, said = {} if metadata is None else metadata, messages or turn(user, agent, tools)
+        return self.record_many([Exchange(said, thread, id, occurred_at, surfaced, meta)])[0]
 
     def record_many(self, exchanges: Iterable[Exchange], *, progress: Progress | None = None) -> list[Episode]:
         """Store many turns, such as an old conversation, in batches of one transaction each.

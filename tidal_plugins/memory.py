@@ -208,7 +208,7 @@ class TidalMemory(View):
             session: a session whose annotations and rewards raise entries.
             affect: replaces the current mood.
             profile: ``balanced``, ``tidal`` or ``attention``. Default: ``Settings.recall.profile``.
-            secrets: whether to show passwords, keys and the like, which are masked otherwise: ``[password]``.
+            secrets: whether to show the passwords, keys and the like that are stored; masked otherwise: ``[password]``.
             filter: the fields of :class:`Filter`: kinds, threads, speakers, sources, tags, metadata, since, until, …
 
         Raises ``InvalidText`` for an empty query, and ``InvalidInput``.

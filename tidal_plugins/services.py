@@ -45,6 +45,7 @@ from tidal_plugins.model.compaction import Size
 from tidal_plugins.model.entry import Entry, Scope, bare_id, mark_of
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.recall import Recall, Whisper
+from tidal_plugins.model.retention import Retention
 from tidal_plugins.protocols import (
     ClaimExtractor,
     CoverageAssessor,
@@ -274,8 +275,11 @@ class Services:
             self.find_supersessions(scope)
             return self.graph_indexer(scope).run(limit=self.settings.consolidation.batch).episodes
 
-        refresh, expire = self.dossiers(scope).refresh_due, self.retainer(scope).run
-        return Consolidator(self.writer, scope, self.summariser, refresh, index, lambda now: expire(now, dry_run=False))
+        def expire(now: datetime) -> Retention:
+            return self.retainer(scope).run(now, dry_run=False)
+
+        refresh, rules = self.dossiers(scope).refresh_due, self.settings.retention
+        return Consolidator(self.writer, scope, self.summariser, refresh, index, expire if rules else None)
 
     def retainer(self, scope: Scope) -> Retainer:
         return Retainer(self.writer, scope)

@@ -29,7 +29,7 @@ class Consolidation:
     Attributes:
         run: the id by which the run can be undone; ``None`` if it changed nothing that can be undone.
         at: when it ran.
-        retention: what ``Settings.retention`` no longer kept, which cannot be undone; ``None`` if that step failed.
+        retention: what ``Settings.retention`` no longer kept, which cannot be undone; ``None`` without rules.
         learned: how many episodes were read into the graph.
         settled: how many entries turned cold.
         pruned: how many faded associations were removed.

@@ -6,7 +6,8 @@ in. What a reader brings along is there already: ``call_model`` (a LangGraph nod
 
 A ```` ```text ```` block with a title shows what the Python block before it prints, or a part of that: ``…`` stands for
 anything on a line, and the ids in citations may be others. ``<!-- no-run -->`` on the line before a block leaves it
-out, which is only for code that needs a provider's key.
+out, which is only for code that needs a provider's key, or an SQLite with ciphers: ``storage/encryption_cases.py`` runs
+that.
 """
 
 import ast
@@ -40,7 +41,7 @@ BLOCK = re.compile(
     r"(?P<indent>[ ]*)```(?P<kind>python\n|text title=[^\n]*\n)(?P<text>.*?)^(?P=indent)```",
     re.M | re.S,
 )
-PROVIDER = re.compile(r"init_chat_model|api_key|langchain_(openai|anthropic|google)|llama_index\.llms", re.I)
+PROVIDER = re.compile(r"init_chat_model|api_key|langchain_(openai|anthropic|google)|llama_index\.llms|rekey", re.I)
 GROUPS = ("affect", "associations", "capsule", "dossiers", "episodes", "facts", "graph", "maintenance", "sessions")
 GROUPS += ("signals", "supersessions")
 

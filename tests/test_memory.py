@@ -382,10 +382,10 @@ def test_nothing_crosses_scopes(memory: TidalMemory) -> None:
         for id_ in (episode.id, note.id, *episode.entries):
             with pytest.raises(NotFound):
                 other.get(id_)
-            assert other.forget(id_) == 0
+            assert other.forget(id_).count == 0
         with pytest.raises(NotFound):
             other.episodes[episode.citation]
-        assert other.forget(source="pin.md", thread="s") == 0
+        assert other.forget(source="pin.md", thread="s").count == 0
     assert mine.episodes[episode.id] == episode
     assert mine.get(note.id) == note
 
@@ -504,7 +504,7 @@ async def test_every_method_has_an_async_twin(memory: TidalMemory) -> None:
         assert await memory.aget(skill.id) == skill
         assert await memory.episodes.aget(episode.id) == episode
         assert len(await memory.episodes.alist()) == 2
-        assert await memory.aforget(skill.id) == 1
+        assert (await memory.aforget(skill.id)).count == 1
     with pytest.raises(Closed):
         await memory.arecall("jazz")
 

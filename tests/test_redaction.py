@@ -154,7 +154,7 @@ def test_forgotten_words_with_a_secret_stay_forgotten(memory: TidalMemory) -> No
     assert not memory.record(SAID, thread="b").entries
     address = f"https://ann:{PASSWORD}@harbour.example/log"
     memory.remember("The crane swings slowly.", source=address)
-    assert memory.forget(source=address) == 1
+    assert memory.forget(source=address).count == 1
 
 
 def test_a_new_password_supersedes_the_old_one(open_memory: Any, clock: Any) -> None:

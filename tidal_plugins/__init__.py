@@ -16,6 +16,7 @@ from tidal_plugins.errors import (
     EmbedderMismatch,
     EmbedderUnavailable,
     EmbeddingError,
+    EncryptionError,
     ExtractionError,
     Forgotten,
     InvalidCapsule,
@@ -56,6 +57,7 @@ from tidal_plugins.model.fact import Claim, Fact, FactConflict
 from tidal_plugins.model.loss import Loss, LossLedger
 from tidal_plugins.model.note import Note
 from tidal_plugins.model.recall import Coverage, Dropped, Explanation, Hit, Hop, PeerReport, Recall, Whisper, Window
+from tidal_plugins.model.receipt import Receipt
 from tidal_plugins.model.retention import Retention
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.model.supersession import Replacement, Supersession
@@ -101,6 +103,7 @@ if typing.TYPE_CHECKING:
     from tidal_plugins.retrieval.federation import Peer
     from tidal_plugins.sessions.session import Session
     from tidal_plugins.settings import FileTool, RetentionRule, Settings
+    from tidal_plugins.storage.sqlite.rekeying import rekey
 
 __all__ = [
     "Admission",
@@ -140,6 +143,7 @@ __all__ = [
     "EmbeddingEmotion",
     "EmbeddingError",
     "EmotionEstimator",
+    "EncryptionError",
     "Entry",
     "Episode",
     "Exchange",
@@ -183,8 +187,10 @@ __all__ = [
     "ReadOnly",
     "Recall",
     "RecallExplanation",
+    "Receipt",
     "RedactionError",
     "Redactor",
+    "rekey",
     "Replacement",
     "Reranker",
     "RerankError",
@@ -262,6 +268,7 @@ _LOADED_WHEN_USED = {
     "SignalTally": "model.session",
     "SignalType": "model.session",
     "TidalMemory": "memory",
+    "rekey": "storage.sqlite.rekeying",
 }
 
 

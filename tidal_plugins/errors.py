@@ -28,6 +28,7 @@
     │   └── BadEmbedding        the embedder returned vectors of the wrong size, or with NaN, Inf or zeros alone
     └── StorageError            the store refused an operation or could not complete it
         ├── NotADatabase        the path does not lead to a database of this library
+        ├── EncryptionError     a key does not open the file, or this SQLite has no ciphers
         ├── SchemaTooNew        written by a later version of this library
         ├── SchemaTooOld        written by an earlier version: before 1.0 there are no migrations
         ├── ReadOnly            the file or its folder cannot be written to
@@ -163,6 +164,10 @@ class StorageError(TidalError):
 
 class NotADatabase(StorageError):
     """The path does not lead to a database of this library."""
+
+
+class EncryptionError(StorageError):
+    """A key does not open the file, or is no key, or this SQLite has no ciphers."""
 
 
 class SchemaTooNew(StorageError):

@@ -24,6 +24,7 @@ from tidal_plugins.model.exchange import Exchange, Message, ToolCall, turn
 from tidal_plugins.model.filter import Filter
 from tidal_plugins.model.note import Note, NoteFields
 from tidal_plugins.model.recall import Recall, Whisper
+from tidal_plugins.model.receipt import Receipt
 from tidal_plugins.protocols import (
     ClaimExtractor,
     CoverageAssessor,
@@ -42,6 +43,7 @@ from tidal_plugins.services import build_services
 from tidal_plugins.sessions.session import Session
 from tidal_plugins.settings import Profile, Settings
 from tidal_plugins.storage.base import Storage
+from tidal_plugins.storage.sqlite.encryption import Key
 from tidal_plugins.validation import items
 
 
@@ -55,6 +57,7 @@ class TidalMemory(View):
     Args:
         path: the file, made if it does not exist, or ``memory://`` for a new memory that ends with this object.
         storage: an engine to use instead of ``path``.
+        key: returns the key of the file, which is encrypted with it. Needs an SQLite with ciphers.
         embedder: turns texts into vectors. Default: :class:`OnnxEmbedder`, loaded when it is first needed.
         emotion: reads how texts feel. Default: from their vectors if weights for the embedder ship, else a lexicon.
         summariser: writes dossiers and consolidated facts. Default: extracts.
@@ -76,6 +79,7 @@ class TidalMemory(View):
         path: str | PathLike[str] | None = None,
         *,
         storage: Storage | None = None,
+        key: Key | None = None,
         embedder: Embedder | None = None,
         emotion: EmotionEstimator | EllipsisType | None = ...,
         summariser: Summariser | None = None,
@@ -93,6 +97,7 @@ class TidalMemory(View):
         services = build_services(
             path,
             storage=storage,
+            key=key,
             embedder=embedder,
             emotion=emotion,
             summariser=summariser,
@@ -172,14 +177,17 @@ class TidalMemory(View):
         stored = remember(self._services.writer, self.scope, notes, self.now(), progress=progress)
         return stored[0] if isinstance(text, str | Note) else stored
 
-    def forget(self, *ids: str, source: str | None = None, thread: str | None = None) -> int:
-        """Remove entries and episodes for good and return how many: by id or citation, by source, or a whole thread.
+    def forget(
+        self, *ids: str, source: str | None = None, thread: str | None = None, everywhere: bool = False
+    ) -> Receipt:
+        """Remove entries and episodes for good: by id or citation, by source, or a whole thread.
 
         Rows, indexes, vectors and bytes are removed; a keyed hash stays, so that the same text is not captured again.
-        An entry that was said in an episode is blanked in it. The file is rewritten once, which takes a moment if it
-        is large: forget many in one call.
+        An entry that was said in an episode is blanked in it. ``everywhere`` removes the same text from wherever it
+        stands in the scope. The receipt says what went, and what is left and why. The file is rewritten once: forget
+        many in one call.
         """
-        return self._services.forget(self.scope, ids, source, thread)
+        return self._services.forget(self.scope, ids, source, thread, everywhere)
 
     def recall(
         self,
@@ -278,13 +286,15 @@ class TidalMemory(View):
         summariser: Summariser | None = None,
         counter: TokenCounter | None = None,
         files: CurrentFiles | None = None,
+        nested: bool = False,
     ) -> Compactor:
         """Return an object that keeps a context within limits (default: those of ``Settings.compaction``).
 
         ``summariser`` writes the summaries (default: extracts), ``counter`` counts tokens (default: about), and
-        ``files=DiskFiles(folder)`` tells what files are now (default: what was said of them).
+        ``files=DiskFiles(folder)`` tells what files are now (default: what was said of them). In a ``nested`` run, such
+        as a subagent's, questions are recorded as an agent's.
         """
-        return self._services.compactor(self.scope, max_tokens, max_bytes, summariser, counter, files)
+        return self._services.compactor(self.scope, max_tokens, max_bytes, summariser, counter, files, nested)
 
     arecord = in_thread(record)
     arecord_many = in_thread(record_many)

@@ -29,7 +29,7 @@ from tidal_plugins.graph.lookup import Episodes
 from tidal_plugins.graph.reading.episode import EpisodeReader
 from tidal_plugins.ingestion.background import Background
 from tidal_plugins.ingestion.episodes import read_episodes
-from tidal_plugins.ingestion.forget import forget, scrub
+from tidal_plugins.ingestion.forget import erase_scope, forget, scrub
 from tidal_plugins.ingestion.later import Later
 from tidal_plugins.ingestion.redaction import DefaultRedactor, Redaction
 from tidal_plugins.ingestion.reembed import reembed
@@ -45,6 +45,7 @@ from tidal_plugins.model.compaction import Size
 from tidal_plugins.model.entry import Entry, Scope, bare_id, mark_of
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.recall import Recall, Whisper
+from tidal_plugins.model.receipt import Receipt
 from tidal_plugins.model.retention import Retention
 from tidal_plugins.protocols import (
     ClaimExtractor,
@@ -73,6 +74,7 @@ from tidal_plugins.storage.base import Storage, Where
 from tidal_plugins.storage.open import open_storage, path_of
 from tidal_plugins.storage.salt import salt, secret
 from tidal_plugins.storage.shorthands import read_meta
+from tidal_plugins.storage.sqlite.encryption import Key
 from tidal_plugins.summarising.sizes import ApproximateCounter
 from tidal_plugins.supersession.finder import SupersessionFinder
 from tidal_plugins.tuning import Tuning
@@ -143,8 +145,10 @@ class Services:
         )
         self.whisper(asked)
 
-    def forget(self, scope: Scope, ids: Collection[str], source: str | None, thread: str | None) -> int:
-        """Remove entries and episodes for good and return how many. Raises ``InvalidInput``."""
+    def forget(
+        self, scope: Scope, ids: Collection[str], source: str | None, thread: str | None, everywhere: bool
+    ) -> Receipt:
+        """Remove entries and episodes for good and return a receipt. Raises ``InvalidInput``."""
         if not ids and source is None and thread is None:
             raise InvalidInput("say what to forget: ids, source= or thread=")
         source, thread = label(source, "source"), label(thread, "thread")
@@ -153,9 +157,13 @@ class Services:
         for where in (source and Where(sources={source}), thread and Where(threads={thread})):
             if where:
                 chosen.update(entry.id for entry in self.storage.find(scope, where))
-        forgotten = forget(self.writer, scope, chosen, self.now(), source=source)
+        forgotten = forget(self.writer, scope, chosen, self.now(), source=source, everywhere=everywhere)
         self.background.call(scope)  # the facts that lost a source are written anew
         return forgotten
+
+    def erase_scope(self, scope: Scope, *, below: bool) -> Receipt:
+        """Remove everything that a scope has, for good, and return a receipt."""
+        return erase_scope(self.writer, scope, below=below)
 
     def reembed(self, embedder: Embedder, progress: Progress | None) -> int:
         """Give the store the vectors of an embedder, which every view uses from then on."""
@@ -171,13 +179,14 @@ class Services:
         summariser: Summariser | None,
         counter: TokenCounter | None,
         files: CurrentFiles | None,
+        nested: bool,
     ) -> Compactor:
         """Return an object that keeps a context within limits. Raises ``InvalidInput``."""
         settings = self.settings.compaction
         tokens = check_int(settings.max_tokens if max_tokens is None else max_tokens, "max_tokens", 1)
         size = check_int(settings.max_bytes if max_bytes is None else max_bytes, "max_bytes", 1)
         return Compactor(
-            Recorder(self.writer, self.affect, scope),
+            Recorder(self.writer, self.affect, scope, nested),
             self.preparations,
             Size(tokens, size),
             check_protocol(summariser, Summariser, "a summariser has a method summarise"),
@@ -227,7 +236,7 @@ class Services:
 
     def facts(self, scope: Scope) -> Facts:
         def remove(ids: Collection[str]) -> int:
-            return forget(self.writer, scope, ids, self.now())
+            return forget(self.writer, scope, ids, self.now()).count
 
         redact = self.writer.redaction.value
         return Facts(self.storage, scope, self.now, self.writer, self.settings.facts, remove, redact)
@@ -300,6 +309,7 @@ def build_services(
     path: str | PathLike[str] | None,
     *,
     storage: Storage | None,
+    key: Key | None,
     embedder: Embedder | None,
     emotion: EmotionEstimator | EllipsisType | None,
     summariser: Summariser | None,
@@ -330,7 +340,7 @@ def build_services(
     check_estimator(emotion, embedder)
     if not callable(clock):
         raise InvalidInput(f"clock= is a function that returns the time, got {clock!r}")
-    storage = open_storage(path, storage, tuning.storage)
+    storage = open_storage(path, storage, tuning.storage, key)
 
     def run(scope: Scope, proceed: Callable[[], bool]) -> timedelta | None:
         return later.run(scope, proceed)
@@ -345,8 +355,8 @@ def build_services(
     graph_step = GraphLater(lambda scope: services.graph_indexer(scope), indexes)
     unindexed = Unindexed(lambda: writer)
     later = Later(storage, background, [unindexed, finder, graph_step])
-    key = secret(storage)
-    writer = Writer(storage, bound, tuning, key, later, Redaction(finds or DefaultRedactor(), action, key), claims)
+    own = secret(storage)
+    writer = Writer(storage, bound, tuning, own, later, Redaction(finds or DefaultRedactor(), action, own), claims)
     recaller = Recaller(storage, bound, tuning, Boosts(storage, tuning.signals), judges)
     services = Services(
         storage=storage,

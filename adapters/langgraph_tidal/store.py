@@ -31,6 +31,7 @@ from langgraph_tidal.opened import OpenedStore
 from tidal_plugins import Entry, InvalidInput, TidalMemory
 from tidal_plugins.ingestion.unindexed import SHORT, readable
 from tidal_plugins.model.entry import derive_id
+from tidal_plugins.model.trust import TRUST
 from tidal_plugins.storage.base import Where
 from tidal_plugins.validation import mapping
 
@@ -61,6 +62,8 @@ class TidalStore(BaseStore):
 
     ``ttl`` is LangGraph's ``TTLConfig``. Expired items are never returned; ``sweep_ttl`` erases them, as does a write
     once in ``sweep_interval_minutes``, and the thread of ``start_ttl_sweeper``.
+
+    ``delete`` rewrites the file so that no byte of the item stays: delete many in one ``batch``. A sweep does not.
 
     Raises ``InvalidInput``, and LangGraph's ``InvalidNamespaceError``.
     """
@@ -176,6 +179,7 @@ class TidalStore(BaseStore):
             tier=lasting(op.ttl, now),
             source=op.key,
             channel="agent",
+            trust=TRUST["agent"],
             metadata=value,
         )
         return Write(scope, id_, entry, parts)

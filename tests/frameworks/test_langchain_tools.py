@@ -167,7 +167,7 @@ def test_what_is_saved_is_found_and_can_be_told_from_what_was_said(memory, save)
     (hit,) = memory.recall("Who tunes the piano?")
     assert citation == f"Saved as [{hit.entry.citation}]."
     assert (hit.entry.kind, hit.entry.source, hit.entry.tags) == ("skill", "agent", ("tuning",))
-    assert memory.forget(source="agent") == 1
+    assert memory.forget(source="agent").count == 1
 
 
 def test_saving_the_same_again_changes_nothing(memory, save):

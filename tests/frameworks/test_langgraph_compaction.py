@@ -487,7 +487,7 @@ def test_a_rewritten_turn_whose_state_is_lost_keeps_its_request_and_goes_on(memo
     def forget(state):
         if len(model.shown) == 30:
             [episode] = memory.episodes.list(thread="one")
-            assert memory.forget(episode.entries[2]) == 1
+            assert memory.forget(episode.entries[2]).count == 1
         return {}
 
     model = strict(stepping(60, "All of it is told."), max_tokens=LIMIT)

@@ -490,6 +490,16 @@ def test_hits_behind_the_first_are_less_sure(open_memory: Any) -> None:
     assert found[2].why.features["short"] == pytest.approx(-0.15, abs=1e-5)
 
 
+def test_the_further_the_first_is_ahead_of_the_rest_the_surer_it_is(open_memory: Any) -> None:
+    apart, close = (
+        holding(open_memory, {"first": 0.9, "second": near}, name=f"{near}.db").recall(QUESTION) for near in (0.1, 0.8)
+    )
+    assert apart[0].why.features["ahead"] == pytest.approx(0.6, abs=1e-5), "ahead of what has nothing to do with it"
+    assert close[0].why.features["ahead"] == pytest.approx(0.1, abs=1e-5)
+    assert apart[0].confidence > 0.5 > close[0].confidence
+    assert apart[1].why.features["ahead"] == close[1].why.features["ahead"] == 0
+
+
 def test_explain_says_how_sure_a_hit_is_and_why(memory: TidalMemory) -> None:
     memory.remember("jazz piano lessons on friday")
     found = memory.recall("jazz piano lessons")

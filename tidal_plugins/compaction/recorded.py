@@ -18,7 +18,7 @@ from tidal_plugins.ingestion.wording import unframed
 from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.model.entry import EPISODE, Scope
 from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
-from tidal_plugins.model.exchange import Exchange, Message, ToolCall
+from tidal_plugins.model.exchange import Exchange, Message, ToolCall, asked_by_agent
 from tidal_plugins.model.fence import FRAMED, Frames
 from tidal_plugins.storage.base import Where
 from tidal_plugins.validation import mapping, storable
@@ -41,11 +41,12 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class Recorder:
-    """Finds the episodes of turns, and records those that have none yet."""
+    """Finds the episodes of turns, and records those that have none yet; in a ``nested`` run as asked by an agent."""
 
     writer: Writer
     affect: AffectLoop
     scope: Scope
+    nested: bool = False
 
     def recorded(self, turns: Sequence[Turn], thread: str | None, now: datetime) -> list[Recorded]:
         """Return each turn with the episode that holds all of it. Raises ``CompactionError`` for one that cannot be
@@ -97,6 +98,8 @@ class Recorder:
         its words must not come back.
         """
         said = self.writer.redaction.comparable(list(map(storable_message, turn.said)))
+        if self.nested:
+            said = asked_by_agent(said)
         texts = {message.text for message in said if message.text}
         return () if not turn.named and self.writer.forgotten(self.scope, texts) else said
 
@@ -136,11 +139,20 @@ def holds(writer: Writer, episode: Episode, index: int, message: Message) -> boo
     if index >= len(episode.messages):
         return False
     stored = episode.messages[index]  # nearly always as it was said
-    frames = writer.frames
-    if same_message(message, stored, frames):
+    if same_message(message, stored, writer.frames):
         return True
-    [said] = writer.redaction.comparable([storable_message(message)])
-    return same_message(said, stored, frames)
+    return is_one_of(stored_forms(writer, message), stored, writer.frames)
+
+
+def stored_forms(writer: Writer, message: Message) -> tuple[Message, ...]:
+    """Return a message as an episode may hold it: the question of a nested run stands there as an agent's."""
+    said = writer.redaction.comparable([storable_message(message)])
+    return said if message.role != "user" else said + asked_by_agent(said)
+
+
+def is_one_of(forms: Sequence[Message], stored: Message, frames: Frames) -> bool:
+    """Return whether one of the forms of a message is the one of an episode."""
+    return any(same_message(form, stored, frames) for form in forms)
 
 
 def storable_message(message: Message) -> Message:

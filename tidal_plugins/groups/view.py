@@ -21,6 +21,7 @@ from tidal_plugins.groups.signals import Signals
 from tidal_plugins.groups.supersessions import Supersessions
 from tidal_plugins.model.entry import Scope, check_scope
 from tidal_plugins.model.fence import Frames
+from tidal_plugins.model.receipt import Receipt
 from tidal_plugins.services import Services
 from tidal_plugins.settings import Settings
 
@@ -136,6 +137,15 @@ class View:
         """
         self._services.warm(self.scope)
 
+    def erase_scope(self, *, below: bool = False) -> Receipt:
+        """Remove everything that this scope has, for good: entries, episodes, facts, the graph, dossiers and sessions.
+
+        ``below`` removes the scopes that begin with it, too, such as the namespaces of a LangGraph store. Other scopes
+        are not touched. No hash stays, so that the same text may be captured again; the name of the scope stays in the
+        file. The receipt counts what went, and says why bytes are left, if any are.
+        """
+        return self._services.erase_scope(self.scope, below=below)
+
     def close(self, *, timeout: float = 0.0) -> None:
         """Close the store for every view of it. Closing twice is fine; later calls raise ``Closed``.
 
@@ -146,6 +156,7 @@ class View:
         self._services.close(timeout)
 
     awarm = in_thread(warm)
+    aerase_scope = in_thread(erase_scope)
     aclose = in_thread(close)
 
     def __enter__(self) -> Self:

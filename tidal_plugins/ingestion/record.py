@@ -24,6 +24,7 @@ from tidal_plugins.ingestion.writer import Progress, Writer, batches, message_en
 from tidal_plugins.model.entry import CONVERSATION, Entry, Scope
 from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
 from tidal_plugins.model.exchange import Exchange, Message
+from tidal_plugins.model.trust import TRUST, Channel
 
 
 def record(
@@ -155,6 +156,7 @@ def _is_findable(message: Message) -> bool:
 
 
 def _entry(episode: Episode, place: int, message: Message, now: datetime) -> Entry:
+    channel: Channel = "user" if message.role == "user" else "agent"
     return Entry(
         id=message_entry_id(episode, message),
         kind=CONVERSATION,
@@ -167,7 +169,8 @@ def _entry(episode: Episode, place: int, message: Message, now: datetime) -> Ent
         position=place,
         speaker=message.speaker,
         role=message.role,
-        channel="user" if message.role == "user" else "agent",
+        channel=channel,
+        trust=TRUST[channel],
         importance=importance(message.text, role=message.role),
         tags=tags(untagged(message.text)),
         metadata={"message": message.id, **episode.metadata},

@@ -16,9 +16,8 @@ from tidal_plugins.ingestion.writer import DECAYING, Progress, Writer, batches, 
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.entry import KINDS, Entry, Scope
 from tidal_plugins.model.note import Note
+from tidal_plugins.model.trust import TRUST, check_channel
 from tidal_plugins.validation import check_number, clean, label, labels, mapping
-
-IMPORT_CHANNEL = "import"
 
 
 def remember(
@@ -89,7 +88,7 @@ def to_entry(writer: Writer, scope: Scope, note: Note, now: datetime) -> Entry:
     speaker, role = label(note.speaker, "speaker"), label(note.role, "role")
     metadata = redact.value(mapping(note.metadata, "metadata", settings.ingestion.max_metadata_bytes))
     matters = importance(text) if note.importance is None else check_number(note.importance, "importance", 1, 10)
-    fades = note.kind == DECAYING
+    channel, fades = check_channel(note.channel), note.kind == DECAYING
     return Entry(
         id=writer.id_of(scope, note.kind, source, thread, speaker, note.occurred_at and occurred_at, text),
         kind=note.kind,
@@ -102,8 +101,8 @@ def to_entry(writer: Writer, scope: Scope, note: Note, now: datetime) -> Entry:
         speaker=speaker,
         role=role,
         source=source,
-        channel=IMPORT_CHANNEL,
-        trust=check_number(note.trust, "trust", 0, 1),
+        channel=channel,
+        trust=TRUST[channel] if note.trust is None else check_number(note.trust, "trust", 0, 1),
         importance=matters,
         tags=tags(untagged(text)) if note.tags is None else tuple(map(redact.text, labels(note.tags, "tags"))),
         valid_until=None if note.valid_until is None else aware(note.valid_until, "valid_until"),

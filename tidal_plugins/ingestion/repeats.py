@@ -14,6 +14,7 @@ from dataclasses import replace
 from datetime import datetime
 from hashlib import blake2b
 
+from tidal_plugins.english.shouting import is_shouted
 from tidal_plugins.errors import Corrupt
 from tidal_plugins.ingestion.plan import Plan, Writing
 from tidal_plugins.ingestion.writer import Writer, reinforced
@@ -40,7 +41,8 @@ def store_entries(writing: Writing, plan: Plan) -> None:
             _mark_first(writer, scope, entry, now)
         elif writer.storage.put(scope, [Record(entry)]):
             writer.storage.put_links(scope, [_repeat(scope, entry.id, first.id, now)])
-            tier = reinforced(first, writer.settings.use.used, now, writer.settings, used=True)
+            loud = is_shouted(entry.text)  # what is shouted again counts once
+            tier = None if loud else reinforced(first, writer.settings.use.used, now, writer.settings, used=True)
             set_tiers(writer.storage, scope, {first.id: tier} if tier else {})
             plan.repetitions.add(entry.id)
 

@@ -24,7 +24,7 @@ from tidal_plugins.retrieval.search import search
 from tidal_plugins.retrieval.small_talk import skip_small_talk
 from tidal_plugins.retrieval.state import Stage, State, Store
 from tidal_plugins.retrieval.supersede import drop_superseded, newest_first, read_supersessions
-from tidal_plugins.retrieval.threshold import apply_threshold, estimate_confidence
+from tidal_plugins.retrieval.threshold import apply_threshold, drop_shouts, estimate_confidence
 from tidal_plugins.retrieval.times import add_from_times, read_times
 from tidal_plugins.retrieval.understand import check_vector, embed, feel, understand
 from tidal_plugins.retrieval.units import choose_units
@@ -86,6 +86,7 @@ WHISPER: Sequence[Stage] = (
         estimate_confidence,
         prefer_recent,
         boost,
+        drop_shouts,
         apply_threshold,
         read_supersessions,
         newest_first,

@@ -65,7 +65,8 @@ def search_graph(
 
 def save(memory: TidalMemory, text: str, **fields: Any) -> str:
     """Store a note of the model's, and return a sentence with its citation. ``fields`` are those of ``remember``."""
-    return f"Saved as [{memory.remember(text, source=SOURCE, **fields).citation}]."
+    saved = memory.remember(text, source=SOURCE, channel="agent", **fields)
+    return f"Saved as [{saved.citation}]."
 
 
 def aware(time: datetime | None) -> datetime | None:

@@ -70,7 +70,7 @@ async def test_what_is_saved_is_found_and_can_be_taken_back(reminded, tools):
     (hit,) = reminded.recall("left hand", kinds={"fact"})
     assert saved == f"Saved as [{hit.entry.citation}]."
     assert (hit.entry.source, hit.entry.tags) == ("agent", ("piano",))
-    assert reminded.forget(source="agent") == 2
+    assert reminded.forget(source="agent").count == 2
 
 
 def test_a_scope_is_kept_to(reminded):

@@ -21,6 +21,7 @@ from tidal_plugins.errors import (
     ReadOnly,
     StorageError,
 )
+from tidal_plugins.storage.sqlite.encryption import Key
 from tidal_plugins.storage.sqlite.file_locks import FILE_LOCKS
 from tidal_plugins.storage.sqlite.opening import checked_path, open_file
 
@@ -38,8 +39,11 @@ class Connections:
     at_once = True
     """Whether faults of a file show when this is made."""
 
-    def __init__(self, path: str | os.PathLike[str], *, synchronous: str, busy_timeout: float) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], *, synchronous: str, busy_timeout: float, key: Key | None = None
+    ) -> None:
         self.path = checked_path(path)
+        self._key = key
         self._synchronous = synchronous
         self._busy_timeout = busy_timeout
         self._inherited: list[apsw.Connection] = []
@@ -182,7 +186,7 @@ class Connections:
             self._check_open()
             self._close_inherited()
         with FILE_LOCKS.writing(self.path, self, self._busy_timeout), translated(self.path):
-            connection = open_file(self.path, self._synchronous, self._busy_timeout)
+            connection = open_file(self.path, self._synchronous, self._busy_timeout, self._key)
         with self._lock:
             if self._closed:
                 connection.close()
@@ -226,7 +230,9 @@ def translated(path: str) -> Iterator[None]:
             f"{path} cannot be opened for writing ({error}); check its permissions and its folder's"
         ) from error
     except apsw.NotADBError as error:
-        raise NotADatabase(f"{path} is not an SQLite database; give the memory a file of its own") from error
+        raise NotADatabase(
+            f"{path} is not an SQLite database, or it is encrypted; give the memory a file of its own, or key="
+        ) from error
     except apsw.CorruptError as error:
         raise Corrupt(f"{path} is damaged ({error}); restore it from a backup") from error
     except (apsw.InterruptError, apsw.ConnectionClosedError) as error:

@@ -11,6 +11,7 @@ from tidal_plugins.storage.base import Storage
 from tidal_plugins.storage.sqlite.base import Scopes
 from tidal_plugins.storage.sqlite.connections import Connections
 from tidal_plugins.storage.sqlite.documents import DocumentStore
+from tidal_plugins.storage.sqlite.encryption import Key, check_key
 from tidal_plugins.storage.sqlite.entries import EntryStore
 from tidal_plugins.storage.sqlite.links import LinkStore
 from tidal_plugins.storage.sqlite.log import LogStore
@@ -25,7 +26,8 @@ class SQLiteStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStore,
 
     ``durability="full"`` syncs every commit to disk: what was acknowledged survives a power cut. ``"fast"`` leaves
     the sync to checkpoints: nothing tears, but a power cut may take the last commits (a killed process does not).
-    ``vector_cache_bytes`` bounds the vectors held in memory; larger scopes are scanned in the file.
+    ``vector_cache_bytes`` bounds the vectors held in memory; larger scopes are scanned in the file. ``key`` returns the
+    key of an encrypted file.
     """
 
     _connections: type[Connections] = Connections
@@ -38,9 +40,12 @@ class SQLiteStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStore,
         busy_timeout: float = 30.0,
         query_deadline: float = 2.0,
         vector_cache_bytes: int = 256 * 1024 * 1024,
+        key: Key | None = None,
     ) -> None:
+        if key is not None:
+            check_key(key)
         synchronous = {"full": "FULL", "fast": "NORMAL"}[durability]
-        self._db = self._connections(path, synchronous=synchronous, busy_timeout=busy_timeout)
+        self._db = self._connections(path, synchronous=synchronous, busy_timeout=busy_timeout, key=key)
         self.path = self._db.path
         self._scopes = Scopes()
         self._deadline = query_deadline

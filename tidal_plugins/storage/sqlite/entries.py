@@ -25,6 +25,7 @@ from tidal_plugins.storage.rows import COLUMNS, FIXED, SUMMARY, TIER, Row, from_
 from tidal_plugins.storage.sqlite.base import SQLiteBase, mark
 from tidal_plugins.storage.sqlite.conditions import EACH_ID, IDS, condition, link_condition
 from tidal_plugins.storage.sqlite.connections import translated
+from tidal_plugins.storage.sqlite.schema import OF_SCOPES
 from tidal_plugins.storage.sqlite.search import Neighbours
 from tidal_plugins.storage.values import from_json, to_json, unit_vector
 
@@ -54,6 +55,7 @@ _COUNT_OUT = f"""
         FROM passages p WHERE p.entry IN {IDS}
     )
 """
+_ALL = "SELECT id, key FROM entries WHERE scope = ?"
 _CHANGED = "UPDATE scopes SET erasures = erasures + 1 WHERE key = ?"
 _SPEAKERS = """
     WITH RECURSIVE names (name) AS (
@@ -139,10 +141,10 @@ class EntryStore(SQLiteBase, Entries):
             rows = self._db.rows(sql, path, f'{longer}"', f"{longer}#", *filter_.parameters)
             return sorted(tuple(from_json(row[0])) for row in rows)
 
-    def erase(self, scope: Scope, ids: Collection[str]) -> int:
+    def erase(self, scope: Scope, ids: Collection[str] | None) -> int:
         with self.transaction():
             key = self._key(scope)
-            found = self._keys(key, ids)
+            found = dict(self._db.rows(_ALL, key)) if ids is None else self._keys(key, ids)
             entries = list(found.values())
             if found:
                 self._unindex(key, entries)
@@ -150,6 +152,8 @@ class EntryStore(SQLiteBase, Entries):
                 ends = link_condition(key, WhereLinks(ends=found))
                 self._db.run(f"DELETE FROM links AS l WHERE {ends.sql}", *ends.parameters)
                 self._db.run(f"DELETE FROM log WHERE scope = ? AND key IN {IDS}", key, to_json(list(found)))
+            for table in OF_SCOPES if ids is None else ():
+                self._db.run(f"DELETE FROM {table} WHERE scope = ?", key)
             return len(found)
 
     def statistics(self, scope: Scope) -> Statistics:

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 APPLICATION_ID = 0x7464616C  # "tdal": tells our files from those of other programs
 VERSION = 3
 
+OF_SCOPES = ("volumes", "links", "log", "documents", "earlier_documents")
+"""The tables, beside that of the entries, whose rows belong to a scope. What belongs to an entry goes with it."""
+
 
 def vectors_table(name: str) -> str:
     """Return SQL for a table of vectors: that of the schema, or one that is to take its place."""

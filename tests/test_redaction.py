@@ -132,6 +132,12 @@ def test_a_history_that_quotes_the_stored_form_is_known(memory: TidalMemory) -> 
     assert memory.episodes[again.id].messages[0].text == stored, "a mask is not masked again"
 
 
+@pytest.mark.parametrize("said", [*TOLD.values(), f"Use postgresql://ann:{PASSWORD}@db-1:5432/tides once."])
+def test_masking_again_changes_nothing(memory: TidalMemory, said: str) -> None:
+    stored = memory.record(said, thread="a").messages[0].text
+    assert memory.record(stored, thread="b").messages[0].text == stored != said
+
+
 def test_compaction_knows_the_episode_of_a_turn_with_a_secret(open_memory: Any) -> None:
     memory = open_memory()
     call = ToolCall("login", {"password": PASSWORD}, id="c")

@@ -59,6 +59,11 @@ def tags_in(text: str) -> Iterator[re.Match[str]]:
     return _TAGGED.finditer(text)
 
 
+def filled(text: str) -> str:
+    """Return a text in which what stands in place of secrets gives none away: «password» is a cue within it, too."""
+    return _TAGGED.sub(lambda match: f"[{'x' * (len(match[0]) - 2)}]", text)
+
+
 def is_tagged(text: str) -> bool:
     """Return whether a text stands in place of a secret that was replaced."""
     return _TAGGED.fullmatch(text) is not None
@@ -110,6 +115,7 @@ def _found(text: str) -> Iterator[Secret]:
     if len(text) < 4:
         return
     yield from (Secret(*match.span(), match[1]) for match in tags_in(text))
+    text = filled(text)
     yield from (Secret(*each) for each in keys(text))
     low = lowered(text)
     yield from (Secret(*each) for each in told(text, low))

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any, Literal
 
-from tidal_plugins.english.secrets import TAG_DIGITS, Secret, secrets, tagged, tags_in
+from tidal_plugins.english.secrets import TAG_DIGITS, Secret, filled, secrets, tagged, tags_in
 from tidal_plugins.errors import RedactionError, SecretRefused
 from tidal_plugins.model.exchange import Exchange, Message, ToolCall
 from tidal_plugins.protocols import Redactor
@@ -102,14 +102,14 @@ class Redaction:
         if not text[start:].strip():
             return []
         try:
-            found = sorted(Secret(*each) for each in self.redactor.find(text))
+            found = sorted(Secret(*each) for each in self.redactor.find(filled(text)))
         except Exception as error:
             raise RedactionError(f"the redactor failed, and nothing was stored: {type(error).__name__}") from error
         last, left, done = 0, list[Secret](), [span.span() for span in tags_in(text)]
         for secret in found:
             _check(secret, last, len(text))
             last = secret.end
-            if secret.end > start and not any(first <= secret.start and secret.end <= end for first, end in done):
+            if secret.end > start and not any(first < secret.end and secret.start < end for first, end in done):
                 left.append(Secret(max(secret.start, start) - start, secret.end - start, secret.kind))
         return left
 

@@ -29,9 +29,11 @@ from tidal_plugins.errors import (
     PolicyViolation,
     QueryTimeout,
     ReadOnly,
+    RedactionError,
     RerankError,
     SchemaTooNew,
     SchemaTooOld,
+    SecretRefused,
     SessionClosed,
     SessionExpired,
     SignalCapReached,
@@ -56,6 +58,7 @@ from tidal_plugins.model.loss import Loss, LossLedger
 from tidal_plugins.model.note import Note
 from tidal_plugins.model.recall import Coverage, Dropped, Explanation, Hit, Hop, PeerReport, Recall, Whisper, Window
 from tidal_plugins.model.receipt import Receipt
+from tidal_plugins.model.retention import Retention
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.model.supersession import Replacement, Supersession
 from tidal_plugins.protocols import (
@@ -65,6 +68,7 @@ from tidal_plugins.protocols import (
     Embedder,
     EmotionEstimator,
     GraphExtractor,
+    Redactor,
     Reranker,
     Summariser,
     TokenCounter,
@@ -76,8 +80,10 @@ if typing.TYPE_CHECKING:
     from tidal_plugins.compaction.compactor import Compactor
     from tidal_plugins.compaction.files.disk import DiskFiles
     from tidal_plugins.embedding import HashingEmbedder, OnnxEmbedder, SentenceTransformerEmbedder
+    from tidal_plugins.english.secrets import Secret
     from tidal_plugins.facts.mapping import Facts
     from tidal_plugins.graph.reading.extractor import RuleExtractor
+    from tidal_plugins.ingestion.redaction import DefaultRedactor
     from tidal_plugins.maintenance.thread import Maintenance
     from tidal_plugins.memory import TidalMemory
     from tidal_plugins.model.graph import Assertion, Extraction, Mention
@@ -96,7 +102,7 @@ if typing.TYPE_CHECKING:
     from tidal_plugins.retrieval.cross_encoder import CrossEncoderReranker
     from tidal_plugins.retrieval.federation import Peer
     from tidal_plugins.sessions.session import Session
-    from tidal_plugins.settings import FileTool, Settings
+    from tidal_plugins.settings import FileTool, RetentionRule, Settings
     from tidal_plugins.storage.sqlite.rekeying import rekey
 
 __all__ = [
@@ -126,6 +132,7 @@ __all__ = [
     "CoverageAssessor",
     "CrossEncoderReranker",
     "CurrentFiles",
+    "DefaultRedactor",
     "DiskFiles",
     "DiskFull",
     "Dossier",
@@ -181,14 +188,20 @@ __all__ = [
     "Recall",
     "RecallExplanation",
     "Receipt",
+    "RedactionError",
+    "Redactor",
     "rekey",
     "Replacement",
     "Reranker",
     "RerankError",
     "RestoredFile",
+    "Retention",
+    "RetentionRule",
     "RuleExtractor",
     "SchemaTooNew",
     "SchemaTooOld",
+    "Secret",
+    "SecretRefused",
     "Section",
     "Seed",
     "SentenceTransformerEmbedder",
@@ -229,6 +242,7 @@ _LOADED_WHEN_USED = {
     "Compactor": "compaction.compactor",
     "Counts": "model.session",
     "CrossEncoderReranker": "retrieval.cross_encoder",
+    "DefaultRedactor": "ingestion.redaction",
     "DiskFiles": "compaction.files.disk",
     "EmbeddingEmotion": "affect.embedding",
     "Extraction": "model.graph",
@@ -241,7 +255,9 @@ _LOADED_WHEN_USED = {
     "OnnxEmbedder": "embedding",
     "Peer": "retrieval.federation",
     "Policy": "model.session",
+    "RetentionRule": "settings",
     "RuleExtractor": "graph.reading.extractor",
+    "Secret": "english.secrets",
     "SentenceTransformerEmbedder": "embedding",
     "Session": "sessions.session",
     "SessionInfo": "model.session",

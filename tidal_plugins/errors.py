@@ -5,13 +5,15 @@
     │   ├── InvalidText         empty, too long, or not valid Unicode
     │   ├── InvalidVector       a vector of the caller's has the wrong size, holds NaN or Inf, or is zero
     │   ├── InvalidScope        a scope that is not a tuple of non-empty strings
-    │   └── InvalidCapsule      sections are missing, doubled or too long
+    │   ├── InvalidCapsule      sections are missing, doubled or too long
+    │   └── SecretRefused       a text holds a secret, and the settings refuse it
     ├── NotFound                no entry or episode has this id in this scope (also a KeyError)
     │   └── Forgotten           the entry or text was forgotten on request
     ├── CompactionError         a context could not be rebuilt
     │   ├── ContextOverflow     the parts that may not be shortened exceed the limit
     │   └── BrokenInvariant     a rebuilt context fails its own check
     ├── ExtractionError         an extractor's answer cannot be used
+    ├── RedactionError          a redactor failed, or its answer cannot be used; nothing was stored
     ├── RerankError             a reranker cannot be loaded, or its answer cannot be used
     ├── Closed                  the memory was closed
     │   └── SessionClosed       the session was closed, or belongs to another process
@@ -64,6 +66,10 @@ class InvalidCapsule(InvalidInput):
     """A capsule's sections are missing, doubled or too long."""
 
 
+class SecretRefused(InvalidInput):
+    """A text holds a secret, and ``Settings.secrets`` refuses it."""
+
+
 class NotFound(TidalError, KeyError):
     """No entry or episode has this id in this scope."""
 
@@ -89,6 +95,10 @@ class BrokenInvariant(CompactionError):
 
 class ExtractionError(TidalError):
     """An extractor's answer cannot be used. The episode is unchanged, and is read again later."""
+
+
+class RedactionError(TidalError):
+    """A redactor failed, or its answer cannot be used. Nothing was stored."""
 
 
 class RerankError(TidalError):

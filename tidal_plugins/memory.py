@@ -32,6 +32,7 @@ from tidal_plugins.protocols import (
     Embedder,
     EmotionEstimator,
     GraphExtractor,
+    Redactor,
     Reranker,
     Summariser,
     TokenCounter,
@@ -62,6 +63,7 @@ class TidalMemory(View):
         summariser: writes dossiers and consolidated facts. Default: extracts.
         claim_extractor: reads statements about named facts. Default: rules.
         graph_extractor: reads entities and relations. Default: rules.
+        redactor: finds the secrets that are replaced before anything is stored. Default: :class:`DefaultRedactor`.
         reranker: orders the best candidates of every recall. Default: none.
         assessor: chooses the further queries of a recall with several hops. Default: rules.
         peers: other memories that recall and whisper read too: paths, open memories or :class:`Peer`.
@@ -84,6 +86,7 @@ class TidalMemory(View):
         claim_extractor: ClaimExtractor | None = None,
         graph_extractor: GraphExtractor | None = None,
         reranker: Reranker | None = None,
+        redactor: Redactor | None = None,
         assessor: CoverageAssessor | None = None,
         peers: Iterable[Peer | TidalMemory | str | PathLike[str]] = (),
         settings: Settings | None = None,
@@ -101,6 +104,7 @@ class TidalMemory(View):
             claim_extractor=claim_extractor,
             graph_extractor=graph_extractor,
             reranker=reranker,
+            redactor=redactor,
             assessor=assessor,
             peers=peers,
             settings=Settings() if settings is None else settings,
@@ -122,7 +126,7 @@ class TidalMemory(View):
         surfaced: Sequence[str] = (),
         metadata: Mapping[str, Any] | None = None,
     ) -> Episode:
-        """Store one turn, verbatim, and return its episode. The turn is durable when this returns.
+        """Store one turn, verbatim but for secrets, and return its episode. The turn is durable when this returns.
 
         Give ``user``, ``agent`` and the ``tools`` that ran between, or all ``messages`` in order. ``thread`` names the
         conversation. ``id``, or the ids of the messages, make recording idempotent: a turn that is recorded again stays
@@ -134,10 +138,8 @@ class TidalMemory(View):
             raise InvalidInput("give either messages, or user, agent and tools")
         if not all(isinstance(call, ToolCall) for call in tools):
             raise InvalidInput("tools must be ToolCalls: ToolCall(name, arguments, result=…)")
-        meta = {} if metadata is None else metadata
-        return self.record_many(
-            [Exchange(messages or turn(user, agent, tools), thread, id, occurred_at, surfaced, meta)]
-        )[0]
+        meta, said = {} if metadata is None else metadata, messages or turn(user, agent, tools)
+        return self.record_many([Exchange(said, thread, id, occurred_at, surfaced, meta)])[0]
 
     def record_many(self, exchanges: Iterable[Exchange], *, progress: Progress | None = None) -> list[Episode]:
         """Store many turns, such as an old conversation, in batches of one transaction each.
@@ -214,7 +216,7 @@ class TidalMemory(View):
             session: a session whose annotations and rewards raise entries.
             affect: replaces the current mood.
             profile: ``balanced``, ``tidal`` or ``attention``. Default: ``Settings.recall.profile``.
-            secrets: whether to show passwords, keys and the like, which are masked otherwise: ``[password]``.
+            secrets: whether to show the passwords, keys and the like that are stored; masked otherwise: ``[password]``.
             filter: the fields of :class:`Filter`: kinds, threads, speakers, sources, tags, metadata, since, until, …
 
         Raises ``InvalidText`` for an empty query, and ``InvalidInput``.

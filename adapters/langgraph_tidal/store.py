@@ -165,6 +165,7 @@ class TidalStore(BaseStore):
             return Write(scope, id_)
         now, limits = self._memory.now(), self._memory.settings.ingestion
         value = mapping(op.value, f"the value of {op.key!r}", limits.max_value_bytes)
+        value = services_of(self._memory).writer.redaction.value(value)
         paths = self._fields if op.index is None else op.index or ()
         texts = (text for path in paths for text in _texts(value, path, limits.indexed_chars))
         parts = readable(texts, limits.indexed_chars, least=SHORT)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -94,7 +94,7 @@ class Capsules:
         settings = self.settings
         return LastWork(self.storage, self.scope, settings.capsule, settings.compaction.file_tools, now)
 
-    def write(self, capsule: Capsule | str, now: datetime) -> Capsule:
+    def write(self, capsule: Capsule | str, now: datetime, redact: Callable[[str], str] = storable) -> Capsule:
         """Store the sections that people write, byte for byte, and sections of their own, in their order.
 
         A line that cites what was forgotten is left out: a text that was saved before brings nothing back.
@@ -103,7 +103,7 @@ class Capsules:
         since; nothing is changed then. A text does not tell from which version it was edited, so the last text counts.
         """
         base = capsule.written if isinstance(capsule, Capsule) else None
-        text = storable(str(capsule)) if isinstance(capsule, Capsule | str) else capsule
+        text = redact(storable(str(capsule))) if isinstance(capsule, Capsule | str) else capsule
         if cites(text):
             made = [line.strip() for line in str(self.current(now)).splitlines()]
             text = without_forgotten(text, self.storage, self.scope, made)

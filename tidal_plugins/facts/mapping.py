@@ -69,10 +69,12 @@ class Facts(MutableMapping[str, Any]):
         writer: RecordWriter,
         settings: FactTuning,
         forget: Callable[[Collection[str]], int],
+        redact: Callable[[Any, str], Any],
     ) -> None:
         """Initialise the mapping.
 
         ``writer`` splits and embeds entries, so that recall finds them. ``forget`` removes them by id for good.
+        ``redact`` returns a value, given its name, as it may be stored.
         """
         self._storage = storage
         self._scope = scope
@@ -80,6 +82,7 @@ class Facts(MutableMapping[str, Any]):
         self._writer = writer
         self._settings = settings
         self._forget = forget
+        self._redact = redact
 
     # the mapping
 
@@ -221,9 +224,11 @@ class Facts(MutableMapping[str, Any]):
     ) -> Fact:
         """Set a fact. ``claim`` is the entry that the value is taken from, ``of`` the conflict that this resolves."""
         folded, now = _folded(key), self._clock()
+        value = self._redact(value, key)
         text = self._checked(key, value)
         if source is not None and (not isinstance(source, str) or not source.strip()):
             raise InvalidInput(f"a fact's source must be a text or None, got {source!r}")
+        source = self._redact(source, "")
         if at is not None and aware(at, "at") > now:
             raise InvalidInput(f"a fact holds at the latest since now, not since {at!r}")
         [record] = self._writer.records([self._entry(folded, key.strip(), value, source, now, claim)])

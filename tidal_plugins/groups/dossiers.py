@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tidal_plugins.aio import in_thread
 from tidal_plugins.associations.store import AssociationStore
@@ -25,7 +25,7 @@ class Dossiers:
 
     def __getitem__(self, topic: str) -> Dossier:
         """Return the dossier on a topic as it stands. Raises ``NotFound`` for a topic that has none."""
-        return self._engine.standing(topic)
+        return self._tagged(self._engine.standing(self._name(topic)))
 
     def get(self, topic: str, default: Dossier | None = None) -> Dossier | None:
         """Return the dossier on a topic unchanged, or ``default`` if there is none."""
@@ -49,18 +49,18 @@ class Dossiers:
         Maintenance keeps every topic that was asked for once up to date. Raises ``InvalidInput`` for a topic that
         consists of stop words.
         """
-        return self._engine.current(topic, self._services.now(), force=force)
+        return self._tagged(self._engine.current(self._name(topic), self._services.now(), force=force))
 
     def list(self) -> builtins.list[Dossier]:
         """List all dossiers as they stand, by topic."""
-        return self._engine.all()
+        return [self._tagged(dossier) for dossier in self._engine.all()]
 
     def drop(self, topic: str) -> bool:
         """Remove the dossier on a topic with its earlier versions; return whether there was one.
 
         The memories that it was made from stay.
         """
-        return self._engine.drop(topic, self._services.now())
+        return self._engine.drop(self._name(topic), self._services.now())
 
     def brief(self, topic: str) -> Brief:
         """Return a bounded, cited answer to «what is happening with this topic?».
@@ -81,6 +81,12 @@ class Dossiers:
     alist = in_thread(list)
     adrop = in_thread(drop)
     abrief = in_thread(brief)
+
+    def _name(self, topic: str) -> str:
+        return self._services.writer.redaction.text(topic) if isinstance(topic, str) else topic
+
+    def _tagged(self, dossier: Dossier) -> Dossier:
+        return replace(dossier, tag=self._services.writer.frames.tag_of_text(dossier.body))
 
     @property
     def _engine(self) -> engine.Dossiers:

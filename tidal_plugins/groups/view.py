@@ -20,6 +20,7 @@ from tidal_plugins.groups.sessions import Sessions
 from tidal_plugins.groups.signals import Signals
 from tidal_plugins.groups.supersessions import Supersessions
 from tidal_plugins.model.entry import Scope, check_scope
+from tidal_plugins.model.fence import Frames
 from tidal_plugins.model.receipt import Receipt
 from tidal_plugins.services import Services
 from tidal_plugins.settings import Settings
@@ -118,6 +119,11 @@ class View:
     def path(self) -> str:
         """Return the absolute path of the file."""
         return self._services.path
+
+    @property
+    def frames(self) -> Frames:
+        """Return the frames around recalled text, with the tag by which this store recognises them."""
+        return self._services.writer.frames
 
     def now(self) -> datetime:
         """Return the time by this memory's clock."""

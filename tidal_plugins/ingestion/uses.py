@@ -15,6 +15,7 @@ from tidal_plugins.errors import Corrupt
 from tidal_plugins.ingestion.episodes import from_entry
 from tidal_plugins.ingestion.plan import How, TurnPlan, Writing
 from tidal_plugins.ingestion.repeats import firsts
+from tidal_plugins.ingestion.shown import without_shown
 from tidal_plugins.ingestion.writer import UNFADING, Writer, reinforced
 from tidal_plugins.model.entry import EPISODE, Entry, Scope, bare_id
 from tidal_plugins.model.episode import Episode
@@ -41,7 +42,8 @@ def strengthen(writing: Writing, plan: TurnPlan) -> None:
     if not plan.episode.surfaced:
         return
     writer, scope, now = writing.writer, writing.scope, writing.now
-    before, episode = plan.known, plan.episode
+    before = plan.known and without_shown(plan.known, writer.frames)
+    episode = without_shown(plan.episode, writer.frames)
     settings, lines, asked = writer.settings.use, [], has_question(episode.query)
     seen: dict[str, How | None] = {}
     counted = shown_as(writer, scope, before.surfaced) if before else {}

@@ -25,6 +25,7 @@ from tidal_plugins.model.clock import aware
 from tidal_plugins.model.consolidation import Consolidation, Seed
 from tidal_plugins.model.dossier import Dossier
 from tidal_plugins.model.entry import Entry, Scope
+from tidal_plugins.model.retention import Retention
 from tidal_plugins.protocols import Summariser
 from tidal_plugins.storage.base import Storage, Where, WhereLinks
 from tidal_plugins.storage.shorthands import read_document, set_tiers
@@ -38,6 +39,9 @@ Refresh = Callable[[datetime], Sequence[Dossier]]
 Learn = Callable[[], int]
 """Reads the episodes that wait to be read for the graph, and returns how many there were."""
 
+Expire = Callable[[datetime], Retention]
+"""Forgets what the settings no longer keep."""
+
 _READ = "uses"
 """Key of the document that says how far the log of uses was read."""
 
@@ -48,14 +52,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Consolidator:
-    """Consolidates one scope. ``summariser`` writes the facts (default: key sentences); ``refresh`` and ``learn`` are
-    left out where they are ``None``."""
+    """Consolidates one scope. ``summariser`` writes the facts (default: key sentences); ``refresh``, ``learn`` and
+    ``expire`` are left out where they are ``None``."""
 
     writer: Writer
     scope: Scope
     summariser: Summariser | None = None
     refresh: Refresh | None = None
     learn: Learn | None = None
+    expire: Expire | None = None
 
     def run(self, now: datetime) -> Consolidation:
         """Run the due steps at ``now``, and report what they did. A step that fails is named and leaves the others
@@ -89,6 +94,7 @@ class Consolidator:
                 errors.append(f"{name}: {type(error).__name__}: {error}")
             return done
 
+        expired = step("retention", lambda: self._expire(now))
         learned = step("graph", self._learn)
         cold = step("tiers", lambda: self._settle(run))
         faded = step("associations", lambda: self._prune(run))
@@ -98,6 +104,7 @@ class Consolidator:
         return Consolidation(
             run=run.close(),
             at=now,
+            retention=expired[0] if expired else None,
             learned=sum(learned),
             settled=sum(cold),
             pruned=sum(faded),
@@ -137,6 +144,10 @@ class Consolidator:
     @property
     def _recurring(self) -> Recurring:
         return Recurring(self.writer, self.scope, self.summariser)
+
+    def _expire(self, now: datetime) -> Iterator[Retention]:
+        if self.expire:
+            yield self.expire(now)
 
     def _settle(self, run: Run) -> Iterator[int]:
         """Write down that entries have turned cold, as of the moment when they did. The rest of their tier stands."""

@@ -67,11 +67,14 @@ class Ledger:
     settings: SignalTuning
     missing: Callable[[str], NotFound]
     """Says why there is no such entry."""
+    redact: Callable[[Any], Any]
+    """Returns a JSON value as it may be stored."""
 
     # sessions
 
     def open(self, info: SessionInfo, thread: str | None) -> SessionInfo:
         """Store a session under a new id, or return the one that is open already for the same thread and policy."""
+        info = replace(info, metadata=self.redact(dict(info.metadata)))
         key = derive_id(self.scope, thread, info.user, info.agent, info.policy.model_dump_json(), info.policy_name)
         if thread and (standing := self._standing(key)):  # a recall that goes on in one must not wait for who writes
             return standing
@@ -145,6 +148,7 @@ class Ledger:
 
         Raises ``SessionClosed``, ``NotFound``, and the ``PolicyViolation`` that was audited.
         """
+        signal = replace(signal, note=self.redact(signal.note))
         with self.storage.transaction():
             info = self.info(session)
             if not info.is_open:

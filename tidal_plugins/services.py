@@ -68,6 +68,7 @@ from tidal_plugins.retrieval.whisper import compose
 from tidal_plugins.sessions.ledger import Ledger
 from tidal_plugins.settings import Settings
 from tidal_plugins.storage.base import Storage, Where
+from tidal_plugins.storage.damage import whole
 from tidal_plugins.storage.open import open_storage, path_of
 from tidal_plugins.storage.salt import salt
 from tidal_plugins.storage.shorthands import read_meta, write_meta
@@ -193,6 +194,7 @@ class Services:
     def dossiers(self, scope: Scope) -> Dossiers:
         return Dossiers(self.writer, self.recaller, scope, self.summariser)
 
+    @whole()
     def entry(self, scope: Scope, id: str) -> Entry:
         """Return an entry by id or citation, in any tier. Raises ``NotFound``, or ``Forgotten`` if it was forgotten."""
         id = bare_id(id)

@@ -142,11 +142,6 @@ class Connections:
         with translated(self.path):
             return self.get().execute(sql, bindings).fetchall()
 
-    def stream(self, sql: str, *bindings: Any) -> Iterator[Any]:
-        """Yield rows as SQLite finds them, for a caller that may stop early or cannot hold them all."""
-        with translated(self.path):
-            yield from self.get().execute(sql, bindings)
-
     def one(self, sql: str, *bindings: Any) -> Any:
         """Return the first column of the first row, or ``None``."""
         with translated(self.path):

@@ -37,8 +37,11 @@ from tidal_plugins.ingestion.repeats import stand_alone
 from tidal_plugins.ingestion.tombstones import tombstoned
 from tidal_plugins.ingestion.unindexed import Unindexed
 from tidal_plugins.ingestion.writer import Progress, Writer, message_entry_id
+from tidal_plugins.maintenance.backups import back_up
+from tidal_plugins.maintenance.check import check
 from tidal_plugins.maintenance.consolidator import Consolidator
 from tidal_plugins.maintenance.thread import Maintenance
+from tidal_plugins.model.check import Backup, Check
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.compaction import Size
 from tidal_plugins.model.entry import Entry, Scope, bare_id, mark_of
@@ -163,6 +166,12 @@ class Services:
         check_embedder(embedder)
         check_estimator(self.affect.estimator, embedder)
         return reembed(self.writer, embedder, progress)
+
+    def check(self, repair: bool) -> Check:
+        return check(self.writer, self.unindexed, self.now(), repair)
+
+    def back_up(self, path: str | PathLike[str], *, replace: bool, damaged: bool) -> Backup:
+        return back_up(self.storage, path, self.now(), replace=replace, damaged=damaged)
 
     def compactor(
         self,

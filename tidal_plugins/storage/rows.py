@@ -26,7 +26,7 @@ FIXED = (
 )  # fmt: skip
 TIER = ("weight", "anchored_at", "half_life", "cold_at", "archived_at", "expires_at")
 COLUMNS = (*FIXED, "checksum", *TIER, "summary_checksum")
-"""The columns of an entry: two checksums cover them, so that a summary can be verified without the text."""
+"""The columns of an entry. Two checksums cover them, so that a change of the tier does not read the text."""
 LINK = (
     "id", "kind", "source", "target", "weight", "anchored_at", "expires_at", "valid_from", "valid_until",
     "recorded_at", "superseded_at", "metadata",
@@ -115,18 +115,18 @@ def from_row(row: Row, scope: Scope) -> Entry:
     )
 
 
-def to_summary(row: Row, scope: Scope) -> EntrySummary:
-    """Return a summary from the columns ``SUMMARY``, their checksum, the numbers of passages and words, and the text's
-    two ends. Raises ``Corrupt`` when the columns are not as they were written."""
+def to_summary(row: Row) -> EntrySummary:
+    """Return a summary from the columns ``SUMMARY``, the numbers of passages and words, and the text's two ends.
+
+    Its checksum is verified when the entry is read, as every hit is: a recall ranks hundreds that it does not return.
+    """
     id_, importance, speaker, role, thread, occurred = row[:6]
     passages, words, head, tail = row[-4:]
-    if not is_intact(scope, tuple(row[:-4])):
-        raise _corrupt(id_)
     try:
         affect, occurred_at = _affect(*row[6:9]), _moment(occurred)
     except (TypeError, ValueError, OverflowError) as error:
         raise _corrupt(id_) from error
-    tier = _tier(id_, row[9:-5])
+    tier = _tier(id_, row[9:-4])
     return EntrySummary(
         id_, importance, speaker, role, affect, tier, passages, thread, int(words), head, tail, occurred_at
     )

@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from tidal_plugins.errors import Busy
+from tidal_plugins.errors import Busy, InvalidInput
 from tidal_plugins.storage.checks import Backups
 from tidal_plugins.storage.sqlite.base import SQLiteBase
 from tidal_plugins.storage.sqlite.connections import translated
@@ -22,6 +22,8 @@ class BackupStore(SQLiteBase, Backups):
     def copy_to(self, path: str) -> None:
         import apsw
 
+        if self._db.encrypted:  # a copy would need the key as well, and must never be in the clear
+            raise InvalidInput(f"{self._db.path} is encrypted, and no backup of an encrypted memory is made yet")
         with translated(path):
             target = apsw.Connection(path)
             try:

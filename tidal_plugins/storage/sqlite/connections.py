@@ -98,6 +98,11 @@ class Connections:
             self._roll_back(connection)
 
     @property
+    def encrypted(self) -> bool:
+        """Return whether the file needs a key."""
+        return self._key is not None
+
+    @property
     def writing(self) -> bool:
         """Return whether this thread is inside a transaction."""
         return getattr(self._local, "writing", False)

@@ -40,7 +40,7 @@ _VALUES = f"(scope, {', '.join(COLUMNS)}) VALUES (?{', ?' * len(COLUMNS)})"
 _INSERT = f"INSERT INTO entries {_VALUES} ON CONFLICT (scope, id) DO NOTHING"
 _SELECT = f"SELECT {', '.join('e.' + column for column in COLUMNS)}"
 _SELECT_SUMMARY = f"""
-    SELECT {", ".join("e." + column for column in SUMMARY)}, e.summary_checksum,
+    SELECT {", ".join("e." + column for column in SUMMARY)},
         (SELECT count(*) FROM passages p WHERE p.entry = e.key),
         (SELECT total(p.words) FROM passages p WHERE p.entry = e.key),
         substr(e.text, 1, {HEAD}), substr(e.text, -{TAIL})
@@ -90,7 +90,7 @@ class EntryStore(SQLiteBase, Entries):
         with self.snapshot():
             filter_ = condition(None, where or Where())
             sql = f"{_SELECT_SUMMARY} WHERE {filter_.sql}"
-            found = self._by_id(scope, sql, ids, lambda row: to_summary(row, scope), *filter_.parameters)
+            found = self._by_id(scope, sql, ids, to_summary, *filter_.parameters)
             return {summary.id: summary for summary in found}
 
     def adjacent(self, scope: Scope, ids: Collection[str], reach: int, where: Where) -> list[Adjacent]:

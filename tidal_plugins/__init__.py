@@ -45,6 +45,7 @@ from tidal_plugins.errors import (
 from tidal_plugins.model.admission import Admission
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.capsule import Capsule, Section, Suggestion
+from tidal_plugins.model.check import Backup, Check, Fault
 from tidal_plugins.model.compaction import Compaction, Kept, RestoredFile, Size, Written
 from tidal_plugins.model.consolidation import Consolidation, Seed
 from tidal_plugins.model.dossier import Brief, Contradiction, Dossier, Finding
@@ -84,6 +85,7 @@ if typing.TYPE_CHECKING:
     from tidal_plugins.facts.mapping import Facts
     from tidal_plugins.graph.reading.extractor import RuleExtractor
     from tidal_plugins.ingestion.redaction import DefaultRedactor
+    from tidal_plugins.maintenance.backups import alist_backups, arestore, list_backups, restore
     from tidal_plugins.maintenance.thread import Maintenance
     from tidal_plugins.memory import TidalMemory
     from tidal_plugins.model.graph import Assertion, Extraction, Mention
@@ -108,14 +110,18 @@ if typing.TYPE_CHECKING:
 __all__ = [
     "Admission",
     "Affect",
+    "alist_backups",
     "Annotation",
+    "arestore",
     "Assertion",
     "AuditEntry",
+    "Backup",
     "BadEmbedding",
     "Brief",
     "BrokenInvariant",
     "Busy",
     "Capsule",
+    "Check",
     "Claim",
     "ClaimExtractor",
     "Closed",
@@ -155,6 +161,7 @@ __all__ = [
     "Fact",
     "FactConflict",
     "Facts",
+    "Fault",
     "FileTool",
     "Finding",
     "Forgotten",
@@ -169,6 +176,7 @@ __all__ = [
     "InvalidVector",
     "Kept",
     "LexiconEmotion",
+    "list_backups",
     "Loss",
     "LossLedger",
     "Maintenance",
@@ -194,6 +202,7 @@ __all__ = [
     "Replacement",
     "Reranker",
     "RerankError",
+    "restore",
     "RestoredFile",
     "Retention",
     "RetentionRule",
@@ -269,6 +278,10 @@ _LOADED_WHEN_USED = {
     "SignalType": "model.session",
     "TidalMemory": "memory",
     "rekey": "storage.sqlite.rekeying",
+    "alist_backups": "maintenance.backups",
+    "arestore": "maintenance.backups",
+    "list_backups": "maintenance.backups",
+    "restore": "maintenance.backups",
 }
 
 

@@ -195,11 +195,13 @@ class Conflict(StorageError):
 
 
 class Corrupt(StorageError):
-    """Stored bytes fail their checksum or cannot be read. ``entry`` is the damaged entry's id, if it is known."""
+    """Stored bytes fail their checksum or cannot be read. ``entry`` is the damaged entry's id, and ``row`` the table
+    and the name of the damaged row, if they are known."""
 
-    def __init__(self, message: str, entry: str | None = None) -> None:
+    def __init__(self, message: str, entry: str | None = None, row: tuple[str, str] | None = None) -> None:
         super().__init__(message)
         self.entry = entry
+        self.row = row
 
 
 class QueryTimeout(StorageError):

@@ -37,9 +37,12 @@ from tidal_plugins.ingestion.repeats import stand_alone
 from tidal_plugins.ingestion.tombstones import tombstoned
 from tidal_plugins.ingestion.unindexed import Unindexed
 from tidal_plugins.ingestion.writer import Progress, Writer, message_entry_id
+from tidal_plugins.maintenance.backups import back_up
+from tidal_plugins.maintenance.check import check
 from tidal_plugins.maintenance.consolidator import Consolidator
 from tidal_plugins.maintenance.retention import Retainer
 from tidal_plugins.maintenance.thread import Maintenance
+from tidal_plugins.model.check import Backup, Check
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.compaction import Size
 from tidal_plugins.model.entry import Entry, Scope, bare_id, mark_of
@@ -71,6 +74,7 @@ from tidal_plugins.retrieval.whisper import compose
 from tidal_plugins.sessions.ledger import Ledger
 from tidal_plugins.settings import Settings
 from tidal_plugins.storage.base import Storage, Where
+from tidal_plugins.storage.damage import whole
 from tidal_plugins.storage.open import open_storage, path_of
 from tidal_plugins.storage.salt import salt, secret
 from tidal_plugins.storage.shorthands import read_meta
@@ -171,6 +175,12 @@ class Services:
         check_estimator(self.affect.estimator, embedder)
         return reembed(self.writer, embedder, progress)
 
+    def check(self, repair: bool) -> Check:
+        return check(self.writer, self.unindexed, self.now(), repair)
+
+    def back_up(self, path: str | PathLike[str], *, replace: bool, damaged: bool) -> Backup:
+        return back_up(self.storage, path, self.now(), replace=replace, damaged=damaged)
+
     def compactor(
         self,
         scope: Scope,
@@ -207,6 +217,7 @@ class Services:
     def dossiers(self, scope: Scope) -> Dossiers:
         return Dossiers(self.writer, self.recaller, scope, self.summariser)
 
+    @whole()
     def entry(self, scope: Scope, id: str) -> Entry:
         """Return an entry by id or citation, in any tier. Raises ``NotFound``, or ``Forgotten`` if it was forgotten."""
         id = bare_id(id)

@@ -32,6 +32,7 @@ from tidal_plugins.model.entry import EPISODE, Entry, Scope, bare_id
 from tidal_plugins.model.fence import CAPSULE_TITLE, inert
 from tidal_plugins.model.graph import GRAPH_CHANNEL
 from tidal_plugins.storage.base import Document, Storage, Where
+from tidal_plugins.storage.damage import whole
 from tidal_plugins.storage.shorthands import read_document
 from tidal_plugins.tuning import Tuning
 from tidal_plugins.validation import storable
@@ -126,6 +127,7 @@ class Capsules:
             return True
         return any(section.name in made.filled and made[section.name] == section.body for made in self.versions())
 
+    @whole()
     def versions(self) -> list[Capsule]:
         """List the versions that are kept, the newest first. Forgetting something that they cite ends them."""
         found = self.storage.documents(self.scope, CAPSULES, [KEY], versions=True)

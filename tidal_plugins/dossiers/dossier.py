@@ -39,6 +39,7 @@ from tidal_plugins.retrieval.pipeline import Recaller
 from tidal_plugins.retrieval.secrets import without_secrets
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.storage.base import Storage
+from tidal_plugins.storage.damage import whole
 from tidal_plugins.storage.shorthands import read_document
 from tidal_plugins.summarising.sizes import ApproximateCounter
 from tidal_plugins.tuning import Tuning
@@ -122,6 +123,7 @@ class Dossiers:
         """List the dossiers of all registered topics as they stand, by topic."""
         return [stored.dossier for stored in self._stored()]
 
+    @whole()
     def versions(self, topic: str) -> list[Dossier]:
         """List the versions of a dossier that are kept, the newest first. Forgetting a source of one ends them all."""
         name = checked_topic(topic)

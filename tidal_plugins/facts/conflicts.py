@@ -21,6 +21,7 @@ from tidal_plugins.model.fact import Claim, Fact, FactConflict
 from tidal_plugins.protocols import ClaimExtractor
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.storage.base import Document, Storage
+from tidal_plugins.storage.damage import whole
 from tidal_plugins.storage.shorthands import read_document
 from tidal_plugins.storage.values import to_json
 
@@ -107,6 +108,7 @@ def without_secrets(conflict: FactConflict) -> FactConflict:
     return replace(conflict, **shown, quote=quote)
 
 
+@whole()
 def conflict(storage: Storage, scope: Scope, id_: str) -> FactConflict:
     """Return an open conflict by its id. Raises ``NotFound``."""
     document = read_document(storage, scope, CONFLICTS, id_) if isinstance(id_, str) else None

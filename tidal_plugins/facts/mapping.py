@@ -31,6 +31,7 @@ from tidal_plugins.model.fact import Fact, FactConflict
 from tidal_plugins.model.supersession import SUPERSEDES
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.storage.base import Record, Storage, WhereLinks
+from tidal_plugins.storage.damage import whole
 from tidal_plugins.storage.shorthands import read_document
 from tidal_plugins.storage.values import to_json
 from tidal_plugins.tuning import FactTuning
@@ -143,6 +144,7 @@ class Facts(MutableMapping[str, Any]):
             self._storage.erase(self._scope, [fact_entry_id(self._storage, self._scope, folded)])
             close(self._storage, self._scope, folded)
 
+    @whole()
     def history(self, key: str) -> list[Fact]:
         """Return every value that a key had, oldest first; an empty list for a key that was never set."""
         return history_of(self._storage.documents(self._scope, FACTS, [_folded(key)], versions=True))
@@ -318,6 +320,7 @@ class Facts(MutableMapping[str, Any]):
             raise NotFound(f"no fact {key!r} in scope {self._scope}")
         return version
 
+    @whole()
     def _last(self, folded: str) -> Version | None:
         document = read_document(self._storage, self._scope, FACTS, folded)
         return Version(**document.value) if document else None

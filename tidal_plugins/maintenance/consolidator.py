@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from tidal_plugins.associations.store import ASSOCIATION
-from tidal_plugins.errors import Closed, Corrupt, NotFound
+from tidal_plugins.errors import Closed, NotFound
 from tidal_plugins.ingestion.gate import admitted
 from tidal_plugins.ingestion.uses import USES
 from tidal_plugins.ingestion.writer import Writer
@@ -28,6 +28,7 @@ from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.model.retention import Retention
 from tidal_plugins.protocols import Summariser
 from tidal_plugins.storage.base import Storage, Where, WhereLinks
+from tidal_plugins.storage.damage import ENTRIES, noticed
 from tidal_plugins.storage.shorthands import read_document, set_tiers
 from tidal_plugins.tuning import ConsolidationTuning
 
@@ -166,14 +167,12 @@ class Consolidator:
 
     def _cold(self, now: datetime, damaged: set[str]) -> list[Entry]:
         while True:
-            where = Where(due_by=now, exclude=damaged)
-            try:
-                return self.storage.find(self.scope, where, limit=self.settings.batch)
-            except Corrupt as error:
-                if error.entry is None or error.entry in damaged:
-                    raise
-                logger.error("entry %s is damaged and its tier was left as it is", error.entry)
-                damaged.add(error.entry)
+            with noticed() as left_out:
+                found = self.storage.find(self.scope, Where(due_by=now, exclude=damaged), limit=self.settings.batch)
+            known = len(damaged)
+            damaged |= {row.name for row in left_out if row.table == ENTRIES}
+            if found or len(damaged) == known:
+                return found
 
     def _prune(self, run: Run) -> Iterator[int]:
         where = WhereLinks(kinds=[ASSOCIATION], expired_at=run.now)

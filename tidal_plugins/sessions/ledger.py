@@ -29,6 +29,7 @@ from tidal_plugins.scoring.windows import Buckets, counted, totals
 from tidal_plugins.sessions.policy import violation
 from tidal_plugins.sessions.scores import SHARED, Scores, session_node
 from tidal_plugins.storage.base import Line, Storage, Where
+from tidal_plugins.storage.damage import intact, whole
 from tidal_plugins.storage.shorthands import read_document, read_meta, write_meta
 from tidal_plugins.tuning import SignalTuning
 
@@ -94,6 +95,7 @@ class Ledger:
         info = self.info(known.value) if known else None
         return info if info and info.is_open else None
 
+    @whole()
     def info(self, id: int) -> SessionInfo:
         """Return a session. Raises ``NotFound``, and ``InvalidInput`` for anything that is no id."""
         if isinstance(id, bool) or not isinstance(id, int):
@@ -107,7 +109,7 @@ class Ledger:
     def all(self) -> list[SessionInfo]:
         """List the sessions, the first opened first."""
         ids = sorted(int(document.key) for document in self.storage.documents(self.scope, SESSIONS))
-        return [self.info(id_) for id_ in ids]
+        return list(intact(ids, self.info))
 
     def close(self, id: int, now: datetime) -> SessionSummary:
         """Close a session, if it is open, and return its summary."""

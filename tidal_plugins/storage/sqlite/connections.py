@@ -98,6 +98,11 @@ class Connections:
             self._roll_back(connection)
 
     @property
+    def encrypted(self) -> bool:
+        """Return whether the file needs a key."""
+        return self._key is not None
+
+    @property
     def writing(self) -> bool:
         """Return whether this thread is inside a transaction."""
         return getattr(self._local, "writing", False)
@@ -141,11 +146,6 @@ class Connections:
     def rows(self, sql: str, *bindings: Any) -> list[Any]:
         with translated(self.path):
             return self.get().execute(sql, bindings).fetchall()
-
-    def stream(self, sql: str, *bindings: Any) -> Iterator[Any]:
-        """Yield rows as SQLite finds them, for a caller that may stop early or cannot hold them all."""
-        with translated(self.path):
-            yield from self.get().execute(sql, bindings)
 
     def one(self, sql: str, *bindings: Any) -> Any:
         """Return the first column of the first row, or ``None``."""

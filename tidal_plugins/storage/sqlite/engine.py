@@ -8,7 +8,9 @@ from os import PathLike
 from typing import Literal
 
 from tidal_plugins.storage.base import Storage
+from tidal_plugins.storage.sqlite.backup import BackupStore
 from tidal_plugins.storage.sqlite.base import Scopes
+from tidal_plugins.storage.sqlite.checks import CheckStore
 from tidal_plugins.storage.sqlite.connections import Connections
 from tidal_plugins.storage.sqlite.documents import DocumentStore
 from tidal_plugins.storage.sqlite.encryption import Key, check_key
@@ -21,7 +23,7 @@ SCRUB_SECONDS = 1.0
 """Time for which emptying the log waits for readers; it holds up writers meanwhile."""
 
 
-class SQLiteStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStore, Storage):
+class SQLiteStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStore, CheckStore, BackupStore, Storage):
     """Stores a memory in one SQLite file.
 
     ``durability="full"`` syncs every commit to disk: what was acknowledged survives a power cut. ``"fast"`` leaves

@@ -144,7 +144,7 @@ class _Buffer:
         self.erasures = erasures
         self._count = 0
         self._held: Matrix | None = None
-        self._allocate(0, 0)
+        self._keys, self._kinds, self._vectors = _arrays(0, 0)
 
     @property
     def last(self) -> int:
@@ -167,10 +167,12 @@ class _Buffer:
         if needed > allowed:
             return False
         if needed > len(self._keys):
-            held = self.matrix()
-            self._allocate(min(needed + needed // 4 + 64, allowed), dimensions)
-            self._keys[: self._count], self._kinds[: self._count] = held.keys, held.kinds
-            self._vectors[: self._count] = held.vectors.reshape(self._count, dimensions)
+            held, count = self.matrix(), self._count
+            keys, kinds, vectors = _arrays(min(needed + needed // 4 + 64, allowed), dimensions)
+            keys[:count], kinds[:count] = held.keys, held.kinds
+            vectors[:count] = held.vectors.reshape(count, dimensions)
+            # At once: an exception of a signal handler must not leave arrays that were not filled.
+            self._keys, self._kinds, self._vectors, self._held = keys, kinds, vectors, None
         return True
 
     def extend(self, keys: Iterable[int], kinds: Iterable[int], vectors: tuple[bytes, ...]) -> None:
@@ -188,12 +190,11 @@ class _Buffer:
         self._vectors[self._count : end] = rows
         self._count, self._held = end, None
 
-    def _allocate(self, rows: int, dimensions: int) -> None:
-        import numpy as np
 
-        self._keys, self._kinds = np.empty(rows, np.int64), np.empty(rows, np.int16)
-        self._vectors = np.empty((rows, dimensions), np.float32)
-        self._held = None
+def _arrays(rows: int, dimensions: int) -> tuple[NDArray[np.int64], NDArray[np.int16], NDArray[np.float32]]:
+    import numpy as np
+
+    return np.empty(rows, np.int64), np.empty(rows, np.int16), np.empty((rows, dimensions), np.float32)
 
 
 def _batches(rows: Iterable[tuple[int, str, bytes]]) -> Iterator[list[tuple[int, str, bytes]]]:

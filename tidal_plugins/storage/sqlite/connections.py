@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 import weakref
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from math import inf
 from typing import TYPE_CHECKING
 
 from tidal_plugins.errors import Closed, StorageError
@@ -20,6 +22,10 @@ from tidal_plugins.storage.sqlite.write_queue import LockWait, queue_of
 
 if TYPE_CHECKING:
     import apsw
+
+READ_UNCHECKED = 0.05
+"""Seconds for which reads go on without looking again whether the file was replaced: a recall reads some dozens of
+times, and a look took 32 µs on the machine of development. A write always looks."""
 
 
 class Connections(Statements):
@@ -42,6 +48,8 @@ class Connections(Statements):
         self._local = threading.local()
         self._waits: weakref.WeakKeyDictionary[apsw.Connection, LockWait] = weakref.WeakKeyDictionary()
         self._files: weakref.WeakKeyDictionary[apsw.Connection, FileIdentity] = weakref.WeakKeyDictionary()
+        self._checked: weakref.WeakKeyDictionary[apsw.Connection, float] = weakref.WeakKeyDictionary()
+        self._limited: weakref.WeakSet[apsw.Connection] = weakref.WeakSet()
         self._first: FileIdentity | None = None
         self._queue = queue_of(self.path)
         self._closed = False
@@ -139,7 +147,7 @@ class Connections(Statements):
             return
         connection = self._begin(block)
         try:
-            self._check_file(connection)
+            self._check_file(connection, READ_UNCHECKED)
             with translated(self.path):
                 connection.execute("BEGIN")
             yield
@@ -158,9 +166,9 @@ class Connections(Statements):
 
         connection = self.get()
         with translated(self.path):
-            if connection.txn_state("main") != apsw.SQLITE_TXN_NONE:  # a query that was not read to its end
+            # A query that was not read to its end, or a deadline that was not lifted.
+            if connection.txn_state("main") != apsw.SQLITE_TXN_NONE or connection in self._limited:
                 connection = self._renew(connection)
-            connection.set_progress_handler(None)
         self._waits[connection].seconds = self._busy_timeout
         self._local.block = block
         return connection
@@ -170,8 +178,13 @@ class Connections(Statements):
             if connection.in_transaction:  # else it was committed, or an error has rolled back already
                 connection.execute("ROLLBACK")
 
-    def _check_file(self, connection: apsw.Connection) -> None:
-        self._files[connection].check(self.path)
+    def _check_file(self, connection: apsw.Connection, seconds: float = 0.0) -> None:
+        """Raise ``FileReplaced`` if the file is not the one that was opened, unless that was seen so lately."""
+        now = time.monotonic()
+        if now - self._checked.get(connection, -inf) >= seconds:
+            self._checked.pop(connection, None)
+            self._files[connection].check(self.path)
+            self._checked[connection] = now
 
     def _open(self) -> apsw.Connection:
         threading.current_thread()  # makes a foreign thread known, so that its connection is not taken for an orphan

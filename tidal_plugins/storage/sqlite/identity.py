@@ -16,8 +16,10 @@ _Inode = tuple[int, int] | None
 
 
 class FileIdentity(NamedTuple):
-    """The device and inode of a file, of its log and of the log's index; ``None`` for one that is not there."""
+    """The real path of a file, and its device and inode with those of its log and of the log's index; ``None`` for
+    one that is not there."""
 
+    real: str
     file: _Inode
     log: _Inode
     log_index: _Inode
@@ -26,14 +28,14 @@ class FileIdentity(NamedTuple):
     def of(cls, path: str) -> FileIdentity:
         """Return what is at a path now."""
         real = os.path.realpath(path)  # the log stands beside the file itself, not beside a link to it
-        return cls(_inode(real), _inode(f"{real}-wal"), _inode(f"{real}-shm"))
+        return cls(real, _inode(real), _inode(f"{real}-wal"), _inode(f"{real}-shm"))
 
     def check(self, path: str) -> None:
         """Raise ``FileReplaced`` if the files at a path are not these."""
-        now = FileIdentity.of(path)
-        if now != self:
-            self.check_file(path)
-            raise _replaced(f"{path}-wal" if now.log != self.log else f"{path}-shm")
+        self.check_file(path)
+        for inode, part in ((self.log, f"{self.real}-wal"), (self.log_index, f"{self.real}-shm")):
+            if _inode(part) != inode:
+                raise _replaced(part)
 
     def check_file(self, path: str) -> None:
         """Raise ``FileReplaced`` if the file at a path is not this one, whatever its log is."""

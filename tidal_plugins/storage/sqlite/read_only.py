@@ -73,7 +73,7 @@ class _Openings(Connections):
                 self._by_thread.pop(threading.get_ident(), None)
                 connection.close()
 
-    def _check_file(self, connection: apsw.Connection) -> None:
+    def _check_file(self, connection: apsw.Connection, seconds: float = 0.0) -> None:
         """Accept a file that was replaced: each opening looks which one it is."""
 
     def _open(self) -> apsw.Connection:

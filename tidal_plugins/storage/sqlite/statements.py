@@ -23,6 +23,8 @@ class Statements(ABC):
     path: str
     _closed: bool
     _busy_timeout: float
+    _limited: weakref.WeakSet[apsw.Connection]
+    """Those whose queries have a deadline."""
     _waits: weakref.WeakKeyDictionary[apsw.Connection, LockWait]
 
     @abstractmethod
@@ -60,6 +62,7 @@ class Statements(ABC):
 
         connection, end = self.get(), time.monotonic() + seconds
         try:
+            self._limited.add(connection)
             connection.set_progress_handler(lambda: time.monotonic() > end, 20_000)
             yield
         except Closed as error:  # SQLite tells that a query was stopped, not why
@@ -69,6 +72,7 @@ class Statements(ABC):
         finally:
             with suppress(apsw.ConnectionClosedError):
                 connection.set_progress_handler(None)
+            self._limited.discard(connection)
 
     @contextmanager
     def lock_timeout(self, seconds: float) -> Iterator[None]:

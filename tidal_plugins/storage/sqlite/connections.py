@@ -191,10 +191,14 @@ class Connections(Statements):
         with self._lock:
             self._check_open()
             self._close_inherited()
-        if self._first is not None:
-            self._first.check_file(self.path)  # else an empty one would be made
-        with FILE_LOCKS.writing(self.path, self, self._busy_timeout), translated(self.path):
-            connection = open_file(self.path, self._synchronous, self._busy_timeout)
+        new = self._first is None
+        try:
+            with FILE_LOCKS.writing(self.path, self, self._busy_timeout), translated(self.path):
+                connection = open_file(self.path, self._synchronous, self._busy_timeout, create_file=new)
+        except StorageError:
+            if self._first is not None:
+                self._first.check_file(self.path)  # it was deleted
+            raise
         self._files[connection] = files = FileIdentity.of(self.path)
         self._first = self._first or files
         self._first.check_file(self.path)

@@ -33,7 +33,8 @@
         ├── SchemaTooOld        written by an earlier version: before 1.0 there are no migrations
         ├── ReadOnly            the file or its folder cannot be written to
         ├── DiskFull            no space is left; nothing was written
-        ├── Busy                another process held the write lock for too long
+        ├── FileReplaced        the file was deleted, moved or replaced while it was open
+        ├── Busy                others held the write lock for too long
         ├── Conflict            a document changed since it was read
         ├── Corrupt             stored bytes fail their checksum or cannot be read
         └── QueryTimeout        a search took longer than its deadline
@@ -186,8 +187,13 @@ class DiskFull(StorageError):
     """No space is left on the device. Nothing was written."""
 
 
+class FileReplaced(StorageError):
+    """The file, its log or the log's index was deleted, moved or replaced while it was open. If a write raises this,
+    it is not in the file at the path."""
+
+
 class Busy(StorageError):
-    """Another process held the write lock longer than the busy timeout."""
+    """Other processes or threads held the write lock longer than the busy timeout."""
 
 
 class Conflict(StorageError):

@@ -34,7 +34,7 @@ class StorageSettings(Group):
     durability: Literal["full", "fast"] = "full"
     """``full``: a commit survives a power cut. ``fast``: quicker, a power cut may take the last commits."""
     busy_timeout: float = Field(30.0, ge=0)
-    """Seconds to wait for another process's write."""
+    """Seconds to wait for the writes of other threads and processes."""
     query_deadline: float = Field(2.0, gt=0)
     """Seconds that a keyword search may take before recall goes on without it."""
     vector_cache_mb: int = Field(256, ge=0)

@@ -9,8 +9,8 @@ from pathlib import Path
 from tidal_plugins.errors import Busy, InvalidInput
 from tidal_plugins.storage.checks import Backups
 from tidal_plugins.storage.sqlite.base import SQLiteBase
-from tidal_plugins.storage.sqlite.connections import translated
 from tidal_plugins.storage.sqlite.file_locks import FILE_LOCKS
+from tidal_plugins.storage.sqlite.translation import translated
 
 WAIT = 1.0
 """Seconds for which replacing a file waits for whoever is closing it."""

@@ -9,7 +9,8 @@ from typing import Any
 
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.damage import SCOPES, UNKNOWN, note
-from tidal_plugins.storage.sqlite.connections import Connections, translated
+from tidal_plugins.storage.sqlite.connections import Connections
+from tidal_plugins.storage.sqlite.translation import translated
 from tidal_plugins.storage.values import to_json
 
 NO_SCOPE = -1

@@ -58,7 +58,8 @@ class SQLiteStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStore,
         with self.transaction():
             self._db.run("INSERT INTO keywords (keywords) VALUES ('optimize')")
             self._db.run("DROP TABLE IF EXISTS old_vectors")
-        self._db.run("VACUUM")  # secure_delete leaves copies behind where pages were rebalanced
+        with self._db.turn():
+            self._db.run("VACUUM")  # secure_delete leaves copies behind where pages were rebalanced
         with self._db.lock_timeout(SCRUB_SECONDS):
             busy = self._db.one("PRAGMA wal_checkpoint(TRUNCATE)")
         self._neighbours.forget()

@@ -24,10 +24,10 @@ from tidal_plugins.storage.damage import ENTRIES, SCOPES, VOLUMES, Damaged, corr
 from tidal_plugins.storage.rows import COLUMNS, FIXED, SUMMARY, TIER, Row, from_row, to_row, to_summary
 from tidal_plugins.storage.sqlite.base import SQLiteBase, path_checksum
 from tidal_plugins.storage.sqlite.conditions import EACH_ID, IDS, condition, link_condition
-from tidal_plugins.storage.sqlite.connections import translated
 from tidal_plugins.storage.sqlite.passages import CHANGED, index, unindex
 from tidal_plugins.storage.sqlite.schema import OF_SCOPES
 from tidal_plugins.storage.sqlite.search import Neighbours
+from tidal_plugins.storage.sqlite.translation import translated
 from tidal_plugins.storage.values import from_json, to_json, unit_vector
 
 if TYPE_CHECKING:

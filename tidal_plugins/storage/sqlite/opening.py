@@ -41,12 +41,18 @@ def checked_path(path: str | os.PathLike[str]) -> str:
     return str(absolute)
 
 
-def open_file(path: str, synchronous: str, busy_timeout: float, key: Key | None) -> apsw.Connection:
-    """Open one connection to a file, and create the schema if the file is empty. Raises SQLite's own errors too."""
+def open_file(
+    path: str, synchronous: str, busy_timeout: float, key: Key | None, *, create_file: bool
+) -> apsw.Connection:
+    """Open one connection to a file, and create the schema if the file is empty. Raises SQLite's own errors too.
+
+    With ``create_file`` a file that is not there is made.
+    """
     import apsw
     import sqlite_vec
 
-    connection = apsw.Connection(path)
+    flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create_file else 0)
+    connection = apsw.Connection(path, flags=flags)
     try:
         if connection.readonly("main"):
             raise ReadOnly(f"{path} cannot be written to; check its permissions and those of its folder")

@@ -9,7 +9,8 @@ from tidal_plugins.storage.base import Passage
 from tidal_plugins.storage.checksums import passage_checksum, vector_checksum
 from tidal_plugins.storage.sqlite.base import mark
 from tidal_plugins.storage.sqlite.conditions import IDS
-from tidal_plugins.storage.sqlite.connections import Connections, translated
+from tidal_plugins.storage.sqlite.connections import Connections
+from tidal_plugins.storage.sqlite.translation import translated
 from tidal_plugins.storage.values import to_json
 
 if TYPE_CHECKING:

@@ -157,7 +157,7 @@ class _Buffer:
         """How many of the vectors read were left out."""
         self._count = 0
         self._held: Matrix | None = None
-        self._allocate(0, 0)
+        self._keys, self._kinds, self._vectors = _arrays(0, 0)
 
     @property
     def size(self) -> int:
@@ -176,10 +176,12 @@ class _Buffer:
         if needed > allowed:
             return False
         if needed > len(self._keys) or self._vectors.shape[1] != dimensions:
-            held = self.matrix()
-            self._allocate(min(needed + needed // 4 + 64, allowed), dimensions)
-            self._keys[: self._count], self._kinds[: self._count] = held.keys, held.kinds
-            self._vectors[: self._count] = held.vectors.reshape(self._count, dimensions)
+            held, count = self.matrix(), self._count
+            keys, kinds, vectors = _arrays(min(needed + needed // 4 + 64, allowed), dimensions)
+            keys[:count], kinds[:count] = held.keys, held.kinds
+            vectors[:count] = held.vectors.reshape(count, dimensions)
+            # At once: an exception of a signal handler must not leave arrays that were not filled.
+            self._keys, self._kinds, self._vectors, self._held = keys, kinds, vectors, None
         return True
 
     def passed(self, last: int, damaged: int) -> None:
@@ -198,12 +200,11 @@ class _Buffer:
         self._vectors[self._count : end] = rows
         self._count, self._held = end, None
 
-    def _allocate(self, rows: int, dimensions: int) -> None:
-        import numpy as np
 
-        self._keys, self._kinds = np.empty(rows, np.int64), np.empty(rows, np.int16)
-        self._vectors = np.empty((rows, dimensions), np.float32)
-        self._held = None
+def _arrays(rows: int, dimensions: int) -> tuple[NDArray[np.int64], NDArray[np.int16], NDArray[np.float32]]:
+    import numpy as np
+
+    return np.empty(rows, np.int64), np.empty(rows, np.int16), np.empty((rows, dimensions), np.float32)
 
 
 def _batches(rows: Iterable[_Row]) -> Iterator[list[_Row]]:

@@ -98,6 +98,7 @@ clean:
 .venv/.stamp: .venv/.demo
 	@echo "Adding what tests and checks need (some minutes and about 2 GB the first time)"
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[all,clients,dev]'
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps -t .venv/ciphers 'apsw-sqlite3mc==3.54.0.0'
 	@touch $@
 
 .venv-oldest/.stamp: pyproject.toml constraints-oldest.txt

@@ -6,7 +6,8 @@ in. What a reader brings along is there already: ``call_model`` (a LangGraph nod
 
 A ```` ```text ```` block with a title shows what the Python block before it prints, or a part of that: ``…`` stands for
 anything on a line, and the ids in citations may be others. ``<!-- no-run -->`` on the line before a block leaves it
-out, which is only for code that needs a provider's key.
+out, which is only for code that needs a provider's key, or an SQLite with ciphers: ``storage/encryption_cases.py`` runs
+that.
 """
 
 import ast
@@ -40,7 +41,7 @@ BLOCK = re.compile(
     r"(?P<indent>[ ]*)```(?P<kind>python\n|text title=[^\n]*\n)(?P<text>.*?)^(?P=indent)```",
     re.M | re.S,
 )
-PROVIDER = re.compile(r"init_chat_model|api_key|langchain_(openai|anthropic|google)|llama_index\.llms", re.I)
+PROVIDER = re.compile(r"init_chat_model|api_key|langchain_(openai|anthropic|google)|llama_index\.llms|rekey", re.I)
 GROUPS = ("affect", "associations", "capsule", "dossiers", "episodes", "facts", "graph", "maintenance", "sessions")
 GROUPS += ("signals", "supersessions")
 
@@ -126,6 +127,7 @@ def pattern(shown: str) -> str:
     """A pattern for what a page shows."""
     known = re.escape(shown.strip("\n"))
     known = re.sub(r"\b(ep|mem):[0-9a-z]+", r"\1:[^\\]\\s]+", known)
+    known = re.sub(r"\b5f0c2b9e\b", r"[0-9a-f]{8}", known)  # the tag of a frame or of a secret
     known = re.sub(r"^…(\\?)$", r"(?:.*\\n)*?.*\1", known, flags=re.M)  # an escaped end of line is a backslash and it
     return f"(?m)^{known.replace('…', '.*')}$"
 
@@ -141,6 +143,7 @@ def pattern(shown: str) -> str:
         ("1\n…\n3", "1\n2\n2\n4", False),
         ("score 0.…, last", "score 0.97, last", True),
         ("- [ep:abc] Hello.", "- [ep:xyz12] Hello.", True),
+        ("</tidal-memory 5f0c2b9e>", "</tidal-memory 01234567>", True),
     ],
 )
 def test_a_shown_output_fits_what_is_printed_line_by_line(shown: str, printed: str, fits: bool) -> None:

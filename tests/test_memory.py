@@ -186,14 +186,14 @@ def test_an_episode_is_found_by_the_meaning_of_its_summary(memory: TidalMemory) 
     assert all(hit.entry.kind != "episode" for hit in memory.recall("weather in Oslo"))
 
 
-def test_what_a_whisper_injected_is_not_recorded(memory: TidalMemory) -> None:
+def test_what_a_whisper_injected_is_not_indexed(memory: TidalMemory) -> None:
     memory.record("I play jazz piano every evening", "Noted.")
     whisper = memory.whisper("jazz piano in the evening")
     assert whisper
     episode = memory.record(f"{whisper}\n\nWhat should I practise?", f"As I recall:\n{whisper}\nscales.")
-    assert (episode.query, episode.answer) == ("What should I practise?", "As I recall:\nscales.")
-    cut = memory.record(f"And then?\n{str(whisper)[:80]}", "Chords.")
-    assert cut.query.strip() == "And then?"
+    assert episode.query == f"{whisper}\n\nWhat should I practise?", "verbatim"
+    said = [memory.get(id_).text for id_ in episode.entries]
+    assert said == ["What should I practise?", "As I recall:\nscales."]
 
 
 # remember
@@ -382,10 +382,10 @@ def test_nothing_crosses_scopes(memory: TidalMemory) -> None:
         for id_ in (episode.id, note.id, *episode.entries):
             with pytest.raises(NotFound):
                 other.get(id_)
-            assert other.forget(id_) == 0
+            assert other.forget(id_).count == 0
         with pytest.raises(NotFound):
             other.episodes[episode.citation]
-        assert other.forget(source="pin.md", thread="s") == 0
+        assert other.forget(source="pin.md", thread="s").count == 0
     assert mine.episodes[episode.id] == episode
     assert mine.get(note.id) == note
 
@@ -504,7 +504,7 @@ async def test_every_method_has_an_async_twin(memory: TidalMemory) -> None:
         assert await memory.aget(skill.id) == skill
         assert await memory.episodes.aget(episode.id) == episode
         assert len(await memory.episodes.alist()) == 2
-        assert await memory.aforget(skill.id) == 1
+        assert (await memory.aforget(skill.id)).count == 1
     with pytest.raises(Closed):
         await memory.arecall("jazz")
 

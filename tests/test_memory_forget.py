@@ -18,18 +18,18 @@ RARE = ("zerbinetta", "xylophone")
 @pytest.mark.parametrize("citation", ["{id}", "mem:{id}", "[mem:{id}]"])
 def test_a_note_is_forgotten_by_id_or_citation(memory: TidalMemory, citation: str) -> None:
     kept, gone = memory.remember("jazz one"), memory.remember("jazz two")
-    assert memory.forget(citation.format(id=gone.id)) == 1
+    assert memory.forget(citation.format(id=gone.id)).count == 1
     assert [hit.entry for hit in memory.recall("jazz")] == [kept]
     with pytest.raises(Forgotten):
         memory.get(gone.id)
     with pytest.raises(Forgotten):
         memory.get(f"[{gone.citation}]")
-    assert memory.forget(gone.id) == 0
+    assert memory.forget(gone.id).count == 0
 
 
 def test_an_episode_is_forgotten_with_its_entries(memory: TidalMemory) -> None:
     gone, kept = memory.record(SECRET, "ok", thread="s"), memory.record("hello there", "hi", thread="s")
-    assert memory.forget(gone.citation) == 3
+    assert memory.forget(gone.citation).count == 3
     assert memory.episodes.list() == [kept]
     for id_ in (gone.id, *gone.entries):
         with pytest.raises(Forgotten):
@@ -40,7 +40,7 @@ def test_an_episode_is_forgotten_with_its_entries(memory: TidalMemory) -> None:
 def test_one_message_is_blanked_in_its_episode_and_the_summary_made_anew(memory: TidalMemory) -> None:
     call = ToolCall("search", {"q": "attic"}, id="c", result="found")
     episode = memory.record(SECRET, "I looked in the attic.", tools=[call], thread="s", id="t")
-    assert memory.forget(episode.entries[0]) == 1
+    assert memory.forget(episode.entries[0]).count == 1
     left = memory.episodes[episode.id]
     assert left.query == "[forgotten]"
     assert (left.answer, left.tool_calls, left.turn) == (episode.answer, episode.tool_calls, episode.turn)
@@ -54,7 +54,7 @@ def test_one_message_is_blanked_in_its_episode_and_the_summary_made_anew(memory:
 
 def test_an_episode_of_which_nothing_is_left_goes_too(memory: TidalMemory) -> None:
     episode = memory.record(SECRET, "ok then")
-    assert memory.forget(*episode.entries) == 3
+    assert memory.forget(*episode.entries).count == 3
     with pytest.raises(Forgotten):
         memory.episodes[episode.id]
     assert memory.episodes.list() == []
@@ -64,7 +64,7 @@ def test_a_source_is_forgotten_whole(memory: TidalMemory) -> None:
     memory.remember(
         [Note("page one", source="a.md"), Note("page two", source="a.md"), Note("page three", source="b.md")]
     )
-    assert memory.forget(source="a.md") == 2
+    assert memory.forget(source="a.md").count == 2
     assert [hit.text for hit in memory.recall("page")] == ["page three"]
 
 
@@ -72,16 +72,16 @@ def test_a_thread_is_forgotten_whole(memory: TidalMemory) -> None:
     memory.record(SECRET, "ok", thread="a")
     memory.remember([Note("kept in thread a", thread="a")])
     other = memory.record("hello there", "hi", thread="b")
-    assert memory.forget(thread="a") == 4
+    assert memory.forget(thread="a").count == 4
     assert memory.episodes.list() == [other]
-    assert memory.forget(thread="a") == 0
+    assert memory.forget(thread="a").count == 0
 
 
 def test_other_scopes_keep_the_same_text(memory: TidalMemory) -> None:
     other = memory.scoped("other")
     kept = other.record(SECRET, "ok", thread="s", id="t")
     memory.record(SECRET, "ok", thread="s", id="t")
-    assert memory.forget(thread="s") == 3
+    assert memory.forget(thread="s").count == 3
     assert other.episodes[kept.id] == kept
     assert other.recall("xylophone")[0].why.keyword_rank == 1
     assert other.record(SECRET, "well").query == SECRET
@@ -90,7 +90,7 @@ def test_other_scopes_keep_the_same_text(memory: TidalMemory) -> None:
 def test_forgetting_needs_something_to_forget(memory: TidalMemory) -> None:
     with pytest.raises(InvalidInput):
         memory.forget()
-    assert memory.forget("unknown") == memory.forget(source="unknown") == 0
+    assert memory.forget("unknown").count == memory.forget(source="unknown").count == 0
 
 
 def test_the_same_text_is_not_captured_again(memory: TidalMemory) -> None:
@@ -177,7 +177,7 @@ def test_bytes_that_a_failed_scrub_left_go_when_the_memory_is_opened_again(
     memory.record(SECRET, "ok", thread="s")
     with monkeypatch.context() as broken:
         broken.setattr(SQLiteStorage, "scrub", full)
-        assert memory.forget(thread="s") == 3
+        assert memory.forget(thread="s").count == 3
     assert memory.episodes.list() == []
     memory.close()
     open_memory().close()

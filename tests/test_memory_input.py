@@ -138,7 +138,7 @@ def test_hostile_strings_are_only_words(memory: TidalMemory, text: str) -> None:
     assert memory.episodes.list(thread=episode.thread) == [episode]
     assert entry.id in memory.recall(text, limit=1000).ids
     assert not memory.recall("innocent bystander", sources=[text], tags=[text], threads=[text], speakers=[text])
-    assert memory.forget(entry.id) == 1
+    assert memory.forget(entry.id).count == 1
     assert memory.recall("innocent bystander")[0].text == "an innocent bystander"
 
 

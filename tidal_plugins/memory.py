@@ -24,6 +24,7 @@ from tidal_plugins.model.exchange import Exchange, Message, ToolCall, turn
 from tidal_plugins.model.filter import Filter
 from tidal_plugins.model.note import Note, NoteFields
 from tidal_plugins.model.recall import Recall, Whisper
+from tidal_plugins.model.receipt import Receipt
 from tidal_plugins.protocols import (
     ClaimExtractor,
     CoverageAssessor,
@@ -31,6 +32,7 @@ from tidal_plugins.protocols import (
     Embedder,
     EmotionEstimator,
     GraphExtractor,
+    Redactor,
     Reranker,
     Summariser,
     TokenCounter,
@@ -42,6 +44,7 @@ from tidal_plugins.sessions.session import Session
 from tidal_plugins.settings import Profile, Settings
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage
+from tidal_plugins.storage.sqlite.encryption import Key
 from tidal_plugins.tracing import traced
 from tidal_plugins.validation import MAX_ID, check_flag, check_int, items
 
@@ -56,11 +59,13 @@ class TidalMemory(View):
     Args:
         path: the file, made if it does not exist, or ``memory://`` for a new memory that ends with this object.
         storage: an engine to use instead of ``path``.
+        key: returns the key of the file, which is encrypted with it. Needs an SQLite with ciphers.
         embedder: turns texts into vectors. Default: :class:`OnnxEmbedder`, loaded when it is first needed.
         emotion: reads how texts feel. Default: from their vectors if weights for the embedder ship, else a lexicon.
         summariser: writes dossiers and consolidated facts. Default: extracts.
         claim_extractor: reads statements about named facts. Default: rules.
         graph_extractor: reads entities and relations. Default: rules.
+        redactor: finds the secrets that are replaced before anything is stored. Default: :class:`DefaultRedactor`.
         reranker: orders the best candidates of every recall. Default: none.
         assessor: chooses the further queries of a recall with several hops. Default: rules.
         peers: other memories that recall and whisper read too: paths, open memories or :class:`Peer`.
@@ -76,12 +81,14 @@ class TidalMemory(View):
         path: str | PathLike[str] | None = None,
         *,
         storage: Storage | None = None,
+        key: Key | None = None,
         embedder: Embedder | None = None,
         emotion: EmotionEstimator | EllipsisType | None = ...,
         summariser: Summariser | None = None,
         claim_extractor: ClaimExtractor | None = None,
         graph_extractor: GraphExtractor | None = None,
         reranker: Reranker | None = None,
+        redactor: Redactor | None = None,
         assessor: CoverageAssessor | None = None,
         peers: Iterable[Peer | TidalMemory | str | PathLike[str]] = (),
         settings: Settings | None = None,
@@ -92,12 +99,14 @@ class TidalMemory(View):
         services = build_services(
             path,
             storage=storage,
+            key=key,
             embedder=embedder,
             emotion=emotion,
             summariser=summariser,
             claim_extractor=claim_extractor,
             graph_extractor=graph_extractor,
             reranker=reranker,
+            redactor=redactor,
             assessor=assessor,
             peers=peers,
             settings=Settings() if settings is None else settings,
@@ -119,7 +128,7 @@ class TidalMemory(View):
         surfaced: Sequence[str] = (),
         metadata: Mapping[str, Any] | None = None,
     ) -> Episode:
-        """Store one turn, verbatim, and return its episode. The turn is durable when this returns.
+        """Store one turn, verbatim but for secrets, and return its episode. The turn is durable when this returns.
 
         Give ``user``, ``agent`` and the ``tools`` that ran between, or all ``messages`` in order. ``thread`` names the
         conversation. ``id``, or the ids of the messages, make recording idempotent: a turn that is recorded again stays
@@ -131,10 +140,8 @@ class TidalMemory(View):
             raise InvalidInput("give either messages, or user, agent and tools")
         if not all(isinstance(call, ToolCall) for call in tools):
             raise InvalidInput("tools must be ToolCalls: ToolCall(name, arguments, result=…)")
-        meta = {} if metadata is None else metadata
-        return self.record_many(
-            [Exchange(messages or turn(user, agent, tools), thread, id, occurred_at, surfaced, meta)]
-        )[0]
+        meta, said = {} if metadata is None else metadata, messages or turn(user, agent, tools)
+        return self.record_many([Exchange(said, thread, id, occurred_at, surfaced, meta)])[0]
 
     @traced("tidal.record", lambda episodes: {"tidal.episodes": len(episodes)})
     def record_many(self, exchanges: Iterable[Exchange], *, progress: Progress | None = None) -> list[Episode]:
@@ -173,14 +180,17 @@ class TidalMemory(View):
         stored = remember(self._services.writer, self.scope, notes, self.now(), progress=progress)
         return stored[0] if isinstance(text, str | Note) else stored
 
-    def forget(self, *ids: str, source: str | None = None, thread: str | None = None) -> int:
-        """Remove entries and episodes for good and return how many: by id or citation, by source, or a whole thread.
+    def forget(
+        self, *ids: str, source: str | None = None, thread: str | None = None, everywhere: bool = False
+    ) -> Receipt:
+        """Remove entries and episodes for good: by id or citation, by source, or a whole thread.
 
         Rows, indexes, vectors and bytes are removed; a keyed hash stays, so that the same text is not captured again.
-        An entry that was said in an episode is blanked in it. The file is rewritten once, which takes a moment if it
-        is large: forget many in one call.
+        An entry that was said in an episode is blanked in it. ``everywhere`` removes the same text from wherever it
+        stands in the scope. The receipt says what went, and what is left and why. The file is rewritten once: forget
+        many in one call.
         """
-        return self._services.forget(self.scope, ids, source, thread)
+        return self._services.forget(self.scope, ids, source, thread, everywhere)
 
     @traced("tidal.recall", lambda found: {"tidal.hits": len(found), "tidal.degraded": len(found.degraded)})
     def recall(
@@ -210,7 +220,7 @@ class TidalMemory(View):
             session: a session whose annotations and rewards raise entries.
             affect: replaces the current mood.
             profile: ``balanced``, ``tidal`` or ``attention``. Default: ``Settings.recall.profile``.
-            secrets: whether to show passwords, keys and the like, which are masked otherwise: ``[password]``.
+            secrets: whether to show the passwords, keys and the like that are stored; masked otherwise: ``[password]``.
             filter: the fields of :class:`Filter`: kinds, threads, speakers, sources, tags, metadata, since, until, …
 
         Raises ``InvalidText`` for an empty query, and ``InvalidInput``.
@@ -281,13 +291,15 @@ class TidalMemory(View):
         summariser: Summariser | None = None,
         counter: TokenCounter | None = None,
         files: CurrentFiles | None = None,
+        nested: bool = False,
     ) -> Compactor:
         """Return an object that keeps a context within limits (default: those of ``Settings.compaction``).
 
         ``summariser`` writes the summaries (default: extracts), ``counter`` counts tokens (default: about), and
-        ``files=DiskFiles(folder)`` tells what files are now (default: what was said of them).
+        ``files=DiskFiles(folder)`` tells what files are now (default: what was said of them). In a ``nested`` run, such
+        as a subagent's, questions are recorded as an agent's.
         """
-        return self._services.compactor(self.scope, max_tokens, max_bytes, summariser, counter, files)
+        return self._services.compactor(self.scope, max_tokens, max_bytes, summariser, counter, files, nested)
 
     arecord = in_thread(record)
     arecord_many = in_thread(record_many)

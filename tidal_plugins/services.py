@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -30,20 +29,27 @@ from tidal_plugins.graph.lookup import Episodes
 from tidal_plugins.graph.reading.episode import EpisodeReader
 from tidal_plugins.ingestion.background import Background
 from tidal_plugins.ingestion.episodes import read_episodes
-from tidal_plugins.ingestion.forget import forget, scrub
+from tidal_plugins.ingestion.forget import erase_scope, forget, scrub
 from tidal_plugins.ingestion.later import Later
+from tidal_plugins.ingestion.redaction import DefaultRedactor, Redaction
 from tidal_plugins.ingestion.reembed import reembed
 from tidal_plugins.ingestion.repeats import stand_alone
 from tidal_plugins.ingestion.tombstones import tombstoned
 from tidal_plugins.ingestion.unindexed import Unindexed
 from tidal_plugins.ingestion.writer import Progress, Writer, message_entry_id
+from tidal_plugins.maintenance.backups import back_up
+from tidal_plugins.maintenance.check import check
 from tidal_plugins.maintenance.consolidator import Consolidator
+from tidal_plugins.maintenance.retention import Retainer
 from tidal_plugins.maintenance.thread import Maintenance
+from tidal_plugins.model.check import Backup, Check
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.compaction import Size
 from tidal_plugins.model.entry import Entry, Scope, bare_id, mark_of
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.recall import Recall, Whisper
+from tidal_plugins.model.receipt import Receipt
+from tidal_plugins.model.retention import Retention
 from tidal_plugins.protocols import (
     ClaimExtractor,
     CoverageAssessor,
@@ -51,6 +57,7 @@ from tidal_plugins.protocols import (
     Embedder,
     EmotionEstimator,
     GraphExtractor,
+    Redactor,
     Reranker,
     Summariser,
     TokenCounter,
@@ -68,9 +75,11 @@ from tidal_plugins.sessions.ledger import Ledger
 from tidal_plugins.settings import Settings
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage, Where
+from tidal_plugins.storage.damage import whole
 from tidal_plugins.storage.open import open_storage, path_of
-from tidal_plugins.storage.salt import salt
-from tidal_plugins.storage.shorthands import read_meta, write_meta
+from tidal_plugins.storage.salt import salt, secret
+from tidal_plugins.storage.shorthands import read_meta
+from tidal_plugins.storage.sqlite.encryption import Key
 from tidal_plugins.summarising.sizes import ApproximateCounter
 from tidal_plugins.supersession.finder import SupersessionFinder
 from tidal_plugins.tuning import Tuning
@@ -79,8 +88,6 @@ from tidal_plugins.validation import check_int, check_number, label
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-SECRET = "secret"
 
 WARMING = "What was said about the plans for next week?"
 """A question that goes all the way through recall. Its vector stays in no store."""
@@ -125,7 +132,13 @@ class Services:
     def whisper(self, request: Request) -> Whisper:
         """Return the whisper for a turn, from here and from the peers. It shows no secret."""
         found, settings = hide_secrets(self.reader.whisper(request)), self.settings
-        return compose(found, request.now.astimezone(settings.zone), settings.whisper, settings.supersession.sure)
+        return compose(
+            found,
+            request.now.astimezone(settings.zone),
+            settings.whisper,
+            settings.supersession.sure,
+            self.writer.frames,
+        )
 
     def warm(self, scope: Scope) -> None:
         """Load the models, and whatever else a first recall waits for."""
@@ -137,24 +150,37 @@ class Services:
         )
         self.whisper(asked)
 
-    def forget(self, scope: Scope, ids: Collection[str], source: str | None, thread: str | None) -> int:
-        """Remove entries and episodes for good and return how many. Raises ``InvalidInput``."""
+    def forget(
+        self, scope: Scope, ids: Collection[str], source: str | None, thread: str | None, everywhere: bool
+    ) -> Receipt:
+        """Remove entries and episodes for good and return a receipt. Raises ``InvalidInput``."""
         if not ids and source is None and thread is None:
             raise InvalidInput("say what to forget: ids, source= or thread=")
         source, thread = label(source, "source"), label(thread, "thread")
+        source = source and self.writer.redaction.known(source)
         chosen = {bare_id(id_) for id_ in ids}
         for where in (source and Where(sources={source}), thread and Where(threads={thread})):
             if where:
                 chosen.update(entry.id for entry in self.storage.find(scope, where))
-        forgotten = forget(self.writer, scope, chosen, self.now(), source=source)
+        forgotten = forget(self.writer, scope, chosen, self.now(), source=source, everywhere=everywhere)
         self.background.call(scope)  # the facts that lost a source are written anew
         return forgotten
+
+    def erase_scope(self, scope: Scope, *, below: bool) -> Receipt:
+        """Remove everything that a scope has, for good, and return a receipt."""
+        return erase_scope(self.writer, scope, below=below)
 
     def reembed(self, embedder: Embedder, progress: Progress | None) -> int:
         """Give the store the vectors of an embedder, which every view uses from then on."""
         check_embedder(embedder)
         check_estimator(self.affect.estimator, embedder)
         return reembed(self.writer, embedder, progress)
+
+    def check(self, repair: bool) -> Check:
+        return check(self.writer, self.unindexed, self.now(), repair)
+
+    def back_up(self, path: str | PathLike[str], *, replace: bool, damaged: bool) -> Backup:
+        return back_up(self.storage, path, self.now(), replace=replace, damaged=damaged)
 
     def compactor(
         self,
@@ -164,13 +190,14 @@ class Services:
         summariser: Summariser | None,
         counter: TokenCounter | None,
         files: CurrentFiles | None,
+        nested: bool,
     ) -> Compactor:
         """Return an object that keeps a context within limits. Raises ``InvalidInput``."""
         settings = self.settings.compaction
         tokens = check_int(settings.max_tokens if max_tokens is None else max_tokens, "max_tokens", 1)
         size = check_int(settings.max_bytes if max_bytes is None else max_bytes, "max_bytes", 1)
         return Compactor(
-            Recorder(self.writer, self.affect, scope),
+            Recorder(self.writer, self.affect, scope, nested),
             self.preparations,
             Size(tokens, size),
             check_protocol(summariser, Summariser, "a summariser has a method summarise"),
@@ -180,11 +207,18 @@ class Services:
         )
 
     def ledger(self, scope: Scope) -> Ledger:
-        return Ledger(self.storage, scope, self.settings.signals, lambda id_: self.missing(scope, id_))
+        return Ledger(
+            self.storage,
+            scope,
+            self.settings.signals,
+            lambda id_: self.missing(scope, id_),
+            self.writer.redaction.value,
+        )
 
     def dossiers(self, scope: Scope) -> Dossiers:
         return Dossiers(self.writer, self.recaller, scope, self.summariser)
 
+    @whole()
     def entry(self, scope: Scope, id: str) -> Entry:
         """Return an entry by id or citation, in any tier. Raises ``NotFound``, or ``Forgotten`` if it was forgotten."""
         id = bare_id(id)
@@ -214,9 +248,10 @@ class Services:
 
     def facts(self, scope: Scope) -> Facts:
         def remove(ids: Collection[str]) -> int:
-            return forget(self.writer, scope, ids, self.now())
+            return forget(self.writer, scope, ids, self.now()).count
 
-        return Facts(self.storage, scope, self.now, self.writer, self.settings.facts, remove)
+        redact = self.writer.redaction.value
+        return Facts(self.storage, scope, self.now, self.writer, self.settings.facts, remove, redact)
 
     def maintain(self, maintenance: Maintenance) -> Maintenance:
         """Start a maintenance thread that ends when the store is closed. Raises ``Closed`` if it was closed already."""
@@ -236,7 +271,7 @@ class Services:
         self.storage.close()
 
     def graph_indexer(self, scope: Scope) -> GraphIndexer:
-        settings, timeout = self.settings.graph, self.settings.models.timeout
+        settings, timeout, frames = self.settings.graph, self.settings.models.timeout, self.writer.frames
         return GraphIndexer(
             storage=self.storage,
             scope=scope,
@@ -245,7 +280,7 @@ class Services:
             worker=self.background,
             episodes=self.episodes(scope),
             reader=EpisodeReader(
-                self.extractor, settings.max_chars, timeout, lambda: self.background.stopped, message_entry_id
+                self.extractor, settings.max_chars, timeout, lambda: self.background.stopped, message_entry_id, frames
             ),
             entries=GraphEntries(self.storage, scope, settings, self.writer, tags),
         )
@@ -261,7 +296,14 @@ class Services:
             self.find_supersessions(scope)
             return self.graph_indexer(scope).run(limit=self.settings.consolidation.batch).episodes
 
-        return Consolidator(self.writer, scope, self.summariser, self.dossiers(scope).refresh_due, index)
+        def expire(now: datetime) -> Retention:
+            return self.retainer(scope).run(now, dry_run=False)
+
+        refresh, rules = self.dossiers(scope).refresh_due, self.settings.retention
+        return Consolidator(self.writer, scope, self.summariser, refresh, index, expire if rules else None)
+
+    def retainer(self, scope: Scope) -> Retainer:
+        return Retainer(self.writer, scope)
 
     def missing(self, scope: Scope, id: str) -> NotFound:
         """Return the error for an id that is not there, or not there any more."""
@@ -279,12 +321,14 @@ def build_services(
     path: str | PathLike[str] | None,
     *,
     storage: Storage | None,
+    key: Key | None,
     embedder: Embedder | None,
     emotion: EmotionEstimator | EllipsisType | None,
     summariser: Summariser | None,
     claim_extractor: ClaimExtractor | None,
     graph_extractor: GraphExtractor | None,
     reranker: Reranker | None,
+    redactor: Redactor | None,
     assessor: CoverageAssessor | None,
     peers: Iterable[Peer | OpenMemory | str | PathLike[str]],
     settings: Settings,
@@ -296,6 +340,9 @@ def build_services(
     writes = check_protocol(summariser, Summariser, "a summariser has a method summarise")
     judges = check_protocol(reranker, Reranker, "a reranker has a method rerank")
     assesses = check_protocol(assessor, CoverageAssessor, "an assessor has a method assess")
+    finds, action = check_protocol(redactor, Redactor, "a redactor has a method find"), tuning.secrets.stored
+    if finds and action == "keep":
+        raise InvalidInput("a redactor of your own replaces what it finds: give secrets={'stored': 'mask'} or 'refuse'")
     claims = check_protocol(claim_extractor, ClaimExtractor, "a claim extractor has a method extract")
     graph = check_protocol(graph_extractor, GraphExtractor, "a graph extractor has a method extract_graph")
     embedder = OnnxEmbedder() if embedder is None else embedder
@@ -305,7 +352,7 @@ def build_services(
     check_estimator(emotion, embedder)
     if not callable(clock):
         raise InvalidInput(f"clock= is a function that returns the time, got {shown(clock)}")
-    storage = open_storage(path, storage, tuning.storage)
+    storage = open_storage(path, storage, tuning.storage, key)
 
     def run(scope: Scope, proceed: Callable[[], bool]) -> timedelta | None:
         return later.run(scope, proceed)
@@ -320,7 +367,8 @@ def build_services(
     graph_step = GraphLater(lambda scope: services.graph_indexer(scope), indexes)
     unindexed = Unindexed(lambda: writer)
     later = Later(storage, background, [unindexed, finder, graph_step])
-    writer = Writer(storage, bound, tuning, _secret(storage), later, claims)
+    own = secret(storage)
+    writer = Writer(storage, bound, tuning, own, later, Redaction(finds or DefaultRedactor(), action, own), claims)
     recaller = Recaller(storage, bound, tuning, Boosts(storage, tuning.signals), judges)
     services = Services(
         storage=storage,
@@ -342,11 +390,3 @@ def build_services(
     salt(storage)  # a new store gets its salt before anything is written
     scrub(storage)  # a forgetting may have been interrupted
     return services
-
-
-def _secret(storage: Storage) -> bytes:
-    if read_meta(storage, SECRET) is None:  # a store that has one opens without waiting for a writer
-        with storage.transaction():
-            if read_meta(storage, SECRET) is None:
-                write_meta(storage, SECRET, secrets.token_hex(16))
-    return bytes.fromhex(read_meta(storage, SECRET))

@@ -1,6 +1,6 @@
 """Fit the weights that make chances of how far memories stand out, and write them to the library's folder.
 
-    python training/fit_confidence.py --data FOLDER [--out FILE]
+    python training/fit_confidence.py --data FOLDER [--out FILE] [--hits]
 
 FOLDER holds ``realmem_dev.json`` (RealMem, Apache-2.0) and ``stories/``; the chats and the domains of
 ``benchmarks/data`` are added. ``locomo_dev.json``, if it is there, is asked too, but nothing is fitted on it, since its
@@ -17,6 +17,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from statistics import fmean
@@ -28,7 +29,17 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path,
 
 from benchmarks.embedders import EMBEDDERS, CachedEmbedder
 from tidal_plugins import Settings
-from tidal_plugins.retrieval.head import DIGITS, HIT_FEATURES, RECALL_FEATURES, SHIPPED, Head, Logistic, save
+from tidal_plugins.retrieval.head import (
+    DIGITS,
+    HIT_FEATURES,
+    LINE_FEATURES,
+    RECALL_FEATURES,
+    SHIPPED,
+    Head,
+    Logistic,
+    save,
+    shipped,
+)
 from tidal_plugins.settings import Profile
 from training.confidence_cases import OWN, Case, conversations, stories
 
@@ -58,9 +69,14 @@ def main(argv: Sequence[str] | None = None) -> None:
     folder = os.environ.get("TIDAL_BENCH_DATA")
     parser.add_argument("--data", type=Path, default=folder, required=not folder, metavar="FOLDER")
     parser.add_argument("--out", type=Path, default=SHIPPED, metavar="FILE")
+    parser.add_argument(
+        "--hits", action="store_true", help="keep the weights that the thresholds of whispers are set for"
+    )
     args = parser.parse_args(argv)
     found = cases(args.data if args.data.is_dir() else args.data.parent)
     heads = {profile: fit([case for case in found if case.profile == profile]) for profile in get_args(Profile)}
+    if args.hits:
+        heads = {profile: replace(shipped(profile), of_hit=head.of_hit) for profile, head in heads.items()}
     save(args.out, heads, {"attribution": ATTRIBUTION, "embedder": "all-MiniLM-L6-v2, int8"})
     for profile in get_args(Profile):
         print("\n".join(reliability([case for case in found if case.profile == profile], profile)))
@@ -83,14 +99,17 @@ def fit(found: Sequence[Case]) -> Head:
     of_recall = _logistic(_recalls(known), RECALL_FEATURES)
     threshold = Settings().whisper.threshold
     speaking = [case for case in known if case.answered and of_recall(case.features[0]) >= threshold]
-    return Head(of_recall, _logistic(_hits(speaking), HIT_FEATURES))
+    hits = _hits(speaking)
+    return Head(of_recall, _logistic(hits, LINE_FEATURES), _logistic(hits, HIT_FEATURES))
 
 
 def reliability(found: Sequence[Case], profile: Profile) -> Iterator[str]:
     """Yield a line for each kind: how often recalls and hits helped, their mean chance, and the calibration error.
 
-    The error is the mean distance of the chance from the share that helped, over bins of the chance.
+    The error is the mean distance of the chance from the share that helped, over bins of the chance. The last line has
+    these bins for the hits of all kinds: the number of hits whose chance is in each tenth, and the share that helped.
     """
+    everything = list[tuple[float, bool]]()
     yield f"{profile}: kind, recalls: helped / chance / error, hits: helped / chance / error (percent)"
     for kind in dict.fromkeys(case.kind for case in found):
         recalls, hits = list[tuple[float, bool]](), list[tuple[float, bool]]()
@@ -104,15 +123,27 @@ def reliability(found: Sequence[Case], profile: Profile) -> Iterator[str]:
                     hits += ((chance * head.of_hit(features), helped) for features, helped in one)
         figures = " / ".join(f"{100 * value:.1f}" for judged in (recalls, hits) for value in _calibration(judged))
         yield f"  {kind} ({len(recalls)} recalls, {len(hits)} hits): {figures}"
+        everything += hits
+    tenths = (f"{at / BINS:.1f}: {_share(some)}" for at, some in sorted(_binned(everything).items()))
+    yield f"  hits by chance (number, percent that helped): {', '.join(tenths)}"
 
 
 def _calibration(judged: Sequence[tuple[float, bool]]) -> tuple[float, float, float]:
     """Return the share that helped, the mean chance, and the calibration error."""
+    error = sum(abs(sum(chance - helped for chance, helped in some)) for some in _binned(judged).values()) / len(judged)
+    return fmean(helped for _, helped in judged), fmean(chance for chance, _ in judged), error
+
+
+def _binned(judged: Sequence[tuple[float, bool]]) -> Mapping[int, list[tuple[float, bool]]]:
+    """Return what was judged by the number of the bin that its chance falls in."""
     bins: dict[int, list[tuple[float, bool]]] = {}
     for chance, helped in judged:
         bins.setdefault(min(BINS - 1, int(chance * BINS)), []).append((chance, helped))
-    error = sum(abs(sum(chance - helped for chance, helped in some)) for some in bins.values()) / len(judged)
-    return fmean(helped for _, helped in judged), fmean(chance for chance, _ in judged), error
+    return bins
+
+
+def _share(judged: Sequence[tuple[float, bool]]) -> str:
+    return f"{len(judged)} ({100 * fmean(helped for _, helped in judged):.0f})"
 
 
 def _recalls(found: Sequence[Case]) -> list[Labelled]:

@@ -170,6 +170,7 @@ class ContextMemory:
             max_bytes=limit.bytes,
             summariser=self._summariser,
             files=self._files,
+            nested=place.nested,
         )
         sizes = [size_of(message) for message in history.messages]
         compaction = compactor.compact(

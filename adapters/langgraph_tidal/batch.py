@@ -15,6 +15,7 @@ from langgraph_tidal.expiry import expired, renewed
 from langgraph_tidal.filters import equalities, holds
 from langgraph_tidal.namespaces import Namespace, from_scope, matches, to_scope
 from tidal_plugins import Entry, TidalMemory, Tier
+from tidal_plugins.ingestion.forget import mark_unscrubbed, scrub
 from tidal_plugins.ingestion.unindexed import parts_of
 from tidal_plugins.model.entry import Scope, derive_id
 from tidal_plugins.retrieval.search import Channels, nearness
@@ -174,11 +175,14 @@ class Batch:
                 set_tiers(storage, scope, {id_: tier for id_, tier in tiers.items() if id_ in there})
             for write in writes:
                 if write.entry is None:
-                    erase(self.services, write.scope, [write.id])
+                    if erase(self.services, write.scope, [write.id]):
+                        mark_unscrubbed(storage)
                 else:
                     self._put(write.entry, write.parts)
         for scope in {write.scope for write in writes if write.parts}:
             background.call(scope)
+        if any(write.entry is None for write in writes):
+            scrub(storage)
 
     def _put(self, entry: Entry, parts: Sequence[str]) -> None:
         """Store an entry. What a search reads of it is embedded later."""

@@ -31,6 +31,7 @@ from langgraph_tidal.opened import OpenedStore
 from tidal_plugins import Entry, InvalidInput, TidalMemory
 from tidal_plugins.ingestion.unindexed import SHORT, readable
 from tidal_plugins.model.entry import derive_id
+from tidal_plugins.model.trust import TRUST
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Where
 from tidal_plugins.turns import checked_memory
@@ -65,6 +66,8 @@ class TidalStore(BaseStore):
 
     ``ttl`` is LangGraph's ``TTLConfig``. Expired items are never returned; ``sweep_ttl`` erases them, as does a write
     once in ``sweep_interval_minutes``, and the thread of ``start_ttl_sweeper``.
+
+    ``delete`` rewrites the file so that no byte of the item stays: delete many in one ``batch``. A sweep does not.
 
     Raises ``InvalidInput``, and LangGraph's ``InvalidNamespaceError``.
     """
@@ -166,6 +169,7 @@ class TidalStore(BaseStore):
             return Write(scope, id_)
         now, limits = self._memory.now(), self._memory.settings.ingestion
         value = mapping(op.value, f"the value of {shown(op.key)}", limits.max_value_bytes)
+        value = services_of(self._memory).writer.redaction.value(value)
         paths = self._fields if op.index is None else () if op.index is False else op.index
         texts = (text for path in paths for text in _texts(value, path, limits.indexed_chars))
         parts = readable(texts, limits.indexed_chars, least=SHORT)
@@ -179,6 +183,7 @@ class TidalStore(BaseStore):
             tier=lasting(op.ttl, now),
             source=op.key,
             channel="agent",
+            trust=TRUST["agent"],
             metadata=value,
         )
         return Write(scope, id_, entry, parts)

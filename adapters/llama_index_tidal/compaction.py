@@ -64,6 +64,7 @@ def rebuilt(
         summariser=limits.summariser,
         counter=limits.counter,
         files=limits.files,
+        nested=place.nested,
     )
     messages = messages_of(turns)
     compact = partial(

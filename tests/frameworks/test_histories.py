@@ -1,6 +1,12 @@
 """Histories that are passed whole on every call, as user interfaces and OpenAI-style servers send them."""
 
 import asyncio
+import json
+import os
+import subprocess
+import sys
+from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 from langchain.agents import create_agent
@@ -91,7 +97,7 @@ def test_the_whisper_does_not_repeat_what_a_passed_history_shows(door, memory, s
     memory.record("The piano in the hall is out of tune.", "I see.", thread="old")
     for model in talk(door, says)[3:]:
         [shown] = model.shown
-        whisper = shown[-1].text.partition("</tidal-memory>")[0] if MARK in shown[-1].text else ""
+        whisper = shown[-1].text.partition("</tidal-memory ")[0] if MARK in shown[-1].text else ""
         assert [text for turn in TURNS for text in turn if text in whisper] == []
     assert "out of tune" in whisper
 
@@ -171,6 +177,26 @@ def test_two_conversations_in_one_thread_leave_each_other_alone(door, memory, sa
     talk(door, says, [TURNS[3]], earlier=TURNS[:3])
     assert queries(memory) == [*TURNS[:3], *other, TURNS[3]]
     assert other[1][0] in recalled(memory, "Which tyres for the tandem?")
+
+
+@pytest.mark.slow
+def test_a_turn_with_ids_that_two_processes_answer_at_once_is_one_episode(memory, path):
+    worker = Path(__file__).with_name("history_process.py")
+    command = [sys.executable, str(worker), str(path)]
+    places = os.pathsep.join(filter(None, sys.path))
+    environment = {**os.environ, "PYTHONPATH": places, "OMP_NUM_THREADS": "1"}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "env": environment}
+    with ExitStack() as stack:
+        workers = [stack.enter_context(subprocess.Popen(command, **pipes)) for _ in range(2)]
+        stack.callback(lambda: [each.kill() for each in workers])
+        assert [each.stdout.readline() for each in workers] == ["ready\n"] * 2
+        for turns in range(2, len(TURNS) + 1):
+            line = json.dumps([text for turn in TURNS[:turns] for text in turn]) + "\n"
+            for each in workers:
+                each.stdin.write(line)
+                each.stdin.flush()
+            assert [each.stdout.readline() for each in workers] == ["answered\n"] * 2
+    assert queries(memory) == TURNS
 
 
 def test_messages_without_a_history_are_turns_of_their_own(door, memory, says):

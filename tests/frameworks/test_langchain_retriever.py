@@ -11,6 +11,7 @@ from langchain_tests.integration_tests import RetrieversIntegrationTests
 from pydantic import ValidationError
 
 from langchain_tidal import TidalRetriever
+from tests.frameworks.answers import ANSWERED, LIBRARY, UNANSWERED
 from tests.waiting import PATIENCE, aeventually
 from tidal_plugins import InvalidInput, InvalidScope, InvalidText, Note, TidalMemory
 
@@ -88,6 +89,19 @@ def test_a_score_says_how_likely_a_document_is_to_help_and_not_how_it_compares(t
         ((_, known), _) = retriever.search_with_scores("How many keys does a jazz piano have?")
         ((_, unknown), *_) = retriever.search_with_scores("What is the boiling point of mercury?")
     assert unknown < 0.05 < known
+
+
+def test_half_a_chance_keeps_what_answers_and_cuts_what_does_not(tmp_path):
+    with TidalMemory(tmp_path / "meaning.db") as memory:
+        memory.remember(LIBRARY)
+        retriever = TidalRetriever(memory, scores=True)
+
+        def kept(query):
+            found = retriever.invoke(query)
+            return [one.page_content for one in found if one.metadata["relevance_score"] >= 0.5]
+
+        assert {query: kept(query) for query in ANSWERED} == {query: [LIBRARY[n]] for query, n in ANSWERED.items()}
+        assert [kept(query) for query in UNANSWERED] == [[]] * len(UNANSWERED)
 
 
 def test_what_two_queries_find_is_one_document(retriever):

@@ -10,7 +10,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode, tools_condition
 
-from langchain_tidal import TidalMemoryMiddleware, with_memory
+from langchain_tidal import TidalCompaction, TidalMemoryMiddleware, with_memory
 from tests.frameworks.conftest import chat_graph, tool_graph
 from tidal_plugins import InvalidInput
 
@@ -120,6 +120,32 @@ def test_nested_runs_may_be_left_out_or_taken_for_the_users(memory, says, inner)
     assert talk(nested="skip") == []
     [episode] = talk(nested="user")
     assert (episode.thread, episode.query) == ("dinner", PROMPT)
+
+
+def test_of_a_skipped_nested_run_only_what_its_compaction_leaves_out_is_kept_in_its_own_thread(memory, says):
+    @tool
+    def read_recipe(page: int) -> str:
+        """Read a page of the cookbook."""
+        return f"Page {page}: " + f"Fold {page} eggs into the batter and bake it for {page + 30} minutes. " * 20
+
+    def bake(limit):
+        calls = [{"name": "read_recipe", "args": {"page": n}, "id": f"page-{n}"} for n in range(8)]
+        model = says(*(AIMessage("", tool_calls=[call]) for call in calls), "A sponge cake.")
+        layers = [TidalCompaction(memory, max_tokens=limit), TidalMemoryMiddleware(memory, nested="skip")]
+        app = create_agent(model, [read_recipe], middleware=layers, name="cook")
+        ask = cook(lambda prompt: app.invoke({"messages": [HumanMessage(prompt)]})["messages"][-1].text)
+        layers = [TidalMemoryMiddleware(memory)]
+        host = create_agent(says(delegates(), "Sponge cake, then."), [ask], middleware=layers)
+        host.invoke({"messages": [HumanMessage(ASKED)]}, {"configurable": {"thread_id": f"dinner for {limit}"}})
+        return [sum(len(message.text) for message in shown) for shown in model.shown]
+
+    whole, cut = bake(100_000)[-1], max(bake(2_000))
+    assert cut < whole
+    kept = {episode.thread: said(episode) for episode in memory.episodes.list()}
+    assert set(kept) == {"dinner for 100000", "dinner for 2000", "dinner for 2000/cook"}
+    assert kept["dinner for 2000/cook"][0] == ("assistant", PROMPT)
+    assert not [hit for hit in memory.recall("allergic to nuts") if hit.entry.role == "user" and hit.text == PROMPT]
+    assert all("A sponge cake." not in text for _, text in kept["dinner for 2000/cook"])
 
 
 def test_other_words_for_nested_runs_are_refused(memory):

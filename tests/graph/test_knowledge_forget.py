@@ -119,7 +119,7 @@ def test_forgetting_what_recall_found_of_a_relation_takes_the_relation(open_memo
     memory.graph.index_pending()
     relation = memory.graph.relations(subject="alpha")[0]
     [found] = [h for h in memory.recall("alpha", kinds={"fact"}) if h.entry.metadata.get("relation") == relation.id]
-    assert memory.forget(found.id) == 1
+    assert memory.forget(found.id).count == 1
     assert memory.graph.relations() == []
     assert {one.name for one in memory.graph.entities()} >= {"alpha", "beta"}
 

@@ -36,7 +36,7 @@ def test_a_turn_that_grows_meanwhile_is_blanked_as_it_then_is(open_memory: Any) 
     asked = Message("user", "my pin is 4711", id="u")
     episode = other.record(messages=[asked, Message("assistant", "One moment.", id="a")])
     embedder.act = lambda: other.record(messages=[asked, Message("assistant", "There.", id="b")], id="u")
-    assert memory.forget(episode.entries[0]) == 1
+    assert memory.forget(episode.entries[0]).count == 1
     assert [m.text for m in memory.episodes[episode.id].messages] == ["[forgotten]", "One moment.", "There."]
 
 
@@ -49,7 +49,7 @@ def test_an_episode_that_grows_meanwhile_goes_whole(open_memory: Any) -> None:
         messages=[Message("user", "x", id="v"), Message("assistant", "blanked, so that texts are embedded", id="w")]
     )
     embedder.act = lambda: other.record(messages=[asked, Message("assistant", "There.", id="b")])
-    assert memory.forget(episode.id, note.entries[0]) == 4
+    assert memory.forget(episode.id, note.entries[0]).count == 4
     assert [kept.id for kept in memory.episodes.list()] == [note.id]
     assert not [hit for hit in memory.recall("There. pin 4711") if hit.entry.episode == episode.id]
 
@@ -96,7 +96,7 @@ def test_bytes_that_a_reader_holds_are_reported_and_go_when_the_memory_is_closed
     reader = SQLiteStorage(tmp_path / "agent.db")
     with reader.snapshot():
         assert len(reader.find(memory.scope, Where())) == 3
-        assert memory.forget(episode.id) == 3
+        assert memory.forget(episode.id).count == 3
     assert "reader" in caplog.text
     assert "xylophone" not in caplog.text
     reader.close()

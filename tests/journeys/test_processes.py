@@ -115,4 +115,4 @@ def test_a_bulk_that_was_killed_can_be_run_again_without_duplicates(tmp_path: Pa
         assert said[-1] == "turns 60"
         with open_memory(path) as memory:
             assert [e.turn for e in memory.episodes.list(thread="bulk")] == list(range(1, 61))
-            assert memory.forget(source="bulk") == 60
+            assert memory.forget(source="bulk").count == 60

@@ -9,7 +9,16 @@ from typing import Any
 import pytest
 
 from tidal_plugins import InvalidInput, Settings
-from tidal_plugins.retrieval.head import HIT_FEATURES, RECALL_FEATURES, SHIPPED, Head, Logistic, load, save
+from tidal_plugins.retrieval.head import (
+    HIT_FEATURES,
+    LINE_FEATURES,
+    RECALL_FEATURES,
+    SHIPPED,
+    Head,
+    Logistic,
+    load,
+    save,
+)
 
 PROFILES = ("balanced", "tidal", "attention")
 
@@ -18,6 +27,7 @@ PROFILES = ("balanced", "tidal", "attention")
 def test_what_ships_has_a_weight_for_every_feature_of_every_profile(profile: str) -> None:
     head = load(SHIPPED)[profile]
     assert tuple(head.of_recall.weights) == RECALL_FEATURES
+    assert tuple(head.of_line.weights) == LINE_FEATURES
     assert tuple(head.of_hit.weights) == HIT_FEATURES
     assert min(head.of_recall.weights.values()) > 0
     assert SHIPPED.stat().st_size < 4_000
@@ -33,7 +43,8 @@ def test_what_ships_says_where_it_comes_from() -> None:
 def test_chances_are_chances_whatever_the_features(profile: str, margin: float) -> None:
     head = load(SHIPPED)[profile]
     assert 0 <= head.of_recall({"margin": margin}) <= 1
-    assert 0 <= head.of_hit({"behind": -abs(margin), "short": -abs(margin)}) <= 1
+    assert 0 <= head.of_line({"behind": -abs(margin), "short": -abs(margin)}) <= 1
+    assert 0 <= head.of_hit({"behind": -abs(margin), "short": -abs(margin), "ahead": abs(margin)}) <= 1
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -43,7 +54,8 @@ def test_a_recall_that_stands_out_clears_the_threshold_and_one_that_does_not_sta
 
 
 def test_the_same_numbers_are_the_same_bytes_and_come_back(tmp_path: Path) -> None:
-    head = Head(Logistic({"margin": 2.5}, -1.0), Logistic({"behind": 3.0, "short": 0.0}, 0.5))
+    of_line = Logistic({"behind": 3.0, "short": 0.0}, 0.5)
+    head = Head(Logistic({"margin": 2.5}, -1.0), of_line, Logistic({**of_line.weights, "ahead": 4.0}, 0.5))
     one, two = tmp_path / "one.json", tmp_path / "two.json"
     for file in (one, two):
         save(file, dict.fromkeys(PROFILES, head), {"attribution": "ours"})
@@ -53,8 +65,16 @@ def test_the_same_numbers_are_the_same_bytes_and_come_back(tmp_path: Path) -> No
 
 def without(**changed: Any) -> Any:
     of_recall = {"weights": {"margin": 2.5}, "bias": -1.0}
-    of_hit = {"weights": {"behind": 3.0, "short": 1.0}, "bias": 0.5}
-    return {"profiles": {profile: {"of_recall": of_recall, "of_hit": of_hit, **changed} for profile in PROFILES}}
+    of_line = {"weights": {"behind": 3.0, "short": 1.0}, "bias": 0.5}
+    of_hit = {"weights": {"behind": 3.0, "short": 1.0, "ahead": 4.0}, "bias": 0.5}
+    parts = {"of_recall": of_recall, "of_line": of_line, "of_hit": of_hit, **changed}
+    return {"profiles": dict.fromkeys(PROFILES, parts)}
+
+
+def test_a_file_with_every_weight_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "head.json"
+    file.write_text(json.dumps(without()), "utf-8")
+    assert load(file)["tidal"].of_hit.weights["ahead"] == 4.0
 
 
 @pytest.mark.parametrize(
@@ -64,11 +84,12 @@ def without(**changed: Any) -> Any:
         [],
         {"profiles": {}},
         without(of_hit=None),
+        without(of_line=None),
         without(of_recall={"weights": {"margin": "much"}, "bias": 0}),
         without(of_recall={"weights": {"other": 1.0}, "bias": 0}),
         without(of_recall={"weights": {"margin": -1.0}, "bias": 0}),
         without(of_recall={"weights": {"margin": float("nan")}, "bias": 0}),
-        without(of_hit={"weights": {"short": 1.0, "behind": 1.0}, "bias": 0}),
+        without(of_hit={"weights": {"short": 1.0, "behind": 1.0, "ahead": 1.0}, "bias": 0}),
     ],
 )
 def test_a_file_that_holds_no_weights_is_refused(tmp_path: Path, value: Any) -> None:

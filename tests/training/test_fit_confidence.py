@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,8 @@ THINGS = {"anchor": "red", "lantern": "brass", "compass": "old", "kettle": "blue
 
 
 def case(part: str, margin: float, helps: bool, kind: str = "chats") -> Case:
-    near = {"margin": margin, "behind": 0.0, "short": 0.0}
-    far = {"margin": margin, "behind": -0.3, "short": -0.2}
+    near = {"margin": margin, "behind": 0.0, "short": 0.0, "ahead": 0.2}
+    far = {"margin": margin, "behind": -0.3, "short": -0.2, "ahead": 0.0}
     return Case(kind, part, "balanced", (near, far), (helps, False))
 
 
@@ -33,7 +34,9 @@ def found() -> list[Case]:
 def test_more_margin_is_more_of_a_chance_and_nearer_hits_have_more_of_it(found: list[Case]) -> None:
     head = fit_confidence.fit(found)
     assert head.of_recall({"margin": 0.7}) > 0.5 > head.of_recall({"margin": 0.2})
-    assert head.of_hit({"behind": 0.0, "short": 0.0}) > head.of_hit({"behind": -0.3, "short": -0.2})
+    near, far = ({"behind": -0.3 * n, "short": -0.2 * n, "ahead": 0.2 * (1 - n)} for n in (0, 1))
+    assert head.of_hit(near) > head.of_hit(far)
+    assert head.of_line(near) > head.of_line(far)
 
 
 def test_nothing_is_fitted_on_what_only_checks(found: list[Case]) -> None:
@@ -48,9 +51,13 @@ def test_every_kind_counts_the_same(found: list[Case]) -> None:
 
 
 def test_reliability_has_a_line_for_each_kind(found: list[Case]) -> None:
-    head, line = fit_confidence.reliability(found, "balanced")
+    head, line, tenths = fit_confidence.reliability(found, "balanced")
     assert head.startswith("balanced:")
     assert line.startswith("  chats (30 recalls, 60 hits): 40.0 / ")
+    bins = re.findall(r"(0\.\d): (\d+) \((\d+)\)", tenths)
+    assert [float(least) for least, _, _ in bins] == sorted(float(least) for least, _, _ in bins)
+    assert sum(int(number) for _, number, _ in bins) == 60
+    assert int(bins[0][2]) < int(bins[-1][2])
 
 
 def test_questions_are_asked_with_their_evidence_and_without_it(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from tidal_plugins.compaction.files.tracked import Said
 from tidal_plugins.compaction.fold import foldable
 from tidal_plugins.compaction.preparation import Prepared
 from tidal_plugins.compaction.reading import Reading, answered, covered
-from tidal_plugins.compaction.recorded import same_message, storable_message
+from tidal_plugins.compaction.recorded import is_one_of, stored_forms
 from tidal_plugins.compaction.shares import Shares
 from tidal_plugins.compaction.state import Covered, Fold, State
 from tidal_plugins.compaction.turns import Turn, marked
@@ -290,10 +290,12 @@ class Rebuild:
             return stays
         stays = [each for index, each in enumerate(stays) if index not in fold.indexes]
         said: list[Said] = []
-        stored = [storable_message(each.message) for each in stays]
+        writer = self.reading.recorder.writer
+        stored = [stored_forms(writer, each.message) for each in stays]
         for episode in self.reading.episodes([fold.turn.episode]):
             for each in _dated(episode, range(len(episode.messages))):
-                same = next((at for at, one in enumerate(stored) if same_message(one, each.message)), None)
+                found = (at for at, one in enumerate(stored) if is_one_of(one, each.message, writer.frames))
+                same = next(found, None)
                 if same is not None:
                     del stored[same]
                 said.append(each if same is None else stays.pop(same))

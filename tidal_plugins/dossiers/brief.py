@@ -9,16 +9,18 @@ from datetime import datetime, timedelta
 from tidal_plugins.dossiers.dossier import Dossiers
 from tidal_plugins.dossiers.lines import findings
 from tidal_plugins.dossiers.points import Point
+from tidal_plugins.dossiers.shouted import is_loud, one_shout
 from tidal_plugins.dossiers.sources import PRIMARY_KINDS, Material, localised, without_citations
 from tidal_plugins.dossiers.standing import standing
 from tidal_plugins.dossiers.suggestions import suggestions
 from tidal_plugins.english.chatter import content
 from tidal_plugins.english.excerpt import shortened
+from tidal_plugins.english.shouting import shouts
 from tidal_plugins.model.capsule import WRITTEN
 from tidal_plugins.model.clock import local
 from tidal_plugins.model.dossier import HEADINGS, Brief, Dossier, Finding, by_part
 from tidal_plugins.model.entry import Entry
-from tidal_plugins.model.fence import MARKED, marked
+from tidal_plugins.model.fence import MARKED
 from tidal_plugins.retrieval.request import active
 from tidal_plugins.retrieval.secrets import without_secrets
 from tidal_plugins.tuning import BriefTuning
@@ -66,12 +68,16 @@ class Briefs:
         dossier = self.dossiers.known(topic, now, self.settings.max_chars // CHARS_PER_TOKEN)
         cited = self._entries(dossier.sources)
         known = self._known(dossier, cited, now)
-        recent = self._recent(dossier, known, now)
-        associated = self._associated(dossier, recent, known, now)
+        told = any(shouts(finding.text) for finding in dossier.findings)
+        recent = one_shout(self._recent(dossier, known, now), told=told)
+        told = told or any(map(is_loud, recent))
+        associated = one_shout(self._associated(dossier, recent, known, now), told=told)
         text = _composed(dossier, recent, associated, self.settings.max_chars - MARKED)
         new, near = _apart(recent), _apart(associated)
         offered = suggestions([*new, *cited.values(), *near], WRITTEN, each=self.dossiers.settings.capsule.suggestions)
-        return Brief(dossier.topic, marked(text), dossier, tuple(new), tuple(near), tuple(offered))
+        return Brief(
+            dossier.topic, self.dossiers.writer.frames.text(text), dossier, tuple(new), tuple(near), tuple(offered)
+        )
 
     @property
     def settings(self) -> BriefTuning:

@@ -28,6 +28,7 @@ from tidal_plugins.dossiers.stored import (
 )
 from tidal_plugins.errors import Conflict, NotFound
 from tidal_plugins.ingestion.derived import purge, write_derived
+from tidal_plugins.ingestion.forget import mark_unscrubbed, scrub
 from tidal_plugins.ingestion.tombstones import remove_tombstones
 from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.model.clock import local, to_micros
@@ -39,6 +40,7 @@ from tidal_plugins.retrieval.secrets import without_secrets
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage
+from tidal_plugins.storage.damage import whole
 from tidal_plugins.storage.shorthands import read_document
 from tidal_plugins.summarising.sizes import ApproximateCounter
 from tidal_plugins.tuning import Tuning
@@ -94,17 +96,19 @@ class Dossiers:
         return self._drafted(dossier, self.sources.of(name, now), InPlace(dossier, {}), None, now, max_tokens)[0]
 
     def drop(self, topic: str, now: datetime) -> bool:
-        """Remove a topic with its dossier and all versions of it, and return whether it was registered.
+        """Remove a topic with its dossier and all versions of it, bytes and all, and return whether it was registered.
 
         Who refreshes all that are due at that moment does not bring it back.
         """
         key = normal(checked_topic(topic))
         with self.storage.transaction():
             self.storage.erase_documents(self.scope, DOSSIERS, [key])
-            self.storage.erase(self.scope, [self._entry_id(key)])
+            if self.storage.erase(self.scope, [self._entry_id(key)]):
+                mark_unscrubbed(self.storage)
             purge(self.storage, self.scope, [self._entry_id(key)], now)
             there = bool(read_document(self.storage, self.scope, TOPICS, key))
             self.storage.erase_documents(self.scope, TOPICS, [key])
+        scrub(self.storage)
         return there
 
     def refresh_due(self, now: datetime) -> list[Dossier]:
@@ -122,6 +126,7 @@ class Dossiers:
         """List the dossiers of all registered topics as they stand, by topic."""
         return [stored.dossier for stored in self._stored()]
 
+    @whole()
     def versions(self, topic: str) -> list[Dossier]:
         """List the versions of a dossier that are kept, the newest first. Forgetting a source of one ends them all."""
         name = checked_topic(topic)

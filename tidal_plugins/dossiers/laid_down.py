@@ -15,6 +15,7 @@ from tidal_plugins.english.rule_changes import changes_rule, replaces
 from tidal_plugins.english.rules import lays_down, lifts
 from tidal_plugins.model.entry import CONVERSATION, Entry
 from tidal_plugins.model.supersession import Supersession
+from tidal_plugins.model.trust import OWN
 
 LIKELY = 0.5
 """Confidence of a supersession from which on a rule counts as replaced, as a value does."""
@@ -44,7 +45,8 @@ def _replaces(later: Point, point: Point) -> bool:
 
 def is_own(entry: Entry) -> bool:
     """Return whether an entry is a person's own words, not a document's, an agent's or a tool's."""
-    return entry.kind == CONVERSATION and entry.role not in (AGENT, "tool") and entry.source is None
+    by_person = entry.role not in (AGENT, "tool") and entry.source is None
+    return entry.kind == CONVERSATION and by_person and entry.trust >= OWN
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ from tidal_plugins.english.people import NAMING
 from tidal_plugins.english.questions import asks
 from tidal_plugins.english.relative_dates import with_dates
 from tidal_plugins.english.requests import requests
+from tidal_plugins.english.shouting import only_shouts
 from tidal_plugins.english.stems import stem
 from tidal_plugins.model.dossier import Part
 from tidal_plugins.model.entry import CONVERSATION, Entry
@@ -130,7 +131,8 @@ def turns(entries: Iterable[Entry]) -> list[list[Entry]]:
 def told(entry: Entry) -> list[str]:
     """Return the sentences of an entry that state something, fragments together with what they belong to."""
     if entry.kind != CONVERSATION:
-        return [said for said in (_unmarked(long[:LONG]) for long in split(entry.text)) if content(said)]
+        unmarked = (_unmarked(long[:LONG]) for long in split(entry.text))
+        return [one for one in unmarked if content(one) and not only_shouts(one)]
     kept: list[str] = []
     by_agent = entry.role == AGENT
     for said in real_pieces(entry):
@@ -174,7 +176,7 @@ def _is_vague(point: Point) -> bool:
 
 def _is_idle(said: str, agent: bool) -> bool:
     if (
-        asks(said) or retracts(said) or reacts(said) or said.rstrip("*_ ").endswith(":")
+        asks(said) or retracts(said) or reacts(said) or only_shouts(said) or said.rstrip("*_ ").endswith(":")
     ):  # what leads a list or a text, without it
         return True
     return (advises(said) or is_fragment(said)) if agent else requests(said) and not NAMING.search(said)

@@ -16,6 +16,7 @@ from tidal_plugins.dossiers.pieces import pieces
 from tidal_plugins.dossiers.points import AGENT_NAME, Point
 from tidal_plugins.dossiers.revaluing import revalues
 from tidal_plugins.dossiers.sharing import is_among, mixed, place, shared
+from tidal_plugins.dossiers.shouted import is_loud, one_shout
 from tidal_plugins.dossiers.sources import PRIMARY_KINDS, localised, without_citations
 from tidal_plugins.dossiers.standing import standing
 from tidal_plugins.english.chatter import content, opines, reports
@@ -32,6 +33,7 @@ from tidal_plugins.model.clock import local
 from tidal_plugins.model.dossier import Finding
 from tidal_plugins.model.entry import FACT, SYNTHESIS, Entry, Scope
 from tidal_plugins.model.supersession import Supersession
+from tidal_plugins.model.trust import OWN
 from tidal_plugins.retrieval.request import active
 from tidal_plugins.retrieval.secrets import without_secrets
 from tidal_plugins.storage.base import Storage
@@ -81,9 +83,17 @@ class Newest:
 
     @cached_property
     def points(self) -> list[Point]:
-        """Return what the entries state, the newest first, without what somebody holds for possible."""
-        found = standing(self.entries, self._links, self._today)
+        """Return what the entries state, the newest first, without what somebody holds for possible.
+
+        Of what is shouted a rule stands, or else the newest statement.
+        """
+        told = any(map(is_loud, self._rules))
+        found = one_shout(standing(self.entries, self._links, self._today), told=told)
         return [point for point in found if point.part == "documents" or not is_rumoured(point.plain)]
+
+    @cached_property
+    def _rules(self) -> list[Point]:
+        return one_shout(rules(self.entries, self._links, self.settings.capsule.line))
 
     @cached_property
     def _today(self) -> date:
@@ -135,7 +145,7 @@ class Newest:
             "identity": mixed([agents, health, selves, places, facts[:most]]),
             "loop_protocol": routines,
             "key_contacts": people,
-            "operational_rules": rules(self.entries, self._links, self.settings.capsule.line),
+            "operational_rules": self._rules,
         }
 
     def _priorities(self, shown: Sequence[Point]) -> list[Point]:
@@ -207,7 +217,7 @@ class Newest:
     def _said(self, *, recent: bool = False) -> list[Point]:
         """Return what people said and set, which alone may become a rule or a priority."""
         found = self._recent() if recent else self.points
-        said = (point for point in found if not point.by_agent and point.part != "documents")
+        said = (p for p in found if not p.by_agent and p.part != "documents" and p.entry.trust >= OWN)
         return [point for point in said if not point.raw.startswith(f"{AGENT_NAME}: ") and not is_quoted(point)]
 
     @property

@@ -11,6 +11,7 @@ from tidal_plugins.dossiers.contradictions import contradictions
 from tidal_plugins.dossiers.laid_down import without_replaced
 from tidal_plugins.dossiers.points import Point, points
 from tidal_plugins.dossiers.repeated import distinct, same
+from tidal_plugins.dossiers.shouted import one_shout
 from tidal_plugins.dossiers.task import Task
 from tidal_plugins.dossiers.tasks import ASIDE_KINDS, is_reported_by, tasks
 from tidal_plugins.english.chatter import FRAGMENT, content
@@ -31,7 +32,7 @@ def standing(entries: Sequence[Entry], links: Sequence[Supersession], today: dat
     """Return what some entries state as it holds ``today``, each point with its part, the newest first.
 
     What a later statement supersedes is left out, and stands as ``was`` with the later one. What was said again stands
-    once. A plan whose day is over counts as ``earlier``.
+    once, and so does all that is shouted. A plan whose day is over counts as ``earlier``.
     """
     said = _current(points(entries), [link for link in links if link.replacement.confidence >= _LIKELY])
     times = {entry.id: entry.occurred_at for entry in entries}
@@ -43,7 +44,7 @@ def standing(entries: Sequence[Entry], links: Sequence[Supersession], today: dat
     kept = [_placed(rest, found, today) for point in said if (rest := _without_done(point, found))]
     plain = [rest for point in kept if (rest := _without_open(point, waiting))]
     opened = [replace(task.point, part=_open_part(task, today)) for task in waiting]
-    return distinct(sorted([*plain, *opened], key=_age, reverse=True))
+    return one_shout(distinct(sorted([*plain, *opened], key=_age, reverse=True)))
 
 
 def _age(point: Point) -> tuple[datetime, bool, int, bool]:

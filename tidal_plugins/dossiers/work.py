@@ -9,9 +9,12 @@ from datetime import datetime, timedelta
 
 from tidal_plugins.actions.table import Tools
 from tidal_plugins.dossiers.recent import Line
+from tidal_plugins.english.shouting import shouts
 from tidal_plugins.ingestion.episodes import TOOL_TAG, from_entry
 from tidal_plugins.model.entry import EPISODE, Entry, Scope
+from tidal_plugins.model.fence import Frames
 from tidal_plugins.storage.base import Storage, Where
+from tidal_plugins.storage.salt import secret
 from tidal_plugins.summarising.sizes import ApproximateCounter
 from tidal_plugins.summarising.sources import source_of
 from tidal_plugins.summarising.work import Work
@@ -37,14 +40,19 @@ class LastWork:
     def lines(self, beside: Iterable[str] = ()) -> list[Line]:
         """Return the state of the work in a few lines, each with its citations; none without work of tools.
 
-        Rules and decisions that stand in the lines ``beside`` these are left out.
+        Rules and decisions that stand in the lines ``beside`` these are left out, and those that are shouted; so is a
+        shouted goal if one of these lines is shouted.
         """
         work = self._work()
         if work is None:
             return []
         told = [*beside]
-        rules = tuple(rule for rule in work.rules if not any(_words(rule.text) in _words(line) for line in told))
-        shown = replace(work, rules=rules).lines(ApproximateCounter(), self.limits.work_tokens)
+        new = (rule for rule in work.rules if not any(_words(rule.text) in _words(line) for line in told))
+        rules = tuple(rule for rule in new if not shouts(rule.text))
+        loud = work.goal is not None and shouts(work.goal.text) and any(map(shouts, told))
+        shown = replace(work, rules=rules, goal=None if loud else work.goal).lines(
+            ApproximateCounter(), self.limits.work_tokens
+        )
         sources = tuple(dict.fromkeys(work.sources))
         return [Line(f"- {text}", sources) for text in shown[: max(1, self.limits.recent_work // 2)]]
 
@@ -64,7 +72,8 @@ class LastWork:
             alone = [entry for entry in newest if entry.thread is None]
             found = self._episodes(Where(kinds={EPISODE}, threads={thread}), _OF_THREAD) if thread else alone
             episodes = sorted(map(from_entry, found), key=lambda episode: (episode.turn, episode.occurred_at))
-            work = Work().after([source_of(episode) for episode in episodes], self.tools)
+            frames = Frames(secret(self.storage))
+            work = Work().after([source_of(episode, frames) for episode in episodes], self.tools)
             if work.tools:
                 return work
         return None

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from tidal_plugins.english.calendar import ANY_MONTH, WEEKDAY
 from tidal_plugins.english.excerpt import ends
 from tidal_plugins.english.lasting import lasting
+from tidal_plugins.english.shouting import is_shouted
 from tidal_plugins.english.small_talk import ACKNOWLEDGING
 
 
@@ -203,15 +204,17 @@ def importance(text: str, *, role: str | None = None) -> float:
     fade with length: what raises beyond 300 characters, because a long text meets most rules somewhere; what lowers
     beyond 80, because «Thanks!» is small talk and thanks within a report are not. What an assistant or a tool says
     matters less than what a user does. A user's text reaches :data:`FOR_GOOD` if and only if it says something that
-    must not fade (:func:`tidal_plugins.english.lasting.lasting`).
+    must not fade (:func:`tidal_plugins.english.lasting.lasting`). Of a text that shouts
+    (:func:`tidal_plugins.english.shouting.is_shouted`) one rule raises it, and that to :data:`FOR_GOOD` at most: five
+    calls for attention say nothing five times.
     """
     plain = _plain(text)
-    deltas = sorted([rule.delta for rule in RULES if rule.pattern.search(plain)], reverse=True)
-    raised = sum(delta * 0.5**place for place, delta in enumerate(deltas) if delta > 0)
+    deltas, loud = sorted([rule.delta for rule in RULES if rule.pattern.search(plain)], reverse=True), is_shouted(text)
+    raised = sum(delta * 0.5**place for place, delta in enumerate(deltas[:1] if loud else deltas) if delta > 0)
     lowered = sum(delta for delta in deltas if delta < 0)
     score = BASE + raised * sqrt(min(1.0, _LONG / len(plain))) + lowered * min(1.0, _SMALL / len(plain))
     kept = role not in _ROLES and lasting(text) is not None
-    least, most = (FOR_GOOD, 10.0) if kept else (1.0, FOR_GOOD - 0.01)
+    least, most = (FOR_GOOD, FOR_GOOD if loud else 10.0) if kept else (1.0, FOR_GOOD - 0.01)
     return round(min(most, max(least, score + _ROLES.get(role or "", 0.0))), 2)
 
 

@@ -22,6 +22,7 @@ from tidal_plugins.protocols import ClaimExtractor
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Document, Storage
+from tidal_plugins.storage.damage import whole
 from tidal_plugins.storage.shorthands import read_document
 from tidal_plugins.storage.values import to_json
 
@@ -108,6 +109,7 @@ def without_secrets(conflict: FactConflict) -> FactConflict:
     return replace(conflict, **shown, quote=quote)
 
 
+@whole()
 def conflict(storage: Storage, scope: Scope, id_: str) -> FactConflict:
     """Return an open conflict by its id. Raises ``NotFound``."""
     document = read_document(storage, scope, CONFLICTS, id_) if isinstance(id_, str) else None

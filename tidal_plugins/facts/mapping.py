@@ -32,6 +32,7 @@ from tidal_plugins.model.supersession import SUPERSEDES
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Record, Storage, WhereLinks
+from tidal_plugins.storage.damage import whole
 from tidal_plugins.storage.deadline import question
 from tidal_plugins.storage.shorthands import read_document
 from tidal_plugins.storage.values import to_json
@@ -71,10 +72,12 @@ class Facts(MutableMapping[str, Any]):
         writer: RecordWriter,
         settings: FactTuning,
         forget: Callable[[Collection[str]], int],
+        redact: Callable[[Any, str], Any],
     ) -> None:
         """Initialise the mapping.
 
         ``writer`` splits and embeds entries, so that recall finds them. ``forget`` removes them by id for good.
+        ``redact`` returns a value, given its name, as it may be stored.
         """
         self._storage = storage
         self._scope = scope
@@ -82,6 +85,7 @@ class Facts(MutableMapping[str, Any]):
         self._writer = writer
         self._settings = settings
         self._forget = forget
+        self._redact = redact
 
     # the mapping
 
@@ -147,6 +151,7 @@ class Facts(MutableMapping[str, Any]):
             close(self._storage, self._scope, folded)
 
     @question
+    @whole()
     def history(self, key: str) -> list[Fact]:
         """Return every value that a key had, oldest first; an empty list for a key that was never set."""
         return history_of(self._storage.documents(self._scope, FACTS, [_folded(key)], versions=True))
@@ -233,9 +238,11 @@ class Facts(MutableMapping[str, Any]):
     ) -> Fact:
         """Set a fact. ``claim`` is the entry that the value is taken from, ``of`` the conflict that this resolves."""
         folded, now = _folded(key), self._clock()
+        value = self._redact(value, key)
         text = self._checked(key, value)
         if source is not None and (not isinstance(source, str) or not source.strip()):
             raise InvalidInput(f"a fact's source must be a text or None, got {shown(source)}")
+        source = self._redact(source, "")
         if at is not None and aware(at, "at") > now:
             raise InvalidInput(f"a fact holds at the latest since now, not since {shown(at)}")
         [record] = self._writer.records([self._entry(folded, key.strip(), value, source, now, claim)])
@@ -327,6 +334,7 @@ class Facts(MutableMapping[str, Any]):
             raise NotFound(f"no fact {shown(key)} in scope {shown(self._scope)}")
         return version
 
+    @whole()
     def _last(self, folded: str) -> Version | None:
         document = read_document(self._storage, self._scope, FACTS, folded)
         return Version(**document.value) if document else None

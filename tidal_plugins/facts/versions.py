@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -151,13 +151,19 @@ def flag_earlier(storage: Storage, scope: Scope, fact: Fact) -> None:
 
 
 def forget_facts(
-    storage: Storage, scope: Scope, to_delete: Iterable[Entry], ids: Collection[str] = (), source: str | None = None
+    storage: Storage,
+    scope: Scope,
+    to_delete: Iterable[Entry],
+    ids: Collection[str] = (),
+    source: str | None = None,
+    has: Callable[[str], bool] = lambda value: False,
 ) -> set[str]:
     """Remove the facts that entries stand for, the values taken from their claims and the conflicts that quote them.
 
-    ``ids`` may name facts that were ended and have no entry any more; ``source`` removes the values set from it, too. A
-    fact that loses its current value has none from then on; its other values stay. Returns the ids of the entries of
-    facts that were removed or lost a value. Call it inside the transaction that erases the entries.
+    ``ids`` may name facts that were ended and have no entry any more; ``source`` removes the values set from it, too,
+    and ``has`` tells which values to remove by what they say. A fact that loses its current value has none from then
+    on; its other values stay. Returns the ids of the entries of facts that were removed or lost a value. Call it inside
+    the transaction that erases the entries.
     """
     gone = {entry.id for entry in to_delete}.union(ids)
     documents = storage.documents(scope, FACTS)
@@ -168,15 +174,21 @@ def forget_facts(
     quoting = [item.id for item in open_conflicts(storage, scope) if gone.intersection((item.entry, item.against))]
     storage.erase_documents(scope, CONFLICTS, quoting)
     left = {document.key for document in documents}.difference(keys)
-    changed = [key for key in left if _take_back(storage, scope, key, gone, source)]
+    changed = [key for key in left if _take_back(storage, scope, key, gone, source, has)]
     return {fact_entry_id(storage, scope, key) for key in [*keys, *changed]}
 
 
-def _take_back(storage: Storage, scope: Scope, folded: str, gone: Collection[str], source: str | None) -> bool:
+def _take_back(
+    storage: Storage, scope: Scope, folded: str, gone: Collection[str], source: str | None, has: Callable[[str], bool]
+) -> bool:
     """Replace the forgotten values of a fact by «ended», and return whether there were any."""
     stored = storage.documents(scope, FACTS, [folded], versions=True)
     versions = [Version(**document.value) for document in reversed(stored)]
-    kept = [_emptied(v) if v.entry in gone or (source and v.source == source) else v for v in versions]
+
+    def goes(version: Version) -> bool:
+        return version.entry in gone or bool(source and version.source == source) or has(_said(version.value))
+
+    kept = [_emptied(version) if goes(version) else version for version in versions]
     if kept == versions:
         return False
     if kept[-1].ended:
@@ -186,6 +198,10 @@ def _take_back(storage: Storage, scope: Scope, folded: str, gone: Collection[str
     for version in [] if all(version.ended for version in kept) else kept:
         storage.write_document(scope, FACTS, folded, asdict(version), keep=EVERY_VERSION)
     return True
+
+
+def _said(value: Any) -> str:
+    return value if isinstance(value, str) else to_json(value)
 
 
 def _emptied(version: Version) -> Version:

@@ -7,6 +7,7 @@ collection that holds such documents, and so forgetting needs no list of collect
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Any
@@ -43,14 +44,16 @@ def write_derived(
     return storage.write_document(scope, collection, key, marked, expected=expected, keep=keep)
 
 
-def purge(storage: Storage, scope: Scope, gone: Collection[str], now: datetime) -> None:
+def purge(storage: Storage, scope: Scope, gone: Collection[str], now: datetime) -> Counter[str]:
     """Empty the documents that rest on any of these entries, with their earlier versions, and remove their entries.
+
+    Returns how many documents were emptied, by collection.
 
     Documents that rest on the removed entries follow in turn. They are made anew when next needed. Call it inside the
     transaction that erases the entries.
     """
     collections = [document.key for document in storage.documents(scope, DERIVED)]
-    left = set(gone)
+    left, emptied = set(gone), Counter[str]()
     while left:
         found = set()
         for collection in collections:
@@ -58,6 +61,8 @@ def purge(storage: Storage, scope: Scope, gone: Collection[str], now: datetime) 
                 if document.value and not left.isdisjoint(document.value["sources"]):
                     found |= {document.value["entry"]} if "entry" in document.value else set()
                     storage.write_document(scope, collection, document.key, None)
+                    emptied[collection] += 1
         add_tombstones(storage, scope, found, now)
         storage.erase(scope, list(found))
         left = found
+    return emptied

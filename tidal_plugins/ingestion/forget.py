@@ -8,6 +8,7 @@ Derived documents that rest on them are emptied, known by their mark and their s
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -16,12 +17,15 @@ from tidal_plugins.errors import StorageError
 from tidal_plugins.facts.versions import forget_facts
 from tidal_plugins.ingestion.derived import purge
 from tidal_plugins.ingestion.episodes import read_episodes, summary, to_entry
+from tidal_plugins.ingestion.everywhere import Texts, found, is_distinct, texts_of
 from tidal_plugins.ingestion.repeats import duplicates, promote
+from tidal_plugins.ingestion.shown import showing, without_shown
 from tidal_plugins.ingestion.tombstones import add_text_tombstone, add_tombstones
+from tidal_plugins.ingestion.wording import unframed
 from tidal_plugins.ingestion.writer import Writer, message_entry_id
 from tidal_plugins.model.entry import EPISODE, Entry, Scope
 from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
-from tidal_plugins.scoring.text import terms
+from tidal_plugins.model.receipt import Receipt
 from tidal_plugins.storage.base import Storage, Where
 from tidal_plugins.storage.shorthands import read_meta, write_meta
 
@@ -30,22 +34,31 @@ logger = logging.getLogger(__name__)
 UNSCRUBBED = "unscrubbed"
 """Whether erased texts may have left bytes in the file."""
 
-DISTINCT = 4
-"""Content words from which on a text is recognised again, unless it has digits as secrets do: forgetting one «Run the
-tests again» must not blank every other."""
 
-
-def forget(writer: Writer, scope: Scope, ids: Collection[str], now: datetime, *, source: str | None = None) -> int:
-    """Remove entries and episodes by id, and what facts have from ``source``, and return how many were removed.
+def forget(
+    writer: Writer,
+    scope: Scope,
+    ids: Collection[str],
+    now: datetime,
+    *,
+    source: str | None = None,
+    everywhere: bool = False,
+) -> Receipt:
+    """Remove entries and episodes by id, and what facts have from ``source``, and return a receipt.
 
     A fact that loses a value counts as one. An episode goes with all its entries. An entry that was said in an episode
     is blanked there, and the episode's summary is made anew from the rest; an episode with nothing left goes too.
-    Unknown ids are passed over.
+    Unknown ids are passed over. ``everywhere`` removes what has the same texts in it, too, and blanks what tools were
+    given and returned with them.
     """
+    texts = texts_of(writer.storage, scope, ids) if everywhere else Texts()
     while True:
-        to_delete = _chosen(writer, scope, ids)
-        told = read_episodes(writer.storage, scope, _blanked(to_delete))
-        blanked = [_blank(writer, episode, to_delete) for episode in told.values()]
+        volumes = writer.storage.statistics(scope).volumes
+        having, episodes = found(writer.storage, scope, texts) if everywhere else (set(), set())
+        to_delete = _chosen(writer, scope, {*ids, *having})
+        shown = showing(writer, scope, to_delete.values())
+        told = read_episodes(writer.storage, scope, _blanked(to_delete) | ((episodes | shown) - to_delete.keys()))
+        blanked = [_blank(writer, episode, to_delete, texts, shown) for episode in told.values()]
         to_delete |= {episode.id: to_entry(episode) for episode in blanked if _is_empty(episode)}
         records = writer.records([to_entry(episode) for episode in blanked if episode.id not in to_delete])
         repeating = duplicates(writer, scope, to_delete.keys())
@@ -53,42 +66,72 @@ def forget(writer: Writer, scope: Scope, ids: Collection[str], now: datetime, *,
         with writer.storage.transaction():
             if _chosen(writer, scope, ids).keys() - to_delete.keys():
                 continue  # something was recorded into these episodes meanwhile
+            if showing(writer, scope, to_delete.values()) - shown:
+                continue  # or shown in another turn
             if told != read_episodes(writer.storage, scope, told):
                 continue
             if repeating != duplicates(writer, scope, to_delete.keys()):
                 continue  # or said again
+            if everywhere and volumes != writer.storage.statistics(scope).volumes:
+                continue  # or anything was written in which the texts may stand
             _leave_tombstones(writer, scope, to_delete.values(), now)
             promote(writer, scope, to_delete.keys(), promoted, now)
-            facts = forget_facts(writer.storage, scope, to_delete.values(), ids, source)
+            facts = forget_facts(writer.storage, scope, to_delete.values(), ids, source, texts.are_in)
             if to_delete or facts:
-                write_meta(writer.storage, UNSCRUBBED, True)
+                mark_unscrubbed(writer.storage)
             derived = writer.later.forget(scope, to_delete.values(), told.keys() - to_delete.keys(), now)
             writer.storage.erase(scope, list(to_delete))
             writer.put(scope, records, replace=True)
             ended = facts.difference(to_delete, writer.storage.summaries(scope, facts))
             add_tombstones(writer.storage, scope, ended, now)
-            purge(writer.storage, scope, {*to_delete, *told, *facts, *derived}, now)
-        scrub(writer.storage)
-        return len(facts.union(to_delete))
+            emptied = purge(writer.storage, scope, {*to_delete, *told, *facts, *derived}, now)
+        kinds = Counter(entry.kind for entry in to_delete.values())
+        shelves = kinds + Counter(fact=len(facts - to_delete.keys()), graph=len(derived)) + Counter(emptied)
+        ids, stay = sorted(facts.union(to_delete)), sorted(told.keys() - to_delete.keys())
+        return Receipt(len(ids), dict(shelves), tuple(ids), tuple(stay), scrub(writer.storage))
 
 
-def scrub(storage: Storage) -> None:
+def erase_scope(writer: Writer, scope: Scope, *, below: bool) -> Receipt:
+    """Remove everything that a scope has, and with ``below`` the scopes that begin with it, and return a receipt."""
+    shelves = Counter[str]()
+    with writer.later.recording(scope), writer.storage.transaction():
+        more = writer.storage.scopes(scope, Where()) if below else []
+        for one in {scope, *more}:
+            for (kind, _), volume in writer.storage.statistics(one).volumes.items():
+                shelves[kind] += volume.entries
+            writer.storage.erase(one, None)
+            writer.later.drop(one)
+        mark_unscrubbed(writer.storage)
+    shelves = +shelves
+    return Receipt(shelves.total(), dict(shelves), remains=scrub(writer.storage))
+
+
+def mark_unscrubbed(storage: Storage) -> None:
+    """Note that what was erased may have left bytes in the file. Call it inside the transaction that erases."""
+    write_meta(storage, UNSCRUBBED, True)
+
+
+def scrub(storage: Storage) -> tuple[str, ...]:
     """Overwrite what forgotten texts left in the file, where something was erased since this last succeeded.
+
+    Returns why bytes are still there, if they are.
 
     It is not part of the erasing transaction. When it fails (a full disk, a reader that keeps the log) or the process
     dies before it, the store remembers, and the next forgetting or opening tries again.
     """
     if not read_meta(storage, UNSCRUBBED):
-        return
+        return ()
     try:
         done = storage.scrub()
     except StorageError as error:
-        logger.warning("forgotten bytes are still in the file, and go when it is next opened: %s", error)
-        return
-    if done:
-        write_meta(storage, UNSCRUBBED, False)
+        why = f"forgotten bytes are still in the file, and go when it is next opened: {error}"
     else:
-        logger.warning("a reader keeps forgotten bytes in the log; they go when the memory is next opened")
+        if done:
+            write_meta(storage, UNSCRUBBED, False)
+            return ()
+        why = "a reader keeps forgotten bytes in the log; they go when the memory is next opened"
+    logger.warning("%s", why)
+    return (why,)
 
 
 def _chosen(writer: Writer, scope: Scope, ids: Collection[str]) -> dict[str, Entry]:
@@ -108,16 +151,20 @@ def _is_empty(episode: Episode) -> bool:
     return not any(message.text not in ("", FORGOTTEN_TEXT) for message in episode.messages)
 
 
-def _blank(writer: Writer, episode: Episode, to_delete: Collection[str]) -> Episode:
+def _blank(
+    writer: Writer, episode: Episode, to_delete: Collection[str], texts: Texts, shown: Collection[str]
+) -> Episode:
+    if episode.id in shown:
+        episode = without_shown(episode, writer.frames)
     gone = {message_entry_id(episode, message) for message in episode.messages} & set(to_delete)
     messages = tuple(
-        replace(message, text=FORGOTTEN_TEXT) if message_entry_id(episode, message) in gone else message
+        texts.without(replace(message, text=FORGOTTEN_TEXT) if message_entry_id(episode, message) in gone else message)
         for message in episode.messages
     )
     return replace(
         episode,
         messages=messages,
-        summary=summary(messages, writer.settings.ingestion.summary_chars),
+        summary=summary(unframed(messages, writer.frames), writer.settings.ingestion.summary_chars),
         entries=tuple(id_ for id_ in episode.entries if id_ not in gone),
     )
 
@@ -125,10 +172,5 @@ def _blank(writer: Writer, episode: Episode, to_delete: Collection[str]) -> Epis
 def _leave_tombstones(writer: Writer, scope: Scope, entries: Collection[Entry], now: datetime) -> None:
     add_tombstones(writer.storage, scope, [entry.id for entry in entries], now)
     for entry in entries:
-        if entry.kind != EPISODE and _distinct(entry.text):
+        if entry.kind != EPISODE and is_distinct(entry.text):
             add_text_tombstone(writer.storage, scope, writer.mark(entry.text), now)
-
-
-def _distinct(text: str) -> bool:
-    words = set(terms(text))
-    return len(words) >= DISTINCT or any(character.isdigit() for word in words for character in word)

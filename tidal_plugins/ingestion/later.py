@@ -75,6 +75,10 @@ class Later:
             self.note(scope, now)
         return gone
 
+    def drop(self, scope: Scope) -> None:
+        """Take a scope off the list because nothing is left in it. Call it inside the transaction that erases it."""
+        self.storage.erase_documents(STORE, WAITING, [_key(scope)])
+
     def run(self, scope: Scope, proceed: Callable[[], bool]) -> timedelta | None:
         """Do what is due in a scope and return the time until more is due, if any."""
         found = [step.run(scope, proceed) for step in self.steps]

@@ -8,13 +8,12 @@ forgetting stays exact; but only the first one is indexed for search.
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 from datetime import datetime
 from hashlib import blake2b
 
-from tidal_plugins.errors import Corrupt
+from tidal_plugins.english.shouting import is_shouted
 from tidal_plugins.ingestion.plan import Plan, Writing
 from tidal_plugins.ingestion.writer import Writer, reinforced
 from tidal_plugins.model.entry import Entry, Scope, derive_id
@@ -25,8 +24,6 @@ from tidal_plugins.storage.shorthands import set_tiers
 
 FIRST = "first"
 """Kind of the link from a hash of words and voice to the entry that said them first."""
-
-logger = logging.getLogger(__name__)
 
 
 def store_entries(writing: Writing, plan: Plan) -> None:
@@ -40,7 +37,8 @@ def store_entries(writing: Writing, plan: Plan) -> None:
             _mark_first(writer, scope, entry, now)
         elif writer.storage.put(scope, [Record(entry)]):
             writer.storage.put_links(scope, [_repeat(scope, entry.id, first.id, now)])
-            tier = reinforced(first, writer.settings.use.used, now, writer.settings, used=True)
+            loud = is_shouted(entry.text)  # what is shouted again counts once
+            tier = None if loud else reinforced(first, writer.settings.use.used, now, writer.settings, used=True)
             set_tiers(writer.storage, scope, {first.id: tier} if tier else {})
             plan.repetitions.add(entry.id)
 
@@ -96,11 +94,7 @@ def promote(
 
 def _first(writer: Writer, scope: Scope, entry: Entry) -> Entry | None:
     links = writer.storage.links(scope, WhereLinks(sources=[_mark(writer, entry)], kinds=[FIRST]), limit=1)
-    try:
-        return next(iter(writer.storage.get(scope, [link.target for link in links]).values()), None)
-    except Corrupt as error:  # then this one takes its place
-        logger.error("a damaged entry was said again: %s", error)
-        return None
+    return next(iter(writer.storage.get(scope, [link.target for link in links]).values()), None)  # none if damaged
 
 
 def _mark_first(writer: Writer, scope: Scope, entry: Entry, now: datetime) -> None:

@@ -94,8 +94,8 @@ class Entry:
         speaker: the name of the person who said it.
         role: ``user``, ``assistant`` or ``tool``.
         source: its origin, such as a path or a title.
-        channel: who wrote it: ``user``, ``agent``, ``import`` …
-        trust: how far it is trusted, in [0, 1].
+        channel: who wrote it: ``user``, ``agent``, ``tool`` or ``document``; or what made it, such as ``synthesis``.
+        trust: how far it is trusted, in [0, 1], by its channel. What memory made of others has the lowest of theirs.
         importance: in [1, 10].
         affect: the mood after its exchange, with the emotions of its own text.
         tags: its labels.

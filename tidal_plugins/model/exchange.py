@@ -114,3 +114,8 @@ class Exchange:
     @property
     def key(self) -> str | None:
         return self.id if self.id is not None else next((message.id for message in self.messages if message.id), None)
+
+
+def asked_by_agent(said: Sequence[Message]) -> tuple[Message, ...]:
+    """Return the messages of a turn whose questions an agent asked."""
+    return tuple(replace(each, role="assistant") if each.role == "user" else each for each in said)

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypedDict
 
+from tidal_plugins.model.trust import Channel
+
 
 @dataclass(frozen=True, slots=True)
 class Note:
@@ -23,7 +25,9 @@ class Note:
         thread: the conversation that it belongs to.
         occurred_at: when it happened; an aware time. Default: now.
         valid_until: the time until which it holds.
-        trust: how far it is trusted, in [0, 1].
+        channel: who wrote it: ``user``, ``agent``, ``tool`` or ``document``. Only a user's words may become a rule or a
+            priority.
+        trust: how far it is trusted, in [0, 1]. Default: by its channel, 1.0, 0.8, 0.5 and 0.7.
         metadata: further fields, as JSON values.
     """
 
@@ -37,7 +41,8 @@ class Note:
     thread: str | None = None
     occurred_at: datetime | None = None
     valid_until: datetime | None = None
-    trust: float = 1.0
+    channel: Channel = "document"
+    trust: float | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -53,5 +58,6 @@ class NoteFields(TypedDict, total=False):
     thread: str | None
     occurred_at: datetime | None
     valid_until: datetime | None
-    trust: float
+    channel: Channel
+    trust: float | None
     metadata: Mapping[str, Any] | None

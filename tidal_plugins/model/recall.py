@@ -42,8 +42,8 @@ class Explanation:
         replaces: the earlier entries that it supersedes, with both values, of those that the recall was about.
         superseded_by: the later entries that supersede it.
         features: what the hit's confidence was made of, by name: the ``margin`` by which the first of the recall stands
-            out; how far this hit is ``behind`` that one, and ``short`` of being near at all, both at most 0. All are in
-            units of cosine.
+            out; how far this hit is ``behind`` that one, and ``short`` of being near at all, both at most 0; how far
+            the first is ``ahead`` of the next, 0 for other hits. All are in units of cosine.
     """
 
     keyword_rank: int | None

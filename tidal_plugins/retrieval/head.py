@@ -21,8 +21,8 @@ from tidal_plugins.shown import shown
 SHIPPED = Path(__file__).with_name("head.json")
 """The weights for the default embedder, all-MiniLM-L6-v2, as ``make fit-confidence`` makes them."""
 
-RECALL_FEATURES, HIT_FEATURES = ("margin",), ("behind", "short")
-"""The features of a recall's chance, and those of the chance that a hit helps where the recall does."""
+RECALL_FEATURES, LINE_FEATURES, HIT_FEATURES = ("margin",), ("behind", "short"), ("behind", "short", "ahead")
+"""The features of a recall's chance, and those of the chances of a line and of a hit where the recall helps."""
 
 DIGITS = 3
 """Decimals of a weight: more would change no chance by a thousandth."""
@@ -45,10 +45,12 @@ class Head:
     """The chances of one profile.
 
     ``of_recall`` gives the chance that a recall holds something that helps, ``of_hit`` the chance that a hit helps in a
-    recall that does. The product is the chance that the hit helps.
+    recall that does. The product is the chance that the hit helps. ``of_line`` is the same chance without knowing how
+    far the first is ahead; the thresholds of a whisper are set for it, and for ``of_recall``.
     """
 
     of_recall: Logistic
+    of_line: Logistic
     of_hit: Logistic
 
 
@@ -73,7 +75,7 @@ def save(path: Path, heads: Mapping[str, Head], about: Mapping[str, Any]) -> Non
     path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 
-_PARTS = (("of_recall", RECALL_FEATURES), ("of_hit", HIT_FEATURES))
+_PARTS = (("of_recall", RECALL_FEATURES), ("of_line", LINE_FEATURES), ("of_hit", HIT_FEATURES))
 
 
 def _logistic(given: Mapping[str, Any], part: str, features: tuple[str, ...]) -> Logistic:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tidal_plugins.english.shouting import is_shouted
 from tidal_plugins.retrieval.state import Ranked, State, by_score
 from tidal_plugins.storage.base import EntrySummary
 
@@ -23,8 +24,11 @@ def prefer_lasting(state: State) -> None:
 
 
 def is_lasting(summary: EntrySummary, least: float) -> bool:
-    """Return whether an entry is what a person said for good, with an importance of at least ``least``."""
-    return summary.role == "user" and summary.importance >= least
+    """Return whether an entry is what a person said for good, with an importance of at least ``least``.
+
+    What is shouted is not: whoever shouts wants to be heard everywhere. Health never counts as shouted.
+    """
+    return summary.role == "user" and summary.importance >= least and not is_shouted(summary.head)
 
 
 def _raised(item: Ranked, factor: float, least: float) -> Ranked:

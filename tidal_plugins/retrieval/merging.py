@@ -112,7 +112,8 @@ def _trusted(hit: Hit, trust: Mapping[str, float]) -> Hit:
         return hit
     why = replace(hit.why, factors={**hit.why.factors, "trust": share})
     score, confidence = hit.score - (1 - share) * abs(hit.score), hit.confidence * share
-    return replace(hit, score=score, confidence=confidence, why=why)
+    entry = replace(hit.entry, trust=min(hit.entry.trust, share))
+    return replace(hit, entry=entry, score=score, confidence=confidence, why=why)
 
 
 def _trimmed(rest: Sequence[Hit], limit: int) -> list[Dropped]:

@@ -15,6 +15,7 @@ from tidal_plugins.retrieval.state import Found, State
 from tidal_plugins.retrieval.understand import Query
 from tidal_plugins.scoring.fusion import keyword_strength, reciprocal_rank
 from tidal_plugins.storage.base import Match, PassageVectors, Storage, Where
+from tidal_plugins.storage.damage import ENTRIES, noticed
 from tidal_plugins.storage.values import unit_vector
 from tidal_plugins.tuning import RecallTuning
 
@@ -120,7 +121,7 @@ class Channels:
             return []
 
     def matching(self, words: Sequence[str], limit: int, where: Where) -> list[Match]:
-        """Return the best of the keyword channel, or none if it takes too long."""
+        """Return the best of the keyword channel, or none if it takes too long or cannot be read."""
         if KEYWORDS in self.degraded:
             return []
         try:
@@ -129,6 +130,9 @@ class Channels:
             if self.strict:
                 raise
             self._without(KEYWORDS, "the keyword search took too long; recalling by meaning alone")
+            return []
+        except Corrupt as error:
+            self._without(KEYWORDS, f"recalling by meaning alone: {error}")
             return []
 
     def cosines(self, ids: Sequence[str]) -> dict[str, Match]:
@@ -161,13 +165,12 @@ def intact(
     ids = list(ids)
     while True:
         chosen = [id_ for id_ in ids if id_ not in damaged][:limit]
-        try:
-            return read(chosen)
-        except Corrupt as error:
-            if error.entry is None or error.entry not in chosen:
-                raise
-            logger.error("entry %s is damaged and was left out of a recall", error.entry)
-            damaged.add(error.entry)
+        with noticed() as left_out:
+            found = read(chosen)
+        bad = {row.name for row in left_out if row.table == ENTRIES}.intersection(chosen)
+        if not bad:
+            return found
+        damaged |= bad
 
 
 def best_cosines(passages: PassageVectors, vector: NDArray[np.float32]) -> dict[str, Match]:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from functools import partial
 
+from tidal_plugins.english.shouting import is_shouted
 from tidal_plugins.model.entry import SYNTHESIS
 from tidal_plugins.retrieval.deduplicate import first_of_kind
-from tidal_plugins.retrieval.head import Head, shipped
+from tidal_plugins.retrieval.head import shipped
 from tidal_plugins.retrieval.lasting import is_lasting
 from tidal_plugins.retrieval.search import intact, nearness
 from tidal_plugins.retrieval.selection import sources
@@ -18,46 +19,66 @@ from tidal_plugins.scoring.context import margin
 from tidal_plugins.storage.base import Where
 from tidal_plugins.tuning import RecallTuning
 
-NEAR = 0.45
-"""Nearness below which an entry is short of being near: half as much again as the .3 that unrelated texts have."""
+UNRELATED = 0.3
+"""Nearness that unrelated texts have."""
+
+NEAR = 1.5 * UNRELATED
+"""Nearness below which an entry is short of being near."""
 
 
 def estimate_confidence(state: State) -> None:
     """Estimate the chance that the recall holds something that helps, and the chance of each entry to do so.
 
     Entries that say nearly the same are no rivals. The chances are lower if the query names people who speak in this
-    scope and none of them said the first.
+    scope and none of them said the first. The first entry's chance is higher the further it stands ahead of the rest.
     """
     settings = state.settings
     state.leaders = first_of_kind(state.store.storage, state.request.scope, state.ranked, settings.whisper.alike)
     rivals = [item for item in state.ranked if state.leaders[item.id] == item.id]
     if not rivals:
         return
-    head = shipped(state.request.profile)
-    stands_out, first = _margin(_without_derived(rivals, state), state), _standing(rivals[0], settings.recall)
+    rivals = _without_derived(rivals, state)
+    stands_out, head = _margin(rivals, state), shipped(state.request.profile)
+    first, *others = (_standing(item, settings.recall) for item in rivals)
+    ahead = max(0.0, first - max([UNRELATED, *others]))
     state.confidence = head.of_recall({"margin": stands_out})
-    state.ranked = [_judged(item, first, stands_out, state, head) for item in state.ranked]
+    state.ranked = [
+        _judged(item, first, ahead if state.leaders[item.id] == rivals[0].id else 0.0, stands_out, state)
+        for item in state.ranked
+    ]
+
+
+def drop_shouts(state: State) -> None:
+    """Drop entries that are shouted, unless one is the very first: what is said loudly must be the best there is.
+
+    What another one would show in fourth place, a shout would show everywhere.
+    """
+    loud = {item.id for item in state.ranked[1:] if is_shouted(item.summary.head)}
+    state.ranked = [item for item in state.ranked if item.id not in loud]
+    state.drop("threshold", ((id_, "is shouted, and another one is nearer") for id_ in loud))
 
 
 def apply_threshold(state: State) -> None:
     """Drop everything if nothing is likely enough to help, and else every entry that is not itself.
 
     A question that the memory cannot answer still has neighbours there, as near as many an answer is. So how far the
-    first stands out, not nearness, decides whether anything surfaces.
+    first stands out, not nearness, decides whether anything surfaces. A line that is far behind the first may still add
+    to it, so that how far the first is ahead tells nothing about the others.
     """
     settings, profile = state.settings.whisper, state.request.profile
     threshold, line = least(state), settings.line_threshold * settings.share(profile)
     if not threshold:
         return
+    of_line = shipped(profile).of_line
     if state.confidence < threshold:
         reason = f"confidence {state.confidence:.3f} under the threshold of {threshold:.3f}"
         spared = _spared(state, threshold)
         below = {item.id: reason for item in state.ranked if item.id not in spared}
     else:
         below = {
-            item.id: f"confidence {item.confidence:.3f} under a line's threshold of {line:.3f}"
+            item.id: f"confidence {chance:.3f} under a line's threshold of {line:.3f}"
             for item in state.ranked
-            if item.confidence < line
+            if (chance := state.confidence * of_line(item.features)) < line
         }
     state.ranked = [item for item in state.ranked if item.id not in below]
     state.drop("threshold", below.items())
@@ -83,10 +104,11 @@ def least(state: State) -> float:
     return settings.least(query.only_tells, len(query.text.split())) * settings.share(state.request.profile)
 
 
-def _judged(item: Ranked, first: float, stands_out: float, state: State, head: Head) -> Ranked:
+def _judged(item: Ranked, first: float, ahead: float, stands_out: float, state: State) -> Ranked:
     near = _standing(item, state.settings.recall)
-    features = {"margin": stands_out, "behind": min(0.0, near - first), "short": min(0.0, near - NEAR)}
-    return item._replace(confidence=state.confidence * head.of_hit(features), features=features)
+    features = {"behind": min(0.0, near - first), "short": min(0.0, near - NEAR), "ahead": ahead}
+    chance = state.confidence * shipped(state.request.profile).of_hit(features)
+    return item._replace(confidence=chance, features={"margin": stands_out, **features})
 
 
 def _without_derived(rivals: list[Ranked], state: State) -> list[Ranked]:

@@ -11,6 +11,7 @@ from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.session import Policy
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage
+from tidal_plugins.storage.damage import whole
 from tidal_plugins.storage.shorthands import read_document
 from tidal_plugins.tuning import Tuning
 
@@ -49,6 +50,7 @@ class Policies:
         with self.storage.transaction():
             self.storage.write_document(self.scope, POLICIES, name, value)
 
+    @whole()
     def named(self, name: str) -> Policy:
         """Return a policy by name. Raises ``NotFound``."""
         if not isinstance(name, str):

@@ -151,7 +151,7 @@ class Entries(Protocol):
 
     @abstractmethod
     def get(self, scope: Scope, ids: Collection[str]) -> dict[str, Entry]:
-        """Return the entries found, by id, checksums verified (``Corrupt``)."""
+        """Return the entries found, by id. Damaged ones are left out and noted."""
 
     @abstractmethod
     def summaries(self, scope: Scope, ids: Collection[str], where: Where | None = None) -> dict[str, EntrySummary]:
@@ -169,9 +169,9 @@ class Entries(Protocol):
         """List entries by event time, then by the order in which they were stored; ``after`` skips that many."""
 
     @abstractmethod
-    def erase(self, scope: Scope, ids: Collection[str]) -> int:
+    def erase(self, scope: Scope, ids: Collection[str] | None) -> int:
         """Remove entries from every index, with the links that end at them and the log's lines under their ids, and
-        return how many entries there were."""
+        return how many entries there were. ``None`` removes all that a scope has, in every table."""
 
     @abstractmethod
     def scopes(self, prefix: Scope, where: Where) -> list[Scope]:

@@ -10,6 +10,7 @@ from tidal_plugins.settings import StorageSettings
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.storage.sqlite import SQLiteStorage
+from tidal_plugins.storage.sqlite.encryption import Key
 
 MEMORY = "memory://"
 """The URL of a store in memory: a new and empty one, each time that it is opened."""
@@ -19,15 +20,20 @@ _NOT_YET = ("postgresql", "postgres")
 
 
 def open_storage(
-    path: str | PathLike[str] | None, storage: Storage | None, settings: StorageSettings | None = None
+    path: str | PathLike[str] | None,
+    storage: Storage | None,
+    settings: StorageSettings | None = None,
+    key: Key | None = None,
 ) -> Storage:
     """Return ``storage`` if it is given, else open the store at ``path``, which is a file or ``memory://``.
 
-    Exactly one of the two must be given. Raises ``InvalidInput``, and ``StorageError`` if the path cannot hold a
-    memory.
+    Exactly one of the two must be given. ``key`` returns the key of an encrypted file. Raises ``InvalidInput``, and
+    ``StorageError`` if the path cannot hold a memory.
     """
     if storage is not None and path is not None:
         raise InvalidInput(f"give either a path or storage=, not both: {shown(path)} and {type(storage).__name__}")
+    if key is not None and (storage is not None or str(path) == MEMORY):
+        raise InvalidInput("key= encrypts a file; give it with a path")
     if storage is not None:
         if isinstance(storage, type) or not isinstance(storage, Storage):
             raise InvalidInput(f"storage= takes an engine, with all the methods of Storage, got {shown(storage)}")
@@ -43,6 +49,7 @@ def open_storage(
         busy_timeout=settings.busy_timeout,
         query_deadline=settings.query_deadline,
         vector_cache_bytes=settings.vector_cache_mb * 1024 * 1024,
+        key=key,
     )
 
 

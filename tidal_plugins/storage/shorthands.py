@@ -9,10 +9,7 @@ from typing import Any
 from tidal_plugins.errors import NotFound
 from tidal_plugins.model.entry import Scope, Tier
 from tidal_plugins.shown import shown
-from tidal_plugins.storage.base import STORE, Document, Documents, Entries, Record
-
-META = "meta"
-"""The collection of values about the whole store."""
+from tidal_plugins.storage.base import META, STORE, Document, Documents, Entries, Record
 
 
 def read_document(storage: Documents, scope: Scope, collection: str, key: str) -> Document | None:

@@ -7,7 +7,8 @@ import pytest
 
 from tidal_plugins.errors import NotFound
 from tidal_plugins.model.entry import Scope, Tier
-from tidal_plugins.storage.base import Record, Storage, Where
+from tidal_plugins.model.link import Link
+from tidal_plugins.storage.base import Line, Record, Storage, Where, WhereLinks
 from tidal_plugins.storage.shorthands import read_document
 from tidal_plugins.testing.clock import NOON
 from tidal_plugins.testing.contract import Contract
@@ -89,3 +90,26 @@ class ScopeContract(Contract):
         assert not store.summaries(nowhere, ["a"])
         assert len(store.find(nowhere, ALL)) == 0
         assert read_document(store, nowhere, "facts", "key") is None
+
+    def test_erasing_all_of_a_scope_leaves_nothing_in_it_and_all_in_others(self, store: Storage) -> None:
+        other = ("other",)
+        for scope in (HERE, other):
+            store.put(scope, [record("a", "same text", [1.0, 0.0], scope=scope, speaker="Ada")])
+            store.put_links(scope, [Link("l", "kind", "somewhere", "else", NOON)])
+            store.append_log(scope, "log", [Line("key", NOON, 1)])
+            for value in (1, 2):
+                store.write_document(scope, "facts", "key", value, keep=9)
+        erasures = store.statistics(HERE).erasures
+        assert store.erase(HERE, None) == 1
+        statistics = store.statistics(HERE)
+        assert (statistics.speakers, dict(statistics.volumes)) == ([], {})
+        assert statistics.erasures > erasures
+        assert not [*store.find(HERE, ALL), *store.links(HERE, WhereLinks()), *store.read_log(HERE, "log")]
+        assert store.documents(HERE, "facts", versions=True) == []
+        assert store.matching(HERE, ["text"], 9, ALL) == []
+        assert (len(store.links(other, WhereLinks())), len(store.read_log(other, "log"))) == (1, 1)
+        assert [document.value for document in store.documents(other, "facts", versions=True)] == [2, 1]
+        assert ids(store.matching(other, ["text"], 9, ALL)) == ["a"]
+        assert store.erase(HERE, None) == 0
+        store.put(HERE, [record("a", "same text", [1.0, 0.0])])
+        assert ids(store.matching(HERE, ["text"], 9, ALL)) == ["a"]

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 from tidal_plugins.errors import InvalidInput, InvalidScope
 from tidal_plugins.memory import TidalMemory
 from tidal_plugins.model.entry import Scope, user_of
-from tidal_plugins.model.exchange import Exchange
+from tidal_plugins.model.exchange import Exchange, asked_by_agent
 from tidal_plugins.model.session import Policy
 from tidal_plugins.sessions.session import Session
 from tidal_plugins.shown import shown
@@ -52,8 +52,7 @@ class Place:
 
 def by_agent(exchange: Exchange) -> Exchange:
     """Return a turn whose questions an agent asked."""
-    said = (replace(each, role="assistant") if each.role == "user" else each for each in exchange.messages)
-    return replace(exchange, messages=tuple(said))
+    return replace(exchange, messages=asked_by_agent(exchange.messages))
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,19 +52,21 @@ def search(
         include_archived=include_archived,
     )
     room = WhisperTuning(max_entries=MAX_FOUND, max_chars=FRAME_CHARS + LINE_CHARS * max(1, len(recall)))
-    return compose(recall, memory.now().astimezone(memory.settings.zone), room, memory.settings.supersession.sure)
+    now = memory.now().astimezone(memory.settings.zone)
+    return compose(recall, now, room, memory.settings.supersession.sure, memory.frames)
 
 
 def search_graph(
     memory: TidalMemory, entity: str, aspect: Aspect = "relations", at: datetime | None = None, limit: int = 10
 ) -> str:
     """Return the known relations of an entity: one line for each, with its evidence, fenced like a whisper."""
-    return tell(memory.graph, entity, aspect, at=aware(at), limit=limit) or "Nothing known."
+    return tell(memory.graph, memory.frames, entity, aspect, at=aware(at), limit=limit) or "Nothing known."
 
 
 def save(memory: TidalMemory, text: str, **fields: Any) -> str:
     """Store a note of the model's, and return a sentence with its citation. ``fields`` are those of ``remember``."""
-    return f"Saved as [{memory.remember(text, source=SOURCE, **fields).citation}]."
+    saved = memory.remember(text, source=SOURCE, channel="agent", **fields)
+    return f"Saved as [{saved.citation}]."
 
 
 def aware(time: datetime | None) -> datetime | None:

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from llama_index_tidal import TidalChatMemory, TidalRetriever
 from llama_index_tidal.filters import to_recall
+from tests.frameworks.answers import ANSWERED, LIBRARY, UNANSWERED
 from tidal_plugins import HashingEmbedder, InvalidInput, InvalidScope, Note, Peer, TidalMemory
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -198,13 +199,16 @@ def test_a_similarity_cutoff_keeps_what_is_above_it(library):
     assert len(SimilarityPostprocessor(similarity_cutoff=0.0).postprocess_nodes(nodes)) == len(nodes)
 
 
-def test_a_cutoff_leaves_nothing_where_nothing_answers(tmp_path):
+def test_half_a_chance_keeps_what_answers_and_cuts_what_does_not(tmp_path):
     with TidalMemory(tmp_path / "meaning.db") as memory:
-        memory.remember([Note("The jazz piano has 88 keys."), Note("The ferry to the island leaves at noon.")])
-        cutoff, retriever = SimilarityPostprocessor(similarity_cutoff=0.1), TidalRetriever(memory)
-        kept = cutoff.postprocess_nodes(retriever.retrieve("How many keys does the jazz piano have?"))
-        assert [node.text for node in kept] == ["The jazz piano has 88 keys."]
-        assert cutoff.postprocess_nodes(retriever.retrieve("What is the boiling point of mercury?")) == []
+        memory.remember(LIBRARY)
+        cutoff, retriever = SimilarityPostprocessor(similarity_cutoff=0.5), TidalRetriever(memory)
+
+        def kept(query):
+            return [node.text for node in cutoff.postprocess_nodes(retriever.retrieve(query))]
+
+        assert {query: kept(query) for query in ANSWERED} == {query: [LIBRARY[n]] for query, n in ANSWERED.items()}
+        assert [kept(query) for query in UNANSWERED] == [[]] * len(UNANSWERED)
 
 
 # filters

@@ -16,6 +16,7 @@ from tidal_plugins.model.entry import Scope, derive_id
 from tidal_plugins.model.graph import Merge
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage
+from tidal_plugins.storage.damage import whole
 from tidal_plugins.storage.shorthands import read_document
 
 MERGES = "entity-merges"
@@ -84,6 +85,7 @@ def join(
         return merge
 
 
+@whole()
 def undo_merge(storage: Storage, scope: Scope, id_: str, now: datetime) -> Merge:
     """Undo a merge and return it. Raises ``NotFound`` if there is none, or if it was undone already."""
     with storage.transaction():

@@ -111,9 +111,9 @@ class EntryStore(MemoryBase, Entries):
             and any(passes(kept.entry) for kept in state.table(scope, "entries").values())
         )
 
-    def erase(self, scope: Scope, ids: Collection[str]) -> int:
+    def erase(self, scope: Scope, ids: Collection[str] | None) -> int:
         with self._draft() as draft:
-            found = dict(entries_of(draft, scope, ids))
+            found = dict(entries_of(draft, scope, draft.table(scope, "entries") if ids is None else ids))
             if found:
                 entries = draft.change(scope, "entries")
                 for kept in found.values():
@@ -123,6 +123,9 @@ class EntryStore(MemoryBase, Entries):
                 content_changed(draft, scope)
                 erase_found(draft, scope, WhereLinks(ends=found))
                 erase_lines(draft, scope, found)
+            for name in draft.names(scope) if ids is None else ():
+                if name != (scope, "figures"):  # the number of erasures must not fall
+                    draft.change(*name).clear()
             return len(found)
 
     def statistics(self, scope: Scope) -> Statistics:

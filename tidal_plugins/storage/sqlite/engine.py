@@ -12,9 +12,12 @@ from typing import Literal
 
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.storage.measures import Measures
+from tidal_plugins.storage.sqlite.backup import BackupStore
 from tidal_plugins.storage.sqlite.base import Scopes
+from tidal_plugins.storage.sqlite.checks import CheckStore
 from tidal_plugins.storage.sqlite.connections import Connections
 from tidal_plugins.storage.sqlite.documents import DocumentStore
+from tidal_plugins.storage.sqlite.encryption import Key, check_key
 from tidal_plugins.storage.sqlite.entries import EntryStore
 from tidal_plugins.storage.sqlite.links import LinkStore
 from tidal_plugins.storage.sqlite.log import LogStore
@@ -24,12 +27,13 @@ SCRUB_SECONDS = 1.0
 """Time for which emptying the log waits for readers; it holds up writers meanwhile."""
 
 
-class SQLiteStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStore, Storage):
+class SQLiteStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStore, CheckStore, BackupStore, Storage):
     """Stores a memory in one SQLite file.
 
     ``durability="full"`` syncs every commit to disk: what was acknowledged survives a power cut. ``"fast"`` leaves
     the sync to checkpoints: nothing tears, but a power cut may take the last commits (a killed process does not).
-    ``vector_cache_bytes`` bounds the vectors held in memory; larger scopes are scanned in the file.
+    ``vector_cache_bytes`` bounds the vectors held in memory; larger scopes are scanned in the file. ``key`` returns the
+    key of an encrypted file.
     """
 
     _connections: type[Connections] = Connections
@@ -42,9 +46,12 @@ class SQLiteStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStore,
         busy_timeout: float = 30.0,
         query_deadline: float = 2.0,
         vector_cache_bytes: int = 256 * 1024 * 1024,
+        key: Key | None = None,
     ) -> None:
+        if key is not None:
+            check_key(key)
         synchronous = {"full": "FULL", "fast": "NORMAL"}[durability]
-        self._db = self._connections(path, synchronous=synchronous, busy_timeout=busy_timeout)
+        self._db = self._connections(path, synchronous=synchronous, busy_timeout=busy_timeout, key=key)
         self.path = self._db.path
         self._scopes = Scopes()
         self._deadline = query_deadline
@@ -72,7 +79,8 @@ class SQLiteStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStore,
         with self.transaction():
             self._db.run("INSERT INTO keywords (keywords) VALUES ('optimize')")
             self._db.run("DROP TABLE IF EXISTS old_vectors")
-        self._db.run("VACUUM")  # secure_delete leaves copies behind where pages were rebalanced
+        with self._db.turn():
+            self._db.run("VACUUM")  # secure_delete leaves copies behind where pages were rebalanced
         with self._db.lock_timeout(SCRUB_SECONDS):
             busy = self._db.one("PRAGMA wal_checkpoint(TRUNCATE)")
         self._neighbours.forget()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from tidal_plugins.errors import InvalidInput, NotADatabase, ReadOnly
 from tidal_plugins.shown import shown
+from tidal_plugins.storage.sqlite.encryption import Key, unlock, wrong_key
 from tidal_plugins.storage.sqlite.schema import create, has_schema
 from tidal_plugins.validation import check_path
 
@@ -36,17 +37,25 @@ def checked_path(path: str | os.PathLike[str]) -> str:
     return str(absolute)
 
 
-def open_file(path: str, synchronous: str, busy_timeout: float) -> apsw.Connection:
-    """Open one connection to a file, and create the schema if the file is empty. Raises SQLite's own errors too."""
+def open_file(
+    path: str, synchronous: str, busy_timeout: float, key: Key | None, *, create_file: bool
+) -> apsw.Connection:
+    """Open one connection to a file, and create the schema if the file is empty. Raises SQLite's own errors too.
+
+    With ``create_file`` a file that is not there is made.
+    """
     import apsw
     import sqlite_vec
 
-    connection = apsw.Connection(path)
+    flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create_file else 0)
+    connection = apsw.Connection(path, flags=flags)
     try:
         if connection.readonly("main"):
             raise ReadOnly(f"{path} cannot be written to; check its permissions and those of its folder")
         connection.set_busy_timeout(int(busy_timeout * 1000))
-        complete = _complete(connection)
+        if key is not None:
+            unlock(connection, key)
+        complete = checked_schema(connection, path, key)
         connection.enable_load_extension(True)
         connection.load_extension(sqlite_vec.loadable_path())
         connection.enable_load_extension(False)
@@ -65,11 +74,20 @@ def open_file(path: str, synchronous: str, busy_timeout: float) -> apsw.Connecti
     return connection
 
 
-def _complete(connection: apsw.Connection) -> bool:
-    """Return whether the schema is there. Looked up before anything is changed: a file that is refused stays as it
-    is."""
-    connection.execute("BEGIN")
-    complete = has_schema(connection)
+def checked_schema(connection: apsw.Connection, path: str, key: Key | None) -> bool:
+    """Return whether the schema is there, or raise ``EncryptionError`` for a key that does not fit.
+
+    Looked up before anything is changed: a file that is refused stays as it is.
+    """
+    import apsw
+
+    try:
+        connection.execute("BEGIN")
+        complete = has_schema(connection)
+    except apsw.NotADBError as error:
+        if key is None:
+            raise
+        raise wrong_key(path) from error
     connection.execute("COMMIT")
     return complete
 

@@ -190,7 +190,7 @@ class TidalMemory(View):
         stands in the scope. The receipt says what went, and what is left and why. The file is rewritten once: forget
         many in one call.
         """
-        return self._services.forget(self.scope, ids, source, thread, everywhere)
+        return self._services.forget(self.scope, ids, source, thread, check_flag(everywhere, "everywhere"))
 
     @traced("tidal.recall", lambda found: {"tidal.hits": len(found), "tidal.degraded": len(found.degraded)})
     def recall(

@@ -95,6 +95,7 @@ GOOD: Mapping[str, Any] = {
     "merge": "none",
     "name": "planner",
     "note": "sweet pears",
+    "path": "no/such/folder/copy.db",
     "policy": Policy(),
     "query": "ripe pears",
     "relation": "none",
@@ -190,20 +191,21 @@ def groups(memory: TidalMemory) -> dict[str, object]:
     names = [name for name, value in inspect.getmembers(type(memory)) if isinstance(value, property)]
     found = {name: getattr(memory, name) for name in names}
     ours = {name: one for name, one in found.items() if type(one).__module__.startswith("tidal_plugins")}
-    ours = {name: one for name, one in ours.items() if name not in ("opened", "settings")}
+    ours = {name: one for name, one in ours.items() if name not in ("opened", "settings", "frames")}
     return {"memory": memory, **ours, "policies": memory.sessions.policies}
 
 
 def makers(package: Any, good: Mapping[str, Any], *, leave: frozenset[str]) -> Iterator[Call]:
     """Yield each call of each public class and function of a package, with one hostile value in it.
 
-    ``good`` has a value for each parameter that has no default, where ``None`` does not do. Errors, protocols and what
-    ``leave`` names are passed over.
+    ``good`` has a value for each parameter that has no default, where ``None`` does not do. Errors, protocols, async
+    twins and what ``leave`` names are passed over.
     """
     for name in package.__all__:
         made = getattr(package, name)
         error = inspect.isclass(made) and issubclass(made, BaseException)
-        if name not in leave and callable(made) and not error and not getattr(made, "_is_protocol", False):
+        passed = error or inspect.iscoroutinefunction(made)
+        if name not in leave and callable(made) and not passed and not getattr(made, "_is_protocol", False):
             known = inspect.signature(made).parameters.values()
             needed = [p for p in known if p.default is p.empty and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
             given = {p.name: good.get(p.name) for p in needed}

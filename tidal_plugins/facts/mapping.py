@@ -238,6 +238,7 @@ class Facts(MutableMapping[str, Any]):
     ) -> Fact:
         """Set a fact. ``claim`` is the entry that the value is taken from, ``of`` the conflict that this resolves."""
         folded, now = _folded(key), self._clock()
+        self._checked(key, value)
         value = self._redact(value, key)
         text = self._checked(key, value)
         if source is not None and (not isinstance(source, str) or not source.strip()):

@@ -14,6 +14,7 @@ from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.retention import Retention
 from tidal_plugins.services import Services
 from tidal_plugins.storage.deadline import question
+from tidal_plugins.validation import check_flag
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,8 @@ class MaintenanceGroup:
         It goes as ``memory.forget`` removes it, with its bytes and all that was made of it. ``run`` does the same.
         ``dry_run`` only reports what would go.
         """
-        return self._services.retainer(self._scope).run(self._services.now(), dry_run=dry_run)
+        looks = check_flag(dry_run, "dry_run")
+        return self._services.retainer(self._scope).run(self._services.now(), dry_run=looks)
 
     def start(self, interval: timedelta = timedelta(hours=1)) -> Maintenance:
         """Run in the background: now, and ``interval`` after the end of each run, until the memory is closed.

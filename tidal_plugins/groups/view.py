@@ -28,6 +28,7 @@ from tidal_plugins.model.receipt import Receipt
 from tidal_plugins.model.stats import Stats
 from tidal_plugins.services import Services
 from tidal_plugins.settings import Settings
+from tidal_plugins.validation import check_flag
 
 
 class View:
@@ -148,7 +149,7 @@ class View:
         are not touched. No hash stays, so that the same text may be captured again; the name of the scope stays in the
         file. The receipt counts what went, and says why bytes are left, if any are.
         """
-        return self._services.erase_scope(self.scope, below=below)
+        return self._services.erase_scope(self.scope, below=check_flag(below, "below"))
 
     def check(self, *, repair: bool = False) -> Check:
         """Read the whole store, all its scopes, and return what is wrong with it.
@@ -161,7 +162,7 @@ class View:
         vectors by embedding texts again. It removes nothing that is intact, and ``Check.lost`` says what only a backup
         has. Raises ``EmbeddingError`` if texts cannot be embedded, and ``StorageError``.
         """
-        return self._services.check(repair)
+        return self._services.check(check_flag(repair, "repair"))
 
     def backup(self, path: str | PathLike[str], *, replace: bool = False, damaged: bool = False) -> Backup:
         """Write the store, all its scopes, as it is now to a file, and return what the file holds.

@@ -23,6 +23,7 @@ from tidal_plugins.storage.shorthands import read_meta, write_meta
 from tidal_plugins.storage.sqlite import ReadOnlySQLite, SQLiteStorage
 from tidal_plugins.storage.sqlite.backup import put_in_place
 from tidal_plugins.storage.sqlite.opening import checked_path
+from tidal_plugins.validation import check_flag, check_path
 
 BACKUP = "backup"
 """The value of a copy that says of when and of what it is."""
@@ -33,12 +34,14 @@ PART = ".part"
 
 def back_up(storage: Storage, path: str | PathLike[str], now: datetime, *, replace: bool, damaged: bool) -> Backup:
     """Copy a store that may be in use to a file, and return what the file holds."""
+    check_flag(replace, "replace")
+    check_flag(damaged, "damaged")
     if not isinstance(storage, Backups):
         raise InvalidInput(f"{path_of(storage)} has no file to back up; open the memory at a path")
     target = checked_path(path)
     if os.path.realpath(target) == os.path.realpath(path_of(storage)):
         raise InvalidInput(f"{target} is the memory itself; name another file for its backup")
-    if not replace and Path(target).exists():
+    if not replace and os.path.lexists(target):
         raise Conflict(f"there is a file at {target} already; name another one, or say replace=True")
 
     def stamp(copy: SQLiteStorage) -> Any:
@@ -79,10 +82,11 @@ def list_backups(folder: str | PathLike[str]) -> list[Backup]:
     Each says of which moment it is (``at``) and of which memory (``source``). Raises ``InvalidInput`` if there is no
     such folder.
     """
-    if not isinstance(folder, str | PathLike) or not Path(folder).is_dir():
-        raise InvalidInput(f"there is no folder {shown(folder)} to look for backups in")
+    name = check_path(folder, "the folder of the backups")
+    if not os.path.isdir(name):  # noqa: PTH112 (Path.is_dir raises for a name that is too long)
+        raise InvalidInput(f"there is no folder {shown(name)} to look for backups in")
     found = []
-    for path in sorted(Path(folder).iterdir()):
+    for path in sorted(Path(name).iterdir()):
         if path.is_file() and path.suffix != PART:
             with suppress(StorageError, InvalidInput):
                 found.append(read_backup(path))
@@ -101,9 +105,10 @@ def restore(backup: Backup | str | PathLike[str], path: str | PathLike[str], *, 
     leaves the file as it was. Raises ``Conflict`` for a file that is there without ``replace=True``, ``Busy`` for one
     that is open, and ``Corrupt`` if the backup is damaged.
     """
+    check_flag(replace, "replace")
     known = read_backup(backup.path if isinstance(backup, Backup) else backup)
     target = checked_path(path)
-    if Path(target).exists() and not replace:
+    if os.path.lexists(target) and not replace:
         raise Conflict(f"there is a file at {target} already; name another one, or say replace=True")
     part = _part(target)
     try:
@@ -151,7 +156,8 @@ def _part(target: str) -> str:
 
 def _removed(part: str) -> None:
     for ending in ("", "-wal", "-shm", "-journal"):
-        Path(part + ending).unlink(missing_ok=True)
+        if os.path.lexists(part + ending):  # false for a name that is too long
+            Path(part + ending).unlink(missing_ok=True)
 
 
 def _sync(path: str) -> None:

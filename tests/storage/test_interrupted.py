@@ -99,6 +99,11 @@ def recalled(memory: TidalMemory) -> None:
     memory.recall("when does the ferry leave?")
 
 
+def listed(memory: TidalMemory) -> None:
+    """Ask a question, which has a deadline around its snapshots."""
+    memory.episodes.list(limit=1)
+
+
 def forgotten(memory: TidalMemory) -> None:
     memory.forget(memory.remember("the lighthouse is striped").id)
 
@@ -124,7 +129,7 @@ def reopened(memory: TidalMemory) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("work", [recorded, recalled, forgotten, read_as_one, failed, reopened])
+@pytest.mark.parametrize("work", [recorded, recalled, listed, forgotten, read_as_one, failed, reopened])
 def test_an_exception_at_any_line_leaves_no_transaction_open(
     memory: TidalMemory, other: TidalMemory, work: Callable[[TidalMemory], None]
 ) -> None:

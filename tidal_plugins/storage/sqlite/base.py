@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import AbstractContextManager
 from hashlib import blake2b
 from typing import Any
@@ -93,8 +93,11 @@ def all_readable(db: Connections, table: str, sql: str, *bindings: Any) -> list[
             return list(readable(db, table, sql, *bindings))
 
 
-def readable(db: Connections, table: str, sql: str, *bindings: Any) -> Iterator[Any]:
-    """Yield the rows of a query as SQLite finds them. One that holds a text that is not UTF-8 is left out and noted."""
+def readable(db: Connections, table: str, sql: str, *bindings: Any) -> Generator[Any, None, None]:
+    """Yield the rows of a query as SQLite finds them. One that holds a text that is not UTF-8 is left out and noted.
+
+    Whoever does not read to the end closes it.
+    """
     with translated(db.path):
         rows = db.get().execute(sql, bindings)
         while True:

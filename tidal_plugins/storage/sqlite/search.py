@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -56,8 +57,9 @@ class SearchStore(SQLiteBase, Search):
                 CROSS JOIN passages p ON p.key = w.rowid CROSS JOIN entries e ON e.key = p.entry
                 WHERE keywords MATCH ? AND {filter_.sql} ORDER BY w.rank
             """
-            rows = readable(self._db, PASSAGES, sql, _expression(key, terms), *filter_.parameters)
-            return _best((_match(row, row[6]) for row in _verified(key, rows)), k)
+            found = readable(self._db, PASSAGES, sql, _expression(key, terms), *filter_.parameters)
+            with closing(found) as rows:  # the first k do
+                return _best((_match(row, row[6]) for row in _verified(key, rows)), k)
 
 
 class Neighbours:
@@ -211,9 +213,10 @@ class _Vectors:
 def _dimensions(connections: Connections) -> int:
     """Return the size of the store's vectors, as the first intact one has it, or 0 if there is none."""
     for limit in (1, -1):
-        for passage, scope, vector, stored in readable(connections, VECTORS, "SELECT * FROM vectors LIMIT ?", limit):
-            if stored == vector_checksum(passage, scope, vector):
-                return len(vector) // 4
+        with closing(readable(connections, VECTORS, "SELECT * FROM vectors LIMIT ?", limit)) as rows:
+            for passage, scope, vector, stored in rows:
+                if stored == vector_checksum(passage, scope, vector):
+                    return len(vector) // 4
     return 0
 
 

@@ -242,7 +242,7 @@ class Compactor:
         history = split(whole)
         known = None if sizes is None else items(sizes, "sizes")
         if known is not None and not (len(known) == len(history.messages) and all(isinstance(s, Size) for s in known)):
-            raise InvalidInput(f"give one Size per message: {len(history.messages)}, got {shown(sizes)}")
+            raise InvalidInput(f"sizes has one Size per message: {len(history.messages)}, got {shown(sizes)}")
         each = [measure(message, self.counter) for message in history.messages] if known is None else known
         whisper = self._whisper(history.messages)
         return Context(history, tuple(each), reserved + whisper, self.limit, thread, carried)

@@ -1,10 +1,12 @@
 """The in-memory engine: the contract, the order of SQLite's results, and what is its own."""
 
+import sys
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from random import Random
 from threading import Thread
+from typing import Any
 
 import numpy as np
 import pytest
@@ -111,3 +113,30 @@ def test_vectors_may_have_another_size_once_the_last_was_erased() -> None:
     assert store.nearest(HERE, np.ones(2, np.float32), 9, ALL) == []
     store.put(HERE, [record("d", vector=[1.0, 2.0])])
     assert ids(store.nearest(HERE, np.ones(2, np.float32), 9, ALL)) == ["d"]
+
+
+def test_another_thread_sees_no_vector_that_is_not_there_yet() -> None:
+    store = MemoryStorage()
+    store.put(HERE, [record("first", "piano", [1.0, 0.0])])
+    seen = []
+
+    def read() -> None:
+        found = store.vectors(HERE, ["first"])
+        seen.append(found.units.tolist())
+
+    def at_each_line(frame: Any, event: str, argument: Any) -> Any:
+        if event == "line" and frame.f_code.co_name == "_append":
+            thread = Thread(target=read)
+            thread.start()
+            thread.join()
+        return at_each_line
+
+    before = sys.gettrace()
+    sys.settrace(at_each_line)
+    try:
+        for number in range(150):  # the arrays grow
+            store.put(HERE, [record(f"e{number}", "piano", [0.0, 1.0])])
+    finally:
+        sys.settrace(before)
+    assert len(seen) > 300
+    assert all(units == [[1.0, 0.0]] for units in seen)

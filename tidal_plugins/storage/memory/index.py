@@ -75,10 +75,10 @@ class Index:
 
     def _append(self, key: int, unit: Unit) -> None:
         if self._rows == len(self._keys):
-            keys, units = self.vectors()
+            held_keys, held_units = self.vectors()
             room = self._rows + self._rows // 4 + 64
-            self._keys, self._units = np.empty(room, np.int64), np.empty((room, len(unit)), np.float32)
-            self._keys[: self._rows] = keys
-            self._units[: self._rows] = units.reshape(self._rows, len(unit))
+            keys, units = np.empty(room, np.int64), np.empty((room, len(unit)), np.float32)
+            keys[: self._rows], units[: self._rows] = held_keys, held_units.reshape(self._rows, len(unit))
+            self._keys, self._units = keys, units  # only now: other threads read them
         self._keys[self._rows], self._units[self._rows] = key, unit
         self._rows += 1

@@ -84,7 +84,7 @@ from tidal_plugins import (
 from tidal_plugins.compaction.turns import history as split
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.errors import ContextOverflow
-from tidal_plugins.model.fence import frame
+from tidal_plugins.model.fence import Frames
 from tidal_plugins.scoring.text import terms
 from tidal_plugins.tuning import Tuning
 
@@ -512,7 +512,7 @@ def recalled(memory: TidalMemory, case: Case) -> list[list[str]]:
 
 def _chosen(lines: Sequence[str], room: int, shown: Sequence[Shown]) -> list[str]:
     """Return the lines that fit into the room, frame included, without those that the context shows anyway."""
-    left = room - size([Message("system", frame([""]))]).tokens
+    left = room - size([Message("system", Frames(b"-").memories([""]))]).tokens
     chosen = []
     for line in lines:
         cost = COUNTER.count(f"{line}\n")

@@ -6,9 +6,7 @@ Nothing is changed by asking, but a dossier is made when it is asked for.
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -123,8 +121,7 @@ class Asking:
         history = [Exchange(messages_of(turn.user, turn.agent, turn.tools), session, turn.key) for turn in turns]
         with TemporaryDirectory(prefix="tidal-story-") as folder:
             path = Path(folder, "copy.db")
-            with closing(sqlite3.connect(self.path)) as source, closing(sqlite3.connect(path)) as copy:
-                source.backup(copy)
+            self.memory.backup(path)
             with TidalMemory(path, embedder=self.embedder, settings=SETTINGS, clock=self.memory.now) as memory:
                 disk = Path(folder, "disk")
                 _written(self.story.disk, disk)

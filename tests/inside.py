@@ -64,12 +64,12 @@ def associate(memory: TidalMemory, *ids: str, times: int = 1) -> None:
 
 
 def contents(path: str | Path) -> dict[str, list[Any]]:
-    """Return everything in a file except the numbers of its rows.
+    """Return everything in a file except the numbers of its rows and its checksums.
 
     The number of times that the document on the last maintenance run was written is left out too, because taking over a
     run writes it anew.
     """
-    hidden = {"key", "seq", "passage", "entry"}
+    hidden = {"key", "seq", "passage", "entry", "checksum"}
     connection = apsw.Connection(str(path))
     found = {}
     try:

@@ -186,14 +186,14 @@ def test_an_episode_is_found_by_the_meaning_of_its_summary(memory: TidalMemory) 
     assert all(hit.entry.kind != "episode" for hit in memory.recall("weather in Oslo"))
 
 
-def test_what_a_whisper_injected_is_not_recorded(memory: TidalMemory) -> None:
+def test_what_a_whisper_injected_is_not_indexed(memory: TidalMemory) -> None:
     memory.record("I play jazz piano every evening", "Noted.")
     whisper = memory.whisper("jazz piano in the evening")
     assert whisper
     episode = memory.record(f"{whisper}\n\nWhat should I practise?", f"As I recall:\n{whisper}\nscales.")
-    assert (episode.query, episode.answer) == ("What should I practise?", "As I recall:\nscales.")
-    cut = memory.record(f"And then?\n{str(whisper)[:80]}", "Chords.")
-    assert cut.query.strip() == "And then?"
+    assert episode.query == f"{whisper}\n\nWhat should I practise?", "verbatim"
+    said = [memory.get(id_).text for id_ in episode.entries]
+    assert said == ["What should I practise?", "As I recall:\nscales."]
 
 
 # remember

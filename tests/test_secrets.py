@@ -1,4 +1,5 @@
-"""Secrets through the public doors: shown in nothing that memory makes, kept in everything that is read by its id."""
+"""Secrets through the public doors: shown in nothing that memory makes, kept, where the settings keep them, in
+everything that is read by its id."""
 
 from __future__ import annotations
 
@@ -17,10 +18,12 @@ SAID = f"For the guests: the wifi password of the harbour office is {SECRET}, I 
 SHOWN = SAID.replace(SECRET, "[password]")
 ASKED = "What is the wifi password of the harbour office?"
 
+KEPT = Settings(secrets={"stored": "keep"})
+
 
 @pytest.fixture
 def told(open_memory: Any) -> TidalMemory:
-    memory: TidalMemory = open_memory(settings=Settings(whisper={"threshold": 0.0}))
+    memory: TidalMemory = open_memory(settings=Settings(whisper={"threshold": 0.0}, secrets={"stored": "keep"}))
     memory.record(SAID, "I will remember the harbour office.", thread="monday", id="t")
     return memory
 
@@ -63,7 +66,7 @@ def test_a_link_from_a_new_password_to_the_old_one_quotes_neither(told: TidalMem
 
 
 def test_a_thought_seed_shows_none(open_memory: Any) -> None:
-    memory = open_memory()
+    memory = open_memory(settings=KEPT)
     kept = [memory.record(SAID, thread="monday"), memory.record("Guests bring cake at noon.", thread="tuesday")]
     surfaced = [id_ for each in kept for id_ in each.entries]
     for n in range(3):
@@ -81,7 +84,7 @@ def test_a_whisper_says_that_there_is_one_and_where(told: TidalMemory) -> None:
 
 
 def test_a_secret_whose_cue_is_in_an_earlier_passage_is_masked(open_memory: Any) -> None:
-    memory = open_memory()
+    memory = open_memory(settings=KEPT)
     steps = "The crane on the quay swings slowly over the boats. " * 60
     memory.remember(f"{steps}The password for the crane is:\n\n{SECRET}\n\n{steps}", source="crane.md")
     for query in ("crane on the quay", SECRET):
@@ -91,7 +94,7 @@ def test_a_secret_whose_cue_is_in_an_earlier_passage_is_masked(open_memory: Any)
 
 
 def test_metadata_and_sources_are_masked(open_memory: Any) -> None:
-    memory = open_memory()
+    memory = open_memory(settings=KEPT)
     note = Note("The crane has a login.", source=f"https://ann:{SECRET}@x.example", metadata={"password": SECRET})
     stored = memory.remember(note)
     assert SECRET not in repr(memory.recall("crane login"))
@@ -99,7 +102,7 @@ def test_metadata_and_sources_are_masked(open_memory: Any) -> None:
 
 
 def test_a_peers_secrets_are_masked(told: TidalMemory, open_memory: Any) -> None:
-    asking = open_memory("asking.db", peers=[Peer(told, name="harbour")])
+    asking = open_memory("asking.db", settings=KEPT, peers=[Peer(told, name="harbour")])
     recall = asking.recall(ASKED)
     assert [hit.origin for hit in recall if hit.hidden] == ["harbour"]
     assert SECRET not in repr(recall)
@@ -113,7 +116,7 @@ def test_dossiers_briefs_and_the_capsule_are_made_without_secrets(told: TidalMem
 
 
 def test_a_compaction_condenses_without_secrets_and_keeps_the_ongoing_turn(open_memory: Any) -> None:
-    memory = open_memory()
+    memory = open_memory(settings=KEPT)
     call = ToolCall("login", {"user": "ann", "password": SECRET}, id="c")
     history = [
         Message("user", SAID, "1"),
@@ -132,7 +135,7 @@ def test_a_compaction_condenses_without_secrets_and_keeps_the_ongoing_turn(open_
 
 
 def test_a_file_with_a_secret_is_not_restored(open_memory: Any) -> None:
-    memory = open_memory()
+    memory = open_memory(settings=KEPT)
     history = [Message("user", "Read the files.", "0")]
     for name, content in (("a.env", f"DB_PASSWORD={SECRET}\n"), ("b.py", "print('boats')\n")):
         call = ToolCall("Read", {"file_path": name}, id=name)

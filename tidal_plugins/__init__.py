@@ -18,6 +18,7 @@ from tidal_plugins.errors import (
     EmbeddingError,
     EncryptionError,
     ExtractionError,
+    FileReplaced,
     Forgotten,
     InvalidCapsule,
     InvalidInput,
@@ -29,9 +30,11 @@ from tidal_plugins.errors import (
     PolicyViolation,
     QueryTimeout,
     ReadOnly,
+    RedactionError,
     RerankError,
     SchemaTooNew,
     SchemaTooOld,
+    SecretRefused,
     SessionClosed,
     SessionExpired,
     SignalCapReached,
@@ -43,6 +46,7 @@ from tidal_plugins.errors import (
 from tidal_plugins.model.admission import Admission
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.capsule import Capsule, Section, Suggestion
+from tidal_plugins.model.check import Backup, Check, Fault
 from tidal_plugins.model.compaction import Compaction, Kept, RestoredFile, Size, Written
 from tidal_plugins.model.consolidation import Consolidation, Seed
 from tidal_plugins.model.dossier import Brief, Contradiction, Dossier, Finding
@@ -56,6 +60,8 @@ from tidal_plugins.model.loss import Loss, LossLedger
 from tidal_plugins.model.note import Note
 from tidal_plugins.model.recall import Coverage, Dropped, Explanation, Hit, Hop, PeerReport, Recall, Whisper, Window
 from tidal_plugins.model.receipt import Receipt
+from tidal_plugins.model.retention import Retention
+from tidal_plugins.model.stats import Stats
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.model.supersession import Replacement, Supersession
 from tidal_plugins.protocols import (
@@ -65,6 +71,7 @@ from tidal_plugins.protocols import (
     Embedder,
     EmotionEstimator,
     GraphExtractor,
+    Redactor,
     Reranker,
     Summariser,
     TokenCounter,
@@ -76,8 +83,11 @@ if typing.TYPE_CHECKING:
     from tidal_plugins.compaction.compactor import Compactor
     from tidal_plugins.compaction.files.disk import DiskFiles
     from tidal_plugins.embedding import HashingEmbedder, OnnxEmbedder, SentenceTransformerEmbedder
+    from tidal_plugins.english.secrets import Secret
     from tidal_plugins.facts.mapping import Facts
     from tidal_plugins.graph.reading.extractor import RuleExtractor
+    from tidal_plugins.ingestion.redaction import DefaultRedactor
+    from tidal_plugins.maintenance.backups import alist_backups, arestore, list_backups, restore
     from tidal_plugins.maintenance.thread import Maintenance
     from tidal_plugins.memory import TidalMemory
     from tidal_plugins.model.graph import Assertion, Extraction, Mention
@@ -96,20 +106,24 @@ if typing.TYPE_CHECKING:
     from tidal_plugins.retrieval.cross_encoder import CrossEncoderReranker
     from tidal_plugins.retrieval.federation import Peer
     from tidal_plugins.sessions.session import Session
-    from tidal_plugins.settings import FileTool, Settings
+    from tidal_plugins.settings import FileTool, RetentionRule, Settings
     from tidal_plugins.storage.sqlite.rekeying import rekey
 
 __all__ = [
     "Admission",
     "Affect",
+    "alist_backups",
     "Annotation",
+    "arestore",
     "Assertion",
     "AuditEntry",
+    "Backup",
     "BadEmbedding",
     "Brief",
     "BrokenInvariant",
     "Busy",
     "Capsule",
+    "Check",
     "Claim",
     "ClaimExtractor",
     "Closed",
@@ -126,6 +140,7 @@ __all__ = [
     "CoverageAssessor",
     "CrossEncoderReranker",
     "CurrentFiles",
+    "DefaultRedactor",
     "DiskFiles",
     "DiskFull",
     "Dossier",
@@ -148,6 +163,8 @@ __all__ = [
     "Fact",
     "FactConflict",
     "Facts",
+    "Fault",
+    "FileReplaced",
     "FileTool",
     "Finding",
     "Forgotten",
@@ -162,6 +179,7 @@ __all__ = [
     "InvalidVector",
     "Kept",
     "LexiconEmotion",
+    "list_backups",
     "Loss",
     "LossLedger",
     "Maintenance",
@@ -181,14 +199,21 @@ __all__ = [
     "Recall",
     "RecallExplanation",
     "Receipt",
+    "RedactionError",
+    "Redactor",
     "rekey",
     "Replacement",
     "Reranker",
     "RerankError",
+    "restore",
     "RestoredFile",
+    "Retention",
+    "RetentionRule",
     "RuleExtractor",
     "SchemaTooNew",
     "SchemaTooOld",
+    "Secret",
+    "SecretRefused",
     "Section",
     "Seed",
     "SentenceTransformerEmbedder",
@@ -208,6 +233,7 @@ __all__ = [
     "Size",
     "Source",
     "Statement",
+    "Stats",
     "StorageError",
     "Suggestion",
     "Summariser",
@@ -229,6 +255,7 @@ _LOADED_WHEN_USED = {
     "Compactor": "compaction.compactor",
     "Counts": "model.session",
     "CrossEncoderReranker": "retrieval.cross_encoder",
+    "DefaultRedactor": "ingestion.redaction",
     "DiskFiles": "compaction.files.disk",
     "EmbeddingEmotion": "affect.embedding",
     "Extraction": "model.graph",
@@ -241,7 +268,9 @@ _LOADED_WHEN_USED = {
     "OnnxEmbedder": "embedding",
     "Peer": "retrieval.federation",
     "Policy": "model.session",
+    "RetentionRule": "settings",
     "RuleExtractor": "graph.reading.extractor",
+    "Secret": "english.secrets",
     "SentenceTransformerEmbedder": "embedding",
     "Session": "sessions.session",
     "SessionInfo": "model.session",
@@ -253,6 +282,10 @@ _LOADED_WHEN_USED = {
     "SignalType": "model.session",
     "TidalMemory": "memory",
     "rekey": "storage.sqlite.rekeying",
+    "alist_backups": "maintenance.backups",
+    "arestore": "maintenance.backups",
+    "list_backups": "maintenance.backups",
+    "restore": "maintenance.backups",
 }
 
 

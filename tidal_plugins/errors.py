@@ -5,13 +5,15 @@
     │   ├── InvalidText         empty, too long, or not valid Unicode
     │   ├── InvalidVector       a vector of the caller's has the wrong size, holds NaN or Inf, or is zero
     │   ├── InvalidScope        a scope that is not a tuple of non-empty strings
-    │   └── InvalidCapsule      sections are missing, doubled or too long
+    │   ├── InvalidCapsule      sections are missing, doubled or too long
+    │   └── SecretRefused       a text holds a secret, and the settings refuse it
     ├── NotFound                no entry or episode has this id in this scope (also a KeyError)
     │   └── Forgotten           the entry or text was forgotten on request
     ├── CompactionError         a context could not be rebuilt
     │   ├── ContextOverflow     the parts that may not be shortened exceed the limit
     │   └── BrokenInvariant     a rebuilt context fails its own check
     ├── ExtractionError         an extractor's answer cannot be used
+    ├── RedactionError          a redactor failed, or its answer cannot be used; nothing was stored
     ├── RerankError             a reranker cannot be loaded, or its answer cannot be used
     ├── Closed                  the memory was closed
     │   └── SessionClosed       the session was closed, or belongs to another process
@@ -31,17 +33,23 @@
         ├── SchemaTooOld        written by an earlier version: before 1.0 there are no migrations
         ├── ReadOnly            the file or its folder cannot be written to
         ├── DiskFull            no space is left; nothing was written
-        ├── Busy                another process held the write lock for too long
+        ├── FileReplaced        the file was deleted, moved or replaced while it was open
+        ├── Busy                others held the write lock for too long
         ├── Conflict            a document changed since it was read
         ├── Corrupt             stored bytes fail their checksum or cannot be read
-        └── QueryTimeout        a search took longer than its deadline
+        └── QueryTimeout        a question took longer than its deadline
 
-Each message says what was wrong and what to do about it.
+Each message says what was wrong and what to do about it, in at most 1,000 characters, whatever the caller gave.
 """
+
+from tidal_plugins.shown import cut, shown
 
 
 class TidalError(Exception):
-    """Base of every error of this library."""
+    """Base of every error of this library. A message of more than 1,000 characters loses its middle."""
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*(cut(arg) if isinstance(arg, str) else arg for arg in args))
 
 
 class InvalidInput(TidalError, ValueError):
@@ -62,6 +70,10 @@ class InvalidScope(InvalidInput):
 
 class InvalidCapsule(InvalidInput):
     """A capsule's sections are missing, doubled or too long."""
+
+
+class SecretRefused(InvalidInput):
+    """A text holds a secret, and ``Settings.secrets`` refuses it."""
 
 
 class NotFound(TidalError, KeyError):
@@ -91,6 +103,10 @@ class ExtractionError(TidalError):
     """An extractor's answer cannot be used. The episode is unchanged, and is read again later."""
 
 
+class RedactionError(TidalError):
+    """A redactor failed, or its answer cannot be used. Nothing was stored."""
+
+
 class RerankError(TidalError):
     """A reranker cannot be loaded, or its answer cannot be used."""
 
@@ -107,7 +123,7 @@ class PolicyViolation(TidalError):
     """A policy refuses a signal. ``signal`` is its type, ``policy`` the policy's name, ``reason`` the reason."""
 
     def __init__(self, reason: str, *, signal: str, policy: str) -> None:
-        super().__init__(f"signal {signal!r} was refused by policy {policy!r}: {reason}")
+        super().__init__(f"signal {shown(signal)} was refused by policy {shown(policy)}: {reason}")
         self.reason = reason
         self.signal = signal
         self.policy = policy
@@ -176,8 +192,13 @@ class DiskFull(StorageError):
     """No space is left on the device. Nothing was written."""
 
 
+class FileReplaced(StorageError):
+    """The file, its log or the log's index was deleted, moved or replaced while it was open. If a write raises this,
+    it is not in the file at the path."""
+
+
 class Busy(StorageError):
-    """Another process held the write lock longer than the busy timeout."""
+    """Other processes or threads held the write lock longer than the busy timeout."""
 
 
 class Conflict(StorageError):
@@ -185,15 +206,17 @@ class Conflict(StorageError):
 
 
 class Corrupt(StorageError):
-    """Stored bytes fail their checksum or cannot be read. ``entry`` is the damaged entry's id, if it is known."""
+    """Stored bytes fail their checksum or cannot be read. ``entry`` is the damaged entry's id, and ``row`` the table
+    and the name of the damaged row, if they are known."""
 
-    def __init__(self, message: str, entry: str | None = None) -> None:
+    def __init__(self, message: str, entry: str | None = None, row: tuple[str, str] | None = None) -> None:
         super().__init__(message)
         self.entry = entry
+        self.row = row
 
 
 class QueryTimeout(StorageError):
-    """A search took longer than its deadline."""
+    """A question to the store took longer than its deadline."""
 
 
 def _violation(kind: type[PolicyViolation], reason: str, signal: str, policy: str) -> PolicyViolation:

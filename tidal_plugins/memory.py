@@ -32,6 +32,7 @@ from tidal_plugins.protocols import (
     Embedder,
     EmotionEstimator,
     GraphExtractor,
+    Redactor,
     Reranker,
     Summariser,
     TokenCounter,
@@ -41,9 +42,11 @@ from tidal_plugins.retrieval.request import Request
 from tidal_plugins.services import build_services
 from tidal_plugins.sessions.session import Session
 from tidal_plugins.settings import Profile, Settings
+from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.storage.sqlite.encryption import Key
-from tidal_plugins.validation import items
+from tidal_plugins.tracing import traced
+from tidal_plugins.validation import MAX_ID, check_flag, check_int, items
 
 
 class TidalMemory(View):
@@ -62,6 +65,7 @@ class TidalMemory(View):
         summariser: writes dossiers and consolidated facts. Default: extracts.
         claim_extractor: reads statements about named facts. Default: rules.
         graph_extractor: reads entities and relations. Default: rules.
+        redactor: finds the secrets that are replaced before anything is stored. Default: :class:`DefaultRedactor`.
         reranker: orders the best candidates of every recall. Default: none.
         assessor: chooses the further queries of a recall with several hops. Default: rules.
         peers: other memories that recall and whisper read too: paths, open memories or :class:`Peer`.
@@ -84,6 +88,7 @@ class TidalMemory(View):
         claim_extractor: ClaimExtractor | None = None,
         graph_extractor: GraphExtractor | None = None,
         reranker: Reranker | None = None,
+        redactor: Redactor | None = None,
         assessor: CoverageAssessor | None = None,
         peers: Iterable[Peer | TidalMemory | str | PathLike[str]] = (),
         settings: Settings | None = None,
@@ -101,6 +106,7 @@ class TidalMemory(View):
             claim_extractor=claim_extractor,
             graph_extractor=graph_extractor,
             reranker=reranker,
+            redactor=redactor,
             assessor=assessor,
             peers=peers,
             settings=Settings() if settings is None else settings,
@@ -122,7 +128,7 @@ class TidalMemory(View):
         surfaced: Sequence[str] = (),
         metadata: Mapping[str, Any] | None = None,
     ) -> Episode:
-        """Store one turn, verbatim, and return its episode. The turn is durable when this returns.
+        """Store one turn, verbatim but for secrets, and return its episode. The turn is durable when this returns.
 
         Give ``user``, ``agent`` and the ``tools`` that ran between, or all ``messages`` in order. ``thread`` names the
         conversation. ``id``, or the ids of the messages, make recording idempotent: a turn that is recorded again stays
@@ -132,6 +138,7 @@ class TidalMemory(View):
         said, meta = one_turn(user, agent, messages, tools), {} if metadata is None else metadata
         return self.record_many([Exchange(said, thread, id, occurred_at, surfaced, meta)])[0]
 
+    @traced("tidal.record", lambda episodes: {"tidal.episodes": len(episodes)})
     def record_many(self, exchanges: Iterable[Exchange], *, progress: Progress | None = None) -> list[Episode]:
         """Store many turns, such as an old conversation, in batches of one transaction each.
 
@@ -162,7 +169,7 @@ class TidalMemory(View):
         entry that stands. Raises ``InvalidInput``, ``InvalidText``, and ``Forgotten`` for a text that was forgotten.
         """
         if not isinstance(text, Iterable | Note):
-            raise InvalidText(f"give texts or Notes to remember, got {text!r}")
+            raise InvalidText(f"give texts or Notes to remember, got {shown(text)}")
         notes = to_notes([text] if isinstance(text, str | Note) else text, fields)
         stored = remember(self._services.writer, self.scope, notes, self.now(), progress=progress)
         return stored[0] if isinstance(text, str | Note) else stored
@@ -177,8 +184,9 @@ class TidalMemory(View):
         stands in the scope. The receipt says what went, and what is left and why. The file is rewritten once: forget
         many in one call.
         """
-        return self._services.forget(self.scope, ids, source, thread, everywhere)
+        return self._services.forget(self.scope, ids, source, thread, check_flag(everywhere, "everywhere"))
 
+    @traced("tidal.recall", lambda found: {"tidal.hits": len(found), "tidal.degraded": len(found.degraded)})
     def recall(
         self,
         query: str,
@@ -206,7 +214,7 @@ class TidalMemory(View):
             session: a session whose annotations and rewards raise entries.
             affect: replaces the current mood.
             profile: ``balanced``, ``tidal`` or ``attention``. Default: ``Settings.recall.profile``.
-            secrets: whether to show passwords, keys and the like, which are masked otherwise: ``[password]``.
+            secrets: whether to show the passwords, keys and the like that are stored; masked otherwise: ``[password]``.
             filter: the fields of :class:`Filter`: kinds, threads, speakers, sources, tags, metadata, since, until, …
 
         Raises ``InvalidText`` for an empty query, and ``InvalidInput``.
@@ -228,8 +236,9 @@ class TidalMemory(View):
             affect=affect,
             profile=profile,
         )
-        return services.recall(request, secrets=secrets)
+        return services.recall(request, secrets=check_flag(secrets, "secrets"))
 
+    @traced("tidal.whisper", lambda shown: {"tidal.hits": len(shown.hits), "tidal.characters": len(shown.text)})
     def whisper(
         self,
         turn: str,
@@ -297,4 +306,6 @@ class TidalMemory(View):
 
 
 def _session_id(session: Session | int | None) -> int | None:
-    return session.id if isinstance(session, Session) else session
+    if session is None:
+        return None
+    return session.id if isinstance(session, Session) else check_int(session, "a session's id", 0, MAX_ID)

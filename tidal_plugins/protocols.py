@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from tidal_plugins.english.secrets import Secret
     from tidal_plugins.model.affect import Affect
     from tidal_plugins.model.fact import Claim
     from tidal_plugins.model.graph import Edge, Entity, Extraction, Relation
@@ -118,6 +119,19 @@ class GraphExtractor(Protocol):
     """
 
     def extract_graph(self, texts: Sequence[str]) -> Sequence[Extraction]: ...
+
+
+@runtime_checkable
+class Redactor(Protocol):
+    """Finds the secrets of a text, before any of it is stored.
+
+    ``find`` returns a ``Secret(start, end, kind)`` for each, apart from each other; a kind is a short name such as
+    ``password``. Where the text has a name in an object, it stands behind it: ``password: …``. What was replaced
+    already, such as ``[password ·5f0c2b9e]``, is passed over. It may be called from several threads. If it raises,
+    nothing is stored, and the caller gets ``RedactionError``.
+    """
+
+    def find(self, text: str) -> Sequence[Secret]: ...
 
 
 @runtime_checkable

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -32,19 +31,25 @@ from tidal_plugins.ingestion.background import Background
 from tidal_plugins.ingestion.episodes import read_episodes
 from tidal_plugins.ingestion.forget import erase_scope, forget, scrub
 from tidal_plugins.ingestion.later import Later
+from tidal_plugins.ingestion.redaction import DefaultRedactor, Redaction
 from tidal_plugins.ingestion.reembed import reembed
 from tidal_plugins.ingestion.repeats import stand_alone
 from tidal_plugins.ingestion.tombstones import tombstoned
 from tidal_plugins.ingestion.unindexed import Unindexed
 from tidal_plugins.ingestion.writer import Progress, Writer, message_entry_id
+from tidal_plugins.maintenance.backups import back_up
+from tidal_plugins.maintenance.check import check
 from tidal_plugins.maintenance.consolidator import Consolidator
+from tidal_plugins.maintenance.retention import Retainer
 from tidal_plugins.maintenance.thread import Maintenance
+from tidal_plugins.model.check import Backup, Check
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.compaction import Size
 from tidal_plugins.model.entry import Entry, Scope, bare_id, mark_of
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.recall import Recall, Whisper
 from tidal_plugins.model.receipt import Receipt
+from tidal_plugins.model.retention import Retention
 from tidal_plugins.protocols import (
     ClaimExtractor,
     CoverageAssessor,
@@ -52,6 +57,7 @@ from tidal_plugins.protocols import (
     Embedder,
     EmotionEstimator,
     GraphExtractor,
+    Redactor,
     Reranker,
     Summariser,
     TokenCounter,
@@ -67,10 +73,12 @@ from tidal_plugins.retrieval.secrets import hide_secrets
 from tidal_plugins.retrieval.whisper import compose
 from tidal_plugins.sessions.ledger import Ledger
 from tidal_plugins.settings import Settings
+from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage, Where
+from tidal_plugins.storage.damage import whole
 from tidal_plugins.storage.open import open_storage, path_of
-from tidal_plugins.storage.salt import salt
-from tidal_plugins.storage.shorthands import read_meta, write_meta
+from tidal_plugins.storage.salt import salt, secret
+from tidal_plugins.storage.shorthands import read_meta
 from tidal_plugins.storage.sqlite.encryption import Key
 from tidal_plugins.summarising.sizes import ApproximateCounter
 from tidal_plugins.supersession.finder import SupersessionFinder
@@ -80,8 +88,6 @@ from tidal_plugins.validation import check_int, check_number, label
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-SECRET = "secret"
 
 WARMING = "What was said about the plans for next week?"
 """A question that goes all the way through recall. Its vector stays in no store."""
@@ -126,7 +132,13 @@ class Services:
     def whisper(self, request: Request) -> Whisper:
         """Return the whisper for a turn, from here and from the peers. It shows no secret."""
         found, settings = hide_secrets(self.reader.whisper(request)), self.settings
-        return compose(found, request.now.astimezone(settings.zone), settings.whisper, settings.supersession.sure)
+        return compose(
+            found,
+            request.now.astimezone(settings.zone),
+            settings.whisper,
+            settings.supersession.sure,
+            self.writer.frames,
+        )
 
     def warm(self, scope: Scope) -> None:
         """Load the models, and whatever else a first recall waits for."""
@@ -145,6 +157,7 @@ class Services:
         if not ids and source is None and thread is None:
             raise InvalidInput("say what to forget: ids, source= or thread=")
         source, thread = label(source, "source"), label(thread, "thread")
+        source = source and self.writer.redaction.known(source)
         chosen = {bare_id(id_) for id_ in ids}
         for where in (source and Where(sources={source}), thread and Where(threads={thread})):
             if where:
@@ -162,6 +175,12 @@ class Services:
         check_embedder(embedder)
         check_estimator(self.affect.estimator, embedder)
         return reembed(self.writer, embedder, progress)
+
+    def check(self, repair: bool) -> Check:
+        return check(self.writer, self.unindexed, self.now(), repair)
+
+    def back_up(self, path: str | PathLike[str], *, replace: bool, damaged: bool) -> Backup:
+        return back_up(self.storage, path, self.now(), replace=replace, damaged=damaged)
 
     def compactor(
         self,
@@ -188,11 +207,18 @@ class Services:
         )
 
     def ledger(self, scope: Scope) -> Ledger:
-        return Ledger(self.storage, scope, self.settings.signals, lambda id_: self.missing(scope, id_))
+        return Ledger(
+            self.storage,
+            scope,
+            self.settings.signals,
+            lambda id_: self.missing(scope, id_),
+            self.writer.redaction.value,
+        )
 
     def dossiers(self, scope: Scope) -> Dossiers:
         return Dossiers(self.writer, self.recaller, scope, self.summariser)
 
+    @whole()
     def entry(self, scope: Scope, id: str) -> Entry:
         """Return an entry by id or citation, in any tier. Raises ``NotFound``, or ``Forgotten`` if it was forgotten."""
         id = bare_id(id)
@@ -224,7 +250,8 @@ class Services:
         def remove(ids: Collection[str]) -> int:
             return forget(self.writer, scope, ids, self.now()).count
 
-        return Facts(self.storage, scope, self.now, self.writer, self.settings.facts, remove)
+        redact = self.writer.redaction.value
+        return Facts(self.storage, scope, self.now, self.writer, self.settings.facts, remove, redact)
 
     def maintain(self, maintenance: Maintenance) -> Maintenance:
         """Start a maintenance thread that ends when the store is closed. Raises ``Closed`` if it was closed already."""
@@ -244,7 +271,7 @@ class Services:
         self.storage.close()
 
     def graph_indexer(self, scope: Scope) -> GraphIndexer:
-        settings, timeout = self.settings.graph, self.settings.models.timeout
+        settings, timeout, frames = self.settings.graph, self.settings.models.timeout, self.writer.frames
         return GraphIndexer(
             storage=self.storage,
             scope=scope,
@@ -253,7 +280,7 @@ class Services:
             worker=self.background,
             episodes=self.episodes(scope),
             reader=EpisodeReader(
-                self.extractor, settings.max_chars, timeout, lambda: self.background.stopped, message_entry_id
+                self.extractor, settings.max_chars, timeout, lambda: self.background.stopped, message_entry_id, frames
             ),
             entries=GraphEntries(self.storage, scope, settings, self.writer, tags),
         )
@@ -269,18 +296,25 @@ class Services:
             self.find_supersessions(scope)
             return self.graph_indexer(scope).run(limit=self.settings.consolidation.batch).episodes
 
-        return Consolidator(self.writer, scope, self.summariser, self.dossiers(scope).refresh_due, index)
+        def expire(now: datetime) -> Retention:
+            return self.retainer(scope).run(now, dry_run=False)
+
+        refresh, rules = self.dossiers(scope).refresh_due, self.settings.retention
+        return Consolidator(self.writer, scope, self.summariser, refresh, index, expire if rules else None)
+
+    def retainer(self, scope: Scope) -> Retainer:
+        return Retainer(self.writer, scope)
 
     def missing(self, scope: Scope, id: str) -> NotFound:
         """Return the error for an id that is not there, or not there any more."""
         if tombstoned(self.storage, scope, [id]):
-            return Forgotten(f"{id!r} was forgotten on request")
+            return Forgotten(f"{shown(id)} was forgotten on request")
         if not salt(self.storage).startswith(mark_of(id)):
             return NotFound(
-                f"no entry or episode {id!r} in scope {scope}: it may be an id of another store, such as a peer; ask "
-                "the memory that made it"
+                f"no entry or episode {shown(id)} in scope {shown(scope)}: it may be an id of another store, such as a "
+                "peer; ask the memory that made it"
             )
-        return NotFound(f"no entry or episode {id!r} in scope {scope}")
+        return NotFound(f"no entry or episode {shown(id)} in scope {shown(scope)}")
 
 
 def build_services(
@@ -294,6 +328,7 @@ def build_services(
     claim_extractor: ClaimExtractor | None,
     graph_extractor: GraphExtractor | None,
     reranker: Reranker | None,
+    redactor: Redactor | None,
     assessor: CoverageAssessor | None,
     peers: Iterable[Peer | OpenMemory | str | PathLike[str]],
     settings: Settings,
@@ -305,6 +340,9 @@ def build_services(
     writes = check_protocol(summariser, Summariser, "a summariser has a method summarise")
     judges = check_protocol(reranker, Reranker, "a reranker has a method rerank")
     assesses = check_protocol(assessor, CoverageAssessor, "an assessor has a method assess")
+    finds, action = check_protocol(redactor, Redactor, "a redactor has a method find"), tuning.secrets.stored
+    if finds and action == "keep":
+        raise InvalidInput("a redactor of your own replaces what it finds: give secrets={'stored': 'mask'} or 'refuse'")
     claims = check_protocol(claim_extractor, ClaimExtractor, "a claim extractor has a method extract")
     graph = check_protocol(graph_extractor, GraphExtractor, "a graph extractor has a method extract_graph")
     embedder = OnnxEmbedder() if embedder is None else embedder
@@ -313,7 +351,7 @@ def build_services(
         check_protocol(emotion, EmotionEstimator, "an emotion estimator has a method estimate")
     check_estimator(emotion, embedder)
     if not callable(clock):
-        raise InvalidInput(f"clock= is a function that returns the time, got {clock!r}")
+        raise InvalidInput(f"clock= is a function that returns the time, got {shown(clock)}")
     storage = open_storage(path, storage, tuning.storage, key)
 
     def run(scope: Scope, proceed: Callable[[], bool]) -> timedelta | None:
@@ -329,7 +367,8 @@ def build_services(
     graph_step = GraphLater(lambda scope: services.graph_indexer(scope), indexes)
     unindexed = Unindexed(lambda: writer)
     later = Later(storage, background, [unindexed, finder, graph_step])
-    writer = Writer(storage, bound, tuning, _secret(storage), later, claims)
+    own = secret(storage)
+    writer = Writer(storage, bound, tuning, own, later, Redaction(finds or DefaultRedactor(), action, own), claims)
     recaller = Recaller(storage, bound, tuning, Boosts(storage, tuning.signals), judges)
     services = Services(
         storage=storage,
@@ -351,11 +390,3 @@ def build_services(
     salt(storage)  # a new store gets its salt before anything is written
     scrub(storage)  # a forgetting may have been interrupted
     return services
-
-
-def _secret(storage: Storage) -> bytes:
-    if read_meta(storage, SECRET) is None:  # a store that has one opens without waiting for a writer
-        with storage.transaction():
-            if read_meta(storage, SECRET) is None:
-                write_meta(storage, SECRET, secrets.token_hex(16))
-    return bytes.fromhex(read_meta(storage, SECRET))

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from tidal_plugins.model.capsule import MAX_LINES
 from tidal_plugins.model.session import Policy, SignalType
+from tidal_plugins.shown import shown
 
 Profile = Literal["balanced", "tidal", "attention"]
 
@@ -34,9 +35,11 @@ class StorageSettings(Group):
     durability: Literal["full", "fast"] = "full"
     """``full``: a commit survives a power cut. ``fast``: quicker, a power cut may take the last commits."""
     busy_timeout: float = Field(30.0, ge=0)
-    """Seconds to wait for another process's write."""
+    """Seconds to wait for the writes of other threads and processes."""
     query_deadline: float = Field(2.0, gt=0)
-    """Seconds that a keyword search may take before recall goes on without it."""
+    """Seconds that a question to the store may take. A recall goes on without the channel that takes longer, keywords
+    or vectors, and reports it as degraded; any other question raises ``QueryTimeout``. Maintenance, reembedding, the
+    export of a graph and writes are no questions."""
     vector_cache_mb: int = Field(256, ge=0)
     """Vectors held in memory, in MiB, for all scopes together; a larger scope is scanned in the file."""
 
@@ -53,6 +56,33 @@ class IngestionSettings(Group):
     indexed_chars: int = Field(8_000, gt=0)
     """Characters of such an item that a search reads, the first ones that are no binary data: some 1,400 words. To
     embed as many takes 0.2 s of one core, and all of a file of 280 kB took 8 s."""
+
+
+class SecretSettings(Group):
+    """Passwords, keys, tokens, card numbers and IBANs in what is to be stored."""
+
+    stored: Literal["mask", "keep", "refuse"] = "mask"
+    """``mask``: a secret is replaced in every stored form, by its kind and a keyed tag: ``[password ·5f0c2b9e]``.
+    ``keep``: it is stored, and masked in what is shown unless it is asked for. ``refuse``: a text with a secret raises
+    ``SecretRefused``, and nothing of the call is stored."""
+
+
+RetainedKind = Literal["conversation", "skill", "kb", "fact"]
+"""Kinds that a rule of retention may name. What is made of them goes with them."""
+
+RETAINED: tuple[RetainedKind, ...] = ("conversation", "skill", "kb", "fact")
+"""All of them."""
+
+
+class RetentionRule(Group):
+    """How long memories are kept. The longest of the rules that hold for a memory counts; one without any is kept."""
+
+    days: float = Field(gt=0)
+    """Days from the recording of a memory, for a turn of its last message, until it is forgotten."""
+    kinds: tuple[RetainedKind, ...] = RETAINED
+    """The kinds that it holds for. ``conversation`` are the recorded turns, each with all that was said in it."""
+    scope: tuple[str, ...] = ()
+    """The first segments of the scopes that it holds for; empty for all."""
 
 
 class ModelSettings(Group):
@@ -313,6 +343,7 @@ class Settings(Group):
     and returned as a time does not depend on it."""
     storage: StorageSettings = Field(default_factory=StorageSettings)
     ingestion: IngestionSettings = Field(default_factory=IngestionSettings)
+    secrets: SecretSettings = Field(default_factory=SecretSettings)
     models: ModelSettings = Field(default_factory=ModelSettings)
     decay: DecaySettings = Field(default_factory=DecaySettings)
     gate: GateSettings = Field(default_factory=GateSettings)
@@ -331,6 +362,8 @@ class Settings(Group):
     capsule: CapsuleSettings = Field(default_factory=CapsuleSettings)
     brief: BriefSettings = Field(default_factory=BriefSettings)
     signals: SignalSettings = Field(default_factory=SignalSettings)
+    retention: tuple[RetentionRule, ...] = ()
+    """How long what is kept; maintenance forgets the rest. Without rules nothing is forgotten."""
     policies: Mapping[str, Policy] = Field(default_factory=dict)
     """Policies of sessions by name."""
 
@@ -341,7 +374,7 @@ class Settings(Group):
             ZoneInfo(name)
         except (ZoneInfoNotFoundError, ValueError, OSError) as error:
             raise ValueError(
-                f"{name!r} is no time zone that is known here: give a name such as 'Europe/Berlin'"
+                f"{shown(name)} is no time zone that is known here: give a name such as 'Europe/Berlin'"
             ) from error
         return name
 

@@ -36,6 +36,7 @@ from tidal_plugins.settings import (
     SupersessionSettings,
     WhisperSettings,
 )
+from tidal_plugins.shown import shown
 
 
 class StorageTuning(StorageSettings):
@@ -495,7 +496,7 @@ class Tuning(Settings):
             return settings
         if not isinstance(settings, Settings):
             raise InvalidInput(
-                f"settings= takes Settings, such as Settings(recall={{'limit': 5}}), got {settings!r:.80}"
+                f"settings= takes Settings, such as Settings(recall={{'limit': 5}}), got {shown(settings)}"
             )
         return cls(**_plain(settings), **_groups(settings))
 

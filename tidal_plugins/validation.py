@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, TypeVar
 
 from tidal_plugins.errors import InvalidInput, InvalidText
+from tidal_plugins.shown import shown
 
 T = TypeVar("T")
 
 MAX_DEPTH = 32
 """Objects and arrays that JSON may nest."""
+
+MAX_LABEL = 1_000
+"""Characters of a name, an id, a tag, a source: more than a long path has. A file name has 255 at most."""
+
+MAX_ID = 2**63 - 1
+"""The largest number that names anything: an integer of SQLite."""
 
 _MAX_INTEGER_BITS = 1024
 _Place = tuple[str | int, ...]
@@ -112,7 +120,7 @@ def storable(text: str) -> str:
 def check_number(value: float, name: str, low: float, high: float) -> float:
     """Return a number of a range as a float, or raise ``InvalidInput``."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-        raise InvalidInput(f"{name} must be a number from {low} to {high}, got {value!r}")
+        raise InvalidInput(f"{name} must be a number from {low} to {high}, got {shown(value)}")
     return float(value)
 
 
@@ -120,24 +128,56 @@ def check_int(value: int, name: str, low: int, high: int | None = None) -> int:
     """Return a whole number from ``low``, up to ``high`` if given, as it is, or raise ``InvalidInput``."""
     if isinstance(value, bool) or not isinstance(value, int) or value < low or (high is not None and value > high):
         limits = f"of at least {low}" if high is None else f"from {low} to {high}"
-        raise InvalidInput(f"{name} must be a whole number {limits}, got {value!r}")
+        raise InvalidInput(f"{name} must be a whole number {limits}, got {shown(value)}")
     return value
+
+
+def check_flag(value: bool, name: str) -> bool:
+    """Return ``True`` or ``False`` as it is, or raise ``InvalidInput``."""
+    if not isinstance(value, bool):
+        raise InvalidInput(f"{name} must be True or False, got {shown(value)}")
+    return value
+
+
+def check_choice(value: T, name: str, choices: Collection[T]) -> T:
+    """Return one of a few texts as it is, or raise ``InvalidInput``, which names them all."""
+    if not isinstance(value, str) or value not in choices:
+        raise InvalidInput(f"{name} must be one of {', '.join(map(str, choices))}, got {shown(value)}")
+    return value
+
+
+def check_path(path: object, name: str) -> str:
+    """Return a path as text, or raise ``InvalidInput`` for one that no file can have. Nothing is looked up."""
+    text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
+    if not isinstance(text, str) or not text.strip() or "\0" in text:
+        raise InvalidInput(f"{name} must be a non-empty path as a text, got {shown(path)}")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InvalidInput(f"{name} must be valid Unicode, got {shown(text)}") from None
+    return text
+
+
+def check_progress(progress: Callable[[int, int], None] | None) -> None:
+    """Raise ``InvalidInput`` for a ``progress=`` that cannot be called, before anything is written."""
+    if progress is not None and (isinstance(progress, type) or not callable(progress)):
+        raise InvalidInput(f"progress is a function of two numbers, got {shown(progress)}")
 
 
 def label(value: str | None, name: str) -> str | None:
     """Return a short name as it is (``None`` stays), or raise ``InvalidInput``."""
-    return None if value is None else clean(value, max_chars=1_000, name=name)
+    return None if value is None else clean(value, max_chars=MAX_LABEL, name=name)
 
 
-def labels(values: Sequence[str], name: str) -> tuple[str, ...]:
+def labels(values: Iterable[str], name: str) -> tuple[str, ...]:
     """Return short names as a tuple, or raise ``InvalidInput``; one string is not a sequence of names."""
-    return tuple(clean(value, max_chars=1_000, name=f"each of {name}") for value in items(values, name))
+    return tuple(clean(value, max_chars=MAX_LABEL, name=f"each of {name}") for value in items(values, name))
 
 
 def items(values: Iterable[T], name: str) -> tuple[T, ...]:
     """Return the elements of a collection as a tuple, or raise ``InvalidInput``; a text is not one."""
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise InvalidInput(f"{name} must be a collection, such as a list, got {values!r:.80}")
+        raise InvalidInput(f"{name} must be a collection, such as a list, got {shown(values)}")
     return tuple(values)
 
 

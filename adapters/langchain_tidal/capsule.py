@@ -48,4 +48,4 @@ class TidalCapsule(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT]):
     def _prefixed(self, request: ModelRequest[ContextT]) -> ModelRequest[ContextT]:
         place = place_of(self._memory, self._scope, ensure_config())
         capsule = place.memory.capsule.read(max_age=self._max_age, thread=place.thread)
-        return request.override(system_message=appended(request.system_message, prefix(capsule)))
+        return request.override(system_message=appended(request.system_message, prefix(capsule, place.memory.frames)))

@@ -21,7 +21,7 @@ from tidal_plugins import Exchange, InvalidInput, Message, TidalMemory
 from tidal_plugins.errors import ContextOverflow
 from tidal_plugins.model.compaction import Compaction, Size
 from tidal_plugins.protocols import CurrentFiles, Summariser
-from tidal_plugins.turns import Place, Recent, RestoreAs, Style, SummaryAs, WrittenMessage
+from tidal_plugins.turns import Place, Recent, RestoreAs, Style, SummaryAs, WrittenMessage, checked_memory
 
 OVERFLOWN = 0.7
 """Share of what a provider refused that is sent instead."""
@@ -95,7 +95,7 @@ class ContextMemory:
     ) -> None:
         if unknown := options.keys() - ContextOptions.__optional_keys__:
             raise InvalidInput(f"{', '.join(sorted(unknown))}: no such option of a context")
-        self._memory = memory
+        self._memory = checked_memory(memory)
         self._scope = scope
         self._max_tokens = options.get("max_tokens")
         self._max_bytes = options.get("max_bytes")

@@ -20,6 +20,7 @@ from tidal_plugins.turns import (
     Recorder,
     SessionConfig,
     Surfaced,
+    checked_memory,
     checked_nested,
     in_scope,
     surface,
@@ -54,7 +55,7 @@ class TurnMemory:
         nested: Nested = "apart",
     ) -> None:
         self._nested = checked_nested(nested)
-        self._memory = memory
+        self._memory = checked_memory(memory)
         self._scope = scope
         self._session = session
         self._whispers = Recent[Surfaced](MAX_WHISPERS)

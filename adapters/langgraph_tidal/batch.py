@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from langgraph.store.base import GetOp, Item, ListNamespacesOp, Op, Result, SearchItem, SearchOp
@@ -16,9 +18,10 @@ from tidal_plugins import Entry, TidalMemory, Tier
 from tidal_plugins.ingestion.forget import mark_unscrubbed, scrub
 from tidal_plugins.ingestion.unindexed import parts_of
 from tidal_plugins.model.entry import Scope, derive_id
-from tidal_plugins.retrieval.request import Request
+from tidal_plugins.retrieval.search import Channels, nearness
 from tidal_plugins.retrieval.understand import MAX_CHARS, to_query
 from tidal_plugins.storage.base import Record, Where
+from tidal_plugins.storage.deadline import within_deadline
 from tidal_plugins.storage.shorthands import set_tiers
 from tidal_plugins.validation import clean, mapping
 
@@ -29,6 +32,9 @@ if TYPE_CHECKING:
 ITEM_KIND = "item"
 """No kind that a memory recalls: what is embedded of an item is its value alone, without its key."""
 MAX_FILTER_BYTES = 64 * 1024
+
+Scored = tuple[Entry, float | None]
+"""An item, and how near it is; ``None`` if no search reads it."""
 
 SWEEP_PAGE = 64
 """Items that a sweep reads at once, with their values."""
@@ -76,8 +82,8 @@ class Batch:
     # reading
 
     def read(self, ops: Sequence[Op]) -> list[Result]:
-        """Return the results of operations, all as of one state of the store."""
-        with self.services.storage.snapshot():
+        """Return the results of operations, all as of one state of the store. Raises ``QueryTimeout``."""
+        with within_deadline(self.services.storage), self.services.storage.snapshot():
             return [self._read(op) for op in ops]
 
     def _read(self, op: Op) -> Result:
@@ -99,14 +105,11 @@ class Batch:
         wanted, most = filter_of(op), op.offset + op.limit
         where = Where(kinds={ITEM_KIND}, metadata=equalities(wanted), active_at=self.now)
         rest = {name: value for name, value in wanted.items() if name not in where.metadata}
-        found: list[tuple[Entry, float | None]] = []
-        for scope in self.services.storage.scopes(to_scope(self.root, op.namespace_prefix), where):
-            here = self._narrowed(scope, where, rest) if rest else where
-            ranked = self._ranked(scope, op.query, here, most) if op.query in self.vectors else {}
-            found += ranked.values()
-            if len(ranked) < most:  # what no search reads follows without a score
-                newest = self.services.storage.find(scope, here, limit=most, newest_first=True)
-                found += [(entry, None) for entry in newest if entry.id not in ranked]
+        scopes = self.services.storage.scopes(to_scope(self.root, op.namespace_prefix), where)
+        filters = {scope: self._narrowed(scope, where, rest) if rest else where for scope in scopes}
+        found = self._ranked(filters, op.query, most) if op.query in self.vectors else []
+        if len(found) < most:  # what no search reads follows without a score
+            found += self._newest(filters, {entry.id for entry, _ in found}, most)
         found.sort(key=_order)
         chosen = found[op.offset : most]
         self._touch([entry for entry, _ in chosen], op.refresh_ttl)
@@ -117,10 +120,26 @@ class Batch:
         entries = self.services.storage.find(scope, where)
         return replace(where, exclude=[entry.id for entry in entries if not holds(entry.metadata, rest)])
 
-    def _ranked(self, scope: Scope, query: str, where: Where, most: int) -> dict[str, tuple[Entry, float | None]]:
-        request = Request(scope, _cleaned(query), where, self.now, most, vector=self.vectors[query])
-        recall = self.services.recaller.recall(request)
-        return {hit.id: (hit.entry, hit.why.fused) for hit in recall}
+    def _ranked(self, filters: Mapping[Scope, Where], query: str, most: int) -> list[Scored]:
+        """Return the items nearest to a query, of all namespaces together. An item is only what it says: it has no
+        speaker, thread or mood, so that the other stages of a recall have nothing to add to both channels."""
+        recaller, settings = self.services.recaller, self.services.settings.recall
+        asked = to_query(_cleaned(query), ())
+        vector = recaller.embedder.current(self.vectors[query], asked.meaning).vector
+        near: list[tuple[float, Channels, str]] = []
+        for scope, where in filters.items():
+            channels = Channels(self.services.storage, scope, asked, vector, where, strict=True)
+            found = channels.found(max(2 * most, settings.pool), settings)
+            near += [(nearness(item, settings), channels, item.id) for item in found]
+        near.sort(key=lambda item: -item[0])
+        read = ((score, channels.entries([id_]).get(id_)) for score, channels, id_ in near)
+        return list(islice(((entry, score) for score, entry in read if entry), most))
+
+    def _newest(self, filters: Mapping[Scope, Where], known: Collection[str], most: int) -> list[Scored]:
+        """Return the newest items of each namespace that are not known, without a score."""
+        find = partial(self.services.storage.find, limit=most, newest_first=True)
+        entries = (entry for scope, where in filters.items() for entry in find(scope, where))
+        return [(entry, None) for entry in entries if entry.id not in known]
 
     def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
         scopes = self.services.storage.scopes(self.root, Where(active_at=self.now))
@@ -214,7 +233,7 @@ def _within(score: float | None) -> float | None:
     return None if score is None else min(max(score, 0.0), 1.0)
 
 
-def _order(found: tuple[Entry, float | None]) -> tuple[bool, float, float]:
+def _order(found: Scored) -> tuple[bool, float, float]:
     """Return a sort key: the best score first, then items without a score, the newest first."""
     entry, score = found
     return score is None, -(score or 0.0), -entry.occurred_at.timestamp()

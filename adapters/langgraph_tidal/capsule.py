@@ -40,5 +40,6 @@ class CapsuleNode(MemoryNode):
         self._max_age = max_age
 
     def _run(self, place: Place, state: Any) -> dict[str, Any]:
-        capsule = to_message(prefix(place.memory.capsule.read(max_age=self._max_age, thread=place.thread)))
+        made = place.memory.capsule.read(max_age=self._max_age, thread=place.thread)
+        capsule = to_message(prefix(made, place.memory.frames))
         return {PREPARED: unstreamed(with_capsule(model_input(state, self._key), capsule))}

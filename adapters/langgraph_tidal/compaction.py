@@ -20,7 +20,9 @@ from langgraph_tidal.nodes import MemoryNode, emit, unstreamed
 from langgraph_tidal.state import PREPARED, messages_of
 from tidal_plugins import InvalidInput, TidalMemory
 from tidal_plugins.model.compaction import Size
+from tidal_plugins.shown import shown
 from tidal_plugins.turns import Place
+from tidal_plugins.validation import label
 
 
 class CompactionNode(MemoryNode):
@@ -64,9 +66,15 @@ class CompactionNode(MemoryNode):
         scope: Scope | None = None,
         **options: Unpack[ContextOptions],
     ) -> None:
+        label(input_messages_key, "input_messages_key")
+        label(output_messages_key, "output_messages_key")
+        if reserved is not None and not isinstance(reserved, Size):
+            raise InvalidInput(f"reserved is a Size(tokens, bytes) or None, got {shown(reserved)}")
         super().__init__(memory, scope=scope, input_messages_key=input_messages_key)
         if output_messages_key not in (PREPARED, input_messages_key):
-            raise InvalidInput(f"output_messages_key is {PREPARED!r}, or {input_messages_key!r} to rewrite the history")
+            raise InvalidInput(
+                f"output_messages_key is {PREPARED!r}, or {shown(input_messages_key)} to rewrite the history"
+            )
         self.rewrites = output_messages_key == input_messages_key
         self._reserved = reserved or Size()
         self._context = ContextMemory(memory, scope=scope, **options)
@@ -79,8 +87,8 @@ class CompactionNode(MemoryNode):
         messages = messages_of(state, self._key)
         if self.rewrites and place.thread is None:  # the next call could not tell what its messages stand for
             raise InvalidInput(
-                f"output_messages_key={self._key!r} rewrites the history of a thread, and this run has none: give it a "
-                'thread in its config, {"configurable": {"thread_id": …}}, or do without output_messages_key='
+                f"output_messages_key={shown(self._key)} rewrites the history of a thread, and this run has none: give "
+                'it a thread in its config, {"configurable": {"thread_id": …}}, or do without output_messages_key='
             )
         view = self._context.view(place, messages, self._reserved)
         if view.new:

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from math import inf
 
 from tidal_plugins import Closed, Entry, InvalidInput, TidalError, Tier
+from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import EntrySummary
 from tidal_plugins.validation import check_number
 
@@ -33,9 +34,9 @@ def lasting(minutes: float | None, now: datetime) -> Tier | None:
     try:
         end = now + timedelta(minutes=minutes)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidInput(f"ttl must be a number of minutes, got {minutes!r}") from error
+        raise InvalidInput(f"ttl must be a number of minutes, got {shown(minutes)}") from error
     if end <= now:
-        raise InvalidInput(f"ttl must be more than 0 minutes, got {minutes!r}")
+        raise InvalidInput(f"ttl must be more than 0 minutes, got {shown(minutes)}")
     return Tier(1.0, now, UNFADING, archived_at=end)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tidal_plugins import InvalidInput
+from tidal_plugins.shown import shown
 
 Scalar = str | int | float | bool | None
 
@@ -43,7 +44,7 @@ def _is_operation(wanted: Any) -> bool:
 
 def _operator(name: str) -> Callable[[Any, Any], bool]:
     if name not in _OPERATORS:
-        raise InvalidInput(f"a filter's operators are {' '.join(_OPERATORS)}, got {name!r}")
+        raise InvalidInput(f"a filter's operators are {' '.join(_OPERATORS)}, got {shown(name)}")
     return _OPERATORS[name]
 
 

@@ -11,6 +11,7 @@ from langgraph_tidal.compaction import CompactionNode
 from langgraph_tidal.nodes import MemoryNode, RecallNode
 from langgraph_tidal.state import messages_of, value
 from tidal_plugins import InvalidInput, Policy, TidalMemory
+from tidal_plugins.shown import shown
 from tidal_plugins.turns import Nested, Place
 
 
@@ -29,6 +30,9 @@ def tidal_pre_model_hook(
     It recalls, after ``compact`` and ``capsule`` where they are given; ``scope`` is that of all, ``policy``, ``agent``
     and ``nested`` those of ``RecallNode``. Raises ``InvalidInput`` for a ``compact`` that rewrites the history.
     """
+    for name, node, kind in (("compact", compact, CompactionNode), ("capsule", capsule, CapsuleNode)):
+        if node is not None and not isinstance(node, kind):
+            raise InvalidInput(f"{name} is a {kind.__name__} or None, got {shown(node)}")
     if compact and compact.rewrites:
         raise InvalidInput("a hook shows the model less, and leaves the history: do without output_messages_key=")
     recall = RecallNode(memory, scope=scope, policy=policy, agent=agent, nested=nested)

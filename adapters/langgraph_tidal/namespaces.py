@@ -7,7 +7,8 @@ from urllib.parse import quote, unquote
 from langgraph.store.base import MatchCondition
 
 from tidal_plugins import InvalidInput
-from tidal_plugins.model.entry import Scope
+from tidal_plugins.model.entry import Scope, check_scope
+from tidal_plugins.shown import shown
 
 ROOT = "\x1fstore"
 """Segment between a memory's scope and the namespaces: no label becomes this one, since «%» is escaped in them."""
@@ -17,7 +18,8 @@ Namespace = tuple[str, ...]
 
 def to_scope(root: Scope, namespace: Namespace) -> Scope:
     """Return the scope of a namespace below ``root``: one segment for each label, escaped if a scope requires it."""
-    return (*root, *map(_segment, namespace))
+    below = tuple(map(_segment, namespace))
+    return (*root, *(check_scope(below) if below else ()))
 
 
 def from_scope(root: Scope, scope: Scope) -> Namespace:
@@ -28,7 +30,7 @@ def matches(namespace: Namespace, condition: MatchCondition) -> bool:
     """Return whether a namespace begins or ends with a path, in which «*» stands for any one label."""
     path = condition.path
     if condition.match_type not in ("prefix", "suffix"):
-        raise InvalidInput(f"namespaces match by prefix or suffix, not by {condition.match_type!r}")
+        raise InvalidInput(f"namespaces match by prefix or suffix, not by {shown(condition.match_type)}")
     if len(namespace) < len(path):
         return False
     part = namespace[: len(path)] if condition.match_type == "prefix" else namespace[len(namespace) - len(path) :]
@@ -37,7 +39,7 @@ def matches(namespace: Namespace, condition: MatchCondition) -> bool:
 
 def to_label(text: str) -> str:
     if not isinstance(text, str) or not text:
-        raise InvalidInput(f"a namespace label is made from a text that is not empty, got {text!r}")
+        raise InvalidInput(f"a namespace label is made from a text that is not empty, got {shown(text)}")
     return text.replace("%", "%25").replace(".", "%2E").replace("\0", "%00")
 
 

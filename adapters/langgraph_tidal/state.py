@@ -13,6 +13,8 @@ from langchain_tidal.messages import by_capsule, by_compaction, by_human
 from langchain_tidal.prefix import with_capsule
 from langchain_tidal.run import Recalled
 from tidal_plugins import InvalidInput
+from tidal_plugins.shown import shown
+from tidal_plugins.validation import MAX_LABEL, clean
 
 PREPARED = "llm_input_messages"
 
@@ -43,6 +45,7 @@ def model_input(state: Any, input_messages_key: str = "messages") -> list[BaseMe
     Compaction's messages, the capsule and the human message with the whisper come from ``llm_input_messages``. Messages
     that were added, removed or edited since (a tool call and its result, a trimmed history) show as they stand.
     """
+    clean(input_messages_key, max_chars=MAX_LABEL, name="input_messages_key")
     messages, prepared = compacted(state, input_messages_key), value(state, PREPARED) or []
     whispered = next((message for message in reversed(prepared) if by_human(message)), None)
     for index in range(len(messages) - 1, -1, -1):
@@ -62,7 +65,7 @@ def messages_of(state: Any, key: str) -> list[BaseMessage]:
     """Return the messages of a state. Raises ``InvalidInput`` if it has none under ``key``."""
     messages = value(state, key)
     if messages is None:
-        raise InvalidInput(f"the state has no {key!r}; say where its messages are with input_messages_key=")
+        raise InvalidInput(f"the state has no {shown(key)}; say where its messages are with input_messages_key=")
     return convert_to_messages(messages)
 
 

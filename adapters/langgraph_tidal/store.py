@@ -32,9 +32,13 @@ from tidal_plugins import Entry, InvalidInput, TidalMemory
 from tidal_plugins.ingestion.unindexed import SHORT, readable
 from tidal_plugins.model.entry import derive_id
 from tidal_plugins.model.trust import TRUST
+from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Where
-from tidal_plugins.validation import mapping
+from tidal_plugins.turns import checked_memory
+from tidal_plugins.validation import MAX_LABEL, check_int, labels, mapping
 
+MAX_ITEMS = 2**31 - 1
+"""Items that one search may return or pass over: all that there can be."""
 WHOLE = "$"
 """The path of a whole value."""
 
@@ -79,7 +83,7 @@ class TidalStore(BaseStore):
     ) -> None:
         super().__init__()
         self.ttl_config = ttl
-        self._memory = memory
+        self._memory = checked_memory(memory)
         self._root = (*memory.scope, ROOT)
         self._fields = _fields(index)
         self._swept = memory.now()
@@ -164,8 +168,9 @@ class TidalStore(BaseStore):
         if op.value is None:
             return Write(scope, id_)
         now, limits = self._memory.now(), self._memory.settings.ingestion
-        value = mapping(op.value, f"the value of {op.key!r}", limits.max_value_bytes)
-        paths = self._fields if op.index is None else op.index or ()
+        value = mapping(op.value, f"the value of {shown(op.key)}", limits.max_value_bytes)
+        value = services_of(self._memory).writer.redaction.value(value)
+        paths = self._fields if op.index is None else () if op.index is False else op.index
         texts = (text for path in paths for text in _texts(value, path, limits.indexed_chars))
         parts = readable(texts, limits.indexed_chars, least=SHORT)
         entry = Entry(
@@ -188,27 +193,42 @@ def _fields(index: IndexConfig | Literal[False] | None) -> Sequence[str]:
     """Return the paths that a store's index names."""
     if index is False:
         return ()
+    if index is not None and not isinstance(index, Mapping):
+        raise InvalidInput(f"index must be a mapping with fields, or False, got {shown(index)}")
     if foreign := set(index or ()) - {"fields"}:
-        raise InvalidInput(f"the memory embeds, so index= takes fields only, not {', '.join(sorted(foreign))}")
+        names = sorted(name if isinstance(name, str) else shown(name) for name in foreign)
+        raise InvalidInput(f"the memory embeds, so index= takes fields only, not {', '.join(names)}")
     fields = (index or {}).get("fields")
-    return [WHOLE] if fields is None else fields
+    return [WHOLE] if fields is None else labels(fields, "the fields of index")
 
 
 def _check(op: Op) -> None:
     """Refuse an operation that cannot be carried out, before any of its batch is."""
     if not isinstance(op, GetOp | SearchOp | PutOp | ListNamespacesOp):
         raise InvalidInput(f"a store takes GetOp, SearchOp, PutOp and ListNamespacesOp, got {type(op).__name__}")
+    _check_namespace(op)
     validate_op_namespace(op)
-    if isinstance(op, SearchOp | ListNamespacesOp) and (op.limit < 0 or op.offset < 0):
-        raise InvalidInput(f"limit and offset must not be negative, got {op.limit} and {op.offset}")
+    if isinstance(op, SearchOp | ListNamespacesOp):
+        check_int(op.limit, "limit", 0, MAX_ITEMS)
+        check_int(op.offset, "offset", 0, MAX_ITEMS)
     if isinstance(op, SearchOp):
         if op.query is not None and not isinstance(op.query, str):
             raise InvalidInput(f"a query must be a text, got {type(op.query).__name__}")
         check(filter_of(op))
-    if isinstance(op, PutOp) and isinstance(op.index, str):  # its letters would be paths
-        raise InvalidInput(f"index must be a list of paths or False, got {op.index!r}")
+    if isinstance(op, PutOp) and op.index is not None and op.index is not False:
+        labels(op.index, "index")  # of one text the letters would be paths
+    if isinstance(op, GetOp | PutOp) and (not isinstance(op.key, str) or len(op.key) > MAX_LABEL):
+        raise InvalidInput(f"a key is a text of at most {MAX_LABEL:,} characters, got {shown(op.key)}")
     if isinstance(op, PutOp) and any("\ud800" <= character <= "\udfff" for character in op.key):
-        raise InvalidInput(f"a key must be valid Unicode, got {op.key!r}")
+        raise InvalidInput(f"a key must be valid Unicode, got {shown(op.key)}")
+
+
+def _check_namespace(op: Op) -> None:
+    """Refuse a namespace that is no tuple of short texts, before LangGraph's own check shows it whole."""
+    given = op.namespace_prefix if isinstance(op, SearchOp) else getattr(op, "namespace", ())
+    parts = given if isinstance(given, tuple | list) else [None]
+    if not all(isinstance(part, str) and len(part) <= MAX_LABEL for part in parts):
+        raise InvalidInput(f"a namespace is a tuple of texts such as ('users', '42'), got {shown(given)}")
 
 
 def _texts(value: Mapping[str, Any], path: str, most: int) -> list[str]:

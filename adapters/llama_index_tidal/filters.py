@@ -9,6 +9,7 @@ from typing import Any
 from llama_index.core.vector_stores import FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
 
 from tidal_plugins import InvalidInput
+from tidal_plugins.shown import shown
 
 NAMED = {
     "kind": "kinds",
@@ -35,6 +36,8 @@ def to_recall(filters: MetadataFilters | None) -> dict[str, Any]:
     occurred_at (ISO 8601); ``==`` on the entry's own metadata. All of them must hold; ``or`` may join only values of
     one key. Raises ``InvalidInput`` for everything else: no filter is ever dropped.
     """
+    if filters is not None and not isinstance(filters, MetadataFilters):
+        raise InvalidInput(f"filters is a MetadataFilters or None, got {shown(filters)}")
     found: dict[str, Any] = {}
     for filter_ in _flat(filters) if filters else ():
         for name, value in _translated(filter_).items():
@@ -75,7 +78,7 @@ def _translated(filter_: MetadataFilter) -> dict[str, Any]:
     if operator == FilterOperator.IN and isinstance(value, list) and len(value) == 1:
         operator, value = FilterOperator.EQ, value[0]
     if operator != FilterOperator.EQ or isinstance(value, list):
-        raise _refused(f"«{operator.value}» with {value!r} on the metadata {key!r}")
+        raise _refused(f"«{operator.value}» with {shown(value)} on the metadata {shown(key)}")
     return {"metadata": {key: value}}
 
 
@@ -86,14 +89,16 @@ def _time(operator: FilterOperator, value: object) -> dict[str, Any]:
     try:
         time = datetime.fromisoformat(str(value))
     except ValueError as error:
-        raise InvalidInput(f"{OCCURRED} is compared with a time such as 2026-03-01T12:00:00Z, got {value!r}") from error
+        raise InvalidInput(
+            f"{OCCURRED} is compared with a time such as 2026-03-01T12:00:00Z, got {shown(value)}"
+        ) from error
     return {bound: time if time.tzinfo else time.replace(tzinfo=UTC)}
 
 
 def _strings(key: str, value: object) -> set[str]:
     values = _listed(value)
     if not all(isinstance(each, str) for each in values):
-        raise InvalidInput(f"{key} is compared with strings, got {value!r}")
+        raise InvalidInput(f"{key} is compared with strings, got {shown(value)}")
     return set(values)
 
 

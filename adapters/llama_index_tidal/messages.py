@@ -10,7 +10,7 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock
 
 from tidal_plugins import Message, ToolCall
 from tidal_plugins.model.compaction import Part
-from tidal_plugins.model.fence import strip_frames
+from tidal_plugins.model.fence import Frames
 from tidal_plugins.turns import json_arguments, spoken_text
 from tidal_plugins.turns import rebuilt as written
 
@@ -127,12 +127,12 @@ def with_whisper(messages: Sequence[ChatMessage], whisper: str) -> list[ChatMess
     return shown
 
 
-def without_whisper(message: ChatMessage) -> ChatMessage:
+def without_whisper(message: ChatMessage, frames: Frames) -> ChatMessage:
     """Return a message without its whisper."""
     spoken = message.model_copy(deep=True)
     for block in spoken.blocks:
         if isinstance(block, TextBlock):
-            block.text = strip_frames(block.text)
+            block.text = frames.strip(block.text)
     if len(spoken.blocks) > 1:
         spoken.blocks = [block for block in spoken.blocks if not isinstance(block, TextBlock) or block.text]
     return spoken

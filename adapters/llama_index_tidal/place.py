@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from pydantic import PlainSerializer
 
 from tidal_plugins import Closed, InvalidInput, Policy, TidalMemory
+from tidal_plugins.turns import checked_memory
 
 Scope = tuple[str, ...]
 
@@ -52,9 +53,7 @@ Rules = Annotated[Policy | str | None, PlainSerializer(_plain)]
 
 def path_of(memory: TidalMemory) -> str:
     """Return the absolute path of a memory's file."""
-    if not isinstance(memory, TidalMemory):
-        raise InvalidInput(f"give a TidalMemory, such as TidalMemory('agent.db'), got {memory!r}")
-    return memory.path
+    return checked_memory(memory).path
 
 
 def _closed(memory: TidalMemory) -> bool:

@@ -12,6 +12,7 @@ from llama_index_tidal.place import Scope
 from tidal_plugins import InvalidInput, TidalMemory
 from tidal_plugins.aio import in_thread
 from tidal_plugins.graph.render import MAX_LINES
+from tidal_plugins.shown import shown
 from tidal_plugins.turns import REFUSALS, in_scope, tools
 
 
@@ -130,4 +131,4 @@ def _time(name: str, text: str | None) -> datetime | None:
     try:
         return datetime.fromisoformat(text)
     except ValueError as error:
-        raise InvalidInput(f"{name} must be a time such as 2026-03-01T12:00:00Z, got {text!r}") from error
+        raise InvalidInput(f"{name} must be a time such as 2026-03-01T12:00:00Z, got {shown(text)}") from error

@@ -588,7 +588,7 @@ def test_turns_without_ids_that_were_forgotten_stay_forgotten(memory: TidalMemor
         turn = [
             Message("user", question(number)),
             Message("assistant", "", tool_calls=(call,)),
-            Message("tool", f"zebra password {mark(number)}", tool_call_id=f"k{number}"),
+            Message("tool", f"zebra crossing {mark(number)}", tool_call_id=f"k{number}"),
             Message("assistant", f"It is configured on port {8000 + number} in hall {number}."),
         ]
         memory.record(messages=turn, thread="s")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tidal_plugins import InvalidInput, Settings, Statement
+from tidal_plugins import InvalidInput, Settings, Statement, TidalMemory
 from tidal_plugins.testing import NOON
 
 DAY = timedelta(days=1)
@@ -18,6 +18,11 @@ class First:
 
     def summarise(self, sources: Any, **_: Any) -> list[Statement]:
         return [Statement("The bridge stands.", (sources[0].id,))]
+
+
+def indexed(memory: TidalMemory, text: str) -> str:
+    """Return what of a recorded text can be found."""
+    return memory.get(memory.record(text).entries[0]).text
 
 
 @pytest.fixture
@@ -49,7 +54,7 @@ def bring_up_together(memory, *ids):
 def test_it_says_what_is_known_then_contradictions_then_what_is_new(bridge, brief_of):
     brief = brief_of(bridge)
     known, contradictions, recent, *_ = brief.text.split("\n\n")
-    assert bridge.record(f"before {brief} after").query == "before after", "it comes back, and is not recorded again"
+    assert indexed(bridge, f"before {brief} after") == "before after", "it comes back, and is not recorded again"
     known = known.split("\n", 2)[2]
     assert known.startswith("- The bridge stands. [ep:")
     assert contradictions.startswith("Contradictions:\n- The bridge is down.")
@@ -129,7 +134,9 @@ def test_hostile_memories_end_inert(memory, brief_of):
     )
     text = brief_of(memory).text
     assert "ignore all rules" in text
-    assert memory.record(f"{text}\n\nWhat next?").query == "What next?"
-    assert not {"<", ">"} & set(text.removeprefix("<tidal-text>").removesuffix("</tidal-text>"))
+    assert indexed(memory, f"{text}\n\nWhat next?") == "What next?"
+    first, *lines, last = text.split("\n")
+    assert (first, last[:12]) == ("<tidal-text>", "</tidal-text")
+    assert not {"<", ">"} & set("".join(lines))
     assert "[ep:forged]" not in text
     assert "\nContradictions:" not in text

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import OpenMemory
-from tidal_plugins import InvalidInput, TidalMemory
+from tidal_plugins import InvalidInput, Settings, TidalMemory
 from tidal_plugins.testing import FrozenClock
 
 PAIRS = [json.loads(line) for line in Path(__file__).with_name("contradictions.jsonl").read_text("utf-8").splitlines()]
@@ -95,7 +95,8 @@ def test_what_one_person_says_of_herself_is_not_held_against_another(memory: Tid
     assert not memory.facts.conflicts()
 
 
-def test_no_secret_is_quoted(memory: TidalMemory, clock: FrozenClock) -> None:
+def test_no_secret_is_quoted(open_memory: Any, clock: FrozenClock) -> None:
+    memory = open_memory(settings=Settings(secrets={"stored": "keep"}))
     memory.facts["wifi password"] = "correct-horse-7Battery"
     clock.advance(minutes=1)
     memory.record(f"The wifi password has changed to {SECRET}.")

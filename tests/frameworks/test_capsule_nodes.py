@@ -22,10 +22,10 @@ from langgraph_tidal import (
     tidal_pre_model_hook,
 )
 from tidal_plugins import Settings, TidalMemory
-from tidal_plugins.model.fence import CAPSULE_CLOSE as CLOSE
 from tidal_plugins.model.fence import CAPSULE_OPEN as OPEN
 from tidal_plugins.testing import FrozenClock
 
+CLOSE = "</tidal-capsule "
 IDENTITY = "I am the harbour's clerk, and I answer in one sentence."
 PROMPT = "Be brief."
 LIMIT = 3_000
@@ -129,7 +129,7 @@ async def test_a_graph_s_model_sees_the_capsule_first(graph, strict, run):
     assert by_capsule(first)
     assert IDENTITY in first.text
     assert first.text.startswith(OPEN)
-    assert first.text.endswith(CLOSE)
+    assert CLOSE in first.text.splitlines()[-1]
     assert question.text == "Who are you?"
 
 

@@ -97,7 +97,7 @@ def test_the_whisper_does_not_repeat_what_a_passed_history_shows(door, memory, s
     memory.record("The piano in the hall is out of tune.", "I see.", thread="old")
     for model in talk(door, says)[3:]:
         [shown] = model.shown
-        whisper = shown[-1].text.partition("</tidal-memory>")[0] if MARK in shown[-1].text else ""
+        whisper = shown[-1].text.partition("</tidal-memory ")[0] if MARK in shown[-1].text else ""
         assert [text for turn in TURNS for text in turn if text in whisper] == []
     assert "out of tune" in whisper
 

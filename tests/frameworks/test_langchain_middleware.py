@@ -175,12 +175,14 @@ def test_what_surfaced_is_private_and_plain(reminded, agent, says):
     assert "recalled" not in app.get_input_jsonschema()["properties"]
 
 
-def test_an_answer_that_repeats_the_whisper_is_recorded_without_it(reminded, agent, says):
+def test_an_answer_that_repeats_the_whisper_is_no_new_memory(reminded, agent, says):
     agent(says(lambda shown: f"{shown[0].text}\nSo I say: a standard.")).invoke(user(ASK), thread("friday"))
     episode = only(reminded, thread="friday")
-    assert MARK not in str(episode)
-    assert FACT not in episode.answer
-    assert episode.answer.endswith("So I say: a standard.")
+    assert MARK in episode.answer, "verbatim"
+    answered = reminded.get(episode.entries[-1]).text
+    assert MARK not in answered
+    assert FACT not in answered
+    assert answered.endswith("So I say: a standard.")
 
 
 # once per user turn

@@ -1048,5 +1048,5 @@ def test_a_sweeper_needs_an_interval(tmp_path):
 
 
 def test_one_path_that_is_no_list_is_refused(memory):
-    with pytest.raises(InvalidInput, match="index must be a list of paths or False, got 'text'"):
+    with pytest.raises(InvalidInput, match="index must be a collection, such as a list, got 'text'"):
         TidalStore(memory).put(DOCS, "city", {"text": "Ada moved to Lisbon."}, index="text")

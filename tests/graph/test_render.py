@@ -24,6 +24,11 @@ def memory(tmp_path, clock):
 
 
 @pytest.fixture
+def frames(memory):
+    return memory.frames
+
+
+@pytest.fixture
 def learn(memory):
     def learn(*texts):
         for text in texts:
@@ -56,37 +61,37 @@ def test_what_is_denied_is_told_as_denied(learn):
     assert said(related(graph, "parse_fare")) == ["parse_fare is not defined in old.py"]
 
 
-def test_history_has_one_line_for_each_time_that_something_was_true(learn, memory, clock):
+def test_history_has_one_line_for_each_time_that_something_was_true(learn, memory, clock, frames):
     learn("The deployment is blocked.")
     clock.advance(days=1)
     graph = learn("The deployment is running.")
-    first, second = tell(graph, "deployment", "history").splitlines()[2:-1]
+    first, second = tell(graph, frames, "deployment", "history").splitlines()[2:-1]
     assert "2026-03-02 09:00 to 2026-03-03 09:00: deployment has status blocked" in first
     assert "2026-03-03 09:00 to now: deployment has status running" in second
-    (then,) = tell(graph, "deployment", "history", at=MONDAY + timedelta(hours=1)).splitlines()[2:-1]
+    (then,) = tell(graph, frames, "deployment", "history", at=MONDAY + timedelta(hours=1)).splitlines()[2:-1]
     assert "2026-03-02 09:00 to now: deployment has status blocked" in then
 
 
-def test_lines_are_bounded_in_length_and_number(learn):
+def test_lines_are_bounded_in_length_and_number(learn, frames):
     texts = [f"`step_{number}` calls `{'very_' * 30}long_name`." for number in range(30)]
-    lines = tell(learn(*texts), f"{'very_' * 30}long_name", limit=100).splitlines()[2:-1]
+    lines = tell(learn(*texts), frames, f"{'very_' * 30}long_name", limit=100).splitlines()[2:-1]
     assert len(lines) == 20
     assert max(map(len, lines)) < MAX_LINE_CHARS + 40
 
 
-def test_nothing_known_is_nothing_told(learn):
+def test_nothing_known_is_nothing_told(learn, frames):
     graph = learn("Good morning.")
     for aspect in ("relations", "dependents", "history"):
-        assert tell(graph, "the Heron", aspect) == ""
+        assert tell(graph, frames, "the Heron", aspect) == ""
 
 
-def test_what_came_from_another_graph_names_it_and_quotes_nothing(learn, memory):
+def test_what_came_from_another_graph_names_it_and_quotes_nothing(learn, memory, frames):
     text = learn("`quote_fare` calls `load_rates`.").export("json-ld")
     other = memory.scoped("other")
     other.graph.load(text, "json-ld", source="fares.jsonld")
     (told,) = related(other.graph, "load_rates")
     assert [quoted(each) for each in other.graph.evidence(told.relation)] == ["from fares.jsonld"]
-    (line,) = tell(other.graph, "load_rates").splitlines()[2:-1]
+    (line,) = tell(other.graph, frames, "load_rates").splitlines()[2:-1]
     assert line.startswith("- quote_fare calls load_rates (")
     assert line.endswith(") from fares.jsonld")
 

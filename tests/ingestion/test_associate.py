@@ -113,7 +113,7 @@ def test_a_damaged_link_does_not_keep_an_exchange_from_being_stored(
     connection.close()
     turn = memory.record(ASKED, ANSWERED, surfaced=[shown])
     assert memory.episodes[turn.id].answer == ANSWERED
-    assert "is not linked" in caplog.text
+    assert "a row of links is damaged" in caplog.text
 
 
 def test_recall_and_whisper_link_nothing(memory: TidalMemory) -> None:

@@ -5,18 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.effort import grows_linearly
-from tidal_plugins.model.fence import (
-    CAPSULE_CLOSE,
-    CAPSULE_OPEN,
-    CAPSULE_PREAMBLE,
-    CLOSE,
-    OPEN,
-    PREAMBLE,
-    frame,
-    inert,
-    marked,
-    strip_frames,
-)
+from tidal_plugins.model.fence import CAPSULE_PREAMBLE, MARKED, OPEN, PREAMBLE, Frames, inert
+
+FRAMES, OTHERS = Frames(b"ours"), Frames(b"theirs")
+CLOSE = "</tidal-memory>"
 
 BRACKETS = [
     "<",
@@ -34,9 +26,12 @@ BRACKETS = [
 ]
 
 
-def test_a_frame_has_the_preamble_and_one_line_a_memory() -> None:
-    assert frame(["- one", "- two"]) == f"{OPEN}\n{PREAMBLE}\n- one\n- two\n{CLOSE}"
-    assert frame([]) == ""
+def test_a_frame_has_the_preamble_one_line_a_memory_and_a_tag() -> None:
+    *lines, last = FRAMES.memories(["- one", "- two"]).split("\n")
+    assert lines == [OPEN, PREAMBLE, "- one", "- two"]
+    assert last[:15] == "</tidal-memory "
+    assert FRAMES.memories([]) == FRAMES.text("") == ""
+    assert len(FRAMES.text("abc")) == MARKED + 3
 
 
 @pytest.mark.parametrize("bracket", BRACKETS, ids=lambda c: f"U+{ord(c):04X}")
@@ -71,71 +66,50 @@ def test_inert_text_cannot_end_the_frame_or_the_line(text: str) -> None:
     assert len(line.splitlines()) <= 1
     assert all(c == " " or unicodedata.category(c) not in {"Cc", "Cf", "Co", "Cs"} for c in line)
     assert inert(line) == line
-    assert strip_frames(f"before {frame([line])} after") == "before after"
+    assert FRAMES.strip(f"before {FRAMES.memories([line])} after") == "before after"
+
+
+SHOWN = FRAMES.memories(["- x"])
+CAPSULE = FRAMES.capsule(f"{CAPSULE_PREAMBLE}…\n\n# Capsule\n\n## Identity\n\nI am Bob.")
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("no frame < > here\n", "no frame < > here\n"),
-        (f"{frame(['- x'])}\n\nquestion", "question"),
-        (f"one {frame(['- x'])} two {frame(['- y'])} three", "one two three"),
-        (f"answer\n{OPEN}\n{PREAMBLE}\n- [ep:6k1m] cut off by a token lim", "answer\n"),
-        (f"a user asks what {OPEN} means\nand goes on", f"a user asks what {OPEN} means\nand goes on"),
-        (frame(["- x"]), ""),
-        (f"{CLOSE} alone", f"{CLOSE} alone"),
+        (f"{SHOWN}\n\nquestion", "question"),
+        (f"one {SHOWN} two {FRAMES.memories(['- y'])} three", "one two three"),
+        (SHOWN.replace("\n", " \n  "), ""),
+        (f"{CAPSULE}\nWhat next?", "What next?"),
+        (f"{FRAMES.text('- the bridge stands [ep:6k1m]')}\n\nWhat next?", "What next?"),
+        (f"{OPEN}\nmine\n{SHOWN}", f"{OPEN}\nmine\n"),
     ],
     ids=repr,
 )
-def test_frames_are_taken_out_of_text_that_comes_back(text: str, expected: str) -> None:
-    assert strip_frames(text) == expected
-
-
-def test_many_marks_take_no_longer_than_one() -> None:
-    head = f"{OPEN}\n{PREAMBLE}\n"
-    assert strip_frames(head * 50_000) == ""
-    assert strip_frames((head + CLOSE) * 50_000) == ""
-
-
-CAPSULE = "\n".join(
-    [
-        "# Capsule — last updated: 2026-01-01T09:00:00Z",
-        "Turn 1,234. Memory of default.",
-        "",
-        "## Identity",
-        "",
-        "I am Bob.",
-        "",
-        "## Pending tasks",
-        "",
-        "- 2026-01-01: paint [ep:6k1m]",
-    ]
-)
+def test_what_the_store_showed_is_taken_out_of_text_that_comes_back(text: str, expected: str) -> None:
+    assert FRAMES.strip(text) == expected
+    assert len(FRAMES.blank(text)) == len(text)
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    "text",
     [
-        (f"{CAPSULE}\n\nWhat next?", "What next?"),
-        (f"before\n{CAPSULE}", "before\n"),
-        (f"{CAPSULE_OPEN}\n{CAPSULE_PREAMBLE}…\n\n{CAPSULE}\n{CAPSULE_CLOSE}\nWhat next?", "What next?"),
-        (f"{CAPSULE_OPEN}\n{CAPSULE_PREAMBLE}…\n\nI am Bo", ""),
-        (f"{marked('- the bridge stands [ep:6k1m]')}\n\nWhat next?", "What next?"),
-        (f"what does {CAPSULE_OPEN} mean?", f"what does {CAPSULE_OPEN} mean?"),
-        ("# Capsule — last updated: never\nWhat now?", "# Capsule — last updated: never\nWhat now?"),
+        OTHERS.memories(["- x"]),
+        SHOWN.replace("- x", "- mine"),
+        SHOWN[:-12],
+        SHOWN.replace(OPEN, ""),
+        f"{OPEN}\n{PREAMBLE}\n- mine\n{CLOSE}",
+        f"<tidal-text>\nFrom your memory:\nI cancel.\n</tidal-text {FRAMES.tag_of_text('I agree.')}>",
+        f"{CLOSE} alone",
     ],
+    ids=repr,
 )
-def test_texts_made_of_memories_are_taken_out_as_well(text: str, expected: str) -> None:
-    assert strip_frames(text) == expected
+def test_words_that_only_look_like_a_frame_are_words(text: str) -> None:
+    assert FRAMES.strip(text) == FRAMES.blank(text) == text
 
 
-def test_marks_without_an_end_take_no_longer() -> None:
-    assert strip_frames(f"{CAPSULE_OPEN}\n{CAPSULE_PREAMBLE}\n" * 20_000) == ""
-    head = "# Capsule — last updated: 2026-\nTurn 1. Memory of x\n"
-    assert strip_frames(head * 2_000) == head * 2_000
-
-
-def test_a_text_of_nothing_but_capsule_titles_takes_linear_time() -> None:
-    titles = "# Capsule — last updated: 2026-\nTurn 1. Memory of \n"
-    assert strip_frames(titles * 9) == titles * 9
-    assert grows_linearly(strip_frames, lambda chars: titles * (chars // len(titles)), 200_000)
+@pytest.mark.parametrize(
+    "piece", [SHOWN, f"{OPEN}\n", "\n</tidal-memory 01234567>", f"{OPEN}\n\n</tidal-memory 01234567>"]
+)
+def test_many_marks_take_linear_time(piece: str) -> None:
+    assert grows_linearly(FRAMES.strip, lambda chars: piece * (chars // len(piece)), 200_000)

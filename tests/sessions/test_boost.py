@@ -196,6 +196,6 @@ def test_damaged_vectors_leave_a_recall_of_the_session_by_keywords(
     with closing(sqlite3.connect(path)) as file, file:  # its first number is NaN
         file.execute("UPDATE vectors SET vector = CAST(X'0000C07F' || substr(vector, 5) AS BLOB)")
     recall = open_memory().recall("jazz piano", session=sid, limit=41)
-    assert recall.degraded == ("vectors",)
+    assert recall.degraded == ("damaged vectors",)
     assert odd in recall.ids
     assert len(recall) > 1

@@ -222,14 +222,14 @@ def test_another_handle_goes_on_where_the_first_was(open_memory: Callable[..., T
         resumed.signal("view", entry)
 
 
-@pytest.mark.parametrize("id_", [0, 99, -1])
+@pytest.mark.parametrize("id_", [0, 99])
 def test_unknown_sessions_are_named(memory: TidalMemory, id_: int) -> None:
     for use in (memory.sessions.resume, memory.sessions.snapshot, memory.sessions.audit):
         with pytest.raises(NotFound):
             use(id_)
 
 
-@pytest.mark.parametrize("id_", ["1", True, None, 1.0])
+@pytest.mark.parametrize("id_", ["1", True, None, 1.0, -1])
 def test_what_is_no_id_is_refused(memory: TidalMemory, id_: Any) -> None:
     assert memory.sessions.open().id
     with pytest.raises(InvalidInput):

@@ -32,6 +32,7 @@ from tidal_plugins.errors import (
     TidalError,
 )
 from tidal_plugins.storage.base import ALL_LINKS, Line, Passage, Record, Storage, Where, WhereLinks
+from tidal_plugins.storage.damage import noticed, whole
 from tidal_plugins.storage.sqlite import SQLiteStorage
 from tidal_plugins.storage.values import unit_vector
 from tidal_plugins.testing import ALL, FULL, HERE, NOON, StoreContract, entry, ids, link, record
@@ -330,11 +331,14 @@ def test_a_changed_row_is_told_and_names_the_entry(store: SQLiteStorage, path: P
     connection.execute(f"UPDATE entries SET {change} WHERE id = 'full'")
     connection.close()
     scope = ("there",) if change.startswith("scope") else HERE
-    for read in (lambda: store.get(scope, ["full"]), lambda: store.find(scope, ALL)):
-        with pytest.raises(Corrupt) as caught:
+    for read in (lambda: store.get(scope, ["full", "other"]), lambda: [one.id for one in store.find(scope, ALL)]):
+        with noticed() as damaged:
+            assert "full" not in read()
+        assert ("entries", "full") in damaged
+        with pytest.raises(Corrupt) as caught, whole():
             read()
         assert caught.value.entry == "full"
-    assert list(store.get(HERE, ["other"])) == ["other"]
+    assert list(store.get(HERE, ["full", "other"])) == ["other"]
 
 
 @pytest.mark.parametrize("damage", ["zeroblob(96)", "zeroblob(95)", "x'0000c07f' || zeroblob(92)", "randomblob(96)"])
@@ -343,8 +347,13 @@ def test_a_changed_vector_is_told(store: SQLiteStorage, path: Path, damage: str)
     connection = apsw.Connection(str(path))
     connection.execute(f"UPDATE vectors SET vector = CAST({damage} AS BLOB) WHERE passage = 3")
     connection.close()
-    with pytest.raises(Corrupt):
-        store.nearest(HERE, vector_of("q"), 5, ALL)
+    for _ in range(2):  # a second search has the vectors in memory
+        with noticed() as damaged:
+            assert {match.id for match in store.nearest(HERE, vector_of("q"), 5, ALL)} == {"0", "1", "3", "4"}
+        assert [row.table for row in damaged] == ["vectors"]
+    with noticed() as damaged, store.transaction():
+        assert {span.id for span in store.vectors(HERE, list("01234")).spans} == {"0", "1", "3", "4"}
+    assert [row.table for row in damaged] == ["vectors"]
 
 
 def test_a_node_with_thousands_of_links_costs_no_more_than_one_with_fifty(store: SQLiteStorage) -> None:
@@ -474,15 +483,15 @@ def test_links_lines_and_versions_that_went_leave_no_bytes_behind(store: SQLiteS
         ("metadata", "x'ff'"),
     ],
 )
-def test_a_changed_link_that_cannot_be_read_is_told(
-    store: SQLiteStorage, path: Path, column: str, damage: object
-) -> None:
+def test_a_changed_link_is_left_out_and_told(store: SQLiteStorage, path: Path, column: str, damage: object) -> None:
     store.put_links(HERE, [link("1", "a", "b", anchored_at=NOON)])
     connection = apsw.Connection(str(path))
     connection.execute(f"UPDATE links SET {column} = CAST({damage} AS {'TEXT' if column == 'metadata' else 'INTEGER'})")
     connection.close()
-    with pytest.raises(Corrupt):
-        store.links(HERE, ALL_LINKS)
+    with noticed() as damaged:
+        assert not store.links(HERE, ALL_LINKS)
+        assert not store.frontier(HERE, ["a"], ["kind"], each=5)
+    assert damaged
 
 
 @pytest.mark.parametrize("seed", [1, 7, 17])  # here secure_delete alone leaves copies

@@ -24,7 +24,8 @@ from tidal_plugins.affect.provoked import provoked
 from tidal_plugins.embedding.identity import fits
 from tidal_plugins.errors import BadEmbedding, EmbedderMismatch, InvalidVector
 from tidal_plugins.model.affect import Affect
-from tidal_plugins.protocols import Embedder
+from tidal_plugins.protocols import Embedder, check_embedder
+from tidal_plugins.validation import check_path
 
 if TYPE_CHECKING:
     import numpy as np
@@ -68,8 +69,9 @@ class EmbeddingEmotion:
     """
 
     def __init__(self, embedder: Embedder, weights: Path = SHIPPED) -> None:
+        check_embedder(embedder)
         self._embedder = embedder
-        self._probe = load(weights)
+        self._probe = load(Path(check_path(weights, "weights")))
         self._words = LexiconEmotion()
         self.check(embedder)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidal_plugins.affect.circumplex import LABELS, PRIMARY
 from tidal_plugins.errors import InvalidInput
+from tidal_plugins.shown import shown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,7 +66,9 @@ def load(path: Path = SHIPPED) -> Probe:
         probe = Probe(weight, bias, rest, about)
         _check(probe)
     except Exception as error:  # zip, numpy and JSON each have kinds of their own for what is broken
-        raise InvalidInput(f"{path} holds no emotion weights ({error!r}); make them with `make fit-emotion`") from error
+        raise InvalidInput(
+            f"{path} holds no emotion weights ({shown(error)}); make them with `make fit-emotion`"
+        ) from error
     return probe
 
 

@@ -20,6 +20,7 @@ from tidal_plugins.model.clock import aware, hours_between
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.link import Link
 from tidal_plugins.scoring import hebbian
+from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Step, Storage, WhereLinks
 from tidal_plugins.tuning import AssociationTuning
 from tidal_plugins.validation import check_int, check_number
@@ -38,7 +39,9 @@ class Context:
     def __post_init__(self) -> None:
         for id_, strength in zip(_ids(self.strengths), self.strengths.values(), strict=True):
             if isinstance(strength, bool) or not isinstance(strength, int | float) or not 0 < strength < inf:
-                raise InvalidInput(f"a strength must be a finite number above 0, got {strength!r} for {id_!r}")
+                raise InvalidInput(
+                    f"a strength must be a finite number above 0, got {shown(strength)} for {shown(id_)}"
+                )
 
 
 class Reached(NamedTuple):
@@ -205,5 +208,5 @@ def _ids(ids: str | Iterable[str]) -> list[str]:
     found = [ids] if isinstance(ids, str) else list(ids)
     for id_ in found:
         if not isinstance(id_, str) or not id_:
-            raise InvalidInput(f"an entry's id is a non-empty string, got {id_!r}")
+            raise InvalidInput(f"an entry's id is a non-empty string, got {shown(id_)}")
     return found

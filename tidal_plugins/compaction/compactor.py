@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from tidal_plugins.aio import in_thread
 from tidal_plugins.compaction.preparation import Preparations, Prepared
@@ -26,8 +26,11 @@ from tidal_plugins.model.compaction import Compaction, Size, Stage
 from tidal_plugins.model.entry import EPISODE
 from tidal_plugins.model.exchange import Exchange, Message
 from tidal_plugins.protocols import CurrentFiles, Summariser, TokenCounter
+from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage, Where
 from tidal_plugins.summarising.sizes import measure
+from tidal_plugins.tracing import traced
+from tidal_plugins.validation import items, label
 
 logger = logging.getLogger(__name__)
 
@@ -49,6 +52,7 @@ class Compactor:
     clock: Callable[[], datetime]
     files: CurrentFiles | None = None
 
+    @traced("tidal.compaction", lambda made: {"tidal.tokens": made.after.tokens, "tidal.before": made.before.tokens})
     def compact(
         self,
         history: Sequence[Message] | Sequence[Exchange],
@@ -74,8 +78,8 @@ class Compactor:
         exceed the limit, ``CompactionError`` for a turn that cannot be recorded, and ``InvalidInput`` for an unusable
         history.
         """
-        if force not in (None, "compact", "hard"):
-            raise InvalidInput(f"force must be 'compact', 'hard' or None, got {force!r}")
+        if force is not None and not (isinstance(force, str) and force in ("compact", "hard")):
+            raise InvalidInput(f"force must be 'compact', 'hard' or None, got {shown(force)}")
         context = self._context(history, thread, sizes, reserved, carried)
         prepared: list[Prepared] = []
         for _ in range(ATTEMPTS):
@@ -224,17 +228,22 @@ class Compactor:
         reserved: Size,
         carried: str | None,
     ) -> Context:
-        if carried is not None and any(isinstance(item, Message) for item in given):
+        whole: Any = items(given, "history")  # of the one or of the other: split tells
+        thread, carried = label(thread, "thread"), label(carried, "carried")
+        if not isinstance(reserved, Size):
+            raise InvalidInput(f"reserved is a Size(tokens, bytes), got {shown(reserved)}")
+        if carried is not None and any(isinstance(item, Message) for item in whole):
             raise InvalidInput(
                 "give a history that was rewritten as Exchanges: its messages alone do not say whose turn a question "
                 "belongs to"
             )
         if carried is not None and thread is None:
             raise InvalidInput("a history that was rewritten can be known again by its thread only: give one")
-        history = split(given)
-        if sizes is not None and len(sizes) != len(history.messages):
-            raise InvalidInput(f"give one size per message: {len(history.messages)}, got {len(sizes)}")
-        each = [measure(message, self.counter) for message in history.messages] if sizes is None else sizes
+        history = split(whole)
+        known = None if sizes is None else items(sizes, "sizes")
+        if known is not None and not (len(known) == len(history.messages) and all(isinstance(s, Size) for s in known)):
+            raise InvalidInput(f"sizes has one Size per message: {len(history.messages)}, got {shown(sizes)}")
+        each = [measure(message, self.counter) for message in history.messages] if known is None else known
         whisper = self._whisper(history.messages)
         return Context(history, tuple(each), reserved + whisper, self.limit, thread, carried)
 

@@ -54,7 +54,7 @@ class Reading:
 
     def source(self, turn: Covered, indexes: Iterable[int]) -> list[Source]:
         """Return the messages of a turn's episode as a source; nothing if it was forgotten."""
-        return [source_of(each, indexes) for each in self.episodes([turn.episode])]
+        return [source_of(each, self.recorder.writer.frames, indexes) for each in self.episodes([turn.episode])]
 
     def check(self, ledger: LossLedger, messages: Sequence[Message]) -> None:
         """Raise ``BrokenInvariant`` if a message does not stand in its episode at the place that the ledger names.
@@ -63,7 +63,11 @@ class Reading:
         """
         for loss in ledger:
             episode = self.used.get(loss.episode)
-            if episode and not forgotten(episode) and not holds(episode, loss.index, messages[loss.position]):
+            if (
+                episode
+                and not forgotten(episode)
+                and not holds(self.recorder.writer, episode, loss.index, messages[loss.position])
+            ):
                 raise BrokenInvariant(f"message {loss.position} is not number {loss.index} of [ep:{loss.episode}]")
 
 

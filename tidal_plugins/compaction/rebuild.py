@@ -290,10 +290,12 @@ class Rebuild:
             return stays
         stays = [each for index, each in enumerate(stays) if index not in fold.indexes]
         said: list[Said] = []
-        stored = [stored_forms(each.message) for each in stays]
+        writer = self.reading.recorder.writer
+        stored = [stored_forms(writer, each.message) for each in stays]
         for episode in self.reading.episodes([fold.turn.episode]):
             for each in _dated(episode, range(len(episode.messages))):
-                same = next((at for at, one in enumerate(stored) if is_one_of(one, each.message)), None)
+                found = (at for at, one in enumerate(stored) if is_one_of(one, each.message, writer.frames))
+                same = next(found, None)
                 if same is not None:
                     del stored[same]
                 said.append(each if same is None else stays.pop(same))

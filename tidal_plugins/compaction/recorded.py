@@ -14,11 +14,13 @@ from tidal_plugins.errors import CompactionError, InvalidInput
 from tidal_plugins.ingestion.episodes import from_entry, read_episodes
 from tidal_plugins.ingestion.record import record
 from tidal_plugins.ingestion.tombstones import add_tombstones
+from tidal_plugins.ingestion.wording import unframed
 from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.model.entry import EPISODE, Scope
 from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
 from tidal_plugins.model.exchange import Exchange, Message, ToolCall, asked_by_agent
-from tidal_plugins.model.fence import unframed
+from tidal_plugins.model.fence import FRAMED, Frames
+from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Where
 from tidal_plugins.validation import mapping, storable
 
@@ -57,14 +59,14 @@ class Recorder:
         unknown = {key: said[key] for key, id_ in ids.items() if id_ not in known}
         found = {key: known.get(id_) for key, id_ in ids.items()} | self._twins(unknown, known, thread)
         found |= {key: self._tombstone(ids[key], thread, now) for key in unknown if not said[key]}
-        missing = [key for key, episode in found.items() if _places(said[key], episode) is None]
+        missing = [key for key, episode in found.items() if _places(self.writer.frames, said[key], episode) is None]
         found |= self._record({key: exchanges[key] for key in missing}, now)
         # Where the episode under this key says something else, it stays as it is, and the turn gets a key of its own.
         marks = {turn.key: turn.mark for turn in turns}
-        edited = [key for key in missing if _places(said[key], found[key]) is None]
+        edited = [key for key in missing if _places(self.writer.frames, said[key], found[key]) is None]
         apart = {key: Exchange(_unnamed(said[key]), thread, f"{_label(key)}#{marks[key]}") for key in edited}
         found |= self._record(apart, now)
-        return [_recorded(turn, said[turn.key], found[turn.key]) for turn in turns]
+        return [_recorded(self.writer.frames, turn, said[turn.key], found[turn.key]) for turn in turns]
 
     def episodes(self, ids: Iterable[str]) -> dict[str, Episode]:
         """Return the episodes found, by id."""
@@ -96,7 +98,7 @@ class Recorder:
         Nothing is returned for a turn without ids that has forgotten words in it: it cannot be known by its key, and
         its words must not come back.
         """
-        said = tuple(map(storable_message, turn.said))
+        said = self.writer.redaction.comparable(list(map(storable_message, turn.said)))
         if self.nested:
             said = asked_by_agent(said)
         texts = {message.text for message in said if message.text}
@@ -120,8 +122,12 @@ class Recorder:
         unclaimed: dict[object, list[Episode]] = {}
         for episode in map(from_entry, entries):
             if episode.id not in known:
-                unclaimed.setdefault(_words(episode.messages), []).append(episode)
-        return {key: same.pop(0) for key, said in turns.items() if (same := unclaimed.get(_words(said)))}
+                unclaimed.setdefault(self._words(episode.messages), []).append(episode)
+        return {key: same.pop(0) for key, said in turns.items() if (same := unclaimed.get(self._words(said)))}
+
+    def _words(self, messages: Iterable[Message]) -> object:
+        plain = unframed(messages, self.writer.frames)
+        return tuple((m.role, m.text, tuple((call.name, call.id) for call in m.tool_calls)) for m in plain)
 
 
 def forgotten(episode: Episode) -> bool:
@@ -129,25 +135,25 @@ def forgotten(episode: Episode) -> bool:
     return not episode.messages
 
 
-def holds(episode: Episode, index: int, message: Message) -> bool:
+def holds(writer: Writer, episode: Episode, index: int, message: Message) -> bool:
     """Return whether a message stands verbatim at this place in an episode, or has been forgotten there."""
     if index >= len(episode.messages):
         return False
     stored = episode.messages[index]  # nearly always as it was said
-    if same_message(message, stored):
+    if same_message(message, stored, writer.frames):
         return True
-    return is_one_of(stored_forms(message), stored)
+    return is_one_of(stored_forms(writer, message), stored, writer.frames)
 
 
-def stored_forms(message: Message) -> tuple[Message, ...]:
+def stored_forms(writer: Writer, message: Message) -> tuple[Message, ...]:
     """Return a message as an episode may hold it: the question of a nested run stands there as an agent's."""
-    said = (storable_message(message),)
+    said = writer.redaction.comparable([storable_message(message)])
     return said if message.role != "user" else said + asked_by_agent(said)
 
 
-def is_one_of(forms: Sequence[Message], stored: Message) -> bool:
+def is_one_of(forms: Sequence[Message], stored: Message, frames: Frames) -> bool:
     """Return whether one of the forms of a message is the one of an episode."""
-    return any(same_message(form, stored) for form in forms)
+    return any(same_message(form, stored, frames) for form in forms)
 
 
 def storable_message(message: Message) -> Message:
@@ -158,7 +164,7 @@ def storable_message(message: Message) -> Message:
     """
     return replace(
         message,
-        text=storable(unframed(message.role, message.text)),
+        text=storable(message.text),
         id=_label(message.id),
         speaker=_label(message.speaker),
         tool_call_id=_label(message.tool_call_id),
@@ -197,14 +203,14 @@ def _unnamed(said: Sequence[Message]) -> tuple[Message, ...]:
     return tuple(replace(message, id=None) for message in said)
 
 
-def _recorded(turn: Turn, said: Sequence[Message], episode: Episode | None) -> Recorded:
-    places = _places(said, episode, len(turn.said))
+def _recorded(frames: Frames, turn: Turn, said: Sequence[Message], episode: Episode | None) -> Recorded:
+    places = _places(frames, said, episode, len(turn.said))
     if episode is None or places is None:
-        raise CompactionError(f"the turn {turn.key!r} was recorded otherwise than it stands in the history")
+        raise CompactionError(f"the turn {shown(turn.key)} was recorded otherwise than it stands in the history")
     return Recorded(turn, episode, places)
 
 
-def _places(said: Sequence[Message], episode: Episode | None, size: int = 0) -> tuple[int, ...] | None:
+def _places(frames: Frames, said: Sequence[Message], episode: Episode | None, size: int = 0) -> tuple[int, ...] | None:
     """Return the position of each message in an episode, or ``None`` if one is missing."""
     if episode is None:
         return None
@@ -212,33 +218,31 @@ def _places(said: Sequence[Message], episode: Episode | None, size: int = 0) -> 
         return tuple(range(max(len(said), size)))
     places: list[int] = []
     for message in said:
-        at = _index(message, episode.messages, taken=places)
+        at = _index(frames, message, episode.messages, taken=places)
         if at is None:
             return None
         places.append(at)
     return tuple(places)
 
 
-def _index(message: Message, stored: Sequence[Message], taken: Sequence[int]) -> int | None:
+def _index(frames: Frames, message: Message, stored: Sequence[Message], taken: Sequence[int]) -> int | None:
     """Return the position of a message. Turns are recorded in order, so it is nearly always the next position."""
     following = taken[-1] + 1 if taken else 0
     order = itertools.chain(range(following, len(stored)), range(min(following, len(stored))))
-    return next((at for at in order if same_message(message, stored[at]) and at not in taken), None)
+    return next((at for at in order if same_message(message, stored[at], frames) and at not in taken), None)
 
 
-def same_message(message: Message, stored: Message) -> bool:
+def same_message(message: Message, stored: Message, frames: Frames) -> bool:
     """Return whether a message that was made storable is the one of an episode, which may have been forgotten there."""
     if message.role != stored.role:
         return False
     if stored.text == FORGOTTEN_TEXT:
         return True
+    if message.text != stored.text and any(FRAMED in text for text in (message.text, stored.text)):
+        message, stored = unframed([message, stored], frames)  # what was shown may have been forgotten there
     return message.text == stored.text and _content(message) == _content(stored)
 
 
 def _content(message: Message) -> object:
     calls = [(call.name, call.id, call.arguments) for call in message.tool_calls]
     return message.tool_call_id, message.error, calls
-
-
-def _words(messages: Iterable[Message]) -> object:
-    return tuple((m.role, m.text, tuple((call.name, call.id) for call in m.tool_calls)) for m in messages)

@@ -20,7 +20,7 @@ from tidal_plugins.model.capsule import WRITTEN
 from tidal_plugins.model.clock import local
 from tidal_plugins.model.dossier import HEADINGS, Brief, Dossier, Finding, by_part
 from tidal_plugins.model.entry import Entry
-from tidal_plugins.model.fence import MARKED, marked
+from tidal_plugins.model.fence import MARKED
 from tidal_plugins.retrieval.request import active
 from tidal_plugins.retrieval.secrets import without_secrets
 from tidal_plugins.tuning import BriefTuning
@@ -75,7 +75,9 @@ class Briefs:
         text = _composed(dossier, recent, associated, self.settings.max_chars - MARKED)
         new, near = _apart(recent), _apart(associated)
         offered = suggestions([*new, *cited.values(), *near], WRITTEN, each=self.dossiers.settings.capsule.suggestions)
-        return Brief(dossier.topic, marked(text), dossier, tuple(new), tuple(near), tuple(offered))
+        return Brief(
+            dossier.topic, self.dossiers.writer.frames.text(text), dossier, tuple(new), tuple(near), tuple(offered)
+        )
 
     @property
     def settings(self) -> BriefTuning:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -31,7 +31,9 @@ from tidal_plugins.model.clock import local, to_micros
 from tidal_plugins.model.entry import EPISODE, Entry, Scope, bare_id
 from tidal_plugins.model.fence import CAPSULE_TITLE, inert
 from tidal_plugins.model.graph import GRAPH_CHANNEL
+from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Document, Storage, Where
+from tidal_plugins.storage.damage import whole
 from tidal_plugins.storage.shorthands import read_document
 from tidal_plugins.tuning import Tuning
 from tidal_plugins.validation import storable
@@ -64,7 +66,7 @@ class Capsules:
         it is now, so a capsule that tells another one is made anew for it.
         """
         if not isinstance(max_age, timedelta):
-            raise InvalidInput(f"max_age is a timedelta, got {max_age!r}")
+            raise InvalidInput(f"max_age is a timedelta, got {shown(max_age)}")
         for _ in range(_TRIES):
             with self.storage.snapshot():
                 layout, made = self._document(LAYOUT), self._document(CAPSULES)
@@ -94,7 +96,7 @@ class Capsules:
         settings = self.settings
         return LastWork(self.storage, self.scope, settings.capsule, settings.compaction.file_tools, now)
 
-    def write(self, capsule: Capsule | str, now: datetime) -> Capsule:
+    def write(self, capsule: Capsule | str, now: datetime, redact: Callable[[str], str] = storable) -> Capsule:
         """Store the sections that people write, byte for byte, and sections of their own, in their order.
 
         A line that cites what was forgotten is left out: a text that was saved before brings nothing back.
@@ -103,7 +105,7 @@ class Capsules:
         since; nothing is changed then. A text does not tell from which version it was edited, so the last text counts.
         """
         base = capsule.written if isinstance(capsule, Capsule) else None
-        text = storable(str(capsule)) if isinstance(capsule, Capsule | str) else capsule
+        text = redact(storable(str(capsule))) if isinstance(capsule, Capsule | str) else capsule
         if cites(text):
             made = [line.strip() for line in str(self.current(now)).splitlines()]
             text = without_forgotten(text, self.storage, self.scope, made)
@@ -126,6 +128,7 @@ class Capsules:
             return True
         return any(section.name in made.filled and made[section.name] == section.body for made in self.versions())
 
+    @whole()
     def versions(self) -> list[Capsule]:
         """List the versions that are kept, the newest first. Forgetting something that they cite ends them."""
         found = self.storage.documents(self.scope, CAPSULES, [KEY], versions=True)

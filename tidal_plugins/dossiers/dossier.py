@@ -38,7 +38,9 @@ from tidal_plugins.protocols import Summariser
 from tidal_plugins.retrieval.pipeline import Recaller
 from tidal_plugins.retrieval.secrets import without_secrets
 from tidal_plugins.scoring.text import normal
+from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage
+from tidal_plugins.storage.damage import whole
 from tidal_plugins.storage.shorthands import read_document
 from tidal_plugins.summarising.sizes import ApproximateCounter
 from tidal_plugins.tuning import Tuning
@@ -79,7 +81,9 @@ class Dossiers:
         """Return the dossier on a registered topic as it stands. Raises ``NotFound`` for a topic that has none."""
         found = self._stored([normal(checked_topic(topic))])
         if not found:
-            raise NotFound(f"no dossier on {topic!r} in scope {self.scope}: memory.dossiers.refresh(topic) makes one")
+            raise NotFound(
+                f"no dossier on {shown(topic)} in scope {shown(self.scope)}: memory.dossiers.refresh(topic) makes one"
+            )
         return found[0].dossier
 
     def known(self, topic: str, now: datetime, max_tokens: int) -> Dossier:
@@ -122,6 +126,7 @@ class Dossiers:
         """List the dossiers of all registered topics as they stand, by topic."""
         return [stored.dossier for stored in self._stored()]
 
+    @whole()
     def versions(self, topic: str) -> list[Dossier]:
         """List the versions of a dossier that are kept, the newest first. Forgetting a source of one ends them all."""
         name = checked_topic(topic)
@@ -160,7 +165,9 @@ class Dossiers:
                 return self._refreshed(stored, now)
             except Conflict:
                 continue  # somebody else was quicker, or a source is gone: look again
-        raise Conflict(f"the dossier on {asked.dossier.topic!r} changed {_TRIES} times while it was made; try again")
+        raise Conflict(
+            f"the dossier on {shown(asked.dossier.topic)} changed {_TRIES} times while it was made; try again"
+        )
 
     def _drafted(
         self,

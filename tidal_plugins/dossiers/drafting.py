@@ -13,7 +13,7 @@ from tidal_plugins.english.secrets import masked
 from tidal_plugins.model.dossier import HEADINGS, Dossier, Finding, Maker
 from tidal_plugins.model.entry import Entry, bare_id
 from tidal_plugins.model.exchange import Message
-from tidal_plugins.model.fence import inert, strip_frames
+from tidal_plugins.model.fence import inert
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.protocols import Purpose, Summariser
 from tidal_plugins.scoring.text import terms
@@ -171,7 +171,7 @@ def _findings(answer: object, known: Mapping[str, str], max_chars: int) -> Itera
         raise TypeError(f"a summariser returns a sequence of Statements, and this one returned {type(answer).__name__}")
     for statement in answer:
         sources = tuple(id_ for id_ in dict.fromkeys(map(bare_id, statement.sources)) if id_ in known)
-        text = masked(inert(strip_frames(statement.text)))
+        text = masked(inert(statement.text))
         max_chars -= len(text)
         if max_chars < 0:
             return

@@ -10,7 +10,6 @@ from tidal_plugins.english.hypotheses import is_imagined, leaves_scene, opens_sc
 from tidal_plugins.english.pasted import without_pasted
 from tidal_plugins.english.sentences import plain, sentences
 from tidal_plugins.model.entry import CONVERSATION, Entry
-from tidal_plugins.model.fence import strip_frames
 
 LONG = 1_000
 """Characters of a sentence beyond which it is a list, a log or code. It is left out of what people said, and of a
@@ -53,7 +52,7 @@ def real_pieces(entry: Entry) -> Iterator[str]:
 @lru_cache(maxsize=1 << 10)
 def split(text: str) -> tuple[str, ...]:
     """Return sentences, and the items of a list one by one, each after the words that lead it: «actions: 1) …»."""
-    return tuple(_items(strip_frames(text)[:_READ]))
+    return tuple(_items(text[:_READ]))
 
 
 def _items(text: str) -> Iterator[str]:

@@ -16,6 +16,7 @@ from tidal_plugins.model.dossier import Contradiction, Dossier
 from tidal_plugins.model.entry import DOSSIER, SYNTHESIS, Entry, Scope
 from tidal_plugins.scoring.dossier import is_due
 from tidal_plugins.scoring.text import terms
+from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Document
 from tidal_plugins.validation import clean
 
@@ -100,7 +101,7 @@ def checked_topic(topic: str) -> str:
     given = clean(topic, max_chars=MAX_TOPIC, name="a topic")
     name = " ".join("".join(character if character.isprintable() else " " for character in given).split())
     if not terms(name):
-        raise InvalidInput(f"the topic {name!r} has only stop words or symbols: name what it is about")
+        raise InvalidInput(f"the topic {shown(name)} has only stop words or symbols: name what it is about")
     return name
 
 

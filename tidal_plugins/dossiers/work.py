@@ -12,7 +12,9 @@ from tidal_plugins.dossiers.recent import Line
 from tidal_plugins.english.shouting import shouts
 from tidal_plugins.ingestion.episodes import TOOL_TAG, from_entry
 from tidal_plugins.model.entry import EPISODE, Entry, Scope
+from tidal_plugins.model.fence import Frames
 from tidal_plugins.storage.base import Storage, Where
+from tidal_plugins.storage.salt import secret
 from tidal_plugins.summarising.sizes import ApproximateCounter
 from tidal_plugins.summarising.sources import source_of
 from tidal_plugins.summarising.work import Work
@@ -70,7 +72,8 @@ class LastWork:
             alone = [entry for entry in newest if entry.thread is None]
             found = self._episodes(Where(kinds={EPISODE}, threads={thread}), _OF_THREAD) if thread else alone
             episodes = sorted(map(from_entry, found), key=lambda episode: (episode.turn, episode.occurred_at))
-            work = Work().after([source_of(episode) for episode in episodes], self.tools)
+            frames = Frames(secret(self.storage))
+            work = Work().after([source_of(episode, frames) for episode in episodes], self.tools)
             if work.tools:
                 return work
         return None

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+MAX_CACHED = 1_000_000
+"""Vectors that a cache may hold: 1.5 GB of those of the default model."""
+
 
 class BatchEmbedder:
     """Base of an embedder that runs a model over one batch at a time.
@@ -29,7 +32,7 @@ class BatchEmbedder:
     def __init__(self, threads: int, batch_size: int, cache_size: int) -> None:
         self._threads = check_int(threads, "threads", 1)
         self._batch_size = check_int(batch_size, "batch_size", 1)
-        self._embed_single = functools.lru_cache(check_int(cache_size, "cache_size", 0))(self._embed_one)
+        self._embed_single = functools.lru_cache(check_int(cache_size, "cache_size", 0, MAX_CACHED))(self._embed_one)
 
     @property
     @abstractmethod

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tidal_plugins.errors import InvalidInput
+from tidal_plugins.validation import check_int
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,9 +26,7 @@ class HashingEmbedder:
     """
 
     def __init__(self, dimensions: int = 256) -> None:
-        if dimensions < 1:
-            raise InvalidInput(f"dimensions must be at least 1, not {dimensions}")
-        self._dimensions = dimensions
+        self._dimensions = check_int(dimensions, "dimensions", 1)
 
     @property
     def id(self) -> str:

@@ -19,7 +19,8 @@ from tidal_plugins.embedding.weights import (
     find,
     unavailable,
 )
-from tidal_plugins.errors import EmbeddingError, InvalidInput
+from tidal_plugins.errors import EmbeddingError
+from tidal_plugins.validation import check_choice, check_path
 
 if TYPE_CHECKING:
     import numpy as np
@@ -67,9 +68,8 @@ class OnnxEmbedder(BatchEmbedder):
         cache_size: int = 256,
     ) -> None:
         super().__init__(threads, batch_size, cache_size)
-        if precision not in get_args(Precision):
-            raise InvalidInput(f"precision must be one of {', '.join(get_args(Precision))}, not {precision!r}")
-        self._folder = None if model is None else Path(model)
+        check_choice(precision, "precision", get_args(Precision))
+        self._folder = None if model is None else Path(check_path(model, "a model's folder"))
         self._precision = precision
         self._model: OnnxModel | None = None
         self._id = None if self._folder else INT8_ID if precision == "int8" else DEFAULT_ID

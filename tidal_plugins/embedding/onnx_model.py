@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tidal_plugins.shown import shown
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -54,11 +56,11 @@ def exported(folder: Path) -> Files:
     max_tokens = _settings(folder / "sentence_bert_config.json").get("max_seq_length") or LONGEST
     if not isinstance(max_tokens, int) or max_tokens < 1:
         raise ValueError(
-            f"sentence_bert_config.json asks for {max_tokens!r} tokens; a number of 1 or more is supported"
+            f"sentence_bert_config.json asks for {shown(max_tokens)} tokens; a number of 1 or more is supported"
         )
     pooling = _pooling(_settings(folder / "1_Pooling" / "config.json"))
     if pooling not in ("mean", "cls"):
-        raise ValueError(f"1_Pooling/config.json asks for pooling by {pooling!r}; mean and cls are supported")
+        raise ValueError(f"1_Pooling/config.json asks for pooling by {shown(pooling)}; mean and cls are supported")
     return Files(folder.resolve().name, graphs[0], folder / "tokenizer.json", max_tokens, pooling)
 
 

@@ -16,6 +16,7 @@ from tidal_plugins.embedding.weights import (
     unavailable,
 )
 from tidal_plugins.errors import EmbeddingError
+from tidal_plugins.validation import check_path
 
 if TYPE_CHECKING:
     import numpy as np
@@ -54,11 +55,11 @@ class SentenceTransformerEmbedder(BatchEmbedder):
         cache_size: int = 256,
     ) -> None:
         super().__init__(threads, batch_size, cache_size)
-        self._name = model
+        self._name = model if isinstance(model, Path) else check_path(model, "a model")
         self._device = device
         self._weights: Weights | None = None
         self._model: SentenceTransformer | None = None
-        self._dimensions = DEFAULT_DIMENSIONS if model == DEFAULT_MODEL else None
+        self._dimensions = DEFAULT_DIMENSIONS if self._name == DEFAULT_MODEL else None
 
     @property
     def id(self) -> str:

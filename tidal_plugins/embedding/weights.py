@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tidal_plugins.errors import EmbedderUnavailable
+from tidal_plugins.shown import shown
 
 DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 DEFAULT_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -71,7 +72,7 @@ def find(model: str | Path) -> Weights:
 def unavailable(model: str | Path, reason: object, ways: Sequence[str] = WAYS_TO_WEIGHTS) -> EmbedderUnavailable:
     """Return the error to raise when a model cannot be loaded, with the remedies."""
     remedies = "; or ".join([*ways, *OTHER_WAYS])
-    return EmbedderUnavailable(f"The embedding model {str(model)!r} cannot be loaded: {reason}. Ways out: {remedies}.")
+    return EmbedderUnavailable(f"The embedding model {shown(model)} cannot be loaded: {reason}. Ways out: {remedies}.")
 
 
 def digest(files: Iterable[Path]) -> str:

@@ -6,6 +6,7 @@ and, for tokens, by their entropy; numbers by their check digits. Every pattern 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 from unicodedata import category
@@ -21,6 +22,12 @@ _HIDDEN = frozenset(("Cc", "Cf", "Co", "Cs"))
 """Categories of characters that nobody sees."""
 
 
+TAG_DIGITS = 8
+"""Hexadecimal digits of the tag that tells a replaced secret from others: two of one store have the same tag in one of
+4 billion pairs."""
+_TAGGED = re.compile(rf"\[([A-Za-z][A-Za-z -]{{0,30}}) ·[0-9a-f]{{{TAG_DIGITS}}}\]")
+
+
 class Secret(NamedTuple):
     """A secret in a text: where it begins and ends, and its kind: ``password``, ``code``, ``API key``, ``token``,
     ``private key``, ``card number`` or ``IBAN``."""
@@ -31,7 +38,7 @@ class Secret(NamedTuple):
 
 
 def secrets(text: str) -> list[Secret]:
-    """Return the secrets of a text, in order. They do not overlap.
+    """Return the secrets of a text, in order, with those that were replaced when it was stored. They do not overlap.
 
     Characters that nobody sees, such as soft hyphens and marks of direction, hide none.
     """
@@ -40,6 +47,31 @@ def secrets(text: str) -> list[Secret]:
     places = [place for place, char in enumerate(text) if char.isspace() or category(char) not in _HIDDEN]
     seen = "".join(text[place] for place in places)
     return [Secret(places[start], places[end - 1] + 1, kind) for start, end, kind in _apart(_found(seen))]
+
+
+def tagged(kind: str, tag: str) -> str:
+    """Return the words that are stored in place of a secret."""
+    return f"[{kind} ·{tag}]"
+
+
+def tags_in(text: str) -> Iterator[re.Match[str]]:
+    """Yield the places of secrets that were replaced when a text was stored."""
+    return _TAGGED.finditer(text)
+
+
+def filled(text: str) -> str:
+    """Return a text in which what stands in place of secrets gives none away: «password» is a cue within it, too."""
+    return _TAGGED.sub(lambda match: f"[{'x' * (len(match[0]) - 2)}]", text)
+
+
+def is_tagged(text: str) -> bool:
+    """Return whether a text stands in place of a secret that was replaced."""
+    return _TAGGED.fullmatch(text) is not None
+
+
+def untagged(text: str) -> str:
+    """Return a text with ``[password]`` in place of ``[password ·5f0c2b9e]``: a tag says nothing to a reader."""
+    return _TAGGED.sub(r"[\1]", text)
 
 
 def masked(text: str) -> str:
@@ -82,6 +114,8 @@ def mask(text: str, found: Iterable[Secret], start: int = 0, end: int | None = N
 def _found(text: str) -> Iterator[Secret]:
     if len(text) < 4:
         return
+    yield from (Secret(*match.span(), match[1]) for match in tags_in(text))
+    text = filled(text)
     yield from (Secret(*each) for each in keys(text))
     low = lowered(text)
     yield from (Secret(*each) for each in told(text, low))

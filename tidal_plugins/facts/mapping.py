@@ -30,7 +30,10 @@ from tidal_plugins.model.entry import FACT, Entry, Scope
 from tidal_plugins.model.fact import Fact, FactConflict
 from tidal_plugins.model.supersession import SUPERSEDES
 from tidal_plugins.scoring.text import normal
+from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Record, Storage, WhereLinks
+from tidal_plugins.storage.damage import whole
+from tidal_plugins.storage.deadline import question
 from tidal_plugins.storage.shorthands import read_document
 from tidal_plugins.storage.values import to_json
 from tidal_plugins.tuning import FactTuning
@@ -69,10 +72,12 @@ class Facts(MutableMapping[str, Any]):
         writer: RecordWriter,
         settings: FactTuning,
         forget: Callable[[Collection[str]], int],
+        redact: Callable[[Any, str], Any],
     ) -> None:
         """Initialise the mapping.
 
         ``writer`` splits and embeds entries, so that recall finds them. ``forget`` removes them by id for good.
+        ``redact`` returns a value, given its name, as it may be stored.
         """
         self._storage = storage
         self._scope = scope
@@ -80,9 +85,11 @@ class Facts(MutableMapping[str, Any]):
         self._writer = writer
         self._settings = settings
         self._forget = forget
+        self._redact = redact
 
     # the mapping
 
+    @question
     def __getitem__(self, key: str) -> Any:
         """Return the current value of a key. Raises ``NotFound``."""
         return self.fact(key).value
@@ -98,9 +105,11 @@ class Facts(MutableMapping[str, Any]):
     def __contains__(self, key: object) -> bool:
         return isinstance(key, str) and bool(key.strip()) and normal(key) in self._all([normal(key)])
 
+    @question
     def __iter__(self) -> Iterator[str]:
         return iter([version.key for version in self._all().values()])
 
+    @question
     def __len__(self) -> int:
         return len(self._all())
 
@@ -116,6 +125,7 @@ class Facts(MutableMapping[str, Any]):
         except NotFound:
             return default
 
+    @question
     def fact(self, key: str) -> Fact:
         """Return the current value of a key, with its source and since when it holds. Raises ``NotFound``."""
         return self._current(key).fact()
@@ -140,6 +150,8 @@ class Facts(MutableMapping[str, Any]):
             self._storage.erase(self._scope, [fact_entry_id(self._storage, self._scope, folded)])
             close(self._storage, self._scope, folded)
 
+    @question
+    @whole()
     def history(self, key: str) -> list[Fact]:
         """Return every value that a key had, oldest first; an empty list for a key that was never set."""
         return history_of(self._storage.documents(self._scope, FACTS, [_folded(key)], versions=True))
@@ -151,6 +163,7 @@ class Facts(MutableMapping[str, Any]):
         """
         return self._forget({fact_entry_id(self._storage, self._scope, _folded(key))}) > 0
 
+    @question
     def as_of(self, time: datetime) -> Mapping[str, Any]:
         """Return the values that held at ``time``, by key."""
         moment, found = aware(time), {}
@@ -163,6 +176,7 @@ class Facts(MutableMapping[str, Any]):
 
     # conflicts
 
+    @question
     def conflicts(self) -> list[FactConflict]:
         """Return the open conflicts, in the order in which they were said, without secrets."""
         return [without_secrets(found) for found in open_conflicts(self._storage, self._scope)]
@@ -181,7 +195,8 @@ class Facts(MutableMapping[str, Any]):
         ``NotFound``, and ``InvalidInput`` for ``keep="claim"`` if the claim only denies the value. A conflict between
         two texts is closed, and the statement to keep is returned; both texts stay.
         """
-        if (keep not in ("fact", "claim")) if value is _UNSET else (keep is not None):
+        kept = isinstance(keep, str) and keep in ("fact", "claim")
+        if not kept if value is _UNSET else (keep is not None):
             raise InvalidInput('say what to keep: "fact" or "claim", or give another value=')
         found = conflict(self._storage, self._scope, id)
         if found.against is not None:
@@ -190,7 +205,9 @@ class Facts(MutableMapping[str, Any]):
             close(self._storage, self._scope, normal(found.key), like=found)
             return self[found.key]
         if keep == "claim" and found.negated and not isinstance(found.fact, bool):
-            raise InvalidInput(f"it was only said that {found.key!r} is not {found.claim!r}: give the value= it has")
+            raise InvalidInput(
+                f"it was only said that {shown(found.key)} is not {shown(found.claim)}: give the value= it has"
+            )
         if keep == "claim":
             return self._set(found.key, _claimed(found), found.citation, claim=self._claimant(found), of=found).value
         return self._set(found.key, value, of=found).value
@@ -221,11 +238,14 @@ class Facts(MutableMapping[str, Any]):
     ) -> Fact:
         """Set a fact. ``claim`` is the entry that the value is taken from, ``of`` the conflict that this resolves."""
         folded, now = _folded(key), self._clock()
+        self._checked(key, value)
+        value = self._redact(value, key)
         text = self._checked(key, value)
         if source is not None and (not isinstance(source, str) or not source.strip()):
-            raise InvalidInput(f"a fact's source must be a text or None, got {source!r}")
+            raise InvalidInput(f"a fact's source must be a text or None, got {shown(source)}")
+        source = self._redact(source, "")
         if at is not None and aware(at, "at") > now:
-            raise InvalidInput(f"a fact holds at the latest since now, not since {at!r}")
+            raise InvalidInput(f"a fact holds at the latest since now, not since {shown(at)}")
         [record] = self._writer.records([self._entry(folded, key.strip(), value, source, now, claim)])
         with self._storage.transaction():
             if of:
@@ -258,7 +278,7 @@ class Facts(MutableMapping[str, Any]):
         if last is None or since >= last.since:
             return since
         if at is not None:
-            raise InvalidInput(f"{key!r} has a value since {from_micros(last.since)}: history is not rewritten")
+            raise InvalidInput(f"{shown(key)} has a value since {from_micros(last.since)}: history is not rewritten")
         return last.since  # the clock went back
 
     def _claimant(self, found: FactConflict) -> Entry:
@@ -272,9 +292,11 @@ class Facts(MutableMapping[str, Any]):
     def _checked(self, key: str, value: Any) -> str:
         text = to_json(value)
         if len(text.encode("utf-8", "replace")) > self._settings.max_bytes:
-            raise InvalidInput(f"the value of {key!r} has more than {self._settings.max_bytes:,} bytes: store less")
+            raise InvalidInput(
+                f"the value of {shown(key)} has more than {self._settings.max_bytes:,} bytes: store less"
+            )
         if any("\ud800" <= character <= "\udfff" for character in text):
-            raise InvalidInput(f"the value of {key!r} is not valid Unicode: it has half of a surrogate pair")
+            raise InvalidInput(f"the value of {shown(key)} is not valid Unicode: it has half of a surrogate pair")
         return text
 
     def _entry(
@@ -310,9 +332,10 @@ class Facts(MutableMapping[str, Any]):
     def _current(self, key: str) -> Version:
         version = self._last(_folded(key))
         if version is None or version.ended:
-            raise NotFound(f"no fact {key!r} in scope {self._scope}")
+            raise NotFound(f"no fact {shown(key)} in scope {shown(self._scope)}")
         return version
 
+    @whole()
     def _last(self, folded: str) -> Version | None:
         document = read_document(self._storage, self._scope, FACTS, folded)
         return Version(**document.value) if document else None
@@ -340,5 +363,5 @@ def _claimed(found: FactConflict) -> Any:
 
 def _folded(key: str) -> str:
     if not isinstance(key, str) or not key.strip() or len(key) > MAX_KEY or not key.isprintable():
-        raise InvalidInput(f"a fact's key is a printable text of at most {MAX_KEY} characters, got {key!r:.80}")
+        raise InvalidInput(f"a fact's key is a printable text of at most {MAX_KEY} characters, got {shown(key)}")
     return normal(key)

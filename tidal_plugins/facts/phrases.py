@@ -10,7 +10,7 @@ from tidal_plugins.english.questions import ends_asking
 from tidal_plugins.english.sentences import plain, sentences
 from tidal_plugins.model.dossier import Finding
 from tidal_plugins.model.entry import Entry
-from tidal_plugins.model.fence import inert, strip_frames
+from tidal_plugins.model.fence import inert
 
 LONGEST = 240
 """Characters of a sentence that rules read; a longer one is a list, a log or code."""
@@ -44,7 +44,7 @@ class Phrase:
 
 def phrases(entry: Entry) -> Iterator[Phrase]:
     """Yield the sentences of an entry that are short enough for a rule."""
-    text = strip_frames(entry.text)[:_READ]
+    text = entry.text[:_READ]
     for start, end in sentences(text):
         if end - start <= LONGEST:
             raw = text[start:end]

@@ -21,7 +21,9 @@ from tidal_plugins.graph.records.relations import KINDS
 from tidal_plugins.graph.records.validity import Validity
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.graph import Applied, Merge, Proposal
+from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage, WhereLinks
+from tidal_plugins.storage.deadline import question
 from tidal_plugins.tuning import GraphTuning
 from tidal_plugins.validation import check_int
 
@@ -50,6 +52,7 @@ class KnowledgeGraph(GraphQueries):
 
     # merging
 
+    @question
     def proposals(self, limit: int = 20) -> list[Proposal]:
         """Return pairs of entities that may be one, likeliest first, except those whose merge was undone."""
         most = check_int(limit, "limit", 0)
@@ -83,6 +86,7 @@ class KnowledgeGraph(GraphQueries):
             mark_around(self._storage, self._scope, self._clock(), [made.kept, made.absorbed])
             return made
 
+    @question
     def merges(self) -> list[Merge]:
         """Return every merge in the order in which they were made, including those that were undone."""
         return merges(self._storage, self._scope)
@@ -144,5 +148,5 @@ class KnowledgeGraph(GraphQueries):
 
 def _source(source: str) -> str:
     if not isinstance(source, str) or not source.strip() or not source.isprintable():
-        raise InvalidInput(f"source must name where the graph comes from, got {source!r}")
+        raise InvalidInput(f"source must name where the graph comes from, got {shown(source)}")
     return source.strip()

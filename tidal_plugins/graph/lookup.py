@@ -15,6 +15,7 @@ from tidal_plugins.model.entry import EPISODE, Scope, bare_id
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.graph import Entity, Evidence
 from tidal_plugins.model.link import Link
+from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage, Where, WhereLinks
 from tidal_plugins.validation import label
 
@@ -43,7 +44,7 @@ class Lookup:
         found = graph.entities(self._ids(graph, name))
         chosen = [entity for entity in found.values() if type_ in (None, entity.type)]
         if not chosen:
-            raise NotFound(f"no entity {name!r} in scope {self._scope}; graph.search finds similar names")
+            raise NotFound(f"no entity {shown(name)} in scope {shown(self._scope)}; graph.search finds similar names")
         return max(chosen, key=lambda entity: (entity.category == "technical", len(entity.episodes), entity.id))
 
     def root(self, graph: StoredGraph, name: str) -> str:
@@ -55,7 +56,7 @@ class Lookup:
         """Return the link of a relation as it is believed now. Raises ``NotFound``."""
         found = self._storage.links(self._scope, WhereLinks(ids=[id_], kinds=KINDS)) if isinstance(id_, str) else []
         if not found:
-            raise NotFound(f"no relation {id_!r} in scope {self._scope}")
+            raise NotFound(f"no relation {shown(id_)} in scope {shown(self._scope)}")
         return found[0]
 
     def said_in(self, episode: str | None, thread: str | None, kind: str = EVIDENCE) -> set[str]:
@@ -69,7 +70,7 @@ class Lookup:
 
     def _ids(self, graph: StoredGraph, name: str) -> list[str]:
         if not isinstance(name, str) or not name.strip():
-            raise InvalidInput(f"an entity is given by its name or id, got {name!r}")
+            raise InvalidInput(f"an entity is given by its name or id, got {shown(name)}")
         known = [name] if nodes(self._storage, self._scope, [name]) else called(self._storage, self._scope, name)
         return list(dict.fromkeys(map(graph.merged.root, known)))
 

@@ -25,7 +25,9 @@ from tidal_plugins.model.graph import (
     Neighbour,
     Relation,
 )
+from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage, WhereLinks
+from tidal_plugins.storage.deadline import question
 from tidal_plugins.tuning import GraphTuning
 from tidal_plugins.validation import check_int, items
 
@@ -61,6 +63,7 @@ class GraphQueries:
 
     # entities
 
+    @question
     def entity(self, name: str, *, type: str | None = None) -> Entity:
         """Return an entity by its name or id, with all its episodes and threads.
 
@@ -69,6 +72,7 @@ class GraphQueries:
         with self._storage.snapshot():
             return self._find.entity(self._graph(each=None), name, type)
 
+    @question
     def entities(
         self,
         *,
@@ -93,12 +97,14 @@ class GraphQueries:
             newest = last_seen_first(self._storage, self._scope, chosen)
             return list(graph.entities(newest[:most]).values())
 
+    @question
     def search(self, text: str, limit: int = 10) -> list[Entity]:
         """Return the entities whose names share most words with ``text``, best first. Calls no model."""
         with self._storage.snapshot():
             found = {id_: shared.likeness for id_, shared in sharing(self._storage, self._scope, _text(text)).items()}
             return self._best(found, limit)
 
+    @question
     def named(self, text: str, limit: int = 10) -> list[Entity]:
         """Return the entities whose whole names occur in ``text``, the longest names first."""
         with self._storage.snapshot():
@@ -108,6 +114,7 @@ class GraphQueries:
             found = {id_: float(len(node.name)) for id_, node in known.items() if stands_in(node.name, text)}
             return self._best(found, limit)
 
+    @question
     def mentions(self, entity: str) -> list[Evidence]:
         """Return where an entity is named, newest first, verbatim."""
         with self._storage.snapshot():
@@ -118,11 +125,13 @@ class GraphQueries:
 
     # relations
 
+    @question
     def relation(self, id: str) -> Relation:
         """Return a relation by its id, as it is believed now, with all its episodes and threads."""
         with self._storage.snapshot():
             return self._graph(each=None).shown([self._find.row(id)])[0]
 
+    @question
     def relations(
         self,
         *,
@@ -160,6 +169,7 @@ class GraphQueries:
             rows = self._storage.links(self._scope, where, limit=most, strongest_first=True)
             return sorted(graph.shown(rows), key=lambda relation: -relation.confidence)
 
+    @question
     def timeline(self, entity: str) -> list[Relation]:
         """Return all that was ever believed of an entity, by when it began to be true, then by when it was learned.
 
@@ -172,6 +182,7 @@ class GraphQueries:
             shown = graph.shown(self._storage.links(self._scope, where))
             return sorted(shown, key=lambda one: (one.valid_from or one.recorded_at, one.recorded_at, one.id))
 
+    @question
     def evidence(self, relation: Relation | str) -> list[Evidence]:
         """Return where a relation was said, newest first, in the words of the episode."""
         with self._storage.snapshot():
@@ -180,14 +191,16 @@ class GraphQueries:
         spans = [Span(link, link.metadata["start"], link.metadata["end"], link.weight) for link in links]
         return quoted(spans, self._episodes)
 
+    @question
     def sentence(self, relation: Relation | str) -> str:
         """Return a relation in words, such as «checkout depends on billing»."""
         found = relation if isinstance(relation, Relation) else self.relation(_given(relation))
         said = self.sentences([found])
         if found.id not in said:
-            raise NotFound(f"what the relation {found.id!r} is between is gone from scope {self._scope}")
+            raise NotFound(f"what the relation {shown(found.id)} is between is gone from scope {self._scope}")
         return said[found.id]
 
+    @question
     def sentences(self, relations: Iterable[Relation]) -> dict[str, str]:
         """Return relations in words, by id; a relation whose subject or object is gone is left out."""
         given = items(relations, "relations")
@@ -198,6 +211,7 @@ class GraphQueries:
 
     # walks
 
+    @question
     def neighbours(
         self,
         id: str,
@@ -217,6 +231,7 @@ class GraphQueries:
         with self._view(valid_at, believed_at, self._settings.each, predicates) as (view, graph):
             return reach(view, self._find.root(graph, id), depth, limit)
 
+    @question
     def impact(
         self,
         id: str,
@@ -236,6 +251,7 @@ class GraphQueries:
             depth = None if depth is None else check_int(depth, "depth", 0)
             return reach(view, self._find.root(graph, id), depth, each)
 
+    @question
     def path(
         self,
         a: str,
@@ -314,13 +330,13 @@ def _most(limit: int | None) -> int | None:
 
 def _given(id_: object) -> str:
     if not isinstance(id_, str):
-        raise InvalidInput(f"a relation is given itself or by its id, got {id_!r:.200}")
+        raise InvalidInput(f"a relation is given itself or by its id, got {shown(id_)}")
     return id_
 
 
 def _text(text: str) -> str:
     if not isinstance(text, str):
-        raise InvalidInput(f"give a text to look for, got {text!r}")
+        raise InvalidInput(f"give a text to look for, got {shown(text)}")
     return text
 
 

@@ -14,7 +14,7 @@ from tidal_plugins.errors import NotFound
 from tidal_plugins.graph.formats.loading import IMPORT
 from tidal_plugins.graph.graph import KnowledgeGraph
 from tidal_plugins.model.entry import Entry
-from tidal_plugins.model.fence import frame, inert
+from tidal_plugins.model.fence import Frames, inert
 from tidal_plugins.model.graph import Entity, Evidence, Relation
 from tidal_plugins.scoring.text import terms
 
@@ -88,7 +88,13 @@ def related(
 
 
 def tell(
-    graph: KnowledgeGraph, question: str, aspect: Aspect = "relations", *, at: datetime | None = None, limit: int = 10
+    graph: KnowledgeGraph,
+    frames: Frames,
+    question: str,
+    aspect: Aspect = "relations",
+    *,
+    at: datetime | None = None,
+    limit: int = 10,
 ) -> str:
     """Return what the graph knows as fenced lines, each with the episode that says so, or an empty text.
 
@@ -97,9 +103,9 @@ def tell(
     limit = min(limit, MAX_LINES)
     if aspect == "relations":
         found = related(graph, question, limit=limit, valid_at=at, believed_at=at)
-        return frame([_line(graph, each.relation, each.sentence) for each in found])
+        return frames.memories([_line(graph, each.relation, each.sentence) for each in found])
     told = _history if aspect == "history" else _dependents
-    return frame([line for entity in seeds(graph, question)[:1] for line in told(graph, entity, at, limit)])
+    return frames.memories([line for entity in seeds(graph, question)[:1] for line in told(graph, entity, at, limit)])
 
 
 def evidence_of(graph: KnowledgeGraph, entry: Entry) -> list[Evidence]:

@@ -9,6 +9,7 @@ from tidal_plugins.aio import in_thread
 from tidal_plugins.associations.store import Association, AssociationStore, Reached
 from tidal_plugins.model.entry import Scope, bare_id
 from tidal_plugins.services import Services
+from tidal_plugins.storage.deadline import question
 from tidal_plugins.validation import items
 
 
@@ -19,6 +20,7 @@ class Associations:
     _services: Services = field(repr=False)
     _scope: Scope
 
+    @question
     def links(self, id: str, *, limit: int | None = None) -> list[Association]:
         """List the associations of an entry, the heaviest first, with their weights as they have faded to now.
 
@@ -26,6 +28,7 @@ class Associations:
         """
         return self._web.edges(self._scope, bare_id(id), self._services.now(), limit=limit)
 
+    @question
     def spread(
         self,
         ids: str | Iterable[str],

@@ -34,7 +34,7 @@ class CapsuleGroup:
         Raises ``InvalidCapsule`` with the fault, and ``Conflict`` if somebody else wrote since it was read. A text
         carries no time of reading, so the last text wins.
         """
-        return self._engine.write(capsule, self._services.now())
+        return self._engine.write(capsule, self._services.now(), self._services.writer.redaction.text)
 
     aread = in_thread(read)
     awrite = in_thread(write)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tidal_plugins.aio import in_thread
 from tidal_plugins.associations.store import AssociationStore
@@ -14,6 +14,8 @@ from tidal_plugins.errors import InvalidInput, NotFound
 from tidal_plugins.model.dossier import Brief, Dossier
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.services import Services
+from tidal_plugins.storage.deadline import question
+from tidal_plugins.validation import check_flag
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +25,12 @@ class Dossiers:
     _services: Services = field(repr=False)
     _scope: Scope
 
+    @question
     def __getitem__(self, topic: str) -> Dossier:
         """Return the dossier on a topic as it stands. Raises ``NotFound`` for a topic that has none."""
-        return self._engine.standing(topic)
+        return self._tagged(self._engine.standing(self._name(topic)))
 
+    @question
     def get(self, topic: str, default: Dossier | None = None) -> Dossier | None:
         """Return the dossier on a topic unchanged, or ``default`` if there is none."""
         try:
@@ -49,18 +53,20 @@ class Dossiers:
         Maintenance keeps every topic that was asked for once up to date. Raises ``InvalidInput`` for a topic that
         consists of stop words.
         """
-        return self._engine.current(topic, self._services.now(), force=force)
+        check_flag(force, "force")
+        return self._tagged(self._engine.current(self._name(topic), self._services.now(), force=force))
 
+    @question
     def list(self) -> builtins.list[Dossier]:
         """List all dossiers as they stand, by topic."""
-        return self._engine.all()
+        return [self._tagged(dossier) for dossier in self._engine.all()]
 
     def drop(self, topic: str) -> bool:
         """Remove the dossier on a topic with its earlier versions; return whether there was one.
 
         The memories that it was made from stay.
         """
-        return self._engine.drop(topic, self._services.now())
+        return self._engine.drop(self._name(topic), self._services.now())
 
     def brief(self, topic: str) -> Brief:
         """Return a bounded, cited answer to «what is happening with this topic?».
@@ -81,6 +87,12 @@ class Dossiers:
     alist = in_thread(list)
     adrop = in_thread(drop)
     abrief = in_thread(brief)
+
+    def _name(self, topic: str) -> str:
+        return self._services.writer.redaction.text(topic) if isinstance(topic, str) else topic
+
+    def _tagged(self, dossier: Dossier) -> Dossier:
+        return replace(dossier, tag=self._services.writer.frames.tag_of_text(dossier.body))
 
     @property
     def _engine(self) -> engine.Dossiers:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from tidal_plugins.aio import in_thread
-from tidal_plugins.errors import NotFound
+from tidal_plugins.errors import InvalidInput, NotFound
 from tidal_plugins.ingestion.branches import follow
 from tidal_plugins.ingestion.episodes import TOOL_TAG, from_entry
 from tidal_plugins.ingestion.history import HistoryMatch, match
@@ -19,8 +19,10 @@ from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Exchange
 from tidal_plugins.retrieval.request import checked_limit
 from tidal_plugins.services import Services
+from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Where
-from tidal_plugins.validation import clean, items, label
+from tidal_plugins.storage.deadline import question
+from tidal_plugins.validation import check_flag, clean, items, label, labels
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +32,12 @@ class Episodes:
     _services: Services = field(repr=False)
     _scope: Scope
 
+    @question
     def __getitem__(self, id: str) -> Episode:
         """Return an episode by its id or citation. Raises ``NotFound``, or ``Forgotten`` if it was forgotten."""
         entry = self._services.entry(self._scope, id)
         if entry.kind != EPISODE:
-            raise NotFound(f"{id!r} is an entry of kind {entry.kind}, not an episode: use memory.get")
+            raise NotFound(f"{shown(id)} is an entry of kind {entry.kind}, not an episode: use memory.get")
         return from_entry(entry)
 
     def get(self, id: str, default: Episode | None = None) -> Episode | None:
@@ -49,6 +52,7 @@ class Episodes:
 
     __iter__ = None  # list() says which, and in which order
 
+    @question
     def list(
         self,
         *,
@@ -76,12 +80,14 @@ class Episodes:
             threads=None if thread is None else {str(label(thread, "thread"))},
             since=None if since is None else aware(since, "since"),
             until=None if until is None else aware(until, "until"),
-            tags=None if tool is None else {f"{TOOL_TAG}{tool}"},
+            tags=None if tool is None else {f"{TOOL_TAG}{label(tool, 'tool')}"},
         )
         most = None if limit is None else checked_limit(limit)
+        newest_first = check_flag(newest_first, "newest_first")
         found = self._services.storage.find(self._scope, where, limit=most, newest_first=newest_first)
         return [from_entry(entry) for entry in found]
 
+    @question
     def page(self, id: str, page: int = 1, *, max_chars: int = 4_000) -> str:
         """Return a page of an episode as text for a model, between marks that name the turns around it.
 
@@ -92,6 +98,7 @@ class Episodes:
         before, after = self._neighbours(episode)
         return transcript.page(episode, page, max_chars, previous=before, following=after)
 
+    @question
     def entry_ids(self, citation: str) -> tuple[str, ...]:
         """Return the ids of the entries that a citation means; for an episode, those of its messages.
 
@@ -118,7 +125,10 @@ class Episodes:
         A turn is known by its id, or else by its words (the user's and the final answer) in order. The last turn may
         be open. ``record_many`` stores the turns without an episode; :meth:`follow` notes how they hang together.
         """
-        return match(self._services.writer, self._scope, label(thread, "thread"), items(history, "history"))
+        turns = items(history, "history")
+        if not all(isinstance(turn, Exchange) for turn in turns):
+            raise InvalidInput("a history is a list of Exchanges, with one turn each")
+        return match(self._services.writer, self._scope, label(thread, "thread"), turns)
 
     def follow(self, follows: Mapping[str, str], *, replaced: Collection[str] = (), back: Collection[str] = ()) -> None:
         """Note which episode followed which, by their ids: ``{later: earlier}``.
@@ -126,8 +136,12 @@ class Episodes:
         Episodes that are ``replaced``, because their turns were regenerated or edited, leave recall. They stay
         readable, and ``recall(…, include_archived=True)`` finds them. Episodes that are ``back`` are in recall again.
         """
+        if not isinstance(follows, Mapping):
+            raise InvalidInput(f"follows is a mapping of ids, {{later: earlier}}, got {shown(follows)}")
+        ids = dict(zip(labels(follows, "follows"), labels(follows.values(), "follows"), strict=True))
+        replaced, back = labels(replaced, "replaced"), labels(back, "back")
         services = self._services
-        follow(services.writer, self._scope, follows, services.now(), replaced=replaced, back=back)
+        follow(services.writer, self._scope, ids, services.now(), replaced=replaced, back=back)
 
     aget = in_thread(get)
     alist = in_thread(list)

@@ -11,7 +11,10 @@ from tidal_plugins.maintenance.thread import Maintenance
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.consolidation import Consolidation
 from tidal_plugins.model.entry import Scope
+from tidal_plugins.model.retention import Retention
 from tidal_plugins.services import Services
+from tidal_plugins.storage.deadline import question
+from tidal_plugins.validation import check_flag
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +27,9 @@ class MaintenanceGroup:
     def run(self, now: datetime | None = None) -> Consolidation:
         """Do what is due in this scope, and return a report.
 
-        A run reads pending episodes, settles tiers, prunes associations, makes facts of recurring memories, refreshes
-        due dossiers and names thought seeds. It runs in small transactions. It is safe to interrupt and to run
-        concurrently.
+        A run forgets what ``Settings.retention`` no longer keeps, reads pending episodes, settles tiers, prunes
+        associations, makes facts of recurring memories, refreshes due dossiers and names thought seeds. It runs in
+        small transactions. It is safe to interrupt and to run concurrently.
         """
         at = self._services.now() if now is None else aware(now, "now")
         return self._services.consolidator(self._scope).run(at)
@@ -35,6 +38,15 @@ class MaintenanceGroup:
         """Put back what a run changed, and return how many changes that were. Raises ``NotFound``."""
         return self._services.consolidator(self._scope).undo(run, self._services.now())
 
+    def expire(self, *, dry_run: bool = False) -> Retention:
+        """Forget what ``Settings.retention`` no longer keeps in this scope, and report it.
+
+        It goes as ``memory.forget`` removes it, with its bytes and all that was made of it. ``run`` does the same.
+        ``dry_run`` only reports what would go.
+        """
+        looks = check_flag(dry_run, "dry_run")
+        return self._services.retainer(self._scope).run(self._services.now(), dry_run=looks)
+
     def start(self, interval: timedelta = timedelta(hours=1)) -> Maintenance:
         """Run in the background: now, and ``interval`` after the end of each run, until the memory is closed.
 
@@ -42,10 +54,12 @@ class MaintenanceGroup:
         """
         return self._services.maintain(Maintenance(self.run, interval))
 
+    @question
     def admitted(self) -> Admitted:
         """Return how many entries the write gate kept for good, and how many for a while."""
         return admitted(self._services.storage, self._scope)
 
     arun = in_thread(run)
+    aexpire = in_thread(expire)
     aundo = in_thread(undo)
     aadmitted = in_thread(admitted)

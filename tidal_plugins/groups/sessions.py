@@ -15,7 +15,8 @@ from tidal_plugins.services import Services
 from tidal_plugins.sessions import policies as engine
 from tidal_plugins.sessions.ledger import Ledger
 from tidal_plugins.sessions.session import Session
-from tidal_plugins.validation import label, mapping
+from tidal_plugins.storage.deadline import question
+from tidal_plugins.validation import check_flag, label, mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,20 +102,25 @@ class Sessions:
             raise SessionClosed(f"session {id} was closed: read it with memory.sessions.snapshot({id})")
         return Session(self._ledger, self._services.now, info)
 
+    @question
     def list(
         self, *, user: str | None = None, agent: str | None = None, open: bool | None = None
     ) -> builtins.list[SessionInfo]:
         """List sessions in the order in which they were opened: all, or those of a user or an agent, open or closed."""
+        user, agent = label(user, "user"), label(agent, "agent")
+        open = None if open is None else check_flag(open, "open")
         return [
             info
             for info in self._ledger.all()
             if user in (None, info.user) and agent in (None, info.agent) and open in (None, info.is_open)
         ]
 
+    @question
     def snapshot(self, id: int) -> SessionSnapshot:
         """Return everything that a session holds, or held when it was closed. Raises ``NotFound``."""
         return self._ledger.snapshot(id, self._services.now())
 
+    @question
     def audit(self, id: int) -> builtins.list[AuditEntry]:
         """List the decisions on a session's signals, open or closed. Raises ``NotFound``."""
         return self._ledger.audit(id)

@@ -10,6 +10,7 @@ from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.session import Signal, SignalTally
 from tidal_plugins.services import Services
 from tidal_plugins.sessions.session import to_signal
+from tidal_plugins.storage.deadline import question
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,7 @@ class Signals:
         settings, now = self._services.settings.signals, self._services.now()
         return self._services.ledger(self._scope).share(to_signal(settings, type, entry_id, weight, at, None, now), now)
 
+    @question
     def tally(self) -> SignalTally:
         """Return the scores of the signals by type and entry, and their counts by type."""
         return self._services.ledger(self._scope).tally(self._services.now())

@@ -9,6 +9,7 @@ from tidal_plugins.aio import in_thread
 from tidal_plugins.model.entry import Scope, bare_id
 from tidal_plugins.model.supersession import Supersession
 from tidal_plugins.services import Services
+from tidal_plugins.storage.deadline import question
 from tidal_plugins.supersession.store import SupersessionStore
 
 
@@ -19,6 +20,7 @@ class Supersessions:
     _services: Services = field(repr=False)
     _scope: Scope
 
+    @question
     def list(self, id: str | None = None) -> builtins.list[Supersession]:
         """List the links that stand, of one entry or all, in the order in which they were found."""
         links = self._store.links(None if id is None else [bare_id(id)])

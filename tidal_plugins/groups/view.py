@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from datetime import datetime
+from os import PathLike
 from types import TracebackType
 from typing import Any, Self
 
@@ -18,11 +19,16 @@ from tidal_plugins.groups.graph import Graph
 from tidal_plugins.groups.maintenance import MaintenanceGroup
 from tidal_plugins.groups.sessions import Sessions
 from tidal_plugins.groups.signals import Signals
+from tidal_plugins.groups.stats import stats
 from tidal_plugins.groups.supersessions import Supersessions
+from tidal_plugins.model.check import Backup, Check
 from tidal_plugins.model.entry import Scope, check_scope
+from tidal_plugins.model.fence import Frames
 from tidal_plugins.model.receipt import Receipt
+from tidal_plugins.model.stats import Stats
 from tidal_plugins.services import Services
 from tidal_plugins.settings import Settings
+from tidal_plugins.validation import check_flag
 
 
 class View:
@@ -119,6 +125,11 @@ class View:
         """Return the absolute path of the file."""
         return self._services.path
 
+    @property
+    def frames(self) -> Frames:
+        """Return the frames around recalled text, with the tag by which this store recognises them."""
+        return self._services.writer.frames
+
     def now(self) -> datetime:
         """Return the time by this memory's clock."""
         return self._services.now()
@@ -138,7 +149,36 @@ class View:
         are not touched. No hash stays, so that the same text may be captured again; the name of the scope stays in the
         file. The receipt counts what went, and says why bytes are left, if any are.
         """
-        return self._services.erase_scope(self.scope, below=below)
+        return self._services.erase_scope(self.scope, below=check_flag(below, "below"))
+
+    def check(self, *, repair: bool = False) -> Check:
+        """Read the whole store, all its scopes, and return what is wrong with it.
+
+        It verifies the file's pages, the checksum of every row, that entries, passages, words, vectors and links agree,
+        the counts, and the embedder, and tells the length of the queue and of the log. It holds up no writer, and takes
+        as long as reading everything does.
+
+        With ``repair=True`` it rebuilds what can be rebuilt from intact rows: database indexes, counts, keywords, and
+        vectors by embedding texts again. It removes nothing that is intact, and ``Check.lost`` says what only a backup
+        has. Raises ``EmbeddingError`` if texts cannot be embedded, and ``StorageError``.
+        """
+        return self._services.check(check_flag(repair, "repair"))
+
+    def backup(self, path: str | PathLike[str], *, replace: bool = False, damaged: bool = False) -> Backup:
+        """Write the store, all its scopes, as it is now to a file, and return what the file holds.
+
+        The store stays in use, by this process and by others. The copy is verified as :meth:`check` does before it gets
+        its name, and an interrupted backup leaves nothing under it. :func:`tidal_plugins.restore` is the way back.
+
+        Args:
+            path: the file to write, in a folder that exists.
+            replace: whether a file that is there may be replaced.
+            damaged: whether to keep the copy of a store that has faults.
+
+        Raises ``Conflict`` if there is a file already, ``Corrupt`` if the store has faults, ``InvalidInput`` for a
+        store in memory, and ``StorageError``.
+        """
+        return self._services.back_up(path, replace=replace, damaged=damaged)
 
     def close(self, *, timeout: float = 0.0) -> None:
         """Close the store for every view of it. Closing twice is fine; later calls raise ``Closed``.
@@ -149,8 +189,18 @@ class View:
         """
         self._services.close(timeout)
 
+    def stats(self) -> Stats:
+        """Return figures to watch: entries, turns that wait, sizes of the file, bytes to scrub, slow questions.
+
+        They hold no text of a memory. Raises ``Closed``, and ``QueryTimeout``.
+        """
+        return stats(self._services, self.scope)
+
+    astats = in_thread(stats)
     awarm = in_thread(warm)
     aerase_scope = in_thread(erase_scope)
+    acheck = in_thread(check)
+    abackup = in_thread(backup)
     aclose = in_thread(close)
 
     def __enter__(self) -> Self:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.exchange import Exchange, Message, ToolCall, turn
-from tidal_plugins.model.fence import unframed
+from tidal_plugins.shown import shown
 from tidal_plugins.tuning import IngestionTuning
 from tidal_plugins.validation import clean, items, label, labels, mapping
 
@@ -71,11 +71,10 @@ def check(exchange: Exchange, limits: IngestionTuning, *, blank: bool = False) -
 
 def _checked(message: Message, id_: str, max_chars: int) -> Message:
     if message.role not in ROLES:
-        raise InvalidInput(f"a message's role must be one of {', '.join(ROLES)}, got {message.role!r}")
-    text = unframed(message.role, message.text) if isinstance(message.text, str) else message.text
+        raise InvalidInput(f"a message's role must be one of {', '.join(ROLES)}, got {shown(message.role)}")
     return replace(
         message,
-        text=_verbatim(text, max_chars),
+        text=_verbatim(message.text, max_chars),
         id=id_,
         speaker=label(message.speaker, "speaker"),
         at=aware(message.at, "at") if message.at is not None else None,

@@ -19,7 +19,9 @@ from tidal_plugins.ingestion.derived import purge
 from tidal_plugins.ingestion.episodes import read_episodes, summary, to_entry
 from tidal_plugins.ingestion.everywhere import Texts, found, is_distinct, texts_of
 from tidal_plugins.ingestion.repeats import duplicates, promote
+from tidal_plugins.ingestion.shown import showing, without_shown
 from tidal_plugins.ingestion.tombstones import add_text_tombstone, add_tombstones
+from tidal_plugins.ingestion.wording import unframed
 from tidal_plugins.ingestion.writer import Writer, message_entry_id
 from tidal_plugins.model.entry import EPISODE, Entry, Scope
 from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
@@ -54,8 +56,9 @@ def forget(
         volumes = writer.storage.statistics(scope).volumes
         having, episodes = found(writer.storage, scope, texts) if everywhere else (set(), set())
         to_delete = _chosen(writer, scope, {*ids, *having})
-        told = read_episodes(writer.storage, scope, _blanked(to_delete) | (episodes - to_delete.keys()))
-        blanked = [_blank(writer, episode, to_delete, texts) for episode in told.values()]
+        shown = showing(writer, scope, to_delete.values())
+        told = read_episodes(writer.storage, scope, _blanked(to_delete) | ((episodes | shown) - to_delete.keys()))
+        blanked = [_blank(writer, episode, to_delete, texts, shown) for episode in told.values()]
         to_delete |= {episode.id: to_entry(episode) for episode in blanked if _is_empty(episode)}
         records = writer.records([to_entry(episode) for episode in blanked if episode.id not in to_delete])
         repeating = duplicates(writer, scope, to_delete.keys())
@@ -63,6 +66,8 @@ def forget(
         with writer.storage.transaction():
             if _chosen(writer, scope, ids).keys() - to_delete.keys():
                 continue  # something was recorded into these episodes meanwhile
+            if showing(writer, scope, to_delete.values()) - shown:
+                continue  # or shown in another turn
             if told != read_episodes(writer.storage, scope, told) or repeating != duplicates(writer, scope, to_delete):
                 continue  # or said again
             if everywhere and volumes != writer.storage.statistics(scope).volumes:
@@ -144,7 +149,11 @@ def _is_empty(episode: Episode) -> bool:
     return not any(message.text not in ("", FORGOTTEN_TEXT) for message in episode.messages)
 
 
-def _blank(writer: Writer, episode: Episode, to_delete: Collection[str], texts: Texts) -> Episode:
+def _blank(
+    writer: Writer, episode: Episode, to_delete: Collection[str], texts: Texts, shown: Collection[str]
+) -> Episode:
+    if episode.id in shown:
+        episode = without_shown(episode, writer.frames)
     gone = {message_entry_id(episode, message) for message in episode.messages} & set(to_delete)
     messages = tuple(
         texts.without(replace(message, text=FORGOTTEN_TEXT) if message_entry_id(episode, message) in gone else message)
@@ -153,7 +162,7 @@ def _blank(writer: Writer, episode: Episode, to_delete: Collection[str], texts: 
     return replace(
         episode,
         messages=messages,
-        summary=summary(messages, writer.settings.ingestion.summary_chars),
+        summary=summary(unframed(messages, writer.frames), writer.settings.ingestion.summary_chars),
         entries=tuple(id_ for id_ in episode.entries if id_ not in gone),
     )
 

@@ -9,11 +9,11 @@ regenerated or edited begins a branch of its own.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tidal_plugins.ingestion.alignment import aligned
 from tidal_plugins.ingestion.episodes import from_entry, read_episodes
-from tidal_plugins.ingestion.wording import Words, folded, masked_words, words_of
+from tidal_plugins.ingestion.wording import Words, folded, masked_words, said, unframed, words_of
 from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.model.entry import EPISODE, Entry, Scope
 from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
@@ -62,8 +62,10 @@ def match(writer: Writer, scope: Scope, thread: str | None, history: Sequence[Ex
     the same words followed the turn before it already. Without a ``thread`` conversations cannot be told apart, and
     only the same question asked again replaces a turn.
     """
-    rows = _rows(writer.storage, scope, thread, len(history))
-    known = [from_entry(row) for row in rows]
+    rows, frames = _rows(writer.storage, scope, thread, len(history)), writer.frames
+    history = [replace(exchange, messages=said(writer, exchange.messages)) for exchange in history]
+    whole = {row.id: from_entry(row) for row in rows}
+    known = [replace(episode, messages=unframed(episode.messages, frames)) for episode in whole.values()]
     words, masked = [words_of(exchange.messages) for exchange in history], masked_words(writer, scope, history)
     held, stale = _by_id(writer, scope, thread, history, known)
     follows = _follows(writer.storage, scope, [episode.id for episode in known])
@@ -78,7 +80,7 @@ def match(writer: Writer, scope: Scope, thread: str | None, history: Sequence[Ex
     away = {row.id for row in rows if row.tier and row.tier.archived_at}
     apart = branch.apart(held[-2].id, words[-1].question) if thread and len(held) > 1 and held[-2] else []
     return HistoryMatch(
-        tuple(held),
+        tuple(episode and whole.get(episode.id, episode) for episode in held),
         tuple(dict.fromkeys([*(episode.id for episode in stale), *(id_ for id_ in replaced if id_ not in apart)])),
         tuple(id_ for id_ in [*(episode.id for episode in held if episode), *apart] if id_ in away),
         frozenset(n for n in range(last) if held[n] is None and FORGOTTEN_TEXT in masked[n].question),
@@ -163,28 +165,29 @@ def _by_id(
     stale = []
     for id_, exchange in zip(ids, history, strict=True):
         episode = found.get(id_)
-        if episode and not _goes_on(episode, exchange):
+        stored = unframed(episode.messages, writer.frames) if episode else ()
+        if episode and not _goes_on(stored, exchange.messages):
             stale.append(episode)
             episode = None
         held.append(episode)
     return held, stale
 
 
-def _goes_on(episode: Episode, exchange: Exchange) -> bool:
-    """Return whether a turn is the one of its episode: the answer of either is in the other, or one has none yet.
+def _goes_on(stored: Sequence[Message], passed: Sequence[Message]) -> bool:
+    """Return whether a turn is the one of an episode: the answer of either is in the other, or one has none yet.
 
     A turn that compaction has cut short lacks its answer.
     """
-    ours, theirs = final_of(episode.messages), final_of(exchange.messages)
-    return not ours or not theirs or _says(exchange.messages, ours) or _says(episode.messages, theirs)
+    ours, theirs = final_of(stored), final_of(passed)
+    return not ours or not theirs or _says(passed, ours) or _says(stored, theirs)
 
 
 def _says(messages: Sequence[Message], final: Message) -> bool:
     if final.text == FORGOTTEN_TEXT:
         return True
     said = [message for message in messages if message.role == "assistant"]
-    text = folded("assistant", final.text)
-    return any((m.id and m.id == final.id) or folded("assistant", m.text) == text for m in said)
+    text = folded(final.text)
+    return any((m.id and m.id == final.id) or folded(m.text) == text for m in said)
 
 
 def _by_words(

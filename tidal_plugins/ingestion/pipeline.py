@@ -21,6 +21,7 @@ from tidal_plugins.ingestion.feeling import feel, set_mood
 from tidal_plugins.ingestion.gate import admit, compare, tally
 from tidal_plugins.ingestion.plan import Plan, TurnPlan, Writing
 from tidal_plugins.ingestion.repeats import store_entries
+from tidal_plugins.ingestion.shown import note_shown
 from tidal_plugins.ingestion.uses import strengthen
 
 
@@ -68,6 +69,7 @@ STEPS: Sequence[Callable[[Writing, TurnPlan], None]] = (
     strengthen,
     associate,
     flag,
+    note_shown,
     queue,
 )
 

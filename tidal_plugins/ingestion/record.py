@@ -12,16 +12,20 @@ from datetime import datetime, timedelta
 
 from tidal_plugins.affect.state import AffectLoop
 from tidal_plugins.english.importance import importance
+from tidal_plugins.english.secrets import untagged
 from tidal_plugins.english.tags import tags
 from tidal_plugins.ingestion.check import SPOKEN, check
 from tidal_plugins.ingestion.episodes import read_episodes, summary
 from tidal_plugins.ingestion.pipeline import prepare_turns, store_turn
 from tidal_plugins.ingestion.plan import TurnPlan, Writing
+from tidal_plugins.ingestion.shown import cited_by, without_gone
+from tidal_plugins.ingestion.wording import unframed
 from tidal_plugins.ingestion.writer import Progress, Writer, batches, message_entry_id
 from tidal_plugins.model.entry import CONVERSATION, Entry, Scope
 from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
 from tidal_plugins.model.exchange import Exchange, Message
 from tidal_plugins.model.trust import TRUST, Channel
+from tidal_plugins.validation import check_progress
 
 
 def record(
@@ -41,8 +45,10 @@ def record(
     back without messages, and nothing is stored. ``blank`` admits a turn in which nobody said or called anything.
     ``progress`` is called after each batch. Raises ``InvalidInput`` and ``InvalidText``.
     """
+    check_progress(progress)
     limits = writer.settings.ingestion
-    checked = [check(exchange, limits, blank=blank) for exchange in exchanges]
+    redact = writer.redaction.exchange
+    checked = [redact(check(exchange, limits, blank=blank)) for exchange in exchanges]
     episodes: list[Episode] = []
     with writer.later.recording(scope):
         for batch in batches(checked, _length, limits):
@@ -97,7 +103,8 @@ def _plans(writing: Writing, affect: AffectLoop, exchanges: Sequence[tuple[str, 
     for id_, exchange in exchanges:
         turns.setdefault(id_, []).append(exchange)
     known = read_episodes(writer.storage, scope, turns)
-    texts = {message.text for _, exchange in exchanges for message in exchange.messages if message.text}
+    said = [message for _, exchange in exchanges for message in unframed(exchange.messages, writer.frames)]
+    texts = {message.text for message in said if message.text}
     forgotten, tombstoned = writer.forgotten(scope, texts), writer.tombstoned(scope, turns)
     plans = {}
     for id_, turn in turns.items():
@@ -120,22 +127,26 @@ def _plan(
     turn: Sequence[Exchange],
     forgotten: set[str],
 ) -> TurnPlan:
+    frames = writing.writer.frames
+    cited = {id_ for exchange in turn for message in exchange.messages for id_ in cited_by(message, frames)}
+    gone = writing.writer.tombstoned(writing.scope, cited) if cited else set()
     messages = {str(message.id): message for message in base.messages}
     old = len(messages)
     for exchange in turn:
         for message in exchange.messages:
-            text = FORGOTTEN_TEXT if message.text in forgotten else message.text
-            messages.setdefault(str(message.id), replace(message, text=text))
+            if frames.strip(message.text) in forgotten:
+                message = replace(message, text=FORGOTTEN_TEXT)
+            messages.setdefault(str(message.id), without_gone(message, gone, frames))
     surfaced = dict.fromkeys([*base.surfaced, *(memory for exchange in turn for memory in exchange.surfaced)])
     episode = replace(
         base,
         messages=tuple(messages.values()),
-        summary=summary(messages.values(), writing.writer.settings.ingestion.summary_chars),
+        summary=summary(unframed(messages.values(), frames), writing.writer.settings.ingestion.summary_chars),
         surfaced=tuple(surfaced),
         recorded_at=writing.now if len(messages) > old else base.recorded_at,
         metadata={**base.metadata, **{k: v for exchange in turn for k, v in exchange.metadata.items()}},
     )
-    fresh = replace(episode, messages=episode.messages[old:])
+    fresh = replace(episode, messages=unframed(episode.messages[old:], frames))
     numbered = enumerate(fresh.messages, start=old)
     entries = [_entry(episode, place, message, writing.now) for place, message in numbered if _is_findable(message)]
     episode = replace(episode, entries=(*base.entries, *(entry.id for entry in entries)))
@@ -163,6 +174,6 @@ def _entry(episode: Episode, place: int, message: Message, now: datetime) -> Ent
         channel=channel,
         trust=TRUST[channel],
         importance=importance(message.text, role=message.role),
-        tags=tags(message.text),
+        tags=tags(untagged(message.text)),
         metadata={"message": message.id, **episode.metadata},
     )

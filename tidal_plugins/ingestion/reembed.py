@@ -16,8 +16,10 @@ from tidal_plugins.errors import Conflict
 from tidal_plugins.ingestion.writer import Progress, Writer
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.protocols import Embedder
-from tidal_plugins.storage.base import STORE, Outdated, Renewal
-from tidal_plugins.storage.shorthands import META, read_meta, write_meta
+from tidal_plugins.storage.base import META, STORE, Outdated, Renewal
+from tidal_plugins.storage.damage import whole
+from tidal_plugins.storage.shorthands import read_meta, write_meta
+from tidal_plugins.validation import check_progress
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,6 +43,7 @@ def reembed(writer: Writer, embedder: Embedder, progress: Progress | None = None
     It goes on where an earlier call with the same embedder ended. Raises ``Conflict`` if another call begins it with
     another embedder meanwhile, and ``EmbeddingError`` if the embedder fails: the store keeps the vectors that it has.
     """
+    check_progress(progress)
     embed(embedder, [PROBE])  # one that does not work must not cost what has gathered for another
     run = _Run(writer, embedder, describe(embedder))
     writer.embedder.admit(embedder)  # another process may be the one that puts the vectors in place
@@ -104,6 +107,7 @@ class _Run:
                 return True  # vectors gather for another embedder by now, and that call removes the old ones
             return not storage.renew_vectors({}, REMOVED).replaced
 
+    @whole()
     def embedded(self, passages: Iterable[Outdated]) -> Vectors:
         """Return the new vectors of passages, by key. One whose entry was erased meanwhile has none."""
         by_scope: dict[Scope, list[Outdated]] = {}

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from tidal_plugins.english.importance import importance
+from tidal_plugins.english.secrets import untagged
 from tidal_plugins.english.tags import tags
 from tidal_plugins.errors import Forgotten, InvalidInput
 from tidal_plugins.ingestion.pipeline import prepare_notes, store_notes
@@ -14,10 +15,10 @@ from tidal_plugins.ingestion.plan import Plan, Writing
 from tidal_plugins.ingestion.writer import DECAYING, Progress, Writer, batches, new_tier
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.entry import KINDS, Entry, Scope
-from tidal_plugins.model.fence import strip_frames
 from tidal_plugins.model.note import Note
 from tidal_plugins.model.trust import TRUST, check_channel
-from tidal_plugins.validation import check_number, clean, label, labels, mapping
+from tidal_plugins.shown import shown
+from tidal_plugins.validation import check_number, check_progress, clean, label, labels, mapping
 
 
 def remember(
@@ -30,6 +31,7 @@ def remember(
     Nothing is written when any note is invalid or was forgotten. Raises ``InvalidInput``, ``InvalidText`` and
     ``Forgotten``.
     """
+    check_progress(progress)
     writing = Writing(writer, scope, now)
     entries = [to_entry(writer, scope, note, now) for note in notes]
     _refuse_forgotten(writer, scope, entries)
@@ -78,13 +80,15 @@ def to_entry(writer: Writer, scope: Scope, note: Note, now: datetime) -> Entry:
     if not isinstance(note, Note):
         raise InvalidInput(f"give a text or Notes to remember, got {type(note).__name__}")
     if not isinstance(note.kind, str) or note.kind not in KINDS:
-        raise InvalidInput(f"kind must be one of {', '.join(KINDS)}, got {note.kind!r}")
-    text = strip_frames(note.text) if isinstance(note.text, str) else note.text
-    text = clean(text, max_chars=settings.ingestion.max_chars)
+        raise InvalidInput(f"kind must be one of {', '.join(KINDS)}, got {shown(note.kind)}")
+    text = writer.frames.strip(note.text) if isinstance(note.text, str) else note.text
+    redact = writer.redaction
+    text = redact.text(clean(text, max_chars=settings.ingestion.max_chars))
     occurred_at = now if note.occurred_at is None else aware(note.occurred_at, "occurred_at")
     source, thread = label(note.source, "source"), label(note.thread, "thread")
+    source = source and redact.text(source)
     speaker, role = label(note.speaker, "speaker"), label(note.role, "role")
-    metadata = mapping(note.metadata, "metadata", settings.ingestion.max_metadata_bytes)
+    metadata = redact.value(mapping(note.metadata, "metadata", settings.ingestion.max_metadata_bytes))
     matters = importance(text) if note.importance is None else check_number(note.importance, "importance", 1, 10)
     channel, fades = check_channel(note.channel), note.kind == DECAYING
     return Entry(
@@ -102,7 +106,7 @@ def to_entry(writer: Writer, scope: Scope, note: Note, now: datetime) -> Entry:
         channel=channel,
         trust=TRUST[channel] if note.trust is None else check_number(note.trust, "trust", 0, 1),
         importance=matters,
-        tags=tags(text) if note.tags is None else labels(note.tags, "tags"),
+        tags=tags(untagged(text)) if note.tags is None else tuple(map(redact.text, labels(note.tags, "tags"))),
         valid_until=None if note.valid_until is None else aware(note.valid_until, "valid_until"),
         metadata=metadata,
     )

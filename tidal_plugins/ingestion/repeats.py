@@ -8,14 +8,12 @@ forgetting stays exact; but only the first one is indexed for search.
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 from datetime import datetime
 from hashlib import blake2b
 
 from tidal_plugins.english.shouting import is_shouted
-from tidal_plugins.errors import Corrupt
 from tidal_plugins.ingestion.plan import Plan, Writing
 from tidal_plugins.ingestion.writer import Writer, reinforced
 from tidal_plugins.model.entry import Entry, Scope, derive_id
@@ -26,8 +24,6 @@ from tidal_plugins.storage.shorthands import set_tiers
 
 FIRST = "first"
 """Kind of the link from a hash of words and voice to the entry that said them first."""
-
-logger = logging.getLogger(__name__)
 
 
 def store_entries(writing: Writing, plan: Plan) -> None:
@@ -98,11 +94,7 @@ def promote(
 
 def _first(writer: Writer, scope: Scope, entry: Entry) -> Entry | None:
     links = writer.storage.links(scope, WhereLinks(sources=[_mark(writer, entry)], kinds=[FIRST]), limit=1)
-    try:
-        return next(iter(writer.storage.get(scope, [link.target for link in links]).values()), None)
-    except Corrupt as error:  # then this one takes its place
-        logger.error("a damaged entry was said again: %s", error)
-        return None
+    return next(iter(writer.storage.get(scope, [link.target for link in links]).values()), None)  # none if damaged
 
 
 def _mark_first(writer: Writer, scope: Scope, entry: Entry, now: datetime) -> None:

@@ -11,10 +11,10 @@ from dataclasses import replace
 from datetime import datetime
 
 from tidal_plugins.english.questions import has_question
-from tidal_plugins.errors import Corrupt
 from tidal_plugins.ingestion.episodes import from_entry
 from tidal_plugins.ingestion.plan import How, TurnPlan, Writing
 from tidal_plugins.ingestion.repeats import firsts
+from tidal_plugins.ingestion.shown import without_shown
 from tidal_plugins.ingestion.writer import UNFADING, Writer, reinforced
 from tidal_plugins.model.entry import EPISODE, Entry, Scope, bare_id
 from tidal_plugins.model.episode import Episode
@@ -41,12 +41,13 @@ def strengthen(writing: Writing, plan: TurnPlan) -> None:
     if not plan.episode.surfaced:
         return
     writer, scope, now = writing.writer, writing.scope, writing.now
-    before, episode = plan.known, plan.episode
+    before = plan.known and without_shown(plan.known, writer.frames)
+    episode = without_shown(plan.episode, writer.frames)
     settings, lines, asked = writer.settings.use, [], has_question(episode.query)
     seen: dict[str, How | None] = {}
     counted = shown_as(writer, scope, before.surfaced) if before else {}
     shown = shown_as(writer, scope, episode.surfaced)
-    for entry in _read(writer, scope, shown):
+    for entry in _entries(writer, scope, shown):
         if entry.episode == episode.id:
             continue  # a turn does not strengthen itself
         earlier = _use(before, entry, shown[entry.id], settings) if before and entry.id in counted else None
@@ -84,13 +85,13 @@ def _stir(
     amount = writer.settings.use.beside
     if not amount:  # else it would at least be warm again
         return
-    told = dict.fromkeys(entry.episode for entry in _read(writer, scope, shown) if entry.episode)
-    stirred = {entry.episode for entry in _read(writer, scope, counted)}  # this turn did that already
-    turns = [known for known in _read(writer, scope, told) if known.id not in {*stirred, episode.id}]
+    told = dict.fromkeys(entry.episode for entry in _entries(writer, scope, shown) if entry.episode)
+    stirred = {entry.episode for entry in _entries(writer, scope, counted)}  # this turn did that already
+    turns = [known for known in _entries(writer, scope, told) if known.id not in {*stirred, episode.id}]
     said = {id_ for known in turns for id_ in _near(from_entry(known).entries, shown)}
     first = firsts(writer, scope, said)
     beside = {first.get(id_, id_) for id_ in said}.difference(shown)
-    for entry in _read(writer, scope, sorted(beside)):
+    for entry in _entries(writer, scope, sorted(beside)):
         used = _was_used(writer, scope, entry.id)
         if tier := reinforced(entry, amount, now, writer.settings, used=used):
             set_tiers(writer.storage, scope, {entry.id: tier})
@@ -123,7 +124,7 @@ def shown_as(writer: Writer, scope: Scope, surfaced: Iterable[str]) -> dict[str,
     An episode stands for its entries, a repetition for the entry that it repeats.
     """
     names: dict[str, set[str]] = {}
-    for shown in _read(writer, scope, dict.fromkeys(map(bare_id, surfaced))):
+    for shown in _entries(writer, scope, map(bare_id, surfaced)):
         for id_ in from_entry(shown).entries if shown.kind == EPISODE else [shown.id]:
             names.setdefault(id_, {id_}).add(shown.id)
     first = firsts(writer, scope, names)
@@ -134,12 +135,5 @@ def shown_as(writer: Writer, scope: Scope, surfaced: Iterable[str]) -> dict[str,
     return found
 
 
-def _read(writer: Writer, scope: Scope, ids: Iterable[str]) -> list[Entry]:
-    """Read entries one by one: a damaged one must not keep an exchange from being stored."""
-    found: list[Entry] = []
-    for id_ in ids:
-        try:
-            found += writer.storage.get(scope, [id_]).values()
-        except Corrupt:
-            continue
-    return found
+def _entries(writer: Writer, scope: Scope, ids: Iterable[str]) -> list[Entry]:
+    return list(writer.storage.get(scope, list(dict.fromkeys(ids))).values())

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.episode import FORGOTTEN_TEXT
-from tidal_plugins.model.exchange import Exchange, Message, final_of, query_of
-from tidal_plugins.model.fence import unframed
+from tidal_plugins.model.exchange import Exchange, Message, ToolCall, final_of, query_of
+from tidal_plugins.model.fence import Frames
 from tidal_plugins.validation import storable
 
 
@@ -45,10 +45,31 @@ def masked_words(writer: Writer, scope: Scope, history: Sequence[Exchange]) -> l
 
 def words_of(messages: Sequence[Message]) -> Words:
     final = final_of(messages)
-    said = [folded("assistant", message.text) for message in messages if message.role == "assistant" and message.text]
-    answer = folded("assistant", final.text) if final else ""
-    return Words(folded("user", query_of(messages)), answer, "".join(said).replace(" ", ""))
+    said = [folded(message.text) for message in messages if message.role == "assistant" and message.text]
+    answer = folded(final.text) if final else ""
+    return Words(folded(query_of(messages)), answer, "".join(said).replace(" ", ""))
 
 
-def folded(role: str, text: str) -> str:
-    return " ".join(storable(unframed(role, text)).split())
+def folded(text: str) -> str:
+    return " ".join(storable(text).split())
+
+
+def said(writer: Writer, messages: Sequence[Message]) -> tuple[Message, ...]:
+    """Return passed messages as the stored ones are compared: without what recall added, secrets replaced."""
+    return unframed(writer.redaction.comparable(messages), writer.frames)
+
+
+def unframed(messages: Iterable[Message], frames: Frames) -> tuple[Message, ...]:
+    """Return the messages as they are indexed and compared: without what recall added."""
+    return tuple(_unframed(message, frames) for message in messages)
+
+
+def _unframed(message: Message, frames: Frames) -> Message:
+    text = frames.strip(message.text)
+    calls = tuple(_unframed_call(call, frames) for call in message.tool_calls)
+    same = text == message.text and calls == message.tool_calls
+    return message if same else replace(message, text=text, tool_calls=calls)
+
+
+def _unframed_call(call: ToolCall, frames: Frames) -> ToolCall:
+    return replace(call, result=frames.strip(call.result)) if call.result else call

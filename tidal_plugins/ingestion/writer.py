@@ -10,15 +10,18 @@ from typing import TYPE_CHECKING, TypeGuard, TypeVar
 
 from tidal_plugins.english.binary import is_binary, without_binary
 from tidal_plugins.english.calendar import MONTHS
+from tidal_plugins.english.secrets import untagged
 from tidal_plugins.facts.conflicts import Said
 from tidal_plugins.facts.versions import read_claims
 from tidal_plugins.ingestion.later import Later
+from tidal_plugins.ingestion.redaction import Redaction
 from tidal_plugins.ingestion.split import Span, split
 from tidal_plugins.ingestion.tombstones import tombstoned, tombstoned_texts
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.entry import CONVERSATION, EPISODE, KINDS, Entry, Scope, Tier, mark_of, marked_id
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Message
+from tidal_plugins.model.fence import Frames
 from tidal_plugins.protocols import ClaimExtractor
 from tidal_plugins.scoring.decay import half_life, hours_until, reinforce, remaining
 from tidal_plugins.scoring.text import normal, terms
@@ -62,8 +65,15 @@ class Writer:
     """The store's own secret for hashes of forgotten texts."""
     later: Later
     """The steps that follow a write."""
+    redaction: Redaction
+    """What becomes of secrets before anything is stored."""
     extractor: ClaimExtractor | None = None
     """Reads what texts say of facts. Default: rules."""
+
+    @property
+    def frames(self) -> Frames:
+        """Return the frames that this store puts around recalled text."""
+        return Frames(self.key)
 
     def id_of(self, scope: Scope, *parts: object) -> str:
         """Return the id that ``parts`` have in a scope of this store, the same on every retry."""
@@ -155,7 +165,7 @@ def _in_context(entry: Entry, span: Span) -> str:
     # An entry of another kind is an adapter's own, and its source a key that says nothing.
     source = entry.source if entry.kind in (*KINDS, EPISODE) else None
     context = [part for part in (entry.speaker, source, span.heading) if part]
-    text = entry.text[span.start : span.end]
+    text = untagged(entry.text[span.start : span.end])
     return ": ".join([*context, text if is_binary(text) else without_binary(text)])
 
 

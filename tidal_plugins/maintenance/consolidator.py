@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from tidal_plugins.associations.store import ASSOCIATION
-from tidal_plugins.errors import Closed, Corrupt, NotFound
+from tidal_plugins.errors import Closed, NotFound
 from tidal_plugins.ingestion.gate import admitted
 from tidal_plugins.ingestion.uses import USES
 from tidal_plugins.ingestion.writer import Writer
@@ -25,9 +25,13 @@ from tidal_plugins.model.clock import aware
 from tidal_plugins.model.consolidation import Consolidation, Seed
 from tidal_plugins.model.dossier import Dossier
 from tidal_plugins.model.entry import Entry, Scope
+from tidal_plugins.model.retention import Retention
 from tidal_plugins.protocols import Summariser
+from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage, Where, WhereLinks
+from tidal_plugins.storage.damage import ENTRIES, noticed
 from tidal_plugins.storage.shorthands import read_document, set_tiers
+from tidal_plugins.tracing import traced
 from tidal_plugins.tuning import ConsolidationTuning
 
 logger = logging.getLogger(__name__)
@@ -37,6 +41,9 @@ Refresh = Callable[[datetime], Sequence[Dossier]]
 
 Learn = Callable[[], int]
 """Reads the episodes that wait to be read for the graph, and returns how many there were."""
+
+Expire = Callable[[datetime], Retention]
+"""Forgets what the settings no longer keep."""
 
 _READ = "uses"
 """Key of the document that says how far the log of uses was read."""
@@ -48,15 +55,17 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Consolidator:
-    """Consolidates one scope. ``summariser`` writes the facts (default: key sentences); ``refresh`` and ``learn`` are
-    left out where they are ``None``."""
+    """Consolidates one scope. ``summariser`` writes the facts (default: key sentences); ``refresh``, ``learn`` and
+    ``expire`` are left out where they are ``None``."""
 
     writer: Writer
     scope: Scope
     summariser: Summariser | None = None
     refresh: Refresh | None = None
     learn: Learn | None = None
+    expire: Expire | None = None
 
+    @traced("tidal.maintenance", lambda done: {"tidal.episodes": done.learned, "tidal.errors": len(done.errors)})
     def run(self, now: datetime) -> Consolidation:
         """Run the due steps at ``now``, and report what they did. A step that fails is named and leaves the others
         alone.
@@ -89,6 +98,7 @@ class Consolidator:
                 errors.append(f"{name}: {type(error).__name__}: {error}")
             return done
 
+        expired = step("retention", lambda: self._expire(now))
         learned = step("graph", self._learn)
         cold = step("tiers", lambda: self._settle(run))
         faded = step("associations", lambda: self._prune(run))
@@ -98,6 +108,7 @@ class Consolidator:
         return Consolidation(
             run=run.close(),
             at=now,
+            retention=expired[0] if expired else None,
             learned=sum(learned),
             settled=sum(cold),
             pruned=sum(faded),
@@ -117,7 +128,9 @@ class Consolidator:
         """
         lines = self.storage.read_log(self.scope, RUNS, keys=[run])
         if not lines:
-            raise NotFound(f"no consolidation {run!r} to undo in scope {self.scope}: it was undone, or is too long ago")
+            raise NotFound(
+                f"no consolidation {shown(run)} to undo in scope {shown(self.scope)}: it was undone, or is too long ago"
+            )
         restored = 0
         for line in reversed(lines):
             with self.storage.transaction():
@@ -138,6 +151,10 @@ class Consolidator:
     def _recurring(self) -> Recurring:
         return Recurring(self.writer, self.scope, self.summariser)
 
+    def _expire(self, now: datetime) -> Iterator[Retention]:
+        if self.expire:
+            yield self.expire(now)
+
     def _settle(self, run: Run) -> Iterator[int]:
         """Write down that entries have turned cold, as of the moment when they did. The rest of their tier stands."""
         half_life = self.writer.settings.decay.cold
@@ -155,14 +172,12 @@ class Consolidator:
 
     def _cold(self, now: datetime, damaged: set[str]) -> list[Entry]:
         while True:
-            where = Where(due_by=now, exclude=damaged)
-            try:
-                return self.storage.find(self.scope, where, limit=self.settings.batch)
-            except Corrupt as error:
-                if error.entry is None or error.entry in damaged:
-                    raise
-                logger.error("entry %s is damaged and its tier was left as it is", error.entry)
-                damaged.add(error.entry)
+            with noticed() as left_out:
+                found = self.storage.find(self.scope, Where(due_by=now, exclude=damaged), limit=self.settings.batch)
+            known = len(damaged)
+            damaged |= {row.name for row in left_out if row.table == ENTRIES}
+            if found or len(damaged) == known:
+                return found
 
     def _prune(self, run: Run) -> Iterator[int]:
         where = WhereLinks(kinds=[ASSOCIATION], expired_at=run.now)

@@ -20,7 +20,6 @@ from tidal_plugins.ingestion.writer import DECAYING, Writer
 from tidal_plugins.model.dossier import Dossier
 from tidal_plugins.model.entry import FACT, SYNTHESIS, Entry, Scope
 from tidal_plugins.protocols import Summariser
-from tidal_plugins.retrieval.search import intact
 from tidal_plugins.retrieval.secrets import without_secrets
 from tidal_plugins.scoring.recurrence import recurrence
 from tidal_plugins.storage.base import Line, Record, Storage, Where
@@ -130,12 +129,8 @@ class Recurring:
 
     def _entries(self, ids: Sequence[str], now: datetime) -> dict[str, Entry]:
         """Return the entries that decay and are valid. An entry that does not decay is knowledge already."""
-
-        def read(ids: Sequence[str]) -> dict[str, Entry]:
-            where = Where(ids=ids, kinds=[DECAYING], active_at=now, include_archived=True)
-            return {entry.id: entry for entry in self.storage.find(self.scope, where)}
-
-        return intact(read, ids, set())
+        where = Where(ids=ids, kinds=[DECAYING], active_at=now, include_archived=True)
+        return {entry.id: entry for entry in self.storage.find(self.scope, where)}
 
     def _record(self, draft: Draft, entries: Sequence[Entry], now: datetime) -> Record:
         """Return a fact's record. A fact is found by its own words; its citations are not indexed."""

@@ -12,7 +12,6 @@ from tidal_plugins.ingestion.episodes import from_entry
 from tidal_plugins.model.consolidation import Seed
 from tidal_plugins.model.entry import SYNTHESIS, Entry, Scope, bare_id, derive_id
 from tidal_plugins.retrieval.request import active
-from tidal_plugins.retrieval.search import intact
 from tidal_plugins.retrieval.secrets import without_secrets
 from tidal_plugins.scoring.text import terms
 from tidal_plugins.storage.base import Line, Storage
@@ -78,15 +77,12 @@ class Seeds:
     def _shown(self, entries: Iterable[Entry]) -> dict[str, set[str]]:
         """Return the ids of the entries that were shown before each of the episodes of these entries."""
         ids = dict.fromkeys(entry.episode for entry in entries if entry.episode)
-        found = intact(lambda some: self.storage.get(self.scope, some), list(ids), set())
+        found = self.storage.get(self.scope, list(ids))
         return {id_: set(map(bare_id, from_entry(episode).surfaced)) for id_, episode in found.items()}
 
     def _entries(self, ids: Sequence[str], now: datetime) -> Mapping[str, Entry]:
-        def read(ids: Sequence[str]) -> dict[str, Entry]:
-            found = self.storage.find(self.scope, replace(active(now, kinds=PRIMARY_KINDS), ids=ids))
-            return {entry.id: entry for entry in found if entry.channel != SYNTHESIS}
-
-        return intact(read, ids, set())
+        found = self.storage.find(self.scope, replace(active(now, kinds=PRIMARY_KINDS), ids=ids))
+        return {entry.id: entry for entry in found if entry.channel != SYNTHESIS}
 
     def _line(self, seed: Seed, now: datetime) -> Line:
         first, second = seed.first.id, seed.second.id

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from tidal_plugins.errors import Closed, InvalidInput
+from tidal_plugins.shown import shown
 
 logger = logging.getLogger(__name__)
 
@@ -22,7 +23,7 @@ class Maintenance:
 
     def __init__(self, consolidate: Callable[[], object], interval: timedelta) -> None:
         if not isinstance(interval, timedelta) or not timedelta(0) < interval <= timedelta(days=366):
-            raise InvalidInput(f"interval must be a timedelta above 0 and of a year at most, got {interval!r}")
+            raise InvalidInput(f"interval must be a timedelta above 0 and of a year at most, got {shown(interval)}")
         self._consolidate = consolidate
         self._interval = interval
         self._thread: threading.Thread | None = None

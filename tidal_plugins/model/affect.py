@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tidal_plugins.errors import InvalidInput
+from tidal_plugins.shown import shown
 
 ROUNDING = 1e-6
 """By how much arithmetic may pass a bound."""
@@ -29,10 +30,10 @@ class Affect:
         for name, value, low in (("valence", self.valence, -1), ("arousal", self.arousal, 0)):
             try:
                 number = float(value)  # estimators bring numbers of their own kinds
-            except (TypeError, ValueError) as error:
-                raise InvalidInput(f"{name} must be a number, got {value!r}") from error
+            except (TypeError, ValueError, OverflowError) as error:
+                raise InvalidInput(f"{name} must be a number, got {shown(value)}") from error
             if not low - ROUNDING <= number <= 1 + ROUNDING:
-                raise InvalidInput(f"{name} must lie between {low} and 1, got {value!r}")
+                raise InvalidInput(f"{name} must lie between {low} and 1, got {shown(value)}")
             object.__setattr__(self, name, min(1.0, max(float(low), number)))
 
     @property

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 
 from tidal_plugins.errors import InvalidInput
+from tidal_plugins.shown import shown
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
@@ -16,9 +17,11 @@ def utc_now() -> datetime:
 def aware(time: datetime, name: str = "time") -> datetime:
     """Return ``time`` in UTC, or raise :class:`InvalidInput` if it has no time zone."""
     if not isinstance(time, datetime) or time.tzinfo is None:
-        raise InvalidInput(f"{name} must be a datetime with a time zone, got {time!r}; use datetime.now(timezone.utc)")
+        raise InvalidInput(
+            f"{name} must be a datetime with a time zone, got {shown(time)}; use datetime.now(timezone.utc)"
+        )
     if not MIN_YEAR < time.year < MAX_YEAR:  # leaves room for time zones and for what is added
-        raise InvalidInput(f"{name} is {time!r}; it must lie between the years {MIN_YEAR} and {MAX_YEAR}")
+        raise InvalidInput(f"{name} is {shown(time)}; it must lie between the years {MIN_YEAR} and {MAX_YEAR}")
     return time.astimezone(UTC)
 
 

@@ -12,6 +12,7 @@ from tidal_plugins.errors import BrokenInvariant
 from tidal_plugins.model.exchange import Message, ToolCall
 from tidal_plugins.model.loss import LossLedger
 from tidal_plugins.model.summary import Statement
+from tidal_plugins.shown import shown
 
 Stage = Literal["none", "prepare", "compact", "hard"]
 Part = Literal["summary", "question", "synthesis", "fold"]
@@ -249,7 +250,7 @@ class Compaction:
             if id_ in theirs:
                 theirs.remove(id_)
             else:
-                yield f"the tool call {id_!r} has lost its result or its call"
+                yield f"the tool call {shown(id_)} has lost its result or its call"
 
     def _changed(self) -> Iterator[str]:
         kept = [piece.position for piece in self.view if isinstance(piece, Kept)]

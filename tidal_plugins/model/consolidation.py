@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tidal_plugins.model.entry import Entry
+from tidal_plugins.model.retention import Retention
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,7 @@ class Consolidation:
     Attributes:
         run: the id by which the run can be undone; ``None`` if it changed nothing that can be undone.
         at: when it ran.
+        retention: what ``Settings.retention`` no longer kept, which cannot be undone; ``None`` without rules.
         learned: how many episodes were read into the graph.
         settled: how many entries turned cold.
         pruned: how many faded associations were removed.
@@ -48,3 +50,4 @@ class Consolidation:
     seeds: tuple[Seed, ...] = ()
     ephemeral: float = 0.0
     errors: tuple[str, ...] = ()
+    retention: Retention | None = None

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
 from tidal_plugins.model.capsule import Suggestion
 from tidal_plugins.model.entry import Entry
-from tidal_plugins.model.fence import marked
+from tidal_plugins.model.fence import sealed
 
 Maker = Literal["model", "extractive"]
 
@@ -92,6 +92,7 @@ class Dossier:
         made_by: ``model`` or ``extractive``.
         problem: why an older text is still used, or why extracts replace the model's text; ``None`` if neither.
         entry: the id of its entry.
+        tag: the keyed tag by which its store recognises the text.
     """
 
     topic: str
@@ -103,6 +104,7 @@ class Dossier:
     made_by: Maker | None = None
     problem: str | None = None
     entry: str | None = None
+    tag: str = field(default="", repr=False, compare=False)
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -110,13 +112,18 @@ class Dossier:
         return tuple(dict.fromkeys(id_ for finding in self.findings for id_ in finding.sources))
 
     def __str__(self) -> str:
+        return sealed(self.body, self.tag)
+
+    @property
+    def body(self) -> str:
+        """Return the text without marks."""
         parts = [
             "\n".join([*filter(None, [heading]), *(f"- {finding.line}" for finding in found)])
             for heading, found in by_part(self.findings)
         ]
         if self.contradictions:
             parts.append("\n".join(["Contradictions:", *(f"- {found}" for found in self.contradictions)]))
-        return marked("\n\n".join(part for part in parts if part))
+        return "\n\n".join(part for part in parts if part)
 
     def __bool__(self) -> bool:
         return bool(self.findings)

@@ -15,6 +15,7 @@ from tidal_plugins.errors import InvalidInput, InvalidScope
 from tidal_plugins.model.admission import Admission
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import aware
+from tidal_plugins.shown import shown
 
 Scope = tuple[str, ...]
 State = Literal["warm", "cold", "archived", "expired"]
@@ -28,6 +29,9 @@ EPISODE = "episode"
 
 SYNTHESIS = "synthesis"
 """Channel of what memory made of other entries."""
+
+MAX_SEGMENTS, MAX_SEGMENT = 32, 1_000
+"""Segments of a scope, and characters of one: as many as any other name may have (``validation.MAX_LABEL``)."""
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # no i, l, o, u: read aloud without mistakes
 _ID_LENGTH = 13  # of 5 bits each; every citation in a context costs its tokens
@@ -133,7 +137,7 @@ class Entry:
 def bare_id(citation: str) -> str:
     """Return the id in a citation such as ``[ep:6k1m…]``; an id stays as it is."""
     if not isinstance(citation, str):
-        raise InvalidInput(f"an id must be a string, got {citation!r}")
+        raise InvalidInput(f"an id must be a string, got {shown(citation)}")
     return citation.strip().strip("[]").removeprefix("ep:").removeprefix("mem:")
 
 
@@ -177,7 +181,11 @@ def mark_of(id: str) -> str:
 def check_scope(scope: object) -> Scope:
     """Return ``scope`` as it is, or raise :class:`InvalidScope`."""
     if not isinstance(scope, tuple) or not scope or not all(isinstance(part, str) and part for part in scope):
-        raise InvalidScope(f"a scope is a tuple of non-empty strings such as ('user', '42'), got {scope!r}")
+        raise InvalidScope(f"a scope is a tuple of non-empty strings such as ('user', '42'), got {shown(scope)}")
+    if len(scope) > MAX_SEGMENTS or any(len(part) > MAX_SEGMENT for part in scope):
+        raise InvalidScope(
+            f"a scope has at most {MAX_SEGMENTS} segments of at most {MAX_SEGMENT:,} characters, got {shown(scope)}"
+        )
     if any("\0" in part or not part.isprintable() for part in scope):
-        raise InvalidScope(f"a scope's segments must be printable, got {scope!r}")
+        raise InvalidScope(f"a scope's segments must be printable, got {shown(scope)}")
     return scope

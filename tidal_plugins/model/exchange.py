@@ -113,7 +113,7 @@ class Exchange:
 
     @property
     def key(self) -> str | None:
-        return self.id or next((message.id for message in self.messages if message.id), None)
+        return self.id if self.id is not None else next((message.id for message in self.messages if message.id), None)
 
 
 def asked_by_agent(said: Sequence[Message]) -> tuple[Message, ...]:

@@ -2,58 +2,103 @@
 
 Recalled text is data of unknown origin. The frame marks where it begins and ends, and no text inside can forge the
 marks: angle brackets (and the characters that look like them) are replaced, and each memory stands on one line.
-The same module takes the frame out again, so that what recall injected is never recorded as new memory.
+A frame ends with a keyed tag of its store. By this tag the store knows what it showed itself, and leaves that out of
+the index; words that merely look like a frame are words.
 """
 
 import re
 import unicodedata
-from functools import partial
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
 
 PREAMBLE = "Here's what it reminds me of:"
 OPEN = "<tidal-memory>"
-CLOSE = "</tidal-memory>"
 
 CAPSULE_OPEN = "<tidal-capsule>"
-CAPSULE_CLOSE = "</tidal-capsule>"
 CAPSULE_PREAMBLE = "From your memory. What "
 """Beginning of the line after the mark."""
 CAPSULE_TITLE = "# Capsule — last updated: "
 """Beginning of a capsule's first line."""
-_TEXT = ("<tidal-text>", "From your memory:", "</tidal-text>")
+_TEXT_OPEN, _TEXT_PREAMBLE = "<tidal-text>", "From your memory:"
 
-_LINES = 20  # at most in a whisper
-_FRAME = re.compile(
-    re.escape(f"{OPEN}\n{PREAMBLE}")
-    + rf"(?:(?:\n[^\n]*+){{0,{_LINES}}}?\n{re.escape(CLOSE)}\s*|(?:\n- \[(?:ep|mem):[^\n]*+)*+\n?)"
-)
-_CAPSULE_FRAME = re.compile(
-    re.escape(f"{CAPSULE_OPEN}\n{CAPSULE_PREAMBLE}") + rf"(?:.*?\n{re.escape(CAPSULE_CLOSE)}\s*|.*\Z)", re.DOTALL
-)
-_CAPSULE_START = re.compile(rf"^{re.escape(CAPSULE_TITLE)}\d{{4}}-[^\n]*\r?\nTurn [\d,]+\. Memory of ", re.MULTILINE)
-_CAPSULE_END = re.compile(  # a heading of its own, with the list below that
-    r"^## (?:Identity|Loop protocol|Key contacts|Tools|Current priorities|Recent work|Operational rules|Pending tasks)"
-    r"[ \t]*\r?(?:\n\s*|\Z)(?:[-*] [^\n]*(?:\n[ \t\r]*)*)*",
-    re.MULTILINE,
-)
-_TEXT_FRAME = re.compile(re.escape(f"{_TEXT[0]}\n{_TEXT[1]}\n") + rf"(?:.*?\n{re.escape(_TEXT[2])}\s*|.*\Z)", re.DOTALL)
+_TAG_BYTES = 4
+"""Bytes of a tag: a text that was not shown passes for a frame in one of 4 billion attempts."""
+_CLOSE = re.compile(rf"\s</tidal-(memory|text|capsule) ([0-9a-f]{{{2 * _TAG_BYTES}}})>\s*")
+FRAMED = "</tidal-"
+"""What every frame has in it."""
 _CITATION = re.compile(r"\[(?=\s*(?:ep|mem)\s*:)", re.IGNORECASE)
+_CITED = re.compile(r"\[(?:ep|mem):([0-9a-z]+)")
 _SELECTORS = frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))  # a run of them spells anything
 _BRACKETS = str.maketrans(  # ASCII, full-width, small, angle, CJK and mathematical ones
     dict.fromkeys("<\uff1c\ufe64\u2329\u3008\u27e8", "‹") | dict.fromkeys(">\uff1e\ufe65\u232a\u3009\u27e9", "›")
 )
 
 
-def frame(lines: list[str]) -> str:
-    """Put the preamble and one line per memory between the marks; no lines give the empty text."""
-    return "\n".join([OPEN, PREAMBLE, *lines, CLOSE]) if lines else ""
+@dataclass(frozen=True, slots=True)
+class Frames:
+    """The frames of one store. ``key`` is the store's own secret."""
+
+    key: bytes = field(repr=False)
+
+    def memories(self, lines: Sequence[str]) -> str:
+        """Put the preamble and one line per memory between the marks; no lines give the empty text."""
+        return self._framed("memory", "\n".join([PREAMBLE, *lines])) if lines else ""
+
+    def text(self, text: str) -> str:
+        """Put a text that was made of memories, line by line inert, between marks; the empty text stays so."""
+        return sealed(text, self.tag_of_text(text))
+
+    def tag_of_text(self, text: str) -> str:
+        """Return the tag that :func:`sealed` needs for a text."""
+        return self._tag("text", f"{_TEXT_PREAMBLE}\n{text}")
+
+    def capsule(self, text: str) -> str:
+        """Put a capsule, with the line that explains it, between marks."""
+        return self._framed("capsule", text)
+
+    def strip(self, text: str) -> str:
+        """Return ``text`` without the frames that this store showed, and without the white space behind each.
+
+        A frame that was cut off or altered stays: its words may be somebody's own.
+        """
+        spans = list(self._spans(text))
+        return text if not spans else "".join(text[start:end] for start, end in _between(spans, len(text)))
+
+    def blank(self, text: str) -> str:
+        """Return ``text`` with spaces in place of these frames, so that all else stands where it stood."""
+        for start, end in self._spans(text):
+            text = text[:start] + " " * (end - start) + text[end:]
+        return text
+
+    def cited(self, text: str) -> set[str]:
+        """Return the ids that the frames in ``text`` cite."""
+        return {id_ for start, end in self._spans(text) for id_ in _CITED.findall(text, start, end)}
+
+    def _framed(self, kind: str, body: str) -> str:
+        return f"<tidal-{kind}>\n{body}\n</tidal-{kind} {self._tag(kind, body)}>"
+
+    def _tag(self, kind: str, body: str) -> str:
+        words = " ".join([kind, *body.split()])  # a client may fold white space
+        return blake2b(words.encode("utf-8", "replace"), key=self.key, digest_size=_TAG_BYTES).hexdigest()
+
+    def _spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """Yield where the frames of this store stand. Every part of the text is searched once."""
+        last = 0
+        for close in _CLOSE.finditer(text):
+            opening = f"<tidal-{close[1]}>"
+            start = text.rfind(opening, last, close.start())
+            if start >= 0 and self._tag(close[1], text[start + len(opening) : close.start()]) == close[2]:
+                yield start, close.end()
+            last = close.end()
 
 
-def marked(text: str) -> str:
-    """Put a text that was made of memories, line by line inert, between marks; the empty text stays so."""
-    return "\n".join([*_TEXT[:2], text, _TEXT[2]]) if text else ""
+def sealed(text: str, tag: str) -> str:
+    """Put a text that was made of memories between marks, of which the last has ``tag``; the empty text stays so."""
+    return f"{_TEXT_OPEN}\n{_TEXT_PREAMBLE}\n{text}\n</tidal-text{tag and f' {tag}'}>" if text else ""
 
 
-MARKED = len(marked("-")) - 1
+MARKED = len(sealed("-", "0" * 2 * _TAG_BYTES)) - 1
 """Characters that the marks have."""
 
 
@@ -68,40 +113,12 @@ def uncited(text: str) -> str:
     return _CITATION.sub("(", text)
 
 
-def strip_frames(text: str) -> str:
-    """Return ``text`` without any frame of recalled memories in it, and without capsules, dossiers and briefs. One that
-    was cut off goes as far as it reaches; the marks alone, in somebody's own words, stay."""
-    for mark, without in _FRAMES:
-        if mark in text:
-            text = without(text)
-    return text
-
-
-def unframed(role: str, text: str) -> str:
-    """Return a message's text without the parts that recall added.
-
-    A tool's result is returned unchanged, unless it is just a frame, as a search in memory returns it.
-    """
-    rest = strip_frames(text)
-    return text if role == "tool" and rest.strip() else rest
-
-
-def _without_capsule(text: str) -> str:
-    """Return a text without everything from the first capsule's title to the last of its headings.
-
-    One pattern for all of it would look for that heading again from every title.
-    """
-    start = _CAPSULE_START.search(text)
-    end = max((match.end() for match in _CAPSULE_END.finditer(text, start.end())), default=None) if start else None
-    return text if start is None or end is None else text[: start.start()] + text[end:]
-
-
-_FRAMES = (
-    (OPEN, partial(_FRAME.sub, "")),
-    (CAPSULE_OPEN, partial(_CAPSULE_FRAME.sub, "")),
-    (CAPSULE_TITLE, _without_capsule),
-    (_TEXT[0], partial(_TEXT_FRAME.sub, "")),
-)
+def _between(spans: Sequence[tuple[int, int]], length: int) -> Iterator[tuple[int, int]]:
+    last = 0
+    for start, end in spans:
+        yield last, start
+        last = end
+    yield last, length
 
 
 def _hidden(character: str) -> bool:

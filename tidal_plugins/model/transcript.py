@@ -17,11 +17,27 @@ _MARK, _FILE_MARK = (
     for what in ("episode", "file")
 )
 
+_BREAK = r"\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029"
+_UNSEEN = rf"[^\w\[\]\x21-\x7e{_BREAK}]*"
+_ROLES = ("system", "user", "assistant", "tool", "call", "result", "error")
+_IMITATED = re.compile(
+    rf"((?:\A|[{_BREAK}]){_UNSEEN})"
+    rf"(?=[\[\uff3b\u3010\u3014]{_UNSEEN}(?:{'|'.join(_UNSEEN.join(role) for role in _ROLES)})(?![a-z]))",
+    re.IGNORECASE,
+)
+"""The beginning of a line that reads as the author's line of a message, with white space and characters in it that
+nobody sees, after any character that ends a line."""
+_AUTHOR = 200
+"""Characters in which an author's line is looked for where a long line is cut."""
+_BREAKS = {ord(char): f"\\u{ord(char):04x}" for char in "\x85\u2028\u2029"}
+"""The characters that end a line which JSON does not escape."""
+
 
 def transcript(messages: Sequence[Message]) -> str:
-    """Return the messages verbatim, each under a line with its author; calls of tools have their arguments as JSON.
+    """Return the messages, each under a line with its author; calls of tools have their arguments as JSON.
 
-    A result stands under the name of the tool and the id of its call, and is marked if it is an error.
+    A result stands under the name of the tool and the id of its call, and is marked if it is an error. A line within a
+    message that reads as the author's line of another begins with a backslash: ``\\[user]``. All else is verbatim.
     """
     names: dict[str | None, str] = {}
     lines: list[str] = []
@@ -75,23 +91,32 @@ def _lines(message: Message, names: Mapping[str | None, str]) -> Iterator[str]:
     else:
         yield _head(message.role, message.speaker)
     if message.text:
-        yield message.text
+        yield _IMITATED.sub(r"\1\\", message.text)
     for call in message.tool_calls:
         yield f"{_head('call', call.name, call.id)} {_arguments(call)}"
 
 
 def _head(*parts: str | None) -> str:
-    return f"[{' '.join(part for part in parts if part)}]"
+    names = (inert(part).replace("[", "(").replace("]", ")") for part in parts if part)
+    return f"[{' '.join(names)}]"
 
 
 def _arguments(call: ToolCall) -> str:
-    return json.dumps(dict(call.arguments), ensure_ascii=False, default=str)
+    return json.dumps(dict(call.arguments), ensure_ascii=False, default=str).translate(_BREAKS)
 
 
 def _pages(text: str, max_chars: int) -> Iterator[str]:
     start = 0
     while len(text) - start > max_chars:
-        end = text.rfind("\n", start, start + max_chars) + 1 or start + max_chars
+        end = text.rfind("\n", start, start + max_chars) + 1 or _within(text, start, start + max_chars)
         yield text[start:end]
         start = end
     yield text[start:]
+
+
+def _within(text: str, start: int, end: int) -> int:
+    """Return where to cut a long line, at ``end`` or before, so that no page begins with what reads as an author."""
+    place = end
+    while place > start + 1 and _IMITATED.match(text[place : place + _AUTHOR]):
+        place -= 1
+    return place

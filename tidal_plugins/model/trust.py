@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final, Literal, get_args
 
 from tidal_plugins.errors import InvalidInput
+from tidal_plugins.shown import shown
 
 Channel = Literal["user", "agent", "tool", "document"]
 """Who writes: a person who uses the agent, the agent, a tool, or a text from elsewhere."""
@@ -24,5 +25,5 @@ def check_channel(channel: object) -> Channel:
     """Return ``channel`` as it is, or raise ``InvalidInput`` if there is no such channel."""
     found = next((known for known in CHANNELS if known == channel), None)
     if found is None:
-        raise InvalidInput(f"a channel is one of {', '.join(CHANNELS)}, got {channel!r}")
+        raise InvalidInput(f"a channel is one of {', '.join(CHANNELS)}, got {shown(channel)}")
     return found

@@ -142,7 +142,7 @@ class Boosts:
         Raises ``NotFound`` and ``SessionClosed`` for the session.
         """
         scores = Scores(self.storage, scope, self.settings)
-        ledger = Ledger(self.storage, scope, self.settings, NotFound)
+        ledger = Ledger(self.storage, scope, self.settings, NotFound, dict)
         types = ledger.shared_types if shared else ()
         signed = frozenset(type_ for type_ in types if self.settings.types[type_].sign)
         if session is None:

@@ -11,6 +11,8 @@ from tidal_plugins.embedding.threads import TURN_SECONDS, lock, no_progress_bars
 from tidal_plugins.embedding.weights import hub_folder
 from tidal_plugins.errors import InvalidInput, RerankError
 from tidal_plugins.retrieval.rerank import still_wanted
+from tidal_plugins.shown import shown
+from tidal_plugins.validation import check_int
 
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder
@@ -38,12 +40,11 @@ class CrossEncoderReranker:
         batch_size: int = 16,
         max_length: int | None = None,
     ) -> None:
-        if threads < 1 or batch_size < 1 or (max_length is not None and max_length < 1):
-            raise InvalidInput(
-                f"threads, batch_size and max_length must be at least 1, not {threads}, {batch_size} and {max_length}"
-            )
+        for name, number in {"threads": threads, "batch_size": batch_size, "max_length": max_length}.items():
+            if number is not None:
+                check_int(number, name, 1)
         if not isinstance(model, str | Path) or not str(model):
-            raise InvalidInput(f"a model is the path of a folder or a name on the hub, got {model!r}")
+            raise InvalidInput(f"a model is the path of a folder or a name on the hub, got {shown(model)}")
         self._name = model
         self._device = device
         self._threads = threads
@@ -130,6 +131,6 @@ def _load(name: str | Path, folder: Path, device: str, max_length: int | None) -
 
 def _unavailable(name: str | Path, reason: str) -> RerankError:
     return RerankError(
-        f"The reranker {str(name)!r} cannot be loaded: {reason}. Ways out: give the path of its folder; or download it "
+        f"The reranker {shown(name)} cannot be loaded: {reason}. Ways out: give the path of its folder; or download it "
         "once, with access to the hub; or use a reranker of your own, any object with rerank(query, texts)."
     )

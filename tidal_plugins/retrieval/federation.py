@@ -23,6 +23,7 @@ from tidal_plugins.retrieval.rerank import RERANKER
 from tidal_plugins.retrieval.state import Stage
 from tidal_plugins.retrieval.threshold import least
 from tidal_plugins.retrieval.understand import to_query
+from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.storage.sqlite import ReadOnlySQLite
 from tidal_plugins.tuning import Tuning
@@ -68,12 +69,12 @@ class Peer:
 
     def __post_init__(self) -> None:
         if not isinstance(self.memory, str | PathLike | OpenMemory) or self.memory == "":
-            raise InvalidInput(f"a peer is the path of a memory or an open TidalMemory, got {self.memory!r}")
+            raise InvalidInput(f"a peer is the path of a memory or an open TidalMemory, got {shown(self.memory)}")
         trust = self.trust
         if trust is not None and (isinstance(trust, bool) or not isinstance(trust, int | float) or not 0 < trust <= 1):
-            raise InvalidInput(f"a peer's trust is a number above 0 and at most 1, got {trust!r}")
+            raise InvalidInput(f"a peer's trust is a number above 0 and at most 1, got {shown(trust)}")
         if not isinstance(self.name, str) or self.name == OWN:
-            raise InvalidInput(f"a peer's name is a string other than {OWN!r}, got {self.name!r}")
+            raise InvalidInput(f"a peer's name is a string other than {OWN!r}, got {shown(self.name)}")
         if self.scope is not None:
             check_scope(self.scope)
         if not self.name:
@@ -90,11 +91,11 @@ class Peer:
 def checked_peers(peers: Iterable[Peer | str | PathLike[str] | OpenMemory]) -> tuple[Peer, ...]:
     """Return peers, each with a name of its own, or raise ``InvalidInput``."""
     if isinstance(peers, str | PathLike | Peer | OpenMemory) or not isinstance(peers, Iterable):
-        raise InvalidInput(f"peers are a list of paths, memories or Peers, got {peers!r}")
+        raise InvalidInput(f"peers are a list of paths, memories or Peers, got {shown(peers)}")
     given = tuple(peer if isinstance(peer, Peer) else Peer(peer) for peer in peers)
     names = [peer.name for peer in given]
     if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise InvalidInput(f"two peers are called {twice[0]!r}; give them names: Peer(memory, name=…)")
+        raise InvalidInput(f"two peers are called {shown(twice[0])}; give them names: Peer(memory, name=…)")
     return given
 
 

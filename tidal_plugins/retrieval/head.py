@@ -16,6 +16,7 @@ from typing import Any, get_args
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.scoring.chance import chance
 from tidal_plugins.settings import Profile
+from tidal_plugins.shown import shown
 
 SHIPPED = Path(__file__).with_name("head.json")
 """The weights for the default embedder, all-MiniLM-L6-v2, as ``make fit-confidence`` makes them."""
@@ -65,7 +66,7 @@ def load(path: Path) -> Mapping[str, Head]:
         given = json.loads(path.read_text("utf-8"))["profiles"]
         return {profile: Head(*(_logistic(given[profile], *part) for part in _PARTS)) for profile in get_args(Profile)}
     except (OSError, KeyError, TypeError, AttributeError, ValueError) as error:
-        raise InvalidInput(f"{path} holds no weights ({error!r}); make them with `make fit-confidence`") from error
+        raise InvalidInput(f"{path} holds no weights ({shown(error)}); make them with `make fit-confidence`") from error
 
 
 def save(path: Path, heads: Mapping[str, Head], about: Mapping[str, Any]) -> None:

@@ -16,6 +16,7 @@ from tidal_plugins.protocols import CoverageAssessor
 from tidal_plugins.retrieval.coverage import HeuristicAssessor
 from tidal_plugins.retrieval.request import Request, checked_query
 from tidal_plugins.scoring.text import normal
+from tidal_plugins.shown import shown
 from tidal_plugins.tuning import HopTuning, Tuning
 
 COVERED, NO_QUERY, NO_HIT = "covered", "no new query", "no new hit"
@@ -112,7 +113,7 @@ class _Hops:
         coverage = in_time(assess, max(0.001, self.end - time.monotonic()))
         queries = coverage.queries if isinstance(coverage, Coverage) else None
         if not isinstance(queries, tuple | list) or not all(isinstance(query, str) for query in queries):
-            raise TypeError(f"an assessor returns a Coverage, its queries texts, got {coverage!r}")
+            raise TypeError(f"an assessor returns a Coverage, its queries texts, got {shown(coverage)}")
         return coverage
 
     def _texts(self) -> list[str]:

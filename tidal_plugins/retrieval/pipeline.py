@@ -7,7 +7,7 @@ request leaves the state as it is. Reading writes nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tidal_plugins.model.recall import Recall
 from tidal_plugins.retrieval.associate import associate
@@ -28,6 +28,7 @@ from tidal_plugins.retrieval.threshold import apply_threshold, drop_shouts, esti
 from tidal_plugins.retrieval.times import add_from_times, read_times
 from tidal_plugins.retrieval.understand import check_vector, embed, feel, understand
 from tidal_plugins.retrieval.units import choose_units
+from tidal_plugins.storage.damage import ENTRIES, noticed
 
 
 def in_snapshot(*stages: Stage) -> Stage:
@@ -117,10 +118,19 @@ class Recaller(Store):
 
 
 def run(stages: Sequence[Stage], store: Store, request: Request) -> State:
-    """Run stages over one store, until one of them says that the rest has nothing to do."""
+    """Run stages over one store, until one of them says that the rest has nothing to do.
+
+    Damaged rows that were left out are told in ``degraded``, by their tables; damaged candidates are among ``dropped``.
+    """
     state = State(store, request, request.affect)
-    for stage in stages:
-        stage(state)
-        if state.done:
-            break
+    with noticed() as left_out:
+        for stage in stages:
+            stage(state)
+            if state.done:
+                break
+    told = {item.id for item in state.recall.dropped}
+    tables = [row.table for row in left_out if row.table != ENTRIES or row.name not in told]
+    if tables:
+        degraded = (*state.recall.degraded, *(f"damaged {table}" for table in dict.fromkeys(tables)))
+        state.recall = replace(state.recall, degraded=degraded)
     return state

@@ -17,9 +17,10 @@ from tidal_plugins.model.filter import Filter
 from tidal_plugins.model.graph import GRAPH_CHANNEL
 from tidal_plugins.retrieval.understand import MAX_CHARS
 from tidal_plugins.settings import Profile
+from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Where
 from tidal_plugins.tuning import Tuning
-from tidal_plugins.validation import check_int, clean
+from tidal_plugins.validation import MAX_LABEL, check_choice, check_flag, check_int, clean, mapping
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
 
 MAX_LIMIT = 1000
 """Hits that one recall may return."""
+MAX_FILTER_BYTES = 64 * 1024
+"""Bytes of the metadata in a filter, as JSON: as many as metadata may have."""
+MAX_FILTER_NAMES = 10_000
+"""Names of one sort in a filter, such as threads or ids to leave out: a recall with as many took 12 ms longer."""
 MAX_WINDOW = 50
 """Turns before and after a hit that one recall may return with it."""
 MAX_HOPS = 10
@@ -93,7 +98,7 @@ class Request:
             checked_limit(settings.recall.limit if limit is None else limit),
             affect=current if affect is None else _checked_affect(affect),
             profile=_checked_profile(settings.recall.profile if profile is None else profile),
-            associative=associative,
+            associative=check_flag(associative, "associative"),
             session=session,
             window=check_int(window, "window", 0, MAX_WINDOW),
             hops=check_int(settings.hops.hops if hops is None else hops, "hops", 1, MAX_HOPS),
@@ -159,7 +164,7 @@ def active(
         until=None if until is None else aware(until, "until"),
         known_at=as_of,
         active_at=as_of or now,
-        include_archived=include_archived,
+        include_archived=check_flag(include_archived, "include_archived"),
         exclude=[bare_id(id_) for id_ in _names(exclude, "exclude") or ()],
         not_channels=() if graph else (GRAPH_CHANNEL,),
     )
@@ -199,20 +204,18 @@ def checked_filter(given: Mapping[str, Any], function: str) -> Mapping[str, Any]
     """Return a filter whose fields all exist, or raise ``TypeError`` as Python does for an unknown argument."""
     for name in given:
         if name not in Filter.__annotations__:
-            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
+            raise TypeError(f"{function}() got an unexpected keyword argument {shown(name)}")
     return given
 
 
 def _checked_profile(profile: str) -> str:
-    known = get_args(Profile)
-    if not isinstance(profile, str) or profile not in known:
-        raise InvalidInput(f"profile must be one of {', '.join(known)}, got {profile!r}")
+    check_choice(profile, "profile", get_args(Profile))
     return profile
 
 
 def _checked_affect(affect: Affect) -> Affect:
     if not isinstance(affect, Affect):
-        raise InvalidInput(f"affect must be an Affect(valence, arousal), got {affect!r}")
+        raise InvalidInput(f"affect must be an Affect(valence, arousal), got {shown(affect)}")
     return affect
 
 
@@ -222,14 +225,12 @@ def _kinds(kinds: Collection[str] | None) -> Collection[str]:
     known = [*KINDS, EPISODE]
     several = isinstance(kinds, Collection) and not isinstance(kinds, str)
     if not several or not all(isinstance(kind, str) and kind in known for kind in kinds):
-        raise InvalidInput(f"kinds must be a set of {', '.join(sorted(known))}, got {kinds!r}")
-    return kinds
+        raise InvalidInput(f"kinds must be a set of {', '.join(sorted(known))}, got {shown(kinds)}")
+    return tuple(kinds)
 
 
 def _metadata(metadata: Mapping[str, str | int | float | bool | None] | None) -> Mapping[str, Any]:
-    if metadata is not None and not isinstance(metadata, Mapping):
-        raise InvalidInput(f"metadata must be a mapping of names to values, got {metadata!r}")
-    return metadata or {}
+    return {} if metadata is None else mapping(metadata, "metadata", MAX_FILTER_BYTES)
 
 
 def _names(values: Collection[str] | None, name: str) -> Collection[str] | None:
@@ -237,5 +238,11 @@ def _names(values: Collection[str] | None, name: str) -> Collection[str] | None:
         return None
     several = isinstance(values, Collection) and not isinstance(values, str)
     if not several or not all(isinstance(value, str) for value in values):
-        raise InvalidInput(f"{name} must be a collection of strings, got {values!r}")
-    return values
+        raise InvalidInput(f"{name} must be a collection of strings, got {shown(values)}")
+    if len(values) > MAX_FILTER_NAMES:
+        raise InvalidInput(
+            f"{name} names {len(values):,} things, and a filter may name {MAX_FILTER_NAMES:,}: ask twice"
+        )
+    if any(len(value) > MAX_LABEL for value in values):
+        raise InvalidInput(f"each of {name} has at most {MAX_LABEL:,} characters, as stored names do: leave it out")
+    return tuple(values)

@@ -15,6 +15,7 @@ from tidal_plugins.retrieval.state import Found, State
 from tidal_plugins.retrieval.understand import Query
 from tidal_plugins.scoring.fusion import keyword_strength, reciprocal_rank
 from tidal_plugins.storage.base import Match, PassageVectors, Storage, Where
+from tidal_plugins.storage.damage import ENTRIES, noticed
 from tidal_plugins.storage.values import unit_vector
 from tidal_plugins.tuning import RecallTuning
 
@@ -71,7 +72,7 @@ class Channels:
     """The keyword channel and the vector channel of one store, for one query in one scope.
 
     A row that cannot be read is left out and noted in ``damaged`` by its id. A channel that cannot answer is left out
-    and noted in ``degraded``.
+    and noted in ``degraded``; if ``strict``, one that takes too long raises ``QueryTimeout``.
     """
 
     storage: Storage
@@ -81,6 +82,7 @@ class Channels:
     where: Where
     damaged: set[str] = field(default_factory=set)
     degraded: list[str] = field(default_factory=list)
+    strict: bool = False
 
     def found(self, pool: int, settings: RecallTuning) -> list[Found]:
         """Return the ``pool`` best of each channel, each with its cosine and its keyword strength."""
@@ -104,23 +106,33 @@ class Channels:
         return found
 
     def nearest(self, limit: int, where: Where) -> list[Match]:
-        """Return the best of the vector channel, or none if the vectors cannot be read."""
+        """Return the best of the vector channel, or none if the vectors cannot be read, or not in time."""
         if VECTORS in self.degraded:
             return []
         try:
             return self.storage.nearest(self.scope, self.vector, limit, where)
+        except QueryTimeout:
+            if self.strict:
+                raise
+            self._without(VECTORS, "the search of the vectors took too long; recalling by keywords alone")
+            return []
         except Corrupt as error:
             self._without(VECTORS, f"recalling by keywords alone: {error}")
             return []
 
     def matching(self, words: Sequence[str], limit: int, where: Where) -> list[Match]:
-        """Return the best of the keyword channel, or none if it takes too long."""
+        """Return the best of the keyword channel, or none if it takes too long or cannot be read."""
         if KEYWORDS in self.degraded:
             return []
         try:
             return self.storage.matching(self.scope, words, limit, where)
         except QueryTimeout:
+            if self.strict:
+                raise
             self._without(KEYWORDS, "the keyword search took too long; recalling by meaning alone")
+            return []
+        except Corrupt as error:
+            self._without(KEYWORDS, f"recalling by meaning alone: {error}")
             return []
 
     def cosines(self, ids: Sequence[str]) -> dict[str, Match]:
@@ -153,13 +165,12 @@ def intact(
     ids = list(ids)
     while True:
         chosen = [id_ for id_ in ids if id_ not in damaged][:limit]
-        try:
-            return read(chosen)
-        except Corrupt as error:
-            if error.entry is None or error.entry not in chosen:
-                raise
-            logger.error("entry %s is damaged and was left out of a recall", error.entry)
-            damaged.add(error.entry)
+        with noticed() as left_out:
+            found = read(chosen)
+        bad = {row.name for row in left_out if row.table == ENTRIES}.intersection(chosen)
+        if not bad:
+            return found
+        damaged |= bad
 
 
 def best_cosines(passages: PassageVectors, vector: NDArray[np.float32]) -> dict[str, Match]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tidal_plugins.english.secrets import Secret, mask, masked, masked_value, secrets
+from tidal_plugins.english.secrets import Secret, is_tagged, mask, masked, masked_value, secrets
 from tidal_plugins.model.entry import Entry
 from tidal_plugins.model.recall import Hit, Recall, Window
 
@@ -35,7 +35,8 @@ def _hidden(hit: Hit) -> Hit:
     start = entry.text.find(hit.passage)  # the words that give a secret away may stand before the passage
     passage = mask(entry.text, found, start, start + len(hit.passage)) if start >= 0 else masked(hit.passage)
     path = tuple(step for step in hit.why.path if not _tells(step.removeprefix("#"), entry.text, found))
-    kinds = tuple(dict.fromkeys(secret.kind for secret in found))
+    kept = [secret for secret in found if not is_tagged(entry.text[secret.start : secret.end])]
+    kinds = tuple(dict.fromkeys(secret.kind for secret in kept))
     unit = hit.unit and (len(mask(entry.text, found, 0, hit.unit[0])), len(mask(entry.text, found, 0, hit.unit[1])))
     why = replace(hit.why, path=path)
     return replace(hit, entry=shown, passage=passage, unit=unit, why=why, window=window, hidden=kinds)

@@ -10,7 +10,7 @@ from datetime import datetime
 from tidal_plugins.english.excerpt import shortened
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.model.entry import CONVERSATION
-from tidal_plugins.model.fence import frame, inert
+from tidal_plugins.model.fence import Frames, inert
 from tidal_plugins.model.recall import OWN, Dropped, Hit, Recall, Whisper, counted
 from tidal_plugins.retrieval.selection import select
 from tidal_plugins.tuning import WhisperTuning
@@ -35,7 +35,7 @@ _AGES = (("year", 365 * _DAY), ("month", 30 * _DAY), ("week", 7 * _DAY), ("day",
 _MONTHS = "January February March April May June July August September October November December".split()
 
 
-def compose(recall: Recall, now: datetime, settings: WhisperTuning, sure: float) -> Whisper:
+def compose(recall: Recall, now: datetime, settings: WhisperTuning, sure: float, frames: Frames) -> Whisper:
     """Return a whisper that shows the hits of a recall, each on one line in the frame, within the budget.
 
     A line has a citation, the date and the age, the speaker or the source, and the part of the text that answers. Each
@@ -45,7 +45,7 @@ def compose(recall: Recall, now: datetime, settings: WhisperTuning, sure: float)
     """
     chosen, reasons = select(recall.hits, recall.query, settings.max_entries)
     left = [Dropped(id_, STAGE, reason) for id_, reason in reasons.items()]
-    room = settings.max_chars - len(frame([""]))
+    room = settings.max_chars - len(frames.memories([""]))
     while not _fit(chosen, now, room):
         left.append(Dropped(chosen[-1].id, STAGE, "no room for it", chosen[-1].origin))
         chosen = chosen[:-1]
@@ -56,7 +56,7 @@ def compose(recall: Recall, now: datetime, settings: WhisperTuning, sure: float)
     if left:
         dropped, peers = (*left, *recall.dropped), counted(recall.peers, chosen)
         recall = replace(recall, hits=tuple(chosen), dropped=dropped, peers=peers)
-    return Whisper(frame(lines), tuple(chosen), recall)
+    return Whisper(frames.memories(lines), tuple(chosen), recall)
 
 
 def _fit(hits: Sequence[Hit], now: datetime, room: int) -> bool:

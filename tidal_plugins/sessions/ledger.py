@@ -28,9 +28,12 @@ from tidal_plugins.model.session import (
 from tidal_plugins.scoring.windows import Buckets, counted, totals
 from tidal_plugins.sessions.policy import violation
 from tidal_plugins.sessions.scores import SHARED, Scores, session_node
+from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Line, Storage, Where
+from tidal_plugins.storage.damage import intact, whole
 from tidal_plugins.storage.shorthands import read_document, read_meta, write_meta
 from tidal_plugins.tuning import SignalTuning
+from tidal_plugins.validation import MAX_ID, check_int
 
 SESSIONS = "sessions"
 COUNTERS = "session-counters"
@@ -67,11 +70,14 @@ class Ledger:
     settings: SignalTuning
     missing: Callable[[str], NotFound]
     """Says why there is no such entry."""
+    redact: Callable[[Any], Any]
+    """Returns a JSON value as it may be stored."""
 
     # sessions
 
     def open(self, info: SessionInfo, thread: str | None) -> SessionInfo:
         """Store a session under a new id, or return the one that is open already for the same thread and policy."""
+        info = replace(info, metadata=self.redact(dict(info.metadata)))
         key = derive_id(self.scope, thread, info.user, info.agent, info.policy.model_dump_json(), info.policy_name)
         if thread and (standing := self._standing(key)):  # a recall that goes on in one must not wait for who writes
             return standing
@@ -91,20 +97,20 @@ class Ledger:
         info = self.info(known.value) if known else None
         return info if info and info.is_open else None
 
+    @whole()
     def info(self, id: int) -> SessionInfo:
         """Return a session. Raises ``NotFound``, and ``InvalidInput`` for anything that is no id."""
-        if isinstance(id, bool) or not isinstance(id, int):
-            raise InvalidInput(f"a session's id is a whole number, got {id!r:.80}")
+        check_int(id, "a session's id", 0, MAX_ID)
         document = read_document(self.storage, self.scope, SESSIONS, str(id))
         if document is None:
-            raise NotFound(f"no session {id} in scope {self.scope}")
+            raise NotFound(f"no session {id} in scope {shown(self.scope)}")
         counters = self._counters(session_node(id))
         return replace(_info(id, document.value), accepted=sum(counters.accepted.values()), rejected=counters.rejected)
 
     def all(self) -> list[SessionInfo]:
         """List the sessions, the first opened first."""
         ids = sorted(int(document.key) for document in self.storage.documents(self.scope, SESSIONS))
-        return [self.info(id_) for id_ in ids]
+        return list(intact(ids, self.info))
 
     def close(self, id: int, now: datetime) -> SessionSummary:
         """Close a session, if it is open, and return its summary."""
@@ -145,6 +151,7 @@ class Ledger:
 
         Raises ``SessionClosed``, ``NotFound``, and the ``PolicyViolation`` that was audited.
         """
+        signal = replace(signal, note=self.redact(signal.note))
         with self.storage.transaction():
             info = self.info(session)
             if not info.is_open:
@@ -189,7 +196,7 @@ class Ledger:
             raise self.missing(entry)
         if self.storage.summaries(self.scope, [entry], Where(kinds=[EPISODE])):
             raise InvalidInput(
-                f"{entry} is an episode, and recall ranks its entries: signal memory.episodes.entry_ids({entry!r})"
+                f"{entry} is an episode, and recall ranks its entries: signal memory.episodes.entry_ids({shown(entry)})"
             )
 
     def _decided(

@@ -9,7 +9,9 @@ from pydantic import ValidationError
 from tidal_plugins.errors import InvalidInput, NotFound
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.session import Policy
+from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage
+from tidal_plugins.storage.damage import whole
 from tidal_plugins.storage.shorthands import read_document
 from tidal_plugins.tuning import Tuning
 
@@ -40,18 +42,19 @@ class Policies:
     def declare(self, name: str, policy: Policy) -> None:
         if not isinstance(name, str) or not name.strip() or len(name) > MAX_NAME or not name.isprintable():
             raise InvalidInput(
-                f"a policy's name is a printable text of at most {MAX_NAME} characters, got {name!r:.80}"
+                f"a policy's name is a printable text of at most {MAX_NAME} characters, got {shown(name)}"
             )
         if name in self.settings.policies:
-            raise InvalidInput(f"Settings.policies has a policy {name!r} already: choose another name")
+            raise InvalidInput(f"Settings.policies has a policy {shown(name)} already: choose another name")
         value = self._checked(policy).model_dump(mode="json")
         with self.storage.transaction():
             self.storage.write_document(self.scope, POLICIES, name, value)
 
+    @whole()
     def named(self, name: str) -> Policy:
         """Return a policy by name. Raises ``NotFound``."""
         if not isinstance(name, str):
-            raise InvalidInput(f"a policy's name is a text, got {name!r:.80}")
+            raise InvalidInput(f"a policy's name is a text, got {shown(name)}")
         if name in self.settings.policies:
             return self._checked(self.settings.policies[name])
         stored = read_document(self.storage, self.scope, POLICIES, name)
@@ -59,7 +62,8 @@ class Policies:
             return Policy.model_validate(stored.value)
         known = ", ".join(self.names()) or "none"
         raise NotFound(
-            f"no policy is called {name!r} (known: {known}): put it into Settings.policies or memory.sessions.policies"
+            f"no policy is called {shown(name)} (known: {known}): put it into Settings.policies or "
+            "memory.sessions.policies"
         )
 
     def names(self) -> list[str]:
@@ -70,14 +74,14 @@ class Policies:
     def remove(self, name: str) -> None:
         """Remove a stored policy. Raises ``NotFound``, and ``InvalidInput`` for one of ``Settings.policies``."""
         if isinstance(name, str) and name in self.settings.policies:
-            raise InvalidInput(f"the policy {name!r} stands in Settings.policies: take it out there")
+            raise InvalidInput(f"the policy {shown(name)} stands in Settings.policies: take it out there")
         with self.storage.transaction():
             self.named(name)
             self.storage.erase_documents(self.scope, POLICIES, [name])
 
     def _checked(self, policy: Policy) -> Policy:
         if not isinstance(policy, Policy):
-            raise InvalidInput(f"a policy is a Policy or the name of one, got {policy!r:.80}")
+            raise InvalidInput(f"a policy is a Policy or the name of one, got {shown(policy)}")
         if unknown := (policy.allow | policy.deny) - self.settings.signals.types.keys():
             raise InvalidInput(
                 f"the policy names signals that there are not ({', '.join(sorted(unknown))}): "

@@ -18,6 +18,7 @@ from tidal_plugins.model.entry import bare_id
 from tidal_plugins.model.session import AuditEntry, SessionInfo, SessionSnapshot, SessionSummary, Signal
 from tidal_plugins.sessions.ledger import Ledger
 from tidal_plugins.settings import ANNOTATE
+from tidal_plugins.shown import shown
 from tidal_plugins.tuning import SignalTuning
 
 _UNREADABLE = re.compile("[\0-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -160,10 +161,10 @@ def to_signal(
     if not isinstance(type, str) or type not in settings.types:
         known = ", ".join(sorted(settings.types))
         raise InvalidInput(
-            f"no type of signal is called {type!r}: use one of {known}, or declare it in Settings.signals"
+            f"no type of signal is called {shown(type)}: use one of {known}, or declare it in Settings.signals"
         )
     if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight <= settings.max_weight:
-        raise InvalidInput(f"a signal's weight is a number from 0 to {settings.max_weight:g}, got {weight!r}")
+        raise InvalidInput(f"a signal's weight is a number from 0 to {settings.max_weight:g}, got {shown(weight)}")
     time = now if at is None else min(now, aware(at, "at"))
     return Signal(type, bare_id(entry_id), float(weight), time, 0.0, None if note is None else _note(note, settings))
 
@@ -174,4 +175,4 @@ def _note(note: str, settings: SignalTuning) -> str:
         line = " ".join(note.split())
         if line and not _UNREADABLE.search(line):
             return line
-    raise InvalidInput(f"a note is a readable text of 1 to {settings.annotation_chars} characters, got {note!r:.60}")
+    raise InvalidInput(f"a note is a readable text of 1 to {settings.annotation_chars} characters, got {shown(note)}")

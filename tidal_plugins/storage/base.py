@@ -5,8 +5,9 @@ Engines know no feature names. Five small protocols serve every mechanism: :clas
 
 Every call names its scope and never returns anything of another one. Writes belong inside
 :meth:`Storage.transaction`, which makes one logical write one transaction; several reads that must agree belong inside
-:meth:`Storage.snapshot`. The suite ``tidal_plugins.testing.StoreContract`` states the behaviour in full and runs on
-every engine.
+:meth:`Storage.snapshot`. A row that is not as it was written is left out of what a call returns, and noted with
+:func:`tidal_plugins.storage.damage.note`; one about the whole store (``META``) raises ``Corrupt``. The suite
+``tidal_plugins.testing.StoreContract`` states the behaviour in full and runs on every engine.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from abc import abstractmethod
 from contextlib import AbstractContextManager
 from typing import Protocol, runtime_checkable
 
-from tidal_plugins.storage.documents import STORE, Document, Documents
+from tidal_plugins.storage.documents import META, STORE, Document, Documents
 from tidal_plugins.storage.entries import (
     HEAD,
     TAIL,
@@ -35,8 +36,8 @@ from tidal_plugins.storage.search import Match, Outdated, PassageVectors, Renewa
 
 __all__ = [
     "ALL_LINKS", "HEAD", "STORE", "TAIL", "Adjacent", "Corpus", "Document", "Documents", "Entries", "EntrySummary",
-    "Line", "Links", "Log", "Match", "Outdated", "Passage", "PassageVectors", "Record", "Renewal", "Search", "Span",
-    "Statistics", "Step", "Storage", "Volume", "Where", "WhereLinks",
+    "Line", "Links", "Log", "META", "Match", "Outdated", "Passage", "PassageVectors", "Record", "Renewal", "Search",
+    "Span", "Statistics", "Step", "Storage", "Volume", "Where", "WhereLinks",
 ]  # fmt: skip
 
 

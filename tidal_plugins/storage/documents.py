@@ -13,6 +13,10 @@ STORE: Scope = ()
 """The scope of documents about the whole store. Scopes of users have at least one segment."""
 
 
+META = "meta"
+"""The collection of values about the whole store."""
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     """A JSON value with the version that the next write must name."""

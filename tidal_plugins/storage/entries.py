@@ -151,7 +151,7 @@ class Entries(Protocol):
 
     @abstractmethod
     def get(self, scope: Scope, ids: Collection[str]) -> dict[str, Entry]:
-        """Return the entries found, by id, checksums verified (``Corrupt``)."""
+        """Return the entries found, by id. Damaged ones are left out and noted."""
 
     @abstractmethod
     def summaries(self, scope: Scope, ids: Collection[str], where: Where | None = None) -> dict[str, EntrySummary]:

@@ -7,6 +7,7 @@ from os import PathLike
 
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.settings import StorageSettings
+from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.storage.sqlite import SQLiteStorage
 from tidal_plugins.storage.sqlite.encryption import Key
@@ -30,12 +31,12 @@ def open_storage(
     ``StorageError`` if the path cannot hold a memory.
     """
     if storage is not None and path is not None:
-        raise InvalidInput(f"give either a path or storage=, not both: {path!r} and {type(storage).__name__}")
+        raise InvalidInput(f"give either a path or storage=, not both: {shown(path)} and {type(storage).__name__}")
     if key is not None and (storage is not None or str(path) == MEMORY):
         raise InvalidInput("key= encrypts a file; give it with a path")
     if storage is not None:
         if isinstance(storage, type) or not isinstance(storage, Storage):
-            raise InvalidInput(f"storage= takes an engine, with all the methods of Storage, got {storage!r}")
+            raise InvalidInput(f"storage= takes an engine, with all the methods of Storage, got {shown(storage)}")
         return storage
     if path is None:
         raise InvalidInput("say where the memory is: a path such as 'agent.db', 'memory://', or storage=")
@@ -63,7 +64,9 @@ def _open_url(url: str, scheme: str, settings: StorageSettings) -> Storage:
 
         return MemoryStorage(busy_timeout=settings.busy_timeout)
     if scheme == "memory":
-        raise InvalidInput(f"a store in memory has no name, got {url!r}; open {MEMORY!r} once and share the object")
+        raise InvalidInput(
+            f"a store in memory has no name, got {shown(url)}; open {MEMORY!r} once and share the object"
+        )
     if scheme in _NOT_YET:
         raise InvalidInput(f"there is no engine for {scheme}:// yet; pass a file path, {MEMORY!r}, or storage=")
-    raise InvalidInput(f"no engine opens {url!r}; pass a file path, {MEMORY!r}, or storage=")
+    raise InvalidInput(f"no engine opens {shown(url)}; pass a file path, {MEMORY!r}, or storage=")

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
-from hashlib import blake2b
 from math import isfinite
 from typing import Any
 
@@ -16,6 +15,8 @@ from tidal_plugins.model.clock import from_micros, to_micros
 from tidal_plugins.model.entry import Entry, Scope, Tier
 from tidal_plugins.model.link import Link
 from tidal_plugins.storage.base import EntrySummary
+from tidal_plugins.storage.checksums import checksum, is_intact
+from tidal_plugins.storage.damage import ENTRIES, LINKS, Damaged, corrupt
 from tidal_plugins.storage.values import from_json, to_json
 
 FIXED = (
@@ -24,12 +25,16 @@ FIXED = (
     "metadata",
 )  # fmt: skip
 TIER = ("weight", "anchored_at", "half_life", "cold_at", "archived_at", "expires_at")
-COLUMNS = (*FIXED, "checksum", *TIER)
+COLUMNS = (*FIXED, "checksum", *TIER, "summary_checksum")
+"""The columns of an entry. Two checksums cover them, so that a change of the tier does not read the text."""
 LINK = (
     "id", "kind", "source", "target", "weight", "anchored_at", "expires_at", "valid_from", "valid_until",
     "recorded_at", "superseded_at", "metadata",
 )  # fmt: skip
+LINK_COLUMNS = (*LINK, "checksum")
 SUMMARY = ("id", "importance", "speaker", "role", "thread", "occurred_at", "valence", "arousal", "emotions", *TIER)
+
+_SUMMARISED = [FIXED.index(column) for column in SUMMARY if column in FIXED]
 
 NEVER = 2**63 - 1
 """Stands for no expiry: greater than any time, so that one comparison and one order serve all links."""
@@ -37,8 +42,6 @@ NEVER = 2**63 - 1
 Row = Sequence[Any]
 
 _moment = lru_cache(maxsize=4096)(from_micros)  # an entry's times are often equal, and read again and again
-
-_encode_any = json.JSONEncoder(default=repr).encode  # once: ``json.dumps`` makes an encoder at every such call
 
 
 def to_row(entry: Entry) -> tuple[Any, ...]:
@@ -68,7 +71,8 @@ def to_row(entry: Entry) -> tuple[Any, ...]:
         to_json(list(entry.tags)),
         to_json(dict(entry.metadata)),
     )
-    return (*fixed, checksum(fixed, entry.scope), *tier_row(entry.tier))
+    tier = tier_row(entry.tier)
+    return (*fixed, checksum(entry.scope, *fixed), *tier, checksum(entry.scope, *_summarised(fixed), *tier))
 
 
 def tier_row(tier: Tier | None) -> tuple[Any, ...]:
@@ -81,8 +85,8 @@ def tier_row(tier: Tier | None) -> tuple[Any, ...]:
 
 def from_row(row: Row, scope: Scope) -> Entry:
     """Return the entry whose ``COLUMNS`` are ``row``. Raises ``Corrupt`` when they are not as they were written."""
-    fixed, stored, tier = row[: len(FIXED)], row[len(FIXED)], row[len(FIXED) + 1 :]
-    if checksum(fixed, scope) != stored:
+    fixed, stored, tier, short = row[: len(FIXED)], row[len(FIXED)], row[len(FIXED) + 1 : -1], row[-1]
+    if checksum(scope, *fixed) != stored or checksum(scope, *_summarised(fixed), *tier) != short:
         raise _corrupt(row[0])
     (id_, kind, text, thread, episode, position, speaker, role, source, channel, trust, importance) = fixed[:12]
     (occurred, recorded, valid_from, valid_until, valence, arousal, emotions, tags, metadata) = fixed[12:]
@@ -112,7 +116,10 @@ def from_row(row: Row, scope: Scope) -> Entry:
 
 
 def to_summary(row: Row) -> EntrySummary:
-    """Return a summary from the columns ``SUMMARY``, the numbers of passages and words, and the text's two ends."""
+    """Return a summary from the columns ``SUMMARY``, the numbers of passages and words, and the text's two ends.
+
+    Its checksum is verified when the entry is read, as every hit is: a recall ranks hundreds that it does not return.
+    """
     id_, importance, speaker, role, thread, occurred = row[:6]
     passages, words, head, tail = row[-4:]
     try:
@@ -141,17 +148,17 @@ def _tier(id_: str, row: Row) -> Tier | None:
         raise _corrupt(id_) from error
 
 
-def checksum(fixed: Row, scope: Scope) -> bytes:
-    """Return eight bytes over a row's fixed columns and its scope. Damaged values of any type have a checksum too."""
-    return blake2b(_encode_any([*scope, *fixed]).encode(), digest_size=8).digest()
+def _summarised(fixed: Row) -> Row:
+    """Return the values of ``SUMMARY`` before the tier's."""
+    return [fixed[place] for place in _SUMMARISED]
 
 
 def _corrupt(id_: Any) -> Corrupt:
-    return Corrupt(f"entry {id_!r} fails its checksum: the file was damaged; restore it from a backup", id_)
+    return corrupt(Damaged(ENTRIES, str(id_)))
 
 
-def to_link_row(link: Link) -> tuple[Any, ...]:
-    """Return the values of ``LINK``."""
+def to_link_row(link: Link, scope: Scope) -> tuple[Any, ...]:
+    """Return the values of ``LINK_COLUMNS``."""
     expires_at = NEVER if link.expires_at is None else to_micros(link.expires_at)
     times = (
         expires_at,
@@ -160,13 +167,15 @@ def to_link_row(link: Link) -> tuple[Any, ...]:
         to_micros(link.recorded_at),
     )
     ends = (link.id, link.kind, link.source, link.target, _real(link.weight), micros_or_none(link.anchored_at))
-    return (*ends, *times, micros_or_none(link.superseded_at), to_json(dict(link.metadata)))
+    row = (*ends, *times, micros_or_none(link.superseded_at), to_json(dict(link.metadata)))
+    return (*row, checksum(scope, *row))
 
 
-def from_link_row(row: Row) -> Link:
-    """Return the link whose ``LINK`` are ``row``."""
+def from_link_row(row: Row, scope: Scope) -> Link:
+    """Return the link whose ``LINK_COLUMNS`` are ``row``. Raises ``Corrupt`` when they are not as they were written."""
+    check_link_row(row, scope)
     id_, kind, source, target, weight, anchored_at, expires_at, valid_from, valid_until, recorded_at = row[:10]
-    superseded_at, metadata = row[10:]
+    superseded_at, metadata = row[10:12]
     return Link(
         id=id_,
         kind=kind,
@@ -181,6 +190,12 @@ def from_link_row(row: Row) -> Link:
         superseded_at=time_or_none(superseded_at),
         metadata={} if metadata == "{}" else from_json(metadata),  # as nearly always, and links are read by the hundred
     )
+
+
+def check_link_row(row: Row, scope: Scope) -> None:
+    """Raise ``Corrupt`` when a link's ``LINK_COLUMNS`` are not as they were written."""
+    if not is_intact(scope, tuple(row)):
+        raise corrupt(Damaged(LINKS, str(row[0])))
 
 
 def check_storable(row: Iterable[Any]) -> None:

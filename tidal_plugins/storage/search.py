@@ -85,8 +85,8 @@ class Search(Protocol):
 
     @abstractmethod
     def vectors(self, scope: Scope, ids: Collection[str]) -> PassageVectors:
-        """Return the vectors of all the passages of these entries. Passages without one are left out. Raises
-        ``Corrupt`` for a vector that is not as it was written."""
+        """Return the vectors of all the passages of these entries. Passages without one are left out, and
+        so are damaged vectors, which are noted."""
 
     @abstractmethod
     def renew_vectors(self, vectors: Mapping[int, NDArray[np.float32]], most: int, *, anew: bool = False) -> Renewal:

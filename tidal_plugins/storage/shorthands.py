@@ -8,10 +8,8 @@ from typing import Any
 
 from tidal_plugins.errors import NotFound
 from tidal_plugins.model.entry import Scope, Tier
-from tidal_plugins.storage.base import STORE, Document, Documents, Entries, Record
-
-META = "meta"
-"""The collection of values about the whole store."""
+from tidal_plugins.shown import shown
+from tidal_plugins.storage.base import META, STORE, Document, Documents, Entries, Record
 
 
 def read_document(storage: Documents, scope: Scope, collection: str, key: str) -> Document | None:
@@ -34,6 +32,6 @@ def set_tiers(storage: Entries, scope: Scope, tiers: Mapping[str, Tier]) -> None
     """Set the tiers of entries by id. Raises ``NotFound`` for an unknown id. Call it inside a transaction."""
     entries = storage.get(scope, list(tiers))
     if missing := next((id_ for id_ in tiers if id_ not in entries), None):
-        raise NotFound(f"no entry {missing!r} in scope {scope}")
+        raise NotFound(f"no entry {shown(missing)} in scope {shown(scope)}")
     records = [Record(replace(entries[id_], tier=tier), passages=None) for id_, tier in tiers.items()]
     storage.put(scope, records, replace=True)

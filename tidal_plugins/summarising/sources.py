@@ -8,19 +8,20 @@ from dataclasses import replace
 from tidal_plugins.english.secrets import masked, masked_value
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Message
+from tidal_plugins.model.fence import Frames
 from tidal_plugins.model.summary import Source
 
 
-def source_of(episode: Episode, indexes: Iterable[int] | None = None) -> Source:
+def source_of(episode: Episode, frames: Frames, indexes: Iterable[int] | None = None) -> Source:
     """Return the messages of an episode, all or those at some indexes, under ids unique in the store.
 
-    Secrets are hidden: nothing that is written of them may tell them again.
+    Secrets are hidden: nothing that is written of them may tell them again. Nor may what recall showed, in ``frames``.
     """
     places = range(len(episode.messages)) if indexes is None else sorted(indexes)
-    said = (replace(_shown(episode.messages[at]), id=f"{episode.id}/{at}") for at in places)
+    said = (replace(_shown(episode.messages[at], frames), id=f"{episode.id}/{at}") for at in places)
     return Source(episode.id, tuple(said), episode.occurred_at)
 
 
-def _shown(message: Message) -> Message:
+def _shown(message: Message, frames: Frames) -> Message:
     calls = tuple(replace(call, arguments=masked_value(call.arguments)) for call in message.tool_calls)
-    return replace(message, text=masked(message.text), tool_calls=calls)
+    return replace(message, text=masked(frames.strip(message.text)), tool_calls=calls)

@@ -17,6 +17,7 @@ from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.protocols import Purpose, Summariser, TokenCounter
 from tidal_plugins.scoring.priority import states
 from tidal_plugins.scoring.text import terms
+from tidal_plugins.shown import shown
 from tidal_plugins.summarising.extractive import ExtractiveSummariser
 from tidal_plugins.summarising.faithful import Evidence, all_names, borne_out
 from tidal_plugins.summarising.quotes import cut, folded
@@ -92,7 +93,7 @@ def _extracted(
         found = summariser.summarise(sources, purpose=purpose, previous=previous, max_tokens=max_tokens)
         return tuple(replace(statement, text=folded(statement.text)) for statement in found)
     except Exception as error:
-        raise CompactionError(f"nothing could be extracted, and nothing is dropped: {error!r}") from error
+        raise CompactionError(f"nothing could be extracted, and nothing is dropped: {shown(error)}") from error
 
 
 def _known(sources: Sequence[Source], previous: Sequence[Statement]) -> set[str]:

@@ -10,6 +10,7 @@ from tidal_plugins.errors import NotFound
 from tidal_plugins.model.entry import Entry, Scope, derive_id
 from tidal_plugins.model.link import Link
 from tidal_plugins.model.supersession import SUPERSEDES, Replacement, Supersession
+from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage, WhereLinks
 
 MAX_CHAIN = 32
@@ -83,7 +84,9 @@ class SupersessionStore:
         with self.storage.transaction():
             links = self.storage.links(self.scope, WhereLinks(ids=[self._id(later, earlier)]))
             if not links:
-                raise NotFound(f"{later!r} does not supersede {earlier!r}; memory.supersessions.list() lists what does")
+                raise NotFound(
+                    f"{shown(later)} does not supersede {shown(earlier)}; memory.supersessions.list() lists what does"
+                )
             undone = replace(links[0], superseded_at=links[0].superseded_at or now)
             self.storage.put_links(self.scope, [undone])
         return _supersession(undone)

@@ -12,7 +12,16 @@ The adapters of all frameworks stand on this package, and convert messages. One 
 """
 
 from tidal_plugins.sessions.requests import REFUSALS
-from tidal_plugins.turns.place import Nested, Place, SessionConfig, by_agent, checked_nested, in_scope, session_config
+from tidal_plugins.turns.place import (
+    Nested,
+    Place,
+    SessionConfig,
+    by_agent,
+    checked_memory,
+    checked_nested,
+    in_scope,
+    session_config,
+)
 from tidal_plugins.turns.rebuilt import RestoreAs, Style, SummaryAs, WrittenMessage
 from tidal_plugins.turns.recent import Recent
 from tidal_plugins.turns.recording import (
@@ -28,6 +37,7 @@ from tidal_plugins.turns.whispers import Surfaced, surface
 __all__ = [
     "REFUSALS",
     "by_agent",
+    "checked_memory",
     "checked_nested",
     "in_scope",
     "json_arguments",

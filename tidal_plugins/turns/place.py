@@ -12,6 +12,8 @@ from tidal_plugins.model.entry import Scope, user_of
 from tidal_plugins.model.exchange import Exchange, asked_by_agent
 from tidal_plugins.model.session import Policy
 from tidal_plugins.sessions.session import Session
+from tidal_plugins.shown import shown
+from tidal_plugins.validation import check_choice
 
 Nested = Literal["apart", "skip", "user"]
 """What is recorded of a run inside a tool of another run.
@@ -23,9 +25,7 @@ the thread of the run around it, as if the user had asked.
 
 def checked_nested(nested: Nested) -> Nested:
     """Return the value of ``nested=``, or raise ``InvalidInput``."""
-    if nested not in get_args(Nested):
-        raise InvalidInput(f"nested must be one of {', '.join(get_args(Nested))}, got {nested!r}")
-    return nested
+    return check_choice(nested, "nested", get_args(Nested))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +90,18 @@ def session_config(
     return SessionConfig(policy, agent)
 
 
+def checked_memory(memory: TidalMemory) -> TidalMemory:
+    """Return a memory as it is, or raise ``InvalidInput``."""
+    if not isinstance(memory, TidalMemory):
+        raise InvalidInput(f"give a TidalMemory, such as TidalMemory('agent.db'), got {shown(memory)}")
+    return memory
+
+
 def in_scope(memory: TidalMemory, scope: Scope | None) -> TidalMemory:
     """Return the memory in ``scope``, or as it is for ``None``. Raises ``InvalidScope`` for anything but a tuple."""
+    checked_memory(memory)
     if scope is None:
         return memory
     if not isinstance(scope, tuple) or not scope:  # a str would fall apart into letters
-        raise InvalidScope(f"a scope must be a tuple such as ('user', '42'), got {scope!r}")
+        raise InvalidScope(f"a scope must be a tuple such as ('user', '42'), got {shown(scope)}")
     return memory.scoped(*scope)

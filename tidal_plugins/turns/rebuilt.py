@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from tidal_plugins.errors import InvalidInput
 from tidal_plugins.model.compaction import Compaction, Kept, Part, RestoredFile, Written
 from tidal_plugins.model.exchange import Message
 from tidal_plugins.model.transcript import file_text
+from tidal_plugins.validation import check_choice
 
 SummaryAs = Literal["assistant", "human"]
 RestoreAs = Literal["tool", "human"]
@@ -44,8 +44,7 @@ class Style:
             ("summary_as", self.summary_as, get_args(SummaryAs)),
             ("restore_as", self.restore_as, get_args(RestoreAs)),
         ):
-            if value not in choices:
-                raise InvalidInput(f"{name} must be one of {', '.join(choices)}, got {value!r}")
+            check_choice(value, name, choices)
 
     def messages(self, compaction: Compaction) -> Iterator[int | WrittenMessage]:
         """Yield the messages of a rebuilt context: the position of one that was kept, or one that was written."""

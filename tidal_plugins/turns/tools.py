@@ -52,14 +52,15 @@ def search(
         include_archived=include_archived,
     )
     room = WhisperTuning(max_entries=MAX_FOUND, max_chars=FRAME_CHARS + LINE_CHARS * max(1, len(recall)))
-    return compose(recall, memory.now().astimezone(memory.settings.zone), room, memory.settings.supersession.sure)
+    now = memory.now().astimezone(memory.settings.zone)
+    return compose(recall, now, room, memory.settings.supersession.sure, memory.frames)
 
 
 def search_graph(
     memory: TidalMemory, entity: str, aspect: Aspect = "relations", at: datetime | None = None, limit: int = 10
 ) -> str:
     """Return the known relations of an entity: one line for each, with its evidence, fenced like a whisper."""
-    return tell(memory.graph, entity, aspect, at=aware(at), limit=limit) or "Nothing known."
+    return tell(memory.graph, memory.frames, entity, aspect, at=aware(at), limit=limit) or "Nothing known."
 
 
 def save(memory: TidalMemory, text: str, **fields: Any) -> str:

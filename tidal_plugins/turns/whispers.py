@@ -82,6 +82,6 @@ def _whisper(
 
 def _echoes(hits: Sequence[Hit], texts: Collection[str]) -> list[str]:
     """Return the ids of the hits that say what one of the texts says. A secret is hidden in a hit alone."""
-    if any(hit.hidden for hit in hits):
+    if any("[" in hit.text for hit in hits):
         texts = {*texts, *map(masked, texts)}
     return [hit.id for hit in hits if hit.text in texts]

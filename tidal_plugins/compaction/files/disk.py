@@ -11,7 +11,8 @@ from pathlib import Path, PurePath
 
 from tidal_plugins.actions.paths import MAX_PATH
 from tidal_plugins.errors import InvalidInput
-from tidal_plugins.validation import check_int
+from tidal_plugins.shown import shown
+from tidal_plugins.validation import check_int, check_path
 
 MAX_BYTES = 1_000_000
 """Size up to which a file is read. Agents read files of source code, of which few are larger than 100 kB; a context of
@@ -32,10 +33,10 @@ class DiskFiles:
     """
 
     def __init__(self, root: str | PathLike[str], *, max_bytes: int = MAX_BYTES) -> None:
-        self.root = os.path.realpath(root)
+        self.root = os.path.realpath(check_path(root, "the folder of DiskFiles"))
         self._max_bytes = check_int(max_bytes, "max_bytes", 1)
-        if not Path(self.root).is_dir():
-            raise InvalidInput(f"DiskFiles reads a folder, and {os.fspath(root)!r} is none")
+        if not os.path.isdir(self.root):  # noqa: PTH112 (Path.is_dir raises for a name that is too long)
+            raise InvalidInput(f"DiskFiles reads a folder, and {shown(root)} is none")
 
     def read(self, path: str) -> str | None:
         """Return the text of a file, or ``None`` for one that is not read: outside, too large, no text, no file.

@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from tidal_plugins.shown import shown
+
 _NODE = re.compile(r"\(n\d+:Entity (\{.*\})\)")
 _EDGE = re.compile(r"\(n\d+\)-\[:\w+ (\{.*\})\]->\(n\d+\)")
 _PROPERTY = re.compile(r"(\w+): (\"(?:[^\"\\]|\\.)*\"|\[[^\]\"]*(?:\"(?:[^\"\\]|\\.)*\"[^\]\"]*)*\]|[-\w.+]+)(, )?")
@@ -39,7 +41,7 @@ def read(text: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         elif match := _EDGE.fullmatch(line):
             edges.append(_properties(match[1]))
         else:
-            raise ValueError(f"a line is neither an entity nor a relation: {line!r:.80}")
+            raise ValueError(f"a line is neither an entity nor a relation: {shown(line)}")
     return nodes, edges
 
 
@@ -53,6 +55,6 @@ def _properties(text: str) -> dict[str, Any]:
     while at < len(text) - 1:
         match = _PROPERTY.match(text, at, len(text) - 1)
         if match is None:
-            raise ValueError(f"properties cannot be read: {text[at:]!r:.80}")
+            raise ValueError(f"properties cannot be read: {shown(text[at:])}")
         found[match[1]], at = json.loads(match[2]), match.end()
     return found

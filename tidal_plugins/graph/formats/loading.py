@@ -29,6 +29,7 @@ from tidal_plugins.model.clock import to_micros
 from tidal_plugins.model.entry import Scope, derive_id
 from tidal_plugins.model.graph import WORD, Applied, Entity, Mention, Relation
 from tidal_plugins.model.link import Link
+from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage, WhereLinks
 from tidal_plugins.tuning import GraphTuning
 
@@ -132,9 +133,9 @@ def _check(graph: Portable, settings: GraphTuning) -> None:
     for entity in graph.entities:
         for name in (entity.name, *entity.aliases):
             if not bare(name) or len(name) > settings.max_name:
-                raise InvalidInput(f"an entity's name has 1 to {settings.max_name} characters, got {name!r:.80}")
+                raise InvalidInput(f"an entity's name has 1 to {settings.max_name} characters, got {shown(name)}")
         if not WORD.fullmatch(entity.type):
-            raise InvalidInput(f"an entity's type is a word in lower case, got {entity.type!r:.80}")
+            raise InvalidInput(f"an entity's type is a word in lower case, got {shown(entity.type)}")
     for relation in graph.relations:
         if not WORD.fullmatch(relation.predicate):
-            raise InvalidInput(f"a predicate is words in snake_case, got {relation.predicate!r:.80}")
+            raise InvalidInput(f"a predicate is words in snake_case, got {shown(relation.predicate)}")

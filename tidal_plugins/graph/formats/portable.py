@@ -16,6 +16,7 @@ from tidal_plugins.graph.formats import cypher, graphml, jsonld
 from tidal_plugins.graph.formats.graphml import LISTS
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.graph import Entity, Relation
+from tidal_plugins.shown import shown
 
 Format = Literal["graphml", "json-ld", "cypher"]
 
@@ -73,7 +74,7 @@ def read(text: str, format_: Format) -> Portable:
 
 def _format(format_: str) -> Writing:
     if not isinstance(format_, str) or format_ not in FORMATS:
-        raise InvalidInput(f"format must be one of {', '.join(get_args(Format))}, got {format_!r}")
+        raise InvalidInput(f"format must be one of {', '.join(get_args(Format))}, got {shown(format_)}")
     return FORMATS[format_]
 
 
@@ -103,9 +104,11 @@ def _checked(graph: Portable) -> Portable:
         aware(entity.last_seen, "last_seen")
     for one in graph.relations:
         if one.subject not in known or one.object not in known:
-            raise InvalidInput(f"the relation {one.id!r} is between entities that the graph does not have")
+            raise InvalidInput(f"the relation {shown(one.id)} is between entities that the graph does not have")
         if not 0 < one.confidence <= 1:
-            raise InvalidInput(f"the confidence of relation {one.id!r} is {one.confidence}; it lies above 0, up to 1")
+            raise InvalidInput(
+                f"the confidence of relation {shown(one.id)} is {one.confidence}; it lies above 0, up to 1"
+            )
         for name in ("valid_from", "valid_until", "recorded_at", "superseded_at"):
             if (time := getattr(one, name)) is not None:
                 aware(time, name)
@@ -116,4 +119,4 @@ def _checked(graph: Portable) -> Portable:
 
 def _in_order(one: Relation, begins: datetime | None, ends: datetime | None, *names: str) -> None:
     if begins and ends and ends < begins:
-        raise InvalidInput(f"the relation {one.id!r} has a {' before its '.join(names)}: {ends} and {begins}")
+        raise InvalidInput(f"the relation {shown(one.id)} has a {' before its '.join(names)}: {ends} and {begins}")

@@ -13,6 +13,7 @@ from tidal_plugins.model.clock import aware
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Message
 from tidal_plugins.model.graph import WORD, Assertion, Category, Extraction, Mention, Reading
+from tidal_plugins.shown import shown
 from tidal_plugins.tuning import GraphTuning
 
 CATEGORIES = frozenset(get_args(Category))
@@ -31,7 +32,7 @@ class Supported:
 def supported(episode: Episode, reading: Reading, settings: GraphTuning) -> Supported:
     """Return the part of a reading that its message supports. Raises ``InvalidInput`` for what is no extraction."""
     if not isinstance(reading, Reading) or not 0 <= reading.position < len(episode.messages):
-        raise InvalidInput(f"a Reading names a message of the episode and what was read in it, got {reading!r:.200}")
+        raise InvalidInput(f"a Reading names a message of the episode and what was read in it, got {shown(reading)}")
     found = reading.extraction
     if not isinstance(found, Extraction):
         raise InvalidInput(f"an extractor must return an Extraction for each text, got {type(found).__name__}")

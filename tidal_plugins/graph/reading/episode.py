@@ -12,6 +12,7 @@ from tidal_plugins.english.secrets import blanked
 from tidal_plugins.errors import Closed, ExtractionError
 from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
 from tidal_plugins.model.exchange import Message
+from tidal_plugins.model.fence import Frames
 from tidal_plugins.model.graph import Extraction, Reading
 from tidal_plugins.protocols import GraphExtractor
 
@@ -27,6 +28,7 @@ class EpisodeReader:
 
     ``max_chars`` is the number of characters read of one message, ``timeout`` the seconds to wait for the extractor.
     ``stopped`` returns whether the memory was closed meanwhile. ``entry_id`` returns the id of a message's entry.
+    What recall showed, in ``frames``, is not read.
     """
 
     extractor: GraphExtractor | None
@@ -34,6 +36,7 @@ class EpisodeReader:
     timeout: float
     stopped: Callable[[], bool]
     entry_id: Callable[[Episode, Message], str]
+    frames: Frames
 
     def read(self, episode: Episode) -> list[Reading]:
         """Return what each message of an episode names and asserts. Secrets are not read.
@@ -42,7 +45,8 @@ class EpisodeReader:
         if the memory was closed, and whatever the extractor raises.
         """
         positions = [place for place, message in enumerate(episode.messages) if _has_text(message)]
-        texts = [blanked(episode.messages[place].text[: self.max_chars]) for place in positions]
+        said = [self.frames.blank(episode.messages[place].text) for place in positions]
+        texts = [blanked(text[: self.max_chars]) for text in said]
         extractions = self._extract(texts) if texts else []
         pairs = zip(positions, extractions, strict=True)
         return [self._reading(episode, position, extraction) for position, extraction in pairs]

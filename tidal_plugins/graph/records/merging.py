@@ -14,7 +14,9 @@ from tidal_plugins.errors import InvalidInput, NotFound
 from tidal_plugins.model.codec import decode, encode
 from tidal_plugins.model.entry import Scope, derive_id
 from tidal_plugins.model.graph import Merge
+from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage
+from tidal_plugins.storage.damage import whole
 from tidal_plugins.storage.shorthands import read_document
 
 MERGES = "entity-merges"
@@ -76,19 +78,20 @@ def join(
         known = merged(storage, scope) if known is None else known
         kept, absorbed = known.root(keep), known.root(absorb)
         if kept == absorbed:
-            raise InvalidInput(f"{keep!r} and {absorb!r} are one entity already; merge takes two")
+            raise InvalidInput(f"{shown(keep)} and {shown(absorb)} are one entity already; merge takes two")
         merge = Merge(derive_id(scope, MERGES, *sorted((kept, absorbed))), kept, absorbed, now)
         storage.write_document(scope, MERGES, merge.id, encode(merge))
         known.add(merge)
         return merge
 
 
+@whole()
 def undo_merge(storage: Storage, scope: Scope, id_: str, now: datetime) -> Merge:
     """Undo a merge and return it. Raises ``NotFound`` if there is none, or if it was undone already."""
     with storage.transaction():
         document = read_document(storage, scope, MERGES, id_) if isinstance(id_, str) else None
         if document is None or document.value["undone_at"] is not None:
-            raise NotFound(f"no merge {id_!r} to undo in scope {scope}; merges() lists them")
+            raise NotFound(f"no merge {shown(id_)} to undo in scope {shown(scope)}; merges() lists them")
         merge = replace(decode(Merge, document.value), undone_at=now)
         storage.write_document(scope, MERGES, id_, encode(merge))
         return merge

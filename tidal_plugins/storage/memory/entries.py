@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from tidal_plugins.errors import InvalidScope, InvalidVector, NotFound
 from tidal_plugins.model.entry import Entry, Scope
+from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import (
     HEAD,
     TAIL,
@@ -64,7 +65,7 @@ class EntryStore(MemoryBase, Entries):
                         self._store(draft, scope, item, draft.next_key())
                 return list(new)
             if missing := [id_ for id_ in ids if id_ not in known]:
-                raise NotFound(f"no entry {missing[0]!r} in scope {scope}")
+                raise NotFound(f"no entry {shown(missing[0])} in scope {shown(scope)}")
             for item in prepared:
                 self._replace(draft, scope, item)
             return ids
@@ -244,7 +245,9 @@ def _summary(entry: Entry, passages: Sequence[KeptPassage]) -> EntrySummary:
 
 def _prepared(scope: Scope, record: Record) -> _Prepared:
     if record.entry.scope != scope:
-        raise InvalidScope(f"entry {record.entry.id!r} is of scope {record.entry.scope}, not {scope}")
+        raise InvalidScope(
+            f"entry {shown(record.entry.id)} is of scope {shown(record.entry.scope)}, not {shown(scope)}"
+        )
     row = to_row(record.entry)
     check_storable(row)
     passages = record.passages

@@ -28,7 +28,7 @@ class LinkStore(MemoryBase, Links):
     """Stores links by id, and the ids of the links at each node."""
 
     def put_links(self, scope: Scope, links: Iterable[Link]) -> None:
-        stored = {link.id: _as_stored(link) for link in links}
+        stored = {link.id: _as_stored(scope, link) for link in links}
         with self._draft() as draft:
             table: dict[str, KeptLink] = draft.change(scope, "links")
             known = [table[id_] for id_ in stored.keys() & table.keys()]
@@ -133,10 +133,10 @@ def _step(node: str, link: Link) -> Step:
     return Step(node, other, forward, link.id, link.kind, link.weight, link.anchored_at)
 
 
-def _as_stored(link: Link) -> Link:
-    row = to_link_row(link)
+def _as_stored(scope: Scope, link: Link) -> Link:
+    row = to_link_row(link, scope)
     check_storable(row)
-    return from_link_row(row)
+    return from_link_row(row, scope)
 
 
 def _copied(link: Link) -> Link:

@@ -1,35 +1,35 @@
-"""SQLite connections: one per thread and process, with their transactions, and errors of the library's own tree."""
+"""SQLite connections: one per thread and process, with their transactions and snapshots."""
 
 from __future__ import annotations
 
 import os
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+import weakref
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from math import inf
+from typing import TYPE_CHECKING
 
-from tidal_plugins.errors import (
-    Busy,
-    Closed,
-    Corrupt,
-    DiskFull,
-    InvalidInput,
-    InvalidText,
-    NotADatabase,
-    QueryTimeout,
-    ReadOnly,
-    StorageError,
-)
+from tidal_plugins.errors import Closed, StorageError
+from tidal_plugins.storage.sqlite.blocks import Block
 from tidal_plugins.storage.sqlite.encryption import Key
 from tidal_plugins.storage.sqlite.file_locks import FILE_LOCKS
+from tidal_plugins.storage.sqlite.identity import FileIdentity
 from tidal_plugins.storage.sqlite.opening import checked_path, open_file
+from tidal_plugins.storage.sqlite.statements import Limit, Statements
+from tidal_plugins.storage.sqlite.translation import translated
+from tidal_plugins.storage.sqlite.write_queue import LockWait, queue_of
 
 if TYPE_CHECKING:
     import apsw
 
+READ_UNCHECKED = 0.05
+"""Seconds for which reads go on without looking again whether the file was replaced: a recall reads some dozens of
+times, and a look took 32 µs on the machine of development. A write always looks."""
 
-class Connections:
+
+class Connections(Statements):
     """Hands every thread its own connection to one file.
 
     A child process after ``fork`` opens new ones, and first lets go of those it inherited: while they are open,
@@ -50,108 +50,51 @@ class Connections:
         self._by_thread: dict[int, apsw.Connection] = {}
         self._lock = threading.Lock()
         self._local = threading.local()
+        self._waits: weakref.WeakKeyDictionary[apsw.Connection, LockWait] = weakref.WeakKeyDictionary()
+        self._files: weakref.WeakKeyDictionary[apsw.Connection, FileIdentity] = weakref.WeakKeyDictionary()
+        self._checked: weakref.WeakKeyDictionary[apsw.Connection, float] = weakref.WeakKeyDictionary()
+        self._limited: weakref.WeakKeyDictionary[apsw.Connection, Limit] = weakref.WeakKeyDictionary()
+        self._first: FileIdentity | None = None
+        self._queue = queue_of(self.path)
         self._closed = False
+        self.slow = self.timeouts = 0
         if self.at_once:
             self.get()
 
     def get(self) -> apsw.Connection:
-        """Return this thread's connection, opening it when there is none."""
+        """Return this thread's connection, opening it when there is none.
+
+        A transaction that an exception left open at an odd place is rolled back.
+        """
         connection = self._by_thread.get(threading.get_ident())
-        return connection if connection is not None else self._open()
-
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """Run a block as one transaction. It takes the write lock at once, or joins a transaction that is open."""
-        connection = self.get()
-        if self.writing:
-            if not connection.in_transaction:
-                raise StorageError("an earlier error has ended this transaction, nothing of it was written; begin anew")
-            yield
-            return
-        if connection.in_transaction:
-            raise StorageError("a write cannot begin inside a snapshot; begin the transaction first")
-        try:
-            with translated(self.path):
-                connection.execute("BEGIN IMMEDIATE")
-            self._local.writing = True
-            yield
-            with translated(self.path):
-                connection.execute("COMMIT")
-        except BaseException:
-            self._roll_back(connection)
-            raise
-        finally:
-            self._local.writing = False
-
-    @contextmanager
-    def snapshot(self) -> Iterator[None]:
-        """Let the reads inside see one state. Joins a snapshot or transaction that is open."""
-        connection = self.get()
-        if connection.in_transaction:
-            yield
-            return
+        if connection is None:
+            return self._open()
         with translated(self.path):
-            connection.execute("BEGIN")
-        try:
-            yield
-        finally:
-            self._roll_back(connection)
+            left_open = connection.in_transaction and self._block is None
+        return self._renew(connection) if left_open else connection
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Run a block as one transaction. It takes the write lock at once, or joins a transaction that is open."""
+        return Block(writes=True).made_by(self._transaction)
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Let the reads inside see one state. Joins a snapshot or transaction that is open."""
+        return Block(writes=False).made_by(self._snapshot)
+
+    def turn(self) -> AbstractContextManager[None]:
+        """Keep other threads of this process from writing, for a statement that needs no transaction around it."""
+        return Block(writes=False).made_by(self._turn)
+
+    @property
+    def encrypted(self) -> bool:
+        """Return whether the file needs a key."""
+        return self._key is not None
 
     @property
     def writing(self) -> bool:
         """Return whether this thread is inside a transaction."""
-        return getattr(self._local, "writing", False)
-
-    @contextmanager
-    def deadline(self, seconds: float) -> Iterator[None]:
-        """Stop this thread's queries after that many seconds. They raise ``QueryTimeout``."""
-        import apsw
-
-        connection, end = self.get(), time.monotonic() + seconds
-        connection.set_progress_handler(lambda: time.monotonic() > end, 20_000)
-        try:
-            yield
-        except Closed as error:  # SQLite tells that a query was stopped, not why
-            if self._closed:
-                raise
-            raise QueryTimeout(f"a search took longer than {seconds} s; look for fewer words") from error
-        finally:
-            with suppress(apsw.ConnectionClosedError):
-                connection.set_progress_handler(None)
-
-    @contextmanager
-    def lock_timeout(self, seconds: float) -> Iterator[None]:
-        """Let this thread wait no longer than that for locks."""
-        connection = self.get()
-        connection.set_busy_timeout(int(seconds * 1000))
-        try:
-            yield
-        finally:
-            connection.set_busy_timeout(int(self._busy_timeout * 1000))
-
-    def run(self, sql: str, *bindings: Any) -> None:
-        with translated(self.path):
-            self.get().execute(sql, bindings)
-
-    def run_each(self, sql: str, bindings: Iterable[Sequence[Any]]) -> None:
-        """Run one statement for each row of bindings."""
-        with translated(self.path):
-            self.get().executemany(sql, bindings)
-
-    def rows(self, sql: str, *bindings: Any) -> list[Any]:
-        with translated(self.path):
-            return self.get().execute(sql, bindings).fetchall()
-
-    def stream(self, sql: str, *bindings: Any) -> Iterator[Any]:
-        """Yield rows as SQLite finds them, for a caller that may stop early or cannot hold them all."""
-        with translated(self.path):
-            yield from self.get().execute(sql, bindings)
-
-    def one(self, sql: str, *bindings: Any) -> Any:
-        """Return the first column of the first row, or ``None``."""
-        with translated(self.path):
-            row = self.get().execute(sql, bindings).fetchone()
-        return row and row[0]
+        block = self._block
+        return block is not None and block.writes
 
     def close(self) -> None:
         """Close every connection. One that another thread is using is closed when that thread is done with it."""
@@ -163,7 +106,7 @@ class Connections:
             self._by_thread.clear()
         for connection in connections:
             try:
-                connection.close()
+                self._close(connection)
             except apsw.ThreadingViolationError:
                 connection.interrupt()
         FILE_LOCKS.closed(self.path, self)
@@ -175,18 +118,103 @@ class Connections:
         self._inherited += self._by_thread.values()
         self._by_thread = {}
 
+    @property
+    def _block(self) -> Block | None:
+        """Return the outermost block of this thread that is open."""
+        block: Block | None = getattr(self._local, "block", None)
+        return block if block is not None and block.open else None
+
+    @contextmanager
+    def _transaction(self, block: Block) -> Iterator[None]:
+        connection, outer = self.get(), self._block
+        if outer is not None:
+            if not outer.writes:
+                raise StorageError("a write cannot begin inside a snapshot; begin the transaction first")
+            if not connection.in_transaction:
+                raise StorageError("an earlier error has ended this transaction, nothing of it was written; begin anew")
+            yield
+            return
+        with self._queue.turn(block, self.path, self._busy_timeout) as left:
+            connection = self._begin(block)
+            try:
+                self._waits[connection].seconds = left
+                with translated(self.path):
+                    connection.execute("BEGIN IMMEDIATE")
+                self._waits[connection].seconds = self._busy_timeout
+                self._check_file(connection)
+                yield
+                with translated(self.path):
+                    connection.execute("COMMIT")
+                self._check_file(connection)
+            finally:
+                self._roll_back(connection)
+
+    @contextmanager
+    def _snapshot(self, block: Block) -> Iterator[None]:
+        self.get()
+        if self._block is not None:
+            yield
+            return
+        connection = self._begin(block)
+        try:
+            self._check_file(connection, READ_UNCHECKED)
+            with translated(self.path):
+                connection.execute("BEGIN")
+            yield
+        finally:
+            self._roll_back(connection)
+
+    @contextmanager
+    def _turn(self, block: Block) -> Iterator[None]:
+        with self._queue.turn(block, self.path, self._busy_timeout):
+            self._check_file(self.get())
+            yield
+
+    def _begin(self, block: Block) -> apsw.Connection:
+        """Return this thread's connection for an outermost block, clean of what an exception may have left."""
+        import apsw
+
+        connection = self.get()
+        with translated(self.path):
+            # A query that was not read to its end, or a deadline that was not lifted.
+            limit = self._limited.get(connection)
+            lapsed = limit is not None and not limit.open
+            if lapsed or connection.txn_state("main") != apsw.SQLITE_TXN_NONE:
+                connection = self._renew(connection)
+        self._waits[connection].seconds = self._busy_timeout
+        self._local.block = block
+        return connection
+
     def _roll_back(self, connection: apsw.Connection) -> None:
         with translated(self.path):
-            if connection.in_transaction:  # some errors have rolled back already
+            if connection.in_transaction:  # else it was committed, or an error has rolled back already
                 connection.execute("ROLLBACK")
+
+    def _check_file(self, connection: apsw.Connection, seconds: float = 0.0) -> None:
+        """Raise ``FileReplaced`` if the file is not the one that was opened, unless that was seen so lately."""
+        now = time.monotonic()
+        if now - self._checked.get(connection, -inf) >= seconds:
+            self._checked.pop(connection, None)
+            self._files[connection].check(self.path)
+            self._checked[connection] = now
 
     def _open(self) -> apsw.Connection:
         threading.current_thread()  # makes a foreign thread known, so that its connection is not taken for an orphan
         with self._lock:
             self._check_open()
             self._close_inherited()
-        with FILE_LOCKS.writing(self.path, self, self._busy_timeout), translated(self.path):
-            connection = open_file(self.path, self._synchronous, self._busy_timeout, self._key)
+        new = self._first is None
+        try:
+            with FILE_LOCKS.writing(self.path, self, self._busy_timeout), translated(self.path):
+                connection = open_file(self.path, self._synchronous, self._busy_timeout, self._key, create_file=new)
+        except StorageError:
+            if self._first is not None:
+                self._first.check_file(self.path)  # it was deleted
+            raise
+        self._files[connection] = files = FileIdentity.of(self.path)
+        self._first = self._first or files
+        self._first.check_file(self.path)
+        self._let_wait(connection)
         with self._lock:
             if self._closed:
                 connection.close()
@@ -195,6 +223,26 @@ class Connections:
             self._by_thread[threading.get_ident()] = connection
         return connection
 
+    def _let_wait(self, connection: apsw.Connection) -> None:
+        """Let a connection wait for the locks of other processes."""
+        self._waits[connection] = wait = LockWait(self._busy_timeout)
+        connection.set_busy_handler(wait)
+
+    def _close(self, connection: apsw.Connection, *, force: bool = False) -> None:
+        """Close a connection. The last one takes the log along, unless that may belong to another file by now."""
+        import apsw
+
+        files = self._files.get(connection)
+        if files is not None and files != FileIdentity.of(self.path):
+            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        connection.close(force)
+
+    def _renew(self, connection: apsw.Connection) -> apsw.Connection:
+        """Close a connection with all that is unfinished on it, which rolls back, and open another one."""
+        self._by_thread.pop(threading.get_ident(), None)
+        self._close(connection, force=True)
+        return self._open()
+
     def _check_open(self) -> None:
         if self._closed:
             raise Closed(f"the memory at {self.path} was closed; open it again with TidalMemory(path)")
@@ -202,7 +250,7 @@ class Connections:
     def _close_orphans(self) -> None:
         alive = {thread.ident for thread in threading.enumerate()}
         for orphan in [ident for ident in self._by_thread if ident not in alive]:
-            self._by_thread.pop(orphan).close()
+            self._close(self._by_thread.pop(orphan))
 
     def _close_inherited(self) -> None:
         """Close the parent's connections, except in mid-transaction: rolling back would disturb what they share."""
@@ -212,36 +260,3 @@ class Connections:
             with suppress(apsw.Error):
                 if not connection.in_transaction:
                     connection.close()
-
-
-@contextmanager
-def translated(path: str) -> Iterator[None]:
-    """Raise SQLite's errors as errors of this library, with a remedy each."""
-    import apsw
-
-    try:
-        yield
-    except (apsw.BusyError, apsw.LockedError) as error:
-        raise Busy(f"another process kept {path} locked for too long; try again, or raise busy_timeout") from error
-    except apsw.FullError as error:
-        raise DiskFull(f"no space left for {path}; nothing was written. Free some and try again") from error
-    except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError) as error:
-        raise ReadOnly(
-            f"{path} cannot be opened for writing ({error}); check its permissions and its folder's"
-        ) from error
-    except apsw.NotADBError as error:
-        raise NotADatabase(
-            f"{path} is not an SQLite database, or it is encrypted; give the memory a file of its own, or key="
-        ) from error
-    except apsw.CorruptError as error:
-        raise Corrupt(f"{path} is damaged ({error}); restore it from a backup") from error
-    except (apsw.InterruptError, apsw.ConnectionClosedError) as error:
-        raise Closed(f"the memory at {path} was closed while in use") from error
-    except apsw.Error as error:
-        raise StorageError(f"SQLite failed on {path}: {type(error).__name__}: {error}") from error
-    except UnicodeDecodeError as error:
-        raise Corrupt(f"{path} is damaged: it holds a text that is not UTF-8; restore it from a backup") from error
-    except UnicodeEncodeError as error:
-        raise InvalidText(f"a text holds a lone surrogate ({error.reason}); replace it before storing") from error
-    except OverflowError as error:
-        raise InvalidInput(f"a number is too large for SQLite ({error})") from error

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import os
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from os import PathLike
+from pathlib import Path
 from typing import Literal
 
 from tidal_plugins.storage.base import Storage
+from tidal_plugins.storage.measures import Measures
+from tidal_plugins.storage.sqlite.backup import BackupStore
 from tidal_plugins.storage.sqlite.base import Scopes
+from tidal_plugins.storage.sqlite.checks import CheckStore
 from tidal_plugins.storage.sqlite.connections import Connections
 from tidal_plugins.storage.sqlite.documents import DocumentStore
 from tidal_plugins.storage.sqlite.encryption import Key, check_key
@@ -21,7 +27,7 @@ SCRUB_SECONDS = 1.0
 """Time for which emptying the log waits for readers; it holds up writers meanwhile."""
 
 
-class SQLiteStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStore, Storage):
+class SQLiteStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStore, CheckStore, BackupStore, Storage):
     """Stores a memory in one SQLite file.
 
     ``durability="full"`` syncs every commit to disk: what was acknowledged survives a power cut. ``"fast"`` leaves
@@ -52,11 +58,29 @@ class SQLiteStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStore,
         self._neighbours = Neighbours(self._db, vector_cache_bytes)
         _open_stores.add(self)
 
+    @contextmanager
+    def within_deadline(self) -> Iterator[None]:
+        if self._db.bounded or self._db.writing:
+            yield
+        else:
+            with self._db.deadline(self._deadline):
+                yield
+
+    def measures(self) -> Measures:
+        def size(path: str) -> int:
+            try:
+                return Path(path).stat().st_size  # never opened but by SQLite
+            except OSError:
+                return 0
+
+        return Measures(size(self.path), size(f"{self.path}-wal"), self._db.slow, self._db.timeouts)
+
     def scrub(self) -> bool:
         with self.transaction():
             self._db.run("INSERT INTO keywords (keywords) VALUES ('optimize')")
             self._db.run("DROP TABLE IF EXISTS old_vectors")
-        self._db.run("VACUUM")  # secure_delete leaves copies behind where pages were rebalanced
+        with self._db.turn():
+            self._db.run("VACUUM")  # secure_delete leaves copies behind where pages were rebalanced
         with self._db.lock_timeout(SCRUB_SECONDS):
             busy = self._db.one("PRAGMA wal_checkpoint(TRUNCATE)")
         self._neighbours.forget()

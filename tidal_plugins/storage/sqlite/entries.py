@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from tidal_plugins.errors import InvalidScope, NotFound
 from tidal_plugins.model.entry import Entry, Scope
+from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import (
     HEAD,
     TAIL,
@@ -14,26 +15,27 @@ from tidal_plugins.storage.base import (
     Corpus,
     Entries,
     EntrySummary,
-    Passage,
     Record,
     Statistics,
     Volume,
     Where,
     WhereLinks,
 )
+from tidal_plugins.storage.damage import ENTRIES, SCOPES, VOLUMES, Damaged, corrupt, intact, note, noticed
 from tidal_plugins.storage.rows import COLUMNS, FIXED, SUMMARY, TIER, Row, from_row, to_row, to_summary
-from tidal_plugins.storage.sqlite.base import SQLiteBase, mark
+from tidal_plugins.storage.sqlite.base import SQLiteBase, path_checksum
 from tidal_plugins.storage.sqlite.conditions import EACH_ID, IDS, condition, link_condition
-from tidal_plugins.storage.sqlite.connections import translated
+from tidal_plugins.storage.sqlite.passages import CHANGED, index, unindex
 from tidal_plugins.storage.sqlite.schema import OF_SCOPES
 from tidal_plugins.storage.sqlite.search import Neighbours
+from tidal_plugins.storage.sqlite.translation import translated
 from tidal_plugins.storage.values import from_json, to_json, unit_vector
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from tidal_plugins.storage.sqlite.passages import Unit
 
-    _Unit = NDArray[np.float32] | None
+
+T = TypeVar("T")
 
 _VALUES = f"(scope, {', '.join(COLUMNS)}) VALUES (?{', ?' * len(COLUMNS)})"
 _INSERT = f"INSERT INTO entries {_VALUES} ON CONFLICT (scope, id) DO NOTHING"
@@ -46,17 +48,9 @@ _SELECT_SUMMARY = f"""
     FROM {EACH_ID}
 """
 _REPLACE = f"UPDATE entries SET {', '.join(column + ' = ?' for column in COLUMNS)} WHERE key = ?"
-_SET_TIER = f"UPDATE entries SET {', '.join(column + ' = ?' for column in TIER)} WHERE key = ? AND checksum = ?"
-_INSERT_PASSAGE = 'INSERT INTO passages (entry, start, "end", words) VALUES (?, ?, ?, ?)'
-_COUNT_IN = "UPDATE corpus SET passages = passages + ?, words = words + ?"
-_COUNT_OUT = f"""
-    UPDATE corpus SET (passages, words) = (
-        SELECT corpus.passages - count(*) FILTER (WHERE p.words > 0), corpus.words - coalesce(sum(p.words), 0)
-        FROM passages p WHERE p.entry IN {IDS}
-    )
-"""
+_OF_TIER = (*TIER, "summary_checksum")
+_SET_TIER = f"UPDATE entries SET {', '.join(column + ' = ?' for column in _OF_TIER)} WHERE key = ? AND checksum = ?"
 _ALL = "SELECT id, key FROM entries WHERE scope = ?"
-_CHANGED = "UPDATE scopes SET erasures = erasures + 1 WHERE key = ?"
 _SPEAKERS = """
     WITH RECURSIVE names (name) AS (
         SELECT min(speaker) FROM entries WHERE scope = ?1 AND speaker IS NOT NULL
@@ -74,7 +68,7 @@ class _Prepared(NamedTuple):
 
     record: Record
     row: Row
-    units: Sequence[_Unit]
+    units: Sequence[Unit]
 
 
 class EntryStore(SQLiteBase, Entries):
@@ -90,15 +84,15 @@ class EntryStore(SQLiteBase, Entries):
 
     def get(self, scope: Scope, ids: Collection[str]) -> dict[str, Entry]:
         with self.snapshot():
-            rows = self._db.rows(f"{_SELECT} FROM {EACH_ID}", to_json(list(ids)), self._key(scope))
-            return {row[0]: from_row(row, scope) for row in rows}
+            found = self._by_id(scope, f"{_SELECT} FROM {EACH_ID}", ids, lambda row: from_row(row, scope))
+            return {entry.id: entry for entry in found}
 
     def summaries(self, scope: Scope, ids: Collection[str], where: Where | None = None) -> dict[str, EntrySummary]:
         with self.snapshot():
             filter_ = condition(None, where or Where())
             sql = f"{_SELECT_SUMMARY} WHERE {filter_.sql}"
-            rows = self._db.rows(sql, to_json(list(ids)), self._key(scope), *filter_.parameters)
-            return {row[0]: to_summary(row) for row in rows}
+            found = self._by_id(scope, sql, ids, to_summary, *filter_.parameters)
+            return {summary.id: summary for summary in found}
 
     def adjacent(self, scope: Scope, ids: Collection[str], reach: int, where: Where) -> list[Adjacent]:
         with self.snapshot():
@@ -110,7 +104,7 @@ class EntryStore(SQLiteBase, Entries):
                 WHERE a.thread IS NOT NULL
             """
             side = (*filter_.parameters, reach)
-            rows = self._db.rows(sql, *side, *side, to_json(list(ids)), key)
+            rows = self._readable(ENTRIES, sql, *side, *side, to_json(list(ids)), key)
         return [
             Adjacent(id_, other, sign * place)
             for id_, before, after in rows
@@ -127,19 +121,19 @@ class EntryStore(SQLiteBase, Entries):
             sequence = f"ORDER BY e.occurred_at {order}, e.key {order} LIMIT ? OFFSET ?"
             sql = f"{_SELECT} FROM entries e WHERE {filter_.sql} {sequence}"
             bindings = (*filter_.parameters, -1 if limit is None else limit, after)
-            return [from_row(row, scope) for row in self._db.rows(sql, *bindings)]
+            return list(intact(self._readable(ENTRIES, sql, *bindings), lambda row: from_row(row, scope)))
 
     def scopes(self, prefix: Scope, where: Where) -> list[Scope]:
         path, filter_ = to_json(list(prefix)), condition(None, where)
         sql = f"""
-            SELECT s.path FROM scopes s WHERE (s.path = ? OR s.path BETWEEN ? AND ?)
+            SELECT s.path, s.checksum FROM scopes s WHERE (s.path = ? OR s.path BETWEEN ? AND ?)
             AND EXISTS (SELECT 1 FROM entries e WHERE e.scope = s.key AND {filter_.sql})
         """
         # In a longer path a comma follows and the quote of the next segment; in any path after the empty one, a quote.
         longer = path.removesuffix("]") + ("," if prefix else "")
         with self.snapshot():
-            rows = self._db.rows(sql, path, f'{longer}"', f"{longer}#", *filter_.parameters)
-            return sorted(tuple(from_json(row[0])) for row in rows)
+            rows = self._readable(SCOPES, sql, path, f'{longer}"', f"{longer}#", *filter_.parameters)
+            return sorted(intact(rows, _scope))
 
     def erase(self, scope: Scope, ids: Collection[str] | None) -> int:
         with self.transaction():
@@ -147,7 +141,7 @@ class EntryStore(SQLiteBase, Entries):
             found = dict(self._db.rows(_ALL, key)) if ids is None else self._keys(key, ids)
             entries = list(found.values())
             if found:
-                self._unindex(key, entries)
+                unindex(self._db, key, entries)
                 self._db.run(f"DELETE FROM entries WHERE key IN {IDS}", to_json(entries))
                 ends = link_condition(key, WhereLinks(ends=found))
                 self._db.run(f"DELETE FROM links AS l WHERE {ends.sql}", *ends.parameters)
@@ -162,10 +156,25 @@ class EntryStore(SQLiteBase, Entries):
             passages, words, erasures = self._db.rows(_STATISTICS, key)[0]
             return Statistics(
                 Corpus(passages, words / passages if passages else 0.0),
-                [row[0] for row in self._db.rows(_SPEAKERS, key)],
-                {(kind, channel): Volume(*volume) for kind, channel, *volume in self._db.rows(_VOLUMES, key)},
+                [row[0] for row in self._readable(ENTRIES, _SPEAKERS, key)],
+                {(kind, channel): Volume(*volume) for kind, channel, *volume in self._readable(VOLUMES, _VOLUMES, key)},
                 erasures or 0,
             )
+
+    def _by_id(
+        self, scope: Scope, sql: str, ids: Collection[str], read: Callable[[Row], T], *parameters: object
+    ) -> list[T]:
+        """Return what ``read`` makes of rows by id. A damaged row whose bytes are no text is noted by its id too."""
+        key = self._key(scope)
+        with noticed() as damaged:
+            rows = self._readable(ENTRIES, sql, to_json(list(ids)), key, *parameters)
+        if damaged:
+            for id_ in set(ids) - {row[0] for row in rows}:
+                with noticed() as alone:
+                    self._readable(ENTRIES, sql, to_json([id_]), key, *parameters)
+                if alone:
+                    note(ENTRIES, id_)
+        return list(intact(rows, read))
 
     def _added(self, scope: Scope, prepared: Sequence[_Prepared]) -> list[str]:
         connection, key = self._db.get(), self._writable_scope(scope)
@@ -173,7 +182,7 @@ class EntryStore(SQLiteBase, Entries):
         for record, row, units in prepared:
             connection.execute(_INSERT, (key, *row))
             if connection.changes():
-                self._index(key, connection.last_insert_rowid(), record.passages or (), units)
+                index(self._db, key, (record.entry.id, connection.last_insert_rowid()), record.passages or (), units)
                 stored.append(record.entry.id)
         return stored
 
@@ -182,63 +191,49 @@ class EntryStore(SQLiteBase, Entries):
         scope_key, keys = self._existing(scope, ids)
         anew = [key for key, item in zip(keys, prepared, strict=True) if item.record.passages is not None]
         if anew:
-            self._unindex(scope_key, anew)
+            unindex(self._db, scope_key, anew)
         for key, (record, row, units) in zip(keys, prepared, strict=True):
             if record.passages is None:
                 self._set_entry(scope_key, key, row)
             else:
                 self._db.run(_REPLACE, *row, key)
-                self._index(scope_key, key, record.passages, units)
+                index(self._db, scope_key, (record.entry.id, key), record.passages, units)
         return ids
 
     def _set_entry(self, scope: int, key: int, row: Row) -> None:
         """Change a row and no index. Usually only the tier is new, which an equal checksum shows."""
-        checksum, tier = row[len(FIXED)], row[len(FIXED) + 1 :]
-        self._db.run(_SET_TIER, *tier, key, checksum)
+        content, tier = row[len(FIXED)], row[len(FIXED) + 1 :]
+        self._db.run(_SET_TIER, *tier, key, content)
         if not self._db.get().changes():
             self._db.run(_REPLACE, *row, key)
-            self._db.run(_CHANGED, scope)
+            self._db.run(CHANGED, scope)
 
     def _keys(self, scope: int, ids: Collection[str]) -> dict[str, int]:
-        return dict(self._db.rows(f"SELECT e.id, e.key FROM {EACH_ID}", to_json(list(ids)), scope))
+        return dict(self._readable(ENTRIES, f"SELECT e.id, e.key FROM {EACH_ID}", to_json(list(ids)), scope))
 
     def _existing(self, scope: Scope, ids: Sequence[str]) -> tuple[int, list[int]]:
         """Return the keys of a scope and of entries that must be there."""
         key = self._key(scope)
         keys = self._keys(key, ids)
         if missing := [id_ for id_ in ids if id_ not in keys]:
-            raise NotFound(f"no entry {missing[0]!r} in scope {scope}")
+            raise NotFound(f"no entry {shown(missing[0])} in scope {shown(scope)}")
         return key, [keys[id_] for id_ in ids]
 
-    def _index(self, scope: int, entry: int, passages: Sequence[Passage], units: Sequence[_Unit]) -> None:
-        connection = self._db.get()
-        count = total = 0
-        with translated(self._db.path):
-            for passage, unit in zip(passages, units, strict=True):
-                words = len(passage.terms.split())
-                connection.execute(_INSERT_PASSAGE, (entry, passage.start, passage.end, words))
-                key = connection.last_insert_rowid()
-                if unit is not None:
-                    connection.execute("INSERT INTO vectors VALUES (?, ?, ?)", (key, scope, unit.tobytes()))
-                if words:
-                    terms = " ".join(mark(scope) + word for word in passage.terms.split())
-                    connection.execute("INSERT INTO keywords (rowid, terms) VALUES (?, ?)", (key, terms))
-                    count, total = count + 1, total + words
-            if count:
-                connection.execute(_COUNT_IN, (count, total))
 
-    def _unindex(self, scope: int, entries: Sequence[int]) -> None:
-        keys = to_json(list(entries))
-        self._db.run(_COUNT_OUT, keys)
-        self._db.run(_CHANGED, scope)
-        self._db.run(f"DELETE FROM keywords WHERE rowid IN (SELECT key FROM passages WHERE entry IN {IDS})", keys)
-        self._db.run(f"DELETE FROM passages WHERE entry IN {IDS}", keys)
-
-
-def _units(scope: Scope, record: Record) -> list[_Unit]:
+def _units(scope: Scope, record: Record) -> list[Unit]:
     if record.entry.scope != scope:
-        raise InvalidScope(f"entry {record.entry.id!r} is of scope {record.entry.scope}, not {scope}")
+        raise InvalidScope(
+            f"entry {shown(record.entry.id)} is of scope {shown(record.entry.scope)}, not {shown(scope)}"
+        )
     return [None if passage.vector is None else unit_vector(passage.vector) for passage in record.passages or ()]
+
+
+def _scope(row: Row) -> Scope:
+    """Return the scope of a row. Raises ``Corrupt``."""
+    path, stored = row
+    if path_checksum(path) != stored:
+        raise corrupt(Damaged(SCOPES, path))
+    return tuple(from_json(path))
 
 
 def _side(filter_: str, comparison: str, order: str) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 import weakref
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
@@ -17,6 +18,9 @@ from contextlib import contextmanager
 from tidal_plugins.errors import Busy
 
 _WRITING, _READING = "writing", "reading"
+
+LOOK_AGAIN = 0.005
+"""Seconds after which a thread that waits looks whether those inside are still there: less than an opening takes."""
 
 
 class FileLocks:
@@ -57,24 +61,38 @@ class FileLocks:
 
     def forked(self) -> None:
         """Start anew in a child process, where no lock is held."""
-        self._lock = threading.Condition()
-        self._inside: dict[str, tuple[str, int]] = {}
+        self._lock = threading.Lock()
+        self._inside: dict[str, weakref.WeakSet[_Place]] = {}
 
     @contextmanager
     def _held(self, file: str, purpose: str, timeout: float) -> Iterator[None]:
-        with self._lock:
-            if not self._lock.wait_for(lambda: self._inside.get(file, (purpose, 0))[0] == purpose, timeout):
-                raise Busy(f"{file} was being opened or read by another thread for {timeout} s; try again")
-            self._inside[file] = purpose, self._inside.get(file, (purpose, 0))[1] + 1
+        place = _Place(purpose)
+        end = time.monotonic() + timeout
         try:
+            while not self._enter(file, place):
+                if time.monotonic() >= end:
+                    raise Busy(f"{file} was being opened or read by another thread for {timeout} s; try again")
+                time.sleep(LOOK_AGAIN)
             yield
         finally:
             with self._lock:
-                left = self._inside.pop(file, (purpose, 1))[1] - 1
-                if left:
-                    self._inside[file] = purpose, left
-                else:
-                    self._lock.notify_all()
+                self._inside.get(file, set()).discard(place)
+
+    def _enter(self, file: str, place: _Place) -> bool:
+        """Let ``place`` in, and return ``True``, if nobody is inside for another purpose."""
+        with self._lock:
+            inside = self._inside.setdefault(file, weakref.WeakSet())
+            if any(one.purpose != place.purpose for one in inside):
+                return False
+            inside.add(place)
+            return True
+
+
+class _Place:
+    """One holder inside, while its code runs: an exception between two lines takes its place along."""
+
+    def __init__(self, purpose: str) -> None:
+        self.purpose = purpose
 
 
 FILE_LOCKS = FileLocks()

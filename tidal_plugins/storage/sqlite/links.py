@@ -7,16 +7,18 @@ from collections.abc import Collection, Iterable
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.link import Link
 from tidal_plugins.storage.base import ALL_LINKS, Links, Step, WhereLinks
-from tidal_plugins.storage.rows import LINK, from_link_row, time_or_none, to_link_row
+from tidal_plugins.storage.damage import LINKS, Damaged, corrupt, intact
+from tidal_plugins.storage.rows import LINK_COLUMNS, Row, check_link_row, from_link_row, time_or_none, to_link_row
 from tidal_plugins.storage.sqlite.base import SQLiteBase
 from tidal_plugins.storage.sqlite.conditions import link_condition
 from tidal_plugins.storage.values import to_json
 
 _PUT = f"""
-    INSERT INTO links (scope, {", ".join(LINK)}) VALUES (?{", ?" * len(LINK)})
-    ON CONFLICT (scope, id) DO UPDATE SET {", ".join(f"{column} = excluded.{column}" for column in LINK[1:])}
+    INSERT INTO links (scope, {", ".join(LINK_COLUMNS)}) VALUES (?{", ?" * len(LINK_COLUMNS)})
+    ON CONFLICT (scope, id) DO UPDATE SET {", ".join(f"{column} = excluded.{column}" for column in LINK_COLUMNS[1:])}
 """
-_SELECT = f"SELECT {', '.join('l.' + column for column in LINK)} FROM links l"
+_OF_LINK = ", ".join("l." + column for column in LINK_COLUMNS)
+_SELECT = f"SELECT {_OF_LINK} FROM links l"
 _STRONGEST = "expires_at DESC, weight DESC"
 
 
@@ -24,7 +26,7 @@ class LinkStore(SQLiteBase, Links):
     """Stores links as rows, with an index at either end in order of strength."""
 
     def put_links(self, scope: Scope, links: Iterable[Link]) -> None:
-        rows = [to_link_row(link) for link in links]
+        rows = [to_link_row(link, scope) for link in links]
         with self.transaction():
             key = self._writable_scope(scope)
             self._db.run_each(_PUT, [(key, *row) for row in rows])
@@ -38,8 +40,8 @@ class LinkStore(SQLiteBase, Links):
         with self.snapshot():
             filter_ = link_condition(self._key(scope), where)
             sql = f"{_SELECT} WHERE {filter_.sql} ORDER BY {order} LIMIT ?"
-            rows = self._db.rows(sql, *filter_.parameters, -1 if limit is None else max(limit, 0))
-            return [from_link_row(row) for row in rows]
+            rows = self._readable(LINKS, sql, *filter_.parameters, -1 if limit is None else max(limit, 0))
+            return list(intact(rows, lambda row: from_link_row(row, scope)))
 
     def frontier(
         self, scope: Scope, nodes: Collection[str], kinds: Collection[str], *, each: int, where: WhereLinks = ALL_LINKS
@@ -48,17 +50,24 @@ class LinkStore(SQLiteBase, Links):
         with self.snapshot():
             filter_ = link_condition(self._key(scope), where)
             cut = (*filter_.parameters, max(each, 0))
-            rows = self._db.rows(_frontier(filter_.sql), *places, *cut, *cut, max(each, 0))
-        return [
-            Step(node, other, bool(forward), link, kind, weight, time_or_none(anchored_at))
-            for node, other, forward, link, kind, weight, anchored_at in rows
-        ]
+            rows = self._readable(LINKS, _frontier(filter_.sql), *places, *cut, *cut, max(each, 0))
+        return list(intact(rows, lambda row: _step(row, scope)))
 
     def erase_links(self, scope: Scope, where: WhereLinks) -> int:
         with self.transaction():
             filter_ = link_condition(self._key(scope), where)
             self._db.run(f"DELETE FROM links AS l WHERE {filter_.sql}", *filter_.parameters)
             return self._db.get().changes()
+
+
+def _step(row: Row, scope: Scope) -> Step:
+    node, *link = row
+    check_link_row(link, scope)
+    id_, kind, source, target, weight, anchored_at = link[:6]
+    if node not in (source, target):  # the index that led here is damaged
+        raise corrupt(Damaged(LINKS, id_))
+    forward = source == node
+    return Step(node, target if forward else source, forward, id_, kind, weight, time_or_none(anchored_at))
 
 
 def _frontier(condition: str) -> str:
@@ -72,9 +81,7 @@ def _frontier(condition: str) -> str:
         return f"SELECT * FROM ({ranked} ORDER BY {_STRONGEST} LIMIT ?)"
 
     return f"""
-        SELECT n.value, iif(l.source = n.value, l.target, l.source), l.source = n.value,
-               l.id, l.kind, l.weight, l.anchored_at
-        FROM json_each(?) n CROSS JOIN json_each(?) k CROSS JOIN links l
+        SELECT n.value, {_OF_LINK} FROM json_each(?) n CROSS JOIN json_each(?) k CROSS JOIN links l
         WHERE l.key IN (
             SELECT key FROM (
                 {end("l.source = n.value")} UNION ALL {end("l.target = n.value AND l.source <> n.value")}

@@ -9,13 +9,16 @@ from typing import Any
 from tidal_plugins.model.clock import to_micros
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.base import Line, Log
+from tidal_plugins.storage.checksums import checksum
+from tidal_plugins.storage.damage import LOG, Damaged, corrupt, intact
 from tidal_plugins.storage.log import check_one_given
-from tidal_plugins.storage.rows import read_time
+from tidal_plugins.storage.rows import Row, read_time
 from tidal_plugins.storage.sqlite.base import SQLiteBase
 from tidal_plugins.storage.sqlite.conditions import IDS
 from tidal_plugins.storage.values import from_json, to_json
 
-_APPEND = "INSERT INTO log (scope, name, key, at, value) VALUES (?, ?, ?, ?, ?) RETURNING seq"
+_APPEND = "INSERT INTO log (seq, scope, name, key, at, value, checksum) VALUES (?, ?, ?, ?, ?, ?, ?)"
+_LAST = "SELECT seq FROM sqlite_sequence WHERE name = 'log'"
 
 
 # Conditions on the lines that go, each with its value as ``?3``.
@@ -34,7 +37,11 @@ class LogStore(SQLiteBase, Log):
         rows = [(log, line.key, to_micros(line.at), to_json(line.value)) for line in lines]
         with self.transaction():
             key = self._writable_scope(scope)
-            return [int(self._db.one(_APPEND, key, *row)) for row in rows]
+            first = int(self._db.one(_LAST) or 0) + 1
+            seqs = list(range(first, first + len(rows)))
+            numbered = zip(seqs, rows, strict=True)
+            self._db.run_each(_APPEND, [(seq, key, *row, checksum(scope, seq, *row)) for seq, row in numbered])
+            return seqs
 
     def read_log(
         self,
@@ -53,13 +60,14 @@ class LogStore(SQLiteBase, Log):
         if since is not None:
             parts.append(("at >= ?", to_micros(since)))
         sql = f"""
-            SELECT key, at, value, seq FROM log WHERE scope = ? AND {" AND ".join(part for part, _ in parts)}
+            SELECT seq, name, key, at, value, checksum FROM log
+            WHERE scope = ? AND {" AND ".join(part for part, _ in parts)}
             ORDER BY seq {"DESC" if newest_first else "ASC"} LIMIT ?
         """
         with self.snapshot():
             bindings = [self._key(scope), *(value for _, value in parts), -1 if limit is None else max(limit, 0)]
-            rows = self._db.rows(sql, *bindings)
-            return [Line(key, read_time(at), from_json(value), seq) for key, at, value, seq in rows]
+            rows = self._readable(LOG, sql, *bindings)
+            return list(intact(rows, lambda row: _line(row, scope)))
 
     def trim_log(
         self,
@@ -82,3 +90,11 @@ class LogStore(SQLiteBase, Log):
         with self.transaction():
             self._db.run(sql, self._key(scope), log, value)
             return self._db.get().changes()
+
+
+def _line(row: Row, scope: Scope) -> Line:
+    """Return the line of a row. Raises ``Corrupt``."""
+    seq, name, key, at, value, stored = row
+    if checksum(scope, *row[:-1]) != stored:
+        raise corrupt(Damaged(LOG, f"{name} {seq}"))
+    return Line(key, read_time(at), from_json(value), seq)

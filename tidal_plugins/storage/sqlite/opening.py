@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tidal_plugins.errors import InvalidInput, NotADatabase, ReadOnly
+from tidal_plugins.shown import shown
 from tidal_plugins.storage.sqlite.encryption import Key, unlock, wrong_key
 from tidal_plugins.storage.sqlite.schema import create, has_schema
+from tidal_plugins.validation import check_path
 
 if TYPE_CHECKING:
     import apsw
@@ -24,15 +26,9 @@ WAL_BYTES = 64 * 1024 * 1024
 
 def checked_path(path: str | os.PathLike[str]) -> str:
     """Return an absolute path to a file that exists or can be made, or raise what is wrong with it."""
-    text = os.fspath(path) if isinstance(path, str | os.PathLike) else None
-    if not isinstance(text, str) or not text.strip() or "\0" in text:
-        raise InvalidInput(f"the path of a memory must be a non-empty file name, got {path!r}")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise InvalidInput(f"the path of a memory must be valid Unicode, got {text!r}") from None
+    text = check_path(path, "the path of a memory")
     if text.startswith("file:") or text == ":memory:":
-        raise InvalidInput(f"{text!r} names no file; pass a path such as 'agent.db', or 'memory://' for none")
+        raise InvalidInput(f"{shown(text)} names no file; pass a path such as 'agent.db', or 'memory://' for none")
     absolute = Path(text).absolute()
     if os.path.isdir(absolute):  # noqa: PTH112 (Path.is_dir raises where a folder may not be entered)
         raise NotADatabase(f"{absolute} is a directory; name a file in it, such as {absolute / 'agent.db'}")
@@ -41,12 +37,18 @@ def checked_path(path: str | os.PathLike[str]) -> str:
     return str(absolute)
 
 
-def open_file(path: str, synchronous: str, busy_timeout: float, key: Key | None) -> apsw.Connection:
-    """Open one connection to a file, and create the schema if the file is empty. Raises SQLite's own errors too."""
+def open_file(
+    path: str, synchronous: str, busy_timeout: float, key: Key | None, *, create_file: bool
+) -> apsw.Connection:
+    """Open one connection to a file, and create the schema if the file is empty. Raises SQLite's own errors too.
+
+    With ``create_file`` a file that is not there is made.
+    """
     import apsw
     import sqlite_vec
 
-    connection = apsw.Connection(path)
+    flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create_file else 0)
+    connection = apsw.Connection(path, flags=flags)
     try:
         if connection.readonly("main"):
             raise ReadOnly(f"{path} cannot be written to; check its permissions and those of its folder")

@@ -22,10 +22,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from tidal_plugins.errors import Busy, Closed, NotADatabase, ReadOnly, StorageError
-from tidal_plugins.storage.sqlite.connections import Connections, translated
+from tidal_plugins.storage.sqlite.connections import Connections
 from tidal_plugins.storage.sqlite.engine import SQLiteStorage
 from tidal_plugins.storage.sqlite.file_locks import FILE_LOCKS
 from tidal_plugins.storage.sqlite.schema import has_schema
+from tidal_plugins.storage.sqlite.translation import translated
 
 if TYPE_CHECKING:
     import apsw
@@ -64,12 +65,16 @@ class _Openings(Connections):
             seen = _look(self.path)
             how = _way(seen, alone)
             connection = _open(seen.path, how, self._busy_timeout)
+            self._let_wait(connection)
             self._by_thread[threading.get_ident()] = connection
             try:
                 yield seen, how
             finally:
                 self._by_thread.pop(threading.get_ident(), None)
                 connection.close()
+
+    def _check_file(self, connection: apsw.Connection, seconds: float = 0.0) -> None:
+        """Accept a file that was replaced: each opening looks which one it is."""
 
     def _open(self) -> apsw.Connection:
         raise Closed(f"{self.path} belongs to somebody else: it is read inside while_open()")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 
 from tidal_plugins.errors import Busy, InvalidInput, NotADatabase
-from tidal_plugins.storage.sqlite.connections import translated
 from tidal_plugins.storage.sqlite.encryption import Key, check_key, in_hex, unlock
 from tidal_plugins.storage.sqlite.file_locks import FILE_LOCKS
 from tidal_plugins.storage.sqlite.opening import checked_path, checked_schema
+from tidal_plugins.storage.sqlite.translation import translated
 
 TIMEOUT = 1.0
 """Seconds to wait for others who have the file open."""

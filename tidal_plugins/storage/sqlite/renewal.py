@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING
 
 from tidal_plugins.errors import InvalidVector
 from tidal_plugins.storage.base import Outdated, Renewal
+from tidal_plugins.storage.checksums import vector_checksum
 from tidal_plugins.storage.sqlite.connections import Connections
 from tidal_plugins.storage.sqlite.schema import vectors_table
-from tidal_plugins.storage.values import from_json, unit_vector
+from tidal_plugins.storage.values import from_json, to_json, unit_vector
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_STORE = "INSERT OR REPLACE INTO new_vectors SELECT passage, scope, ? FROM vectors WHERE passage = ?"
+_STORE = "INSERT OR REPLACE INTO new_vectors VALUES (?, ?, ?, ?)"
+_SCOPES = "SELECT passage, scope FROM vectors WHERE passage IN (SELECT value FROM json_each(?))"
 _COUNT = "SELECT (SELECT count(*) FROM new_vectors), (SELECT count(*) FROM vectors)"
 _SIZE = "SELECT length(vector) FROM new_vectors LIMIT 1"
 _LAST = "SELECT coalesce(max(passage), 0) FROM new_vectors"
@@ -47,7 +49,9 @@ def renew(db: Connections, vectors: Mapping[int, NDArray[np.float32]], most: int
     sizes = {len(unit) for unit in units.values()} | {db.one(_SIZE)} - {None}
     if len(sizes) > 1:
         raise InvalidVector(f"new vectors have one size, got {', '.join(str(size // 4) for size in sorted(sizes))}")
-    db.run_each(_STORE, ((unit, key) for key, unit in units.items()))
+    known = db.rows(_SCOPES, to_json(list(units)))
+    stored = [(key, scope, units[key], vector_checksum(key, scope, units[key])) for key, scope in known]
+    db.run_each(_STORE, stored)
     [(done, total)] = db.rows(_COUNT)  # there is no new vector but of a passage that has one
     if done == total:
         db.run(_SWITCH)

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     import apsw
 
 APPLICATION_ID = 0x7464616C  # "tdal": tells our files from those of other programs
-VERSION = 3
+VERSION = 4
+"""4: every row has a checksum."""
 
 OF_SCOPES = ("volumes", "links", "log", "documents", "earlier_documents")
 """The tables, beside that of the entries, whose rows belong to a scope. What belongs to an entry goes with it."""
@@ -23,6 +24,7 @@ def vectors_table(name: str) -> str:
             passage INTEGER PRIMARY KEY REFERENCES passages ON DELETE CASCADE,
             scope INTEGER NOT NULL,
             vector BLOB NOT NULL,               -- float32, normalised
+            checksum INTEGER NOT NULL,
             UNIQUE (scope, passage)
         ) STRICT;
     """
@@ -32,6 +34,7 @@ _SCHEMA = f"""
 CREATE TABLE scopes (
     key INTEGER PRIMARY KEY,
     path TEXT NOT NULL UNIQUE,              -- JSON array of segments
+    checksum BLOB NOT NULL UNIQUE,          -- of the path: by it a scope is found whose path was damaged
     erasures INTEGER NOT NULL DEFAULT 0     -- grows when entries go or change: readers reload their vectors
 ) STRICT;
 
@@ -52,6 +55,7 @@ CREATE TABLE entries (
     tags TEXT NOT NULL, metadata TEXT NOT NULL,
     checksum BLOB NOT NULL,                 -- over the columns above: they never change in place
     weight REAL, anchored_at INTEGER, half_life REAL, cold_at INTEGER, archived_at INTEGER, expires_at INTEGER,
+    summary_checksum BLOB NOT NULL,         -- over these, and what ranking reads of those above
     UNIQUE (scope, id)
 ) STRICT;
 CREATE INDEX entries_by_time ON entries (scope, kind, occurred_at);
@@ -89,7 +93,8 @@ CREATE TABLE passages (
     key INTEGER PRIMARY KEY AUTOINCREMENT,
     entry INTEGER NOT NULL REFERENCES entries ON DELETE CASCADE,
     start INTEGER NOT NULL, "end" INTEGER NOT NULL,
-    words INTEGER NOT NULL
+    words INTEGER NOT NULL,
+    checksum BLOB NOT NULL                  -- with the id of its entry
 ) STRICT;
 CREATE INDEX passages_by_entry ON passages (entry);
 
@@ -112,6 +117,7 @@ CREATE TABLE links (
     expires_at INTEGER NOT NULL,            -- the greatest number there is: never
     valid_from INTEGER, valid_until INTEGER, recorded_at INTEGER NOT NULL, superseded_at INTEGER,
     metadata TEXT NOT NULL,
+    checksum BLOB NOT NULL,
     UNIQUE (scope, id)
 ) STRICT;
 -- From either end the strongest come first, read off the index alone, however many a node has.
@@ -125,7 +131,8 @@ CREATE TABLE log (
     name TEXT NOT NULL,
     key TEXT NOT NULL,
     at INTEGER NOT NULL,
-    value TEXT NOT NULL
+    value TEXT NOT NULL,
+    checksum BLOB NOT NULL
 ) STRICT;
 CREATE INDEX log_by_name ON log (scope, name, seq);
 CREATE INDEX log_by_key ON log (scope, key, name, seq);
@@ -136,6 +143,7 @@ CREATE TABLE documents (
     key TEXT NOT NULL,
     value TEXT NOT NULL,
     version INTEGER NOT NULL,
+    checksum BLOB NOT NULL,
     PRIMARY KEY (scope, collection, key)
 ) STRICT, WITHOUT ROWID;
 
@@ -145,6 +153,7 @@ CREATE TABLE earlier_documents (
     key TEXT NOT NULL,
     version INTEGER NOT NULL,
     value TEXT NOT NULL,
+    checksum BLOB NOT NULL,
     PRIMARY KEY (scope, collection, key, version)
 ) STRICT, WITHOUT ROWID;
 """

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
-from tidal_plugins.errors import Corrupt
+from tidal_plugins.storage.damage import VECTORS, note
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+_Row = tuple[int, str, bytes | None]
 
 BATCH = 1024
 """Vectors read from the file at a time."""
@@ -36,8 +38,10 @@ def top(scores: NDArray[np.float32], count: int) -> NDArray[np.int64]:
     return chosen[np.argsort(-scores[chosen], kind="stable")][:count]
 
 
-def damaged() -> Corrupt:
-    return Corrupt("a stored vector is not what was written: the file was damaged; restore it from a backup")
+def note_vectors(damaged: int, scope: int) -> None:
+    """Report that vectors of a scope are damaged, if any are."""
+    if damaged:
+        note(VECTORS, f"{damaged} of scope {scope}")
 
 
 class Source(Protocol):
@@ -49,8 +53,8 @@ class Source(Protocol):
     def size_after(self, key: int) -> tuple[int, int]:
         """Return how many vectors there are after ``key``, and their dimensions."""
 
-    def vectors_after(self, key: int) -> Iterable[tuple[int, str, bytes]]:
-        """Yield passage key, kind and vector of the passages after ``key``, by key."""
+    def vectors_after(self, key: int) -> Iterable[_Row]:
+        """Yield passage key, kind and vector of the passages after ``key``, by key; no vector where it is damaged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,8 @@ class Matrix:
     keys: NDArray[np.int64]
     kinds: NDArray[np.int16]
     vectors: NDArray[np.float32]
+    damaged: int = 0
+    """How many more vectors of the scope were left out."""
     _asked: list[tuple[bytes, NDArray[np.float32]]] = field(default_factory=list)
 
     def cosines(self, unit: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -91,6 +97,7 @@ class VectorCache:
     def __init__(self, budget: int) -> None:
         self.budget = budget
         self._scopes: OrderedDict[int, _Buffer] = OrderedDict()
+        self._held = 0  # bytes; a sum over a thousand scopes for each of them took longer than to read them
         self._kinds: dict[str, int] = {}
         self._lock = threading.Lock()
 
@@ -105,14 +112,16 @@ class VectorCache:
             buffer = self._scopes.get(scope)
             if buffer is not None and buffer.erasures > erasures:
                 return None
+            before = buffer.size if buffer else 0
             if buffer is None or buffer.erasures < erasures:
                 buffer = _Buffer(erasures)
             grows = buffer.last < last
+            if self._scopes.pop(scope, None):  # until it is complete: reading may be interrupted
+                self._held -= before
             if grows and not self._load(buffer, source):
-                self._scopes.pop(scope, None)
                 return None
             self._scopes[scope] = buffer
-            self._scopes.move_to_end(scope)
+            self._held += buffer.size
             if grows:
                 self._shrink()
             return buffer.matrix()
@@ -128,13 +137,16 @@ class VectorCache:
         if not buffer.reserve(count, dimensions, self.budget):
             return False
         for batch in _batches(source.vectors_after(buffer.last)):
-            keys, kinds, vectors = zip(*batch, strict=True)
-            buffer.extend(keys, [self._kinds.setdefault(kind, len(self._kinds)) for kind in kinds], vectors)
+            intact = [(key, kind, vector) for key, kind, vector in batch if vector is not None]
+            keys, kinds, vectors = zip(*intact, strict=True) if intact else ((), (), ())
+            numbers = [self._kinds.setdefault(kind, len(self._kinds)) for kind in kinds]
+            buffer.extend(keys, numbers, vectors)
+            buffer.passed(batch[-1][0], len(batch) - len(intact))
         return True
 
     def _shrink(self) -> None:
-        while len(self._scopes) > 1 and sum(b.size for b in self._scopes.values()) > self.budget:
-            self._scopes.popitem(last=False)
+        while len(self._scopes) > 1 and self._held > self.budget:
+            self._held -= self._scopes.popitem(last=False)[1].size
 
 
 class _Buffer:
@@ -142,14 +154,13 @@ class _Buffer:
 
     def __init__(self, erasures: int) -> None:
         self.erasures = erasures
+        self.last = 0
+        """The last passage that was read, 0 before the first."""
+        self.damaged = 0
+        """How many of the vectors read were left out."""
         self._count = 0
         self._held: Matrix | None = None
-        self._allocate(0, 0)
-
-    @property
-    def last(self) -> int:
-        """Return the last key held, 0 before the first."""
-        return int(self._keys[self._count - 1]) if self._count else 0
+        self._keys, self._kinds, self._vectors = _arrays(0, 0)
 
     @property
     def size(self) -> int:
@@ -158,7 +169,8 @@ class _Buffer:
     def matrix(self) -> Matrix:
         """Return the vectors that are held, as the same object until there are more."""
         if self._held is None:
-            self._held = Matrix(self._keys[: self._count], self._kinds[: self._count], self._vectors[: self._count])
+            held = slice(self._count)
+            self._held = Matrix(self._keys[held], self._kinds[held], self._vectors[held], self.damaged)
         return self._held
 
     def reserve(self, rows: int, dimensions: int, budget: int) -> bool:
@@ -166,37 +178,39 @@ class _Buffer:
         needed, allowed = self._count + rows, budget // (4 * dimensions + 10)
         if needed > allowed:
             return False
-        if needed > len(self._keys):
-            held = self.matrix()
-            self._allocate(min(needed + needed // 4 + 64, allowed), dimensions)
-            self._keys[: self._count], self._kinds[: self._count] = held.keys, held.kinds
-            self._vectors[: self._count] = held.vectors.reshape(self._count, dimensions)
+        if needed > len(self._keys) or self._vectors.shape[1] != dimensions:
+            held, count = self.matrix(), self._count
+            keys, kinds, vectors = _arrays(min(needed + needed // 4 + 64, allowed), dimensions)
+            keys[:count], kinds[:count] = held.keys, held.kinds
+            vectors[:count] = held.vectors.reshape(count, dimensions)
+            # At once: an exception of a signal handler must not leave arrays that were not filled.
+            self._keys, self._kinds, self._vectors, self._held = keys, kinds, vectors, None
         return True
 
-    def extend(self, keys: Iterable[int], kinds: Iterable[int], vectors: tuple[bytes, ...]) -> None:
+    def passed(self, last: int, damaged: int) -> None:
+        """Record that the passages up to ``last`` were read, and how many of them were left out."""
+        self.last, self.damaged, self._held = last, self.damaged + damaged, None
+
+    def extend(self, keys: Iterable[int], kinds: Iterable[int], vectors: Sequence[bytes]) -> None:
         import numpy as np
 
-        width = self._vectors.shape[1]
-        if {len(vector) for vector in vectors} != {4 * width}:
-            raise damaged()
-        rows = np.frombuffer(b"".join(vectors), np.float32).reshape(-1, width)
-        if not (np.abs(np.einsum("ij,ij->i", rows, rows) - 1) < 1e-3).all():
-            raise damaged()
+        if not vectors:
+            return
+        rows = np.frombuffer(b"".join(vectors), np.float32).reshape(-1, self._vectors.shape[1])
         end = self._count + len(rows)
         self._keys[self._count : end] = list(keys)
         self._kinds[self._count : end] = list(kinds)
         self._vectors[self._count : end] = rows
         self._count, self._held = end, None
 
-    def _allocate(self, rows: int, dimensions: int) -> None:
-        import numpy as np
 
-        self._keys, self._kinds = np.empty(rows, np.int64), np.empty(rows, np.int16)
-        self._vectors = np.empty((rows, dimensions), np.float32)
-        self._held = None
+def _arrays(rows: int, dimensions: int) -> tuple[NDArray[np.int64], NDArray[np.int16], NDArray[np.float32]]:
+    import numpy as np
+
+    return np.empty(rows, np.int64), np.empty(rows, np.int16), np.empty((rows, dimensions), np.float32)
 
 
-def _batches(rows: Iterable[tuple[int, str, bytes]]) -> Iterator[list[tuple[int, str, bytes]]]:
+def _batches(rows: Iterable[_Row]) -> Iterator[list[_Row]]:
     iterator = iter(rows)
     while batch := list(islice(iterator, BATCH)):
         yield batch

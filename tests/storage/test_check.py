@@ -1,0 +1,133 @@
+"""The check of a whole store, and its repair."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from tidal_plugins import Check, Corrupt, HashingEmbedder, TidalMemory
+
+TABLES = ("scopes", "entries", "passages", "vectors", "links", "log", "documents", "earlier_documents")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "agent.db"
+
+
+@pytest.fixture
+def memory(path: Path) -> Iterator[TidalMemory]:
+    with TidalMemory(path, embedder=HashingEmbedder()) as memory:
+        shown: list[str] = []
+        for thing in ("boiler", "locker", "choir"):
+            turn = memory.record(f"Tell me of the {thing} in the cellar.", f"The {thing} is fine.", surfaced=shown)
+            shown = list(turn.entries)
+        memory.facts["pool"] = "north"
+        memory.facts["pool"] = "south"
+        memory.signals.add("like", shown[0])
+        memory.scoped("user", "42").remember("The ladder is in the shed.", source="shed.md")
+        yield memory
+
+
+def sql(path: Path, statement: str, *bindings: Any) -> list[Any]:
+    connection = apsw.Connection(str(path))
+    try:
+        connection.execute("PRAGMA foreign_keys = OFF; PRAGMA busy_timeout = 5000")
+        return connection.execute(statement, bindings).fetchall()
+    finally:
+        connection.close()
+
+
+def tables(check: Check) -> set[str]:
+    return {fault.table for fault in check.faults}
+
+
+def test_an_intact_store_has_no_faults(memory: TidalMemory) -> None:
+    check = memory.check()
+    assert (check.ok, check.faults, check.repaired) == (True, (), ())
+    assert set(check.rows) == set(TABLES)
+    assert all(check.rows.values())
+    assert check.embedder == "hashing-v1-256"
+    assert str(check).startswith("no faults in ")
+    assert memory.check(repair=True) == memory.check()
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_a_changed_value_of_any_column_is_found(memory: TidalMemory, path: Path, table: str) -> None:
+    whole = memory.backup(path.with_name("whole.db")).path
+    damage = {"TEXT": "ifnull({0}, '') || 'x'", "BLOB": "zeroblob(length({0}))"}
+    for _, name, kind, *_ in sql(path, f"PRAGMA table_info ({table})"):
+        if name == "erasures" or (table in ("entries", "links") and name == "key"):
+            continue  # a counter for caches, and numbers that say in which order rows were stored
+        copy = path.with_name(f"{name}.db")
+        shutil.copy(whole, copy)
+        column, value = f'"{name}"', damage.get(kind, "ifnull({0}, 0) + 1000")
+        [(changed,)] = sql(copy, f"SELECT {column} FROM {table} LIMIT 1")
+        number = sql(
+            copy, f"UPDATE {table} SET {column} = {value.format(column)} WHERE {column} IS ? RETURNING 1", changed
+        )
+        assert number
+        with suppress(Corrupt), TidalMemory(copy, embedder=HashingEmbedder()) as damaged:  # such as its own secret
+            assert not damaged.check().ok, name
+
+
+def test_what_can_be_rebuilt_is_rebuilt_and_nothing_else_goes(memory: TidalMemory, path: Path) -> None:
+    rows = memory.check().rows
+    sql(path, "UPDATE vectors SET vector = zeroblob(length(vector)) WHERE passage = 1")
+    sql(path, "DELETE FROM vectors WHERE passage = 2")
+    sql(path, "UPDATE passages SET start = start + 1 WHERE key = 3")
+    sql(path, "DELETE FROM keywords WHERE rowid = (SELECT max(key) FROM passages WHERE words > 0)")
+    sql(path, "UPDATE volumes SET entries = entries + 5")
+    sql(path, "UPDATE corpus SET words = 1")
+    sql(path, "INSERT INTO vectors SELECT 999, scope, vector, 0 FROM vectors LIMIT 1")
+    sql(path, "UPDATE documents SET value = '\"00\"' WHERE collection = 'meta' AND key = 'salt'")
+    check = memory.check()
+    assert tables(check) == {"vectors", "passages", "keywords", "counts", "documents"}
+    assert all(fault.repairable for fault in check.faults)
+    assert check.lost == ()
+    mended = memory.check(repair=True)
+    assert (mended.faults, mended.rows) == ((), rows)
+    assert len(mended.repaired) == len(check.faults)
+    assert memory.scoped("user", "42").recall("Where is the ladder?")[0].text == "The ladder is in the shed."
+    assert memory.recall("boiler").degraded == ()
+
+
+def test_a_damaged_keyword_index_is_written_anew(memory: TidalMemory, path: Path) -> None:
+    sql(path, "UPDATE keywords_data SET block = zeroblob(length(block)) WHERE id > 10")
+    assert memory.recall("boiler").degraded == ("keywords",)
+    check = memory.check()
+    assert "keywords" in tables(check)
+    assert memory.check(repair=True).ok
+    assert memory.recall("boiler").degraded == ()
+
+
+def test_what_is_lost_is_named_and_left(memory: TidalMemory, path: Path) -> None:
+    bad = memory.recall("boiler").ids[0]
+    sql(path, f"UPDATE entries SET text = 'forged' WHERE id = '{bad}'")
+    sql(path, "UPDATE log SET value = '{}' WHERE seq = (SELECT max(seq) FROM log)")
+    for check in (memory.check(), memory.check(repair=True)):
+        assert {"entries", "log"} <= {fault.table for fault in check.lost}
+        assert bad in {fault.name for fault in check.lost}
+        assert "lost" in str(check)
+    assert sql(path, f"SELECT text FROM entries WHERE id = '{bad}'") == [("forged",)]
+
+
+def test_work_that_waits_is_no_fault_and_is_counted(memory: TidalMemory) -> None:
+    assert memory.check().waiting in (0, 1)
+
+
+def test_a_store_in_memory_is_checked_too() -> None:
+    with TidalMemory("memory://", embedder=HashingEmbedder()) as memory:
+        memory.remember("The ladder is in the shed.")
+        assert memory.check(repair=True).ok
+        assert memory.check().rows["entries"] == 1
+
+
+async def test_the_twin_does_the_same(memory: TidalMemory) -> None:
+    assert (await memory.acheck()).ok

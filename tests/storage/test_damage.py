@@ -1,0 +1,194 @@
+"""Damage to any table: never an untyped error, never a wrong text, and what was left out is told."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from tidal_plugins import Corrupt, HashingEmbedder, NotFound, Policy, Settings, TidalError, TidalMemory
+
+TURNS = [
+    ("The boiler in the cellar was serviced by Henk.", "Noted, Henk serviced the boiler."),
+    ("My locker at the pool has the number 212.", "Locker 212, noted."),
+    ("The choir rehearses in the old school.", "Good to know."),
+]
+DAMAGE = {"TEXT": "CAST(x'ff' || \"{0}\" AS TEXT)", "BLOB": 'zeroblob(length("{0}"))'}
+DAMAGE |= dict.fromkeys(("INTEGER", "REAL"), '"{0}" + 1')
+"""What becomes of a column, by its type."""
+
+TABLES = ("scopes", "entries", "passages", "vectors", "links", "log", "documents", "earlier_documents", "volumes")
+QUESTIONS = ("Who serviced the boiler?", "Which number has my locker?", "Where does the choir rehearse?")
+
+
+def open_memory(path: Path) -> TidalMemory:
+    settings = Settings(graph={"background": False})
+    return TidalMemory(path, embedder=HashingEmbedder(), settings=settings)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A file with rows in every table."""
+    path = tmp_path / "agent.db"
+    with open_memory(path) as memory:
+        shown: list[str] = []
+        for user, agent in TURNS:
+            turn = memory.record(user, agent, thread="home", surfaced=shown)
+            shown = list(turn.entries)
+        memory.facts["pool"] = "north"
+        memory.facts["pool"] = "south"
+        memory.sessions.policies["narrow"] = Policy(allow={"like"})
+        memory.signals.add("like", shown[0])
+        memory.sessions.open().annotate(shown[0], "choir")
+        memory.dossiers.refresh("boiler")
+        memory.graph.index_pending()
+    return path
+
+
+def sql(path: Path, statement: str, *bindings: Any) -> list[Any]:
+    connection = apsw.Connection(str(path))
+    try:
+        connection.execute("PRAGMA foreign_keys = OFF; PRAGMA busy_timeout = 5000")
+        return connection.execute(statement, bindings).fetchall()
+    finally:
+        connection.close()
+
+
+def columns(path: Path) -> list[tuple[str, str, str]]:
+    """Return table, column and type of every column of the schema's tables."""
+    return [(table, name, kind) for table in TABLES for _, name, kind, *_ in sql(path, f"PRAGMA table_info ({table})")]
+
+
+def uses(memory: TidalMemory, ids: list[str]) -> list[Callable[[], Any]]:
+    return [
+        *(lambda id_=id_: memory.get(id_) for id_ in ids),
+        *(lambda question=question: list(memory.recall(question)) for question in QUESTIONS),
+        *(lambda question=question: memory.whisper(question) for question in QUESTIONS),
+        lambda: memory.recall(QUESTIONS[0], associative=True, window=1),
+        lambda: memory.episodes.list(),
+        lambda: dict(memory.facts),
+        lambda: memory.facts["pool"],
+        lambda: memory.facts.history("pool"),
+        lambda: memory.dossiers.list(),
+        lambda: memory.sessions.list(),
+        lambda: memory.sessions.policies["narrow"],
+        lambda: memory.signals.tally(),
+        lambda: memory.graph.relations(),
+        lambda: memory.maintenance.run(),
+        lambda: memory.record("The tram leaves at six.", "At six, noted.", thread="home"),
+    ]
+
+
+def told(value: Any, known: set[str]) -> None:
+    """Check that every text of an answer is one that was stored."""
+    for item in value if isinstance(value, list) else [value]:
+        entry = getattr(item, "entry", item)
+        if getattr(entry, "kind", None) == "conversation":
+            assert entry.text in known
+
+
+def use(path: Path, ids: list[str], known: set[str]) -> int:
+    """Use a damaged file in every way; return how many typed errors there were."""
+    errors = 0
+    try:
+        memory = open_memory(path)
+    except TidalError:
+        return 1
+    for ask in uses(memory, ids):
+        try:
+            told(ask(), known)
+        except TidalError:
+            errors += 1
+    memory.close()
+    return errors
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_a_flipped_value_is_a_typed_error_or_left_out_and_never_told(path: Path, table: str) -> None:
+    with open_memory(path) as memory:
+        entries = [entry for turn in memory.episodes.list() for entry in turn.entries]
+        known = {memory.get(id_).text for id_ in entries} | {"The tram leaves at six.", "At six, noted."}
+    whole = path.read_bytes()
+    for place, name, kind in columns(path):
+        if place == table:
+            copy = path.with_name(f"{name}.db")
+            copy.write_bytes(whole)
+            with suppress(apsw.ConstraintError):  # SQLite itself refuses some
+                sql(copy, f'UPDATE {table} SET "{name}" = {DAMAGE[kind].format(name)}')
+            use(copy, entries, known)
+
+
+def test_a_scope_works_on_with_one_damaged_row_in_each_table(path: Path) -> None:
+    for table, name in {"links": "weight", "log": "at", "passages": "start", "vectors": "checksum"}.items():
+        sql(path, f'UPDATE {table} SET "{name}" = "{name}" + 1 WHERE rowid = (SELECT max(rowid) FROM {table})')
+    sql(path, "UPDATE entries SET text = text || 'x' WHERE id = (SELECT min(id) FROM entries)")
+    sql(path, "UPDATE documents SET value = 'null' WHERE collection = 'affect'")
+    with open_memory(path) as memory:
+        recall = memory.recall(QUESTIONS[0])
+        assert recall
+        assert {"damaged vectors", "damaged passages"} <= set(recall.degraded)
+        memory.whisper(QUESTIONS[1])
+        memory.record("The tram leaves at six.", "At six, noted.", thread="home")
+        memory.maintenance.run()
+        assert memory.dossiers.list()
+
+
+def test_a_changed_fact_is_an_error_and_its_earlier_value_does_not_stand_in(path: Path) -> None:
+    sql(path, "UPDATE documents SET value = replace(value, 'south', 'Rhine') WHERE value LIKE '%south%'")
+    with open_memory(path) as memory:
+        with pytest.raises(Corrupt, match="facts"):
+            memory.facts["pool"]
+        with pytest.raises(Corrupt):
+            memory.facts.history("pool")
+        assert "pool" not in dict(memory.facts.items())
+
+
+def test_a_changed_policy_is_an_error_and_no_session_opens_under_it(path: Path) -> None:
+    sql(path, "UPDATE documents SET value = replace(value, 'like', 'dislike') WHERE collection = 'policies'")
+    with open_memory(path) as memory, pytest.raises(Corrupt):
+        memory.sessions.open(policy="narrow")
+
+
+def test_values_about_the_whole_store_have_a_copy(path: Path) -> None:
+    with open_memory(path) as memory:
+        id_ = memory.episodes.list()[0].id
+    sql(path, "UPDATE documents SET value = '\"00\"' WHERE collection = 'meta'")
+    with open_memory(path) as memory:
+        assert memory.recall(QUESTIONS[0]).degraded == ("damaged documents",)
+        with pytest.raises(NotFound):
+            memory.get(id_[:-1] + "x")
+        assert memory.get(id_).id == id_
+    sql(path, "UPDATE documents SET value = '\"00\"' WHERE collection LIKE '%meta'")
+    with pytest.raises(Corrupt):
+        open_memory(path)
+
+
+def test_a_tier_that_was_changed_is_told(path: Path) -> None:
+    with open_memory(path) as memory:
+        bad = memory.recall(QUESTIONS[0]).ids[0]
+    sql(path, "UPDATE entries SET weight = 9 WHERE id = ?", bad)
+    with open_memory(path) as memory:
+        recall = memory.recall(QUESTIONS[0])
+        assert bad not in recall.ids
+        assert [item.stage for item in recall.dropped if item.id == bad] == ["checksum"]
+        with pytest.raises(Corrupt):
+            memory.get(bad)
+
+
+def test_flipped_bytes_in_pages_are_typed_errors_or_left_out(path: Path) -> None:
+    with open_memory(path) as memory:
+        entries = [entry for turn in memory.episodes.list() for entry in turn.entries]
+        known = {memory.get(id_).text for id_ in entries} | {"The tram leaves at six.", "At six, noted."}
+    whole, dice = path.read_bytes(), random.Random(21)
+    for number in range(12):
+        damaged = bytearray(whole)
+        for _ in range(dice.choice([1, 8, 40])):
+            damaged[dice.randrange(100, len(damaged))] ^= dice.randrange(1, 256)
+        copy = path.with_name(f"{number}.db")
+        copy.write_bytes(damaged)
+        use(copy, entries, known)

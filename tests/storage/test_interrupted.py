@@ -1,0 +1,164 @@
+"""Exceptions at any line of the storage layer, as a signal handler may raise them: Ctrl-C, a soft time limit."""
+
+from __future__ import annotations
+
+import linecache
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from tidal_plugins import HashingEmbedder, Settings, TidalMemory
+from tidal_plugins.storage import sqlite
+from tidal_plugins.storage.base import Where
+from tidal_plugins.storage.sqlite import SQLiteStorage
+
+FOLDER = str(Path(sqlite.__file__).parent)
+SETTINGS = Settings(graph={"enabled": False}, supersession={"enabled": False})
+
+Line = tuple[str, int]
+
+
+class Interrupted(BaseException):
+    """Stands for what a signal handler raises."""
+
+
+@contextmanager
+def traced(see: Callable[[Line], None]) -> Iterator[None]:
+    """Call ``see`` before each line of the storage layer."""
+
+    def trace(frame: FrameType, event: str, argument: Any) -> Any:
+        if not frame.f_code.co_filename.startswith(FOLDER):
+            return None
+        if event == "line":
+            see((frame.f_code.co_filename, frame.f_lineno))
+        return trace
+
+    sys.settrace(trace)
+    try:
+        yield
+    finally:
+        sys.settrace(None)
+
+
+def lines_of(work: Callable[[], object]) -> dict[Line, int]:
+    """Return the lines that ``work`` runs, and how often it runs each."""
+    seen: dict[Line, int] = {}
+    with traced(lambda line: seen.update({line: seen.get(line, 0) + 1})):
+        work()
+    return seen
+
+
+def locks(line: Line) -> bool:
+    """Return whether a line is a ``with`` over a lock. Leaving that is one step of the interpreter, which tracing
+    shows as a line and where no signal handler runs."""
+    return linecache.getline(*line).strip().startswith(("with self._lock:", "with _lock:", "with self._one:"))
+
+
+def interrupt(work: Callable[[], object], line: Line, time: int) -> BaseException | None:
+    """Run ``work`` and raise before it runs a line for that time. Returns what it raised."""
+    left = time
+
+    def see(here: Line) -> None:
+        nonlocal left
+        left -= here == line
+        if here == line and left == 0:
+            raise Interrupted
+
+    try:
+        with traced(see):
+            work()
+    except BaseException as error:
+        return error
+    return None
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[TidalMemory]:
+    with TidalMemory(tmp_path / "agent.db", embedder=HashingEmbedder(), settings=SETTINGS) as memory:
+        memory.remember([f"the ferry to island {n} leaves at {n} o'clock" for n in range(9)])
+        yield memory
+
+
+@pytest.fixture
+def other(memory: TidalMemory) -> Iterator[TidalMemory]:
+    with TidalMemory(memory.path, embedder=HashingEmbedder(), settings=SETTINGS) as other:
+        yield other
+
+
+def recorded(memory: TidalMemory) -> None:
+    memory.record("the harbour master is called Ines", "Noted.", thread="harbour")
+
+
+def recalled(memory: TidalMemory) -> None:
+    memory.recall("when does the ferry leave?")
+
+
+def listed(memory: TidalMemory) -> None:
+    """Ask a question, which has a deadline around its snapshots."""
+    memory.episodes.list(limit=1)
+
+
+def forgotten(memory: TidalMemory) -> None:
+    memory.forget(memory.remember("the lighthouse is striped").id)
+
+
+def read_as_one(memory: TidalMemory) -> None:
+    storage = memory._services.storage
+    with storage.snapshot():
+        list(storage.find(memory.scope, Where()))
+
+
+def failed(memory: TidalMemory) -> None:
+    """Raise inside a transaction, so that the lines that roll back run too."""
+    storage = memory._services.storage
+    with pytest.raises(ZeroDivisionError), storage.transaction():
+        storage.write_document(memory.scope, "notes", "note", 1)
+        raise ZeroDivisionError
+
+
+def reopened(memory: TidalMemory) -> None:
+    """Open a connection, as a thread does that has none."""
+    with SQLiteStorage(memory.path).snapshot():
+        pass
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("work", [recorded, recalled, listed, forgotten, read_as_one, failed, reopened])
+def test_an_exception_at_any_line_leaves_no_transaction_open(
+    memory: TidalMemory, other: TidalMemory, work: Callable[[TidalMemory], None]
+) -> None:
+    work(memory)
+    lines = lines_of(lambda: work(memory))
+    assert len(lines) > 20
+    kept = []
+    for number, (line, times) in enumerate(sorted(lines.items())):
+        kept.append(interrupt(lambda: work(memory), line, times if number % 2 and not locks(line) else 1))
+        where = f"{line}: {''.join(traceback.format_exception(kept[-1]))}"
+        stored = memory.remember(f"buoy {number} is green")
+        assert other.get(stored.id) == stored, where
+        told = other.remember(f"buoy {number} rings")
+        assert memory.get(told.id) == told, where
+    assert sum(isinstance(error, Interrupted) for error in kept) > len(lines) // 2
+    texts = {f"buoy {number} {does}" for number in range(len(lines)) for does in ("is green", "rings")}
+    for each in (memory, other):
+        assert texts <= {hit.entry.text for hit in each.recall("which buoy is green or rings?", limit=1000)}
+
+
+def test_a_query_that_was_not_read_to_its_end_does_not_hold_later_reads_back(
+    memory: TidalMemory, other: TidalMemory
+) -> None:
+    storage = memory._services.storage
+    assert isinstance(storage, SQLiteStorage)
+    with storage.snapshot():
+        rows = storage._db.stream("SELECT id FROM entries")
+        next(rows)
+    told = other.remember("the tide turns at noon")
+    assert memory.get(told.id) == told
+    assert other.get(memory.remember("and at midnight").id).text == "and at midnight"
+    del rows

@@ -1,0 +1,224 @@
+"""Values that no caller should give, and the calls that give one of them to each parameter of each public method."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tidal_plugins import Exchange, Message, Policy, TidalError, TidalMemory
+from tidal_plugins.testing import NOON
+
+MOST = 1_000
+"""Characters that the message of an error may have."""
+
+
+class Raising:
+    """An object whose every word about itself raises."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("no name")
+
+    __str__ = __repr__
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError("no comparison")
+
+    __hash__ = object.__hash__
+
+
+class Endless:
+    """An object that would describe itself in a gigabyte."""
+
+    def __repr__(self) -> str:
+        raise AssertionError("a gigabyte was asked for")
+
+    __str__ = __repr__
+
+
+def nested(levels: int, kind: type) -> Any:
+    """Return a list or mapping of so many levels."""
+    value: Any = kind()
+    for _ in range(levels):
+        value = [value] if kind is list else {"a": value}
+    return value
+
+
+VALUES: Mapping[str, Any] = {
+    "None": None,
+    "number": 7,
+    "huge number": 10**5000,
+    "nan": float("nan"),
+    "empty": "",
+    "long text": "x" * 100_000,
+    "surrogate": "a\ud800b",
+    "nul": "a\0b",
+    "bytes": b"\xff" * 100_000,
+    "nested list": nested(5_000, list),
+    "nested mapping": nested(5_000, dict),
+    "array": np.array([1.0, 2.0]),
+    "texts in an array": np.array(["a", "b"]),
+    "list of arrays": [np.array([1.0, 2.0])],
+    "raising": Raising(),
+    "endless": Endless(),
+    "raising in a list": [Raising()],
+    "raising as a key": {Raising(): Endless()},
+    "naive time": datetime(2026, 1, 1),
+    "first year": datetime.min.replace(tzinfo=UTC),
+    "class": Policy,
+}
+"""Values by name. They serve many calls, none of which changes them."""
+
+
+GOOD: Mapping[str, Any] = {
+    "a": "Ann",
+    "absorb": "Ann",
+    "b": "Bergen",
+    "capsule": "# Identity\n",
+    "citation": "ep:none",
+    "earlier": "none",
+    "entity": "Ann",
+    "entry_id": "none",
+    "exchanges": [Exchange((Message("user", "The pears are ripe."),), id="pears")],
+    "follows": {},
+    "history": [Exchange((Message("user", "The pears are ripe."),), id="pears")],
+    "id": "none",
+    "ids": ["none"],
+    "interval": timedelta(hours=1),
+    "keep": "Ann",
+    "key": "harvest",
+    "later": "none",
+    "merge": "none",
+    "name": "planner",
+    "note": "sweet pears",
+    "path": "no/such/folder/copy.db",
+    "policy": Policy(),
+    "query": "ripe pears",
+    "relation": "none",
+    "relations": [],
+    "run": "none",
+    "source": "orchard.graphml",
+    "text": "The pears are ripe in the orchard.",
+    "time": NOON,
+    "topic": "pears",
+    "turn": "Are the pears ripe?",
+    "type": "like",
+    "user": "The plums are ripe.",
+    "value": "September",
+}
+"""A value for each parameter that has no default."""
+
+
+class Call(NamedTuple):
+    """One call: ``use`` makes it, ``name`` says which door, parameter and value it is about."""
+
+    name: str
+    use: Callable[[], object]
+
+
+def calls(
+    owner: object, name: str, *, extra: Mapping[str, Mapping[str, Any]] | None = None, leave: frozenset[str]
+) -> Iterator[Call]:
+    """Yield each call of each public method of ``owner`` that this project wrote, with one hostile value in it.
+
+    ``extra`` has the fields that a method takes beside its own parameters; ``leave`` are methods to pass over.
+    """
+    for method, function in methods(owner):
+        if method in leave:
+            continue
+        for parameter, give in parameters(function, (extra or {}).get(method, {})):
+            for what, value in VALUES.items():
+                yield Call(f"{name}.{method}({parameter}={what})", lambda give=give, value=value: give(value))
+
+
+def methods(owner: object) -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Yield the public blocking methods of an object. Their async twins are generated and pass everything on."""
+    kind = type(owner)
+    for method in dir(kind):
+        function = inspect.getattr_static(kind, method)
+        ours = inspect.isfunction(function) and function.__module__.split(".")[0].endswith(("_plugins", "_tidal"))
+        special = method in ("__getitem__", "__setitem__", "__delitem__", "__contains__")
+        twin = method.startswith("a") and hasattr(kind, method[1:])
+        if ours and (special or not method.startswith("_")) and not twin:
+            yield method, getattr(owner, method)
+
+
+def parameters(function: Callable[..., Any], extra: Mapping[str, Any]) -> Iterator[tuple[str, Callable[[Any], object]]]:
+    """Yield each parameter with a function that calls ``function`` with a value for it, and good ones for others."""
+    known = inspect.signature(function).parameters.values()
+    needed = [one for one in known if one.default is one.empty and one.kind is one.POSITIONAL_OR_KEYWORD]
+    named = [one for one in known if one.default is one.empty and one.kind is one.KEYWORD_ONLY]
+    needed += named
+    good = {one.name: GOOD[one.name] for one in needed}
+    for one in known:
+        if one.kind is one.VAR_POSITIONAL:
+            yield one.name, lambda value: function(value)
+        elif one.kind is one.VAR_KEYWORD:
+            for name in extra:
+                yield name, lambda value, name=name: function(**{**good, name: value})
+        else:
+            yield one.name, lambda value, one=one: function(**{**good, one.name: value})
+
+
+def fault(call: Call) -> str:
+    """Make a call, and return what is wrong with its end, or an empty text.
+
+    A call may accept a value. Otherwise it raises an error of the library's own that is short.
+    """
+    try:
+        call.use()
+    except TidalError as error:
+        length = len(str(error))
+        return f"{call.name}: {length:,} characters: {str(error)[:80]}" if length > MOST else ""
+    except BaseException as error:
+        return f"{call.name}: {type(error).__name__}: {_said(error)}"
+    return ""
+
+
+def _said(error: BaseException) -> str:
+    try:
+        return str(error)[:120]
+    except BaseException:
+        return "…"
+
+
+def groups(memory: TidalMemory) -> dict[str, object]:
+    """Return the objects whose methods users call, by name."""
+    names = [name for name, value in inspect.getmembers(type(memory)) if isinstance(value, property)]
+    found = {name: getattr(memory, name) for name in names}
+    ours = {name: one for name, one in found.items() if type(one).__module__.startswith("tidal_plugins")}
+    ours = {name: one for name, one in ours.items() if name not in ("opened", "settings", "frames")}
+    return {"memory": memory, **ours, "policies": memory.sessions.policies}
+
+
+def makers(package: Any, good: Mapping[str, Any], *, leave: frozenset[str]) -> Iterator[Call]:
+    """Yield each call of each public class and function of a package, with one hostile value in it.
+
+    ``good`` has a value for each parameter that has no default, where ``None`` does not do. Errors, protocols, async
+    twins and what ``leave`` names are passed over.
+    """
+    for name in package.__all__:
+        made = getattr(package, name)
+        error = inspect.isclass(made) and issubclass(made, BaseException)
+        passed = error or inspect.iscoroutinefunction(made)
+        if name not in leave and callable(made) and not passed and not getattr(made, "_is_protocol", False):
+            known = inspect.signature(made).parameters.values()
+            needed = [p for p in known if p.default is p.empty and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+            given = {p.name: good.get(p.name) for p in needed}
+            for one in known:
+                for what, value in VALUES.items() if one.kind is not one.VAR_KEYWORD else ():
+                    arguments = (value,) if one.kind is one.VAR_POSITIONAL else ()
+                    named = given if arguments else {**given, one.name: value}
+                    use = partial(_made, made, arguments, named)
+                    yield Call(f"{package.__name__}.{name}({one.name}={what})", use)
+
+
+def _made(make: Callable[..., object], arguments: tuple[object, ...], named: Mapping[str, object]) -> None:
+    """Make an object, and let go of what it holds open."""
+    made = make(*arguments, **named)
+    if isinstance(made, TidalMemory):
+        made.close()

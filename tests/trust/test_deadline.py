@@ -1,0 +1,86 @@
+"""A question that takes too long ends with the library's own error, or is answered by the other channel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tidal_plugins import Exchange, Message, Note, QueryTimeout, Settings, TidalMemory
+
+Ask = Callable[[TidalMemory], object]
+
+SOON = Settings(storage={"query_deadline": 1e-6}, graph={"background": False})
+"""A deadline that is over before SQLite looks at the clock for the first time."""
+
+TURNS = 2_000
+"""Turns of which any list takes SQLite more steps than it makes between two looks at the clock."""
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the path of a memory that holds enough for a query to take a while."""
+    from tidal_plugins import HashingEmbedder
+
+    file = str(tmp_path_factory.mktemp("deadline") / "agent.db")
+    calm = Settings(storage={"durability": "fast"}, graph={"enabled": False}, supersession={"enabled": False})
+    with TidalMemory(file, embedder=HashingEmbedder(32), settings=calm) as memory:
+        memory.remember([Note(f"Parcel {number} waits at gate {number % 7}.", tags=("t",)) for number in range(TURNS)])
+        turn = [Exchange((Message("user", f"Where is crate {n}?"),), f"t{n}", f"e{n}") for n in range(TURNS)]
+        memory.record_many(turn)
+    return file
+
+
+@pytest.fixture
+def hasty(path: str) -> Any:
+    """Return that memory, opened with a deadline that is over at once."""
+    from tidal_plugins import HashingEmbedder
+
+    with TidalMemory(path, embedder=HashingEmbedder(32), settings=SOON) as memory:
+        yield memory
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda m: m.episodes.list(),
+        lambda m: m.episodes.list(tool="none"),
+        lambda m: m.episodes.list(limit=1, newest_first=True, tool="none"),
+    ],
+)
+def test_a_list_that_takes_too_long_is_interrupted(hasty: TidalMemory, ask: Ask) -> None:
+    with pytest.raises(QueryTimeout, match="query_deadline"):
+        ask(hasty)
+    assert hasty.record("Good morning.").query == "Good morning.", "a write has no deadline"
+
+
+def test_a_recall_goes_on_without_the_channels_that_take_too_long(hasty: TidalMemory) -> None:
+    found = hasty.recall("parcel gate", metadata={"nothing": "like it"})
+    assert {"keywords", "vectors"} & set(found.degraded)
+    assert hasty.recall("parcel gate", limit=1).degraded
+
+
+def test_a_search_of_items_that_takes_too_long_is_interrupted(hasty: TidalMemory) -> None:
+    pytest.importorskip("langgraph")
+    from langgraph_tidal import TidalStore
+
+    store = TidalStore(hasty)
+    for number in range(400):
+        store.put(("users", str(number)), "note", {"text": f"apple {number}"}, index=False)
+    with pytest.raises(QueryTimeout):
+        store.search(("users",), filter={"text": "pear"})
+
+
+def test_a_search_ranks_the_items_of_many_namespaces_together(open_memory: Any) -> None:
+    pytest.importorskip("langgraph")
+    from langgraph.store.base import PutOp
+
+    from langgraph_tidal import TidalStore
+
+    memory = open_memory(settings=Settings(storage={"durability": "fast"}, graph={"background": False}))
+    store = TidalStore(memory)
+    store.batch([PutOp(("users", str(n)), "likes", {"text": f"user {n} likes pears"}) for n in range(299)])
+    store.put(("users", "299"), "likes", {"text": "figs, above all ripe figs"})
+    assert store.search(("users",), query="ripe figs", limit=3)[0].namespace == ("users", "299")
+    assert len(store.search(("users",), query="pears", limit=300)) == 300

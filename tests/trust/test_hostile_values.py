@@ -1,0 +1,149 @@
+"""Any value at any public door: an error of the library's own that is short, and not a byte written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+import tidal_plugins
+from tests.trust.hostile import MOST, VALUES, Call, calls, groups, makers
+from tidal_plugins import HashingEmbedder, InvalidInput, InvalidScope, Settings, TidalError, TidalMemory
+
+NO_THREAD = Settings(graph={"background": False})
+"""Nothing writes but the calls themselves."""
+
+LEFT = frozenset({"close", "reembed", "warm", "clear", "start"})
+"""Methods that end the store, or start what outlives the call. Their arguments are tested beside them."""
+
+FRAMEWORK_OWNED = (
+    "args_schema", "callback_manager", "callbacks", "counter", "messages", "model", "read_tool", "runnable",
+    "system_message", "tools", "turn",
+)  # fmt: skip
+"""Parameters of adapters that are objects of the framework, which checks them, or messages, which it made."""
+
+EXTRA = {
+    "recall": "kinds threads speakers sources tags metadata since until exclude include_archived".split(),
+    "remember": "kind source tags importance speaker role thread occurred_at valid_until trust metadata".split(),
+}
+"""Fields that a method takes beside its own parameters."""
+
+
+@pytest.fixture
+def filled(open_memory: Any) -> TidalMemory:
+    """Return a memory in a file, with a turn, a note and a session's signal in it."""
+    memory: TidalMemory = open_memory(settings=NO_THREAD)
+    memory.record("Ann lives in Bergen.", "Noted.")
+    return memory
+
+
+def written(memory: TidalMemory) -> tuple[int, int]:
+    """Return the size and the time of the file's log: each commit changes them."""
+    about = Path(f"{memory.path}-wal").stat()
+    return about.st_size, about.st_mtime_ns
+
+
+def faults(memory: TidalMemory, doors: Iterable[Call], *others: type[Exception]) -> list[str]:
+    """Make calls, and return what is wrong with the end of each.
+
+    A call may accept a value. Otherwise it raises an error of the library's own, one of ``others``, or pydantic's where
+    a model of its own is made; the error is short, and nothing is written.
+    """
+    found = []
+    for call in doors:
+        before = written(memory)
+        try:
+            call.use()
+            continue
+        except (TidalError, *others) as error:
+            if len(str(error)) > MOST:
+                found.append(f"{call.name}: a message of {len(str(error)):,} characters")
+        except ValidationError as error:  # Settings, a policy, a tool of LangChain's: documented, and short by itself
+            found += [f"{call.name}: {one['msg'][:80]}" for one in error.errors() if len(one["msg"]) > MOST]
+        except BaseException as error:
+            found.append(f"{call.name}: {type(error).__name__}")
+        if written(memory) != before:
+            found.append(f"{call.name}: refused, and written")
+    return found
+
+
+def test_every_method_refuses_what_it_cannot_use(filled: TidalMemory) -> None:
+    session = filled.sessions.open(user="ann")
+    session.signal("like", filled.remember("The pears are ripe.").id)
+    owners = {**groups(filled), "session": session, "compactor": filled.compactor()}
+    made = [call for name, owner in owners.items() for call in calls(owner, name, extra=EXTRA, leave=LEFT)]
+    assert len(made) > 2_500
+    assert faults(filled, made) == []
+    assert filled.recall("Where does Ann live?")[0].text == "Ann lives in Bergen."
+
+
+@pytest.mark.parametrize("package", ["tidal_plugins", "langchain_tidal", "langgraph_tidal", "llama_index_tidal"])
+def test_every_class_and_function_refuses_what_it_cannot_use(
+    filled: TidalMemory, package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module: ModuleType = tidal_plugins if package == "tidal_plugins" else pytest.importorskip(package)
+    monkeypatch.chdir(tmp_path)
+    before = {*tmp_path.iterdir()}
+    good = {
+        "memory": filled,
+        "embedder": HashingEmbedder(),
+        "root": str(tmp_path),
+        "messages": [],
+        "turn": [],
+        "runnable": str,
+    }
+    made = makers(module, good, leave=frozenset({"Compactor", "Facts", "Session", "Maintenance", "TidalState"}))
+    ours = [call for call in made if not call.name.split("(")[1].startswith(FRAMEWORK_OWNED)]
+    assert faults(filled, ours) == []
+    assert {*tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_a_path_that_no_file_can_have_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    for path in (VALUES[name], tmp_path, b"agent.db", "a\0.db", "no/such/folder/agent.db"):
+        with pytest.raises(TidalError) as caught:
+            TidalMemory(path, embedder=HashingEmbedder())
+        assert len(str(caught.value)) <= MOST
+    assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.parametrize("name", VALUES)
+@pytest.mark.parametrize("field", ["namespace", "key", "value", "index", "ttl", "query", "filter", "limit", "offset"])
+def test_a_store_of_items_refuses_what_it_cannot_use(filled: TidalMemory, field: str, name: str) -> None:
+    pytest.importorskip("langgraph")
+    from langgraph.store.base import GetOp, InvalidNamespaceError, ListNamespacesOp, PutOp, SearchOp
+
+    from langgraph_tidal import TidalStore
+
+    store, value = TidalStore(filled), VALUES[name]
+    put = {"namespace": ("users",), "key": "ann", "value": {"text": "pears"}}
+    ops: list[tuple[Any, dict[str, Any]]] = [
+        (PutOp, put),
+        (GetOp, {"namespace": ("users",), "key": "ann"}),
+        (SearchOp, {"namespace_prefix": ("users",)}),
+        (ListNamespacesOp, {}),
+    ]
+    for kind, given in ops:
+        names = {field, "namespace_prefix"} if field == "namespace" else {field}
+        for part in names & {*kind._fields}:
+            call = Call(part, partial(store.batch, [kind(**{**given, part: value})]))
+            assert faults(filled, [call], InvalidNamespaceError) == []
+
+
+@pytest.mark.parametrize("scope", [("a",) * 33, ("a" * 1_001,)], ids=["segments", "characters"])
+def test_a_scope_is_bounded(filled: TidalMemory, scope: tuple[str, ...]) -> None:
+    with pytest.raises(InvalidScope):
+        filled.scoped(*scope)
+
+
+def test_a_filter_is_bounded(filled: TidalMemory) -> None:
+    filled.recall("pears", exclude=[f"{number}" for number in range(10_000)], metadata={"a" * 60_000: 1})
+    for bad in ({"metadata": {"a" * 10_000_000: 1}}, {"tags": ["a"] * 10_001}, {"tags": ["a" * 1_001]}):
+        with pytest.raises(InvalidInput):
+            filled.recall("pears", **bad)

@@ -1,0 +1,63 @@
+"""The figures by which an operator watches a memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tidal_plugins import Closed, Settings, Stats, TidalMemory
+
+CALM = Settings(graph={"background": False})
+
+
+def test_figures_follow_what_is_stored_and_done(open_memory: Any) -> None:
+    memory: TidalMemory = open_memory(settings=CALM)
+    assert memory.stats().entries == 0
+    memory.record("The ferry leaves at nine.", "Noted.", thread="harbour")
+    memory.remember("The quay is closed on Mondays.")
+    told = memory.stats()
+    assert (told.entries, told.waiting, told.unscrubbed_bytes, told.timeouts) == (4, 1, 0, 0)
+    assert told.file_bytes == Path(memory.path).stat().st_size
+    assert told.log_bytes == Path(f"{memory.path}-wal").stat().st_size > 0
+    memory.graph.index_pending()
+    memory.supersessions.find()
+    assert memory.stats().waiting == 0
+    assert memory.scoped("other").stats().entries == 0
+
+
+def test_what_a_reader_keeps_from_being_scrubbed_is_told(open_memory: Any) -> None:
+    memory, other = open_memory(settings=CALM), open_memory(settings=CALM)
+    memory.remember("The gate code is 4711.", source="gate.md")
+    with other._services.storage.snapshot():
+        assert other.recall("gate code")
+        memory.forget(source="gate.md")
+        assert memory.stats().unscrubbed_bytes > 0
+    memory.close()
+    assert open_memory(settings=CALM).stats().unscrubbed_bytes == 0
+
+
+def test_questions_that_took_too_long_are_counted(open_memory: Any) -> None:
+    with open_memory(settings=CALM) as memory:
+        memory.remember([f"Crate {number} is on the quay." for number in range(900)])
+    hasty = open_memory(settings=Settings(storage={"query_deadline": 1e-6}, graph={"background": False}))
+    hasty.recall("crate quay", metadata={"nothing": "like it"})
+    assert hasty.stats().timeouts >= 1
+    assert hasty.stats().slow >= 1
+
+
+async def test_figures_have_a_twin_and_end_with_the_memory(open_memory: Any) -> None:
+    memory: TidalMemory = open_memory(settings=CALM)
+    assert isinstance(await memory.astats(), Stats)
+    memory.close()
+    with pytest.raises(Closed):
+        memory.stats()
+
+
+def test_an_engine_without_a_file_has_no_sizes() -> None:
+    from tidal_plugins import HashingEmbedder
+
+    with TidalMemory("memory://", embedder=HashingEmbedder(), settings=CALM) as memory:
+        memory.remember("The quay is closed on Mondays.")
+        assert memory.stats() == Stats(1, 0, 0, 0, 0, 0, 0)

@@ -1,0 +1,33 @@
+"""The figures of one scope and its file, put together from the rooms that have them."""
+
+from __future__ import annotations
+
+from tidal_plugins.ingestion.forget import UNSCRUBBED
+from tidal_plugins.model.entry import Scope
+from tidal_plugins.model.stats import Stats
+from tidal_plugins.services import Services
+from tidal_plugins.storage.deadline import within_deadline
+from tidal_plugins.storage.measures import measures
+from tidal_plugins.storage.shorthands import read_meta
+from tidal_plugins.supersession.finder import QUEUE
+
+
+def stats(services: Services, scope: Scope) -> Stats:
+    """Return the figures of a scope, as of one state of the store."""
+    storage = services.storage
+    with within_deadline(storage), storage.snapshot():
+        entries = sum(volume.entries for volume in storage.statistics(scope).volumes.values())
+        waiting = {pending.episode for pending in services.graph_indexer(scope).queue.pending()}
+        waiting |= {line.key for line in storage.read_log(scope, QUEUE)}
+        unscrubbed = bool(read_meta(storage, UNSCRUBBED))
+        figures = measures(storage)
+    left = figures.file_bytes + figures.log_bytes if unscrubbed else 0
+    return Stats(
+        entries=entries,
+        waiting=len(waiting),
+        file_bytes=figures.file_bytes,
+        log_bytes=figures.log_bytes,
+        unscrubbed_bytes=left,
+        slow=figures.slow,
+        timeouts=figures.timeouts,
+    )

@@ -1,0 +1,134 @@
+"""Redaction: secrets go out of everything that is to be stored, before the first byte of it is written.
+
+In place of a secret stands its kind with a tag, ``[password ·5f0c2b9e]``. The tag is a hash of the original words with
+the store's own key. So the same text always becomes the same text: a turn that is recorded or passed again is known,
+and two passwords are two values, without either being told. A short secret, such as a PIN, may be guessed by whoever
+has the file, since the key is in it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from typing import Any, Literal
+
+from tidal_plugins.english.secrets import TAG_DIGITS, Secret, filled, secrets, tagged, tags_in
+from tidal_plugins.errors import RedactionError, SecretRefused
+from tidal_plugins.model.exchange import Exchange, Message, ToolCall
+from tidal_plugins.protocols import Redactor
+
+Action = Literal["mask", "keep", "refuse"]
+
+_KIND = re.compile(r"[A-Za-z][A-Za-z -]{0,30}")
+
+
+class DefaultRedactor:
+    """Finds passwords that are told, keys and tokens by form and entropy, private keys, card numbers and IBANs."""
+
+    def find(self, text: str) -> Sequence[Secret]:
+        """Return the secrets of a text, in order."""
+        return secrets(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Redaction:
+    """What becomes of the secrets that ``redactor`` finds: ``mask``, ``keep`` or ``refuse``. ``key`` is the store's."""
+
+    redactor: Redactor
+    action: Action
+    key: bytes = field(repr=False)
+
+    def text(self, text: str, name: str = "") -> str:
+        """Return a text as it may be stored. It is read with the name that it has in an object, such as ``password``.
+
+        Raises ``SecretRefused``, and ``RedactionError`` if the redactor fails.
+        """
+        if self.action == "keep":
+            return text
+        cue = f"{name}: " if name else ""
+        found = self._found(cue + text, len(cue))
+        if found and self.action == "refuse":
+            kinds = ", ".join(dict.fromkeys(secret.kind for secret in found))
+            raise SecretRefused(
+                f"a text holds a secret ({kinds}) at character {found[0].start}, and Settings.secrets refuses it: "
+                "leave it out"
+            )
+        return self._masked(text, found)
+
+    def known(self, text: str) -> str:
+        """Return a text in the form in which it would be stored, to compare it. Refuses nothing."""
+        return text if self.action == "keep" else self._masked(text, self._found(text, 0))
+
+    def value(self, value: Any, name: str = "") -> Any:
+        """Return a JSON value as it may be stored. Raises as :meth:`text` does."""
+        if isinstance(value, str):
+            return self.text(value, name)
+        if isinstance(value, Mapping):
+            return {self.text(key): self.value(item, key) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.value(item, name) for item in value]
+        return self._number(value, name) if isinstance(value, int) and not isinstance(value, bool) else value
+
+    def _number(self, value: int, name: str) -> int | str:
+        """Return a number, or what stands for it if its name makes it a secret: a PIN, a card. Long ids are none."""
+        plain = str(value)
+        if not name or ("card" not in name.casefold() and self._found(plain, 0)):
+            return value
+        return value if (stored := self.text(plain, name)) == plain else stored
+
+    def exchange(self, exchange: Exchange) -> Exchange:
+        """Return a checked turn as it may be stored. Raises as :meth:`text` does."""
+        if self.action == "keep":
+            return exchange
+        messages = tuple(map(self._message, exchange.messages))
+        return replace(exchange, messages=messages, metadata=self.value(exchange.metadata))
+
+    def comparable(self, messages: Sequence[Message]) -> tuple[Message, ...]:
+        """Return messages in the form in which they would be stored, to compare them. Refuses nothing."""
+        plain = self if self.action == "keep" else replace(self, action="mask")
+        return tuple(map(plain._message, messages))
+
+    def _message(self, message: Message) -> Message:
+        return replace(message, text=self.text(message.text), tool_calls=tuple(map(self._call, message.tool_calls)))
+
+    def _call(self, call: ToolCall) -> ToolCall:
+        result = call.result if call.result is None else self.text(call.result)
+        return replace(call, arguments=self.value(call.arguments), result=result)
+
+    def _found(self, text: str, start: int) -> list[Secret]:
+        """Return the secrets from ``start`` on, at their places in ``text[start:]``, but for those replaced already."""
+        if not text[start:].strip():
+            return []
+        try:
+            found = sorted(Secret(*each) for each in self.redactor.find(filled(text)))
+        except Exception as error:
+            raise RedactionError(f"the redactor failed, and nothing was stored: {type(error).__name__}") from error
+        last, left, done = 0, list[Secret](), [span.span() for span in tags_in(text)]
+        for secret in found:
+            _check(secret, last, len(text))
+            last = secret.end
+            if secret.end > start and not any(first < secret.end and secret.start < end for first, end in done):
+                left.append(Secret(max(secret.start, start) - start, secret.end - start, secret.kind))
+        return left
+
+    def _masked(self, text: str, found: Sequence[Secret]) -> str:
+        parts, last = [], 0
+        for start, end, kind in found:
+            parts += [text[last:start], tagged(kind, self._tag(text[start:end]))]
+            last = end
+        return "".join([*parts, text[last:]]) if parts else text
+
+    def _tag(self, secret: str) -> str:
+        return blake2b(secret.encode("utf-8", "replace"), key=self.key, digest_size=TAG_DIGITS // 2).hexdigest()
+
+
+def _check(secret: Secret, last: int, length: int) -> None:
+    start, end, kind = secret
+    fits = all(isinstance(place, int) for place in (start, end)) and last <= start < end <= length
+    if not fits or not isinstance(kind, str) or not _KIND.fullmatch(kind):
+        raise RedactionError(
+            "a redactor returns Secret(start, end, kind) for each secret, in the text and apart from the others; a "
+            "kind is one to 31 letters, blanks or hyphens. Nothing was stored"
+        )

@@ -1,0 +1,173 @@
+"""Backups: a file beside the store with one state of it, verified before it gets its name, and the way back."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import datetime
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from tidal_plugins.aio import in_thread
+from tidal_plugins.errors import Conflict, Corrupt, InvalidInput, NotADatabase, StorageError
+from tidal_plugins.model.check import Backup
+from tidal_plugins.model.clock import from_micros, to_micros
+from tidal_plugins.shown import shown
+from tidal_plugins.storage.base import META, STORE, Storage
+from tidal_plugins.storage.checks import Backups
+from tidal_plugins.storage.open import path_of
+from tidal_plugins.storage.shorthands import read_meta, write_meta
+from tidal_plugins.storage.sqlite import ReadOnlySQLite, SQLiteStorage
+from tidal_plugins.storage.sqlite.backup import put_in_place
+from tidal_plugins.storage.sqlite.opening import checked_path
+from tidal_plugins.validation import check_flag, check_path
+
+BACKUP = "backup"
+"""The value of a copy that says of when and of what it is."""
+
+PART = ".part"
+"""The ending of a copy that is not whole yet. One that is left over may be deleted."""
+
+
+def back_up(storage: Storage, path: str | PathLike[str], now: datetime, *, replace: bool, damaged: bool) -> Backup:
+    """Copy a store that may be in use to a file, and return what the file holds."""
+    check_flag(replace, "replace")
+    check_flag(damaged, "damaged")
+    if not isinstance(storage, Backups):
+        raise InvalidInput(f"{path_of(storage)} has no file to back up; open the memory at a path")
+    target = checked_path(path)
+    if os.path.realpath(target) == os.path.realpath(path_of(storage)):
+        raise InvalidInput(f"{target} is the memory itself; name another file for its backup")
+    if not replace and os.path.lexists(target):
+        raise Conflict(f"there is a file at {target} already; name another one, or say replace=True")
+
+    def stamp(copy: SQLiteStorage) -> Any:
+        return write_meta(copy, BACKUP, {"at": to_micros(now), "source": path_of(storage)})
+
+    part = _part(target)
+    try:
+        storage.copy_to(part)
+        _verified(part, stamp, damaged)
+        if replace:
+            put_in_place(part, target)
+        else:
+            _claim(target)
+            os.replace(part, target)  # noqa: PTH105
+        _sync_folder(target)
+    finally:
+        _removed(part)
+    return read_backup(target)
+
+
+def read_backup(path: str | PathLike[str]) -> Backup:
+    """Return what a backup holds. Raises ``StorageError`` for a file that is none."""
+    file = ReadOnlySQLite(checked_path(path))
+
+    def read() -> Backup:
+        about = read_meta(file, BACKUP)
+        if about is None:
+            raise NotADatabase(f"{file.path} is a memory, but no backup of one: it does not say of when it is")
+        rows = file.counted()
+        return Backup(file.path, from_micros(about["at"]), about["source"], rows, Path(file.path).stat().st_size)
+
+    return file.while_open(read)
+
+
+def list_backups(folder: str | PathLike[str]) -> list[Backup]:
+    """List the backups in a folder, the newest first. Other files in it are passed over.
+
+    Each says of which moment it is (``at``) and of which memory (``source``). Raises ``InvalidInput`` if there is no
+    such folder.
+    """
+    name = check_path(folder, "the folder of the backups")
+    if not os.path.isdir(name):  # noqa: PTH112 (Path.is_dir raises for a name that is too long)
+        raise InvalidInput(f"there is no folder {shown(name)} to look for backups in")
+    found = []
+    for path in sorted(Path(name).iterdir()):
+        if path.is_file() and path.suffix != PART:
+            with suppress(StorageError, InvalidInput):
+                found.append(read_backup(path))
+    return sorted(found, key=lambda backup: backup.at, reverse=True)
+
+
+def restore(backup: Backup | str | PathLike[str], path: str | PathLike[str], *, replace: bool = False) -> Backup:
+    """Put a backup in the place of a memory, and return what it holds. The backup stays as it is.
+
+    Args:
+        backup: a backup, or the path of one.
+        path: the file of the memory. It must be closed in every process.
+        replace: whether a file that is there may be replaced.
+
+    The copy is verified before it takes the place of anything, and does so at once: a restoring that is interrupted
+    leaves the file as it was. Raises ``Conflict`` for a file that is there without ``replace=True``, ``Busy`` for one
+    that is open, and ``Corrupt`` if the backup is damaged.
+    """
+    check_flag(replace, "replace")
+    known = read_backup(backup.path if isinstance(backup, Backup) else backup)
+    target = checked_path(path)
+    if os.path.lexists(target) and not replace:
+        raise Conflict(f"there is a file at {target} already; name another one, or say replace=True")
+    part = _part(target)
+    try:
+        file = ReadOnlySQLite(known.path)
+        file.while_open(lambda: file.copy_to(part))
+        _verified(part, lambda copy: copy.erase_documents(STORE, META, [BACKUP]), damaged=False)
+        put_in_place(part, target)
+        _sync_folder(target)
+    finally:
+        _removed(part)
+    return known
+
+
+alist_backups = in_thread(list_backups)
+arestore = in_thread(restore)
+
+
+def _verified(path: str, change: Callable[[SQLiteStorage], Any], damaged: bool) -> None:
+    """Change a copy, examine it, and write it to the disk. Raises ``Corrupt`` for one with faults."""
+    copy = SQLiteStorage(path)
+    try:
+        change(copy)
+        faults = copy.examine().faults
+    finally:
+        copy.close()
+    if faults and not damaged:
+        raise Corrupt(
+            f"the copy has {len(faults)} faults, such as {faults[0]}, and was not kept; memory.check(repair=True) "
+            "mends what it can, and damaged=True backs up the rest all the same"
+        )
+    _sync(path)
+
+
+def _claim(target: str) -> None:
+    """Take a name that is free. Raises ``Conflict`` if somebody was quicker."""
+    try:
+        Path(target).touch(exist_ok=False)
+    except FileExistsError as error:
+        raise Conflict(f"there is a file at {target} already; name another one, or say replace=True") from error
+
+
+def _part(target: str) -> str:
+    return f"{target}.{secrets.token_hex(4)}{PART}"
+
+
+def _removed(part: str) -> None:
+    for ending in ("", "-wal", "-shm", "-journal"):
+        if os.path.lexists(part + ending):  # false for a name that is too long
+            Path(part + ending).unlink(missing_ok=True)
+
+
+def _sync(path: str) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _sync_folder(path: str) -> None:
+    with suppress(OSError):  # not every system lets a folder be opened
+        _sync(str(Path(path).parent))

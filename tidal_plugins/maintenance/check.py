@@ -1,0 +1,85 @@
+"""The check of a whole store, and the repair of what can be rebuilt from what is intact."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+
+from tidal_plugins.associations.store import ASSOCIATION
+from tidal_plugins.embedding.identity import alike, describe, identity
+from tidal_plugins.errors import InvalidInput
+from tidal_plugins.ingestion.unindexed import Unindexed
+from tidal_plugins.ingestion.writer import Writer
+from tidal_plugins.model.check import Check, Fault
+from tidal_plugins.model.entry import EPISODE, KINDS
+from tidal_plugins.storage.base import META, STORE, Record, Where, WhereLinks
+from tidal_plugins.storage.checks import Checks, Examined
+from tidal_plugins.storage.damage import noticed
+from tidal_plugins.storage.shorthands import write_meta
+
+
+def check(writer: Writer, unindexed: Unindexed, now: datetime, repair: bool) -> Check:
+    """Return what is wrong with a store, and with ``repair`` rebuild what can be rebuilt."""
+    storage = writer.storage
+    if not isinstance(storage, Checks):
+        raise InvalidInput(f"{type(storage).__name__} cannot be examined: it has no method examine")
+    before = storage.examine()
+    found = [*before.faults, *_disagreements(writer)]
+    left, examined = found, before
+    if repair and any(fault.repairable for fault in found):
+        storage.rebuild()
+        _rewrite_meta(writer)
+        _index(writer, unindexed, storage.examine(), now)
+        examined = storage.examine()
+        left = [*examined.faults, *_disagreements(writer)]
+    stored = identity(storage)
+    return Check(
+        examined.rows,
+        tuple(left),
+        tuple(replace(fault, repaired=True) for fault in found if fault not in left),
+        len(writer.later.waiting()),
+        examined.log_bytes,
+        stored["id"] if stored else None,
+    )
+
+
+def _disagreements(writer: Writer) -> list[Fault]:
+    """Return the faults that only the meaning of the rows shows."""
+    storage, faults = writer.storage, list[Fault]()
+    stored = identity(storage)
+    own = writer.embedder.embedder
+    if stored and not alike(stored, describe(own)):
+        faults.append(Fault("embedder", str(stored["id"]), f"the memory was opened with {describe(own)['id']}"))
+    with noticed():
+        for scope in storage.scopes((), Where(include_archived=True)):
+            links = storage.links(scope, WhereLinks(kinds=[ASSOCIATION]))
+            ends = {end for link in links for end in (link.source, link.target)}
+            known = storage.summaries(scope, ends).keys() if ends else set()
+            gone = [link for link in links if not {link.source, link.target} <= known]
+            faults += [Fault("links", link.id, "it ends at an entry that is not there or damaged") for link in gone]
+    return faults
+
+
+def _rewrite_meta(writer: Writer) -> None:
+    """Write the values about the whole store anew, so that each has an intact copy again."""
+    storage = writer.storage
+    with storage.transaction():
+        for document in storage.documents(STORE, META):
+            with noticed() as damaged:
+                storage.documents(STORE, META, [document.key])
+            if damaged:
+                write_meta(storage, document.key, document.value)
+
+
+def _index(writer: Writer, unindexed: Unindexed, examined: Examined, now: datetime) -> None:
+    """Index entries anew. What an adapter stored is queued with the parts that it chose, as when it was stored."""
+    storage = writer.storage
+    for scope, spans in examined.unindexed.items():
+        for id_, entry in storage.get(scope, list(spans)).items():
+            with storage.transaction():
+                if entry.kind in (*KINDS, EPISODE):
+                    writer.put(scope, writer.records([entry]), replace=True)
+                    continue
+                parts = {*spans[id_], *((span.start, span.end) for span in storage.vectors(scope, [id_]).spans)}
+                storage.put(scope, [Record(entry)], replace=True)
+                unindexed.add(entry, sorted(parts), now)

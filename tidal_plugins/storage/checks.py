@@ -1,0 +1,51 @@
+"""What an engine may offer beyond the contract: to be examined, and to be backed up."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+from tidal_plugins.model.check import Fault
+from tidal_plugins.model.entry import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """The state of a store.
+
+    Attributes:
+        rows: how many rows each table has.
+        faults: what is wrong.
+        unindexed: the intact entries whose passages, words or vectors are not all there, by scope, each with the
+            passages that it should have as far as they are known: start and end.
+        log_bytes: the size of the write-ahead log.
+    """
+
+    rows: Mapping[str, int]
+    faults: Sequence[Fault] = ()
+    unindexed: Mapping[Scope, Mapping[str, Sequence[tuple[int, int]]]] = field(default_factory=dict)
+    log_bytes: int = 0
+
+
+@runtime_checkable
+class Checks(Protocol):
+    """Examines a store, and rebuilds what an engine can rebuild by itself."""
+
+    @abstractmethod
+    def examine(self) -> Examined:
+        """Read the whole store, in one snapshot, and return what is wrong with it. Nothing is changed."""
+
+    @abstractmethod
+    def rebuild(self) -> None:
+        """Count anew, renew indexes and remove index rows of what is not there. Nothing that is intact is removed."""
+
+
+@runtime_checkable
+class Backups(Protocol):
+    """Copies a store to a file while it is in use."""
+
+    @abstractmethod
+    def copy_to(self, path: str) -> None:
+        """Write one state of the store to a file that does not exist yet. Writers are not held up."""

@@ -1,0 +1,89 @@
+"""Damaged rows: reads leave them out, and note here which they were.
+
+A row is damaged when its checksum fails or its bytes cannot be read. An engine notes each one that it leaves out. It is
+logged, and told to whoever listens with :func:`noticed`; :func:`whole` raises ``Corrupt`` where a read must have all.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import NamedTuple, TypeVar
+
+from tidal_plugins.errors import Corrupt, NotFound
+from tidal_plugins.shown import shown
+
+ENTRIES, PASSAGES, VECTORS, LINKS = "entries", "passages", "vectors", "links"
+LOG, DOCUMENTS, SCOPES, VOLUMES = "log", "documents", "scopes", "volumes"
+
+UNKNOWN = "?"
+"""Stands for the name of a row whose name cannot be read."""
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+logger = logging.getLogger(__name__)
+
+
+class Damaged(NamedTuple):
+    """A damaged row: its table, and what names it there, such as the id of an entry or of a link."""
+
+    table: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.table}: {self.name}"
+
+
+_listening: ContextVar[tuple[dict[Damaged, None], ...]] = ContextVar("listening", default=())
+
+
+def note(table: str, name: object) -> None:
+    """Report a damaged row that was left out."""
+    damaged = Damaged(table, str(name))
+    logger.error("a row of %s is damaged and was left out: %.200s", table, damaged.name)
+    for heard in _listening.get():
+        heard[damaged] = None
+
+
+def intact(rows: Iterable[T], read: Callable[[T], R]) -> Iterator[R]:
+    """Yield what ``read`` makes of the rows. Those for which it raises ``Corrupt`` are left out and noted."""
+    for row in rows:
+        try:
+            yield read(row)
+        except Corrupt as error:
+            note(*(error.row or (UNKNOWN, UNKNOWN)))
+
+
+@contextmanager
+def noticed() -> Iterator[dict[Damaged, None]]:
+    """Collect the damaged rows that reads inside leave out, each once, in order."""
+    heard: dict[Damaged, None] = {}
+    token = _listening.set((*_listening.get(), heard))
+    try:
+        yield heard
+    finally:
+        _listening.reset(token)
+
+
+@contextmanager
+def whole() -> Iterator[None]:
+    """Raise ``Corrupt`` if a read inside left out a damaged row, also where it then found too little."""
+    with noticed() as damaged:
+        try:
+            yield
+        except NotFound as error:
+            if damaged:
+                raise corrupt(next(iter(damaged))) from error
+            raise
+    if damaged:
+        raise corrupt(next(iter(damaged)))
+
+
+def corrupt(damaged: Damaged) -> Corrupt:
+    """Return the error for a damaged row. It bears the entry's id if the row is an entry's."""
+    row = f"{shown(damaged.name)} of {damaged.table}"
+    message = f"{row} fails its checksum: the file was damaged; restore it from a backup"
+    return Corrupt(message, damaged.name if damaged.table == ENTRIES else None, damaged)

@@ -1,0 +1,54 @@
+"""Copies of SQLite files: of one that is in use, and of one that takes the place of another."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from tidal_plugins.errors import Busy, InvalidInput
+from tidal_plugins.storage.checks import Backups
+from tidal_plugins.storage.sqlite.base import SQLiteBase
+from tidal_plugins.storage.sqlite.file_locks import FILE_LOCKS
+from tidal_plugins.storage.sqlite.translation import translated
+
+WAIT = 1.0
+"""Seconds for which replacing a file waits for whoever is closing it."""
+
+
+class BackupStore(SQLiteBase, Backups):
+    """Copies a file with SQLite's own backup, in one go: a reader of one state, which holds up no writer."""
+
+    def copy_to(self, path: str) -> None:
+        import apsw
+
+        if self._db.encrypted:  # a copy would need the key as well, and must never be in the clear
+            raise InvalidInput(f"{self._db.path} is encrypted, and no backup of an encrypted memory is made yet")
+        with translated(path):
+            target = apsw.Connection(path)
+            try:
+                with target.backup("main", self._db.get(), "main") as copying:
+                    copying.step(-1)
+            finally:
+                target.close()
+
+
+def put_in_place(new: str, path: str) -> None:
+    """Let a closed file take the place of another, which nobody may have open (``Busy``)."""
+    import apsw
+
+    with FILE_LOCKS.reading(path, WAIT) as alone:
+        if not alone:
+            raise Busy(f"{path} is open in this process; close the memory first")
+        with translated(path):
+            connection = apsw.Connection(path)
+            try:
+                connection.set_busy_timeout(int(WAIT * 1000))
+                with suppress(apsw.NotADBError, apsw.CorruptError):  # that is why it is replaced
+                    connection.pragma("journal_mode", "delete")  # needs the file for itself, and ends its log
+                    connection.execute("BEGIN EXCLUSIVE")
+                for ending in ("-wal", "-shm"):  # a damaged file keeps them
+                    Path(path + ending).unlink(missing_ok=True)
+                os.replace(new, path)  # noqa: PTH105
+            finally:
+                connection.close()

@@ -1,0 +1,205 @@
+"""The examination of an SQLite file: its pages, the checksum of every row, and whether the tables agree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from tidal_plugins.errors import Corrupt, StorageError
+from tidal_plugins.model.check import Fault
+from tidal_plugins.model.entry import Scope
+from tidal_plugins.storage.checks import Checks, Examined
+from tidal_plugins.storage.checksums import checksum, passage_checksum, vector_checksum
+from tidal_plugins.storage.damage import UNKNOWN
+from tidal_plugins.storage.rows import COLUMNS, LINK_COLUMNS, Row, check_link_row, from_row
+from tidal_plugins.storage.sqlite.base import SQLiteBase, path_checksum, readable
+from tidal_plugins.storage.sqlite.documents import COPIES
+from tidal_plugins.storage.values import from_json
+
+TABLES = ("scopes", "entries", "passages", "vectors", "links", "log", "documents", "earlier_documents")
+
+_FTS = "fts5"
+
+MOST_PAGES = 20
+"""Faults of pages that are reported: one damaged page leads to many."""
+
+_NO_SCOPE = (UNKNOWN, UNKNOWN)
+"""Stands for a scope that is damaged or not there: no row is of it."""
+
+_BROKEN = "its checksum fails"
+_Unindexed = dict[Scope, dict[str, list[tuple[int, int]]]]
+
+_DOCUMENT = "collection, key, value, version, checksum"
+_PASSAGES = """
+    SELECT e.scope, p.key, e.id, p.start, p."end", p.words, p.checksum FROM passages p
+    JOIN entries e ON e.key = p.entry
+"""
+_VECTORS = """
+    SELECT e.scope, e.id, p.start, p."end", v.passage, v.scope, v.vector, v.checksum FROM passages p
+    JOIN entries e ON e.key = p.entry LEFT JOIN vectors v ON v.passage = p.key
+"""
+_WITHOUT_WORDS = """
+    SELECT e.scope, e.id, p.start, p."end" FROM passages p JOIN entries e ON e.key = p.entry
+    WHERE (p.words > 0) <> (p.key IN (SELECT id FROM keywords_docsize))
+"""
+_ORPHANS = {
+    "passages": "SELECT count(*) FROM passages WHERE entry NOT IN (SELECT key FROM entries)",
+    "vectors": "SELECT count(*) FROM vectors WHERE passage NOT IN (SELECT key FROM passages)",
+    "keywords": "SELECT count(*) FROM keywords_docsize WHERE id NOT IN (SELECT key FROM passages)",
+}
+_CORPUS = "SELECT count(*) FILTER (WHERE words > 0), coalesce(sum(words), 0) FROM passages"
+_VOLUMES = "SELECT scope, kind, channel, count(*), sum(length(text)) FROM entries GROUP BY scope, kind, channel"
+_REBUILD = f"""
+    DELETE FROM passages WHERE entry NOT IN (SELECT key FROM entries);
+    DELETE FROM vectors WHERE passage NOT IN (SELECT key FROM passages);
+    DELETE FROM keywords WHERE rowid IN (SELECT id FROM keywords_docsize WHERE id NOT IN (SELECT key FROM passages));
+    DELETE FROM volumes;
+    INSERT INTO volumes {_VOLUMES};
+    DELETE FROM corpus;
+    INSERT INTO corpus {_CORPUS};
+    UPDATE scopes SET erasures = erasures + 1;
+"""
+
+
+class CheckStore(SQLiteBase, Checks):
+    """Examines an SQLite file."""
+
+    path: str
+
+    def examine(self) -> Examined:
+        unindexed: _Unindexed = {}
+        faults: list[Fault] = []
+        with self.snapshot():
+            pages = self._pages()
+            for part in (self._scope_rows, self._entries, self._links, self._log, self._documents, self._counts):
+                self._collect(faults, part())
+            self._collect(faults, self._index(unindexed))
+            rows = self.counted()
+        log = Path(self.path + "-wal")
+        return Examined(rows, [*pages, *faults], unindexed, log.stat().st_size if log.exists() else 0)
+
+    def counted(self) -> dict[str, int]:
+        """Return how many rows each table has."""
+        return {table: self._count(f"SELECT count(*) FROM {table}") for table in TABLES}
+
+    def rebuild(self) -> None:
+        with self.transaction():
+            self._db.run("REINDEX")
+            if any(fault.table == "keywords" for fault in self._pages()):
+                self._db.run("INSERT INTO keywords (keywords) VALUES ('delete-all')")
+            self._db.run(_REBUILD)
+
+    def _pages(self) -> list[Fault]:
+        """Return what SQLite itself finds. Indexes can be rebuilt."""
+        rows = self._readable("pages", f"PRAGMA integrity_check ({MOST_PAGES})")
+        return [_page_fault(text) for (text,) in rows if text != "ok"]
+
+    def _collect(self, faults: list[Fault], found: Iterator[Fault]) -> None:
+        """Add faults. One that ends the reading of a table is a fault of the table."""
+        try:
+            faults.extend(found)
+        except StorageError as error:
+            faults.append(Fault("pages", "", str(error)))
+
+    def _count(self, sql: str) -> int:
+        with suppress(StorageError):
+            return int(self._db.one(sql) or 0)
+        return 0
+
+    def _rows(self, table: str, sql: str, name: int, is_intact: Callable[[Row], bool]) -> Iterator[Fault]:
+        """Yield a fault for each row of a table that is not intact. ``name`` is the place of its name."""
+        read = 0
+        for row in readable(self._db, table, sql):
+            read += 1
+            if not is_intact(row):
+                yield Fault(table, str(row[name]), _BROKEN)
+        for _ in range(self._count(f"SELECT count(*) FROM {table}") - read):
+            yield Fault(table, UNKNOWN, "it holds text that is not UTF-8")
+
+    def _scopes_by_key(self) -> dict[int, Scope]:
+        rows = self._readable("scopes", "SELECT key, path, checksum FROM scopes")
+        return {key: tuple(from_json(path)) for key, path, stored in rows if path_checksum(path) == stored}
+
+    def _scope_rows(self) -> Iterator[Fault]:
+        sql = "SELECT path, checksum FROM scopes"
+        return self._rows("scopes", sql, 0, lambda row: path_checksum(row[0]) == row[1])
+
+    def _entries(self) -> Iterator[Fault]:
+        scopes = self._scopes_by_key()
+
+        def is_intact(row: Row) -> bool:
+            with suppress(Corrupt):
+                from_row(row[1:], scopes.get(row[0], _NO_SCOPE))
+                return True
+            return False
+
+        return self._rows("entries", f"SELECT scope, {', '.join(COLUMNS)} FROM entries", 1, is_intact)
+
+    def _links(self) -> Iterator[Fault]:
+        scopes = self._scopes_by_key()
+
+        def is_intact(row: Row) -> bool:
+            with suppress(Corrupt):
+                check_link_row(row[1:], scopes.get(row[0], _NO_SCOPE))
+                return True
+            return False
+
+        return self._rows("links", f"SELECT scope, {', '.join(LINK_COLUMNS)} FROM links", 1, is_intact)
+
+    def _log(self) -> Iterator[Fault]:
+        return self._summed("log", "name || ' ' || seq, seq, name, key, at, value, checksum")
+
+    def _documents(self) -> Iterator[Fault]:
+        for fault in self._summed("documents", f"collection || '/' || key, {_DOCUMENT}"):
+            about_store = fault.name.startswith((f"{COPIES}/", "meta/"))  # each of the two is a copy of the other
+            yield Fault(fault.table, fault.name, fault.problem, about_store)
+        yield from self._summed("earlier_documents", f"collection || '/' || key, {_DOCUMENT}")
+
+    def _summed(self, table: str, columns: str) -> Iterator[Fault]:
+        """Yield the faulty rows of a table whose last column is the checksum of those after the name."""
+        scopes = self._scopes_by_key()
+        return self._rows(
+            table,
+            f"SELECT scope, {columns} FROM {table}",
+            1,
+            lambda row: checksum(scopes.get(row[0], _NO_SCOPE), *row[2:-1]) == row[-1],
+        )
+
+    def _index(self, unindexed: _Unindexed) -> Iterator[Fault]:
+        """Yield the faults of passages, their words and their vectors, and note the entries to index anew."""
+        scopes = self._scopes_by_key()
+
+        def note(scope: int, id_: str, *span: int) -> None:
+            if scope in scopes:
+                unindexed.setdefault(scopes[scope], {}).setdefault(id_, []).extend([(span[0], span[1])] if span else [])
+
+        for scope, *row in readable(self._db, "passages", _PASSAGES):
+            if passage_checksum(scope, *row[:-1]) != row[-1]:
+                note(scope, row[1])
+                yield Fault("passages", row[1], _BROKEN, True)
+        for scope, id_, start, end, *vector in readable(self._db, "vectors", _VECTORS):
+            passage, of, stored, sum_ = vector
+            if stored is None or of != scope or vector_checksum(passage, of, stored) != sum_:
+                note(scope, id_, start, end)
+                yield Fault("vectors", id_, "it is missing" if stored is None else _BROKEN, True)
+        for scope, id_, start, end in readable(self._db, "keywords", _WITHOUT_WORDS):
+            note(scope, id_, start, end)
+            yield Fault("keywords", id_, "its words are not those of its passage", True)
+        for table, sql in _ORPHANS.items():
+            if number := self._count(sql):
+                yield Fault(table, "", f"{number} rows belong to nothing", True)
+
+    def _counts(self) -> Iterator[Fault]:
+        if self._readable("counts", "SELECT * FROM corpus") != self._readable("counts", _CORPUS):
+            yield Fault("counts", "corpus", "the number of passages or words is wrong", True)
+        kept = "SELECT * FROM volumes WHERE entries > 0 ORDER BY scope, kind, channel"
+        counted = f"{_VOLUMES} ORDER BY scope, kind, channel"
+        if self._readable("counts", kept) != self._readable("counts", counted):
+            yield Fault("counts", "volumes", "the number of entries or characters is wrong", True)
+
+
+def _page_fault(text: str) -> Fault:
+    if _FTS in text.lower():
+        return Fault("keywords", "", text, True)
+    return Fault("pages", "", text, "index" in text)

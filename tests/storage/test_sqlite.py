@@ -291,7 +291,7 @@ def test_a_scope_beyond_the_memory_budget_is_scanned_with_the_same_result(path: 
         for _ in range(2):
             found, expected = (handle.nearest(scope, vector_of("q"), 50, ALL) for handle in (frugal, store))
             assert [match.score for match in found] == pytest.approx([match.score for match in expected], abs=1e-5)
-    assert sum(buffer.size for buffer in frugal._neighbours._cache._scopes.values()) <= 20_000
+    assert frugal._held.nbytes <= 20_000
     store.close()
     frugal.close()
 

@@ -33,9 +33,9 @@ def is_intact(scope: Scope, row: tuple[object, ...]) -> bool:
     return checksum(scope, *row[:-1]) == row[-1]
 
 
-def passage_checksum(scope: int, *columns: object) -> bytes:
-    """Return the checksum of a row of the passages: its key, the id of its entry, start, end and words."""
-    return checksum((), scope, *columns)
+def passage_checksum(scope: int, key: int, entry: str, start: int, end: int, words: int) -> int:
+    """Return the checksum of a row of the passages, with the id of its entry: 32 bits, as that of a vector."""
+    return crc32(f"{scope} {key} {start} {end} {words} {entry}".encode("utf-8", "surrogatepass"))
 
 
 def vector_checksum(passage: int, scope: int, vector: bytes) -> int:

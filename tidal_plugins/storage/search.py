@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from tidal_plugins.storage.columns.view import Columns
+
 
 MAX_TERMS = 64
 """Words that one keyword search looks for, the first of those given; a query has rarely ten."""
@@ -73,6 +75,11 @@ class Renewal:
 
 class Search(Protocol):
     """Finds entries by their passages."""
+
+    @abstractmethod
+    def columns(self, scope: Scope) -> Columns:
+        """Return what ranking reads of the scope's entries, in arrays. Call it inside a snapshot, and use the columns
+        there. Damaged rows are left out and noted."""
 
     @abstractmethod
     def nearest(self, scope: Scope, vector: NDArray[np.float32], k: int, where: Where) -> list[Match]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import sys
+from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
 
 import numpy as np
@@ -11,41 +12,34 @@ from numpy.typing import NDArray
 from tidal_plugins.errors import InvalidVector
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.base import Match, Outdated, PassageVectors, Renewal, Search, Where
-from tidal_plugins.storage.memory.entries import NEW_VECTORS, check_size, entries_of
-from tidal_plugins.storage.memory.figures import Kept, KeptPassage, content_changed
-from tidal_plugins.storage.memory.filters import entry_filter
-from tidal_plugins.storage.memory.index import Index, Unit
-from tidal_plugins.storage.memory.keywords import frequency, rarity
+from tidal_plugins.storage.columns.buffer import Buffer
+from tidal_plugins.storage.columns.view import Arrays, Columns
+from tidal_plugins.storage.memory.columns import StateColumns, StateSource, index_of
+from tidal_plugins.storage.memory.entries import NEW_VECTORS, check_size
+from tidal_plugins.storage.memory.figures import content_changed
+from tidal_plugins.storage.memory.index import Unit
 from tidal_plugins.storage.memory.state import Draft, MemoryBase, State
-from tidal_plugins.storage.search import MAX_TERMS
 from tidal_plugins.storage.values import unit_vector
+
+NO_LIMIT = sys.maxsize
 
 
 class SearchStore(MemoryBase, Search):
     """Searches the indexes of the scopes."""
 
+    def columns(self, scope: Scope) -> Columns:
+        state = self._state()
+        return StateColumns(self._arrays(state, scope), state, scope)
+
     def nearest(self, scope: Scope, vector: NDArray[np.float32], k: int, where: Where) -> list[Match]:
-        unit, state = unit_vector(vector), self._state()
-        check_size(state, [unit])
-        keys, units = _index(state, scope).vectors()
-        if units.shape[1] != len(unit):  # what was erased had another size
-            return []
-        scores = np.vecdot(units, unit)
-        order = np.argsort(-scores, kind="stable")
-        return _best(state, scope, zip(keys[order].tolist(), scores[order].tolist(), strict=True), k, where)
+        unit = unit_vector(vector)
+        check_size(self._state(), [unit])
+        columns = self.columns(scope)
+        return columns.matches(columns.nearest(unit, k, where))
 
     def matching(self, scope: Scope, terms: Sequence[str], k: int, where: Where) -> list[Match]:
-        state = self._state()
-        corpus, passages, index = state.table("corpus"), state.table(scope, "passages"), _index(state, scope)
-        scores: dict[int, float] = {}
-        for word in list(dict.fromkeys(terms))[:MAX_TERMS]:
-            found = [(key, times) for key, times in index.having(word) if key in passages]
-            weight = rarity(corpus.get("passages", 0), len(found))
-            for key, times in found:
-                mean = corpus["tokens"] / corpus["passages"]
-                scores[key] = scores.get(key, 0.0) + weight * frequency(times, passages[key].tokens, mean)
-        ranked = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
-        return _best(state, scope, ranked, k, where)
+        columns = self.columns(scope)
+        return columns.matches(columns.matching(terms, k, where))
 
     def renew_vectors(self, vectors: Mapping[int, NDArray[np.float32]], most: int, *, anew: bool = False) -> Renewal:
         units = {key: unit_vector(vector) for key, vector in vectors.items()}
@@ -64,11 +58,21 @@ class SearchStore(MemoryBase, Search):
             return Renewal(list(missing), len(new), len(all_))
 
     def vectors(self, scope: Scope, ids: Collection[str]) -> PassageVectors:
-        state = self._state()
-        table, (all_keys, units) = state.table(scope, "passages"), _index(state, scope).vectors()
-        keys = [key for _, kept in entries_of(state, scope, ids) for key in kept.passages if table[key].has_vector]
-        spans = [table[key].span for key in keys]
-        return PassageVectors(spans, units[np.searchsorted(all_keys, keys)])
+        columns = self.columns(scope)
+        rows = columns.rows(list(dict.fromkeys(ids)))
+        return columns.vectors(rows[rows >= 0])
+
+    def _arrays(self, state: State, scope: Scope) -> Arrays:
+        """Return the columns of a scope, those of before if nothing was written since."""
+        tables = (state.table(scope, "entries"), state.table(scope, "passages"), index_of(state, scope))
+        source = StateSource(state, scope)
+        if isinstance(state, Draft):
+            return Buffer(NO_LIMIT, 0).read(source, source.mark())
+        held = self._opened().columns
+        known = held.get(scope)
+        if known is None or any(one is not other for one, other in zip(known[0], tables, strict=True)):
+            known = held[scope] = (tables, Buffer(NO_LIMIT, 0).read(source, source.mark()))
+        return known[1]
 
 
 def _with_vectors(state: State) -> list[Outdated]:
@@ -95,26 +99,3 @@ def _switch(draft: Draft, scopes: Mapping[int, Scope]) -> None:
         content_changed(draft, scope)
         draft.change("corpus")["dimensions"] = indexes[scope].dimensions
     new.clear()
-
-
-def _index(state: State, scope: Scope) -> Index:
-    index: Index | None = state.table("indexes").get(scope)
-    return Index() if index is None else index
-
-
-def _best(state: State, scope: Scope, ranked: Iterable[tuple[int, float]], k: int, where: Where) -> list[Match]:
-    """Return the first passage of each entry that passes a filter, until there are ``k``."""
-    passes, found, refused = entry_filter(where), dict[str, Match](), set[str]()
-    passages, entries = state.table(scope, "passages"), state.table(scope, "entries")
-    for key, score in ranked if k > 0 else ():
-        passage: KeptPassage | None = passages.get(key)
-        if passage is None or (id_ := passage.span.id) in found or id_ in refused:
-            continue
-        kept: Kept = entries[id_]
-        if passes(kept.entry):
-            found[id_] = Match(id_, score, *passage.span[1:])
-        else:
-            refused.add(id_)
-        if len(found) == k:
-            break
-    return list(found.values())

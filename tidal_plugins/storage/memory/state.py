@@ -64,6 +64,8 @@ class Contents:
         self.lock = threading.Lock()
         self.keys = itertools.count(1)
         """Numbers of entries, passages, links and lines. None is used twice, not even after a rollback."""
+        self.columns: dict[Any, Any] = {}
+        """The columns of the scopes that were searched last, each with the tables that they were read from."""
         self.path = f"memory://{secrets.token_hex(4)}"
         _all_contents.add(self)
 

@@ -50,6 +50,9 @@ _ORPHANS = {
 }
 _CORPUS = "SELECT count(*) FILTER (WHERE words > 0), coalesce(sum(words), 0) FROM passages"
 _VOLUMES = "SELECT scope, kind, channel, count(*), sum(length(text)) FROM entries GROUP BY scope, kind, channel"
+_CHANGES = """
+    SELECT count(*) FROM entries e WHERE e.changed NOT BETWEEN 1 AND (SELECT changes FROM scopes s WHERE s.key = e.scope)
+"""
 _REBUILD = f"""
     DELETE FROM passages WHERE entry NOT IN (SELECT key FROM entries);
     DELETE FROM vectors WHERE passage NOT IN (SELECT key FROM passages);
@@ -58,7 +61,9 @@ _REBUILD = f"""
     INSERT INTO volumes {_VOLUMES};
     DELETE FROM corpus;
     INSERT INTO corpus {_CORPUS};
-    UPDATE scopes SET erasures = erasures + 1;
+    UPDATE scopes SET erasures = erasures + 1, changes = max(changes, 0) + 1;
+    UPDATE entries SET changed = (SELECT changes FROM scopes s WHERE s.key = entries.scope)
+    WHERE changed NOT BETWEEN 1 AND (SELECT changes FROM scopes s WHERE s.key = entries.scope);
 """
 
 
@@ -197,6 +202,8 @@ class CheckStore(SQLiteBase, Checks):
         counted = f"{_VOLUMES} ORDER BY scope, kind, channel"
         if self._readable("counts", kept) != self._readable("counts", counted):
             yield Fault("counts", "volumes", "the number of entries or characters is wrong", True)
+        if number := self._count(_CHANGES):
+            yield Fault("counts", "changes", f"{number} entries have the number of a change that never was", True)
 
 
 def _page_fault(text: str) -> Fault:

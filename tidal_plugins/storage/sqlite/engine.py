@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from tidal_plugins.storage.base import Storage
+from tidal_plugins.storage.columns.buffer import ColumnCache
 from tidal_plugins.storage.measures import Measures
 from tidal_plugins.storage.sqlite.backup import BackupStore
 from tidal_plugins.storage.sqlite.base import Scopes
@@ -21,7 +22,7 @@ from tidal_plugins.storage.sqlite.encryption import Key, check_key
 from tidal_plugins.storage.sqlite.entries import EntryStore
 from tidal_plugins.storage.sqlite.links import LinkStore
 from tidal_plugins.storage.sqlite.log import LogStore
-from tidal_plugins.storage.sqlite.search import Neighbours, SearchStore
+from tidal_plugins.storage.sqlite.search import SearchStore
 
 SCRUB_SECONDS = 1.0
 """Time for which emptying the log waits for readers; it holds up writers meanwhile."""
@@ -55,7 +56,7 @@ class SQLiteStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStore,
         self.path = self._db.path
         self._scopes = Scopes()
         self._deadline = query_deadline
-        self._neighbours = Neighbours(self._db, vector_cache_bytes)
+        self._held = ColumnCache(vector_cache_bytes)
         _open_stores.add(self)
 
     @contextmanager
@@ -83,17 +84,17 @@ class SQLiteStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStore,
             self._db.run("VACUUM")  # secure_delete leaves copies behind where pages were rebalanced
         with self._db.lock_timeout(SCRUB_SECONDS):
             busy = self._db.one("PRAGMA wal_checkpoint(TRUNCATE)")
-        self._neighbours.forget()
+        self._held.forget()
         return not busy
 
     def close(self) -> None:
         self._db.close()
-        self._neighbours.forget()
+        self._held.forget()
 
     def forked(self) -> None:
         """Start anew in a child process, where threads that do not exist may hold locks."""
         self._db.forked()
-        self._neighbours.forget()
+        self._held.forget()
 
 
 _open_stores: weakref.WeakSet[SQLiteStorage] = weakref.WeakSet()

@@ -27,7 +27,7 @@ from tidal_plugins.storage.sqlite.base import SQLiteBase, path_checksum
 from tidal_plugins.storage.sqlite.conditions import EACH_ID, IDS, condition, link_condition
 from tidal_plugins.storage.sqlite.passages import CHANGED, index, unindex
 from tidal_plugins.storage.sqlite.schema import OF_SCOPES
-from tidal_plugins.storage.sqlite.search import Neighbours
+from tidal_plugins.storage.sqlite.search import check_size
 from tidal_plugins.storage.sqlite.translation import translated
 from tidal_plugins.storage.values import from_json, to_json, unit_vector
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_VALUES = f"(scope, {', '.join(COLUMNS)}) VALUES (?{', ?' * len(COLUMNS)})"
+_VALUES = f"(scope, changed, {', '.join(COLUMNS)}) VALUES (?, ?{', ?' * len(COLUMNS)})"
 _INSERT = f"INSERT INTO entries {_VALUES} ON CONFLICT (scope, id) DO NOTHING"
 _SELECT = f"SELECT {', '.join('e.' + column for column in COLUMNS)}"
 _SELECT_SUMMARY = f"""
@@ -47,9 +47,12 @@ _SELECT_SUMMARY = f"""
         substr(e.text, 1, {HEAD}), substr(e.text, -{TAIL})
     FROM {EACH_ID}
 """
-_REPLACE = f"UPDATE entries SET {', '.join(column + ' = ?' for column in COLUMNS)} WHERE key = ?"
+_SET = f"UPDATE entries SET changed = ?, {', '.join(column + ' = ?' for column in COLUMNS)} WHERE key = ?"
 _OF_TIER = (*TIER, "summary_checksum")
-_SET_TIER = f"UPDATE entries SET {', '.join(column + ' = ?' for column in _OF_TIER)} WHERE key = ? AND checksum = ?"
+_SET_TIER = f"""
+    UPDATE entries SET changed = ?, {", ".join(column + " = ?" for column in _OF_TIER)} WHERE key = ? AND checksum = ?
+"""
+_CHANGE = "UPDATE scopes SET changes = changes + 1 WHERE key = ? RETURNING changes"
 _ALL = "SELECT id, key FROM entries WHERE scope = ?"
 _SPEAKERS = """
     WITH RECURSIVE names (name) AS (
@@ -74,12 +77,10 @@ class _Prepared(NamedTuple):
 class EntryStore(SQLiteBase, Entries):
     """Stores entries as rows, and their passages in the indexes of keywords and vectors."""
 
-    _neighbours: Neighbours
-
     def put(self, scope: Scope, records: Iterable[Record], *, replace: bool = False) -> list[str]:
         prepared = [_Prepared(record, to_row(record.entry), _units(scope, record)) for record in records]
         with self.transaction(), translated(self._db.path):
-            self._neighbours.check_size(unit for item in prepared for unit in item.units)
+            check_size(self._db, (unit for item in prepared for unit in item.units))
             return self._replaced(scope, prepared) if replace else self._added(scope, prepared)
 
     def get(self, scope: Scope, ids: Collection[str]) -> dict[str, Entry]:
@@ -178,9 +179,9 @@ class EntryStore(SQLiteBase, Entries):
 
     def _added(self, scope: Scope, prepared: Sequence[_Prepared]) -> list[str]:
         connection, key = self._db.get(), self._writable_scope(scope)
-        stored = []
+        stored, change = list[str](), self._db.one(_CHANGE, key) if prepared else 0
         for record, row, units in prepared:
-            connection.execute(_INSERT, (key, *row))
+            connection.execute(_INSERT, (key, change, *row))
             if connection.changes():
                 index(self._db, key, (record.entry.id, connection.last_insert_rowid()), record.passages or (), units)
                 stored.append(record.entry.id)
@@ -192,20 +193,21 @@ class EntryStore(SQLiteBase, Entries):
         anew = [key for key, item in zip(keys, prepared, strict=True) if item.record.passages is not None]
         if anew:
             unindex(self._db, scope_key, anew)
+        change = self._db.one(_CHANGE, scope_key) if prepared else 0
         for key, (record, row, units) in zip(keys, prepared, strict=True):
             if record.passages is None:
-                self._set_entry(scope_key, key, row)
+                self._set_entry(scope_key, change, key, row)
             else:
-                self._db.run(_REPLACE, *row, key)
+                self._db.run(_SET, change, *row, key)
                 index(self._db, scope_key, (record.entry.id, key), record.passages, units)
         return ids
 
-    def _set_entry(self, scope: int, key: int, row: Row) -> None:
+    def _set_entry(self, scope: int, change: int, key: int, row: Row) -> None:
         """Change a row and no index. Usually only the tier is new, which an equal checksum shows."""
         content, tier = row[len(FIXED)], row[len(FIXED) + 1 :]
-        self._db.run(_SET_TIER, *tier, key, content)
+        self._db.run(_SET_TIER, change, *tier, key, content)
         if not self._db.get().changes():
-            self._db.run(_REPLACE, *row, key)
+            self._db.run(_SET, change, *row, key)
             self._db.run(CHANGED, scope)
 
     def _keys(self, scope: int, ids: Collection[str]) -> dict[str, int]:

@@ -131,7 +131,7 @@ class ReadOnlySQLite(SQLiteStorage):
         """Drop the vectors in memory if the file may be another one now: only a log shows the rows added since."""
         before, self._seen = self._seen, seen
         if before and (before.inode != seen.inode or (how in _UNLOCKED and before != seen)):
-            self._neighbours.forget()
+            self._held.forget()
 
 
 def _look(path: str) -> _Seen:

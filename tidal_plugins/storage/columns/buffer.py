@@ -108,6 +108,7 @@ class Buffer:
         self._units, self._order = Units(budget), ThreadOrder()
         self._damaged: dict[Damaged, None] = {}
         self._held: Arrays | None = None
+        self._notes: dict[str, Any] = {}
 
     @property
     def nbytes(self) -> int:
@@ -135,6 +136,7 @@ class Buffer:
                 dimensions=self._units.dimensions,
                 damaged=tuple(self._damaged),
                 order=self._order,
+                notes=self._notes,
             )
         return self._held
 

@@ -80,7 +80,9 @@ def _beside(
     inside = (at >= 0) & (at < held.rows)
     other = held.order[at.clip(0, max(held.rows - 1, 0))] if held.rows else at
     own = rows[:, None]
-    inside = inside & np.asarray((arrays.thread[other] == arrays.thread[own]) & (arrays.kind[other] == arrays.kind[own]))
+    inside = inside & np.asarray(
+        (arrays.thread[other] == arrays.thread[own]) & (arrays.kind[other] == arrays.kind[own])
+    )
     fit = np.ones(len(rows), bool)
     if inside.any():
         passed = np.ones(inside.shape, bool)

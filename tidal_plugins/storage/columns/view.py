@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from tidal_plugins.errors import InvalidVector
 from tidal_plugins.model.clock import to_micros
@@ -35,6 +35,13 @@ class Found(NamedTuple):
     entries: Rows
     passages: Rows
     scores: NDArray[np.float64]
+
+    @classmethod
+    def none(cls) -> Self:
+        """Return that nothing was found."""
+        import numpy as np
+
+        return cls(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +81,8 @@ class Arrays:
     dimensions: int
     damaged: Sequence[Damaged]
     order: ThreadOrder
+    notes: dict[str, Any]
+    """What readers know of the entries, by name: it is shared, and lasts as long as no entry goes or is replaced."""
     asked: list[tuple[bytes, NDArray[np.float32]]] = field(default_factory=list)
     """The last vector that all were compared with, and their cosines: one recall searches several times."""
 
@@ -126,7 +135,6 @@ class Columns(ABC):
 
         Raises ``InvalidVector`` for a vector of another size.
         """
-        import numpy as np
 
         arrays = self.arrays
         if arrays.dimensions and len(unit) != arrays.dimensions:
@@ -134,7 +142,7 @@ class Columns(ABC):
         if arrays.units is None:
             return self.scan(unit, k, where)
         if not len(arrays.units):
-            return Found(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+            return Found.none()
         return self.best(arrays.vectored, self.cosines_of_all(unit), k, where)
 
     def best(self, passages: Rows, scores: NDArray[np.floating[Any]], k: int, where: Where) -> Found:
@@ -156,7 +164,7 @@ class Columns(ABC):
                 kept = np.flatnonzero(self.passes(entry[passages].astype(np.int64), where))
                 passages, scores = passages[kept], scores[kept]
             size *= 8
-        return Found(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+        return Found.none()
 
     def cosines_of_all(self, unit: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the cosine of each vector in memory with ``unit``. Those of the last one are kept."""

@@ -28,6 +28,7 @@ from tidal_plugins.graph.indexing.later import GraphLater
 from tidal_plugins.graph.lookup import Episodes
 from tidal_plugins.graph.reading.episode import EpisodeReader
 from tidal_plugins.ingestion.background import Background
+from tidal_plugins.ingestion.damaged import ids_of
 from tidal_plugins.ingestion.episodes import read_episodes
 from tidal_plugins.ingestion.forget import erase_scope, forget, scrub
 from tidal_plugins.ingestion.later import Later
@@ -75,7 +76,7 @@ from tidal_plugins.sessions.ledger import Ledger
 from tidal_plugins.settings import Settings
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage, Where
-from tidal_plugins.storage.damage import whole
+from tidal_plugins.storage.damage import noticed, whole
 from tidal_plugins.storage.open import open_storage, path_of
 from tidal_plugins.storage.salt import salt, secret
 from tidal_plugins.storage.shorthands import read_meta
@@ -159,9 +160,11 @@ class Services:
         source, thread = label(source, "source"), label(thread, "thread")
         source = source and self.writer.redaction.known(source)
         chosen = {bare_id(id_) for id_ in ids}
-        for where in (source and Where(sources={source}), thread and Where(threads={thread})):
-            if where:
-                chosen.update(entry.id for entry in self.storage.find(scope, where))
+        with noticed() as damaged:
+            for where in (source and Where(sources={source}), thread and Where(threads={thread})):
+                if where:
+                    chosen.update(entry.id for entry in self.storage.find(scope, where))
+        chosen |= ids_of(damaged)
         forgotten = forget(self.writer, scope, chosen, self.now(), source=source, everywhere=everywhere)
         self.background.call(scope)  # the facts that lost a source are written anew
         return forgotten

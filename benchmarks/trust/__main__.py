@@ -16,7 +16,7 @@ from typing import Final
 from rich.console import Console
 
 from benchmarks.embedders import EMBEDDERS, CachedEmbedder, add_embedder
-from benchmarks.trust import poison
+from benchmarks.trust import costs, load, poison, tenants
 
 WIDTH = 120
 
@@ -24,7 +24,7 @@ Arm = Callable[[CachedEmbedder, Path | None, Console], bool]
 """Attacks memories that are made with an embedder, with a file of conversations if one is given, and prints what came
 of it. Returns whether the goals are met."""
 
-ARMS: Final[Mapping[str, Arm]] = {"poison": poison.run}
+ARMS: Final[Mapping[str, Arm]] = {"poison": poison.run, "tenants": tenants.run, "load": load.run, "costs": costs.run}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

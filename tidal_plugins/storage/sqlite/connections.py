@@ -16,6 +16,7 @@ from tidal_plugins.storage.sqlite.blocks import Block
 from tidal_plugins.storage.sqlite.encryption import Key
 from tidal_plugins.storage.sqlite.file_locks import FILE_LOCKS
 from tidal_plugins.storage.sqlite.identity import FileIdentity
+from tidal_plugins.storage.sqlite.log_limit import LogLimit
 from tidal_plugins.storage.sqlite.opening import checked_path, open_file
 from tidal_plugins.storage.sqlite.statements import Limit, Statements
 from tidal_plugins.storage.sqlite.translation import translated
@@ -224,9 +225,10 @@ class Connections(Statements):
         return connection
 
     def _let_wait(self, connection: apsw.Connection) -> None:
-        """Let a connection wait for the locks of other processes."""
+        """Let a connection wait for the locks of other processes, and keep the log small."""
         self._waits[connection] = wait = LockWait(self._busy_timeout)
         connection.set_busy_handler(wait)
+        connection.set_wal_hook(LogLimit(wait, connection.pragma("page_size")))
 
     def _close(self, connection: apsw.Connection, *, force: bool = False) -> None:
         """Close a connection. The last one takes the log along, unless that may belong to another file by now."""

@@ -183,7 +183,8 @@ class View:
         """Write the store, all its scopes, as it is now to a file, and return what the file holds.
 
         The store stays in use, by this process and by others. The copy is verified as :meth:`check` does before it gets
-        its name, and an interrupted backup leaves nothing under it. :func:`tidal_plugins.restore` is the way back.
+        its name, and an interrupted backup leaves nothing under it. The backup of an encrypted memory is encrypted with
+        the same key. :func:`tidal_plugins.restore` is the way back.
 
         Args:
             path: the file to write, in a folder that exists.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
@@ -45,6 +45,9 @@ class Checks(Protocol):
 @runtime_checkable
 class Backups(Protocol):
     """Copies a store to a file while it is in use."""
+
+    key: Callable[[], str | bytes] | None
+    """Returns the key of the file and of its copies; ``None`` for one that is not encrypted."""
 
     @abstractmethod
     def copy_to(self, path: str) -> None:

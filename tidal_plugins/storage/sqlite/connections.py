@@ -43,7 +43,7 @@ class Connections(Statements):
         self, path: str | os.PathLike[str], *, synchronous: str, busy_timeout: float, key: Key | None = None
     ) -> None:
         self.path = checked_path(path)
-        self._key = key
+        self.key = key
         self._synchronous = synchronous
         self._busy_timeout = busy_timeout
         self._inherited: list[apsw.Connection] = []
@@ -84,11 +84,6 @@ class Connections(Statements):
     def turn(self) -> AbstractContextManager[None]:
         """Keep other threads of this process from writing, for a statement that needs no transaction around it."""
         return Block(writes=False).made_by(self._turn)
-
-    @property
-    def encrypted(self) -> bool:
-        """Return whether the file needs a key."""
-        return self._key is not None
 
     @property
     def writing(self) -> bool:
@@ -206,7 +201,7 @@ class Connections(Statements):
         new = self._first is None
         try:
             with FILE_LOCKS.writing(self.path, self, self._busy_timeout), translated(self.path):
-                connection = open_file(self.path, self._synchronous, self._busy_timeout, self._key, create_file=new)
+                connection = open_file(self.path, self._synchronous, self._busy_timeout, self.key, create_file=new)
         except StorageError:
             if self._first is not None:
                 self._first.check_file(self.path)  # it was deleted

@@ -52,7 +52,7 @@ class SQLiteStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStore,
             check_key(key)
         synchronous = {"full": "FULL", "fast": "NORMAL"}[durability]
         self._db = self._connections(path, synchronous=synchronous, busy_timeout=busy_timeout, key=key)
-        self.path = self._db.path
+        self.path, self.key = self._db.path, key
         self._scopes = Scopes()
         self._deadline = query_deadline
         self._neighbours = Neighbours(self._db, vector_cache_bytes)

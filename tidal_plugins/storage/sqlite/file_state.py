@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 _SHARED = "mode=ro"
 _AT_REST = "mode=ro&immutable=1"
 _IN_USE = "mode=ro&readonly_shm=1"
-_LEFT_BEHIND = f"mode=ro&vfs={'win32' if os.name == 'nt' else 'unix'}-none"
+_LEFT_BEHIND = f"mode=ro&vfs=%s{'win32' if os.name == 'nt' else 'unix'}-none"
+_CIPHERS = "multipleciphers-"
+"""Stands before the name of a way to the disk that encrypts."""
 
 _Figures = tuple[int, int]
 
@@ -95,7 +97,7 @@ def open_for_reading(path: str, way: str, timeout: float, key: Key | None) -> ap
 
     with _for_reading(path), translated(path):
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-        connection = apsw.Connection(f"{Path(path).as_uri()}?{way}", flags=flags)
+        connection = apsw.Connection(f"{Path(path).as_uri()}?{_named(way, key)}", flags=flags)
         try:
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             connection.set_busy_timeout(int(timeout * 1000))
@@ -113,6 +115,10 @@ def open_for_reading(path: str, way: str, timeout: float, key: Key | None) -> ap
             connection.close()
             raise
     return connection
+
+
+def _named(way: str, key: Key | None) -> str:
+    return way % ("" if key is None else _CIPHERS) if way == _LEFT_BEHIND else way
 
 
 @contextmanager

@@ -120,7 +120,7 @@ class _Openings(Connections):
         opening = self._opening
         if opening is None or opening.seen is None:
             raise Closed(f"{self.path} is opened for each reading: read it inside while_open() or a snapshot")
-        connection = open_for_reading(opening.seen.path, opening.way, self._busy_timeout, self._key)
+        connection = open_for_reading(opening.seen.path, opening.way, self._busy_timeout, self.key)
         self._let_wait(connection)
         self._by_thread[threading.get_ident()] = connection
         return connection

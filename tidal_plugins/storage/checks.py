@@ -21,12 +21,14 @@ class Examined:
         unindexed: the intact entries whose passages, words or vectors are not all there, by scope, each with the
             passages that it should have as far as they are known: start and end.
         log_bytes: the size of the write-ahead log.
+        log_lost: whether the store was opened without the log that held its last commits. A rebuilding ends this.
     """
 
     rows: Mapping[str, int]
     faults: Sequence[Fault] = ()
     unindexed: Mapping[Scope, Mapping[str, Sequence[tuple[int, int]]]] = field(default_factory=dict)
     log_bytes: int = 0
+    log_lost: bool = False
 
 
 @runtime_checkable

@@ -11,6 +11,7 @@ from tidal_plugins.storage.checks import Backups
 from tidal_plugins.storage.sqlite.base import SQLiteBase
 from tidal_plugins.storage.sqlite.encryption import Key, unlock
 from tidal_plugins.storage.sqlite.file_locks import FILE_LOCKS
+from tidal_plugins.storage.sqlite.log_mark import take_back
 from tidal_plugins.storage.sqlite.translation import translated
 
 WAIT = 1.0
@@ -35,6 +36,7 @@ class BackupStore(SQLiteBase, Backups):
                     unlock(target, self.key)
                 with target.backup("main", self._db.get(), "main") as copying:
                     copying.step(-1)
+                take_back(target)  # a copy has no log
             finally:
                 target.close()
 

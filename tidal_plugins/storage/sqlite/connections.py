@@ -16,6 +16,7 @@ from tidal_plugins.storage.sqlite.blocks import Block
 from tidal_plugins.storage.sqlite.encryption import Key
 from tidal_plugins.storage.sqlite.file_locks import FILE_LOCKS
 from tidal_plugins.storage.sqlite.identity import FileIdentity
+from tidal_plugins.storage.sqlite.log_mark import LogMark, take_back
 from tidal_plugins.storage.sqlite.opening import checked_path, open_file
 from tidal_plugins.storage.sqlite.statements import Limit, Statements
 from tidal_plugins.storage.sqlite.translation import translated
@@ -56,6 +57,7 @@ class Connections(Statements):
         self._limited: weakref.WeakKeyDictionary[apsw.Connection, Limit] = weakref.WeakKeyDictionary()
         self._first: FileIdentity | None = None
         self._queue = queue_of(self.path)
+        self._mark = LogMark()
         self._closed = False
         self.slow = self.timeouts = 0
         if self.at_once:
@@ -134,7 +136,11 @@ class Connections(Statements):
             try:
                 self._waits[connection].seconds = left
                 with translated(self.path):
+                    if self._mark.is_due(connection):
+                        self._check_file(connection)
+                        self._mark.announce(connection)
                     connection.execute("BEGIN IMMEDIATE")
+                    take_back(connection)
                 self._waits[connection].seconds = self._busy_timeout
                 self._check_file(connection)
                 yield
@@ -230,6 +236,9 @@ class Connections(Statements):
         files = self._files.get(connection)
         if files is not None and files != FileIdentity.of(self.path):
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        elif not connection.in_transaction:
+            with suppress(apsw.Error):  # a write that failed may have left the mark, and its log goes now
+                take_back(connection)
         connection.close(force)
 
     def _renew(self, connection: apsw.Connection) -> apsw.Connection:

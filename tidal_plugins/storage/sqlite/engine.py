@@ -21,6 +21,7 @@ from tidal_plugins.storage.sqlite.encryption import Key, check_key
 from tidal_plugins.storage.sqlite.entries import EntryStore
 from tidal_plugins.storage.sqlite.links import LinkStore
 from tidal_plugins.storage.sqlite.log import LogStore
+from tidal_plugins.storage.sqlite.log_mark import is_lost
 from tidal_plugins.storage.sqlite.search import Neighbours, SearchStore
 
 SCRUB_SECONDS = 1.0
@@ -73,7 +74,9 @@ class SQLiteStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStore,
             except OSError:
                 return 0
 
-        return Measures(size(self.path), size(f"{self.path}-wal"), self._db.slow, self._db.timeouts)
+        with self.snapshot():
+            lost = is_lost(self._db.get(), self.path)
+        return Measures(size(self.path), size(f"{self.path}-wal"), self._db.slow, self._db.timeouts, lost)
 
     def scrub(self) -> bool:
         with self.transaction():

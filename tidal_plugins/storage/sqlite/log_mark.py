@@ -95,8 +95,8 @@ def take_back(connection: apsw.Connection) -> None:
 
 def settle(connection: apsw.Connection, path: str) -> None:
     """Look for the log when a file is opened. If it is gone, log an error and set the mark ``LOST``."""
-    if not _version(connection) & FOLLOWS:
-        return
+    if not (_version(connection) & FOLLOWS and is_lost(connection, path)):
+        return  # a mark beside a log is that of a transaction which has just begun, or was killed then
     connection.execute("BEGIN IMMEDIATE")
     lost = is_lost(connection, path) and not _version(connection) & LOST
     if lost:

@@ -77,14 +77,14 @@ from tidal_plugins.settings import Settings
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage, Where
 from tidal_plugins.storage.damage import noticed, whole
-from tidal_plugins.storage.open import open_storage, path_of
+from tidal_plugins.storage.open import check_writable, open_storage, path_of
 from tidal_plugins.storage.salt import salt, secret
 from tidal_plugins.storage.shorthands import read_meta
 from tidal_plugins.storage.sqlite.encryption import Key
 from tidal_plugins.summarising.sizes import ApproximateCounter
 from tidal_plugins.supersession.finder import SupersessionFinder
 from tidal_plugins.tuning import Tuning
-from tidal_plugins.validation import check_int, check_number, label
+from tidal_plugins.validation import check_flag, check_int, check_number, label
 
 if TYPE_CHECKING:
     import numpy as np
@@ -257,7 +257,9 @@ class Services:
         return Facts(self.storage, scope, self.now, self.writer, self.settings.facts, remove, redact)
 
     def maintain(self, maintenance: Maintenance) -> Maintenance:
-        """Start a maintenance thread that ends when the store is closed. Raises ``Closed`` if it was closed already."""
+        """Start a maintenance thread that ends when the store is closed. Raises ``Closed`` if it was closed already,
+        and ``ReadOnly``."""
+        check_writable(self.storage)
         read_meta(self.storage, "")  # raises Closed
         self.upkeep[:] = [one for one in self.upkeep if one.running]
         maintenance.start()
@@ -325,6 +327,7 @@ def build_services(
     *,
     storage: Storage | None,
     key: Key | None,
+    read_only: bool,
     embedder: Embedder | None,
     emotion: EmotionEstimator | EllipsisType | None,
     summariser: Summariser | None,
@@ -355,7 +358,7 @@ def build_services(
     check_estimator(emotion, embedder)
     if not callable(clock):
         raise InvalidInput(f"clock= is a function that returns the time, got {shown(clock)}")
-    storage = open_storage(path, storage, tuning.storage, key)
+    storage = open_storage(path, storage, tuning.storage, key, read_only=check_flag(read_only, "read_only"))
 
     def run(scope: Scope, proceed: Callable[[], bool]) -> timedelta | None:
         return later.run(scope, proceed)
@@ -363,7 +366,8 @@ def build_services(
     bound, indexes = StoreEmbedder(embedder, storage), tuning.graph.enabled
     estimator = DefaultEmotion(lambda: bound.embedder) if emotion is ... else emotion
     has_work = indexes or tuning.supersession.enabled
-    background = Background(run, tuning.graph.quiet, threaded=has_work and tuning.graph.background)
+    threaded = has_work and tuning.graph.background and not read_only
+    background = Background(run, tuning.graph.quiet, threaded=threaded)
     finder = SupersessionFinder(
         storage, tuning.supersession, background.step, lambda scope, ids: stand_alone(writer, scope, ids)
     )
@@ -391,5 +395,6 @@ def build_services(
         clock=clock,
     )
     salt(storage)  # a new store gets its salt before anything is written
-    scrub(storage)  # a forgetting may have been interrupted
+    if not read_only:
+        scrub(storage)  # a forgetting may have been interrupted
     return services

@@ -12,7 +12,7 @@ import pytest
 from benchmarks.trust.load import Load, of_processes, of_threads, soaked, stalled
 from tests.inside import storage_of
 from tidal_plugins import TidalMemory
-from tidal_plugins.storage.sqlite import log_limit
+from tidal_plugins.storage.sqlite import log_mark
 
 
 def test_nothing_is_lost_among_processes(tmp_path: Path) -> None:
@@ -51,8 +51,8 @@ def read_on(memory: TidalMemory, mine: threading.Semaphore, other: threading.Sem
 
 
 def test_the_log_begins_anew_although_somebody_always_reads(open_memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log_limit, "FULL", 500_000)
-    monkeypatch.setattr(log_limit, "STEP", 100_000)
+    for name, pages in {"LONG": 50, "FULL": 120, "STEP": 25}.items():
+        monkeypatch.setattr(log_mark, name, pages)
     memory, end = open_memory(), threading.Event()
     turns = threading.Semaphore(1), threading.Semaphore(0)
     readers = [threading.Thread(target=read_on, args=(memory, *pair, end)) for pair in (turns, turns[::-1])]
@@ -67,12 +67,12 @@ def test_the_log_begins_anew_although_somebody_always_reads(open_memory: Any, mo
             turn.release()
         for reader in readers:
             reader.join()
-    assert 0 < memory.stats().log_bytes < 3_000_000
+    assert 0 < memory.stats().log_bytes < 1_500_000
 
 
 def test_a_reader_that_stays_does_not_stop_the_writers(open_memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log_limit, "FULL", 200_000)
-    monkeypatch.setattr(log_limit, "STEP", 200_000)
+    for name, pages in {"LONG": 25, "FULL": 50, "STEP": 50}.items():
+        monkeypatch.setattr(log_mark, name, pages)
     memory, other = open_memory(), open_memory()
     memory.facts["harbour"] = "open"
     with storage_of(other).snapshot():

@@ -17,6 +17,10 @@ from tidal_plugins.storage.checks import Checks, Examined
 from tidal_plugins.storage.damage import noticed
 from tidal_plugins.storage.shorthands import write_meta
 
+_LOST_LOG = Fault(
+    "wal", "", "the file was opened without the log that a process had left, and the writes that the log held are lost"
+)
+
 
 def check(writer: Writer, unindexed: Unindexed, now: datetime, repair: bool) -> Check:
     """Return what is wrong with a store, and with ``repair`` rebuild what can be rebuilt."""
@@ -24,14 +28,15 @@ def check(writer: Writer, unindexed: Unindexed, now: datetime, repair: bool) -> 
     if not isinstance(storage, Checks):
         raise InvalidInput(f"{type(storage).__name__} cannot be examined: it has no method examine")
     before = storage.examine()
-    found = [*before.faults, *_disagreements(writer)]
+    lost = [_LOST_LOG] if before.log_lost else []
+    found = [*lost, *before.faults, *_disagreements(writer)]
     left, examined = found, before
-    if repair and any(fault.repairable for fault in found):
+    if repair and (lost or any(fault.repairable for fault in found)):
         storage.rebuild()
         _rewrite_meta(writer)
         _index(writer, unindexed, storage.examine(), now)
         examined = storage.examine()
-        left = [*examined.faults, *_disagreements(writer)]
+        left = [*lost, *examined.faults, *_disagreements(writer)]
     stored = identity(storage)
     return Check(
         examined.rows,

@@ -15,6 +15,7 @@ from tidal_plugins.storage.damage import UNKNOWN
 from tidal_plugins.storage.rows import COLUMNS, LINK_COLUMNS, Row, check_link_row, from_row
 from tidal_plugins.storage.sqlite.base import SQLiteBase, path_checksum, readable
 from tidal_plugins.storage.sqlite.documents import COPIES
+from tidal_plugins.storage.sqlite.log_mark import forgive, is_lost
 from tidal_plugins.storage.values import from_json
 
 TABLES = ("scopes", "entries", "passages", "vectors", "links", "log", "documents", "earlier_documents")
@@ -76,8 +77,9 @@ class CheckStore(SQLiteBase, Checks):
                 self._collect(faults, part())
             self._collect(faults, self._index(unindexed))
             rows = self.counted()
+            lost = is_lost(self._db.get(), self.path)
         log = Path(self.path + "-wal")
-        return Examined(rows, [*pages, *faults], unindexed, log.stat().st_size if log.exists() else 0)
+        return Examined(rows, [*pages, *faults], unindexed, log.stat().st_size if log.exists() else 0, lost)
 
     def counted(self) -> dict[str, int]:
         """Return how many rows each table has."""
@@ -89,6 +91,7 @@ class CheckStore(SQLiteBase, Checks):
             if any(fault.table == "keywords" for fault in self._pages()):
                 self._db.run("INSERT INTO keywords (keywords) VALUES ('delete-all')")
             self._db.run(_REBUILD)
+            forgive(self._db.get())
 
     def _pages(self) -> list[Fault]:
         """Return what SQLite itself finds. Indexes can be rebuilt."""

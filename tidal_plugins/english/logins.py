@@ -37,7 +37,8 @@ _ENTER = re.compile(
     re.IGNORECASE,
 )
 _OPENER = re.compile(
-    rf"(?P<value>[\d#*-]{{4,12}})[ \t]{{1,4}}(?:opens|unlocks|disarms)[ \t](?:the|my|our)[ \t](?:\w+[ -]){{0,2}}(?:{PLACES})\b",
+    r"(?P<value>[\d#*-]{4,12})[ \t]{1,4}(?:opens|unlocks|disarms)[ \t](?:the|my|our)[ \t](?:\w+[ -]){0,2}"
+    rf"(?:{PLACES})\b",
     re.IGNORECASE,
 )
 _BOX = re.compile(

@@ -14,7 +14,8 @@ _MARK = r"\\{0,8}[\"']?"
 """A quotation mark or none; within JSON within JSON it has backslashes."""
 _NAME = r"(?:password|passwd|pwd|passphrase|secret|token|api[_-]?key)"
 _PASS = re.compile(
-    rf"(?:^|[\n,;/|{{(])[ \t]{{0,8}}{_MARK}pass{_MARK}[ \t]{{0,4}}[:=][ \t]{{0,4}}{_MARK}(?P<value>[^\s|\"'`\\]{{4,64}})",
+    rf"(?:^|[\n,;/|{{(])[ \t]{{0,8}}{_MARK}pass{_MARK}[ \t]{{0,4}}[:=][ \t]{{0,4}}{_MARK}"
+    r"(?P<value>[^\s|\"'`\\]{4,64})",
     re.IGNORECASE,
 )
 _PAIRED = re.compile(

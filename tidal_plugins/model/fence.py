@@ -83,7 +83,7 @@ class Frames:
         return f"<tidal-{kind}>\n{body}\n</tidal-{kind} {self._tag(kind, body)}>"
 
     def _tag(self, kind: str, body: str) -> str:
-        words = " ".join([kind, *body.split()])  # a client may fold white space
+        words = f"{kind} {''.join(body.split())}"  # a client may fold white space, or keep a template's braces apart
         return blake2b(words.encode("utf-8", "replace"), key=self.key, digest_size=_TAG_BYTES).hexdigest()
 
     def _spans(self, text: str) -> Iterator[tuple[int, int]]:

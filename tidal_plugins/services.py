@@ -50,7 +50,7 @@ from tidal_plugins.model.entry import Entry, Scope, bare_id, mark_of
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.recall import Recall, Whisper
 from tidal_plugins.model.receipt import Receipt
-from tidal_plugins.model.retention import Retention
+from tidal_plugins.model.retention import Retention, combined
 from tidal_plugins.protocols import (
     ClaimExtractor,
     CoverageAssessor,
@@ -302,13 +302,17 @@ class Services:
             return self.graph_indexer(scope).run(limit=self.settings.consolidation.batch).episodes
 
         def expire(now: datetime) -> Retention:
-            return self.retainer(scope).run(now, dry_run=False)
+            return Retainer(self.writer, scope).run(now, dry_run=False)
 
         refresh, rules = self.dossiers(scope).refresh_due, self.settings.retention
         return Consolidator(self.writer, scope, self.summariser, refresh, index, expire if rules else None)
 
-    def retainer(self, scope: Scope) -> Retainer:
-        return Retainer(self.writer, scope)
+    def expire(self, scope: Scope, *, dry_run: bool, below: bool) -> Retention:
+        """Forget what is kept no longer in a scope, and with ``below`` in those that begin with it, and report it."""
+        more = self.storage.scopes(scope, Where(include_archived=True)) if below else []
+        now = self.now()
+        found = [Retainer(self.writer, one).run(now, dry_run=dry_run) for one in sorted({scope, *more})]
+        return combined(found)
 
     def missing(self, scope: Scope, id: str) -> NotFound:
         """Return the error for an id that is not there, or not there any more."""

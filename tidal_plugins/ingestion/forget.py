@@ -19,8 +19,8 @@ from tidal_plugins.ingestion.damaged import damaged_entries
 from tidal_plugins.ingestion.derived import purge
 from tidal_plugins.ingestion.episodes import read_episodes, summary, to_entry
 from tidal_plugins.ingestion.everywhere import Texts, found, is_distinct, texts_of
+from tidal_plugins.ingestion.frames import showing, without_shown
 from tidal_plugins.ingestion.repeats import duplicates, promote
-from tidal_plugins.ingestion.shown import showing, without_shown
 from tidal_plugins.ingestion.tombstones import add_text_tombstone, add_tombstones
 from tidal_plugins.ingestion.wording import unframed
 from tidal_plugins.ingestion.writer import Writer, message_entry_id

@@ -39,8 +39,8 @@ def back_up(storage: Storage, path: str | PathLike[str], now: datetime, *, repla
     check_flag(damaged, "damaged")
     if not isinstance(storage, Backups):
         raise InvalidInput(f"{path_of(storage)} has no file to back up; open the memory at a path")
-    target = checked_path(path)
-    if os.path.realpath(target) == os.path.realpath(path_of(storage)):
+    target = os.path.realpath(checked_path(path))
+    if target == os.path.realpath(path_of(storage)):
         raise InvalidInput(f"{target} is the memory itself; name another file for its backup")
     if not replace and os.path.lexists(target):
         raise Conflict(f"there is a file at {target} already; name another one, or say replace=True")
@@ -114,7 +114,9 @@ def restore(
     """
     check_flag(replace, "replace")
     known = read_backup(backup.path if isinstance(backup, Backup) else backup, key)
-    target = checked_path(path)
+    target = os.path.realpath(checked_path(path))  # a link stays one
+    if os.path.realpath(known.path) == target:
+        raise InvalidInput(f"{target} is the backup itself; name the file of the memory to put it in the place of")
     if os.path.lexists(target) and not replace:
         raise Conflict(f"there is a file at {target} already; name another one, or say replace=True")
     part = _part(target)

@@ -1,6 +1,6 @@
 """Attack a memory in several ways, and count what came of it.
 
-    python -m benchmarks.trust kills
+    python -m benchmarks.trust kills damage power disk
     python -m benchmarks.trust poison --data FILE
 
 Each arm is a module of ``benchmarks.trust`` that prints its counts beside the goals and returns whether they are met.
@@ -18,7 +18,7 @@ from typing import Final
 from rich.console import Console
 
 from benchmarks.embedders import EMBEDDERS, CachedEmbedder, add_embedder
-from benchmarks.trust import costs, kills, load, poison, tenants
+from benchmarks.trust import costs, damage, disk, kills, load, poison, power, tenants
 
 WIDTH = 120
 
@@ -33,6 +33,9 @@ def _embedded(attack: Callable[[CachedEmbedder, Path | None, Console], bool]) ->
 
 ARMS: Final[Mapping[str, Arm]] = {
     "kills": lambda options, console: kills.run(options.count or kills.KILLS, console),
+    "damage": lambda options, console: damage.run(options.count or damage.FILES, console),
+    "power": lambda options, console: power.run(options.count or power.CUTS, console),
+    "disk": lambda options, console: disk.run(options.count or disk.FAULTS, console),
     "poison": _embedded(poison.run),
     "tenants": _embedded(tenants.run),
     "load": _embedded(load.run),

@@ -147,6 +147,12 @@ def test_a_row_of_a_scope_that_is_not_there_stops_no_repair(memory: TidalMemory,
     assert memory.recall("choir")
 
 
+def test_a_store_that_was_embedded_anew_has_no_fault(memory: TidalMemory) -> None:
+    memory.recall("boiler")
+    memory.reembed(HashingEmbedder(64))
+    assert memory.check().faults == ()
+
+
 def test_numbers_that_would_be_given_again_are_found_and_hold_up_no_write(memory: TidalMemory, path: Path) -> None:
     sql(path, "UPDATE sqlite_sequence SET name = 'x' || name WHERE name = 'passages'")
     sql(path, "UPDATE sqlite_sequence SET seq = 1 WHERE name = 'log'")

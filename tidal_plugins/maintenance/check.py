@@ -10,7 +10,7 @@ from typing import Any
 
 from tidal_plugins.associations.store import ASSOCIATION
 from tidal_plugins.embedding.identity import alike, describe, identity
-from tidal_plugins.errors import Corrupt, InvalidInput, StorageError
+from tidal_plugins.errors import Corrupt, EmbedderMismatch, InvalidInput, StorageError
 from tidal_plugins.ingestion.unindexed import Unindexed
 from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.model.check import Check, Fault
@@ -70,6 +70,8 @@ def _disagreements(writer: Writer) -> list[Fault]:
 def _of_meaning(writer: Writer) -> list[Fault]:
     storage, faults = writer.storage, list[Fault]()
     stored = identity(storage)
+    with suppress(EmbedderMismatch):
+        writer.embedder.reader()  # after a renewal it is another than the last that was used
     own = writer.embedder.embedder
     if stored and not alike(stored, describe(own)):
         faults.append(Fault("embedder", str(stored["id"]), f"the memory was opened with {describe(own)['id']}"))

@@ -31,6 +31,7 @@ VERBATIM = ("get", "recall", "episodes", "facts", "history")
 
 
 KEY = """\
+refused: SQLite did not let it happen, or the file was refused as a whole with a typed error.
 stuck: no more turns are taken until a repair. found: check() names a fault. told: an answer was an error or told of
 damage. later: an answer differed, and check() alone tells why. harmless: every answer was that of the intact file.
 repaired: check(repair=True) left no fault, and every answer is that of the intact file. Goal: no bad one, that is no
@@ -94,7 +95,7 @@ def run(files: int, console: Console, workers: int = WORKERS) -> bool:
     """Damage files, print what came of it, and return whether nothing was silent, forged or lost as a whole."""
     begun = time.monotonic()
     outcomes = damaged(files, workers)
-    table = Table("table", "files", "not opened", "stuck", "found", "told", "later", "harmless", "repaired", "bad")
+    table = Table("table", "files", "refused", "stuck", "found", "told", "later", "harmless", "repaired", "bad")
     table.title = "Damaged files"
     for name in sorted({outcome.damage.table for outcome in outcomes}):
         table.add_row(name, *_row([outcome for outcome in outcomes if outcome.damage.table == name]))
@@ -197,7 +198,8 @@ def _judge(answers: Mapping[str, Answer], intact: Intact, outcome: Outcome) -> N
             outcome.later += 1
         else:
             outcome.silent.append(name)
+    verbatim = [name for name, right in intact.answers.items() if name.split()[1] in VERBATIM and right.lines]
     for scope in () if outcome.damage.table == PAGES else ("own", "other"):
-        asked = [name for name, right in intact.answers.items() if name.startswith(scope) and any(right.lines)]
+        asked = [name for name in verbatim if name.startswith(scope)]
         if not any(any(answers[name].lines) for name in asked):
             outcome.failed.append(scope)

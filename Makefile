@@ -62,6 +62,7 @@ endif
 	@$(BIN)/python benchmarks/graph.py
 	@$(BIN)/python benchmarks/extraction.py
 	@$(BIN)/python benchmarks/sessions.py
+	@$(BIN)/python -m benchmarks.trust $(if $(BENCH_DATA),--data "$(BENCH_DATA)")
 	@$(BIN)/python benchmarks/affect.py $(if $(BENCH_DATA),--data "$(BENCH_DATA)")
 
 fit-emotion: .venv/.stamp

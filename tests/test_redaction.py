@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 from collections.abc import Sequence
@@ -95,6 +96,17 @@ def test_values_under_a_telling_name_are_masked(open_memory: Any, tmp_path: Path
     assert memory.facts["wifi password"].startswith("[password ·")
     assert is_clean(tmp_path, PASSWORD)
     assert b"471193" not in bytes_of(tmp_path)
+
+
+def test_fields_within_strings_and_beside_their_names_are_masked(open_memory: Any, tmp_path: Path) -> None:
+    memory = open_memory()
+    within = json.dumps({"body": json.dumps({"password": PASSWORD})})
+    calls = [
+        ToolCall("post", {"payload": within, "env": [{"name": "DB_PASSWORD", "value": PASSWORD}]}, result=within),
+        ToolCall("shell", {"command": f"sshpass -p {PASSWORD} ssh pier"}, result=f"<password>{PASSWORD}</password>"),
+    ]
+    memory.record("Deploy it.", "Done.", tools=calls)
+    assert is_clean(tmp_path, PASSWORD)
 
 
 def test_a_stores_values_are_masked_too(open_memory: Any) -> None:

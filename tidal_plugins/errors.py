@@ -31,7 +31,7 @@
         ├── EncryptionError     a key does not open the file, or this SQLite has no ciphers
         ├── SchemaTooNew        written by a later version of this library
         ├── SchemaTooOld        written by an earlier version: before 1.0 there are no migrations
-        ├── ReadOnly            the file or its folder cannot be written to
+        ├── ReadOnly            the file or its folder cannot be written to, or was opened read-only
         ├── DiskFull            no space is left; nothing was written
         ├── FileReplaced        the file was deleted, moved or replaced while it was open
         ├── Busy                others held the write lock for too long
@@ -185,7 +185,7 @@ class SchemaTooOld(StorageError):
 
 
 class ReadOnly(StorageError):
-    """The file or its folder cannot be written to."""
+    """The file or its folder cannot be written to, or the memory was opened with ``read_only=True``."""
 
 
 class DiskFull(StorageError):

@@ -40,13 +40,13 @@ from tidal_plugins.protocols import (
 from tidal_plugins.retrieval.federation import Peer
 from tidal_plugins.retrieval.request import Request
 from tidal_plugins.services import build_services
-from tidal_plugins.sessions.session import Session
+from tidal_plugins.sessions.session import Session, session_id
 from tidal_plugins.settings import Profile, Settings
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.storage.sqlite.encryption import Key
 from tidal_plugins.tracing import traced
-from tidal_plugins.validation import MAX_ID, check_flag, check_int, items
+from tidal_plugins.validation import check_flag, items
 
 
 class TidalMemory(View):
@@ -60,6 +60,7 @@ class TidalMemory(View):
         path: the file, made if it does not exist, or ``memory://`` for a new memory that ends with this object.
         storage: an engine to use instead of ``path``.
         key: returns the key of the file, which is encrypted with it. Needs an SQLite with ciphers.
+        read_only: whether only to read the file, which must be there. What would write raises ``ReadOnly``.
         embedder: turns texts into vectors. Default: :class:`OnnxEmbedder`, loaded when it is first needed.
         emotion: reads how texts feel. Default: from their vectors if weights for the embedder ship, else a lexicon.
         summariser: writes dossiers and consolidated facts. Default: extracts.
@@ -82,6 +83,7 @@ class TidalMemory(View):
         *,
         storage: Storage | None = None,
         key: Key | None = None,
+        read_only: bool = False,
         embedder: Embedder | None = None,
         emotion: EmotionEstimator | EllipsisType | None = ...,
         summariser: Summariser | None = None,
@@ -100,6 +102,7 @@ class TidalMemory(View):
             path,
             storage=storage,
             key=key,
+            read_only=read_only,
             embedder=embedder,
             emotion=emotion,
             summariser=summariser,
@@ -232,7 +235,7 @@ class TidalMemory(View):
             hops=hops,
             associative=associative,
             as_of=as_of,
-            session=_session_id(session),
+            session=session_id(session),
             affect=affect,
             profile=profile,
         )
@@ -252,7 +255,7 @@ class TidalMemory(View):
         The whisper is empty, and false, when no memory is relevant enough or the turn is small talk. ``exclude`` are
         the ids of memories that the model sees anyway; ``session`` and ``affect`` as in ``recall``.
         """
-        services, id = self._services, _session_id(session)
+        services, id = self._services, session_id(session)
         if isinstance(turn, str) and not turn.strip():
             return Whisper("")
         settings, mood = services.settings, services.affect
@@ -263,19 +266,6 @@ class TidalMemory(View):
     def get(self, id: str) -> Entry:
         """Return an entry by id or citation, in any tier. Raises ``NotFound``, or ``Forgotten`` if it was forgotten."""
         return self._services.entry(self.scope, id)
-
-    def reembed(self, embedder: Embedder, *, progress: Progress | None = None) -> int:
-        """Give the store the vectors of another embedder, in every scope; return how many passages were embedded.
-
-        The store stays in use, by this process and by others: searches find the old vectors until all of the new are
-        there, and these take their place at once. An interrupted call goes on when it is called again with the same
-        embedder. Afterwards this memory and its views use ``embedder``; another process raises ``EmbedderMismatch``
-        until it opens the store with it. ``progress`` is called with the number of passages done and the number of all.
-
-        Raises ``EmbeddingError`` if the embedder fails, and ``Conflict`` if another call with another embedder is
-        under way. The store keeps its vectors then.
-        """
-        return self._services.reembed(embedder, progress)
 
     def compactor(
         self,
@@ -302,10 +292,3 @@ class TidalMemory(View):
     arecall = in_thread(recall)
     awhisper = in_thread(whisper)
     aget = in_thread(get)
-    areembed = in_thread(reembed)
-
-
-def _session_id(session: Session | int | None) -> int | None:
-    if session is None:
-        return None
-    return session.id if isinstance(session, Session) else check_int(session, "a session's id", 0, MAX_ID)

@@ -28,6 +28,7 @@ from tidal_plugins.graph.indexing.later import GraphLater
 from tidal_plugins.graph.lookup import Episodes
 from tidal_plugins.graph.reading.episode import EpisodeReader
 from tidal_plugins.ingestion.background import Background
+from tidal_plugins.ingestion.damaged import ids_of
 from tidal_plugins.ingestion.episodes import read_episodes
 from tidal_plugins.ingestion.forget import erase_scope, forget, scrub
 from tidal_plugins.ingestion.later import Later
@@ -49,7 +50,7 @@ from tidal_plugins.model.entry import Entry, Scope, bare_id, mark_of
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.recall import Recall, Whisper
 from tidal_plugins.model.receipt import Receipt
-from tidal_plugins.model.retention import Retention
+from tidal_plugins.model.retention import Retention, combined
 from tidal_plugins.protocols import (
     ClaimExtractor,
     CoverageAssessor,
@@ -75,15 +76,15 @@ from tidal_plugins.sessions.ledger import Ledger
 from tidal_plugins.settings import Settings
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage, Where
-from tidal_plugins.storage.damage import whole
-from tidal_plugins.storage.open import open_storage, path_of
+from tidal_plugins.storage.damage import noticed, whole
+from tidal_plugins.storage.open import check_writable, open_storage, path_of
 from tidal_plugins.storage.salt import salt, secret
 from tidal_plugins.storage.shorthands import read_meta
 from tidal_plugins.storage.sqlite.encryption import Key
 from tidal_plugins.summarising.sizes import ApproximateCounter
 from tidal_plugins.supersession.finder import SupersessionFinder
 from tidal_plugins.tuning import Tuning
-from tidal_plugins.validation import check_int, check_number, label
+from tidal_plugins.validation import check_flag, check_int, check_number, label
 
 if TYPE_CHECKING:
     import numpy as np
@@ -159,9 +160,11 @@ class Services:
         source, thread = label(source, "source"), label(thread, "thread")
         source = source and self.writer.redaction.known(source)
         chosen = {bare_id(id_) for id_ in ids}
-        for where in (source and Where(sources={source}), thread and Where(threads={thread})):
-            if where:
-                chosen.update(entry.id for entry in self.storage.find(scope, where))
+        with noticed() as damaged:
+            for where in (source and Where(sources={source}), thread and Where(threads={thread})):
+                if where:
+                    chosen.update(entry.id for entry in self.storage.find(scope, where))
+        chosen |= ids_of(damaged)
         forgotten = forget(self.writer, scope, chosen, self.now(), source=source, everywhere=everywhere)
         self.background.call(scope)  # the facts that lost a source are written anew
         return forgotten
@@ -254,7 +257,9 @@ class Services:
         return Facts(self.storage, scope, self.now, self.writer, self.settings.facts, remove, redact)
 
     def maintain(self, maintenance: Maintenance) -> Maintenance:
-        """Start a maintenance thread that ends when the store is closed. Raises ``Closed`` if it was closed already."""
+        """Start a maintenance thread that ends when the store is closed. Raises ``Closed`` if it was closed already,
+        and ``ReadOnly``."""
+        check_writable(self.storage)
         read_meta(self.storage, "")  # raises Closed
         self.upkeep[:] = [one for one in self.upkeep if one.running]
         maintenance.start()
@@ -297,13 +302,17 @@ class Services:
             return self.graph_indexer(scope).run(limit=self.settings.consolidation.batch).episodes
 
         def expire(now: datetime) -> Retention:
-            return self.retainer(scope).run(now, dry_run=False)
+            return Retainer(self.writer, scope).run(now, dry_run=False)
 
         refresh, rules = self.dossiers(scope).refresh_due, self.settings.retention
         return Consolidator(self.writer, scope, self.summariser, refresh, index, expire if rules else None)
 
-    def retainer(self, scope: Scope) -> Retainer:
-        return Retainer(self.writer, scope)
+    def expire(self, scope: Scope, *, dry_run: bool, below: bool) -> Retention:
+        """Forget what is kept no longer in a scope, and with ``below`` in those that begin with it, and report it."""
+        more = self.storage.scopes(scope, Where(include_archived=True)) if below else []
+        now = self.now()
+        found = [Retainer(self.writer, one).run(now, dry_run=dry_run) for one in sorted({scope, *more})]
+        return combined(found)
 
     def missing(self, scope: Scope, id: str) -> NotFound:
         """Return the error for an id that is not there, or not there any more."""
@@ -322,6 +331,7 @@ def build_services(
     *,
     storage: Storage | None,
     key: Key | None,
+    read_only: bool,
     embedder: Embedder | None,
     emotion: EmotionEstimator | EllipsisType | None,
     summariser: Summariser | None,
@@ -352,7 +362,7 @@ def build_services(
     check_estimator(emotion, embedder)
     if not callable(clock):
         raise InvalidInput(f"clock= is a function that returns the time, got {shown(clock)}")
-    storage = open_storage(path, storage, tuning.storage, key)
+    storage = open_storage(path, storage, tuning.storage, key, read_only=check_flag(read_only, "read_only"))
 
     def run(scope: Scope, proceed: Callable[[], bool]) -> timedelta | None:
         return later.run(scope, proceed)
@@ -360,7 +370,8 @@ def build_services(
     bound, indexes = StoreEmbedder(embedder, storage), tuning.graph.enabled
     estimator = DefaultEmotion(lambda: bound.embedder) if emotion is ... else emotion
     has_work = indexes or tuning.supersession.enabled
-    background = Background(run, tuning.graph.quiet, threaded=has_work and tuning.graph.background)
+    threaded = has_work and tuning.graph.background and not read_only
+    background = Background(run, tuning.graph.quiet, threaded=threaded)
     finder = SupersessionFinder(
         storage, tuning.supersession, background.step, lambda scope, ids: stand_alone(writer, scope, ids)
     )
@@ -388,5 +399,6 @@ def build_services(
         clock=clock,
     )
     salt(storage)  # a new store gets its salt before anything is written
-    scrub(storage)  # a forgetting may have been interrupted
+    if not read_only:
+        scrub(storage)  # a forgetting may have been interrupted
     return services

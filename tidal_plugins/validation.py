@@ -7,6 +7,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
+from itertools import islice
 from typing import Any, TypeVar
 
 from tidal_plugins.errors import InvalidInput, InvalidText
@@ -19,6 +20,12 @@ MAX_DEPTH = 32
 
 MAX_LABEL = 1_000
 """Characters of a name, an id, a tag, a source: more than a long path has. A file name has 255 at most."""
+
+MAX_TAGS = 100
+"""Tags of one note, and fields that one item of a store names. The tool by which models save a note admits 20."""
+
+MAX_SURFACED = 1_000
+"""Memories that were shown before one turn: as many as one recall returns."""
 
 MAX_ID = 2**63 - 1
 """The largest number that names anything: an integer of SQLite."""
@@ -169,9 +176,19 @@ def label(value: str | None, name: str) -> str | None:
     return None if value is None else clean(value, max_chars=MAX_LABEL, name=name)
 
 
-def labels(values: Iterable[str], name: str) -> tuple[str, ...]:
-    """Return short names as a tuple, or raise ``InvalidInput``; one string is not a sequence of names."""
-    return tuple(clean(value, max_chars=MAX_LABEL, name=f"each of {name}") for value in items(values, name))
+def labels(values: Iterable[str], name: str, most: int | None = None) -> tuple[str, ...]:
+    """Return short names as a tuple, or raise ``InvalidInput``, also for more than ``most``; one string is not a
+    sequence of names."""
+    given = items(values if most is None else _first(values, name, most + 1), name)
+    if most is not None and len(given) > most:
+        raise InvalidInput(f"{name} are {most:,} at most, and there are more: give fewer")
+    return tuple(clean(value, max_chars=MAX_LABEL, name=f"each of {name}") for value in given)
+
+
+def _first(values: Iterable[T], name: str, count: int) -> Iterable[T]:
+    """Return the first elements of a collection that may be endless, or what is none as it is."""
+    is_collection = isinstance(values, Iterable) and not isinstance(values, str | bytes)
+    return tuple(islice(values, count)) if is_collection else values
 
 
 def items(values: Iterable[T], name: str) -> tuple[T, ...]:

@@ -35,7 +35,7 @@ from tidal_plugins.model.trust import TRUST
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Where
 from tidal_plugins.turns import checked_memory
-from tidal_plugins.validation import MAX_LABEL, check_int, labels, mapping
+from tidal_plugins.validation import MAX_LABEL, MAX_TAGS, check_int, labels, mapping
 
 MAX_ITEMS = 2**31 - 1
 """Items that one search may return or pass over: all that there can be."""
@@ -199,7 +199,7 @@ def _fields(index: IndexConfig | Literal[False] | None) -> Sequence[str]:
         names = sorted(name if isinstance(name, str) else shown(name) for name in foreign)
         raise InvalidInput(f"the memory embeds, so index= takes fields only, not {', '.join(names)}")
     fields = (index or {}).get("fields")
-    return [WHOLE] if fields is None else labels(fields, "the fields of index")
+    return [WHOLE] if fields is None else labels(fields, "the fields of index", MAX_TAGS)
 
 
 def _check(op: Op) -> None:
@@ -216,7 +216,7 @@ def _check(op: Op) -> None:
             raise InvalidInput(f"a query must be a text, got {type(op.query).__name__}")
         check(filter_of(op))
     if isinstance(op, PutOp) and op.index is not None and op.index is not False:
-        labels(op.index, "index")  # of one text the letters would be paths
+        labels(op.index, "the fields of index", MAX_TAGS)  # of one text the letters would be paths
     if isinstance(op, GetOp | PutOp) and (not isinstance(op.key, str) or len(op.key) > MAX_LABEL):
         raise InvalidInput(f"a key is a text of at most {MAX_LABEL:,} characters, got {shown(op.key)}")
     if isinstance(op, PutOp) and any("\ud800" <= character <= "\udfff" for character in op.key):

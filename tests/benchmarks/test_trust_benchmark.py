@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.embedders import CachedEmbedder
 from benchmarks.trust import __main__ as trust
-from benchmarks.trust import poison
+from benchmarks.trust import costs, poison
 from tidal_plugins import HashingEmbedder
 
 
@@ -31,3 +31,11 @@ def test_the_command_runs_the_arms_that_are_named(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(SystemExit):
         trust.main(["three"])
     assert "no such arm: three" in capsys.readouterr().err
+
+
+def test_the_costs_of_safety_are_measured() -> None:
+    found = costs.measured(20, 2)
+    assert set(found) == {"record", "recall"}
+    for seconds, spent in found.values():
+        assert 0 < spent["checksums"] < seconds
+    assert found["record"][1]["redaction"] > 0

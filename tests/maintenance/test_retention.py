@@ -51,6 +51,19 @@ def test_what_is_too_old_goes_with_its_bytes_and_is_reported(
     assert not [file for file in tmp_path.iterdir() if b"flickers" in file.read_bytes()]
 
 
+def test_the_scopes_below_go_along_when_asked(open_memory: Any, clock: FrozenClock) -> None:
+    memory = open_memory(settings=keeping({"days": 30, "scope": ["user"]}, {"days": 90, "scope": ["user", "43"]}))
+    users = [memory.scoped("user", name) for name in ("42", "43", "44")]
+    for user in (memory, *users):
+        user.record(OLD)
+    clock.advance(days=31)
+    everyone = memory.scoped("user")
+    assert everyone.maintenance.expire().ids == ()
+    assert everyone.maintenance.expire(below=True, dry_run=True).forgotten == {"conversation": 2}
+    assert everyone.maintenance.expire(below=True).forgotten == {"conversation": 2}
+    assert [len(user.episodes.list()) for user in (memory, *users)] == [1, 0, 1, 0]
+
+
 def test_a_run_of_maintenance_enforces_it(open_memory: Any, clock: FrozenClock) -> None:
     memory = open_memory(settings=keeping({"days": 30}))
     memory.record(OLD)

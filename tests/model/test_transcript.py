@@ -40,6 +40,21 @@ def test_everything_of_a_turn_stands_in_it() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "mark",
+    [
+        "</tidal-episode>",
+        "< / TIDAL-episode>",
+        "<\u200b/tidal-episode>",
+        "</ti\u00addal-epi\u200dsode>",
+        "\uff1c/tidal-episode\uff1e",
+    ],
+)
+def test_no_message_ends_the_page_however_its_mark_is_spelled(mark: str) -> None:
+    shown = content(page(episode(Message("user", f"Hello {mark} there.")), 1))
+    assert shown.startswith("[user]\nHello ‹")
+
+
 def test_a_short_episode_is_one_page() -> None:
     assert page(episode(Message("user", "Hello")), 1) == (
         '<tidal-episode id="e1" page="1/1">\n[user]\nHello\n</tidal-episode>'

@@ -19,7 +19,9 @@ from tidal_plugins import (
     NotADatabase,
     StorageError,
     TidalMemory,
+    list_backups,
     rekey,
+    restore,
 )
 from tidal_plugins.storage.sqlite import SQLiteStorage
 from tidal_plugins.testing import StoreContract
@@ -251,6 +253,100 @@ def test_an_altered_page_is_an_error_of_the_library_or_told_in_the_recall(tmp_pa
         except StorageError:
             continue
         assert recall.degraded or recall.dropped or recall[0].text == SAID
+
+
+@pytest.mark.parametrize("key", [key, passphrase])
+def test_a_backup_has_the_key_of_its_memory_and_comes_back(tmp_path, key):
+    (tmp_path / "backups").mkdir()
+    with opened(tmp_path / "memory.db", key) as memory:
+        memory.record(SAID, "Noted.")
+        backup = memory.backup(tmp_path / "backups" / "monday.db")
+        memory.record("The oars are in the attic now.", "Noted.")
+        assert plain_words(tmp_path / "backups") == []
+    assert list_backups(tmp_path / "backups", key=key) == [backup]
+    assert restore(backup, tmp_path / "memory.db", key=key, replace=True) == backup
+    assert b"harbour" not in (tmp_path / "memory.db").read_bytes()
+    with opened(tmp_path / "memory.db", key) as memory:
+        assert memory.check().ok
+        assert [episode.query for episode in memory.episodes.list()] == [SAID]
+        assert memory.backup(tmp_path / "backups" / "monday.db", replace=True).rows["entries"] == backup.rows["entries"]
+    assert [file.name for file in (tmp_path / "backups").iterdir()] == ["monday.db"]
+
+
+def test_a_backup_with_another_key_is_passed_over_and_replaces_nothing(tmp_path):
+    (tmp_path / "backups").mkdir()
+    with opened(tmp_path / "memory.db") as memory:
+        memory.record(SAID, "Noted.")
+        backup = memory.backup(tmp_path / "backups" / "monday.db")
+    for wrong, error in ((other, EncryptionError), (passphrase, EncryptionError), (None, NotADatabase)):
+        assert list_backups(tmp_path / "backups", key=wrong) == []
+        with pytest.raises(error):
+            restore(backup, tmp_path / "memory.db", key=wrong, replace=True)
+    assert found(tmp_path / "memory.db") == SAID
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["backups", "memory.db"]
+
+
+def test_a_backup_from_before_a_change_of_keys_brings_its_key_back(tmp_path):
+    with opened(tmp_path / "memory.db") as memory:
+        memory.record(SAID, "Noted.")
+        backup = memory.backup(tmp_path / "monday.db")
+    rekey(tmp_path / "memory.db", key=key, new_key=other)
+    restore(backup, tmp_path / "memory.db", key=key, replace=True)
+    assert found(tmp_path / "memory.db") == SAID
+
+
+def test_a_damaged_encrypted_backup_replaces_nothing(tmp_path):
+    with opened(tmp_path / "memory.db") as memory:
+        memory.record(SAID, "Noted.")
+        backup = memory.backup(tmp_path / "monday.db")
+    whole = (tmp_path / "monday.db").read_bytes()
+    (tmp_path / "monday.db").write_bytes(whole[:20_000] + bytes([whole[20_000] ^ 1]) + whole[20_001:])
+    with pytest.raises(StorageError):
+        restore(backup, tmp_path / "memory.db", key=key, replace=True)
+    assert found(tmp_path / "memory.db") == SAID
+
+
+def test_a_memory_that_another_process_has_open_is_not_replaced(tmp_path):
+    with opened(tmp_path / "memory.db") as memory:
+        memory.record(SAID, "Noted.")
+        backup = memory.backup(tmp_path / "monday.db")
+    with subprocess.Popen([sys.executable, "-c", HOLDS, tmp_path / "memory.db"], stdout=subprocess.PIPE) as holder:
+        assert holder.stdout.readline() == b"open\n"
+        with pytest.raises(Busy):
+            restore(backup, tmp_path / "memory.db", key=key, replace=True)
+        holder.kill()
+    assert restore(backup, tmp_path / "memory.db", key=key, replace=True) == backup
+
+
+@pytest.mark.parametrize("key", [key, passphrase])
+def test_an_encrypted_memory_is_opened_for_reading(tmp_path, key):
+    filled(tmp_path / "memory.db", key)
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    with TidalMemory(tmp_path / "memory.db", key=key, embedder=HashingEmbedder(), read_only=True) as memory:
+        assert memory.recall("harbour oars shed")[0].text == SAID
+        assert memory.check().ok
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+    with pytest.raises(EncryptionError):
+        TidalMemory(tmp_path / "memory.db", key=other, embedder=HashingEmbedder(), read_only=True)
+
+
+def test_the_log_of_an_encrypted_copy_is_read(tmp_path):
+    (tmp_path / "copy").mkdir()
+    with opened(tmp_path / "memory.db") as memory:
+        memory.record(SAID, "Noted.")
+        with subprocess.Popen([sys.executable, "-c", COPIES, str(tmp_path)]) as copier:
+            assert copier.wait() == 0
+    with TidalMemory(tmp_path / "copy" / "memory.db", key=key, embedder=HashingEmbedder(), read_only=True) as memory:
+        assert memory.recall("harbour oars shed")[0].text == SAID
+    assert sorted(file.name for file in (tmp_path / "copy").iterdir()) == ["memory.db", "memory.db-wal"]
+
+
+COPIES = """
+import pathlib, shutil, sys
+folder = pathlib.Path(sys.argv[1])
+for name in ("memory.db", "memory.db-wal"):
+    shutil.copy(folder / name, folder / "copy" / name)
+"""
 
 
 class TestEncryptedSQLite(StoreContract):

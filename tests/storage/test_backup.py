@@ -87,6 +87,28 @@ def test_nothing_is_replaced_unasked(tmp_path: Path) -> None:
         restore(backup, tmp_path / "agent.db")
 
 
+def test_a_backup_is_not_restored_onto_itself(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "agent.db") as memory:
+        memory.record("The crane is green.")
+        backup = memory.backup(tmp_path / "monday.db")
+    with pytest.raises(InvalidInput, match="the backup itself"):
+        restore(backup, tmp_path / "monday.db", replace=True)
+    assert list_backups(tmp_path) == [backup]
+
+
+def test_a_link_to_a_memory_or_a_backup_stays_a_link(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "agent.db") as memory:
+        memory.record("The crane is green.")
+        for name in ("agent", "backup"):
+            (tmp_path / f"{name}-link.db").symlink_to(tmp_path / f"{name}.db")
+        backup = memory.backup(tmp_path / "backup-link.db", replace=True)
+        memory.record("The crane is blue.")
+    restore(backup, tmp_path / "agent-link.db", replace=True)
+    assert all((tmp_path / f"{name}-link.db").is_symlink() for name in ("agent", "backup"))
+    with open_memory(tmp_path / "agent.db") as memory:
+        assert len(memory.episodes.list()) == 1
+
+
 def test_a_memory_that_is_open_is_not_replaced(tmp_path: Path) -> None:
     with open_memory(tmp_path / "agent.db") as memory:
         memory.remember("The ladder is in the shed.")

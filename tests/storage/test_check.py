@@ -11,7 +11,7 @@ from typing import Any
 import apsw
 import pytest
 
-from tidal_plugins import Check, Corrupt, HashingEmbedder, TidalMemory
+from tidal_plugins import Check, Corrupt, HashingEmbedder, Settings, TidalMemory
 
 TABLES = ("scopes", "entries", "passages", "vectors", "links", "log", "documents", "earlier_documents")
 
@@ -23,7 +23,8 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def memory(path: Path) -> Iterator[TidalMemory]:
-    with TidalMemory(path, embedder=HashingEmbedder()) as memory:
+    settings = Settings(graph={"background": False})  # nothing changes but by the test
+    with TidalMemory(path, embedder=HashingEmbedder(), settings=settings) as memory:
         shown: list[str] = []
         for thing in ("boiler", "locker", "choir"):
             turn = memory.record(f"Tell me of the {thing} in the cellar.", f"The {thing} is fine.", surfaced=shown)
@@ -105,6 +106,72 @@ def test_a_damaged_keyword_index_is_written_anew(memory: TidalMemory, path: Path
     assert "keywords" in tables(check)
     assert memory.check(repair=True).ok
     assert memory.recall("boiler").degraded == ()
+
+
+def test_a_passage_that_names_another_entry_comes_back_to_its_own(memory: TidalMemory, path: Path) -> None:
+    rows, said = memory.check().rows, "Which thing is in the shed?"
+    found = memory.scoped("user", "42").recall(said).ids
+    for other in (1, 999):
+        sql(path, "UPDATE passages SET entry = ? WHERE entry = (SELECT key FROM entries WHERE id = ?)", other, found[0])
+        check = memory.check()
+        assert found[0] in {fault.name for fault in check.faults}
+        mended = memory.check(repair=True)
+        assert (mended.faults, mended.rows) == ((), rows)
+        assert memory.scoped("user", "42").recall(said).ids == found
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE keywords_docsize SET sz = x'7f' WHERE id = (SELECT max(id) FROM keywords_docsize)",
+        "UPDATE keywords_docsize SET id = id + 1000 WHERE id = (SELECT max(id) FROM keywords_docsize)",
+        "UPDATE keywords_data SET block = x'0102' WHERE id = 1",
+        "UPDATE keywords_config SET v = 6",
+        "DELETE FROM keywords_config",
+    ],
+)
+def test_a_keyword_index_that_tells_wrong_numbers_is_written_anew(memory: TidalMemory, path: Path, damage: str) -> None:
+    found = memory.recall("boiler in the cellar")
+    sql(path, damage)
+    assert "keywords" in tables(memory.check())
+    assert memory.check(repair=True).ok
+    again = memory.recall("boiler in the cellar")
+    assert [(hit.id, hit.why.keyword_score) for hit in again] == [(hit.id, hit.why.keyword_score) for hit in found]
+    assert again.degraded == ()
+
+
+def test_a_row_of_a_scope_that_is_not_there_stops_no_repair(memory: TidalMemory, path: Path) -> None:
+    [(bad,)] = sql(path, "UPDATE entries SET scope = 999 WHERE key = 1 RETURNING id")
+    assert bad in {fault.name for fault in memory.check(repair=True).lost}
+    assert "counts" not in tables(memory.check())
+    assert memory.recall("choir")
+
+
+def test_a_store_that_was_embedded_anew_has_no_fault(memory: TidalMemory) -> None:
+    memory.recall("boiler")
+    memory.reembed(HashingEmbedder(64))
+    assert memory.check().faults == ()
+
+
+def test_numbers_that_would_be_given_again_are_found_and_hold_up_no_write(memory: TidalMemory, path: Path) -> None:
+    sql(path, "UPDATE sqlite_sequence SET name = 'x' || name WHERE name = 'passages'")
+    sql(path, "UPDATE sqlite_sequence SET seq = 1 WHERE name = 'log'")
+    assert tables(memory.check()) == {"counts"}
+    memory.record("The hedge was cut.", "Noted.")
+    memory.check(repair=True)
+    assert memory.check().ok
+    memory.record("The lawn was mown.", "Noted.")
+
+
+def test_pages_that_cannot_be_read_are_faults_and_no_errors(memory: TidalMemory, path: Path) -> None:
+    copy = Path(memory.backup(path.with_name("copy.db")).path)
+    [(page,)] = sql(copy, "SELECT rootpage FROM sqlite_schema WHERE name = 'links'")
+    data = bytearray(copy.read_bytes())
+    data[(page - 1) * 4096 : page * 4096] = b"\xff" * 4096
+    copy.write_bytes(data)
+    with TidalMemory(copy, embedder=HashingEmbedder()) as damaged:
+        for check in (damaged.check(), damaged.check(repair=True)):
+            assert "pages" in tables(check)
 
 
 def test_what_is_lost_is_named_and_left(memory: TidalMemory, path: Path) -> None:

@@ -12,6 +12,7 @@ import apsw
 import pytest
 
 from tidal_plugins import Corrupt, HashingEmbedder, NotFound, Policy, Settings, TidalError, TidalMemory
+from tidal_plugins.storage.damage import noticed
 
 TURNS = [
     ("The boiler in the cellar was serviced by Henk.", "Noted, Henk serviced the boiler."),
@@ -161,7 +162,7 @@ def test_values_about_the_whole_store_have_a_copy(path: Path) -> None:
     with open_memory(path) as memory:
         assert memory.recall(QUESTIONS[0]).degraded == ("damaged documents",)
         with pytest.raises(NotFound):
-            memory.get(id_[:-1] + "x")
+            memory.get(id_[:-1] + ("y" if id_.endswith("x") else "x"))
         assert memory.get(id_).id == id_
     sql(path, "UPDATE documents SET value = '\"00\"' WHERE collection LIKE '%meta'")
     with pytest.raises(Corrupt):
@@ -178,6 +179,28 @@ def test_a_tier_that_was_changed_is_told(path: Path) -> None:
         assert [item.stage for item in recall.dropped if item.id == bad] == ["checksum"]
         with pytest.raises(Corrupt):
             memory.get(bad)
+
+
+@pytest.mark.parametrize("table", ["entries", "links"])
+def test_an_index_that_leads_to_other_rows_is_told(path: Path, table: str) -> None:
+    with open_memory(path) as memory:
+        id_ = memory.recall(QUESTIONS[0]).ids[0]
+    names = ", ".join(f'"{name}"' for place, name, _ in columns(path) if place == table and name != "key")
+    [(create,)] = sql(path, "SELECT sql FROM sqlite_schema WHERE name = ?", table)
+    sql(path, create.replace(f"TABLE {table}", "TABLE other"))
+    reverse = f"SELECT min(key) + max(key) FROM {table}"
+    sql(path, f"INSERT INTO other (key, {names}) SELECT ({reverse}) - key, {names} FROM {table}")
+    root = "SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_other_1'"
+    change = f"UPDATE sqlite_schema SET rootpage = ({root}) WHERE name = 'sqlite_autoindex_{table}_1'"
+    sql(path, f"PRAGMA writable_schema = ON; {change}")
+    with open_memory(path) as memory:
+        if table == "entries":
+            with pytest.raises(Corrupt):
+                memory.get(id_)
+        else:
+            with noticed() as damaged:
+                memory.recall(QUESTIONS[0])
+            assert "links" in {row.table for row in damaged}
 
 
 def test_flipped_bytes_in_pages_are_typed_errors_or_left_out(path: Path) -> None:

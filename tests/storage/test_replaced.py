@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import apsw
 import pytest
 
 from tidal_plugins import FileReplaced, HashingEmbedder, TidalMemory
@@ -53,6 +54,16 @@ def delete_log(path: Path) -> None:
 
 def delete_index(path: Path) -> None:
     path.with_name("agent.db-shm").unlink()
+
+
+def test_a_file_without_a_log_is_written_to(path: Path) -> None:
+    connection = apsw.Connection(str(path))
+    assert connection.pragma("journal_mode", "delete") == "delete"
+    connection.close()
+    with opened(path) as memory:
+        memory.record("the spare key hangs in the shed", "Noted.")
+        memory.record("the ladder is in the hall", "Noted.")
+        assert len(memory.episodes.list()) == 3
 
 
 @pytest.mark.parametrize("fault", [delete, delete_all, replace, delete_log, delete_index])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
@@ -13,7 +14,7 @@ from pydantic import ValidationError
 
 import tidal_plugins
 from tests.trust.hostile import MOST, VALUES, Call, calls, groups, makers
-from tidal_plugins import HashingEmbedder, InvalidInput, InvalidScope, Settings, TidalError, TidalMemory
+from tidal_plugins import HashingEmbedder, InvalidInput, InvalidScope, Note, Settings, TidalError, TidalMemory
 
 NO_THREAD = Settings(graph={"background": False})
 """Nothing writes but the calls themselves."""
@@ -140,6 +141,21 @@ def test_a_store_of_items_refuses_what_it_cannot_use(filled: TidalMemory, field:
 def test_a_scope_is_bounded(filled: TidalMemory, scope: tuple[str, ...]) -> None:
     with pytest.raises(InvalidScope):
         filled.scoped(*scope)
+
+
+def test_tags_and_shown_memories_are_bounded_in_number_and_length(filled: TidalMemory) -> None:
+    assert len(filled.remember("The plums are ripe.", tags=[f"t{n}" for n in range(100)]).tags) == 100
+    before = written(filled)
+    for tags in ([f"t{n}" for n in range(101)], itertools.repeat("t"), ["t" * 1_001], [""], "t", [1]):
+        with pytest.raises(TidalError) as caught:
+            filled.remember("The quinces are ripe.", tags=tags)
+        assert len(str(caught.value)) <= MOST
+        with pytest.raises(TidalError):
+            filled.remember(Note("The quinces are ripe.", tags=tags))
+    for surfaced in ([f"s{n}" for n in range(1_001)], itertools.repeat("s"), ["s" * 1_001]):
+        with pytest.raises(TidalError):
+            filled.record("The quinces are ripe.", surfaced=surfaced)
+    assert written(filled) == before
 
 
 def test_a_filter_is_bounded(filled: TidalMemory) -> None:

@@ -196,7 +196,7 @@ class Compactor:
     def _result(self, context: Context, state: State, covered: int, stage: Stage, id_: str | None) -> Compaction:
         history = context.history
         open_ = history.ongoing if covered < len(history.turns) else None
-        view = pieces(history, state, covered)
+        view = pieces(history, state, covered, self.recorder.writer.frames)
         return Compaction(
             stage=stage,
             history=history.messages,

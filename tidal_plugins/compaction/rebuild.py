@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import cached_property
 from typing import Any
 
 from tidal_plugins.compaction.files.restore import Candidate, Files, weight
@@ -31,6 +32,7 @@ from tidal_plugins.errors import ContextOverflow
 from tidal_plugins.model.compaction import Kept, Size
 from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
 from tidal_plugins.model.exchange import Message
+from tidal_plugins.model.fence import Frames
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.protocols import CurrentFiles, Summariser, TokenCounter
 from tidal_plugins.summarising.extractive import ExtractiveSummariser
@@ -70,6 +72,10 @@ class Rebuild:
     @property
     def shares(self) -> Shares:
         return Shares(self.context.limit, self.settings)
+
+    @property
+    def frames(self) -> Frames:
+        return self.reading.recorder.writer.frames
 
     @property
     def ongoing(self) -> Turn | None:
@@ -190,7 +196,7 @@ class Rebuild:
         if not new.told and not lines:
             return new
         episodes = list(dict.fromkeys(turn.episode for turn in new.covered[: new.told]))
-        room = self.shares.summary(self._size(new), wanted)
+        room = self.shares.summary(self._size(new), wanted) - self._marks
         choose = self._chooser(state, new, sources)
         text, shown = summary(choose, lines, episodes, room, self.counter, lifted=work.lifted)
         return replace(new, summary=text, shown=shown)
@@ -228,7 +234,7 @@ class Rebuild:
             self.summariser,
             sources,
             purpose="synthesis",
-            max_tokens=max(0, room - self.counter.count(header)),
+            max_tokens=max(0, room - self.counter.count(header) - self._marks.tokens),
             counter=self.counter,
             timeout=self.timeout,
             tools=self.settings.file_tools,
@@ -303,15 +309,23 @@ class Rebuild:
 
     # sizes
 
+    @cached_property
+    def _marks(self) -> Size:
+        """Return the size of the marks around a text."""
+        marks = self.frames.summary("")
+        return Size(self.counter.count(marks), len(marks.encode()))
+
     def _size(self, state: State) -> Size:
-        return size(self.context, pieces(self.context.history, state, self.completed), self.counter)
+        return size(self.context, pieces(self.context.history, state, self.completed, self.frames), self.counter)
 
     def _share(self, state: State) -> float:
         return self._size(state).share(self.context.limit)
 
     def _overflow(self, state: State) -> str:
         history, sizes = self.context.history, self.context.sizes
-        shown = [piece.position for piece in pieces(history, state, self.completed) if isinstance(piece, Kept)]
+        shown = [
+            piece.position for piece in pieces(history, state, self.completed, self.frames) if isinstance(piece, Kept)
+        ]
         largest = max(shown, key=lambda at: sizes[at].share(self.context.limit), default=0)
         which = f"message {largest}, {history.messages[largest].role}, {sizes[largest]}" if shown else "none"
         return (

@@ -11,6 +11,7 @@ from tidal_plugins.compaction.state import Covered, Fold, State
 from tidal_plugins.compaction.turns import History, Turn
 from tidal_plugins.model.compaction import Kept, Piece, RestoredFile, Size, Written, total
 from tidal_plugins.model.exchange import Message
+from tidal_plugins.model.fence import Frames
 from tidal_plugins.model.loss import Loss, LossLedger
 from tidal_plugins.model.summary import Statement
 from tidal_plugins.protocols import TokenCounter
@@ -45,20 +46,23 @@ class Context:
         return total(self.sizes, self.reserved)
 
 
-def pieces(history: History, state: State, covered: int) -> tuple[Piece, ...]:
-    """Return the pieces that the model sees of a history whose first ``covered`` turns a state stands in for."""
+def pieces(history: History, state: State, covered: int, frames: Frames) -> tuple[Piece, ...]:
+    """Return the pieces that the model sees of a history whose first ``covered`` turns a state stands in for.
+
+    What was written of them stands in ``frames``.
+    """
     gone, rest = history.turns[:covered], history.turns[covered:]
     view: list[Piece] = [Kept(at) for at in history.head]
     view += [Kept(at) for turn in gone for at in turn.positions_of("system")]
     if state.summary:
-        view.append(Written("summary", state.summary))
+        view.append(Written("summary", frames.summary(state.summary)))
     if state.question is not None:
         asked = [Kept(at) for at in gone[-1].positions_of("user")] if gone and not state.masked else []
         view += asked or ([Written("question", state.question)] if state.question else [])
-        view += [Written("synthesis", state.synthesis_text)] if state.synthesis_text else []
+        view += [Written("synthesis", frames.summary(state.synthesis_text))] if state.synthesis_text else []
     view += state.files
     for turn in rest:
-        view += _turn(turn, state.fold)
+        view += _turn(turn, state.fold, frames)
     return tuple(view)
 
 
@@ -150,7 +154,7 @@ def _run(ids: Sequence[str]) -> str:
     return f"[ep:{ids[0]}] to [ep:{ids[-1]}] ({len(ids)} turns)"
 
 
-def _turn(turn: Turn, fold: Fold | None) -> Iterator[Piece]:
+def _turn(turn: Turn, fold: Fold | None, frames: Frames) -> Iterator[Piece]:
     if fold is None or not fold.of(turn):
         yield from map(Kept, turn.positions)
         return
@@ -158,7 +162,7 @@ def _turn(turn: Turn, fold: Fold | None) -> Iterator[Piece]:
     asked = turn.positions_of("user")
     place = min(gone, default=next((at for at in turn.said_at if at not in asked), turn.positions.stop))
     yield from (Kept(at) for at in turn.positions if at < place)
-    yield Written("fold", fold.text)
+    yield Written("fold", frames.summary(fold.text))
     yield from (Kept(at) for at in turn.positions if at >= place and at not in gone)
 
 

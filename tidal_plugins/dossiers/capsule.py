@@ -23,7 +23,7 @@ from tidal_plugins.dossiers.recent import Line, Newest
 from tidal_plugins.dossiers.sources import PRIMARY_KINDS
 from tidal_plugins.dossiers.suggestions import suggestions
 from tidal_plugins.dossiers.work import LastWork
-from tidal_plugins.errors import Conflict, InvalidCapsule, InvalidInput
+from tidal_plugins.errors import Conflict, InvalidCapsule, InvalidInput, ReadOnly
 from tidal_plugins.ingestion.derived import write_derived
 from tidal_plugins.ingestion.episodes import TOOL_TAG
 from tidal_plugins.model.capsule import BUDGETS, GENERATED, WRITTEN, Capsule, Section, Suggestion
@@ -84,6 +84,8 @@ class Capsules:
                 return read_capsule(self._stored(draft, layout, made, now))
             except Conflict:
                 continue  # somebody else was quicker, or something it cites was forgotten
+            except ReadOnly:
+                return replace(draft.capsule, version=version_of(made), updated_at=now, written=version_of(layout))
         raise Conflict(f"the capsule changed {_TRIES} times while it was made; try again")
 
     def _moved_on(self, capsule: Capsule, thread: str, now: datetime) -> bool:

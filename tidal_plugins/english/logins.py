@@ -36,6 +36,16 @@ _ENTER = re.compile(
     rf"(?:the|my|our)[ \t](?:\w+[ -]){{0,2}}(?:{PLACES})\b",
     re.IGNORECASE,
 )
+_OPENER = re.compile(
+    r"(?P<value>[\d#*-]{4,12})[ \t]{1,4}(?:opens|unlocks|disarms)[ \t](?:the|my|our)[ \t](?:\w+[ -]){0,2}"
+    rf"(?:{PLACES})\b",
+    re.IGNORECASE,
+)
+_BOX = re.compile(
+    r"\b(?:key[ -]?(?:safe|box|pad)|lock[ -]?box|padlock)\b[ \t]{0,4}"
+    r"(?:has(?:[ \t]the)?[ \t]code|with(?:[ \t]the)?[ \t]code|is|takes|[:,=])?[ \t]{1,4}(?P<value>\S{4,24})",
+    re.IGNORECASE,
+)
 _FOR = re.compile(
     r"\b(?:code|comb(?:ination|o))(?:['’]s|[ \t]is|:)[ \t]{1,4}(?P<value>\S{4,24})[ \t]{1,4}"
     rf"(?:for|to|of|on|at)[ \t]{{1,4}}(?:the|my|our)[ \t](?:\w+[ -]){{0,2}}(?:{PLACES})\b",
@@ -64,6 +74,7 @@ _ENTER_CUE = re.compile(
     r"(?:enter|type|punch|key|dial|press|use)(?:[ \t]in)?[ \t]{1,4}\S{4,24}[ \t]{1,4}"
     r"(?:at|on|into|to (?:open|unlock|disarm|get in|enter))"
 )
+_BOX_CUES = ("key safe", "key-safe", "keysafe", "key box", "key-box", "keybox", "key pad", "key-pad", "keypad", "lock")
 _FOR_CUE = re.compile(r"(?:code|comb(?:ination|o))(?:['’]s|[ \t]is|:)[ \t]")
 _SHORT_CUES = ("cvv", "cvc", "card security", "card verification", "otp", "one time", "one-time", "2fa")
 """Parts of the forms, in small letters, that are quick to find."""
@@ -84,6 +95,10 @@ def logins(text: str, low: str) -> Iterator[tuple[int, int, str]]:
         yield from _codes(_ENTER, text)
     if any(cue in low for cue in _SHORT_CUES):
         yield from ((*match.span(match.lastgroup or 0), CODE) for match in _SHORT.finditer(text))
+    if "opens" in low or "unlocks" in low or "disarms" in low:
+        yield from _codes(_OPENER, text)
+    if any(cue in low for cue in _BOX_CUES):
+        yield from _codes(_BOX, text)
     if _FOR_CUE.search(low):
         yield from _codes(_FOR, text)
     if "earer" in text or "Basic" in text or "Token" in text:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tidal_plugins.english.key_forms import API_KEY, PASSWORD, TOKEN
 from tidal_plugins.english.randomness import is_random
-from tidal_plugins.english.secret_values import Link, is_code, is_password, is_phrase
+from tidal_plugins.english.secret_values import Link, is_code, is_password, is_phrase, is_product_key
 
 CODE, PHRASE = "code", "phrase"
 
@@ -26,7 +26,8 @@ _CUES = tuple(
         (PHRASE, "words", r"words\b", r"(?:seed|recovery|backup)[ _-]$"),
         (PASSWORD, "pass", r"pass(?:word|wd|code)", _ANY_BEFORE),
         (PASSWORD, "pass", r"pass[ _-](?:word|code)", _ALONE_BEFORE),
-        (PASSWORD, "pass", r"pass\b", r"\b(?:wi-?fi|db)[ _-]$"),
+        (PASSWORD, "pass", r"pass\b", r"\b(?:wi-?fi|db|e?-?mail|gmail|admin|root|server|router|network)[ _-]$"),
+        (PASSWORD, "p/w", r"p/w\b", _ALONE_BEFORE),
         (PASSWORD, "pwd", r"pwd", _ANY_BEFORE),
         (PASSWORD, "pw", r"pw\b", _LETTERLESS),
         (PASSWORD, "psk", r"psk\b", _LETTERLESS),
@@ -35,6 +36,7 @@ _CUES = tuple(
         (CODE, "pin", r"pin(?:[ -](?:code|number|no\.?))?\b", _ALONE_BEFORE),
         (CODE, "code", r"code\b", rf"\b(?:{PLACES})(?:'s|’s)? $"),
         (CODE, "code", rf"code {_OF_PLACE}", _ALONE_BEFORE),
+        (CODE, "code", r"code to (?:get|open|unlock|enter)\b", _ALONE_BEFORE),
         (CODE, "comb", r"comb(?:ination|o)\b", rf"\b(?:{PLACES})(?:'s|’s)? $"),
         (CODE, "comb", rf"comb(?:ination|o) {_OF_PLACE}", _ALONE_BEFORE),
         (CODE, "cv", r"cv[vc]2?\b", _ALONE_BEFORE),
@@ -44,7 +46,8 @@ _CUES = tuple(
             API_KEY,
             "key",
             r"key",
-            r"(?:api|access|secret|auth|encryption|signing|licen[cs]e|service|account|client|master|webhook|private)"
+            r"(?:api|access|secret|auth|encryption|signing|licen[cs]e|product|activation|recovery|service|account|client"
+            r"|master|webhook|private)"
             r"[ _-]?$",
         ),
     )
@@ -55,32 +58,41 @@ _STEMS = frozenset(stem for _, stem, _, _ in _CUES)
 _HEAD = 24
 """Characters before such a part that are read."""
 
-_CUE_END = re.compile(r"(?P<many>s)?(?:[_-]?\d{1,2})?(?![A-Za-z0-9])(?:\*{0,2}[\"'`*\]](?!s\b)){0,2}(?![_-][A-Za-z])")
-"""The rest of a cue's word: «passwordless», «tokenizer» and «password_hash» tell of something else."""
+_CUE_END = re.compile(
+    r"(?P<many>s)?(?:[_-]?\d{1,2})?(?![A-Za-z0-9])(?:\*{0,2}\\{0,8}[\"'`*\]](?!s\b)){0,2}(?![_-][A-Za-z])"
+)
+"""The rest of a cue's word: «passwordless», «tokenizer» and «password_hash» tell of something else. In JSON within JSON
+its quotation marks have backslashes."""
 _FILLER = re.compile(
     r"(?: \([^()\n]{1,40}\))?(?:[ \t]{1,8}(?:for|of|to|on|at|in|from|with|there|here|again|just)\b"
     r"(?:[ \t]{1,8}[^\s:=;,.!?|]{1,30}){0,6}?)?"
     r"(?=[ \t]{0,8}(?:[:=|→–—]|->|-[ \t])|[ \t]{1,8}(?:is|was|has|will|to|\w{1,20}ed)\b|['’]s\b)"
 )
+_IS = r"(?:['’]s|[ \t]{1,8}(?:is|was|will be|remains|has(?: always)? been))"
+_STILL = r"(?:[ \t]{1,8}(?:now|still|currently|again|just|simply|actually|really|literally))*"
+_CHANGES = r"(?:changed|set|reset|updated|switched|rotated)"
+_IT_IS = r"(?:it|that)(?:['’]s|[ \t]{1,2}(?:is|was))"
 _LINKS = (
     (Link.MARK, re.compile(r"[ \t]{0,8}(?:=>|->|→|:=|=(?!=)|:|\||[–—]|-(?=[ \t]))[ \t*]{0,8}(?:\n[ \t]{0,8}){0,3}")),
     (
         Link.VERB,
         re.compile(
-            r"(?:['’]s|[ \t]{1,8}(?:is|was|will be|remains|has been|got|gets))?"
-            r"(?:[ \t]{1,8}(?:now|still|currently|again|just|simply|been|from now on))*"
-            r"[ \t]{1,8}(?:(?:changed|set|reset|updated|switched|rotated)[ \t]{1,8}to)[ \t]{0,8}:?\s{1,3}",
+            rf"(?:{_IS}|[ \t]{{1,8}}(?:got|gets))?(?:[ \t]{{1,8}}(?:been|from now on))*{_STILL}"
+            rf"[ \t]{{1,8}}(?:{_CHANGES}[ \t]{{1,8}}to)[ \t]{{0,8}}:?\s{{1,3}}",
             re.IGNORECASE,
         ),
     ),
     (
         Link.VERB,
         re.compile(
-            r"(?:['’]s|[ \t]{1,8}(?:is|was|will be|remains))(?:[ \t]{1,8}(?:now|still|currently|again|just|simply))*"
-            r"[ \t]{0,8}:?\s{1,8}",
+            rf"[ \t]{{1,8}}(?:has|was|got|is)?[ \t]{{0,8}}(?:been[ \t]{{1,8}})?{_CHANGES}[,;:.]?[ \t]{{1,8}}{_IT_IS}"
+            rf"{_STILL}[ \t]{{1,8}}",
             re.IGNORECASE,
         ),
     ),
+    (Link.VERB, re.compile(rf"{_IS}{_STILL}[ \t]{{0,8}}:?\s{{1,8}}", re.IGNORECASE)),
+    (Link.NEXT, re.compile(r"[ \t]{1,8}(?:should|would|must|might|could|may) be[ \t]{1,8}", re.IGNORECASE)),
+    (Link.NEXT, re.compile(rf"\?\s{{1,8}}(?:{_IT_IS}{_STILL}[ \t]{{1,8}}|(?=\S{{4,64}}\s*$))", re.IGNORECASE)),
 )
 _TO = re.compile(r"[ \t]{1,8}(?:back[ \t]{1,8})?to[ \t]{0,8}:?[ \t]{1,8}", re.IGNORECASE)
 _CHANGED = re.compile(r"\b(?:chang|set|reset|updat|switch|rotat|mak)\w*\b[^.!?\n]{0,30}$", re.IGNORECASE)
@@ -93,16 +105,26 @@ _FROM_TO = re.compile(r"[\"'`”»*]{0,3}[ \t]{1,8}to[ \t]{1,8}", re.IGNORECASE)
 _INSTEAD = re.compile(
     r"[\"'`”»*]{0,3},?[ \t]{1,8}(?:instead of|rather than|and not|not|\(?(?:was|formerly))[ \t]{1,8}", re.IGNORECASE
 )
+_NOW = re.compile(
+    rf"[\"'`”»*]{{0,3}}[,;.]?[ \t]{{1,8}}(?:but|and)?[ \t]{{0,8}}"
+    rf"(?:now[ \t]{{1,8}}{_IT_IS}|{_IT_IS}[ \t]{{1,8}}now)[ \t]{{1,8}}",
+    re.IGNORECASE,
+)
 _NEXT_TO = re.compile(r"[ \t]{1,8}")
 
 _VALUE = re.compile(
-    r"(?P<open>\*{0,2}[\"'`“‘«„]|\*\*)(?P<quoted>[^\n\"'`“”‘’«»*]{1,128})[\"'`”’»*“]|[(\[{<]?(?P<bare>\S{1,256})"
+    r"(?P<open>\*{0,2}\\{0,8}[\"'`“‘«„]|\*\*)(?P<quoted>[^\n\"'`“”‘’«»*]{1,128}?)\\{0,8}[\"'`”’»*“]"
+    r"|[(\[{<]?(?P<bare>\S{1,256})"
 )
 TRAILING = ".,;:?)]}>\"'`*”’»|"
+_FENCE = re.compile(r"```\w{0,16}[ \t]*\n[ \t]*")
+"""The first line of a block that holds the value alone."""
+_ENDS = re.compile(rf"[ \t]*(?:[\r\n]|$)|[{re.escape(TRAILING)}]")
+"""What follows a value that ends its clause."""
 _AS_CUE = re.compile(
     r"(?:(?P<quote>[\"'`“«])(?P<quoted>[^\n\"'`“”«»]{3,64})[\"'`”»]|(?<!\S)(?P<bare>\S{4,64}))"
-    r"[ \t]{1,8}(?:is|as|was)(?:[ \t]{1,8}(?:now|still))?[ \t]{1,8}"
-    r"(?:the|my|our|your|his|her|their|a)(?:[ \t]{1,8}[\w'’-]{1,20}){0,3}[ \t]{1,8}$"
+    r"[ \t]{1,8}(?:(?:is|as|was)(?:[ \t]{1,8}(?:now|still))?[ \t]{1,8}"
+    r"(?:the|my|our|your|his|her|their|a)(?:[ \t]{1,8}[\w'’-]{1,20}){0,3}|as)[ \t]{1,8}$"
 )
 _BEFORE = 120
 """Characters before a cue in which its secret is looked for: «hunter2 is the wifi password»."""
@@ -145,7 +167,7 @@ def _after(text: str, end: int, kind: str) -> tuple[int, int] | None:
     filler = _FILLER.match(text, rest.end())
     position = filler.end() if filler else rest.end()
     for link, pattern in _LINKS:
-        if joined := pattern.match(text, position):
+        if (joined := pattern.match(text, position)) and not (rest["many"] and link is Link.NEXT):
             return _valued(text, joined.end(), kind, link)
     if (joined := _TO.match(text, position)) and _CHANGED.search(text[max(0, end - 60) : end]):
         return _valued(text, joined.end(), kind, Link.VERB)
@@ -154,9 +176,10 @@ def _after(text: str, end: int, kind: str) -> tuple[int, int] | None:
 
 
 def _former(text: str, end: int, found: tuple[int, int] | None, kind: str) -> Iterator[tuple[int, int] | None]:
-    """Yield the offsets of the value that another one replaced: «is now X instead of Y», «changed from Y to X»."""
+    """Yield the offsets of the values beside one that was found, or before it: «is now X instead of Y», «was Y but now
+    it's X», «changed from Y to X»."""
     if found:
-        if joined := _INSTEAD.match(text, found[1]):
+        if joined := _INSTEAD.match(text, found[1]) or _NOW.match(text, found[1]):
             yield _valued(text, joined.end(), kind, Link.VERB)
     elif (joined := _FROM.match(text, end)) and (old := _valued(text, joined.end(), kind, Link.VERB)):
         yield old
@@ -168,7 +191,8 @@ def _valued(text: str, position: int, kind: str, link: Link) -> tuple[int, int] 
     """Return the offsets of the value at a position, if it is one that the cue may have."""
     if kind == PHRASE and link is not Link.NEXT and (end := is_phrase(text, position)):
         return position, end
-    match = _VALUE.match(text, position)
+    fenced = _FENCE.match(text, position)
+    match = _VALUE.match(text, fenced.end() if fenced else position)
     if kind == PHRASE and link is not Link.NEXT and match and match["quoted"] and match["quoted"].count(" ") >= 2:
         return match.span("quoted")
     if match is None:
@@ -180,14 +204,10 @@ def _valued(text: str, position: int, kind: str, link: Link) -> tuple[int, int] 
         end = is_code(text, start, link)
         return (start, end) if end else None
     if kind in (TOKEN, API_KEY):
-        fits = is_random(value) and " " not in value
+        fits = (is_random(value) and " " not in value) or is_product_key(value)
     else:
-        ends = (
-            quoted
-            or text[start + len(value) : start + len(value) + 2].strip(" \t") == ""
-            or (text[start + len(value)] in TRAILING)
-        )
-        fits = is_password(value, link, quoted=quoted, ends=ends)
+        ends = _ENDS.match(text, start + len(value)) is not None
+        fits = is_password(value, link, quoted=quoted or fenced is not None, ends=ends)
     return (start, start + len(value)) if fits else None
 
 

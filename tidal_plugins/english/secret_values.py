@@ -62,9 +62,20 @@ _STATE_ENDINGS = (
     "n't",
 )
 _PLAIN = re.compile(r"[A-Za-z][a-z]{3,}")
+_CAMEL = re.compile(r"[a-z]+[A-Z][A-Za-z]*")
 _WORDS = re.compile(r"[a-z]{1,20}(?:[ -][a-z]{1,20}){3,23}(?=\s*(?:[.,;\n)\"'`*]|$))")
 
-_CODE = re.compile(r"[#*]?[A-Z]?\d(?:[ -]?\d){2,9}[A-Z]?[#*]?(?![\w.,]*[\w]|[-/:]\d| ?(?:%|€|\$|mm|cm|km|am|pm)\b)")
+_SEED = re.compile(r"[a-z]{3,8}(?: [a-z]{3,8}){11,23}(?=\s*(?:[.,;\n)\"'`*]|$))")
+_SEED_LENGTHS = (12, 15, 18, 21, 24)
+"""Words that the seed phrase of a wallet may have; each has three to eight letters [BIP-39]."""
+
+_DIGIT = r"(?:(?:double|triple) )?(?:zero|oh|nought|one|two|three|four|five|six|seven|eight|nine)"
+_SPELLED = re.compile(rf"{_DIGIT}(?:(?:, ?|[ -]){_DIGIT}){{3,11}}\b", re.IGNORECASE)
+_PRODUCT = re.compile(r"(?=[A-Z-]*\d)(?=[\d-]*[A-Z])[A-Z\d]{4,6}(?:-[A-Z\d]{4,6}){2,}")
+
+_CODE = re.compile(
+    r"[#*]?(?:[A-Z]-?)?\d(?:[ -]?\d){2,9}[A-Z]?[#*]?(?![\w.,]*[\w]|[-/:]\d| ?(?:%|€|\$|mm|cm|km|am|pm)\b)"
+)
 
 
 def is_password(value: str, link: Link, *, quoted: bool = False, ends: bool = False) -> bool:
@@ -86,6 +97,8 @@ def is_password(value: str, link: Link, *, quoted: bool = False, ends: bool = Fa
         return False
     if " " in value:
         return not STOP_WORDS.intersection(value.casefold().split())
+    if link is Link.VERB and _CAMEL.fullmatch(value):
+        return True
     if not _PLAIN.fullmatch(value):
         return False
     word = value.casefold()
@@ -94,14 +107,21 @@ def is_password(value: str, link: Link, *, quoted: bool = False, ends: bool = Fa
 
 def is_code(text: str, start: int, link: Link) -> int | None:
     """Return where a PIN or the code of a lock that begins at ``start`` ends, or ``None`` if there is none."""
-    match = _CODE.match(text, start)
+    match = _CODE.match(text, start) or _SPELLED.match(text, start)
     if match is None or (link is Link.NEXT and len(match[0]) < 4):
         return None
     return match.end()
 
 
+def is_product_key(value: str) -> bool:
+    """Return whether a value is a key as programs are sold with: groups of capitals and digits, joined by hyphens."""
+    return _PRODUCT.fullmatch(value) is not None
+
+
 def is_phrase(text: str, start: int) -> int | None:
     """Return where a phrase of four plain words or more ends that begins at ``start``, or ``None``."""
+    if (seed := _SEED.match(text, start)) and len(seed[0].split()) in _SEED_LENGTHS:
+        return seed.end()
     match = _WORDS.match(text, start)
     words = re.split("[ -]", match[0]) if match else ["a"]
     return match.end() if match and not STOP_WORDS.intersection(words) else None

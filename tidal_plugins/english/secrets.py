@@ -15,6 +15,7 @@ from tidal_plugins.english.account_numbers import cards, ibans
 from tidal_plugins.english.key_forms import keys
 from tidal_plugins.english.logins import logins
 from tidal_plugins.english.passwords import lowered, told
+from tidal_plugins.english.secret_fields import fields, name_in
 
 CARD, IBAN = "card number", "IBAN"
 
@@ -86,7 +87,7 @@ def masked_value(value: Any, name: str = "") -> Any:
         cue = f"{name}: " if name else ""
         return mask(cue + value, secrets(cue + value), len(cue))
     if isinstance(value, Mapping):
-        return {key: masked_value(item, str(key)) for key, item in value.items()}
+        return {key: masked_value(item, name_in(value, str(key))) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [masked_value(item, name) for item in value]
     return value
@@ -120,6 +121,7 @@ def _found(text: str) -> Iterator[Secret]:
     low = lowered(text)
     yield from (Secret(*each) for each in told(text, low))
     yield from (Secret(*each) for each in logins(text, low))
+    yield from (Secret(*each) for each in fields(text, low))
     yield from (Secret(*each, CARD) for each in cards(text))
     yield from (Secret(*each, IBAN) for each in ibans(text))
 

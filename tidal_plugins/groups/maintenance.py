@@ -38,14 +38,14 @@ class MaintenanceGroup:
         """Put back what a run changed, and return how many changes that were. Raises ``NotFound``."""
         return self._services.consolidator(self._scope).undo(run, self._services.now())
 
-    def expire(self, *, dry_run: bool = False) -> Retention:
+    def expire(self, *, dry_run: bool = False, below: bool = False) -> Retention:
         """Forget what ``Settings.retention`` no longer keeps in this scope, and report it.
 
-        It goes as ``memory.forget`` removes it, with its bytes and all that was made of it. ``run`` does the same.
-        ``dry_run`` only reports what would go.
+        It goes as ``memory.forget`` removes it, with its bytes and all that was made of it. ``run`` does the same in
+        its scope. ``dry_run`` only reports what would go. ``below`` takes the scopes that begin with this one along.
         """
-        looks = check_flag(dry_run, "dry_run")
-        return self._services.retainer(self._scope).run(self._services.now(), dry_run=looks)
+        looks, deep = check_flag(dry_run, "dry_run"), check_flag(below, "below")
+        return self._services.expire(self._scope, dry_run=looks, below=deep)
 
     def start(self, interval: timedelta = timedelta(hours=1)) -> Maintenance:
         """Run in the background: now, and ``interval`` after the end of each run, until the memory is closed.

@@ -30,4 +30,5 @@ def stats(services: Services, scope: Scope) -> Stats:
         unscrubbed_bytes=left,
         slow=figures.slow,
         timeouts=figures.timeouts,
+        log_lost=figures.log_lost,
     )

@@ -21,11 +21,13 @@ from tidal_plugins.groups.sessions import Sessions
 from tidal_plugins.groups.signals import Signals
 from tidal_plugins.groups.stats import stats
 from tidal_plugins.groups.supersessions import Supersessions
+from tidal_plugins.ingestion.writer import Progress
 from tidal_plugins.model.check import Backup, Check
 from tidal_plugins.model.entry import Scope, check_scope
 from tidal_plugins.model.fence import Frames
 from tidal_plugins.model.receipt import Receipt
 from tidal_plugins.model.stats import Stats
+from tidal_plugins.protocols import Embedder
 from tidal_plugins.services import Services
 from tidal_plugins.settings import Settings
 from tidal_plugins.validation import check_flag
@@ -142,6 +144,19 @@ class View:
         """
         self._services.warm(self.scope)
 
+    def reembed(self, embedder: Embedder, *, progress: Progress | None = None) -> int:
+        """Give the store the vectors of another embedder, in every scope; return how many passages were embedded.
+
+        The store stays in use, by this process and by others: searches find the old vectors until all of the new are
+        there, and these take their place at once. An interrupted call goes on when it is called again with the same
+        embedder. Afterwards this memory and its views use ``embedder``; another process raises ``EmbedderMismatch``
+        until it opens the store with it. ``progress`` is called with the number of passages done and the number of all.
+
+        Raises ``EmbeddingError`` if the embedder fails, and ``Conflict`` if another call with another embedder is
+        under way. The store keeps its vectors then.
+        """
+        return self._services.reembed(embedder, progress)
+
     def erase_scope(self, *, below: bool = False) -> Receipt:
         """Remove everything that this scope has, for good: entries, episodes, facts, the graph, dossiers and sessions.
 
@@ -168,7 +183,8 @@ class View:
         """Write the store, all its scopes, as it is now to a file, and return what the file holds.
 
         The store stays in use, by this process and by others. The copy is verified as :meth:`check` does before it gets
-        its name, and an interrupted backup leaves nothing under it. :func:`tidal_plugins.restore` is the way back.
+        its name, and an interrupted backup leaves nothing under it. The backup of an encrypted memory is encrypted with
+        the same key. :func:`tidal_plugins.restore` is the way back.
 
         Args:
             path: the file to write, in a folder that exists.
@@ -198,6 +214,7 @@ class View:
 
     astats = in_thread(stats)
     awarm = in_thread(warm)
+    areembed = in_thread(reembed)
     aerase_scope = in_thread(erase_scope)
     acheck = in_thread(check)
     abackup = in_thread(backup)

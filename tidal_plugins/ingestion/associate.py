@@ -34,8 +34,8 @@ def associate(writing: Writing, plan: TurnPlan) -> None:
     counted = {*_said(writer, scope, before), *shown_as(writer, scope, before.surfaced)} if before else ()
     try:
         web.commit_context(scope, context, now, counted=counted)
-    except Corrupt as error:  # nothing of the context is written; the exchange can be stored all the same
-        logger.error("what came up together in %s is not linked: %s", episode.id, error)
+    except Corrupt:  # nothing of the context is written; the exchange can be stored all the same
+        logger.error("what came up together in %s is not linked: a row is damaged", episode.id)
 
 
 def _said(writer: Writer, scope: Scope, episode: Episode) -> Iterable[str]:

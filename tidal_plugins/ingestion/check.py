@@ -11,7 +11,7 @@ from tidal_plugins.model.clock import aware
 from tidal_plugins.model.exchange import Exchange, Message, ToolCall, turn
 from tidal_plugins.shown import shown
 from tidal_plugins.tuning import IngestionTuning
-from tidal_plugins.validation import clean, items, label, labels, mapping
+from tidal_plugins.validation import MAX_SURFACED, clean, items, label, labels, mapping
 
 SPOKEN = ("user", "assistant")
 ROLES = (*SPOKEN, "tool")
@@ -63,7 +63,7 @@ def check(exchange: Exchange, limits: IngestionTuning, *, blank: bool = False) -
         messages=messages,
         thread=label(exchange.thread, "thread"),
         id=key,
-        surfaced=labels(exchange.surfaced, "surfaced"),
+        surfaced=labels(exchange.surfaced, "surfaced", MAX_SURFACED),
         occurred_at=aware(exchange.occurred_at, "occurred_at") if exchange.occurred_at is not None else None,
         metadata=mapping(exchange.metadata, "metadata", limits.max_metadata_bytes),
     )

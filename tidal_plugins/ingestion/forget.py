@@ -15,11 +15,12 @@ from datetime import datetime
 
 from tidal_plugins.errors import StorageError
 from tidal_plugins.facts.versions import forget_facts
+from tidal_plugins.ingestion.damaged import damaged_entries
 from tidal_plugins.ingestion.derived import purge
 from tidal_plugins.ingestion.episodes import read_episodes, summary, to_entry
 from tidal_plugins.ingestion.everywhere import Texts, found, is_distinct, texts_of
+from tidal_plugins.ingestion.frames import showing, without_shown
 from tidal_plugins.ingestion.repeats import duplicates, promote
-from tidal_plugins.ingestion.shown import showing, without_shown
 from tidal_plugins.ingestion.tombstones import add_text_tombstone, add_tombstones
 from tidal_plugins.ingestion.wording import unframed
 from tidal_plugins.ingestion.writer import Writer, message_entry_id
@@ -48,44 +49,48 @@ def forget(
 
     A fact that loses a value counts as one. An episode goes with all its entries. An entry that was said in an episode
     is blanked there, and the episode's summary is made anew from the rest; an episode with nothing left goes too.
-    Unknown ids are passed over. ``everywhere`` removes what has the same texts in it, too, and blanks what tools were
-    given and returned with them.
+    Unknown ids are passed over; damaged entries go as others do. ``everywhere`` removes what has the same texts in it,
+    too, and blanks what tools were given and returned with them.
     """
     texts = texts_of(writer.storage, scope, ids) if everywhere else Texts()
     while True:
         volumes = writer.storage.statistics(scope).volumes
         having, episodes = found(writer.storage, scope, texts) if everywhere else (set(), set())
-        to_delete = _chosen(writer, scope, {*ids, *having})
+        broken = damaged_entries(writer.storage, scope, {*ids, *having})
+        to_delete = _chosen(writer, scope, {*ids, *having, *broken.said})
         shown = showing(writer, scope, to_delete.values())
-        told = read_episodes(writer.storage, scope, _blanked(to_delete) | ((episodes | shown) - to_delete.keys()))
-        blanked = [_blank(writer, episode, to_delete, texts, shown) for episode in told.values()]
+        losing = _blanked(to_delete) | ((episodes | shown | broken.heard) - to_delete.keys())
+        told = read_episodes(writer.storage, scope, losing)
+        blanked = [_blank(writer, episode, {*to_delete, *broken.ids}, texts, shown) for episode in told.values()]
         to_delete |= {episode.id: to_entry(episode) for episode in blanked if _is_empty(episode)}
-        records = writer.records([to_entry(episode) for episode in blanked if episode.id not in to_delete])
-        repeating = duplicates(writer, scope, to_delete.keys())
+        gone = {*to_delete, *broken.ids}
+        records = writer.records([to_entry(episode) for episode in blanked if episode.id not in gone])
+        repeating = duplicates(writer, scope, gone)
         promoted = writer.records(list(writer.storage.get(scope, repeating).values()))
         with writer.storage.transaction():
             if _chosen(writer, scope, ids).keys() - to_delete.keys():
                 continue  # something was recorded into these episodes meanwhile
             if showing(writer, scope, to_delete.values()) - shown:
                 continue  # or shown in another turn
-            if told != read_episodes(writer.storage, scope, told) or repeating != duplicates(writer, scope, to_delete):
+            if told != read_episodes(writer.storage, scope, told) or repeating != duplicates(writer, scope, gone):
                 continue  # or said again
             if everywhere and volumes != writer.storage.statistics(scope).volumes:
                 continue  # or anything was written in which the texts may stand
             _leave_tombstones(writer, scope, to_delete.values(), now)
-            promote(writer, scope, to_delete.keys(), promoted, now)
+            add_tombstones(writer.storage, scope, broken.ids, now)
+            promote(writer, scope, gone, promoted, now)
             facts = forget_facts(writer.storage, scope, to_delete.values(), ids, source, texts.are_in)
-            if to_delete or facts:
+            if gone or facts:
                 mark_unscrubbed(writer.storage)
-            derived = writer.later.forget(scope, to_delete.values(), told.keys() - to_delete.keys(), now)
-            writer.storage.erase(scope, list(to_delete))
+            derived = writer.later.forget(scope, to_delete.values(), told.keys() - gone, now)
+            writer.storage.erase(scope, list(gone))
             writer.put(scope, records, replace=True)
-            ended = facts.difference(to_delete, writer.storage.summaries(scope, facts))
+            ended = facts.difference(gone, writer.storage.summaries(scope, facts))
             add_tombstones(writer.storage, scope, ended, now)
-            emptied = purge(writer.storage, scope, {*to_delete, *told, *facts, *derived}, now)
-        kinds = Counter(entry.kind for entry in to_delete.values())
-        shelves = kinds + Counter(fact=len(facts - to_delete.keys()), graph=len(derived)) + Counter(emptied)
-        ids, stay = sorted(facts.union(to_delete)), sorted(told.keys() - to_delete.keys())
+            emptied = purge(writer.storage, scope, {*gone, *told, *facts, *derived}, now)
+        kinds = Counter(entry.kind for entry in to_delete.values()) + Counter(damaged=len(gone) - len(to_delete))
+        shelves = kinds + Counter(fact=len(facts - gone), graph=len(derived)) + Counter(emptied)
+        ids, stay = sorted(facts | gone), sorted(told.keys() - gone)
         return Receipt(len(ids), dict(shelves), tuple(ids), tuple(stay), scrub(writer.storage))
 
 

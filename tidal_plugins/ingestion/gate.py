@@ -120,7 +120,7 @@ def _stored(storage: Storage, scope: Scope, id_: str, vector: NDArray[np.float32
     """Return the cosine of the nearest other entry that is stored."""
     try:
         matches = storage.nearest(scope, vector, 2, Where(kinds=KINDS, not_channels=[GRAPH_CHANNEL]))
-    except Corrupt as error:  # a new entry can be stored all the same
-        logger.error("the write gate cannot compare an entry: %s", error)
+    except Corrupt:  # a new entry can be stored all the same
+        logger.error("the write gate cannot compare an entry: a row is damaged")
         return []
     return [match.score for match in matches if match.id != id_][:1]

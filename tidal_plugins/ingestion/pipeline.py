@@ -18,10 +18,10 @@ from tidal_plugins.facts.versions import flag_claims
 from tidal_plugins.ingestion.associate import associate
 from tidal_plugins.ingestion.episodes import number, store_episode, to_entry
 from tidal_plugins.ingestion.feeling import feel, set_mood
+from tidal_plugins.ingestion.frames import note_shown
 from tidal_plugins.ingestion.gate import admit, compare, tally
 from tidal_plugins.ingestion.plan import Plan, TurnPlan, Writing
 from tidal_plugins.ingestion.repeats import store_entries
-from tidal_plugins.ingestion.shown import note_shown
 from tidal_plugins.ingestion.uses import strengthen
 
 

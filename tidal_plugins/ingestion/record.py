@@ -16,9 +16,9 @@ from tidal_plugins.english.secrets import untagged
 from tidal_plugins.english.tags import tags
 from tidal_plugins.ingestion.check import SPOKEN, check
 from tidal_plugins.ingestion.episodes import read_episodes, summary
+from tidal_plugins.ingestion.frames import cited_by, without_gone
 from tidal_plugins.ingestion.pipeline import prepare_turns, store_turn
 from tidal_plugins.ingestion.plan import TurnPlan, Writing
-from tidal_plugins.ingestion.shown import cited_by, without_gone
 from tidal_plugins.ingestion.wording import unframed
 from tidal_plugins.ingestion.writer import Progress, Writer, batches, message_entry_id
 from tidal_plugins.model.entry import CONVERSATION, Entry, Scope

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any, Literal
 
+from tidal_plugins.english.secret_fields import name_in
 from tidal_plugins.english.secrets import TAG_DIGITS, Secret, filled, secrets, tagged, tags_in
 from tidal_plugins.errors import RedactionError, SecretRefused
 from tidal_plugins.model.exchange import Exchange, Message, ToolCall
@@ -66,7 +67,7 @@ class Redaction:
         if isinstance(value, str):
             return self.text(value, name)
         if isinstance(value, Mapping):
-            return {self.text(key): self.value(item, key) for key, item in value.items()}
+            return {self.text(key): self.value(item, name_in(value, key)) for key, item in value.items()}
         if isinstance(value, list | tuple):
             return [self.value(item, name) for item in value]
         return self._number(value, name) if isinstance(value, int) and not isinstance(value, bool) else value

@@ -18,7 +18,7 @@ from tidal_plugins.model.entry import KINDS, Entry, Scope
 from tidal_plugins.model.note import Note
 from tidal_plugins.model.trust import TRUST, check_channel
 from tidal_plugins.shown import shown
-from tidal_plugins.validation import check_number, check_progress, clean, label, labels, mapping
+from tidal_plugins.validation import MAX_TAGS, check_number, check_progress, clean, label, labels, mapping
 
 
 def remember(
@@ -106,7 +106,9 @@ def to_entry(writer: Writer, scope: Scope, note: Note, now: datetime) -> Entry:
         channel=channel,
         trust=TRUST[channel] if note.trust is None else check_number(note.trust, "trust", 0, 1),
         importance=matters,
-        tags=tags(untagged(text)) if note.tags is None else tuple(map(redact.text, labels(note.tags, "tags"))),
+        tags=tags(untagged(text))
+        if note.tags is None
+        else tuple(map(redact.text, labels(note.tags, "tags", MAX_TAGS))),
         valid_until=None if note.valid_until is None else aware(note.valid_until, "valid_until"),
         metadata=metadata,
     )

@@ -12,9 +12,9 @@ from datetime import datetime
 
 from tidal_plugins.english.questions import has_question
 from tidal_plugins.ingestion.episodes import from_entry
+from tidal_plugins.ingestion.frames import without_shown
 from tidal_plugins.ingestion.plan import How, TurnPlan, Writing
 from tidal_plugins.ingestion.repeats import firsts
-from tidal_plugins.ingestion.shown import without_shown
 from tidal_plugins.ingestion.writer import UNFADING, Writer, reinforced
 from tidal_plugins.model.entry import EPISODE, Entry, Scope, bare_id
 from tidal_plugins.model.episode import Episode

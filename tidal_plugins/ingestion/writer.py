@@ -26,6 +26,7 @@ from tidal_plugins.protocols import ClaimExtractor
 from tidal_plugins.scoring.decay import half_life, hours_until, reinforce, remaining
 from tidal_plugins.scoring.text import normal, terms
 from tidal_plugins.storage.base import Passage, Record, Storage
+from tidal_plugins.storage.open import check_writable
 from tidal_plugins.storage.salt import entry_id
 from tidal_plugins.tuning import DecayTuning, IngestionTuning, Tuning
 
@@ -84,7 +85,8 @@ class Writer:
         return self.id_of(scope, EPISODE, thread, key)
 
     def records(self, entries: Sequence[Entry]) -> list[Record]:
-        """Split and embed entries, all texts in one batch. Takes no lock."""
+        """Split and embed entries, all texts in one batch. Takes no lock. Raises ``ReadOnly`` before it embeds."""
+        check_writable(self.storage)
         drafts = [draft for entry in entries for draft in self._drafts(entry)]
         vectors, version = self._embedded([text for _, _, text in drafts])
         # An episode is found by meaning: its words are those of its entries, and would count twice.

@@ -22,6 +22,7 @@ from tidal_plugins.storage.open import path_of
 from tidal_plugins.storage.shorthands import read_meta, write_meta
 from tidal_plugins.storage.sqlite import ReadOnlySQLite, SQLiteStorage
 from tidal_plugins.storage.sqlite.backup import put_in_place
+from tidal_plugins.storage.sqlite.encryption import Key, check_key
 from tidal_plugins.storage.sqlite.opening import checked_path
 from tidal_plugins.validation import check_flag, check_path
 
@@ -38,8 +39,8 @@ def back_up(storage: Storage, path: str | PathLike[str], now: datetime, *, repla
     check_flag(damaged, "damaged")
     if not isinstance(storage, Backups):
         raise InvalidInput(f"{path_of(storage)} has no file to back up; open the memory at a path")
-    target = checked_path(path)
-    if os.path.realpath(target) == os.path.realpath(path_of(storage)):
+    target = os.path.realpath(checked_path(path))
+    if target == os.path.realpath(path_of(storage)):
         raise InvalidInput(f"{target} is the memory itself; name another file for its backup")
     if not replace and os.path.lexists(target):
         raise Conflict(f"there is a file at {target} already; name another one, or say replace=True")
@@ -50,21 +51,21 @@ def back_up(storage: Storage, path: str | PathLike[str], now: datetime, *, repla
     part = _part(target)
     try:
         storage.copy_to(part)
-        _verified(part, stamp, damaged)
+        _verified(part, storage.key, stamp, damaged)
         if replace:
-            put_in_place(part, target)
+            put_in_place(part, target, storage.key)
         else:
             _claim(target)
             os.replace(part, target)  # noqa: PTH105
         _sync_folder(target)
     finally:
         _removed(part)
-    return read_backup(target)
+    return read_backup(target, storage.key)
 
 
-def read_backup(path: str | PathLike[str]) -> Backup:
+def read_backup(path: str | PathLike[str], key: Key | None = None) -> Backup:
     """Return what a backup holds. Raises ``StorageError`` for a file that is none."""
-    file = ReadOnlySQLite(checked_path(path))
+    file = ReadOnlySQLite(checked_path(path), key=key)
 
     def read() -> Backup:
         about = read_meta(file, BACKUP)
@@ -76,12 +77,15 @@ def read_backup(path: str | PathLike[str]) -> Backup:
     return file.while_open(read)
 
 
-def list_backups(folder: str | PathLike[str]) -> list[Backup]:
+def list_backups(folder: str | PathLike[str], *, key: Key | None = None) -> list[Backup]:
     """List the backups in a folder, the newest first. Other files in it are passed over.
 
-    Each says of which moment it is (``at``) and of which memory (``source``). Raises ``InvalidInput`` if there is no
-    such folder.
+    Each says of which moment it is (``at``) and of which memory (``source``). ``key`` returns the key of encrypted
+    backups; backups with another one, or with none, are passed over then. Raises ``InvalidInput`` if there is no such
+    folder, and ``EncryptionError`` where SQLite has no ciphers.
     """
+    if key is not None:
+        check_key(key)
     name = check_path(folder, "the folder of the backups")
     if not os.path.isdir(name):  # noqa: PTH112 (Path.is_dir raises for a name that is too long)
         raise InvalidInput(f"there is no folder {shown(name)} to look for backups in")
@@ -89,33 +93,37 @@ def list_backups(folder: str | PathLike[str]) -> list[Backup]:
     for path in sorted(Path(name).iterdir()):
         if path.is_file() and path.suffix != PART:
             with suppress(StorageError, InvalidInput):
-                found.append(read_backup(path))
+                found.append(read_backup(path, key))
     return sorted(found, key=lambda backup: backup.at, reverse=True)
 
 
-def restore(backup: Backup | str | PathLike[str], path: str | PathLike[str], *, replace: bool = False) -> Backup:
+def restore(
+    backup: Backup | str | PathLike[str], path: str | PathLike[str], *, key: Key | None = None, replace: bool = False
+) -> Backup:
     """Put a backup in the place of a memory, and return what it holds. The backup stays as it is.
 
     Args:
         backup: a backup, or the path of one.
         path: the file of the memory. It must be closed in every process.
+        key: returns the key that the backup was made with. It is the memory's key from then on.
         replace: whether a file that is there may be replaced.
 
     The copy is verified before it takes the place of anything, and does so at once: a restoring that is interrupted
     leaves the file as it was. Raises ``Conflict`` for a file that is there without ``replace=True``, ``Busy`` for one
-    that is open, and ``Corrupt`` if the backup is damaged.
+    that is open, ``EncryptionError`` for a key that does not fit, and ``Corrupt`` if the backup is damaged.
     """
     check_flag(replace, "replace")
-    known = read_backup(backup.path if isinstance(backup, Backup) else backup)
-    target = checked_path(path)
+    known = read_backup(backup.path if isinstance(backup, Backup) else backup, key)
+    target = os.path.realpath(checked_path(path))  # a link stays one
+    if os.path.realpath(known.path) == target:
+        raise InvalidInput(f"{target} is the backup itself; name the file of the memory to put it in the place of")
     if os.path.lexists(target) and not replace:
         raise Conflict(f"there is a file at {target} already; name another one, or say replace=True")
     part = _part(target)
     try:
-        file = ReadOnlySQLite(known.path)
-        file.while_open(lambda: file.copy_to(part))
-        _verified(part, lambda copy: copy.erase_documents(STORE, META, [BACKUP]), damaged=False)
-        put_in_place(part, target)
+        ReadOnlySQLite(known.path, key=key).copy_to(part)
+        _verified(part, key, lambda copy: copy.erase_documents(STORE, META, [BACKUP]), damaged=False)
+        put_in_place(part, target, key)
         _sync_folder(target)
     finally:
         _removed(part)
@@ -126,9 +134,9 @@ alist_backups = in_thread(list_backups)
 arestore = in_thread(restore)
 
 
-def _verified(path: str, change: Callable[[SQLiteStorage], Any], damaged: bool) -> None:
+def _verified(path: str, key: Key | None, change: Callable[[SQLiteStorage], Any], damaged: bool) -> None:
     """Change a copy, examine it, and write it to the disk. Raises ``Corrupt`` for one with faults."""
-    copy = SQLiteStorage(path)
+    copy = SQLiteStorage(path, key=key)
     try:
         change(copy)
         faults = copy.examine().faults

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from tidal_plugins.associations.store import ASSOCIATION
 from tidal_plugins.embedding.identity import alike, describe, identity
-from tidal_plugins.errors import InvalidInput
+from tidal_plugins.errors import Corrupt, EmbedderMismatch, InvalidInput, StorageError
 from tidal_plugins.ingestion.unindexed import Unindexed
 from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.model.check import Check, Fault
-from tidal_plugins.model.entry import EPISODE, KINDS
+from tidal_plugins.model.entry import EPISODE, KINDS, Scope
 from tidal_plugins.storage.base import META, STORE, Record, Where, WhereLinks
-from tidal_plugins.storage.checks import Checks, Examined
+from tidal_plugins.storage.checks import Checks
 from tidal_plugins.storage.damage import noticed
 from tidal_plugins.storage.shorthands import write_meta
+
+_LOST_LOG = Fault(
+    "wal", "", "the file was opened without the log that a process had left, and the writes that the log held are lost"
+)
 
 
 def check(writer: Writer, unindexed: Unindexed, now: datetime, repair: bool) -> Check:
@@ -24,29 +31,52 @@ def check(writer: Writer, unindexed: Unindexed, now: datetime, repair: bool) -> 
     if not isinstance(storage, Checks):
         raise InvalidInput(f"{type(storage).__name__} cannot be examined: it has no method examine")
     before = storage.examine()
-    found = [*before.faults, *_disagreements(writer)]
+    lost = [_LOST_LOG] if before.log_lost else []
+    found = [*lost, *before.faults, *_disagreements(writer)]
     left, examined = found, before
-    if repair and any(fault.repairable for fault in found):
-        storage.rebuild()
+    if repair and (lost or any(fault.repairable for fault in found)) and _rebuilt(storage):
         _rewrite_meta(writer)
-        _index(writer, unindexed, storage.examine(), now)
+        after = storage.examine().unindexed
+        for scope in {*before.unindexed, *after}:  # the rows that told of some may be gone by now
+            _index(writer, unindexed, scope, {**before.unindexed.get(scope, {}), **after.get(scope, {})}, now)
         examined = storage.examine()
-        left = [*examined.faults, *_disagreements(writer)]
-    stored = identity(storage)
+        left = [*lost, *examined.faults, *_disagreements(writer)]
+    stored: Any = None
+    waiting = 0
+    with suppress(StorageError):  # what cannot be read is among the faults
+        stored, waiting = identity(storage), len(writer.later.waiting())
     return Check(
         examined.rows,
         tuple(left),
         tuple(replace(fault, repaired=True) for fault in found if fault not in left),
-        len(writer.later.waiting()),
+        waiting,
         examined.log_bytes,
         stored["id"] if stored else None,
     )
 
 
+def _rebuilt(storage: Checks) -> bool:
+    """Rebuild what an engine can rebuild. Return whether its pages are whole enough; else nothing is changed."""
+    try:
+        storage.rebuild()
+    except Corrupt:
+        return False
+    return True
+
+
 def _disagreements(writer: Writer) -> list[Fault]:
     """Return the faults that only the meaning of the rows shows."""
+    try:
+        return _of_meaning(writer)
+    except StorageError as error:
+        return [Fault("pages", "", str(error))]
+
+
+def _of_meaning(writer: Writer) -> list[Fault]:
     storage, faults = writer.storage, list[Fault]()
     stored = identity(storage)
+    with suppress(EmbedderMismatch):
+        writer.embedder.reader()  # after a renewal it is another than the last that was used
     own = writer.embedder.embedder
     if stored and not alike(stored, describe(own)):
         faults.append(Fault("embedder", str(stored["id"]), f"the memory was opened with {describe(own)['id']}"))
@@ -71,15 +101,16 @@ def _rewrite_meta(writer: Writer) -> None:
                 write_meta(storage, document.key, document.value)
 
 
-def _index(writer: Writer, unindexed: Unindexed, examined: Examined, now: datetime) -> None:
+def _index(
+    writer: Writer, unindexed: Unindexed, scope: Scope, spans: Mapping[str, Sequence[tuple[int, int]]], now: datetime
+) -> None:
     """Index entries anew. What an adapter stored is queued with the parts that it chose, as when it was stored."""
     storage = writer.storage
-    for scope, spans in examined.unindexed.items():
-        for id_, entry in storage.get(scope, list(spans)).items():
-            with storage.transaction():
-                if entry.kind in (*KINDS, EPISODE):
-                    writer.put(scope, writer.records([entry]), replace=True)
-                    continue
-                parts = {*spans[id_], *((span.start, span.end) for span in storage.vectors(scope, [id_]).spans)}
-                storage.put(scope, [Record(entry)], replace=True)
-                unindexed.add(entry, sorted(parts), now)
+    for id_, entry in storage.get(scope, list(spans)).items():
+        with storage.transaction():
+            if entry.kind in (*KINDS, EPISODE):
+                writer.put(scope, writer.records([entry]), replace=True)
+                continue
+            parts = {*spans[id_], *((span.start, span.end) for span in storage.vectors(scope, [id_]).spans)}
+            storage.put(scope, [Record(entry)], replace=True)
+            unindexed.add(entry, sorted(parts), now)

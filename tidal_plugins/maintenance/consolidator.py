@@ -30,6 +30,7 @@ from tidal_plugins.protocols import Summariser
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage, Where, WhereLinks
 from tidal_plugins.storage.damage import ENTRIES, noticed
+from tidal_plugins.storage.open import check_writable
 from tidal_plugins.storage.shorthands import read_document, set_tiers
 from tidal_plugins.tracing import traced
 from tidal_plugins.tuning import ConsolidationTuning
@@ -71,8 +72,9 @@ class Consolidator:
         alone.
 
         If another run of the scope is under way, this one does nothing and reports so. Raises ``Closed`` if the memory
-        was closed.
+        was closed, and ``ReadOnly``.
         """
+        check_writable(self.storage)
         now = aware(now, "now")
         run = Run(self.storage, self.scope, now, self.settings.runs)
         try:

@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from hashlib import blake2b
 
 PREAMBLE = "Here's what it reminds me of:"
@@ -24,15 +25,14 @@ _TEXT_OPEN, _TEXT_PREAMBLE = "<tidal-text>", "From your memory:"
 
 _TAG_BYTES = 4
 """Bytes of a tag: a text that was not shown passes for a frame in one of 4 billion attempts."""
-_CLOSE = re.compile(rf"\s</tidal-(memory|text|capsule) ([0-9a-f]{{{2 * _TAG_BYTES}}})>\s*")
+_CLOSE = re.compile(rf"\s</tidal-(memory|text|capsule|summary) ([0-9a-f]{{{2 * _TAG_BYTES}}})>\s*")
 FRAMED = "</tidal-"
 """What every frame has in it."""
 _CITATION = re.compile(r"\[(?=\s*(?:ep|mem)\s*:)", re.IGNORECASE)
 _CITED = re.compile(r"\[(?:ep|mem):([0-9a-z]+)")
 _SELECTORS = frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))  # a run of them spells anything
-_BRACKETS = str.maketrans(  # ASCII, full-width, small, angle, CJK and mathematical ones
-    dict.fromkeys("<\uff1c\ufe64\u2329\u3008\u27e8", "‹") | dict.fromkeys(">\uff1e\ufe65\u232a\u3009\u27e9", "›")
-)
+_OPENING = "<\uff1c\ufe64\u2329\u3008\u27e8"  # ASCII, full-width, small, angle, CJK and mathematical ones
+_BRACKETS = str.maketrans(dict.fromkeys(_OPENING, "‹") | dict.fromkeys(">\uff1e\ufe65\u232a\u3009\u27e9", "›"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,10 @@ class Frames:
         """Put a capsule, with the line that explains it, between marks."""
         return self._framed("capsule", text)
 
+    def summary(self, text: str) -> str:
+        """Put what a compaction wrote between marks. What reads as one of them within it is none."""
+        return self._framed("summary", mark_of("summary").sub("‹", text))
+
     def strip(self, text: str) -> str:
         """Return ``text`` without the frames that this store showed, and without the white space behind each.
 
@@ -79,7 +83,7 @@ class Frames:
         return f"<tidal-{kind}>\n{body}\n</tidal-{kind} {self._tag(kind, body)}>"
 
     def _tag(self, kind: str, body: str) -> str:
-        words = " ".join([kind, *body.split()])  # a client may fold white space
+        words = f"{kind} {''.join(body.split())}"  # a client may fold white space, or keep a template's braces apart
         return blake2b(words.encode("utf-8", "replace"), key=self.key, digest_size=_TAG_BYTES).hexdigest()
 
     def _spans(self, text: str) -> Iterator[tuple[int, int]]:
@@ -100,6 +104,14 @@ def sealed(text: str, tag: str) -> str:
 
 MARKED = len(sealed("-", "0" * 2 * _TAG_BYTES)) - 1
 """Characters that the marks have."""
+
+
+@cache
+def mark_of(kind: str) -> re.Pattern[str]:
+    """Return a pattern of the bracket with which a mark of a kind begins, or what reads as one: characters that nobody
+    sees may stand in it."""
+    name = r"\W{0,8}".join(f"tidal-{kind}")
+    return re.compile(rf"[{_OPENING}](?=[^\w{_OPENING}]{{0,64}}{name})", re.IGNORECASE)
 
 
 def inert(text: str) -> str:

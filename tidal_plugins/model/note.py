@@ -18,7 +18,7 @@ class Note:
         text: the text.
         kind: ``skill``, ``kb`` or ``fact``.
         source: where the text comes from, such as a path or a title. It is searched and shown with the text.
-        tags: labels. Default: estimated.
+        tags: labels, at most 100 of at most 1,000 characters. Default: estimated.
         importance: in [1, 10]. Default: estimated.
         speaker: who said it, by name.
         role: the role of the speaker.

@@ -13,8 +13,8 @@ class Receipt:
     Attributes:
         count: how many entries and episodes went; a fact that lost a value counts as one.
         shelves: how many things went from each place: entries by their kind (``conversation``, ``episode``, ``kb`` …),
-            and texts that memory had made of them by their collection (``dossiers``, ``capsules`` …), which are made
-            anew from the rest when they are next needed.
+            or as ``damaged`` if their rows could not be read, and texts that memory had made of them by their
+            collection (``dossiers``, ``capsules`` …), which are made anew from the rest when they are next needed.
         ids: the ids of the entries, episodes and facts, sorted; none for ``erase_scope``.
         blanked: the ids of the episodes that stay and lost a message.
         remains: why bytes of it are still in the file, or where the text still stands, a sentence each. Empty if

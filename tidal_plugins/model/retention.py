@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 
@@ -24,3 +25,10 @@ class Retention:
     forgotten: Mapping[str, int] = field(default_factory=dict)
     ids: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
+
+
+def combined(reports: Sequence[Retention]) -> Retention:
+    """Return the reports of several scopes as one."""
+    kinds = sum((Counter(report.forgotten) for report in reports), Counter[str]())
+    ids = tuple(id_ for report in reports for id_ in report.ids)
+    return replace(reports[0], forgotten=dict(kinds), ids=ids, kept=tuple(id_ for each in reports for id_ in each.kept))

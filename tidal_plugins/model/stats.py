@@ -19,6 +19,8 @@ class Stats:
         slow: questions since the store was opened here that took more than a tenth of
             ``Settings.storage.query_deadline``.
         timeouts: questions and channels of a recall that took longer than the whole deadline.
+        log_lost: whether the file was once opened without its log, which held the last writes of a process that had
+            ended without closing. ``check(repair=True)`` reports it for the last time.
     """
 
     entries: int
@@ -28,3 +30,4 @@ class Stats:
     unscrubbed_bytes: int
     slow: int
     timeouts: int
+    log_lost: bool = False

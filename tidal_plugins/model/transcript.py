@@ -10,12 +10,7 @@ from tidal_plugins.errors import InvalidInput
 from tidal_plugins.model.compaction import RestoredFile
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Message, ToolCall
-from tidal_plugins.model.fence import inert
-
-_MARK, _FILE_MARK = (
-    re.compile(rf"[<\uff1c\ufe64\u2329\u3008\u27e8](?=[\s/]*tidal-{what})", re.IGNORECASE)
-    for what in ("episode", "file")
-)
+from tidal_plugins.model.fence import inert, mark_of
 
 _BREAK = r"\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029"
 _UNSEEN = rf"[^\w\[\]\x21-\x7e{_BREAK}]*"
@@ -76,12 +71,12 @@ def file_text(file: RestoredFile) -> str:
     calls of tools which its own model did not make."""
     path = inert(file.path).replace('"', "'")
     opening = f'<tidal-file path="{path}" seen="{file.seen.isoformat(timespec="seconds")}" reads="{file.reads}">'
-    return f"{opening}\n{_FILE_MARK.sub('‹', file.content)}\n</tidal-file>"
+    return f"{opening}\n{mark_of('file').sub('‹', file.content)}\n</tidal-file>"
 
 
 def unmarked(text: str) -> str:
     """Return ``text`` without what reads as the mark of an episode; all else stays as it is."""
-    return _MARK.sub("‹", text)
+    return mark_of("episode").sub("‹", text)
 
 
 def _lines(message: Message, names: Mapping[str | None, str]) -> Iterator[str]:

@@ -97,7 +97,7 @@ class Candidates:
         empty, none = np.full(len(others), np.nan), np.zeros(len(others))
         parts = {name: np.concatenate([part, empty]) for name, part in self.parts.items()}
         features = {name: np.concatenate([part, none]) for name, part in self.features.items()}
-        return replace(self, **arrays, parts=parts, features=features)
+        return replace(self, parts=parts, features=features, **dict[str, Any](arrays))
 
     def weighed(self, name: str, factor: Reals) -> Candidates:
         """Return the same with scores multiplied by a factor, which is NaN where there is none."""

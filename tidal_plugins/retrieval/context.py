@@ -14,8 +14,14 @@ from tidal_plugins.scoring.text import normal
 from tidal_plugins.tuning import RecallTuning
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from tidal_plugins.retrieval.candidates import Reals, Rows
     from tidal_plugins.storage.columns.threads import Near
+
+    Words = NDArray[np.int32]
+    Flags = NDArray[np.bool_]
 
 PLACES = 2
 """Places before and after an entry in its thread that count as its neighbours."""
@@ -69,7 +75,7 @@ class Context:
         }
         return {name: np.where(lift == 0, np.nan, lift) for name, lift in lifts.items()}
 
-    def _borrowed(self, rows: Rows, nearness: Reals, words: Rows, asks: Rows, settings: RecallTuning) -> Reals:
+    def _borrowed(self, rows: Rows, nearness: Reals, words: Words, asks: Flags, settings: RecallTuning) -> Reals:
         import numpy as np
 
         borrowed = np.zeros(len(rows))
@@ -90,11 +96,10 @@ class Context:
         return borrowed
 
 
-def _best(threads: Rows, nearness: Reals, counted: Rows) -> Reals:
+def _best(threads: Words, nearness: Reals, counted: Flags) -> Reals:
     """Return for each entry the highest nearness in its thread of those that are ``counted``; its own without one."""
     import numpy as np
 
-    best = np.full(len(threads), -np.inf)
     known, group = np.unique(threads, return_inverse=True)
     highest = np.full(len(known), -np.inf)
     np.maximum.at(highest, group[counted], nearness[counted])

@@ -86,7 +86,8 @@ class _Hops:
         except TimeoutError:
             return TIME
         except Exception as error:
-            logger.warning("the coverage assessor failed; recall ends here: %s: %s", type(error).__name__, error)
+            logger.warning("the coverage assessor failed; recall ends here: %s", type(error).__name__)
+            logger.debug("the coverage assessor failed", exc_info=True)
             return ASSESSOR
         if coverage.covered:
             return COVERED
@@ -125,8 +126,8 @@ class _Hops:
         """Ask one query and keep its hits. Return whether there was anything new."""
         try:
             found = self.ask(query)
-        except InvalidText as error:  # a model may say anything
-            logger.warning("a query of the coverage assessor cannot be asked: %s", error)
+        except InvalidText:  # a model may say anything
+            logger.warning("a query of the coverage assessor cannot be asked")
             return False
         known = {_one(hit) for group in (self.first, *self.brought) for hit in group}
         least = self.settings.least * max((hit.score for hit in found), default=0.0)

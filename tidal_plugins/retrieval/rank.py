@@ -17,6 +17,9 @@ from tidal_plugins.scoring.fusion import importance_factor, relevance, sharp_rel
 from tidal_plugins.tuning import RecallTuning
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from tidal_plugins.retrieval.candidates import Reals
 
 ASSISTANT = "assistant"
@@ -143,7 +146,8 @@ def _remaining(found: Candidates, state: State) -> Reals:
     start = np.where(cold, cold_at, arrays.anchored_at[rows])
     hours = np.maximum(0, now - np.minimum(start, now)) / _HOUR
     half_life = np.where(cold, state.settings.decay.cold, arrays.half_life[rows])
-    return weight(np.where(cold, 1.0, arrays.weight[rows]), hours, half_life)
+    left: Reals = weight(np.where(cold, 1.0, arrays.weight[rows]), hours, half_life)
+    return left
 
 
 def _discounts(found: Candidates, settings: RecallTuning) -> dict[str, Reals]:
@@ -177,7 +181,7 @@ def _personal(found: Candidates, state: State) -> dict[str, Reals]:
     return parts
 
 
-def _named(found: Candidates, column: str, names: set[str] | frozenset[str]) -> Reals:
+def _named(found: Candidates, column: str, names: set[str] | frozenset[str]) -> NDArray[np.bool_]:
     """Return which entries have one of some names in a column."""
     import numpy as np
 

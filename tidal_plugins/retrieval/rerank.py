@@ -53,7 +53,9 @@ def rerank(state: State) -> None:
         logger.warning("the reranker did not answer within %g s; the ranking stays without it", seconds)
         state.channels.degraded.append(RERANKER)
     except Exception as error:
-        logger.warning("the reranker failed, and the ranking stays without it: %s: %s", type(error).__name__, error)
+        reason = error if isinstance(error, RerankError) else type(error).__name__  # others may tell what was read
+        logger.warning("the reranker failed, and the ranking stays without it: %s", reason)
+        logger.debug("the reranker failed", exc_info=True)
         state.channels.degraded.append(RERANKER)
     else:
         state.ranked = reranked(found, read, scores)

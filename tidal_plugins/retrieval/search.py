@@ -66,7 +66,8 @@ def join(state: State, rows: Rows) -> None:
 
 def reciprocal(found: Candidates, settings: RecallTuning) -> Reals:
     """Return the reciprocal rank fusion of both channels."""
-    return reciprocal_rank((found.keyword_rank, found.vector_rank), k=settings.rrf)
+    fused: Reals = reciprocal_rank((found.keyword_rank, found.vector_rank), k=settings.rrf)
+    return fused
 
 
 @dataclass(frozen=True, slots=True)

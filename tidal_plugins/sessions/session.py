@@ -20,6 +20,7 @@ from tidal_plugins.sessions.ledger import Ledger
 from tidal_plugins.settings import ANNOTATE
 from tidal_plugins.shown import shown
 from tidal_plugins.tuning import SignalTuning
+from tidal_plugins.validation import MAX_ID, check_int
 
 _UNREADABLE = re.compile("[\0-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters, those that turn the direction of what follows, and surrogates. Others that do not print belong to
@@ -176,3 +177,10 @@ def _note(note: str, settings: SignalTuning) -> str:
         if line and not _UNREADABLE.search(line):
             return line
     raise InvalidInput(f"a note is a readable text of 1 to {settings.annotation_chars} characters, got {shown(note)}")
+
+
+def session_id(session: Session | int | None) -> int | None:
+    """Return the id of a session that is given as such or by its id. Raises ``InvalidInput``."""
+    if session is None:
+        return None
+    return session.id if isinstance(session, Session) else check_int(session, "a session's id", 0, MAX_ID)

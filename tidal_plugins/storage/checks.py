@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
@@ -21,12 +21,14 @@ class Examined:
         unindexed: the intact entries whose passages, words or vectors are not all there, by scope, each with the
             passages that it should have as far as they are known: start and end.
         log_bytes: the size of the write-ahead log.
+        log_lost: whether the store was opened without the log that held its last commits. A rebuilding ends this.
     """
 
     rows: Mapping[str, int]
     faults: Sequence[Fault] = ()
     unindexed: Mapping[Scope, Mapping[str, Sequence[tuple[int, int]]]] = field(default_factory=dict)
     log_bytes: int = 0
+    log_lost: bool = False
 
 
 @runtime_checkable
@@ -45,6 +47,9 @@ class Checks(Protocol):
 @runtime_checkable
 class Backups(Protocol):
     """Copies a store to a file while it is in use."""
+
+    key: Callable[[], str | bytes] | None
+    """Returns the key of the file and of its copies; ``None`` for one that is not encrypted."""
 
     @abstractmethod
     def copy_to(self, path: str) -> None:

@@ -41,9 +41,13 @@ _listening: ContextVar[tuple[dict[Damaged, None], ...]] = ContextVar("listening"
 
 
 def note(table: str, name: object) -> None:
-    """Report a damaged row that was left out."""
+    """Report a damaged row that was left out. The log names it only by an id: other names tell what is stored."""
     damaged = Damaged(table, str(name))
-    logger.error("a row of %s is damaged and was left out: %.200s", table, damaged.name)
+    if table == ENTRIES:
+        logger.error("an entry is damaged and was left out: %.40s", damaged.name)
+    else:
+        logger.error("a row of %s is damaged and was left out", table)
+        logger.debug("it is %.200s", damaged.name)
     for heard in _listening.get():
         heard[damaged] = None
 

@@ -6,12 +6,13 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 
 class Measures(NamedTuple):
-    """Sizes in bytes, and counts since the store was opened."""
+    """Sizes in bytes, counts since the store was opened, and whether the log of an earlier process was gone."""
 
     file_bytes: int = 0
     log_bytes: int = 0
     slow: int = 0
     timeouts: int = 0
+    log_lost: bool = False
 
 
 @runtime_checkable

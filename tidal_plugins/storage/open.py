@@ -9,7 +9,7 @@ from tidal_plugins.errors import InvalidInput
 from tidal_plugins.settings import StorageSettings
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage
-from tidal_plugins.storage.sqlite import SQLiteStorage
+from tidal_plugins.storage.sqlite import ReadOnlySQLite, SQLiteStorage
 from tidal_plugins.storage.sqlite.encryption import Key
 
 MEMORY = "memory://"
@@ -24,16 +24,20 @@ def open_storage(
     storage: Storage | None,
     settings: StorageSettings | None = None,
     key: Key | None = None,
+    *,
+    read_only: bool = False,
 ) -> Storage:
     """Return ``storage`` if it is given, else open the store at ``path``, which is a file or ``memory://``.
 
-    Exactly one of the two must be given. ``key`` returns the key of an encrypted file. Raises ``InvalidInput``, and
-    ``StorageError`` if the path cannot hold a memory.
+    Exactly one of the two must be given. ``key`` returns the key of an encrypted file. A file that is ``read_only`` is
+    never written. Raises ``InvalidInput``, and ``StorageError`` if the path cannot hold a memory.
     """
     if storage is not None and path is not None:
         raise InvalidInput(f"give either a path or storage=, not both: {shown(path)} and {type(storage).__name__}")
     if key is not None and (storage is not None or str(path) == MEMORY):
         raise InvalidInput("key= encrypts a file; give it with a path")
+    if read_only and (storage is not None or str(path) == MEMORY):
+        raise InvalidInput("read_only= opens a file that is there; give it with a path")
     if storage is not None:
         if isinstance(storage, type) or not isinstance(storage, Storage):
             raise InvalidInput(f"storage= takes an engine, with all the methods of Storage, got {shown(storage)}")
@@ -43,14 +47,24 @@ def open_storage(
     settings = settings or StorageSettings()
     if scheme := _SCHEME.match(path) if isinstance(path, str) else None:
         return _open_url(str(path), scheme[1], settings)
+    deadline, cache = settings.query_deadline, settings.vector_cache_mb * 1024 * 1024
+    if read_only:
+        timeout = settings.busy_timeout
+        return ReadOnlySQLite(path, timeout=timeout, query_deadline=deadline, vector_cache_bytes=cache, key=key)
     return SQLiteStorage(
         path,
         durability=settings.durability,
         busy_timeout=settings.busy_timeout,
-        query_deadline=settings.query_deadline,
-        vector_cache_bytes=settings.vector_cache_mb * 1024 * 1024,
+        query_deadline=deadline,
+        vector_cache_bytes=cache,
         key=key,
     )
+
+
+def check_writable(storage: Storage) -> None:
+    """Raise ``ReadOnly`` for a store that was opened for reading only."""
+    if isinstance(storage, ReadOnlySQLite):
+        storage.transaction()
 
 
 def path_of(storage: Storage) -> str:

@@ -86,6 +86,6 @@ class SupersessionFinder:
                 said = self.storage.find(scope, Where(kinds={CONVERSATION}, episodes={episode}))
                 compared = Comparison(self.storage, scope, self.settings)
                 return [pair for entry in said for pair in compared.pairs(entry)]
-        except Corrupt as error:
-            logger.error("what an episode supersedes is not known: %s", error)
+        except Corrupt:
+            logger.error("what an episode supersedes is not known: a row is damaged")
             return ()

@@ -77,13 +77,11 @@ def _beside(
 
     steps = np.array([step for step in range(-reach, reach + 1) if step], np.int64)
     at = held.place[rows][:, None] + steps
-    inside = (at >= 0) & (at < held.rows)
     other = held.order[at.clip(0, max(held.rows - 1, 0))] if held.rows else at
     own = rows[:, None]
-    inside = inside & np.asarray(
-        (arrays.thread[other] == arrays.thread[own]) & (arrays.kind[other] == arrays.kind[own])
-    )
-    fit = np.ones(len(rows), bool)
+    beside = [(at >= 0), (at < held.rows), arrays.thread[other] == arrays.thread[own]]
+    inside = np.logical_and.reduce([*beside, arrays.kind[other] == arrays.kind[own]])
+    fit: NDArray[np.bool_] = np.ones(len(rows), bool)
     if inside.any():
         passed = np.ones(inside.shape, bool)
         passed[inside] = passes(other[inside])
@@ -101,7 +99,7 @@ def _around(arrays: Arrays, held: _Sorted, row: int, reach: int, passes: Passes)
     low, high = np.searchsorted(held.threads, thread, "left"), np.searchsorted(held.threads, thread, "right")
     known = np.concatenate([held.order[low:high], held.rows + np.flatnonzero(arrays.thread[held.rows :] == thread)])
     known = known[arrays.kind[known] == kind]
-    known = known[passes(known) | (known == row)]
+    known = known[np.logical_or(passes(known), known == row)]
     known = known[np.lexsort((arrays.key[known], arrays.occurred_at[known]))]
     at = int(np.flatnonzero(known == row)[0])
     before, after = known[max(0, at - reach) : at], known[at + 1 : at + 1 + reach]

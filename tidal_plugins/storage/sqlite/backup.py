@@ -6,10 +6,12 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from tidal_plugins.errors import Busy, InvalidInput
+from tidal_plugins.errors import Busy
 from tidal_plugins.storage.checks import Backups
 from tidal_plugins.storage.sqlite.base import SQLiteBase
+from tidal_plugins.storage.sqlite.encryption import Key, unlock
 from tidal_plugins.storage.sqlite.file_locks import FILE_LOCKS
+from tidal_plugins.storage.sqlite.log_mark import take_back
 from tidal_plugins.storage.sqlite.translation import translated
 
 WAIT = 1.0
@@ -17,24 +19,30 @@ WAIT = 1.0
 
 
 class BackupStore(SQLiteBase, Backups):
-    """Copies a file with SQLite's own backup, in one go: a reader of one state, which holds up no writer."""
+    """Copies a file with SQLite's own backup, in one go: a reader of one state, which holds up no writer.
+
+    A copy of an encrypted file is encrypted with the same key, page by page: nothing is written in the clear.
+    """
+
+    key: Key | None
 
     def copy_to(self, path: str) -> None:
         import apsw
 
-        if self._db.encrypted:  # a copy would need the key as well, and must never be in the clear
-            raise InvalidInput(f"{self._db.path} is encrypted, and no backup of an encrypted memory is made yet")
         with translated(path):
             target = apsw.Connection(path)
             try:
+                if self.key is not None:
+                    unlock(target, self.key)
                 with target.backup("main", self._db.get(), "main") as copying:
                     copying.step(-1)
+                take_back(target)  # a copy has no log
             finally:
                 target.close()
 
 
-def put_in_place(new: str, path: str) -> None:
-    """Let a closed file take the place of another, which nobody may have open (``Busy``)."""
+def put_in_place(new: str, path: str, key: Key | None) -> None:
+    """Let a closed file take the place of another with the same key, which nobody may have open (``Busy``)."""
     import apsw
 
     with FILE_LOCKS.reading(path, WAIT) as alone:
@@ -44,6 +52,8 @@ def put_in_place(new: str, path: str) -> None:
             connection = apsw.Connection(path)
             try:
                 connection.set_busy_timeout(int(WAIT * 1000))
+                if key is not None:
+                    unlock(connection, key)
                 with suppress(apsw.NotADBError, apsw.CorruptError):  # that is why it is replaced
                     connection.pragma("journal_mode", "delete")  # needs the file for itself, and ends its log
                     connection.execute("BEGIN EXCLUSIVE")

@@ -15,6 +15,8 @@ from tidal_plugins.storage.damage import UNKNOWN
 from tidal_plugins.storage.rows import COLUMNS, LINK_COLUMNS, Row, check_link_row, from_row
 from tidal_plugins.storage.sqlite.base import SQLiteBase, path_checksum, readable
 from tidal_plugins.storage.sqlite.documents import COPIES
+from tidal_plugins.storage.sqlite.log_mark import forgive, is_lost
+from tidal_plugins.storage.sqlite.word_checks import FORMAT, index_faults, without_words
 from tidal_plugins.storage.values import from_json
 
 TABLES = ("scopes", "entries", "passages", "vectors", "links", "log", "documents", "earlier_documents")
@@ -33,15 +35,15 @@ _Unindexed = dict[Scope, dict[str, list[tuple[int, int]]]]
 _DOCUMENT = "collection, key, value, version, checksum"
 _PASSAGES = """
     SELECT e.scope, p.key, e.id, p.start, p."end", p.words, p.checksum FROM passages p
-    JOIN entries e ON e.key = p.entry
+    LEFT JOIN entries e ON e.key = p.entry
 """
+_OWNERS = """
+    SELECT e.scope, e.id FROM entries e WHERE NOT EXISTS (SELECT 1 FROM passages p WHERE p.entry = e.key)
+    OR e.key IN (SELECT p.entry FROM passages p WHERE p.key IN (?1 - 1, ?1 + 1))
+"""  # an entry may have no other passage, and the passages of one mostly follow each other
 _VECTORS = """
     SELECT e.scope, e.id, p.start, p."end", v.passage, v.scope, v.vector, v.checksum FROM passages p
     JOIN entries e ON e.key = p.entry LEFT JOIN vectors v ON v.passage = p.key
-"""
-_WITHOUT_WORDS = """
-    SELECT e.scope, e.id, p.start, p."end" FROM passages p JOIN entries e ON e.key = p.entry
-    WHERE (p.words > 0) <> (p.key IN (SELECT id FROM keywords_docsize))
 """
 _ORPHANS = {
     "passages": "SELECT count(*) FROM passages WHERE entry NOT IN (SELECT key FROM entries)",
@@ -49,11 +51,27 @@ _ORPHANS = {
     "keywords": "SELECT count(*) FROM keywords_docsize WHERE id NOT IN (SELECT key FROM passages)",
 }
 _CORPUS = "SELECT count(*) FILTER (WHERE words > 0), coalesce(sum(words), 0) FROM passages"
-_VOLUMES = "SELECT scope, kind, channel, count(*), sum(length(text)) FROM entries GROUP BY scope, kind, channel"
 _CHANGES = """
-    SELECT count(*) FROM entries e WHERE e.changed NOT BETWEEN 1 AND (SELECT changes FROM scopes s WHERE s.key = e.scope)
+    SELECT count(*) FROM entries e
+    WHERE e.changed NOT BETWEEN 1 AND (SELECT changes FROM scopes s WHERE s.key = e.scope)
+"""
+_VOLUMES = """
+    SELECT scope, kind, channel, count(*), sum(length(text)) FROM entries
+    WHERE scope IN (SELECT key FROM scopes) GROUP BY scope, kind, channel
+"""
+_FORMAT = f"DELETE FROM keywords_config; INSERT INTO keywords_config VALUES ('version', {FORMAT})"
+"""The format of the keyword index, without which it can be neither read nor written."""
+_NUMBERED = {"entries": "key", "passages": "key", "log": "seq"}
+"""The tables in which no number is used twice, with the column that holds it."""
+_SEQUENCE = "SELECT coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = '{0}'), 0) < max({1}) FROM {0}"
+_NEW_SEQUENCE = """
+    INSERT INTO sqlite_sequence
+    SELECT '{0}', max(coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = '{0}'), 0), coalesce(max({1}), 0))
+    FROM {0};
+    DELETE FROM sqlite_sequence WHERE name = '{0}' AND rowid < (SELECT max(rowid) FROM sqlite_sequence);
 """
 _REBUILD = f"""
+    {"".join(_NEW_SEQUENCE.format(*numbered) for numbered in _NUMBERED.items())}
     DELETE FROM passages WHERE entry NOT IN (SELECT key FROM entries);
     DELETE FROM vectors WHERE passage NOT IN (SELECT key FROM passages);
     DELETE FROM keywords WHERE rowid IN (SELECT id FROM keywords_docsize WHERE id NOT IN (SELECT key FROM passages));
@@ -76,13 +94,21 @@ class CheckStore(SQLiteBase, Checks):
         unindexed: _Unindexed = {}
         faults: list[Fault] = []
         with self.snapshot():
-            pages = self._pages()
-            for part in (self._scope_rows, self._entries, self._links, self._log, self._documents, self._counts):
+            for part in (
+                self._pages,
+                self._scope_rows,
+                self._entries,
+                self._links,
+                self._log,
+                self._documents,
+                self._counts,
+            ):
                 self._collect(faults, part())
             self._collect(faults, self._index(unindexed))
             rows = self.counted()
+            lost = is_lost(self._db.get(), self.path)
         log = Path(self.path + "-wal")
-        return Examined(rows, [*pages, *faults], unindexed, log.stat().st_size if log.exists() else 0)
+        return Examined(rows, faults, unindexed, log.stat().st_size if log.exists() else 0, lost)
 
     def counted(self) -> dict[str, int]:
         """Return how many rows each table has."""
@@ -90,22 +116,29 @@ class CheckStore(SQLiteBase, Checks):
 
     def rebuild(self) -> None:
         with self.transaction():
+            self._db.run(_FORMAT)
             self._db.run("REINDEX")
-            if any(fault.table == "keywords" for fault in self._pages()):
+            faults = list[Fault]()
+            self._collect(faults, self._pages())
+            if any(fault.table == "keywords" for fault in faults):
                 self._db.run("INSERT INTO keywords (keywords) VALUES ('delete-all')")
             self._db.run(_REBUILD)
+            forgive(self._db.get())
 
-    def _pages(self) -> list[Fault]:
-        """Return what SQLite itself finds. Indexes can be rebuilt."""
+    def _pages(self) -> Iterator[Fault]:
+        """Yield what SQLite itself finds, and what it does not look at. Indexes can be rebuilt."""
         rows = self._readable("pages", f"PRAGMA integrity_check ({MOST_PAGES})")
-        return [_page_fault(text) for (text,) in rows if text != "ok"]
+        found = [_page_fault(text) for (text,) in rows if text != "ok"]
+        yield from found
+        if not any(fault.table == "keywords" for fault in found):
+            yield from index_faults(self._db)
 
     def _collect(self, faults: list[Fault], found: Iterator[Fault]) -> None:
         """Add faults. One that ends the reading of a table is a fault of the table."""
         try:
             faults.extend(found)
         except StorageError as error:
-            faults.append(Fault("pages", "", str(error)))
+            faults.append(_page_fault(str(error)))
 
     def _count(self, sql: str) -> int:
         with suppress(StorageError):
@@ -181,14 +214,17 @@ class CheckStore(SQLiteBase, Checks):
 
         for scope, *row in readable(self._db, "passages", _PASSAGES):
             if passage_checksum(scope, *row[:-1]) != row[-1]:
-                note(scope, row[1])
-                yield Fault("passages", row[1], _BROKEN, True)
+                owners = [(scope, row[1])] if row[1] is not None else []
+                owners += [owner for owner in self._db.rows(_OWNERS, row[0]) if _owns(owner, row)]
+                for owner in owners:
+                    note(*owner)
+                yield Fault("passages", owners[-1][1] if owners else UNKNOWN, _BROKEN, True)
         for scope, id_, start, end, *vector in readable(self._db, "vectors", _VECTORS):
             passage, of, stored, sum_ = vector
             if stored is None or of != scope or vector_checksum(passage, of, stored) != sum_:
                 note(scope, id_, start, end)
                 yield Fault("vectors", id_, "it is missing" if stored is None else _BROKEN, True)
-        for scope, id_, start, end in readable(self._db, "keywords", _WITHOUT_WORDS):
+        for scope, id_, start, end in without_words(self._db):
             note(scope, id_, start, end)
             yield Fault("keywords", id_, "its words are not those of its passage", True)
         for table, sql in _ORPHANS.items():
@@ -204,6 +240,16 @@ class CheckStore(SQLiteBase, Checks):
             yield Fault("counts", "volumes", "the number of entries or characters is wrong", True)
         if number := self._count(_CHANGES):
             yield Fault("counts", "changes", f"{number} entries have the number of a change that never was", True)
+        for table, column in _NUMBERED.items():
+            if self._count(_SEQUENCE.format(table, column)):
+                yield Fault("counts", table, "a number that is in use would be given again", True)
+
+
+def _owns(entry: tuple[int, str], passage: Row) -> bool:
+    """Return whether a passage was written as one of an entry, whatever entry it names now."""
+    scope, id_ = entry
+    key, _, *rest, stored = passage
+    return bool(passage_checksum(scope, key, id_, *rest) == stored)
 
 
 def _page_fault(text: str) -> Fault:

@@ -32,8 +32,9 @@ _NUMBERS = f"""
 """
 # LIMIT keeps SQLite from leaving the order of the keys out, and from sorting whole rows by it instead.
 _ENTRIES = f"""
-    SELECT id, e.key, kind, channel, role, speaker, thread, {_NUMBERS}
-    FROM (SELECT key FROM entries WHERE scope = ? AND changed > ? ORDER BY key LIMIT -1) k CROSS JOIN entries e ON e.key = k.key
+    SELECT id, e.key, kind, channel, role, speaker, thread, {_NUMBERS} FROM (
+        SELECT key FROM entries WHERE scope = ? AND changed > ? ORDER BY key LIMIT -1
+    ) k CROSS JOIN entries e ON e.key = k.key
 """
 _PASSAGES = """
     SELECT p.key, p.entry, p.start, p."end", p.words, v.vector, p.checksum, v.checksum, e.id FROM (

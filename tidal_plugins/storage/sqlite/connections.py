@@ -16,6 +16,7 @@ from tidal_plugins.storage.sqlite.blocks import Block
 from tidal_plugins.storage.sqlite.encryption import Key
 from tidal_plugins.storage.sqlite.file_locks import FILE_LOCKS
 from tidal_plugins.storage.sqlite.identity import FileIdentity
+from tidal_plugins.storage.sqlite.log_mark import LogMark, take_back
 from tidal_plugins.storage.sqlite.opening import checked_path, open_file
 from tidal_plugins.storage.sqlite.statements import Limit, Statements
 from tidal_plugins.storage.sqlite.translation import translated
@@ -43,7 +44,7 @@ class Connections(Statements):
         self, path: str | os.PathLike[str], *, synchronous: str, busy_timeout: float, key: Key | None = None
     ) -> None:
         self.path = checked_path(path)
-        self._key = key
+        self.key = key
         self._synchronous = synchronous
         self._busy_timeout = busy_timeout
         self._inherited: list[apsw.Connection] = []
@@ -56,6 +57,7 @@ class Connections(Statements):
         self._limited: weakref.WeakKeyDictionary[apsw.Connection, Limit] = weakref.WeakKeyDictionary()
         self._first: FileIdentity | None = None
         self._queue = queue_of(self.path)
+        self._mark = LogMark()
         self._closed = False
         self.slow = self.timeouts = 0
         if self.at_once:
@@ -84,11 +86,6 @@ class Connections(Statements):
     def turn(self) -> AbstractContextManager[None]:
         """Keep other threads of this process from writing, for a statement that needs no transaction around it."""
         return Block(writes=False).made_by(self._turn)
-
-    @property
-    def encrypted(self) -> bool:
-        """Return whether the file needs a key."""
-        return self._key is not None
 
     @property
     def writing(self) -> bool:
@@ -139,7 +136,11 @@ class Connections(Statements):
             try:
                 self._waits[connection].seconds = left
                 with translated(self.path):
+                    if self._mark.is_due(connection):
+                        self._check_file(connection)
+                        self._mark.announce(connection, self._waits[connection])
                     connection.execute("BEGIN IMMEDIATE")
+                    take_back(connection)
                 self._waits[connection].seconds = self._busy_timeout
                 self._check_file(connection)
                 yield
@@ -206,7 +207,7 @@ class Connections(Statements):
         new = self._first is None
         try:
             with FILE_LOCKS.writing(self.path, self, self._busy_timeout), translated(self.path):
-                connection = open_file(self.path, self._synchronous, self._busy_timeout, self._key, create_file=new)
+                connection = open_file(self.path, self._synchronous, self._busy_timeout, self.key, create_file=new)
         except StorageError:
             if self._first is not None:
                 self._first.check_file(self.path)  # it was deleted
@@ -224,7 +225,7 @@ class Connections(Statements):
         return connection
 
     def _let_wait(self, connection: apsw.Connection) -> None:
-        """Let a connection wait for the locks of other processes."""
+        """Let a connection wait for the locks of other processes, and keep the log small."""
         self._waits[connection] = wait = LockWait(self._busy_timeout)
         connection.set_busy_handler(wait)
 
@@ -235,6 +236,9 @@ class Connections(Statements):
         files = self._files.get(connection)
         if files is not None and files != FileIdentity.of(self.path):
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        elif not connection.in_transaction:
+            with suppress(apsw.Error):  # a write that failed may have left the mark, and its log goes now
+                take_back(connection)
         connection.close(force)
 
     def _renew(self, connection: apsw.Connection) -> apsw.Connection:

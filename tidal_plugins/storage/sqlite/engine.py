@@ -22,6 +22,7 @@ from tidal_plugins.storage.sqlite.encryption import Key, check_key
 from tidal_plugins.storage.sqlite.entries import EntryStore
 from tidal_plugins.storage.sqlite.links import LinkStore
 from tidal_plugins.storage.sqlite.log import LogStore
+from tidal_plugins.storage.sqlite.log_mark import is_lost
 from tidal_plugins.storage.sqlite.search import SearchStore
 
 SCRUB_SECONDS = 1.0
@@ -53,7 +54,7 @@ class SQLiteStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStore,
             check_key(key)
         synchronous = {"full": "FULL", "fast": "NORMAL"}[durability]
         self._db = self._connections(path, synchronous=synchronous, busy_timeout=busy_timeout, key=key)
-        self.path = self._db.path
+        self.path, self.key = self._db.path, key
         self._scopes = Scopes()
         self._deadline = query_deadline
         self._held = ColumnCache(vector_cache_bytes)
@@ -74,7 +75,9 @@ class SQLiteStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStore,
             except OSError:
                 return 0
 
-        return Measures(size(self.path), size(f"{self.path}-wal"), self._db.slow, self._db.timeouts)
+        with self.snapshot():
+            lost = is_lost(self._db.get(), self.path)
+        return Measures(size(self.path), size(f"{self.path}-wal"), self._db.slow, self._db.timeouts, lost)
 
     def scrub(self) -> bool:
         with self.transaction():

@@ -175,7 +175,10 @@ class EntryStore(SQLiteBase, Entries):
                     self._readable(ENTRIES, sql, to_json([id_]), key, *parameters)
                 if alone:
                     note(ENTRIES, id_)
-        return list(intact(rows, read))
+        asked = frozenset(ids)
+        for id_ in {row[0] for row in rows} - asked:  # the index that led there is damaged
+            note(ENTRIES, id_)
+        return list(intact((row for row in rows if row[0] in asked), read))
 
     def _added(self, scope: Scope, prepared: Sequence[_Prepared]) -> list[str]:
         connection, key = self._db.get(), self._writable_scope(scope)

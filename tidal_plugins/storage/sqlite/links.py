@@ -41,7 +41,16 @@ class LinkStore(SQLiteBase, Links):
             filter_ = link_condition(self._key(scope), where)
             sql = f"{_SELECT} WHERE {filter_.sql} ORDER BY {order} LIMIT ?"
             rows = self._readable(LINKS, sql, *filter_.parameters, -1 if limit is None else max(limit, 0))
-            return list(intact(rows, lambda row: from_link_row(row, scope)))
+        asked = {0: where.ids, 1: where.kinds, 2: where.sources, 3: where.targets}  # by their places in a row
+        among = [(place, frozenset(values)) for place, values in asked.items() if values is not None]
+
+        def read(row: Row) -> Link:
+            link = from_link_row(row, scope)
+            if any(row[place] not in values for place, values in among):  # the index that led here is damaged
+                raise corrupt(Damaged(LINKS, link.id))
+            return link
+
+        return list(intact(rows, read))
 
     def frontier(
         self, scope: Scope, nodes: Collection[str], kinds: Collection[str], *, each: int, where: WhereLinks = ALL_LINKS

@@ -18,7 +18,9 @@ from tidal_plugins.storage.sqlite.conditions import IDS
 from tidal_plugins.storage.values import from_json, to_json
 
 _APPEND = "INSERT INTO log (seq, scope, name, key, at, value, checksum) VALUES (?, ?, ?, ?, ?, ?, ?)"
-_LAST = "SELECT seq FROM sqlite_sequence WHERE name = 'log'"
+_LAST = """
+    SELECT max(coalesce(max(seq), 0), coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = 'log'), 0)) FROM log
+"""
 
 
 # Conditions on the lines that go, each with its value as ``?3``.

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from tidal_plugins.errors import InvalidInput, NotADatabase, ReadOnly
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.sqlite.encryption import Key, unlock, wrong_key
+from tidal_plugins.storage.sqlite.log_mark import settle
 from tidal_plugins.storage.sqlite.schema import create, has_schema
 from tidal_plugins.validation import check_path
 
@@ -64,10 +65,14 @@ def open_file(
             f"PRAGMA synchronous = {synchronous}; PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON;"
             f"PRAGMA trusted_schema = OFF; PRAGMA journal_size_limit = {WAL_BYTES}"
         )
-        if not complete:
+        connection.wal_autocheckpoint(0)  # a write moves the log into the file, and marks the file
+        if complete:
+            settle(connection, path)
+        else:
             connection.execute("BEGIN IMMEDIATE")
             create(connection)
             connection.execute("COMMIT")
+            connection.wal_checkpoint()
     except BaseException:
         connection.close()
         raise

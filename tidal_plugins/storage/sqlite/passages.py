@@ -23,7 +23,11 @@ CHANGED = "UPDATE scopes SET erasures = erasures + 1 WHERE key = ?"
 """SQL by which the erasures of a scope rise."""
 
 _INSERT_PASSAGE = 'INSERT INTO passages (key, entry, start, "end", words, checksum) VALUES (?, ?, ?, ?, ?, ?)'
-_LAST_PASSAGE = "SELECT seq FROM sqlite_sequence WHERE name = 'passages'"
+_LAST_PASSAGE = """
+    SELECT max(coalesce(max(key), 0), coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = 'passages'), 0))
+    FROM passages
+"""
+"""SQL for the last number that a passage had. Damage to SQLite's own note of it stops no write."""
 _COUNT_IN = "UPDATE corpus SET passages = passages + ?, words = words + ?"
 _COUNT_OUT = f"""
     UPDATE corpus SET (passages, words) = (

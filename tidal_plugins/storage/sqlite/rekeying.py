@@ -7,6 +7,7 @@ import os
 from tidal_plugins.errors import Busy, InvalidInput, NotADatabase
 from tidal_plugins.storage.sqlite.encryption import Key, check_key, in_hex, unlock
 from tidal_plugins.storage.sqlite.file_locks import FILE_LOCKS
+from tidal_plugins.storage.sqlite.log_mark import settle, take_back
 from tidal_plugins.storage.sqlite.opening import checked_path, checked_schema
 from tidal_plugins.storage.sqlite.translation import translated
 
@@ -52,6 +53,8 @@ def _rekey(path: str, key: Key | None, secret: str) -> None:
             unlock(connection, key)
         if not checked_schema(connection, path, key):
             raise NotADatabase(f"{path} is empty: no memory was ever opened there")
+        settle(connection, path)
+        take_back(connection)  # the log goes now
         connection.pragma("locking_mode", "exclusive")
         connection.pragma("journal_mode", "delete")  # a file in WAL mode cannot be encrypted anew
         connection.pragma("hexrekey" if secret else "rekey", secret)

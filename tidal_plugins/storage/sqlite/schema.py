@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tidal_plugins.errors import NotADatabase, SchemaTooNew, SchemaTooOld
+from tidal_plugins.storage.sqlite.log_mark import SCHEMA_BITS
 
 if TYPE_CHECKING:
     import apsw
@@ -170,7 +171,7 @@ def has_schema(connection: apsw.Connection) -> bool:
     Raises ``NotADatabase`` for another program's file, ``SchemaTooNew`` and ``SchemaTooOld`` for one of another
     version of this library. Call it inside a transaction: another process may be creating the schema.
     """
-    version = int(connection.pragma("user_version"))
+    version = int(connection.pragma("user_version")) & SCHEMA_BITS
     application = int(connection.pragma("application_id"))
     if application != APPLICATION_ID and (application or version or connection.execute(_HAS_TABLES).get):
         raise NotADatabase(

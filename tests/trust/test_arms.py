@@ -1,0 +1,85 @@
+"""The arms of the benchmark of trust, with small counts: what is lost is none, and what would be lost is counted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from benchmarks.trust import damage, disk, kills, power
+from benchmarks.trust.deeds import Deed, Event, do, open_memory
+from benchmarks.trust.ledger import Ledger
+from benchmarks.trust.recording import Step, left_by_cut
+
+pytestmark = pytest.mark.slow
+
+
+def test_the_ledger_tells_what_was_lost_and_what_came_back(tmp_path: Path) -> None:
+    ledger = Ledger()
+    with open_memory(tmp_path / "one.db") as memory:
+        for deed in (Deed("record", 1), Deed("remember", 2), Deed("fact", 3)):
+            ledger.add(Event(deed, True, do(memory, deed)))
+        assert ledger.lost(memory) == []
+        memory.forget(*ledger.texts[1])
+        memory.facts["shelf 3"] = "jar 10"
+        assert ledger.lost(memory) == [
+            "call 1 is not there as it was made",
+            "fact shelf 3 is 'jar 10' and not 'jar 3'",
+        ]
+        ledger.add(Event(Deed("forget", 4, 2, ledger.texts[2]), True))
+        assert "call 2 was forgotten and is there again" in ledger.lost(memory)
+    assert ledger.residue(tmp_path / "one.db") == ["jar00002q"]
+
+
+def test_a_call_that_was_cut_short_is_made_once(tmp_path: Path) -> None:
+    ledger = Ledger()
+    with open_memory(tmp_path / "one.db") as memory:
+        deed = Deed("record", 1)
+        do(memory, deed)
+        ledger.add(Event(deed, False))
+        assert ledger.settle(memory) == []
+        assert ledger.lost(memory) == []
+        assert ledger.acknowledged == 1
+
+
+def test_a_killed_process_loses_nothing_that_it_acknowledged() -> None:
+    killed = kills.kill(6)
+    assert killed.kills == 6
+    assert killed.acknowledged
+    assert killed.good, killed
+
+
+def test_damage_to_any_table_is_told_or_harmless() -> None:
+    outcomes = damage.damaged(24, workers=1)
+    assert len({outcome.damage.table for outcome in outcomes}) > 5
+    assert sum(outcome.found for outcome in outcomes) > len(outcomes) / 4
+    # Known, and told by check() alone: a scope whose number changes has no rows any more.
+    bad = [outcome for outcome in outcomes if outcome.bad and outcome.damage[:2] != ("scopes", "key")]
+    assert [(str(outcome.damage), outcome.bad) for outcome in bad] == []
+
+
+def test_a_power_cut_takes_nothing_that_was_acknowledged() -> None:
+    outcomes = power.cut(24, "full", workers=1)
+    assert sum(outcome.acknowledged for outcome in outcomes) > 0
+    assert [outcome for outcome in outcomes if not outcome.good] == []
+
+
+def test_a_power_cut_takes_calls_that_were_not_synced_and_leaves_no_fault() -> None:
+    outcomes = power.cut(12, "fast", workers=1)
+    assert any(outcome.lost for outcome in outcomes), "the cut takes nothing"
+    assert [line for outcome in outcomes for line in (*outcome.half, *outcome.faults)] == []
+
+
+def test_a_cut_drops_keeps_or_tears_only_what_was_not_synced() -> None:
+    steps = [Step("write", "f", 0, b"a" * 1024), Step("sync", "f"), Step("write", "f", 0, b"b" * 1024)]
+    assert left_by_cut(steps, "dropped", Random(1)) == {"f": b"a" * 1024}
+    assert left_by_cut(steps, "kept", Random(1)) == {"f": b"b" * 1024}
+    torn = {bytes(left_by_cut(steps, "torn", Random(seed))["f"]) for seed in range(40)}
+    assert torn == {one * 512 + other * 512 for one in (b"a", b"b") for other in (b"a", b"b")}
+
+
+def test_faults_of_the_disk_are_errors_of_the_library_and_lose_nothing() -> None:
+    for operation, outcome in disk.fail(10, workers=1).items():
+        assert outcome.faults == 2, operation
+        assert outcome.wrong == [], operation

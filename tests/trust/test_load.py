@@ -1,0 +1,83 @@
+"""Many writers of one file at once lose nothing, and the log stays small while somebody always reads."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.trust.load import Load, of_processes, of_threads, soaked, stalled
+from tests.inside import storage_of
+from tidal_plugins import TidalMemory
+from tidal_plugins.storage.sqlite import log_mark
+
+
+def test_nothing_is_lost_among_processes(tmp_path: Path) -> None:
+    load = of_processes(tmp_path / "agent.db", 3, 8)
+    assert (load.lost, load.errors, len(load.seconds)) == (0, [], 24)
+
+
+def test_nothing_is_lost_among_threads_and_none_is_told_that_the_file_is_busy(tmp_path: Path) -> None:
+    load = of_threads(tmp_path / "agent.db", 50, 2)
+    assert (load.lost, load.errors, len(load.seconds)) == (0, [], 100)
+
+
+def test_async_methods_wait_for_the_lock_of_another_process(tmp_path: Path) -> None:
+    asyncio.run(stalled(tmp_path / "agent.db", 0.3))
+    with TidalMemory(tmp_path / "agent.db") as memory:
+        assert len(memory.episodes.list()) == 5
+        assert memory.facts["harbour"] == "closed"
+
+
+def test_memory_is_measured_over_a_soak(tmp_path: Path) -> None:
+    assert len(soaked(tmp_path / "agent.db", 6, parts=3)) == 3
+
+
+def test_shares_of_the_writes() -> None:
+    load = Load(0, [], [0.1, 0.3, 0.2, 0.4])
+    assert (load.at(0.5), load.at(0.99), load.at(1.0)) == (0.3, 0.4, 0.4)
+
+
+def read_on(memory: TidalMemory, mine: threading.Semaphore, other: threading.Semaphore, end: threading.Event) -> None:
+    """Begin to read when the other reader says so, and let it begin before this one ends."""
+    while not end.is_set():
+        mine.acquire()
+        with storage_of(memory).snapshot():
+            memory.facts.get("harbour")
+            other.release()
+
+
+def test_the_log_begins_anew_although_somebody_always_reads(open_memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, pages in {"LONG": 50, "FULL": 120, "STEP": 25}.items():
+        monkeypatch.setattr(log_mark, name, pages)
+    memory, end = open_memory(), threading.Event()
+    turns = threading.Semaphore(1), threading.Semaphore(0)
+    readers = [threading.Thread(target=read_on, args=(memory, *pair, end)) for pair in (turns, turns[::-1])]
+    for reader in readers:
+        reader.start()
+    try:
+        for number in range(100):
+            memory.record(f"Crate {number} stands in the hall.", "Noted.", thread="hall")
+    finally:
+        end.set()
+        for turn in turns:
+            turn.release()
+        for reader in readers:
+            reader.join()
+    assert 0 < memory.stats().log_bytes < 1_500_000
+
+
+def test_a_reader_that_stays_does_not_stop_the_writers(open_memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, pages in {"LONG": 25, "FULL": 50, "STEP": 50}.items():
+        monkeypatch.setattr(log_mark, name, pages)
+    memory, other = open_memory(), open_memory()
+    memory.facts["harbour"] = "open"
+    with storage_of(other).snapshot():
+        assert other.facts["harbour"] == "open"
+        for number in range(15):
+            memory.record(f"Crate {number} stands in the hall.", "Noted.", thread="hall")
+        assert memory.stats().log_bytes > 400_000
+    assert len(memory.episodes.list()) == 15

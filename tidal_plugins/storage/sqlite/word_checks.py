@@ -1,0 +1,72 @@
+"""The examination of the keyword index: SQLite's own says whether it is well formed, and not whose words it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tidal_plugins.errors import ReadOnly, StorageError
+from tidal_plugins.model.check import Fault
+from tidal_plugins.storage.sqlite.base import readable
+from tidal_plugins.storage.sqlite.connections import Connections
+
+FORMAT = 4
+"""The format of FTS5's index that the schema creates."""
+
+_VIEW = "CREATE VIRTUAL TABLE IF NOT EXISTS temp.keyword_places USING fts5vocab (main, keywords, instance)"
+_HELD = "SELECT doc, count(*) FROM temp.keyword_places GROUP BY doc"
+_KNOWN = "SELECT key, words FROM passages WHERE words > 0"
+_SIZES = "SELECT id, sz FROM keywords_docsize"
+_AVERAGES = "SELECT block FROM keywords_data WHERE id = 1"
+_PASSAGES = """
+    SELECT e.scope, e.id, p.start, p."end", p.key, p.words FROM passages p JOIN entries e ON e.key = p.entry
+"""
+
+
+def index_faults(db: Connections) -> Iterator[Fault]:
+    """Yield what is wrong with the index as a whole, and can only be mended by writing it anew."""
+    try:
+        if db.rows("SELECT k, v FROM keywords_config") != [("version", FORMAT)]:
+            yield Fault("keywords", "", "its format is not known", True)
+            return
+        held = _held(db)
+        if held is None:
+            return
+        known = {key for key, _ in db.rows(_KNOWN)}
+        if strays := len(held.keys() - known):
+            yield Fault("keywords", "", f"it holds words of {strays} passages that are not there", True)
+        sizes = {key: next(_numbers(size), 0) for key, size in db.rows(_SIZES)}
+        if any(held.get(key, 0) != size for key, size in sizes.items()):
+            yield Fault("keywords", "", "the lengths of passages are wrong", True)
+        averages = [number for (block,) in db.rows(_AVERAGES) for number in _numbers(block)]
+        if held and averages != [len(held), sum(held.values())]:
+            yield Fault("keywords", "", "the number of passages or words is wrong", True)
+    except StorageError as error:
+        yield Fault("keywords", "", str(error), True)
+
+
+def without_words(db: Connections) -> Iterator[tuple[int, str, int, int]]:
+    """Yield the passages that have not the number of words which they should have: scope, entry, start and end."""
+    if (held := _held(db)) is None:
+        return
+    for scope, id_, start, end, key, words in readable(db, "keywords", _PASSAGES):
+        if held.get(key, 0) != words:
+            yield scope, id_, start, end
+
+
+def _held(db: Connections) -> dict[int, int] | None:
+    """Return how many words the index has of each passage, or ``None`` for a store that nothing can be added to."""
+    try:
+        db.run(_VIEW)
+    except ReadOnly:
+        return None
+    return dict(db.rows(_HELD))
+
+
+def _numbers(block: bytes) -> Iterator[int]:
+    """Yield the numbers of a block, of seven bits a byte each, the highest first."""
+    number = 0
+    for byte in block:
+        number = number << 7 | byte & 127
+        if byte < 128:
+            yield number
+            number = 0

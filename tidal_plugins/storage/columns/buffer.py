@@ -79,7 +79,7 @@ class ColumnCache:
             held = self._scopes.pop(scope, None)  # until it is complete: reading may be interrupted
             if held is not None and held.mark.erasures > mark.erasures:
                 self._scopes[scope] = held
-                return Buffer(self.budget, mark.erasures).read(source, mark), False
+                return self.anew(source), False
             if held is None or held.mark.erasures < mark.erasures:
                 held = Buffer(self.budget, mark.erasures)
             arrays = held.read(source, mark)
@@ -87,6 +87,11 @@ class ColumnCache:
             while len(self._scopes) > 1 and sum(one.nbytes for one in self._scopes.values()) > self.budget:
                 self._scopes.popitem(last=False)
             return arrays, held.mark.changes > mark.changes
+
+    def anew(self, source: Source) -> Arrays:
+        """Return the columns of a source, read from the beginning and kept nowhere."""
+        mark = source.mark()
+        return Buffer(self.budget, mark.erasures).read(source, mark)
 
     def forget(self) -> None:
         """Drop all columns. Later searches read them again."""

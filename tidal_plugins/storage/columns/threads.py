@@ -81,11 +81,11 @@ def _beside(
     own = rows[:, None]
     beside = [(at >= 0), (at < held.rows), arrays.thread[other] == arrays.thread[own]]
     inside = np.logical_and.reduce([*beside, arrays.kind[other] == arrays.kind[own]])
-    fit: NDArray[np.bool_] = np.ones(len(rows), bool)
+    fit = np.ones(len(rows), bool)
     if inside.any():
         passed = np.ones(inside.shape, bool)
         passed[inside] = passes(other[inside])
-        fit = passed.all(axis=1)
+        fit = np.logical_and.reduce(passed, axis=1)
     kept = inside & fit[:, None]
     places = np.broadcast_to(steps, kept.shape)
     return Near(np.broadcast_to(own, kept.shape)[kept], other[kept], places[kept]), rows[~fit]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tidal_plugins.errors import InvalidVector
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.base import Match, Outdated, PassageVectors, Renewal, Search, Where
-from tidal_plugins.storage.columns.buffer import Buffer
+from tidal_plugins.storage.columns.buffer import ColumnCache
 from tidal_plugins.storage.columns.view import Arrays, Columns
 from tidal_plugins.storage.memory.columns import StateColumns, StateSource, index_of
 from tidal_plugins.storage.memory.entries import NEW_VECTORS, check_size
@@ -67,11 +67,11 @@ class SearchStore(MemoryBase, Search):
         tables = (state.table(scope, "entries"), state.table(scope, "passages"), index_of(state, scope))
         source = StateSource(state, scope)
         if isinstance(state, Draft):
-            return Buffer(NO_LIMIT, 0).read(source, source.mark())
+            return ColumnCache(NO_LIMIT).anew(source)
         held = self._opened().columns
         known = held.get(scope)
         if known is None or any(one is not other for one, other in zip(known[0], tables, strict=True)):
-            known = held[scope] = (tables, Buffer(NO_LIMIT, 0).read(source, source.mark()))
+            known = held[scope] = (tables, ColumnCache(NO_LIMIT).anew(source))
         return known[1]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tidal_plugins.errors import Corrupt
 from tidal_plugins.storage.checksums import passage_checksum, vector_checksum
 from tidal_plugins.storage.columns.buffer import Mark
 from tidal_plugins.storage.columns.tables import EARLIEST, LATEST, EntryRow, PassageRow
@@ -41,8 +42,9 @@ _PASSAGES = """
         SELECT p.key FROM entries e CROSS JOIN passages p ON p.entry = e.key AND p.key > ?3
         WHERE e.scope = ?1 AND e.changed > ?2 ORDER BY p.key LIMIT -1
     ) k CROSS JOIN passages p ON p.key = k.key CROSS JOIN entries e ON e.key = p.entry
-    LEFT JOIN vectors v ON v.passage = p.key
+    LEFT JOIN {vectors} v ON v.passage = p.key
 """
+_NO_VECTORS = "(SELECT NULL AS passage, NULL AS vector, NULL AS checksum WHERE FALSE)"
 _MARK = "SELECT changes, erasures FROM scopes WHERE key = ?"
 LAST_ENTRY = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'entries'"
 _MATCHING = "SELECT rowid, -rank FROM keywords WHERE keywords MATCH ? ORDER BY rank LIMIT ?"
@@ -56,6 +58,7 @@ class ScopeSource:
 
     db: Connections
     scope: int
+    vectors: bool = True
 
     def mark(self) -> Mark:
         return Mark(*next(iter(self.db.rows(_MARK, self.scope)), (0, 0)))
@@ -64,7 +67,8 @@ class ScopeSource:
         return readable(self.db, ENTRIES, _ENTRIES, self.scope, changes)
 
     def passages_after(self, changes: int, key: int) -> Iterable[PassageRow]:
-        for row in readable(self.db, PASSAGES, _PASSAGES, self.scope, changes, key):
+        sql = _PASSAGES.format(vectors="vectors" if self.vectors else _NO_VECTORS)
+        for row in readable(self.db, PASSAGES, sql, self.scope, changes, key):
             passage, entry, start, end, words, vector, stored, of_vector, id_ = row
             if vector is not None and vector_checksum(passage, self.scope, vector) != of_vector:
                 note(VECTORS, id_)
@@ -78,13 +82,25 @@ class ScopeSource:
 class SQLiteColumns(Columns):
     """The columns of a scope, with what only the file knows. Use it inside the snapshot that it was made in."""
 
-    def __init__(self, arrays: Arrays, db: Connections, scope: int, deadline: float, last: int | None) -> None:
+    def __init__(
+        self, arrays: Arrays, db: Connections, scope: int, deadline: float, last: int | None, broken: Corrupt | None
+    ) -> None:
         super().__init__(arrays, last)
         self._db, self._scope, self._deadline = db, scope, deadline
+        self._broken = broken  # why the vectors cannot be read
 
     def nearest(self, unit: NDArray[np.float32], k: int, where: Where) -> Found:
+        self._check_vectors()
         with self._db.deadline(self._deadline):
             return super().nearest(unit, k, where)
+
+    def cosines(self, unit: NDArray[np.float32], rows: Rows) -> tuple[NDArray[np.float64], Rows]:
+        self._check_vectors()
+        return super().cosines(unit, rows)
+
+    def units(self, passages: Rows) -> NDArray[np.float32]:
+        self._check_vectors()
+        return super().units(passages)
 
     def matching(self, terms: Sequence[str], k: int, where: Where) -> Found:
         import numpy as np
@@ -154,6 +170,10 @@ class SQLiteColumns(Columns):
         keys, scores = zip(*found, strict=True) if found else ((), ())
         passages, there = self.passages_of_keys(np.array(keys, np.int64))
         return self.best(passages, np.array(scores, np.float64)[there], k, where)
+
+    def _check_vectors(self) -> None:
+        if self._broken is not None:
+            raise self._broken
 
     def _json(self, rows: Rows) -> str:
         return to_json(self.arrays.key[rows].tolist())

@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from tidal_plugins.errors import InvalidVector
+from tidal_plugins.errors import Corrupt, InvalidVector
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.base import Match, PassageVectors, Renewal, Search, Where
 from tidal_plugins.storage.checksums import vector_checksum
-from tidal_plugins.storage.columns.buffer import Buffer, ColumnCache
-from tidal_plugins.storage.columns.view import Columns
+from tidal_plugins.storage.columns.buffer import ColumnCache
+from tidal_plugins.storage.columns.view import Arrays, Columns
 from tidal_plugins.storage.damage import VECTORS, note
 from tidal_plugins.storage.sqlite.base import SQLiteBase, readable
 from tidal_plugins.storage.sqlite.columns import LAST_ENTRY, ScopeSource, SQLiteColumns
@@ -31,17 +31,16 @@ class SearchStore(SQLiteBase, Search):
     _deadline: float
 
     def columns(self, scope: Scope) -> Columns:
-        key = self._key(scope)
-        source = ScopeSource(self._db, key)
-        if self._db.writing:  # what is not committed yet must not enter a cache that others read
-            mark = source.mark()
-            arrays, newer = Buffer(self._held.budget, mark.erasures).read(source, mark), False
-        else:
-            arrays, newer = self._held.arrays(key, source)
+        key, broken = self._key(scope), None
+        try:
+            arrays, newer = self._arrays(ScopeSource(self._db, key))
+        except Corrupt as error:  # and if it is not for the vectors, it is raised again
+            broken, source = error, ScopeSource(self._db, key, vectors=False)
+            arrays, newer = self._held.anew(source), False
         for row in arrays.damaged:
             note(*row)
         last = self._db.one(LAST_ENTRY) if newer else None
-        return SQLiteColumns(arrays, self._db, key, self._deadline, last)
+        return SQLiteColumns(arrays, self._db, key, self._deadline, last, broken)
 
     def nearest(self, scope: Scope, vector: NDArray[np.float32], k: int, where: Where) -> list[Match]:
         unit = unit_vector(vector)
@@ -60,6 +59,10 @@ class SearchStore(SQLiteBase, Search):
             columns = self.columns(scope)
             rows = columns.rows(list(dict.fromkeys(ids)))
             return columns.vectors(rows[rows >= 0])
+
+    def _arrays(self, source: ScopeSource) -> tuple[Arrays, bool]:
+        # What is not committed yet must not enter a cache that others read.
+        return (self._held.anew(source), False) if self._db.writing else self._held.arrays(source.scope, source)
 
     def renew_vectors(self, vectors: Mapping[int, NDArray[np.float32]], most: int, *, anew: bool = False) -> Renewal:
         with self.transaction():

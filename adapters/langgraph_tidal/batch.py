@@ -129,7 +129,8 @@ class Batch:
         near: list[tuple[float, Channels, str]] = []
         storage = self.services.storage
         for scope, where in filters.items():
-            channels = Channels(storage, scope, asked, vector, where, storage.columns(scope), strict=True)
+            columns, corpus = storage.columns(scope), storage.statistics(scope).corpus
+            channels = Channels(storage, scope, asked, vector, where, columns, corpus, strict=True)
             found = channels.found(max(2 * most, settings.pool), settings)
             scores = found.nearness(settings).tolist()
             near += [(score, channels, id_) for id_, score in zip(found.ids, scores, strict=True)]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tidal_plugins.retrieval.candidates import Candidates
 from tidal_plugins.retrieval.state import State
 from tidal_plugins.retrieval.traits import traits_of
+from tidal_plugins.storage.columns.view import among
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,7 +42,7 @@ def is_lasting(found: Candidates, least: float) -> NDArray[np.bool_]:
 
     arrays = found.columns.arrays
     user = arrays.names.known(["user"])
-    lasting = np.isin(arrays.role[found.rows], user) & (arrays.importance[found.rows] >= least)
+    lasting = among(arrays.role[found.rows], user) & (arrays.importance[found.rows] >= least)
     some = np.flatnonzero(lasting)
     if len(some):
         lasting[some] = ~traits_of(found.columns).shouted(found.columns, found.rows[some])

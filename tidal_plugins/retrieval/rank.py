@@ -14,6 +14,7 @@ from tidal_plugins.retrieval.times import closest
 from tidal_plugins.scoring.affect import AXIS, POLES, alpha, blend, emotion_similarity
 from tidal_plugins.scoring.decay import strength, weight
 from tidal_plugins.scoring.fusion import importance_factor, relevance, sharp_relevance
+from tidal_plugins.storage.columns.view import among
 from tidal_plugins.tuning import RecallTuning
 
 if TYPE_CHECKING:
@@ -183,10 +184,9 @@ def _personal(found: Candidates, state: State) -> dict[str, Reals]:
 
 def _named(found: Candidates, column: str, names: set[str] | frozenset[str]) -> NDArray[np.bool_]:
     """Return which entries have one of some names in a column."""
-    import numpy as np
 
     arrays = found.columns.arrays
-    return np.isin(getattr(arrays, column)[found.rows], arrays.names.known(names))
+    return among(getattr(arrays, column)[found.rows], arrays.names.known(names))
 
 
 def _told(parts: Mapping[str, Reals]) -> dict[str, Reals]:

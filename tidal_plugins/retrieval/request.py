@@ -86,7 +86,6 @@ class Request:
     ) -> Self:
         """Return the request of ``TidalMemory.recall``, whose arguments these are. Raises ``InvalidInput``."""
         filter, now = checked_filter(filter, "recall"), now if as_of is None else aware(as_of, "as_of")
-        current = mood.current(scope, now) if as_of is None else Affect()
         kinds = filter.get("kinds")
         graph = kinds is not None and FACT in _kinds(kinds)  # they are found only by their kind
         where = active(now, **filter, as_of=as_of and now, graph=graph)
@@ -96,7 +95,7 @@ class Request:
             where,
             now,
             checked_limit(settings.recall.limit if limit is None else limit),
-            affect=current if affect is None else _checked_affect(affect),
+            affect=_mood(affect, mood, scope, now if as_of is None else None),
             profile=_checked_profile(settings.recall.profile if profile is None else profile),
             associative=check_flag(associative, "associative"),
             session=session,
@@ -211,6 +210,13 @@ def checked_filter(given: Mapping[str, Any], function: str) -> Mapping[str, Any]
 def _checked_profile(profile: str) -> str:
     check_choice(profile, "profile", get_args(Profile))
     return profile
+
+
+def _mood(affect: Affect | None, mood: AffectLoop, scope: Scope, now: datetime | None) -> Affect:
+    """Return the mood that a request gives, else the current one; none where the request is about another time."""
+    if affect is not None:
+        return _checked_affect(affect)
+    return Affect() if now is None else mood.current(scope, now)
 
 
 def _checked_affect(affect: Affect) -> Affect:

@@ -15,7 +15,7 @@ from tidal_plugins.retrieval.candidates import Candidates, candidates
 from tidal_plugins.retrieval.state import State
 from tidal_plugins.retrieval.understand import Query
 from tidal_plugins.scoring.fusion import keyword_strength, reciprocal_rank
-from tidal_plugins.storage.base import Storage, Where
+from tidal_plugins.storage.base import Corpus, Storage, Where
 from tidal_plugins.storage.columns.view import Columns, Found
 from tidal_plugins.storage.damage import ENTRIES, noticed
 from tidal_plugins.tuning import RecallTuning
@@ -39,8 +39,9 @@ def search(state: State) -> None:
     import numpy as np
 
     request, settings, storage = state.request, state.settings.recall, state.store.storage
-    columns = storage.columns(request.scope)
-    state.channels = Channels(storage, request.scope, state.query, state.embedded.vector, request.where, columns)
+    columns, corpus = storage.columns(request.scope), state.statistics.corpus
+    vector = state.embedded.vector
+    state.channels = Channels(storage, request.scope, state.query, vector, request.where, columns, corpus)
     found = state.channels.found(max(2 * request.limit, settings.pool), settings)
     near = _NEARNESS[request.profile](found, settings)
     order = np.argsort(-near, kind="stable")  # of equals the one that a channel found first
@@ -84,6 +85,7 @@ class Channels:
     vector: NDArray[np.float32]
     where: Where
     columns: Columns
+    corpus: Corpus
     damaged: set[str] = field(default_factory=set)
     degraded: list[str] = field(default_factory=list)
     strict: bool = False
@@ -92,7 +94,7 @@ class Channels:
         """Return the ``pool`` best of each channel, each with its cosine and its keyword strength."""
         import numpy as np
 
-        corpus, arrays = self.storage.statistics(self.scope).corpus, self.columns.arrays
+        arrays = self.columns.arrays
         near, worded = self.nearest(pool, self.where), self.matching(self.query.terms, pool, self.where)
         alone = ~np.isin(worded.entries, near.entries)
         rows = np.concatenate([near.entries, worded.entries[alone]])
@@ -105,9 +107,9 @@ class Channels:
         strength[places] = keyword_strength(
             worded.scores,
             words=arrays.passages["words"][worded.passages],
-            mean_words=corpus.mean_words,
+            mean_words=self.corpus.mean_words,
             terms=len(self.query.terms),
-            passages=corpus.passages,
+            passages=self.corpus.passages,
             brevity=settings.brevity,
         )
         vector_rank = np.concatenate([1 + np.arange(len(near.entries)), np.zeros(len(cosines), np.int64)])

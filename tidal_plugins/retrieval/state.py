@@ -13,7 +13,7 @@ from tidal_plugins.model.recall import Dropped, Recall
 from tidal_plugins.model.supersession import Supersession
 from tidal_plugins.protocols import Reranker
 from tidal_plugins.retrieval.candidates import Candidates, Links
-from tidal_plugins.storage.base import Storage
+from tidal_plugins.storage.base import Statistics, Storage
 from tidal_plugins.tuning import Tuning
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ class State:
     request: Request
     affect: Affect
     query: Query = field(init=False)  # understand
+    statistics: Statistics = field(init=False)  # understand
     embedded: QueryVector = field(init=False)  # embed
     times: Sequence[Period] = ()  # read_times
     signals: SessionSignals = field(init=False)  # read_signals

@@ -17,6 +17,7 @@ from tidal_plugins.retrieval.selection import sources
 from tidal_plugins.retrieval.state import State
 from tidal_plugins.retrieval.traits import traits_of
 from tidal_plugins.scoring.context import margin
+from tidal_plugins.storage.columns.view import among
 
 if TYPE_CHECKING:
     import numpy as np
@@ -59,7 +60,8 @@ def estimate_confidence(state: State) -> None:
 def drop_shouts(state: State) -> None:
     """Drop entries that are shouted, unless one is the very first: what is said loudly must be the best there is.
 
-    What another one would show in fourth place, a shout would show everywhere.
+    What another one would show in fourth place, a shout would show everywhere. It runs when few are left, since to tell
+    a shout takes a while.
     """
     found = state.ranked
     if len(found) < 2:
@@ -123,10 +125,9 @@ def _without_derived(rivals: Candidates, state: State) -> Candidates:
 
     If the first is such an entry, its sources are none.
     """
-    import numpy as np
 
     arrays = rivals.columns.arrays
-    made = np.isin(arrays.channel[rivals.rows], arrays.names.known([SYNTHESIS]))
+    made = among(arrays.channel[rivals.rows], arrays.names.known([SYNTHESIS]))
     if not made.any():
         return rivals
     first = state.channels.entries(rivals.ids[:1]) if made[0] else {}

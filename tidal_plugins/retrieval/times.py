@@ -82,7 +82,8 @@ def _known(state: State, named: Event) -> Sequence[Period]:
     [embedded] = embedder.embed_queries([query.meaning])
     with storage.snapshot():
         vector = embedder.current(embedded, query.meaning).vector
-        channels = Channels(storage, request.scope, query, vector, where, storage.columns(request.scope))
+        columns = storage.columns(request.scope)
+        channels = Channels(storage, request.scope, query, vector, where, columns, state.statistics.corpus)
         found = channels.found(settings.shortlist, settings)
         near = found.nearness(settings)
         if not len(near) or near.max() < settings.event:

@@ -190,13 +190,15 @@ class Columns(ABC):
         place, passages = self.passages_of(rows)
         there = self.arrays.passages["unit"][passages] >= 0
         place, passages = place[there], passages[there]
+        cosines, best = np.zeros(len(rows)), np.full(len(rows), -1, np.int64)
+        if not len(passages):
+            return cosines, best
         if self.arrays.units is None:
             scores = np.vecdot(self.units(passages), unit)
         else:
             scores = self.cosines_of_all(unit)[self.arrays.passages["unit"][passages]]
         order = np.lexsort((-scores, place))
         owners, first = np.unique(place[order], return_index=True)
-        cosines, best = np.zeros(len(rows)), np.full(len(rows), -1, np.int64)
         cosines[owners], best[owners] = scores[order[first]], passages[order[first]]
         return cosines, best
 
@@ -247,9 +249,9 @@ class Columns(ABC):
         ok = np.ones(len(rows), bool) if self._last is None else arrays.key[rows] <= self._last
         for column, names in {"kind": where.kinds, "thread": where.threads, "speaker": where.speakers}.items():
             if names is not None:
-                ok &= _among(getattr(arrays, column)[rows], arrays.names.known(names))
+                ok &= among(getattr(arrays, column)[rows], arrays.names.known(names))
         if where.not_channels:
-            ok &= ~_among(arrays.channel[rows], arrays.names.known(where.not_channels))
+            ok &= ~among(arrays.channel[rows], arrays.names.known(where.not_channels))
         if where.least_importance is not None:
             ok &= arrays.importance[rows] >= where.least_importance
         for passed in self._in_time(rows, where):
@@ -318,7 +320,8 @@ def top(scores: NDArray[np.floating[Any]], count: int) -> NDArray[np.int64]:
     return chosen[np.argsort(-scores[chosen], kind="stable")][:count]
 
 
-def _among(column: NDArray[np.int32], numbers: Sequence[int]) -> NDArray[np.bool_]:
+def among(column: NDArray[np.int32], numbers: Sequence[int]) -> NDArray[np.bool_]:
+    """Return where a column has one of some numbers."""
     import numpy as np
 
     if len(numbers) > 8:  # below, one comparison after the other is faster

@@ -55,7 +55,7 @@ class SQLiteStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStore,
         synchronous = {"full": "FULL", "fast": "NORMAL"}[durability]
         self._db = self._connections(path, synchronous=synchronous, busy_timeout=busy_timeout, key=key)
         self.path, self.key = self._db.path, key
-        self._scopes = Scopes()
+        self._scopes, self._figures = Scopes(), {}
         self._deadline = query_deadline
         self._held = ColumnCache(vector_cache_bytes)
         _open_stores.add(self)

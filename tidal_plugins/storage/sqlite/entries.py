@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace as replaced
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from tidal_plugins.errors import InvalidScope, NotFound
@@ -23,7 +24,7 @@ from tidal_plugins.storage.base import (
 )
 from tidal_plugins.storage.damage import ENTRIES, SCOPES, VOLUMES, Damaged, corrupt, intact, note, noticed
 from tidal_plugins.storage.rows import COLUMNS, FIXED, SUMMARY, TIER, Row, from_row, to_row, to_summary
-from tidal_plugins.storage.sqlite.base import SQLiteBase, path_checksum
+from tidal_plugins.storage.sqlite.base import MAX_SCOPES, SQLiteBase, path_checksum
 from tidal_plugins.storage.sqlite.conditions import EACH_ID, IDS, condition, link_condition
 from tidal_plugins.storage.sqlite.passages import CHANGED, index, unindex
 from tidal_plugins.storage.sqlite.schema import OF_SCOPES
@@ -62,7 +63,7 @@ _SPEAKERS = """
         FROM names WHERE names.name IS NOT NULL
     ) SELECT name FROM names WHERE name IS NOT NULL LIMIT 1000
 """
-_STATISTICS = "SELECT c.passages, c.words, s.erasures FROM corpus c LEFT JOIN scopes s ON s.key = ?"
+_STATISTICS = "SELECT c.passages, c.words, s.erasures, s.changes FROM corpus c LEFT JOIN scopes s ON s.key = ?"
 _VOLUMES = "SELECT kind, channel, entries, characters FROM volumes WHERE scope = ? AND entries > 0"
 
 
@@ -76,6 +77,9 @@ class _Prepared(NamedTuple):
 
 class EntryStore(SQLiteBase, Entries):
     """Stores entries as rows, and their passages in the indexes of keywords and vectors."""
+
+    _figures: dict[int, tuple[tuple[int, int], Statistics]]
+    """The figures of scopes as they were read last, with the numbers of erasures and changes at that time."""
 
     def put(self, scope: Scope, records: Iterable[Record], *, replace: bool = False) -> list[str]:
         prepared = [_Prepared(record, to_row(record.entry), _units(scope, record)) for record in records]
@@ -154,13 +158,20 @@ class EntryStore(SQLiteBase, Entries):
     def statistics(self, scope: Scope) -> Statistics:
         with self.snapshot():
             key = self._key(scope)
-            passages, words, erasures = self._db.rows(_STATISTICS, key)[0]
-            return Statistics(
-                Corpus(passages, words / passages if passages else 0.0),
-                [row[0] for row in self._readable(ENTRIES, _SPEAKERS, key)],
-                {(kind, channel): Volume(*volume) for kind, channel, *volume in self._readable(VOLUMES, _VOLUMES, key)},
-                erasures or 0,
-            )
+            passages, words, erasures, changes = self._db.rows(_STATISTICS, key)[0]
+            corpus, known = Corpus(passages, words / passages if passages else 0.0), self._figures.get(key)
+            if known is not None and known[0] == (erasures, changes) and not self._db.writing:
+                return replaced(known[1], corpus=corpus)
+            with noticed() as damaged:
+                speakers = [row[0] for row in self._readable(ENTRIES, _SPEAKERS, key)]
+                volumes = self._readable(VOLUMES, _VOLUMES, key)
+            by_sort = {(kind, channel): Volume(*volume) for kind, channel, *volume in volumes}
+            found = Statistics(corpus, speakers, by_sort, erasures or 0)
+            if not damaged and not self._db.writing:
+                if len(self._figures) >= MAX_SCOPES:
+                    self._figures.clear()
+                self._figures[key] = (erasures, changes), found
+            return found
 
     def _by_id(
         self, scope: Scope, sql: str, ids: Collection[str], read: Callable[[Row], T], *parameters: object

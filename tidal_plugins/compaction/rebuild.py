@@ -196,7 +196,9 @@ class Rebuild:
         if not new.told and not lines:
             return new
         episodes = list(dict.fromkeys(turn.episode for turn in new.covered[: new.told]))
-        room = self.shares.summary(self._size(new), wanted) - self._marks
+        taken = self._size(new)  # the target is one of words: the marks come on top of it
+        most = self.context.limit * self.settings.hard - taken - self._marks
+        room = self.shares.summary(taken - self._marks, wanted).at_most(most)
         choose = self._chooser(state, new, sources)
         text, shown = summary(choose, lines, episodes, room, self.counter, lifted=work.lifted)
         return replace(new, summary=text, shown=shown)
@@ -234,7 +236,7 @@ class Rebuild:
             self.summariser,
             sources,
             purpose="synthesis",
-            max_tokens=max(0, room - self.counter.count(header) - self._marks.tokens),
+            max_tokens=max(0, room - self.counter.count(header)),
             counter=self.counter,
             timeout=self.timeout,
             tools=self.settings.file_tools,

@@ -37,28 +37,36 @@ class StateSource:
     scope: Scope
 
     def mark(self) -> Mark:
-        return Mark(1, 0)
+        figures = self.state.table(self.scope, "figures")
+        return Mark(figures.get("changes", 0), figures.get("erasures", 0))
 
     def entries_after(self, changes: int) -> Iterable[EntryRow]:
-        kept: Kept
-        for kept in sorted(self.state.table(self.scope, "entries").values()):
-            yield _row(kept)
+        return map(_row, self._changed(changes))
 
     def passages_after(self, changes: int, key: int) -> Iterable[PassageRow]:
-        state, scope = self.state, self.scope
-        entries, passages = state.table(scope, "entries"), state.table(scope, "passages")
-        all_keys, units = index_of(state, scope).vectors()
-        kept: KeptPassage
-        for number, kept in sorted(passages.items()):
+        passages: Mapping[int, KeptPassage] = self.state.table(self.scope, "passages")
+        all_keys, units = index_of(self.state, self.scope).vectors()
+        found = [(number, one.number) for one in self._changed(changes) for number in one.passages if number > key]
+        for number, entry in sorted(found):
+            kept = passages[number]
             unit = units[np.searchsorted(all_keys, number)].tobytes() if kept.has_vector else None
-            yield PassageRow(number, entries[kept.span.id].number, *kept.span[1:], unit)
+            yield PassageRow(number, entry, *kept.span[1:], unit)
+
+    def last(self) -> int:
+        """Return the number of the last entry."""
+        kept: Iterable[Kept] = self.state.table(self.scope, "entries").values()
+        return max((one.number for one in kept), default=0)
+
+    def _changed(self, changes: int) -> list[Kept]:
+        kept: Iterable[Kept] = self.state.table(self.scope, "entries").values()
+        return sorted((one for one in kept if one.changed > changes), key=lambda one: one.number)
 
 
 class StateColumns(Columns):
     """The columns of a scope, with the state that they are of."""
 
-    def __init__(self, arrays: Arrays, state: State, scope: Scope) -> None:
-        super().__init__(arrays)
+    def __init__(self, arrays: Arrays, state: State, scope: Scope, last: int | None) -> None:
+        super().__init__(arrays, last)
         self._state, self._scope = state, scope
 
     def matching(self, terms: Sequence[str], k: int, where: Where) -> Found:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
 
@@ -12,16 +11,13 @@ from numpy.typing import NDArray
 from tidal_plugins.errors import InvalidVector
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.base import Match, Outdated, PassageVectors, Renewal, Search, Where
-from tidal_plugins.storage.columns.buffer import ColumnCache
-from tidal_plugins.storage.columns.view import Arrays, Columns
-from tidal_plugins.storage.memory.columns import StateColumns, StateSource, index_of
+from tidal_plugins.storage.columns.view import Columns
+from tidal_plugins.storage.memory.columns import StateColumns, StateSource
 from tidal_plugins.storage.memory.entries import NEW_VECTORS, check_size
 from tidal_plugins.storage.memory.figures import content_changed
 from tidal_plugins.storage.memory.index import Unit
 from tidal_plugins.storage.memory.state import Draft, MemoryBase, State
 from tidal_plugins.storage.values import unit_vector
-
-NO_LIMIT = sys.maxsize
 
 
 class SearchStore(MemoryBase, Search):
@@ -29,7 +25,10 @@ class SearchStore(MemoryBase, Search):
 
     def columns(self, scope: Scope) -> Columns:
         state = self._state()
-        return StateColumns(self._arrays(state, scope), state, scope)
+        source, held = StateSource(state, scope), self._opened().columns
+        # What is not committed yet must not enter a cache that others read.
+        arrays, newer = (held.anew(source), False) if isinstance(state, Draft) else held.arrays(scope, source)
+        return StateColumns(arrays, state, scope, source.last() if newer else None)
 
     def nearest(self, scope: Scope, vector: NDArray[np.float32], k: int, where: Where) -> list[Match]:
         unit = unit_vector(vector)
@@ -61,18 +60,6 @@ class SearchStore(MemoryBase, Search):
         columns = self.columns(scope)
         rows = columns.rows(list(dict.fromkeys(ids)))
         return columns.vectors(rows[rows >= 0])
-
-    def _arrays(self, state: State, scope: Scope) -> Arrays:
-        """Return the columns of a scope, those of before if nothing was written since."""
-        tables = (state.table(scope, "entries"), state.table(scope, "passages"), index_of(state, scope))
-        source = StateSource(state, scope)
-        if isinstance(state, Draft):
-            return ColumnCache(NO_LIMIT).anew(source)
-        held = self._opened().columns
-        known = held.get(scope)
-        if known is None or any(one is not other for one, other in zip(known[0], tables, strict=True)):
-            known = held[scope] = (tables, ColumnCache(NO_LIMIT).anew(source))
-        return known[1]
 
 
 def _with_vectors(state: State) -> list[Outdated]:

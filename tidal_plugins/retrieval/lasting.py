@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tidal_plugins.retrieval.candidates import Candidates
 from tidal_plugins.retrieval.state import State
 from tidal_plugins.retrieval.traits import traits_of
-from tidal_plugins.storage.columns.view import among
+from tidal_plugins.storage.columns.filters import among
 
 if TYPE_CHECKING:
     import numpy as np

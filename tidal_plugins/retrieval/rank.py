@@ -14,7 +14,7 @@ from tidal_plugins.retrieval.times import closest
 from tidal_plugins.scoring.affect import AXIS, POLES, alpha, blend, emotion_similarity
 from tidal_plugins.scoring.decay import strength, weight
 from tidal_plugins.scoring.fusion import importance_factor, relevance, sharp_relevance
-from tidal_plugins.storage.columns.view import among
+from tidal_plugins.storage.columns.filters import among
 from tidal_plugins.tuning import RecallTuning
 
 if TYPE_CHECKING:

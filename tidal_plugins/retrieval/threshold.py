@@ -17,7 +17,7 @@ from tidal_plugins.retrieval.selection import sources
 from tidal_plugins.retrieval.state import State
 from tidal_plugins.retrieval.traits import traits_of
 from tidal_plugins.scoring.context import margin
-from tidal_plugins.storage.columns.view import among
+from tidal_plugins.storage.columns.filters import among
 
 if TYPE_CHECKING:
     import numpy as np

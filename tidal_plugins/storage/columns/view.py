@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from tidal_plugins.errors import InvalidVector
-from tidal_plugins.model.clock import to_micros
+from tidal_plugins.storage.columns.filters import passing, strange
 from tidal_plugins.storage.columns.tables import Names
 from tidal_plugins.storage.damage import Damaged
 from tidal_plugins.storage.entries import Where
@@ -22,11 +22,6 @@ if TYPE_CHECKING:
     from tidal_plugins.storage.columns.threads import Near, ThreadOrder
 
     Rows = NDArray[np.int64]
-
-STRANGE = ("ids", "episodes", "positions", "sources", "tags", "metadata", "exclude")
-"""The parts of a filter that are about no column."""
-
-_NOTHING = Where()
 
 
 class Found(NamedTuple):
@@ -100,7 +95,7 @@ class Columns(ABC):
     def __init__(self, arrays: Arrays, last: int | None = None) -> None:
         self.arrays = arrays
         self._last = last
-        self._chosen: list[tuple[Where, Rows | None, Rows | None]] = []
+        self._chosen: list[tuple[dict[str, Any], Rows | None, Rows | None]] = []
 
     @abstractmethod
     def matching(self, terms: Sequence[str], k: int, where: Where) -> Found:
@@ -245,17 +240,9 @@ class Columns(ABC):
         """Return which entries a filter lets through."""
         import numpy as np
 
-        arrays = self.arrays
-        ok = np.ones(len(rows), bool) if self._last is None else arrays.key[rows] <= self._last
-        for column, names in {"kind": where.kinds, "thread": where.threads, "speaker": where.speakers}.items():
-            if names is not None:
-                ok &= among(getattr(arrays, column)[rows], arrays.names.known(names))
-        if where.not_channels:
-            ok &= ~among(arrays.channel[rows], arrays.names.known(where.not_channels))
-        if where.least_importance is not None:
-            ok &= arrays.importance[rows] >= where.least_importance
-        for passed in self._in_time(rows, where):
-            ok &= passed
+        ok = passing(self.arrays, rows, where)
+        if self._last is not None:
+            ok &= self.arrays.key[rows] <= self._last
         accepted, rejected = self._strange(where)
         if accepted is not None:
             ok &= np.isin(rows, accepted)
@@ -263,40 +250,23 @@ class Columns(ABC):
             ok &= ~np.isin(rows, rejected)
         return ok
 
-    def _in_time(self, rows: Rows, where: Where) -> Iterator[NDArray[np.bool_]]:
-        arrays = self.arrays
-        if where.since is not None:
-            yield arrays.occurred_at[rows] >= to_micros(where.since)
-        if where.until is not None:
-            yield arrays.occurred_at[rows] < to_micros(where.until)
-        if where.known_at is not None:
-            yield arrays.recorded_at[rows] <= to_micros(where.known_at)
-        if where.due_by is not None:
-            cold = arrays.cold_at[rows]
-            yield (arrays.anchored_at[rows] < cold) & (cold <= to_micros(where.due_by))
-        if where.active_at is not None:
-            now = to_micros(where.active_at)
-            yield (arrays.valid_from[rows] <= now) & (arrays.valid_until[rows] > now)
-            if not where.include_archived:
-                yield (arrays.archived_at[rows] > now) & (arrays.expires_at[rows] > now)
-
     def _strange(self, where: Where) -> tuple[Rows | None, Rows | None]:
         """Return the rows that pass the parts of a filter which are about no column, and those that it excludes."""
-        asked = {name: value for name in STRANGE if (value := getattr(where, name)) != getattr(_NOTHING, name)}
+        asked = strange(where)
         if not asked:
             return None, None
         for known, accepted, rejected in self._chosen:
-            if all(getattr(known, name) == getattr(where, name) for name in STRANGE):
+            if known == asked:
                 return accepted, rejected
         import numpy as np
 
-        excluded, accepted, rejected = asked.pop("exclude", ()), None, None
-        if asked:
-            accepted = self.of_keys(self.select(Where(**asked)))[0]
+        excluded, accepted, rejected = asked.get("exclude", ()), None, None
+        if wanted := {name: value for name, value in asked.items() if name != "exclude"}:
+            accepted = self.of_keys(self.select(Where(**wanted)))[0]
         if excluded:
             parts = [self.select(Where(ids=excluded)), self.select(Where(episodes=excluded))]
             rejected = np.concatenate([self.of_keys(keys)[0] for keys in parts])
-        self._chosen.append((where, accepted, rejected))
+        self._chosen.append((asked, accepted, rejected))
         return accepted, rejected
 
     def of_keys(self, keys: Rows) -> tuple[Rows, NDArray[np.bool_]]:
@@ -318,18 +288,6 @@ def top(scores: NDArray[np.floating[Any]], count: int) -> NDArray[np.int64]:
     else:
         chosen = np.arange(len(scores))
     return chosen[np.argsort(-scores[chosen], kind="stable")][:count]
-
-
-def among(column: NDArray[np.int32], numbers: Sequence[int]) -> NDArray[np.bool_]:
-    """Return where a column has one of some numbers."""
-    import numpy as np
-
-    if len(numbers) > 8:  # below, one comparison after the other is faster
-        return np.isin(column, np.array(numbers, np.int32))
-    found = np.zeros(len(column), bool)
-    for number in numbers:
-        found |= column == number
-    return found
 
 
 def _places(known: NDArray[np.int64], keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:

@@ -13,7 +13,6 @@ import apsw
 import pytest
 
 from tidal_plugins import Corrupt, HashingEmbedder, NotFound, Policy, Settings, TidalError, TidalMemory
-from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.base import Where
 from tidal_plugins.storage.damage import noticed
 from tidal_plugins.storage.sqlite import SQLiteStorage
@@ -69,7 +68,7 @@ def columns(path: Path) -> list[tuple[str, str, str]]:
     return [(table, name, kind) for table in TABLES for _, name, kind, *_ in sql(path, f"PRAGMA table_info ({table})")]
 
 
-def scopes_of(path: Path) -> list[Scope]:
+def scopes_of(path: Path) -> list[tuple[str, ...]]:
     storage = SQLiteStorage(path)
     try:
         return storage.scopes((), Where())

@@ -21,12 +21,13 @@ from tidal_plugins.storage.base import (
     Where,
     WhereLinks,
 )
-from tidal_plugins.storage.damage import ENTRIES, SCOPES, VOLUMES, Damaged, corrupt, intact, note, noticed
+from tidal_plugins.storage.damage import ENTRIES, SCOPES, VOLUMES, intact, note, noticed
 from tidal_plugins.storage.rows import COLUMNS, FIXED, SUMMARY, TIER, Row, from_row, to_row, to_summary
-from tidal_plugins.storage.sqlite.base import SQLiteBase, path_checksum
+from tidal_plugins.storage.sqlite.base import SQLiteBase
 from tidal_plugins.storage.sqlite.conditions import EACH_ID, IDS, condition, link_condition
 from tidal_plugins.storage.sqlite.passages import CHANGED, index, unindex
 from tidal_plugins.storage.sqlite.schema import OF_SCOPES
+from tidal_plugins.storage.sqlite.scopes import scope_of
 from tidal_plugins.storage.sqlite.search import Neighbours
 from tidal_plugins.storage.sqlite.translation import translated
 from tidal_plugins.storage.values import from_json, to_json, unit_vector
@@ -126,14 +127,15 @@ class EntryStore(SQLiteBase, Entries):
     def scopes(self, prefix: Scope, where: Where) -> list[Scope]:
         path, filter_ = to_json(list(prefix)), condition(None, where)
         sql = f"""
-            SELECT s.path, s.checksum FROM scopes s WHERE (s.path = ? OR s.path BETWEEN ? AND ?)
-            AND EXISTS (SELECT 1 FROM entries e WHERE e.scope = s.key AND {filter_.sql})
+            SELECT EXISTS (SELECT 1 FROM entries e WHERE e.scope = s.key AND {filter_.sql}),
+            s.key, s.path, s.checksum, s.key_checksum FROM scopes s WHERE s.path = ? OR s.path BETWEEN ? AND ?
         """
         # In a longer path a comma follows and the quote of the next segment; in any path after the empty one, a quote.
         longer = path.removesuffix("]") + ("," if prefix else "")
         with self.snapshot():
-            rows = self._readable(SCOPES, sql, path, f'{longer}"', f"{longer}#", *filter_.parameters)
-            return sorted(intact(rows, _scope))
+            rows = self._readable(SCOPES, sql, *filter_.parameters, path, f'{longer}"', f"{longer}#")
+            known = list(intact(rows, lambda row: (*row[:2], scope_of(*row[1:]))))
+            return sorted(scope for found, key, scope in known if found or self._has_elsewhere(key, scope, where))
 
     def erase(self, scope: Scope, ids: Collection[str] | None) -> int:
         with self.transaction():
@@ -160,6 +162,12 @@ class EntryStore(SQLiteBase, Entries):
                 {(kind, channel): Volume(*volume) for kind, channel, *volume in self._readable(VOLUMES, _VOLUMES, key)},
                 erasures or 0,
             )
+
+    def _has_elsewhere(self, stored: int, scope: Scope, where: Where) -> bool:
+        """Return whether a scope has entries under another number than the one in its row, which is damaged then."""
+        filter_ = condition(key := self._key(scope), where)
+        sql = f"SELECT EXISTS (SELECT 1 FROM entries e WHERE {filter_.sql})"
+        return key != stored and bool(self._db.one(sql, *filter_.parameters))
 
     def _by_id(
         self, scope: Scope, sql: str, ids: Collection[str], read: Callable[[Row], T], *parameters: object
@@ -229,14 +237,6 @@ def _units(scope: Scope, record: Record) -> list[Unit]:
             f"entry {shown(record.entry.id)} is of scope {shown(record.entry.scope)}, not {shown(scope)}"
         )
     return [None if passage.vector is None else unit_vector(passage.vector) for passage in record.passages or ()]
-
-
-def _scope(row: Row) -> Scope:
-    """Return the scope of a row. Raises ``Corrupt``."""
-    path, stored = row
-    if path_checksum(path) != stored:
-        raise corrupt(Damaged(SCOPES, path))
-    return tuple(from_json(path))
 
 
 def _side(filter_: str, comparison: str, order: str) -> str:

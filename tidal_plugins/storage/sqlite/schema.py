@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     import apsw
 
 APPLICATION_ID = 0x7464616C  # "tdal": tells our files from those of other programs
-VERSION = 4
-"""4: every row has a checksum."""
+VERSION = 5
+"""5: the number of a scope has a checksum too."""
 
 OF_SCOPES = ("volumes", "links", "log", "documents", "earlier_documents")
 """The tables, beside that of the entries, whose rows belong to a scope. What belongs to an entry goes with it."""
@@ -36,6 +36,7 @@ CREATE TABLE scopes (
     key INTEGER PRIMARY KEY,
     path TEXT NOT NULL UNIQUE,              -- JSON array of segments
     checksum BLOB NOT NULL UNIQUE,          -- of the path: by it a scope is found whose path was damaged
+    key_checksum INTEGER NOT NULL,          -- of key and path: by it the true key is found if this one was damaged
     erasures INTEGER NOT NULL DEFAULT 0     -- grows when entries go or change: readers reload their vectors
 ) STRICT;
 

@@ -193,8 +193,9 @@ class _Vectors:
 
     def watermark(self) -> tuple[int, int]:
         last = "SELECT max(passage) FROM vectors WHERE scope = ?1"
-        sql = f"SELECT coalesce(({last}), 0), erasures FROM scopes WHERE key = ?1"
-        return next(iter(self.connections.rows(sql, self.scope)), (0, 0))
+        erasures = "SELECT erasures FROM scopes WHERE key = ?1"  # none, if the key in its row is damaged
+        [(key, erased)] = self.connections.rows(f"SELECT coalesce(({last}), 0), coalesce(({erasures}), 0)", self.scope)
+        return key, erased
 
     def size_after(self, key: int) -> tuple[int, int]:
         sql = "SELECT count(*) FROM vectors WHERE scope = ? AND passage > ?"

@@ -65,7 +65,7 @@ class Outcome:
         failed: the scopes in which no question was answered any more.
         broken: errors that are not the library's own.
         repaired: whether a repair left no fault, and afterwards every answer was that of the intact file.
-        wrong: the answers that differed after a repair that left no fault.
+        wrong: the answers that differed after a repair that left no fault, and the error if no turn is taken then.
     """
 
     damage: Damage
@@ -167,7 +167,11 @@ def _use(path: Path, intact: Intact, outcome: Outcome) -> None:
     with open_file(path) as memory:
         if not outcome.found or not _is_repaired(memory, outcome):
             return
-        memory.record("The tram leaves at six.", "At six, noted.", thread="later")
+        try:
+            memory.record("The tram leaves at six.", "At six, noted.", thread="later")
+        except StorageError as error:
+            outcome.wrong.append(f"still stuck: {error}")
+            return
         for episode in memory.episodes.list(thread="later"):
             memory.forget(episode.id)
         after = {name: answer(question) for name, question in questions(memory, intact.ids).items()}

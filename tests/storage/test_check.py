@@ -198,3 +198,24 @@ def test_a_store_in_memory_is_checked_too() -> None:
 
 async def test_the_twin_does_the_same(memory: TidalMemory) -> None:
     assert (await memory.acheck()).ok
+
+
+_NEXT_SEGMENT = "SELECT min(segid) + 1 FROM keywords_idx WHERE segid + 1 NOT IN (SELECT segid FROM keywords_idx)"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "keywords_config SET v = 9",
+        f"keywords_idx SET segid = ({_NEXT_SEGMENT}) WHERE segid = (SELECT max(segid) FROM keywords_idx)",
+    ],
+)
+def test_a_write_that_the_keyword_index_refuses_names_the_repair(memory: TidalMemory, path: Path, damage: str) -> None:
+    copy = memory.backup(path.with_name("copy.db")).path
+    assert sql(copy, f"UPDATE {damage} RETURNING 1")
+    with TidalMemory(copy, embedder=HashingEmbedder()) as damaged:
+        with pytest.raises(Corrupt, match=r"memory\.check\(repair=True\)"):
+            damaged.record("The tram leaves at six.", "At six, noted.")
+        assert damaged.check(repair=True).ok
+        damaged.record("The tram leaves at six.", "At six, noted.")
+        assert damaged.recall("When does the tram leave?")[0].text == "The tram leaves at six."

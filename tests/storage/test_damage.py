@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -12,7 +13,9 @@ import apsw
 import pytest
 
 from tidal_plugins import Corrupt, HashingEmbedder, NotFound, Policy, Settings, TidalError, TidalMemory
+from tidal_plugins.storage.base import Where
 from tidal_plugins.storage.damage import noticed
+from tidal_plugins.storage.sqlite import SQLiteStorage
 
 TURNS = [
     ("The boiler in the cellar was serviced by Henk.", "Noted, Henk serviced the boiler."),
@@ -63,6 +66,14 @@ def sql(path: Path, statement: str, *bindings: Any) -> list[Any]:
 def columns(path: Path) -> list[tuple[str, str, str]]:
     """Return table, column and type of every column of the schema's tables."""
     return [(table, name, kind) for table in TABLES for _, name, kind, *_ in sql(path, f"PRAGMA table_info ({table})")]
+
+
+def scopes_of(path: Path) -> list[tuple[str, ...]]:
+    storage = SQLiteStorage(path)
+    try:
+        return storage.scopes((), Where())
+    finally:
+        storage.close()
 
 
 def uses(memory: TidalMemory, ids: list[str]) -> list[Callable[[], Any]]:
@@ -179,6 +190,35 @@ def test_a_tier_that_was_changed_is_told(path: Path) -> None:
         assert [item.stage for item in recall.dropped if item.id == bad] == ["checksum"]
         with pytest.raises(Corrupt):
             memory.get(bad)
+
+
+@pytest.mark.parametrize(
+    "change", ["key = key + 1000", "key_checksum = key_checksum + 1", "checksum = zeroblob(16)", "path = path || 'x'"]
+)
+def test_a_scope_with_a_damaged_row_answers_as_before(path: Path, change: str) -> None:
+    with open_memory(path) as memory:
+        other = memory.scoped("user", "42")
+        other.remember("The ladder is in the shed.", source="shed.md")
+        right = [memory.recall(question).ids for question in QUESTIONS]
+    scopes = scopes_of(path)
+    number = sql(path, f"UPDATE scopes SET {change} WHERE key = (SELECT min(scope) FROM entries) RETURNING path")
+    assert number
+    shutil.copy(path, copy := path.with_name("copy.db"))
+    assert "path" in change or scopes_of(copy) == scopes
+    with open_memory(path) as memory:
+        assert [memory.recall(question).ids for question in QUESTIONS] == right
+        assert memory.facts["pool"] == "south"
+        memory.scoped("user", "43").remember("The key hangs by the door.", source="door.md")
+        memory.record("The tram leaves at six.", "At six, noted.", thread="home")
+        assert "six" in memory.recall("When does the tram leave?")[0].text
+        assert [fault for fault in memory.check().faults if not fault.repairable] == []
+        assert memory.check(repair=True).ok
+    with open_memory(copy) as memory:
+        faults = memory.check().faults
+        if "path" not in change:
+            assert {fault.table for fault in faults if not fault.repairable} == set()
+            assert memory.check(repair=True).ok
+        assert [memory.recall(question).ids for question in QUESTIONS] == right
 
 
 @pytest.mark.parametrize("table", ["entries", "links"])

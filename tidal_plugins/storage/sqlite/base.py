@@ -2,37 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Generator
 from contextlib import AbstractContextManager
-from hashlib import blake2b
 from typing import Any
 
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.damage import SCOPES, UNKNOWN, note
 from tidal_plugins.storage.sqlite.connections import Connections
+from tidal_plugins.storage.sqlite.scopes import Scopes, add_row, find_row
 from tidal_plugins.storage.sqlite.translation import translated
 from tidal_plugins.storage.values import to_json
 
 NO_SCOPE = -1
 """Stands for a scope that nothing was written to yet: it matches no row."""
 
-MAX_SCOPES = 4096
-"""Scopes whose keys are kept in memory."""
-
-
-class Scopes:
-    """Holds the keys of scopes. A scope keeps its key as long as the file lives."""
-
-    def __init__(self) -> None:
-        self.keys: dict[Scope, int] = {}
-        self.created: set[Scope] = set()
-        """The scopes that this store has added, in a transaction that may not have ended."""
-
-    def keep(self, scope: Scope, key: int) -> None:
-        if len(self.keys) >= MAX_SCOPES:
-            self.keys.clear()
-        self.keys[scope] = key
-        self.created.discard(scope)
+logger = logging.getLogger(__name__)
 
 
 class SQLiteBase:
@@ -51,34 +36,28 @@ class SQLiteBase:
         known = self._scopes.keys.get(scope)
         if known is not None:
             return known
-        path = to_json(list(scope))
-        key = self._of_checksum(path)
-        if key is None:
-            key = self._db.one("SELECT key FROM scopes WHERE path = ?", path)
-            if key is None:
-                return NO_SCOPE
-            note(SCOPES, path)  # its checksum is damaged, or another scope's path: rows tell whose they are
-        if not self._db.writing or scope not in self._scopes.created:  # else it may yet be rolled back
-            self._scopes.keep(scope, int(key))
-        return int(key)
+        row = find_row(self._db, to_json(list(scope)))
+        if row is None:
+            return NO_SCOPE
+        if row.key is None:
+            note(SCOPES, row.path)  # the rows tell whose they are
+            return row.stored
+        if not row.intact:
+            logger.error("a row of scopes is damaged: its scope is read by its checksum, and its next write mends it")
+            if self._db.writing:
+                row.mend(self._db)
+                self._scopes.created.add(scope)
+        elif not self._db.writing or scope not in self._scopes.created:  # else it may yet be rolled back
+            self._scopes.keep(scope, row.key)
+        return row.key
 
     def _writable_scope(self, scope: Scope) -> int:
         key = self._key(scope)
         if key == NO_SCOPE:
             self._scopes.created.add(scope)
-            path = to_json(list(scope))
-            self._db.run("INSERT INTO scopes (path, checksum) VALUES (?, ?)", path, path_checksum(path))
+            add_row(self._db, to_json(list(scope)))
             key = self._key(scope)
         return key
-
-    def _of_checksum(self, path: str) -> int | None:
-        """Return the key of the scope whose checksum is that of a path, also if its own path is damaged."""
-        sql = "SELECT key, path = ? FROM scopes WHERE checksum = ?"
-        for key, same in self._db.rows(sql, path, path_checksum(path)):
-            if not same:
-                note(SCOPES, path)
-            return int(key)
-        return None
 
     def _readable(self, table: str, sql: str, *bindings: Any) -> list[Any]:
         return all_readable(self._db, table, sql, *bindings)
@@ -109,11 +88,6 @@ def readable(db: Connections, table: str, sql: str, *bindings: Any) -> Generator
             if row is None:
                 return
             yield row
-
-
-def path_checksum(path: str) -> bytes:
-    """Return the checksum of a scope's row, by which it is looked up: 16 bytes, so that no two scopes share one."""
-    return blake2b(path.encode(), digest_size=16).digest()
 
 
 def mark(scope: int) -> str:

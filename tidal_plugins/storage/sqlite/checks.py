@@ -13,11 +13,11 @@ from tidal_plugins.storage.checks import Checks, Examined
 from tidal_plugins.storage.checksums import checksum, passage_checksum, vector_checksum
 from tidal_plugins.storage.damage import UNKNOWN
 from tidal_plugins.storage.rows import COLUMNS, LINK_COLUMNS, Row, check_link_row, from_row
-from tidal_plugins.storage.sqlite.base import SQLiteBase, path_checksum, readable
+from tidal_plugins.storage.sqlite.base import SQLiteBase, readable
 from tidal_plugins.storage.sqlite.documents import COPIES
 from tidal_plugins.storage.sqlite.log_mark import forgive, is_lost
+from tidal_plugins.storage.sqlite.scopes import known_scopes, mend_rows, scope_faults
 from tidal_plugins.storage.sqlite.word_checks import FORMAT, index_faults, without_words
-from tidal_plugins.storage.values import from_json
 
 TABLES = ("scopes", "entries", "passages", "vectors", "links", "log", "documents", "earlier_documents")
 
@@ -122,6 +122,7 @@ class CheckStore(SQLiteBase, Checks):
             self._collect(faults, self._pages())
             if any(fault.table == "keywords" for fault in faults):
                 self._db.run("INSERT INTO keywords (keywords) VALUES ('delete-all')")
+            mend_rows(self._db)
             self._db.run(_REBUILD)
             forgive(self._db.get())
 
@@ -155,16 +156,11 @@ class CheckStore(SQLiteBase, Checks):
         for _ in range(self._count(f"SELECT count(*) FROM {table}") - read):
             yield Fault(table, UNKNOWN, "it holds text that is not UTF-8")
 
-    def _scopes_by_key(self) -> dict[int, Scope]:
-        rows = self._readable("scopes", "SELECT key, path, checksum FROM scopes")
-        return {key: tuple(from_json(path)) for key, path, stored in rows if path_checksum(path) == stored}
-
     def _scope_rows(self) -> Iterator[Fault]:
-        sql = "SELECT path, checksum FROM scopes"
-        return self._rows("scopes", sql, 0, lambda row: path_checksum(row[0]) == row[1])
+        return scope_faults(self._db)
 
     def _entries(self) -> Iterator[Fault]:
-        scopes = self._scopes_by_key()
+        scopes = known_scopes(self._db)
 
         def is_intact(row: Row) -> bool:
             with suppress(Corrupt):
@@ -175,7 +171,7 @@ class CheckStore(SQLiteBase, Checks):
         return self._rows("entries", f"SELECT scope, {', '.join(COLUMNS)} FROM entries", 1, is_intact)
 
     def _links(self) -> Iterator[Fault]:
-        scopes = self._scopes_by_key()
+        scopes = known_scopes(self._db)
 
         def is_intact(row: Row) -> bool:
             with suppress(Corrupt):
@@ -196,7 +192,7 @@ class CheckStore(SQLiteBase, Checks):
 
     def _summed(self, table: str, columns: str) -> Iterator[Fault]:
         """Yield the faulty rows of a table whose last column is the checksum of those after the name."""
-        scopes = self._scopes_by_key()
+        scopes = known_scopes(self._db)
         return self._rows(
             table,
             f"SELECT scope, {columns} FROM {table}",
@@ -206,7 +202,7 @@ class CheckStore(SQLiteBase, Checks):
 
     def _index(self, unindexed: _Unindexed) -> Iterator[Fault]:
         """Yield the faults of passages, their words and their vectors, and note the entries to index anew."""
-        scopes = self._scopes_by_key()
+        scopes = known_scopes(self._db)
 
         def note(scope: int, id_: str, *span: int) -> None:
             if scope in scopes:

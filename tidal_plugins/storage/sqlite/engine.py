@@ -14,7 +14,6 @@ from tidal_plugins.storage.base import Storage
 from tidal_plugins.storage.columns.buffer import ColumnCache
 from tidal_plugins.storage.measures import Measures
 from tidal_plugins.storage.sqlite.backup import BackupStore
-from tidal_plugins.storage.sqlite.base import Scopes
 from tidal_plugins.storage.sqlite.checks import CheckStore
 from tidal_plugins.storage.sqlite.connections import Connections
 from tidal_plugins.storage.sqlite.documents import DocumentStore
@@ -23,6 +22,7 @@ from tidal_plugins.storage.sqlite.entries import EntryStore
 from tidal_plugins.storage.sqlite.links import LinkStore
 from tidal_plugins.storage.sqlite.log import LogStore
 from tidal_plugins.storage.sqlite.log_mark import is_lost
+from tidal_plugins.storage.sqlite.scopes import Scopes
 from tidal_plugins.storage.sqlite.search import SearchStore
 
 SCRUB_SECONDS = 1.0

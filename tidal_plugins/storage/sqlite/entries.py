@@ -22,12 +22,13 @@ from tidal_plugins.storage.base import (
     Where,
     WhereLinks,
 )
-from tidal_plugins.storage.damage import ENTRIES, SCOPES, VOLUMES, Damaged, corrupt, intact, note, noticed
+from tidal_plugins.storage.damage import ENTRIES, SCOPES, VOLUMES, intact, note, noticed
 from tidal_plugins.storage.rows import COLUMNS, FIXED, SUMMARY, TIER, Row, from_row, to_row, to_summary
-from tidal_plugins.storage.sqlite.base import MAX_SCOPES, SQLiteBase, path_checksum
+from tidal_plugins.storage.sqlite.base import SQLiteBase
 from tidal_plugins.storage.sqlite.conditions import EACH_ID, IDS, condition, link_condition
 from tidal_plugins.storage.sqlite.passages import CHANGED, index, unindex
 from tidal_plugins.storage.sqlite.schema import OF_SCOPES
+from tidal_plugins.storage.sqlite.scopes import MAX_SCOPES, scope_of
 from tidal_plugins.storage.sqlite.search import check_size
 from tidal_plugins.storage.sqlite.translation import translated
 from tidal_plugins.storage.values import from_json, to_json, unit_vector
@@ -131,14 +132,15 @@ class EntryStore(SQLiteBase, Entries):
     def scopes(self, prefix: Scope, where: Where) -> list[Scope]:
         path, filter_ = to_json(list(prefix)), condition(None, where)
         sql = f"""
-            SELECT s.path, s.checksum FROM scopes s WHERE (s.path = ? OR s.path BETWEEN ? AND ?)
-            AND EXISTS (SELECT 1 FROM entries e WHERE e.scope = s.key AND {filter_.sql})
+            SELECT EXISTS (SELECT 1 FROM entries e WHERE e.scope = s.key AND {filter_.sql}),
+            s.key, s.path, s.checksum, s.key_checksum FROM scopes s WHERE s.path = ? OR s.path BETWEEN ? AND ?
         """
         # In a longer path a comma follows and the quote of the next segment; in any path after the empty one, a quote.
         longer = path.removesuffix("]") + ("," if prefix else "")
         with self.snapshot():
-            rows = self._readable(SCOPES, sql, path, f'{longer}"', f"{longer}#", *filter_.parameters)
-            return sorted(intact(rows, _scope))
+            rows = self._readable(SCOPES, sql, *filter_.parameters, path, f'{longer}"', f"{longer}#")
+            known = list(intact(rows, lambda row: (*row[:2], scope_of(*row[1:]))))
+            return sorted(scope for found, key, scope in known if found or self._has_elsewhere(key, scope, where))
 
     def erase(self, scope: Scope, ids: Collection[str] | None) -> int:
         with self.transaction():
@@ -173,6 +175,12 @@ class EntryStore(SQLiteBase, Entries):
                 self._figures[key] = (erasures, changes), found
             return found
 
+    def _has_elsewhere(self, stored: int, scope: Scope, where: Where) -> bool:
+        """Return whether a scope has entries under another number than the one in its row, which is damaged then."""
+        filter_ = condition(key := self._key(scope), where)
+        sql = f"SELECT EXISTS (SELECT 1 FROM entries e WHERE {filter_.sql})"
+        return key != stored and bool(self._db.one(sql, *filter_.parameters))
+
     def _by_id(
         self, scope: Scope, sql: str, ids: Collection[str], read: Callable[[Row], T], *parameters: object
     ) -> list[T]:
@@ -193,7 +201,7 @@ class EntryStore(SQLiteBase, Entries):
 
     def _added(self, scope: Scope, prepared: Sequence[_Prepared]) -> list[str]:
         connection, key = self._db.get(), self._writable_scope(scope)
-        stored, change = list[str](), self._db.one(_CHANGE, key) if prepared else 0
+        stored, change = list[str](), self._change(key)
         for record, row, units in prepared:
             connection.execute(_INSERT, (key, change, *row))
             if connection.changes():
@@ -207,7 +215,7 @@ class EntryStore(SQLiteBase, Entries):
         anew = [key for key, item in zip(keys, prepared, strict=True) if item.record.passages is not None]
         if anew:
             unindex(self._db, scope_key, anew)
-        change = self._db.one(_CHANGE, scope_key) if prepared else 0
+        change = self._change(scope_key)
         for key, (record, row, units) in zip(keys, prepared, strict=True):
             if record.passages is None:
                 self._set_entry(scope_key, change, key, row)
@@ -223,6 +231,10 @@ class EntryStore(SQLiteBase, Entries):
         if not self._db.get().changes():
             self._db.run(_SET, change, *row, key)
             self._db.run(CHANGED, scope)
+
+    def _change(self, scope: int) -> int:
+        """Return the number of a new change; 1 for a scope whose row is damaged and could not be mended."""
+        return int(self._db.one(_CHANGE, scope) or 1)
 
     def _keys(self, scope: int, ids: Collection[str]) -> dict[str, int]:
         return dict(self._readable(ENTRIES, f"SELECT e.id, e.key FROM {EACH_ID}", to_json(list(ids)), scope))
@@ -242,14 +254,6 @@ def _units(scope: Scope, record: Record) -> list[Unit]:
             f"entry {shown(record.entry.id)} is of scope {shown(record.entry.scope)}, not {shown(scope)}"
         )
     return [None if passage.vector is None else unit_vector(passage.vector) for passage in record.passages or ()]
-
-
-def _scope(row: Row) -> Scope:
-    """Return the scope of a row. Raises ``Corrupt``."""
-    path, stored = row
-    if path_checksum(path) != stored:
-        raise corrupt(Damaged(SCOPES, path))
-    return tuple(from_json(path))
 
 
 def _side(filter_: str, comparison: str, order: str) -> str:

@@ -10,6 +10,7 @@ from tidal_plugins.storage.base import Outdated, Renewal
 from tidal_plugins.storage.checksums import vector_checksum
 from tidal_plugins.storage.sqlite.connections import Connections
 from tidal_plugins.storage.sqlite.schema import vectors_table
+from tidal_plugins.storage.sqlite.scopes import mend_rows
 from tidal_plugins.storage.values import from_json, to_json, unit_vector
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def renew(db: Connections, vectors: Mapping[int, NDArray[np.float32]], most: int
     units = {key: unit_vector(vector).tobytes() for key, vector in vectors.items()}
     if anew:
         db.run("DROP TABLE IF EXISTS new_vectors")
+        mend_rows(db)  # a vector whose scope is not found would be missing for ever
     db.run(vectors_table("new_vectors"))
     replaced = _removed(db, most)
     sizes = {len(unit) for unit in units.values()} | {db.one(_SIZE)} - {None}

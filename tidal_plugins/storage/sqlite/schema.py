@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 APPLICATION_ID = 0x7464616C  # "tdal": tells our files from those of other programs
 VERSION = 5
-"""5: entries say at which change they were written last, so that readers load no more than that."""
+"""5: the number of a scope has a checksum too, and entries say at which change they were written last, so that readers
+load no more than that."""
 
 OF_SCOPES = ("volumes", "links", "log", "documents", "earlier_documents")
 """The tables, beside that of the entries, whose rows belong to a scope. What belongs to an entry goes with it."""
@@ -36,6 +37,7 @@ CREATE TABLE scopes (
     key INTEGER PRIMARY KEY,
     path TEXT NOT NULL UNIQUE,              -- JSON array of segments
     checksum BLOB NOT NULL UNIQUE,          -- of the path: by it a scope is found whose path was damaged
+    key_checksum INTEGER NOT NULL,          -- of key and path: by it the true key is found if this one was damaged
     erasures INTEGER NOT NULL DEFAULT 0,    -- grows when entries go or are replaced: readers load all columns anew
     changes INTEGER NOT NULL DEFAULT 0      -- grows whenever entries are stored or changed
 ) STRICT;

@@ -17,6 +17,9 @@ _HELD = "SELECT doc, count(*) FROM temp.keyword_places GROUP BY doc"
 _KNOWN = "SELECT key, words FROM passages WHERE words > 0"
 _SIZES = "SELECT id, sz FROM keywords_docsize"
 _AVERAGES = "SELECT block FROM keywords_data WHERE id = 1"
+_LOST_PAGES = """
+    SELECT count(*) FROM keywords_idx WHERE (segid << 37) + (pgno >> 1) NOT IN (SELECT id FROM keywords_data)
+"""  # FTS5 numbers the pages of its segments so; no search needs the first entry of a segment, but every write does
 _PASSAGES = """
     SELECT e.scope, e.id, p.start, p."end", p.key, p.words FROM passages p JOIN entries e ON e.key = p.entry
 """
@@ -28,6 +31,8 @@ def index_faults(db: Connections) -> Iterator[Fault]:
         if db.rows("SELECT k, v FROM keywords_config") != [("version", FORMAT)]:
             yield Fault("keywords", "", "its format is not known", True)
             return
+        if number := db.one(_LOST_PAGES):
+            yield Fault("keywords", "", f"{number} of its pages are not where they should be", True)
         held = _held(db)
         if held is None:
             return

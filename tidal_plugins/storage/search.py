@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -89,11 +89,6 @@ class Search(Protocol):
     def matching(self, scope: Scope, terms: Sequence[str], k: int, where: Where) -> list[Match]:
         """Return the ``k`` entries whose best passage scores highest in BM25 for any of ``terms``, best first.
         The first ``MAX_TERMS`` of them count."""
-
-    @abstractmethod
-    def vectors(self, scope: Scope, ids: Collection[str]) -> PassageVectors:
-        """Return the vectors of all the passages of these entries. Passages without one are left out, and
-        so are damaged vectors, which are noted."""
 
     @abstractmethod
     def renew_vectors(self, vectors: Mapping[int, NDArray[np.float32]], most: int, *, anew: bool = False) -> Renewal:

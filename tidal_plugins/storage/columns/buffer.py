@@ -188,7 +188,7 @@ class Buffer:
         self._entries.change(
             rows,
             {
-                "first": np.where(begun, known["first"][rows], first + at),
+                "first_passage": np.where(begun, known["first_passage"][rows], first + at),
                 "count": known["count"][rows] + counts,
                 "words": known["words"][rows] + words,
             },

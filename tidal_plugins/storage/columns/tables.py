@@ -22,7 +22,7 @@ ENTRY = {
 A time that is missing is ``LATEST``, of ``valid_from`` ``EARLIEST``. An entry without affect has the valence 0, and one
 without a tier the weight −1."""
 
-OF_PASSAGES = {"first": "i4", "count": "i4", "words": "i4"}
+OF_PASSAGES = {"first_passage": "i4", "count": "i4", "words": "i4"}
 """What an entry's passages say of it: the row of the first of them, how many there are, and their analysed words."""
 
 PASSAGE = {"key": "i8", "entry": "i4", "start": "i4", "end": "i4", "words": "i4", "unit": "i4"}

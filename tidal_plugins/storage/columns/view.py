@@ -68,7 +68,7 @@ class Arrays:
     cold_at: NDArray[np.int64]
     archived_at: NDArray[np.int64]
     expires_at: NDArray[np.int64]
-    first: NDArray[np.int32]
+    first_passage: NDArray[np.int32]
     count: NDArray[np.int32]
     words: NDArray[np.int32]
     passages: Mapping[str, NDArray[Any]]
@@ -204,7 +204,7 @@ class Columns(ABC):
         counts = self.arrays.count[rows].astype(np.int64)
         place = np.repeat(np.arange(len(rows)), counts)
         within = np.arange(len(place)) - np.repeat(np.cumsum(counts) - counts, counts)
-        return place, self.arrays.first[rows][place] + within
+        return place, self.arrays.first_passage[rows][place] + within
 
     def units(self, passages: Rows) -> NDArray[np.float32]:
         """Return the vectors of passages that have one, by row."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tidal_plugins.errors import InvalidVector
 from tidal_plugins.model.entry import Scope
-from tidal_plugins.storage.base import Match, Outdated, PassageVectors, Renewal, Search, Where
+from tidal_plugins.storage.base import Match, Outdated, Renewal, Search, Where
 from tidal_plugins.storage.columns.view import Columns
 from tidal_plugins.storage.memory.columns import StateColumns, StateSource
 from tidal_plugins.storage.memory.entries import NEW_VECTORS, check_size
@@ -55,11 +55,6 @@ class SearchStore(MemoryBase, Search):
                 return Renewal((), len(all_), len(all_))
             missing = islice((item for item in all_ if item.key not in new), most)
             return Renewal(list(missing), len(new), len(all_))
-
-    def vectors(self, scope: Scope, ids: Collection[str]) -> PassageVectors:
-        columns = self.columns(scope)
-        rows = columns.rows(list(dict.fromkeys(ids)))
-        return columns.vectors(rows[rows >= 0])
 
 
 def _with_vectors(state: State) -> list[Outdated]:

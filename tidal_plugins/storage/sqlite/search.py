@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING
 
 from tidal_plugins.errors import Corrupt, InvalidVector
 from tidal_plugins.model.entry import Scope
-from tidal_plugins.storage.base import Match, PassageVectors, Renewal, Search, Where
+from tidal_plugins.storage.base import Match, Renewal, Search, Where
 from tidal_plugins.storage.checksums import vector_checksum
 from tidal_plugins.storage.columns.buffer import ColumnCache
 from tidal_plugins.storage.columns.view import Arrays, Columns
@@ -53,12 +53,6 @@ class SearchStore(SQLiteBase, Search):
         with self.snapshot():
             columns = self.columns(scope)
             return columns.matches(columns.matching(terms, k, where))
-
-    def vectors(self, scope: Scope, ids: Collection[str]) -> PassageVectors:
-        with self.snapshot():
-            columns = self.columns(scope)
-            rows = columns.rows(list(dict.fromkeys(ids)))
-            return columns.vectors(rows[rows >= 0])
 
     def _arrays(self, source: ScopeSource) -> tuple[Arrays, bool]:
         # What is not committed yet must not enter a cache that others read.

@@ -20,7 +20,7 @@ from tidal_plugins.settings import Profile
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Where
 from tidal_plugins.tuning import Tuning
-from tidal_plugins.validation import MAX_LABEL, check_choice, check_flag, check_int, clean, mapping, storable
+from tidal_plugins.validation import MAX_LABEL, check_choice, check_flag, check_int, clean, is_unicode, mapping
 
 if TYPE_CHECKING:
     import numpy as np
@@ -249,8 +249,8 @@ def _names(values: Collection[str] | None, name: str) -> Collection[str] | None:
         raise InvalidInput(
             f"{name} names {len(values):,} things, and a filter may name {MAX_FILTER_NAMES:,}: ask twice"
         )
-    if any(value != storable(value) for value in values):
-        raise InvalidInput(f"a text of {name} holds a character that cannot be stored, so nothing has that name")
+    if not all(map(is_unicode, values)):
+        raise InvalidInput(f"one of {name} holds a lone surrogate, which no stored name does: leave it out")
     if any(len(value) > MAX_LABEL for value in values):
         raise InvalidInput(f"each of {name} has at most {MAX_LABEL:,} characters, as stored names do: leave it out")
     return tuple(values)

@@ -36,14 +36,16 @@ def read_supersessions(state: State) -> None:
     if not links:
         return
     columns, ranked = found.columns, set(found.ids)
-    newest = columns.rows(sorted({link.later for link in links} - {link.earlier for link in links} - ranked))
+    later = later_of(links)
+    newest = columns.rows(sorted(later - {link.earlier for link in links} - ranked))
     newest = newest[newest >= 0]
     newest = newest[columns.passes(newest, request.where)]
     cosine, vector = state.channels.cosines(newest)
     found = found.followed(candidates(columns, newest, cosine=cosine, vector=vector, fused=cosine))
     near, asked = dict(zip(found.ids, found.cosine.tolist(), strict=True)), set(stems(request.text))
-    heads = zip(found.ids, columns.heads(found.rows), strict=True)
-    about = {id_ for id_, (head, _) in heads if id_ in later_of(links) and asked & set(stems(head))}
+    new = found.take([place for place, id_ in enumerate(found.ids) if id_ in later])
+    heads = zip(new.ids, columns.heads(new.rows), strict=True)
+    about = {id_ for id_, (head, _) in heads if asked & set(stems(head))}
     state.supersessions = [
         link for link in links if link.later not in near or link.later in about or _as_near(link, near)
     ]  # an entry in the middle of a chain need not take part for the chain to hold

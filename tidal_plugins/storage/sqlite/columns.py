@@ -45,7 +45,7 @@ _PASSAGES = """
     LEFT JOIN {vectors} v ON v.passage = p.key
 """
 _NO_VECTORS = "(SELECT NULL AS passage, NULL AS vector, NULL AS checksum WHERE FALSE)"
-_MARK = "SELECT changes, erasures FROM scopes WHERE key = ?"
+_MARK = "SELECT ifnull(changes, 0), ifnull(erasures, 0) FROM scopes WHERE key = ?"
 LAST_ENTRY = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'entries'"
 _MATCHING = "SELECT rowid, -rank FROM keywords WHERE keywords MATCH ? ORDER BY rank LIMIT ?"
 _EACH = "json_each(?) j CROSS JOIN entries e ON e.key = j.value"

@@ -54,7 +54,7 @@ _OF_TIER = (*TIER, "summary_checksum")
 _SET_TIER = f"""
     UPDATE entries SET changed = ?, {", ".join(column + " = ?" for column in _OF_TIER)} WHERE key = ? AND checksum = ?
 """
-_CHANGE = "UPDATE scopes SET changes = changes + 1 WHERE key = ? RETURNING changes"
+_CHANGE = "UPDATE scopes SET changes = ifnull(changes, 0) + 1 WHERE key = ? RETURNING changes"
 _ALL = "SELECT id, key FROM entries WHERE scope = ?"
 _SPEAKERS = """
     WITH RECURSIVE names (name) AS (
@@ -64,7 +64,10 @@ _SPEAKERS = """
         FROM names WHERE names.name IS NOT NULL
     ) SELECT name FROM names WHERE name IS NOT NULL LIMIT 1000
 """
-_STATISTICS = "SELECT c.passages, c.words, s.erasures, s.changes FROM corpus c LEFT JOIN scopes s ON s.key = ?"
+_STATISTICS = """
+    SELECT coalesce(c.passages, 0), coalesce(c.words, 0), s.erasures, s.changes
+    FROM (SELECT 1) LEFT JOIN corpus c LEFT JOIN scopes s ON s.key = ? LIMIT 1
+"""  # damage may have taken the row of the corpus away
 _VOLUMES = "SELECT kind, channel, entries, characters FROM volumes WHERE scope = ? AND entries > 0"
 
 

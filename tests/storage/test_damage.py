@@ -228,6 +228,41 @@ def test_a_scope_with_a_damaged_row_answers_as_before(path: Path, change: str) -
 
 
 @pytest.mark.parametrize(
+    "change",
+    [
+        "entries.speaker = x'616e61'",
+        "entries.occurred_at = NULL",
+        "entries.valid_until = 3.5",
+        "vectors.scope = NULL",
+        "vectors.vector = NULL",
+        "volumes.characters = NULL",
+        "corpus.words = 'few'",
+    ],
+)
+def test_a_value_that_became_one_of_another_kind_ends_no_scope(path: Path, change: str) -> None:
+    table, column = change.split(".", 1)
+    [(schema,)] = sql(path, "SELECT sql FROM sqlite_schema WHERE name = ?", table)
+    write_schema(path, table, schema.replace("NOT NULL", "").replace("STRICT, ", "").replace("STRICT", ""))
+    first = f"rowid = (SELECT min(rowid) FROM {table})" if table in ("entries", "vectors") else "true"
+    if table == "entries":
+        first = "text = 'My locker at the pool has the number 212.' AND kind = 'conversation'"
+    sql(path, f"UPDATE {table} SET {column} WHERE {first}")
+    write_schema(path, table, schema)
+    with open_memory(path) as memory:
+        assert "Henk" in memory.recall(QUESTIONS[0])[0].text
+        assert "choir" in memory.recall(QUESTIONS[2])[0].text
+        memory.capsule.read()
+        assert not memory.check().ok
+        if table != "volumes":  # whose trigger counts on
+            memory.record("The tram leaves at six.", "At six, noted.", thread="home")
+            memory.maintenance.run()
+        memory.check(repair=True)
+        assert memory.check().ok or table == "entries"
+        memory.record("The tram leaves at six.", "At six, noted.", thread="home")
+        assert "six" in memory.recall("When does the tram leave?")[0].text
+
+
+@pytest.mark.parametrize(
     "place",
     [
         "scopes.path",

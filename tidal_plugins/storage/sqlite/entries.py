@@ -65,10 +65,13 @@ _SPEAKERS = """
     ) SELECT name FROM names WHERE name IS NOT NULL LIMIT 1000
 """
 _STATISTICS = """
-    SELECT coalesce(c.passages, 0), coalesce(c.words, 0), s.erasures, s.changes
+    SELECT CAST(ifnull(c.passages, 0) AS INTEGER), CAST(ifnull(c.words, 0) AS INTEGER), s.erasures, s.changes
     FROM (SELECT 1) LEFT JOIN corpus c LEFT JOIN scopes s ON s.key = ? LIMIT 1
 """  # damage may have taken the row of the corpus away
-_VOLUMES = "SELECT kind, channel, entries, characters FROM volumes WHERE scope = ? AND entries > 0"
+_VOLUMES = """
+    SELECT kind, channel, CAST(entries AS INTEGER), CAST(ifnull(characters, 0) AS INTEGER) FROM volumes
+    WHERE scope = ? AND entries > 0
+"""
 
 
 class _Prepared(NamedTuple):
@@ -168,7 +171,8 @@ class EntryStore(SQLiteBase, Entries):
             if known is not None and known[0] == (erasures, changes) and not self._db.writing:
                 return replaced(known[1], corpus=corpus)
             with noticed() as damaged:
-                speakers = [row[0] for row in self._readable(ENTRIES, _SPEAKERS, key)]
+                found_speakers = self._readable(ENTRIES, _SPEAKERS, key)
+                speakers = [name for (name,) in found_speakers if isinstance(name, str)]  # else it is damaged
                 volumes = self._readable(VOLUMES, _VOLUMES, key)
             by_sort = {(kind, channel): Volume(*volume) for kind, channel, *volume in volumes}
             found = Statistics(corpus, speakers, by_sort, erasures or 0)

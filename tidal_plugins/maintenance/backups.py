@@ -85,16 +85,20 @@ def list_backups(folder: str | PathLike[str], *, key: Key | None = None) -> list
 
     Each says of which moment it is (``at``) and of which memory (``source``). ``key`` returns the key of encrypted
     backups; backups with another one, or with none, are passed over then. Raises ``InvalidInput`` if there is no such
-    folder, and ``EncryptionError`` where SQLite has no ciphers.
+    folder, ``StorageError`` if it may not be read, and ``EncryptionError`` where SQLite has no ciphers.
     """
     if key is not None:
         check_key(key)
     name = check_path(folder, "the folder of the backups")
     if not os.path.isdir(name):  # noqa: PTH112 (Path.is_dir raises for a name that is too long)
         raise InvalidInput(f"there is no folder {shown(name)} to look for backups in")
+    try:
+        files = sorted(Path(name).iterdir())
+    except OSError as error:
+        raise StorageError(f"the folder {shown(name)} cannot be read: {error.strerror}") from error
     found = []
-    for path in sorted(Path(name).iterdir()):
-        if path.is_file() and path.suffix != PART:
+    for path in files:
+        if os.path.isfile(path) and path.suffix != PART:  # noqa: PTH113 (Path.is_file may raise)
             with suppress(StorageError, InvalidInput):
                 found.append(read_backup(path, key))
     return sorted(found, key=lambda backup: backup.at, reverse=True)

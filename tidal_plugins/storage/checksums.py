@@ -19,6 +19,9 @@ REMEMBERED = 16_384
 """Rows that were verified lately and need not be again: a recall reads a few hundred small rows, mostly the same ones
 as the recall before. Computing a checksum takes 6 µs, remembering it 0.4 µs (measured)."""
 
+NO_VECTOR = -1
+"""The checksum of a vector that is none by damage: no row was written with it."""
+
 _encode = json.JSONEncoder(default=repr).encode  # once: ``json.dumps`` makes an encoder at every such call
 
 
@@ -39,5 +42,10 @@ def passage_checksum(scope: int, key: int, entry: str, start: int, end: int, wor
 
 
 def vector_checksum(passage: int, scope: int, vector: bytes) -> int:
-    """Return the checksum of a row of the vectors: 32 bits, since a first search verifies thousands of long rows."""
-    return crc32(vector, crc32(b"%d %d " % (passage, scope)))
+    """Return the checksum of a row of the vectors: 32 bits, since a first search verifies thousands of long rows.
+
+    Damaged values of any type have one too.
+    """
+    if not isinstance(vector, bytes):
+        return NO_VECTOR
+    return crc32(vector, crc32(f"{passage} {scope} ".encode("utf-8", "surrogatepass")))

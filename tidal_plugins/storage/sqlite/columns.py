@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tidal_plugins.errors import Corrupt
 from tidal_plugins.storage.checksums import passage_checksum, vector_checksum
 from tidal_plugins.storage.columns.buffer import Mark
-from tidal_plugins.storage.columns.tables import EARLIEST, LATEST, EntryRow, PassageRow
+from tidal_plugins.storage.columns.tables import EARLIEST, ENTRY, LATEST, EntryRow, PassageRow
 from tidal_plugins.storage.columns.view import Arrays, Columns, Found
 from tidal_plugins.storage.damage import ENTRIES, PASSAGES, VECTORS, note
 from tidal_plugins.storage.entries import HEAD, TAIL, Where
@@ -26,11 +26,15 @@ if TYPE_CHECKING:
 
     from tidal_plugins.storage.columns.view import Rows
 
-_NUMBERS = f"""
-    importance, occurred_at, recorded_at, ifnull(valid_from, {EARLIEST}), ifnull(valid_until, {LATEST}),
-    ifnull(valence, 0.0), ifnull(weight, -1.0), ifnull(anchored_at, {LATEST}), ifnull(half_life, 1.0),
-    ifnull(cold_at, {LATEST}), ifnull(archived_at, {LATEST}), ifnull(expires_at, {LATEST})
-"""
+_REALS = {"importance": 0.0, "valence": 0.0, "weight": -1.0, "half_life": 1.0}
+_TIMES = [name for name, kind in ENTRY.items() if kind == "i8" and name != "key"]
+_MISSING = dict.fromkeys(_TIMES, LATEST) | {"valid_from": EARLIEST} | _REALS
+# Damage may make NULL, a text or another kind of number of a value, and arrays of the whole scope hold it.
+_NUMBERS = ", ".join(
+    f"CAST(ifnull({name}, {_MISSING[name]}) AS {'REAL' if name in _REALS else 'INTEGER'})"
+    for name in ENTRY
+    if name in _MISSING
+)
 # LIMIT keeps SQLite from leaving the order of the keys out, and from sorting whole rows by it instead.
 _ENTRIES = f"""
     SELECT id, e.key, kind, channel, role, speaker, thread, {_NUMBERS} FROM (
@@ -45,7 +49,7 @@ _PASSAGES = """
     LEFT JOIN {vectors} v ON v.passage = p.key
 """
 _NO_VECTORS = "(SELECT NULL AS passage, NULL AS vector, NULL AS checksum WHERE FALSE)"
-_MARK = "SELECT changes, erasures FROM scopes WHERE key = ?"
+_MARK = "SELECT ifnull(changes, 0), ifnull(erasures, 0) FROM scopes WHERE key = ?"
 LAST_ENTRY = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'entries'"
 _MATCHING = "SELECT rowid, -rank FROM keywords WHERE keywords MATCH ? ORDER BY rank LIMIT ?"
 _EACH = "json_each(?) j CROSS JOIN entries e ON e.key = j.value"

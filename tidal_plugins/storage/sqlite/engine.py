@@ -21,7 +21,7 @@ from tidal_plugins.storage.sqlite.encryption import Key, check_key
 from tidal_plugins.storage.sqlite.entries import EntryStore
 from tidal_plugins.storage.sqlite.links import LinkStore
 from tidal_plugins.storage.sqlite.log import LogStore
-from tidal_plugins.storage.sqlite.log_mark import is_lost
+from tidal_plugins.storage.sqlite.log_mark import is_lost, log_bytes
 from tidal_plugins.storage.sqlite.scopes import Scopes
 from tidal_plugins.storage.sqlite.search import SearchStore
 
@@ -77,7 +77,7 @@ class SQLiteStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStore,
 
         with self.snapshot():
             lost = is_lost(self._db.get(), self.path)
-        return Measures(size(self.path), size(f"{self.path}-wal"), self._db.slow, self._db.timeouts, lost)
+        return Measures(size(self.path), log_bytes(self.path), self._db.slow, self._db.timeouts, lost)
 
     def scrub(self) -> bool:
         with self.transaction():

@@ -54,7 +54,7 @@ _OF_TIER = (*TIER, "summary_checksum")
 _SET_TIER = f"""
     UPDATE entries SET changed = ?, {", ".join(column + " = ?" for column in _OF_TIER)} WHERE key = ? AND checksum = ?
 """
-_CHANGE = "UPDATE scopes SET changes = changes + 1 WHERE key = ? RETURNING changes"
+_CHANGE = "UPDATE scopes SET changes = ifnull(changes, 0) + 1 WHERE key = ? RETURNING changes"
 _ALL = "SELECT id, key FROM entries WHERE scope = ?"
 _SPEAKERS = """
     WITH RECURSIVE names (name) AS (
@@ -64,8 +64,14 @@ _SPEAKERS = """
         FROM names WHERE names.name IS NOT NULL
     ) SELECT name FROM names WHERE name IS NOT NULL LIMIT 1000
 """
-_STATISTICS = "SELECT c.passages, c.words, s.erasures, s.changes FROM corpus c LEFT JOIN scopes s ON s.key = ?"
-_VOLUMES = "SELECT kind, channel, entries, characters FROM volumes WHERE scope = ? AND entries > 0"
+_STATISTICS = """
+    SELECT CAST(ifnull(c.passages, 0) AS INTEGER), CAST(ifnull(c.words, 0) AS INTEGER), s.erasures, s.changes
+    FROM (SELECT 1) LEFT JOIN corpus c LEFT JOIN scopes s ON s.key = ? LIMIT 1
+"""  # damage may have taken the row of the corpus away
+_VOLUMES = """
+    SELECT kind, channel, CAST(entries AS INTEGER), CAST(ifnull(characters, 0) AS INTEGER) FROM volumes
+    WHERE scope = ? AND entries > 0
+"""
 
 
 class _Prepared(NamedTuple):
@@ -165,7 +171,8 @@ class EntryStore(SQLiteBase, Entries):
             if known is not None and known[0] == (erasures, changes) and not self._db.writing:
                 return replaced(known[1], corpus=corpus)
             with noticed() as damaged:
-                speakers = [row[0] for row in self._readable(ENTRIES, _SPEAKERS, key)]
+                found_speakers = self._readable(ENTRIES, _SPEAKERS, key)
+                speakers = [name for (name,) in found_speakers if isinstance(name, str)]  # else it is damaged
                 volumes = self._readable(VOLUMES, _VOLUMES, key)
             by_sort = {(kind, channel): Volume(*volume) for kind, channel, *volume in volumes}
             found = Statistics(corpus, speakers, by_sort, erasures or 0)

@@ -141,7 +141,7 @@ def settle(connection: apsw.Connection, path: str) -> None:
 def is_lost(connection: apsw.Connection, path: str) -> bool:
     """Return whether the file was opened without its log, then or now."""
     version = _version(connection)
-    return bool(version & LOST) or bool(version & FOLLOWS and _log_bytes(path) <= HEADER_BYTES)
+    return bool(version & LOST) or bool(version & FOLLOWS and log_bytes(path) <= HEADER_BYTES)
 
 
 def forgive(connection: apsw.Connection) -> None:
@@ -158,7 +158,8 @@ def _set(connection: apsw.Connection, version: int) -> None:
     connection.pragma("user_version", version)
 
 
-def _log_bytes(path: str) -> int:
+def log_bytes(path: str) -> int:
+    """Return the size of the log beside the file that a path or a link leads to, 0 if there is none."""
     try:
         return os.stat(os.path.realpath(path) + "-wal").st_size  # noqa: PTH116 (never opened but by SQLite)
     except OSError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
 from tidal_plugins.english.questions import ends_asking
@@ -25,12 +26,14 @@ class Traits:
     """The traits of the entries of a scope that took part so far, by row."""
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._reserve(0)
 
     def told(self, columns: Columns, rows: Rows) -> tuple[Flags, Flags]:
         """Return of entries whether each ends with a question, and whether it says when something was."""
         self._read(columns, rows)
-        return self._asks[rows], self._dated[rows]
+        with self._lock:
+            return self._asks[rows], self._dated[rows]
 
     def says(self, columns: Columns, rows: Rows, said: str) -> Flags:
         """Return which entries say ``said`` word for word, which is in the form of :func:`normal`.
@@ -42,30 +45,37 @@ class Traits:
         if not said:
             return np.zeros(len(rows), bool)
         self._read(columns, rows)
-        return np.asarray(self._said[rows] == hash(said))
+        with self._lock:
+            return np.asarray(self._said[rows] == hash(said))
 
     def shouted(self, columns: Columns, rows: Rows) -> Flags:
         """Return which entries are shouted."""
         import numpy as np
 
-        self._reserve(len(columns.arrays.key))
-        unknown = rows[self._shouted[rows] == UNKNOWN]
+        with self._lock:
+            self._reserve(len(columns.arrays.key))
+            unknown = rows[self._shouted[rows] == UNKNOWN]
         if len(unknown):
-            self._shouted[unknown] = [YES if is_shouted(head) else NO for head, _ in columns.heads(unknown)]
-        return np.asarray(self._shouted[rows] == YES)
+            shouted = [YES if is_shouted(head) else NO for head, _ in columns.heads(unknown)]
+            with self._lock:
+                self._shouted[unknown] = shouted
+        with self._lock:
+            return np.asarray(self._shouted[rows] == YES)
 
     def _read(self, columns: Columns, rows: Rows) -> None:
-        self._reserve(len(columns.arrays.key))
-        unknown = rows[~self._known[rows]]
-        if len(unknown):
+        with self._lock:
+            self._reserve(len(columns.arrays.key))
+            unknown = rows[~self._known[rows]]
+        if len(unknown):  # the texts are read without the lock: two threads may read the same
             heads = columns.heads(unknown)
-            self._asks[unknown] = [ends_asking(tail) for _, tail in heads]
-            self._dated[unknown] = [dated(head) for head, _ in heads]
-            self._said[unknown] = [hash(normal(head)) for head, _ in heads]
-            self._known[unknown] = True
+            asks, dates = [ends_asking(tail) for _, tail in heads], [dated(head) for head, _ in heads]
+            said = [hash(normal(head)) for head, _ in heads]
+            with self._lock:
+                self._asks[unknown], self._dated[unknown], self._said[unknown] = asks, dates, said
+                self._known[unknown] = True
 
     def _reserve(self, rows: int) -> None:
-        """Make room for entries that came since. What another thread writes meanwhile is read again."""
+        """Make room for entries that came since. The lock is held, lest what another thread writes gets lost."""
         import numpy as np
 
         if not rows:

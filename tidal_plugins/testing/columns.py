@@ -55,6 +55,17 @@ class ColumnsContract(Contract):
             raise ValueError("stop")
         _agrees(store, ALL)
 
+    def test_keywords_in_a_transaction_find_what_columns_find(self, store: Storage) -> None:
+        store.put(HERE, [record(f"e{n}", "pear tart" if n % 3 else "plain bread", vector=[1.0, n]) for n in range(30)])
+        with store.transaction():
+            store.put(HERE, [record("new", "pear", vector=[1.0, 1.0])])
+            store.erase(HERE, ["e1"])
+            for terms, where in (["pear"], ALL), (["bread", "tart"], Where(exclude=["e2"])), (["none"], ALL):
+                columns = store.columns(HERE)
+                found = columns.matches(columns.matching(terms, 8, where))
+                assert store.matching(HERE, terms, 8, where) == found
+            assert "new" in ids(store.matching(HERE, ["pear"], 40, ALL))
+
     def test_a_scope_without_entries_has_empty_columns(self, store: Storage) -> None:
         with store.snapshot():
             columns = store.columns(("nowhere",))

@@ -151,8 +151,10 @@ class Buffer:
         last, known = self._last(self._entries), [row for row in rows if row[1] <= self._last(self._entries)]
         if known:
             columns = dict(zip(("id", *ENTRY), zip(*known, strict=True), strict=True))
-            places = np.searchsorted(self._entries.view()["key"], columns["key"])
-            self._entries.change(places, {name: columns[name] for name in CHANGING})
+            held, keys = self._entries.view()["key"], np.array(columns["key"], np.int64)
+            places = np.searchsorted(held, keys)
+            there = held[places] == keys  # else it was damaged when the others were read, and stays left out
+            self._entries.change(places[there], {name: np.array(columns[name])[there] for name in CHANGING})
         if new := [row for row in rows if row[1] > last]:
             columns = dict(zip(("id", *ENTRY), zip(*new, strict=True), strict=True))
             number = self._names.number

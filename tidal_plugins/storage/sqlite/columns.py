@@ -38,15 +38,18 @@ _NUMBERS = ", ".join(
 # LIMIT keeps SQLite from leaving the order of the keys out, and from sorting whole rows by it instead.
 _ENTRIES = f"""
     SELECT id, e.key, kind, channel, role, speaker, thread, {_NUMBERS} FROM (
-        SELECT key FROM entries WHERE scope = ? AND changed > ? ORDER BY key LIMIT -1
+        SELECT key FROM entries WHERE scope = ?1 AND changed > ?2 {{found}} ORDER BY key LIMIT -1
     ) k CROSS JOIN entries e ON e.key = k.key
 """
 _PASSAGES = """
     SELECT p.key, p.entry, p.start, p."end", p.words, v.vector, p.checksum, v.checksum, e.id FROM (
         SELECT p.key FROM entries e CROSS JOIN passages p ON p.entry = e.key AND p.key > ?3
-        WHERE e.scope = ?1 AND e.changed > ?2 ORDER BY p.key LIMIT -1
+        WHERE e.scope = ?1 AND e.changed > ?2 {found} ORDER BY p.key LIMIT -1
     ) k CROSS JOIN passages p ON p.key = k.key CROSS JOIN entries e ON e.key = p.entry
     LEFT JOIN {vectors} v ON v.passage = p.key
+"""
+_FOUND = """
+    AND {key} IN (SELECT o.entry FROM keywords w CROSS JOIN passages o ON o.key = w.rowid WHERE keywords MATCH {query})
 """
 _NO_VECTORS = "(SELECT NULL AS passage, NULL AS vector, NULL AS checksum WHERE FALSE)"
 _MARK = "SELECT ifnull(changes, 0), ifnull(erasures, 0) FROM scopes WHERE key = ?"
@@ -58,21 +61,24 @@ _UNITS = "SELECT v.passage, v.vector, v.checksum FROM json_each(?) j CROSS JOIN 
 
 @dataclass(frozen=True, slots=True)
 class ScopeSource:
-    """One scope of an open snapshot, as the origin of columns."""
+    """One scope of an open snapshot, as the origin of columns: all of it, or what a query of keywords finds there."""
 
     db: Connections
     scope: int
     vectors: bool = True
+    query: str | None = None
 
     def mark(self) -> Mark:
         return Mark(*next(iter(self.db.rows(_MARK, self.scope)), (0, 0)))
 
     def entries_after(self, changes: int) -> Iterable[EntryRow]:
-        return readable(self.db, ENTRIES, _ENTRIES, self.scope, changes)
+        sql = _ENTRIES.format(found=self._found("key", "?3"))
+        return readable(self.db, ENTRIES, sql, self.scope, changes, *self._queries())
 
     def passages_after(self, changes: int, key: int) -> Iterable[PassageRow]:
-        sql = _PASSAGES.format(vectors="vectors" if self.vectors else _NO_VECTORS)
-        for row in readable(self.db, PASSAGES, sql, self.scope, changes, key):
+        vectors = "vectors" if self.vectors else _NO_VECTORS
+        sql = _PASSAGES.format(vectors=vectors, found=self._found("e.key", "?4"))
+        for row in readable(self.db, PASSAGES, sql, self.scope, changes, key, *self._queries()):
             passage, entry, start, end, words, vector, stored, of_vector, id_ = row
             if vector is not None and vector_checksum(passage, self.scope, vector) != of_vector:
                 note(VECTORS, id_)
@@ -81,6 +87,12 @@ class ScopeSource:
                 yield PassageRow(passage, entry, start, end, words, vector)
             else:
                 note(PASSAGES, id_)
+
+    def _found(self, key: str, query: str) -> str:
+        return "" if self.query is None else _FOUND.format(key=key, query=query)
+
+    def _queries(self) -> tuple[str, ...]:
+        return () if self.query is None else (self.query,)
 
 
 class SQLiteColumns(Columns):

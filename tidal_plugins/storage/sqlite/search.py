@@ -14,7 +14,7 @@ from tidal_plugins.storage.columns.buffer import ColumnCache
 from tidal_plugins.storage.columns.view import Arrays, Columns
 from tidal_plugins.storage.damage import VECTORS, note
 from tidal_plugins.storage.sqlite.base import SQLiteBase, readable
-from tidal_plugins.storage.sqlite.columns import LAST_ENTRY, ScopeSource, SQLiteColumns
+from tidal_plugins.storage.sqlite.columns import LAST_ENTRY, ScopeSource, SQLiteColumns, expression
 from tidal_plugins.storage.sqlite.connections import Connections
 from tidal_plugins.storage.sqlite.renewal import renew
 from tidal_plugins.storage.values import unit_vector
@@ -51,8 +51,14 @@ class SearchStore(SQLiteBase, Search):
 
     def matching(self, scope: Scope, terms: Sequence[str], k: int, where: Where) -> list[Match]:
         with self.snapshot():
-            columns = self.columns(scope)
+            columns = self._worded(scope, terms) if self._db.writing else self.columns(scope)
             return columns.matches(columns.matching(terms, k, where))
+
+    def _worded(self, scope: Scope, terms: Sequence[str]) -> Columns:
+        """Return columns of what has any of ``terms``: a transaction keeps none, and should not read a whole scope."""
+        key = self._key(scope)
+        source = ScopeSource(self._db, key, vectors=False, query=expression(key, terms))
+        return SQLiteColumns(self._held.anew(source), self._db, key, self._deadline, None, None)
 
     def _arrays(self, source: ScopeSource) -> tuple[Arrays, bool]:
         # What is not committed yet must not enter a cache that others read.

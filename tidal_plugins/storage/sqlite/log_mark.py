@@ -65,10 +65,16 @@ class LogMark:
         """The pages at which it is to begin anew."""
 
     def is_due(self, connection: apsw.Connection) -> bool:
-        """Return whether the log is long, or the file holds every commit, so that the next one begins a log."""
+        """Return whether the log is long, or the file holds every commit, so that the next one begins a log.
+
+        While it cannot be told it is not due: the next write asks again.
+        """
         import apsw
 
-        pages, moved = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
+        try:
+            pages, moved = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
+        except apsw.BusyError:  # another process puts the log of a killed one in order, and SQLite does not wait here
+            return False
         if pages < self._announced:
             self._announced = 0  # it has begun anew
         return pages == moved or pages - self._announced >= self._wait

@@ -158,7 +158,7 @@ def plain_hybrid(memory: TidalMemory, embedder: InstantEmbedder) -> Callable[[st
             worded = storage.matching(scope, list(dict.fromkeys(terms(query))), POOL, where)
             places = [{match.id: place for place, match in enumerate(found, 1)} for found in (near, worded)]
             ids = {id_ for place in places for id_ in place}
-            fused = {id_: reciprocal_rank([place.get(id_) for place in places], k=60) for id_ in ids}
+            fused = {id_: reciprocal_rank([place.get(id_, 0) for place in places], k=60) for id_ in ids}
             return storage.get(scope, sorted(fused, key=lambda id_: -fused[id_])[:10])
 
     return ask

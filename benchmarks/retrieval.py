@@ -455,7 +455,8 @@ def plain_arms(conversation: Conversation, embedder: CachedEmbedder) -> dict[str
 
     def both(question: str) -> list[str]:
         places = [{id_: place for place, id_ in enumerate(arm(question), 1)} for arm in (words, vectors)]
-        fused = {id_: reciprocal_rank([place.get(id_) for place in places], k=RRF) for place in places for id_ in place}
+        ids = {id_ for place in places for id_ in place}
+        fused = {id_: reciprocal_rank([place.get(id_, 0) for place in places], k=RRF) for id_ in ids}
         return sorted(fused, key=lambda id_: -fused[id_])
 
     return {WORDS: words, PLAIN: both}

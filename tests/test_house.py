@@ -72,6 +72,7 @@ INTERNAL = {
     "model/test_capsule.py": {"tidal_plugins.model.capsule": "the format of a capsule, case by case"},
     "model/test_fence.py": {"tidal_plugins.model.fence": "what is taken out of texts, case by case"},
     "model/test_transcript.py": {"tidal_plugins.model.transcript": "the format of a transcript, case by case"},
+    "retrieval/test_traits.py": {"tidal_plugins.retrieval.traits": "threads that meet in one array"},
     "retrieval/test_coverage.py": {"tidal_plugins.retrieval.coverage": "the assessor that stands in, case by case"},
     "retrieval/test_federation.py": {"tidal_plugins.retrieval.merging": "the merging of made-up answers, case by case"},
     "retrieval/test_rerank.py": {"tidal_plugins.embedding.threads": "the turns that models take"},

@@ -119,6 +119,15 @@ class _Checker:
         return InvalidInput(f"{self.what}{''.join(steps)} {reason}")
 
 
+def is_unicode(text: str) -> bool:
+    """Return whether a text has no lone surrogates, so that it can be stored as it is."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def storable(text: str) -> str:
     """Return ``text`` with NUL and surrogate characters replaced by U+FFFD."""
     return text if text.isascii() and "\0" not in text else _UNSTORABLE.sub("\ufffd", text)

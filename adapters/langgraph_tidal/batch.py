@@ -18,7 +18,7 @@ from tidal_plugins import Entry, TidalMemory, Tier
 from tidal_plugins.ingestion.forget import mark_unscrubbed, scrub
 from tidal_plugins.ingestion.unindexed import parts_of
 from tidal_plugins.model.entry import Scope, derive_id
-from tidal_plugins.retrieval.search import Channels, nearness
+from tidal_plugins.retrieval.search import Channels
 from tidal_plugins.retrieval.understand import MAX_CHARS, to_query
 from tidal_plugins.storage.base import Record, Where
 from tidal_plugins.storage.deadline import within_deadline
@@ -127,10 +127,13 @@ class Batch:
         asked = to_query(_cleaned(query), ())
         vector = recaller.embedder.current(self.vectors[query], asked.meaning).vector
         near: list[tuple[float, Channels, str]] = []
+        storage = self.services.storage
         for scope, where in filters.items():
-            channels = Channels(self.services.storage, scope, asked, vector, where, strict=True)
+            columns, corpus = storage.columns(scope), storage.statistics(scope).corpus
+            channels = Channels(storage, scope, asked, vector, where, columns, corpus, strict=True)
             found = channels.found(max(2 * most, settings.pool), settings)
-            near += [(nearness(item, settings), channels, item.id) for item in found]
+            scores = found.nearness(settings).tolist()
+            near += [(score, channels, id_) for id_, score in zip(found.ids, scores, strict=True)]
         near.sort(key=lambda item: -item[0])
         read = ((score, channels.entries([id_]).get(id_)) for score, channels, id_ in near)
         return list(islice(((entry, score) for score, entry in read if entry), most))

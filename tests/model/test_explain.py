@@ -11,6 +11,7 @@ import pytest
 from rich.console import Console
 
 from tidal_plugins import Affect, Note, Recall, Settings, TidalMemory
+from tidal_plugins.storage.sqlite.columns import SQLiteColumns
 from tidal_plugins.testing import FrozenClock
 
 TOPICS = ("jazz piano", "garden tools", "train to Oslo", "bread and jam")
@@ -106,17 +107,16 @@ def test_every_entry_that_a_channel_found_is_a_hit_or_has_a_stage_and_a_reason(
     for n in range(30):
         memory.record(f"the {TOPICS[n % 4]} number {n}, what of it?", f"number {n} is fine", thread=f"s{n // 10}")
         clock.advance(minutes=5)
-    storage = memory._services.storage
     found: set[str] = set()
     for channel in ("nearest", "matching"):
-        original = getattr(type(storage), channel)
+        original = getattr(SQLiteColumns, channel)
 
-        def spy(self: Any, *args: Any, original: Any = original) -> Any:
-            matches = original(self, *args)
-            found.update(match.id for match in matches)
+        def spy(columns: SQLiteColumns, *args: Any, original: Any = original) -> Any:
+            matches = original(columns, *args)
+            found.update(columns.ids(matches.entries))
             return matches
 
-        monkeypatch.setattr(type(storage), channel, spy)
+        monkeypatch.setattr(SQLiteColumns, channel, spy)
     turn = "the jazz piano number 4, what of it?"
     recall = memory.whisper(turn).recall if whispers else memory.recall(turn, limit=5)
     assert found

@@ -14,7 +14,9 @@ from tests.conftest import OpenMemory
 from tests.inside import associate, links, storage_of
 from tests.reading import Reader
 from tidal_plugins import Note, QueryTimeout, Recall, Settings, TidalMemory
-from tidal_plugins.storage.base import Match, Where
+from tidal_plugins.storage.base import Where
+from tidal_plugins.storage.columns.view import Found
+from tidal_plugins.storage.sqlite.columns import SQLiteColumns
 from tidal_plugins.testing import FrozenClock
 
 
@@ -209,13 +211,13 @@ def test_labels_that_took_too_long_to_look_up_are_reported(
     memory: TidalMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory.remember(Note("I play jazz piano", tags=("music",)))
-    matching = storage_of(memory).matching
+    matching = SQLiteColumns.matching
 
-    def hurried(scope: tuple[str, ...], terms: Sequence[str], k: int, where: Where) -> list[Match]:
+    def hurried(columns: SQLiteColumns, terms: Sequence[str], k: int, where: Where) -> Found:
         if where.tags is not None:
             raise QueryTimeout("a search ran past its deadline")
-        return matching(scope, terms, k, where)
+        return matching(columns, terms, k, where)
 
-    monkeypatch.setattr(storage_of(memory), "matching", hurried)
+    monkeypatch.setattr(SQLiteColumns, "matching", hurried)
     assert memory.recall("jazz piano").degraded == ()
     assert memory.recall("jazz piano", associative=True).degraded == ("keywords",)

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from tests.inside import storage_of
 from tests.retrieval.directions import QUESTION, holding
 from tidal_plugins import Exchange, Message, Note, Settings, TidalMemory
 from tidal_plugins.errors import Corrupt
+from tidal_plugins.storage.sqlite.columns import SQLiteColumns
 from tidal_plugins.tuning import Tuning
 
 TURN = "when is my jazz piano lesson"
@@ -48,7 +48,7 @@ def test_damaged_vectors_make_nothing_alike(open_memory: Any, monkeypatch: pytes
 
     memory = turned(open_memory, apple=0, birch=1, cedar=2)
     assert len(shown(memory)) == 2
-    monkeypatch.setattr(type(storage_of(memory)), "vectors", damaged)
+    monkeypatch.setattr(SQLiteColumns, "units", damaged)
     assert len(shown(memory)) == 3
 
 

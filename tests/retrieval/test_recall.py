@@ -10,8 +10,8 @@ import apsw
 import pytest
 
 from tidal_plugins import Corrupt, HashingEmbedder, Note, QueryTimeout, TidalMemory
-from tidal_plugins.storage.base import Match
-from tidal_plugins.storage.sqlite import SQLiteStorage
+from tidal_plugins.storage.columns.view import Found
+from tidal_plugins.storage.sqlite.columns import SQLiteColumns
 from tidal_plugins.testing import FrozenClock
 from tidal_plugins.tuning import Tuning
 
@@ -141,26 +141,23 @@ def test_a_store_of_damaged_rows_recalls_nothing(memory: TidalMemory, path: Path
     assert {item.stage for item in recall.dropped} == {"checksum"}
 
 
-class Hurried(SQLiteStorage):
-    """Never has the time for keywords."""
-
-    def matching(self, *arguments: Any) -> list[Match]:
-        raise QueryTimeout("a search ran past its deadline")
+def hurried(*arguments: Any) -> Found:
+    raise QueryTimeout("a search ran past its deadline")
 
 
 def test_a_keyword_search_past_its_deadline_leaves_recall_by_meaning(
-    open_memory: Any, path: Path, caplog: pytest.LogCaptureFixture
+    open_memory: Any, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory = open_memory()
     fill(memory)
-    storage = Hurried(path)
-    recall = TidalMemory(storage=storage, embedder=HashingEmbedder()).recall("jazz piano")
+    monkeypatch.setattr(SQLiteColumns, "matching", hurried)
+    recall = memory.recall("jazz piano")
     assert recall.degraded == ("keywords",)
     assert recall[0].text.startswith("jazz piano")
     assert all(hit.why.keyword_rank is None and hit.why.vector_rank for hit in recall)
     assert "too long" in caplog.text
+    monkeypatch.undo()
     assert memory.recall("jazz piano").degraded == ()
-    storage.close()
 
 
 def test_recall_and_whisper_write_nothing(memory: TidalMemory, path: Path, clock: FrozenClock) -> None:

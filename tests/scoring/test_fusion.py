@@ -7,9 +7,9 @@ from tidal_plugins.scoring.fusion import keyword_strength, reciprocal_rank, rele
 
 @pytest.mark.parametrize(
     ("ranks", "expected"),
-    [((1, 1), 2 / 61), ((1, None), 1 / 61), ((3, 10), 1 / 63 + 1 / 70), ((None, None), 0.0), ((), 0.0)],
+    [((1, 1), 2 / 61), ((1, 0), 1 / 61), ((3, 10), 1 / 63 + 1 / 70), ((0, 0), 0.0), ((), 0.0)],
 )
-def test_reciprocal_ranks_are_summed_over_the_channels(ranks: tuple[int | None, ...], expected: float) -> None:
+def test_reciprocal_ranks_are_summed_over_the_channels(ranks: tuple[int, ...], expected: float) -> None:
     assert reciprocal_rank(ranks, k=60) == pytest.approx(expected)
 
 

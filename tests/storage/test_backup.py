@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from datetime import timedelta
 from pathlib import Path
@@ -94,6 +95,35 @@ def test_a_backup_is_not_restored_onto_itself(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="the backup itself"):
         restore(backup, tmp_path / "monday.db", replace=True)
     assert list_backups(tmp_path) == [backup]
+
+
+def test_a_backup_takes_the_place_of_no_log_no_hard_link_and_no_pipe(tmp_path: Path) -> None:
+    path = tmp_path / "agent.db"
+    with open_memory(path) as memory:
+        memory.record("The crane is green.")
+        (tmp_path / "same.db").hardlink_to(path)
+        backup = memory.backup(tmp_path / "monday.db")
+        for ending in ("-wal", "-shm", "-journal"):
+            with pytest.raises(InvalidInput, match="belongs to"):
+                memory.backup(f"{path}{ending}", replace=True)
+            with pytest.raises(InvalidInput, match="belongs to"):
+                restore(backup, f"{path}{ending}", replace=True)
+        with pytest.raises(InvalidInput, match="the memory itself"):
+            memory.backup(tmp_path / "same.db", replace=True)
+        if hasattr(os, "mkfifo"):  # not on Windows
+            os.mkfifo(tmp_path / "pipe")
+            with pytest.raises(InvalidInput, match="pipe"):
+                memory.backup(tmp_path / "pipe", replace=True)
+        assert memory.record("The crane is blue.")
+    with open_memory(path) as memory:
+        assert len(memory.episodes.list()) == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="may read every folder")
+def test_a_folder_that_may_not_be_read_is_a_typed_error(tmp_path: Path) -> None:
+    (tmp_path / "private").mkdir(mode=0)
+    with pytest.raises(StorageError, match="cannot be read"):
+        list_backups(tmp_path / "private")
 
 
 def test_a_link_to_a_memory_or_a_backup_stays_a_link(tmp_path: Path) -> None:

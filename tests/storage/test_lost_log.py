@@ -55,6 +55,14 @@ def killed(path: Path, turns: int = 3, program: str = WRITER) -> None:
         writer.kill()
 
 
+def test_the_log_behind_a_link_is_measured(tmp_path: Path) -> None:
+    link = tmp_path / "link.db"
+    link.symlink_to(tmp_path / "agent.db")
+    with opened(link) as memory:
+        memory.record("The pump stands in the well.", "Noted.")
+        assert memory.stats().log_bytes == memory.check().log_bytes > 0
+
+
 FOREIGN = """
 import sqlite3, sys
 connection = sqlite3.connect(sys.argv[1])

@@ -14,6 +14,7 @@ import pytest
 from tidal_plugins.errors import Busy, Closed
 from tidal_plugins.storage.base import Storage, Where
 from tidal_plugins.storage.memory import Contents, MemoryStorage
+from tidal_plugins.storage.shorthands import passage_vectors
 from tidal_plugins.storage.sqlite import SQLiteStorage
 from tidal_plugins.testing import ALL, HERE, NOON, StoreContract, ids, record
 
@@ -121,7 +122,7 @@ def test_another_thread_sees_no_vector_that_is_not_there_yet() -> None:
     seen = []
 
     def read() -> None:
-        found = store.vectors(HERE, ["first"])
+        found = passage_vectors(store, HERE, ["first"])
         seen.append(found.units.tolist())
 
     def at_each_line(frame: Any, event: str, argument: Any) -> Any:

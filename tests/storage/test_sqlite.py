@@ -33,6 +33,7 @@ from tidal_plugins.errors import (
 )
 from tidal_plugins.storage.base import ALL_LINKS, Line, Passage, Record, Storage, Where, WhereLinks
 from tidal_plugins.storage.damage import noticed, whole
+from tidal_plugins.storage.shorthands import passage_vectors
 from tidal_plugins.storage.sqlite import SQLiteStorage
 from tidal_plugins.storage.values import unit_vector
 from tidal_plugins.testing import ALL, FULL, HERE, NOON, StoreContract, entry, ids, link, record
@@ -291,7 +292,7 @@ def test_a_scope_beyond_the_memory_budget_is_scanned_with_the_same_result(path: 
         for _ in range(2):
             found, expected = (handle.nearest(scope, vector_of("q"), 50, ALL) for handle in (frugal, store))
             assert [match.score for match in found] == pytest.approx([match.score for match in expected], abs=1e-5)
-    assert sum(buffer.size for buffer in frugal._neighbours._cache._scopes.values()) <= 20_000
+    assert frugal._held.nbytes <= 20_000
     store.close()
     frugal.close()
 
@@ -352,7 +353,7 @@ def test_a_changed_vector_is_told(store: SQLiteStorage, path: Path, damage: str)
             assert {match.id for match in store.nearest(HERE, vector_of("q"), 5, ALL)} == {"0", "1", "3", "4"}
         assert [row.table for row in damaged] == ["vectors"]
     with noticed() as damaged, store.transaction():
-        assert {span.id for span in store.vectors(HERE, list("01234")).spans} == {"0", "1", "3", "4"}
+        assert {span.id for span in passage_vectors(store, HERE, list("01234")).spans} == {"0", "1", "3", "4"}
     assert [row.table for row in damaged] == ["vectors"]
 
 
@@ -433,7 +434,7 @@ def _use_damaged(path: Path, expected: dict[str, Any]) -> int:
         lambda: store.summaries(HERE, list(expected)) and None,
         lambda: store.statistics(HERE) and None,
         lambda: store.nearest(HERE, vector_of("q"), 50, Where(kinds=["conversation"])) and None,
-        lambda: store.vectors(HERE, list(expected)) and None,
+        lambda: passage_vectors(store, HERE, list(expected)) and None,
         lambda: store.matching(HERE, ["text", "3"], 50, ALL) and None,
         lambda: store.documents(HERE, "facts") and None,
         lambda: store.documents(HERE, "facts", ["key"], versions=True) and None,
@@ -608,7 +609,7 @@ def test_a_search_sees_what_another_process_adds_replaces_and_erases(
         cosine = {n: max(shared, value) for n, value in own.items()}
         found = {match.id: match.score for match in store.nearest(("here",), query, 99, ALL)}
         assert found == pytest.approx(cosine, abs=1e-5)
-        assert {span.id for span in store.vectors(HERE, list(vectors)).spans} == set(vectors)
+        assert {span.id for span in passage_vectors(store, HERE, list(vectors)).spans} == set(vectors)
 
 
 @pytest.mark.slow

@@ -18,6 +18,7 @@ from tidal_plugins.english.calendar import TIME_WORDS
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.scoring.text import stems
 from tidal_plugins.storage.base import Storage, Where
+from tidal_plugins.storage.shorthands import passage_vectors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -76,7 +77,7 @@ class Related:
         return sorted(found, key=lambda id_: -found[id_])[:MOST]
 
     def _vectors(self, ids: Collection[str]) -> dict[str, NDArray[np.float32]]:
-        found = self.storage.vectors(self.scope, ids)
+        found = passage_vectors(self.storage, self.scope, ids)
         rows = defaultdict[str, list[int]](list)
         for place, span in enumerate(found.spans):
             rows[span.id].append(place)

@@ -87,13 +87,16 @@ class StoreEmbedder:
             self.reader()
         self._given = (embedder, self.embedder)
 
-    def embed_queries(self, texts: Sequence[str]) -> list[QueryVector]:
+    def embed_queries(self, texts: Sequence[str], *, checked: bool = True) -> list[QueryVector]:
         """Return a unit vector for each text, to compare with those of the store.
+
+        Unless it is ``checked`` that the store still holds the vectors of the embedder that was used last, the caller
+        asks :meth:`current` in the snapshot in which it compares.
 
         Raises ``EmbedderMismatch`` if the store holds another embedder's vectors, ``BadEmbedding`` if the embedder
         returns vectors that cannot be used, and ``EmbeddingError`` if it fails.
         """
-        reader = self.reader()
+        reader = self.reader() if checked or self._last.version < 0 else self._last.reader
         return [QueryVector(row, reader) for row in embed(reader, texts)]
 
     def current(self, vector: QueryVector, text: str) -> QueryVector:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 from unicodedata import category
 
@@ -22,6 +23,10 @@ CARD, IBAN = "card number", "IBAN"
 _HIDDEN = frozenset(("Cc", "Cf", "Co", "Cs"))
 """Categories of characters that nobody sees."""
 
+
+LONG, REMEMBERED = 2_000, 2_048
+"""Characters of a text from which on it is not remembered what secrets it has, and the texts that are: a recall shows
+mostly what one before it did."""
 
 TAG_DIGITS = 8
 """Hexadecimal digits of the tag that tells a replaced secret from others: two of one store have the same tag in one of
@@ -43,11 +48,18 @@ def secrets(text: str) -> list[Secret]:
 
     Characters that nobody sees, such as soft hyphens and marks of direction, hide none.
     """
+    return list(_remembered(text) if len(text) <= LONG else _read(text))
+
+
+def _read(text: str) -> tuple[Secret, ...]:
     if text.isprintable() or "".join(text.split()).isprintable():
-        return list(_apart(_found(text)))
+        return tuple(_apart(_found(text)))
     places = [place for place, char in enumerate(text) if char.isspace() or category(char) not in _HIDDEN]
     seen = "".join(text[place] for place in places)
-    return [Secret(places[start], places[end - 1] + 1, kind) for start, end, kind in _apart(_found(seen))]
+    return tuple(Secret(places[start], places[end - 1] + 1, kind) for start, end, kind in _apart(_found(seen)))
+
+
+_remembered = lru_cache(maxsize=REMEMBERED)(_read)
 
 
 def tagged(kind: str, tag: str) -> str:

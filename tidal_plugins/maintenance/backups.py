@@ -29,6 +29,9 @@ from tidal_plugins.validation import check_flag, check_path
 BACKUP = "backup"
 """The value of a copy that says of when and of what it is."""
 
+BESIDE = ("-wal", "-shm", "-journal")
+"""The endings of the files that SQLite keeps beside a file."""
+
 PART = ".part"
 """The ending of a copy that is not whole yet. One that is left over may be deleted."""
 
@@ -39,8 +42,8 @@ def back_up(storage: Storage, path: str | PathLike[str], now: datetime, *, repla
     check_flag(damaged, "damaged")
     if not isinstance(storage, Backups):
         raise InvalidInput(f"{path_of(storage)} has no file to back up; open the memory at a path")
-    target = os.path.realpath(checked_path(path))
-    if target == os.path.realpath(path_of(storage)):
+    target = _target(path)
+    if _is_same(target, path_of(storage)):
         raise InvalidInput(f"{target} is the memory itself; name another file for its backup")
     if not replace and os.path.lexists(target):
         raise Conflict(f"there is a file at {target} already; name another one, or say replace=True")
@@ -82,16 +85,20 @@ def list_backups(folder: str | PathLike[str], *, key: Key | None = None) -> list
 
     Each says of which moment it is (``at``) and of which memory (``source``). ``key`` returns the key of encrypted
     backups; backups with another one, or with none, are passed over then. Raises ``InvalidInput`` if there is no such
-    folder, and ``EncryptionError`` where SQLite has no ciphers.
+    folder, ``StorageError`` if it may not be read, and ``EncryptionError`` where SQLite has no ciphers.
     """
     if key is not None:
         check_key(key)
     name = check_path(folder, "the folder of the backups")
     if not os.path.isdir(name):  # noqa: PTH112 (Path.is_dir raises for a name that is too long)
         raise InvalidInput(f"there is no folder {shown(name)} to look for backups in")
+    try:
+        files = sorted(Path(name).iterdir())
+    except OSError as error:
+        raise StorageError(f"the folder {shown(name)} cannot be read: {error.strerror}") from error
     found = []
-    for path in sorted(Path(name).iterdir()):
-        if path.is_file() and path.suffix != PART:
+    for path in files:
+        if os.path.isfile(path) and path.suffix != PART:  # noqa: PTH113 (Path.is_file may raise)
             with suppress(StorageError, InvalidInput):
                 found.append(read_backup(path, key))
     return sorted(found, key=lambda backup: backup.at, reverse=True)
@@ -114,8 +121,8 @@ def restore(
     """
     check_flag(replace, "replace")
     known = read_backup(backup.path if isinstance(backup, Backup) else backup, key)
-    target = os.path.realpath(checked_path(path))  # a link stays one
-    if os.path.realpath(known.path) == target:
+    target = _target(path)
+    if _is_same(target, known.path):
         raise InvalidInput(f"{target} is the backup itself; name the file of the memory to put it in the place of")
     if os.path.lexists(target) and not replace:
         raise Conflict(f"there is a file at {target} already; name another one, or say replace=True")
@@ -150,6 +157,23 @@ def _verified(path: str, key: Key | None, change: Callable[[SQLiteStorage], Any]
     _sync(path)
 
 
+def _target(path: str | PathLike[str]) -> str:
+    """Return where a copy goes, behind links. Raises ``InvalidInput`` for a place that no copy may take."""
+    target = os.path.realpath(checked_path(path))
+    if os.path.lexists(target) and not os.path.isfile(target):  # noqa: PTH113 (Path.is_file may raise)
+        raise InvalidInput(f"{target} is a device, a pipe or a link to itself; name a file")
+    for ending in BESIDE:
+        owner = target.removesuffix(ending)
+        if owner != target and os.path.lexists(owner):
+            raise InvalidInput(f"{target} belongs to {owner}, which may lose its last writes; name another file")
+    return target
+
+
+def _is_same(target: str, path: str) -> bool:
+    """Return whether two paths lead to one file, by links of any kind."""
+    return os.path.lexists(target) and os.path.lexists(path) and os.path.samefile(target, path)  # noqa: PTH121
+
+
 def _claim(target: str) -> None:
     """Take a name that is free. Raises ``Conflict`` if somebody was quicker."""
     try:
@@ -163,7 +187,7 @@ def _part(target: str) -> str:
 
 
 def _removed(part: str) -> None:
-    for ending in ("", "-wal", "-shm", "-journal"):
+    for ending in ("", *BESIDE):
         if os.path.lexists(part + ending):  # false for a name that is too long
             Path(part + ending).unlink(missing_ok=True)
 

@@ -18,11 +18,14 @@ from tidal_plugins.model.entry import EPISODE, KINDS, Scope
 from tidal_plugins.storage.base import META, STORE, Record, Where, WhereLinks
 from tidal_plugins.storage.checks import Checks
 from tidal_plugins.storage.damage import noticed
-from tidal_plugins.storage.shorthands import write_meta
+from tidal_plugins.storage.shorthands import passage_vectors, write_meta
 
 _LOST_LOG = Fault(
     "wal", "", "the file was opened without the log that a process had left, and the writes that the log held are lost"
 )
+
+_CUT_HERE = (*KINDS, EPISODE)
+"""The kinds of entries whose passages are cut here; an adapter chooses those of its own."""
 
 
 def check(writer: Writer, unindexed: Unindexed, now: datetime, repair: bool) -> Check:
@@ -106,11 +109,13 @@ def _index(
 ) -> None:
     """Index entries anew. What an adapter stored is queued with the parts that it chose, as when it was stored."""
     storage = writer.storage
-    for id_, entry in storage.get(scope, list(spans)).items():
+    entries = storage.get(scope, list(spans))
+    stored = passage_vectors(storage, scope, [id_ for id_, one in entries.items() if one.kind not in _CUT_HERE]).spans
+    for id_, entry in entries.items():
         with storage.transaction():
-            if entry.kind in (*KINDS, EPISODE):
+            if entry.kind in _CUT_HERE:
                 writer.put(scope, writer.records([entry]), replace=True)
                 continue
-            parts = {*spans[id_], *((span.start, span.end) for span in storage.vectors(scope, [id_]).spans)}
+            parts = {*spans[id_], *((span.start, span.end) for span in stored if span.id == id_)}
             storage.put(scope, [Record(entry)], replace=True)
             unindexed.add(entry, sorted(parts), now)

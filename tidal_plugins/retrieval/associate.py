@@ -21,6 +21,7 @@ from tidal_plugins.retrieval.state import State
 from tidal_plugins.retrieval.understand import check_vector
 from tidal_plugins.scoring.text import terms
 from tidal_plugins.storage.base import Match, Storage
+from tidal_plugins.storage.columns.view import Found
 from tidal_plugins.tuning import GraphTuning, Tuning
 
 REACHED = 4
@@ -45,7 +46,8 @@ def associate(state: State) -> None:
         return
     with state.store.storage.snapshot():
         check_vector(state)  # this snapshot is another than that of the candidates
-        channels = replace(state.channels, vector=state.embedded.vector)
+        columns = state.store.storage.columns(state.request.scope)
+        channels = replace(state.channels, vector=state.embedded.vector, columns=columns)
         state.recall = add_associations(state.recall, channels, state.request.now, state.settings)
 
 
@@ -58,7 +60,7 @@ def add_associations(recall: Recall, channels: Channels, now: datetime, settings
     spread = web.spread(scope, known, now, limit=REACHED * most)
     reached = combined(item for item in (*named, *alike, *spread) if item.id not in known)
     entries = intact(partial(_passing, channels), [item.id for item in reached], channels.damaged)
-    nearness = channels.cosines(list(entries))
+    nearness = _nearness(channels, list(entries))
     reached = [item for item in reached if item.id not in channels.damaged]
     dropped = [item for item in recall.dropped if item.id not in channels.damaged]
     recall = replace(recall, dropped=(*dropped, *channels.unreadable()), degraded=tuple(channels.degraded))
@@ -74,10 +76,10 @@ def labelled(channels: Channels, hits: Sequence[Hit], limit: int) -> list[Reache
     labels = dict.fromkeys(label for hit in hits for label in hit.entry.tags)
     words = [word for label in labels for word in terms(label)]
     exclude = [*channels.where.exclude, *(hit.id for hit in hits)]
-    found = (
-        channels.matching(words, limit, replace(channels.where, tags=list(labels), exclude=exclude)) if words else []
-    )
-    entries = channels.entries([match.id for match in found])
+    if not words:
+        return []
+    found = channels.matching(words, limit, replace(channels.where, tags=list(labels), exclude=exclude))
+    entries = channels.entries(channels.columns.ids(found.entries))
     reached = (max((_alike(hit, entry) for hit in hits), key=_activation) for entry in entries.values())
     return [item for item in reached if item.activation >= LEAST_ACTIVATION]
 
@@ -155,6 +157,16 @@ class Neighbourhood:
         )
         passage = entry.text[near.start : near.end] if near else entry.text
         return Hit(entry, score * item.activation, passage, why, confidence=confidence * item.activation)
+
+
+def _nearness(channels: Channels, ids: Sequence[str]) -> dict[str, Match]:
+    """Return how near entries are to the query, by the passage that is nearest."""
+    rows = channels.columns.rows(ids)
+    rows = rows[rows >= 0]
+    cosines, passages = channels.cosines(rows)
+    there = passages >= 0
+    matches = channels.columns.matches(Found(rows[there], passages[there], cosines[there]))
+    return {match.id: match for match in matches}
 
 
 def _dropped(item: Reached, reason: str) -> Dropped:

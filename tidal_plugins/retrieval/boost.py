@@ -14,8 +14,8 @@ from typing import TypeVar
 from tidal_plugins.errors import NotFound, SessionClosed
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.model.session import Annotation
-from tidal_plugins.retrieval.search import intact, join
-from tidal_plugins.retrieval.state import State, by_score
+from tidal_plugins.retrieval.search import join
+from tidal_plugins.retrieval.state import State
 from tidal_plugins.scoring.signals import hinted, saturated
 from tidal_plugins.scoring.text import terms
 from tidal_plugins.sessions.ledger import Ledger
@@ -55,20 +55,25 @@ def add_rewarded(state: State) -> None:
     """Let the entries that the session rewarded most take part, if they pass the filter."""
     if not (wanted := set(state.signals.rewarded)):
         return
-    known = {item.id for item in (*state.near, *state.far)}
-    storage, request = state.store.storage, state.request
-    passed = intact(
-        lambda ids: storage.summaries(request.scope, ids, request.where), wanted - known, state.channels.damaged
-    )
-    join(state, {*passed, *(known & wanted)})
+    columns = state.channels.columns
+    rows = columns.rows(sorted(wanted))
+    rows = rows[rows >= 0]
+    join(state, rows[columns.passes(rows, state.request.where)])
 
 
 def boost(state: State) -> None:
     """Add the gains that signals give to scores, and sort again."""
-    ids = [item.id for item in state.ranked]
+    import numpy as np
+
+    ids = state.ranked.ids
     gains = state.signals.gains(ids, lambda: state.store.boosts.words(state.request.scope, ids, state.channels.entries))
-    if gains:
-        state.ranked = by_score(item.plus(gains[item.id]) if item.id in gains else item for item in state.ranked)
+    if not gains:
+        return
+    named = {name: np.full(len(ids), np.nan) for gain in gains.values() for name in gain}
+    for place, id_ in enumerate(ids):
+        for name, gain in gains.get(id_, {}).items():
+            named[name][place] = gain
+    state.ranked = state.ranked.raised(named).by_score()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
-from tidal_plugins.english.questions import ends_asking
-from tidal_plugins.retrieval.search import join, nearness
+from tidal_plugins.retrieval.candidates import Candidates
+from tidal_plugins.retrieval.search import join
 from tidal_plugins.retrieval.state import State
-from tidal_plugins.scoring.context import brief, dated, leaning, lent, raised
+from tidal_plugins.retrieval.traits import traits_of
+from tidal_plugins.scoring.context import brief, leaning, lent, raised
 from tidal_plugins.scoring.text import normal
-from tidal_plugins.storage.base import Adjacent, EntrySummary
 from tidal_plugins.tuning import RecallTuning
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tidal_plugins.retrieval.candidates import Reals, Rows
+    from tidal_plugins.storage.columns.threads import Near
+
+    Words = NDArray[np.int32]
+    Flags = NDArray[np.bool_]
 
 PLACES = 2
 """Places before and after an entry in its thread that count as its neighbours."""
-
-
-class Lifts(NamedTuple):
-    """The parts that the context of an entry adds to its nearness."""
-
-    thread: float
-    neighbours: float
-    time_mention: float
 
 
 def add_neighbours(state: State) -> None:
@@ -33,92 +32,76 @@ def add_neighbours(state: State) -> None:
 
     The profile ``balanced`` alone scores entries by their context.
     """
+    import numpy as np
+
     if state.request.profile != "balanced":
         return
-    settings, request = state.settings.recall, state.request
-    floor = _ordinary(state)
-    best = [item.id for item in state.near[: settings.reach if settings.neighbours else 0]]
-    adjacent = state.store.storage.adjacent(request.scope, best, PLACES, request.where)
-    join(state, (item.other for item in adjacent))
-    state.context = ContextScores(adjacent, floor, normal(state.query.text))
+    settings = state.settings.recall
+    nearness = np.concatenate([state.near.nearness(settings), state.far.nearness(settings)])
+    floor = float(np.median(nearness)) if len(nearness) else 0.0
+    best = state.near.rows[: settings.reach if settings.neighbours else 0]
+    near = state.channels.columns.near(best, PLACES, state.request.where)
+    join(state, near.other)
+    state.context = Context(near, floor, normal(state.query.text))
 
 
 @dataclass(frozen=True, slots=True)
-class ContextScores:
-    """Scores entries by their threads and neighbours. ``floor`` is the nearness of an ordinary candidate.
+class Context:
+    """Scores entries by their threads and neighbours. ``floor`` is the nearness of an ordinary candidate, the median
+    of all that the search found.
 
     An entry that repeats ``said`` word for word, in the form of :func:`normal`, raises no other entry of its thread: a
     repeated question is as near as possible wherever it was asked.
     """
 
-    adjacent: Sequence[Adjacent]
+    near: Near
     floor: float
     said: str
 
-    def lifts(
-        self, summaries: Sequence[EntrySummary], nearness: Sequence[float], settings: RecallTuning
-    ) -> list[Lifts]:
-        """Return the lifts of each entry, whose own ``nearness`` is given in the same order."""
-        near = {summary.id: value for summary, value in zip(summaries, nearness, strict=True)}
-        known = {summary.id: summary for summary in summaries}
-        others = {id_: summary for id_, summary in known.items() if not echoes(summary, self.said)}
-        best, borrowed = _best(others, near), self._borrowed(known, near, settings)
-        return [
-            Lifts(
-                raised(near[summary.id], best.get(summary.thread, near[summary.id]), settings.thread),
-                borrowed[summary.id],
-                time_mention(summary, settings),
-            )
-            for summary in summaries
-        ]
+    def lifts(self, found: Candidates, nearness: Reals, settings: RecallTuning) -> dict[str, Reals]:
+        """Return what the context of each entry adds to its own ``nearness``, by name; NaN where that is nothing."""
+        import numpy as np
 
-    def _borrowed(
-        self, known: Mapping[str, EntrySummary], near: Mapping[str, float], settings: RecallTuning
-    ) -> Mapping[str, float]:
-        borrowed: defaultdict[str, float] = defaultdict(float)
-        for lender, borrower, places in self._pairs():
-            if lender in known and borrower in known:
-                answer = settings.answer if ends_asking(known[lender].tail) else 1.0
-                borrowed[borrower] += leaning(known[borrower].words, known[lender].words, settings.turn) * lent(
-                    near[lender], self.floor, places, share=settings.neighbours, answer=answer
-                )
+        traits, columns = traits_of(found.columns), found.columns
+        asks, dated = traits.told(columns, found.rows)
+        others = ~traits.says(columns, found.rows, self.said)
+        words = columns.arrays.words[found.rows]
+        # A turn that says when something was gains, one that asks loses, the more so the shorter it is.
+        told = settings.time_mention * (dated - np.where(asks, brief(words, settings.turn), 0.0))
+        lifts = {
+            "thread": raised(nearness, _best(columns.arrays.thread[found.rows], nearness, others), settings.thread),
+            "neighbours": self._borrowed(found.rows, nearness, words, asks, settings),
+            "time_mention": told,
+        }
+        return {name: np.where(lift == 0, np.nan, lift) for name, lift in lifts.items()}
+
+    def _borrowed(self, rows: Rows, nearness: Reals, words: Words, asks: Flags, settings: RecallTuning) -> Reals:
+        import numpy as np
+
+        borrowed = np.zeros(len(rows))
+        if not len(rows) or not len(self.near.row):
+            return borrowed
+        pairs = np.stack([self.near.row, self.near.other, self.near.places], axis=1)
+        pairs = np.concatenate([pairs, pairs[:, [1, 0, 2]] * [1, 1, -1]])  # each pair of neighbours either way
+        pairs = np.unique(pairs, axis=0)
+        order = np.argsort(rows)
+        at = np.searchsorted(rows[order], pairs[:, :2]).clip(max=len(rows) - 1)
+        there = (rows[order][at] == pairs[:, :2]).all(axis=1)
+        lender, borrower, places = order[at[there, 0]], order[at[there, 1]], pairs[there, 2]
+        answer = np.where(asks[lender], settings.answer, 1.0)
+        lifts = leaning(words[borrower], words[lender], settings.turn) * lent(
+            nearness[lender], self.floor, places, share=settings.neighbours, answer=answer
+        )
+        np.add.at(borrowed, borrower, lifts)
         return borrowed
 
-    def _pairs(self) -> Iterable[tuple[str, str, int]]:
-        """Yield lender, borrower and how many places after the lender it stands, each pair of neighbours either way."""
-        pairs = {(item.id, item.other): item.places for item in self.adjacent}
-        pairs |= {(other, id_): -places for (id_, other), places in pairs.items()}
-        return ((lender, borrower, places) for (lender, borrower), places in pairs.items())
 
+def _best(threads: Words, nearness: Reals, counted: Flags) -> Reals:
+    """Return for each entry the highest nearness in its thread of those that are ``counted``; its own without one."""
+    import numpy as np
 
-def echoes(summary: EntrySummary, said: str) -> bool:
-    """Return whether an entry repeats ``said`` word for word, in the form of :func:`normal`.
-
-    Only the beginning of a long entry is known, so a long entry never does.
-    """
-    head = summary.head
-    if not said or (head.isascii() and head.lstrip()[:1].lower() != said[:1]):
-        return False  # as most do, at hardly any cost
-    return normal(head) == said
-
-
-def time_mention(summary: EntrySummary, settings: RecallTuning) -> float:
-    """Return more for a turn that says when something was, less for one that asks, the more so the shorter it is."""
-    asked = brief(summary.words, settings.turn) if ends_asking(summary.tail) else 0.0
-    return settings.time_mention * (dated(summary.head) - asked)
-
-
-def _best(known: Mapping[str, EntrySummary], near: Mapping[str, float]) -> dict[str | None, float]:
-    """Return the highest nearness in each thread."""
-    best: dict[str | None, float] = {}
-    for id_, summary in known.items():
-        if summary.thread is not None:
-            best[summary.thread] = max(near[id_], best.get(summary.thread, near[id_]))
-    return best
-
-
-def _ordinary(state: State) -> float:
-    """Return the nearness of an ordinary candidate: the median of all that the search found."""
-    order = [*state.near, *state.far]
-    middle = order[(len(order) - 1) // 2 : len(order) // 2 + 1]
-    return fmean(nearness(item, state.settings.recall) for item in middle) if middle else 0.0
+    known, group = np.unique(threads, return_inverse=True)
+    highest = np.full(len(known), -np.inf)
+    np.maximum.at(highest, group[counted], nearness[counted])
+    best = np.maximum(highest[group], nearness)
+    return np.where(threads < 0, nearness, best)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tidal_plugins.errors import Corrupt
-from tidal_plugins.model.entry import SYNTHESIS, Scope
+from tidal_plugins.model.entry import SYNTHESIS
 from tidal_plugins.model.recall import Hit
-from tidal_plugins.retrieval.context import echoes
+from tidal_plugins.retrieval.candidates import Candidates
 from tidal_plugins.retrieval.read import depth, read_first
-from tidal_plugins.retrieval.state import Ranked, State
+from tidal_plugins.retrieval.search import Channels
+from tidal_plugins.retrieval.state import State
+from tidal_plugins.retrieval.traits import traits_of
 from tidal_plugins.scoring.text import normal, terms
-from tidal_plugins.storage.base import Storage
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from tidal_plugins.retrieval.candidates import Rows
 
 OF_A_KIND = 2
 """Entries that say nearly the same and may surface: «at 11:00» is seen beside the «at 10:00» that it changes, «not
@@ -33,10 +32,10 @@ ECHO = "says word for word what the turn says"
 
 def drop_echoes(state: State) -> None:
     """Drop entries that say word for word what the turn says, before they count as rivals."""
-    said = normal(state.request.text)
-    again = sorted(item.id for item in state.ranked if echoes(item.summary, said))
-    state.ranked = [item for item in state.ranked if item.id not in again]
-    state.drop("threshold", ((id_, ECHO) for id_ in again))
+    found = state.ranked
+    again = traits_of(found.columns).says(found.columns, found.rows, normal(state.request.text))
+    state.ranked = found.take(~again)
+    state.drop("threshold", ((id_, ECHO) for id_ in sorted(found.take(again).ids)))
 
 
 def drop_alike(state: State) -> None:
@@ -44,15 +43,15 @@ def drop_alike(state: State) -> None:
 
     No maximal marginal relevance: to weigh how new a memory is against how near costs answers (see docs/recall.md).
     """
-    shown: dict[str, list[str]] = {}
+    shown: dict[int, list[str]] = {}
     more: dict[str, str] = {}
-    for item in state.ranked:
-        others = shown.setdefault(state.leaders.get(item.id, item.id), [])
+    for id_, leader in zip(state.ranked.ids, state.ranked.leader.tolist(), strict=True):
+        others = shown.setdefault(leader, [])
         if len(others) < OF_A_KIND:
-            others.append(item.id)
+            others.append(id_)
         else:
-            more[item.id] = f"says nearly the same as {' and '.join(others)}"
-    state.ranked = [item for item in state.ranked if item.id not in more]
+            more[id_] = f"says nearly the same as {' and '.join(others)}"
+    state.ranked = state.ranked.without(more)
     state.drop("diversity", more.items())
 
 
@@ -65,10 +64,11 @@ def read_news(state: State) -> None:
     while True:
         whole, entries = read_first(state, most)
         again = sorted(id_ for id_, entry in entries.items() if normal(entry.text) == said)
-        others = [item for item in whole if item.id not in again]
-        more = said_again([item.hit(entries[item.id], profile) for item in others if item.id in entries])
-        kept = [item for item in others if item.id not in more]
-        if most >= len(state.ranked) or all(item.id in entries for item in kept[: state.request.limit]):
+        others = whole.without(set(again))
+        told = [(place, id_) for place, id_ in enumerate(others.ids) if id_ in entries]
+        more = said_again([others.hit(place, entries[id_], profile) for place, id_ in told])
+        kept = others.without(more)
+        if most >= len(state.ranked) or all(id_ in entries for id_ in kept.ids[: state.request.limit]):
             break
         most *= 2
     state.drop("threshold", ((id_, ECHO) for id_ in again))
@@ -76,23 +76,25 @@ def read_news(state: State) -> None:
     state.ranked, state.entries = kept, entries
 
 
-def first_of_kind(storage: Storage, scope: Scope, ranked: Sequence[Ranked], alike: float) -> dict[str, str]:
-    """Return by id, for each entry of a ranking, the first of its kind.
+def first_of_kind(found: Candidates, alike: float, channels: Channels) -> Rows:
+    """Return for each entry of a ranking the row of the first of its kind.
 
     That is the entry itself, or one above it whose best passage has a cosine of at least ``alike`` with its own.
     """
-    spots = {item.id: item.found.vector.start for item in ranked if item.found.vector}
-    try:
-        passages = storage.vectors(scope, spots)
-    except Corrupt:  # logged when the vectors were searched
-        vectors = {}
-    else:
-        pairs = zip(passages.spans, passages.units, strict=True)
-        vectors = {span.id: unit for span, unit in pairs if span.start == spots[span.id]}
-    above, first = _alike_above(vectors, list(spots), alike), dict[str, str]()
-    for item in ranked:
-        first[item.id] = next((other for other in above.get(item.id, ()) if first[other] == other), item.id)
-    return first
+    import numpy as np
+
+    leader = found.rows.copy()
+    known = np.flatnonzero(found.vector >= 0)
+    units = channels.units(found.vector[known])
+    if units is None or not len(known):
+        return leader
+    above: dict[int, list[int]] = {}
+    for later, earlier in np.argwhere(np.tril(units @ units.T >= alike, -1)).tolist():
+        above.setdefault(int(known[later]), []).append(int(known[earlier]))
+    for place in sorted(above):
+        firsts = (other for other in above[place] if leader[other] == found.rows[other])
+        leader[place] = next((found.rows[other] for other in firsts), leader[place])
+    return leader
 
 
 def said_again(hits: Sequence[Hit]) -> dict[str, str]:
@@ -109,19 +111,3 @@ def said_again(hits: Sequence[Hit]) -> dict[str, str]:
         if words[1] and (before := told.setdefault(words, hit.id)) != hit.id:
             again[hit.id] = f"says in the same words what {before} says"
     return again
-
-
-def _alike_above(
-    vectors: Mapping[str, NDArray[np.float32]], order: Sequence[str], alike: float
-) -> dict[str, list[str]]:
-    """Return by id the entries before it in ``order`` that are that near to it."""
-    import numpy as np
-
-    known = [id_ for id_ in order if id_ in vectors]
-    if not known:
-        return {}
-    rows = np.stack([vectors[id_] for id_ in known])
-    found: dict[str, list[str]] = {}
-    for place, earlier in np.argwhere(np.tril(rows @ rows.T >= alike, -1)).tolist():
-        found.setdefault(known[place], []).append(known[earlier])
-    return found

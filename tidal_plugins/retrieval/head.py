@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from tidal_plugins.errors import InvalidInput
+from tidal_plugins.scoring.arrays import Values
 from tidal_plugins.scoring.chance import chance
 from tidal_plugins.settings import Profile
 from tidal_plugins.shown import shown
@@ -35,8 +36,8 @@ class Logistic:
     weights: Mapping[str, float]
     bias: float
 
-    def __call__(self, features: Mapping[str, float]) -> float:
-        """Return the chance that features give, in [0, 1]."""
+    def __call__(self, features: Mapping[str, Values]) -> Values:
+        """Return the chance that features give, in [0, 1]: numbers, or arrays of one for each entry."""
         return chance(features, self.weights, self.bias)
 
 

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from tidal_plugins.english.shouting import is_shouted
-from tidal_plugins.retrieval.state import Ranked, State, by_score
-from tidal_plugins.storage.base import EntrySummary
+from typing import TYPE_CHECKING
+
+from tidal_plugins.retrieval.candidates import Candidates
+from tidal_plugins.retrieval.state import State
+from tidal_plugins.retrieval.traits import traits_of
+from tidal_plugins.storage.columns.filters import among
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 LASTING = "lasting"
 """Name of the factor of a score."""
@@ -16,22 +23,27 @@ def prefer_lasting(state: State) -> None:
     Only an explicit recall does so: with it a whisper shows rules to two of 18 turns of the development stories that
     call for none. Used by the profile ``balanced`` alone.
     """
+    import numpy as np
+
     factor, least = state.settings.recall.lasting, state.settings.decay.important
     if factor == 1 or state.query.only_tells or state.request.profile != "balanced":
         return
-    if any(is_lasting(item.summary, least) for item in state.ranked):
-        state.ranked = by_score(_raised(item, factor, least) for item in state.ranked)
+    lasting = is_lasting(state.ranked, least)
+    if lasting.any():
+        state.ranked = state.ranked.weighed(LASTING, np.where(lasting, factor, np.nan)).by_score()
 
 
-def is_lasting(summary: EntrySummary, least: float) -> bool:
-    """Return whether an entry is what a person said for good, with an importance of at least ``least``.
+def is_lasting(found: Candidates, least: float) -> NDArray[np.bool_]:
+    """Return which entries are what a person said for good, with an importance of at least ``least``.
 
     What is shouted is not: whoever shouts wants to be heard everywhere. Health never counts as shouted.
     """
-    return summary.role == "user" and summary.importance >= least and not is_shouted(summary.head)
+    import numpy as np
 
-
-def _raised(item: Ranked, factor: float, least: float) -> Ranked:
-    if not is_lasting(item.summary, least):
-        return item
-    return item._replace(score=item.score * factor, parts={**item.parts, LASTING: factor})
+    arrays = found.columns.arrays
+    user = arrays.names.known(["user"])
+    lasting = among(arrays.role[found.rows], user) & (arrays.importance[found.rows] >= least)
+    some = np.flatnonzero(lasting)
+    if len(some):
+        lasting[some] = ~traits_of(found.columns).shouted(found.columns, found.rows[some])
+    return np.asarray(lasting)

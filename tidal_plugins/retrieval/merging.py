@@ -141,7 +141,7 @@ def _sharp(hit: Hit) -> bool:
 
 def _against(hit: Hit, best: float, sharpness: float) -> Hit:
     """Return a hit of the profile ``balanced`` with its relevance against the best of all stores."""
-    relevance, factors = sharp_relevance(hit.why.fused, best, sharpness=sharpness), hit.why.factors
+    relevance, factors = float(sharp_relevance(hit.why.fused, best, sharpness=sharpness)), hit.why.factors
     times = math.prod(factors.get(name, 1.0) for name in ("importance", "strength", RECENCY, LASTING))
     return _moved(hit, relevance, hit.score + (relevance - hit.why.relevance) * times)
 

@@ -2,98 +2,87 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from tidal_plugins.retrieval.context import Lifts
-from tidal_plugins.retrieval.search import intact, nearness, reciprocal
-from tidal_plugins.retrieval.state import Found, Ranked, State, by_score
+from tidal_plugins.model.clock import to_micros
+from tidal_plugins.retrieval.candidates import Candidates, total
+from tidal_plugins.retrieval.search import reciprocal
+from tidal_plugins.retrieval.state import State
 from tidal_plugins.retrieval.times import closest
 from tidal_plugins.scoring.affect import AXIS, POLES, alpha, blend, emotion_similarity
-from tidal_plugins.scoring.decay import remaining, strength
+from tidal_plugins.scoring.decay import strength, weight
 from tidal_plugins.scoring.fusion import importance_factor, relevance, sharp_relevance
-from tidal_plugins.storage.base import EntrySummary
+from tidal_plugins.storage.columns.filters import among
 from tidal_plugins.tuning import RecallTuning
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tidal_plugins.retrieval.candidates import Reals
 
 ASSISTANT = "assistant"
 
-
-class Candidate(NamedTuple):
-    """An entry that takes part, with what ranking needs to know of it."""
-
-    found: Found
-    summary: EntrySummary
+_HOUR = 3_600_000_000  # microseconds
 
 
 def rank(state: State) -> None:
     """Score every candidate that is ranked in full and sort, best first."""
-    state.ranked = by_score(_PROFILES[state.request.profile](_candidates(state), state))
+    state.ranked = _PROFILES[state.request.profile](state.near, state).by_score()
 
 
-def balanced(candidates: list[Candidate], state: State) -> list[Ranked]:
+def balanced(found: Candidates, state: State) -> Candidates:
     """Return relevance · importance · strength of each candidate. This is the default, since it measures best.
 
     Fused is cosine plus keyword strength, corrected where roles are known, plus the lifts of thread and neighbours,
     plus the parts for who speaks, when, and in which mood. All are in units of cosine: MiniLM was trained at a scale of
     20, so that .05 is about one nat of log-odds. Speakers and feelings are about the entry alone and lift no neighbour.
     """
-    settings, feelings = state.settings.recall, _Feelings(state, gradual=True)
-    discounts = [_discounts(item.summary, settings) for item in candidates]
-    near = [
-        nearness(item.found, settings) + sum(discount.values())
-        for item, discount in zip(candidates, discounts, strict=True)
-    ]
-    corrections = [
-        discount | lifts | _personal(item.summary, state, feelings)
-        for item, discount, lifts in zip(candidates, discounts, _lifts(candidates, near, state), strict=True)
-    ]
-    fused = [
-        nearness(item.found, settings) + sum(correction.values())
-        for item, correction in zip(candidates, corrections, strict=True)
-    ]
-    best, ranked = max(fused, default=0.0), []
-    for item, correction, value in zip(candidates, corrections, fused, strict=True):
-        share = sharp_relevance(value, best, sharpness=settings.sharpness)
-        score, factors = _weigh(share, item.summary, state, importance=settings.importance, lam=settings.decay)
-        ranked.append(Ranked(item.found, item.summary, score, value, share, correction | factors))
-    return ranked
+    settings = state.settings.recall
+    discounts, near = _discounts(found, settings), found.nearness(settings)
+    lifts = state.context.lifts(found, near + total(discounts, len(found)), settings) if state.context else {}
+    parts = {**discounts, **lifts, **_personal(found, state)}
+    fused = near + total(parts, len(found))
+    share = sharp_relevance(fused, fused.max(initial=-1.0), sharpness=settings.sharpness)
+    found = replace(found, fused=fused, relevance=share, score=share, parts=_told(parts))
+    return _weighed(found, state, importance=settings.importance, lam=settings.decay)
 
 
-def tidal(candidates: list[Candidate], state: State) -> list[Ranked]:
+def tidal(found: Candidates, state: State) -> Candidates:
     """Return ``(α·cosine + (1 − α)·(1 − |Δv|)) · w(t)`` of each candidate [Tidal §2.3, §3.2].
 
     With no current affect it is the cosine alone.
     """
-    share, ranked = _Feelings(state, gradual=False).share, []
-    for found, summary in candidates:
-        near = max(0.0, found.cosine)
-        blended = blend(near, state.affect.valence, _valence(summary), 1 - share) if share else near
-        score, factors = _weigh(max(0.0, blended), summary, state, importance=0.0, lam=1.0)
-        feeling = {"feeling": blended - near} if share else {}
-        ranked.append(Ranked(found, summary, score, found.cosine, near, feeling | factors))
-    return ranked
+    import numpy as np
+
+    share = _Feelings(state, gradual=False).share
+    near = np.maximum(0.0, found.cosine)
+    blended = blend(near, state.affect.valence, _valence(found), 1 - share) if share else near
+    parts = {"feeling": blended - near} if share else {}
+    score = np.maximum(0.0, blended)
+    found = replace(found, fused=found.cosine, relevance=near, score=score, parts=parts)
+    return _weighed(found, state, importance=0.0, lam=1.0)
 
 
-def attention(candidates: list[Candidate], state: State) -> list[Ranked]:
+def attention(found: Candidates, state: State) -> Candidates:
     """Return reciprocal rank fusion over its best, times the importance factor, plus emotion [Anamnesis].
 
     Decay counts as the settings say.
     """
     settings, feelings = state.settings.recall, _Feelings(state, gradual=False)
-    fused = [reciprocal(item.found, settings) for item in candidates]
-    best, ranked = max(fused, default=0.0), []
-    for (found, summary), value in zip(candidates, fused, strict=True):
-        share = relevance(value, best)
-        score, factors = _weigh(share, summary, state, importance=1.0, lam=settings.decay)
-        if feelings.presence and (alike := feelings.alike(summary)) is not None:
-            factors["emotion"] = settings.emotion * alike
-            score += factors["emotion"]
-        ranked.append(Ranked(found, summary, score, value, share, factors))
-    return ranked
+    fused = reciprocal(found, settings)
+    share = relevance(fused, fused.max(initial=0.0))
+    found = _weighed(
+        replace(found, fused=fused, relevance=share, score=share), state, importance=1.0, lam=settings.decay
+    )
+    if feelings.presence:
+        found = found.raised(_told({"emotion": settings.emotion * feelings.alike(found)}))
+    return found
 
 
-_PROFILES: Mapping[str, Callable[[list[Candidate], State], list[Ranked]]] = {
+_PROFILES: Mapping[str, Callable[[Candidates, State], Candidates]] = {
     "balanced": balanced,
     "tidal": tidal,
     "attention": attention,
@@ -120,73 +109,93 @@ class _Feelings:
         share = 1 - alpha(intensity, calm=calm, stirred=stirred, threshold=settings.threshold)
         self.share = share * self.presence
 
-    def alike(self, summary: EntrySummary) -> float | None:
-        """Return how similar a memory's emotions are to the current ones, in [−1, 1]; ``None`` if it has none."""
-        if summary.affect is None or not summary.affect.emotions:
-            return None
+    def alike(self, found: Candidates) -> Reals:
+        """Return how similar the emotions of memories are to the current ones, in [−1, 1]; NaN where there are none."""
+        import numpy as np
+
         now = self.affect.emotions or {AXIS: self.affect.valence}
-        return emotion_similarity(now, summary.affect.emotions, poles=POLES, faint=self.settings.silence)
+        return np.array(
+            [
+                emotion_similarity(now, emotions, poles=POLES, faint=self.settings.silence) if emotions else np.nan
+                for emotions in found.columns.emotions(found.rows)
+            ],
+            np.float64,
+        )
 
 
-def _candidates(state: State) -> list[Candidate]:
-    """Return the candidates to rank in full, without rows that are damaged."""
-    storage, scope = state.store.storage, state.request.scope
-    ids = [item.id for item in state.near]
-    summaries = intact(lambda some: storage.summaries(scope, some), ids, state.channels.damaged)
-    return [Candidate(item, summaries[item.id]) for item in state.near if item.id in summaries]
+def _weighed(found: Candidates, state: State, *, importance: float, lam: float) -> Candidates:
+    """Return ``relevance · importance · strength`` of each candidate, with the factors by name [Anamnesis]."""
+    import numpy as np
 
-
-def _lifts(candidates: list[Candidate], near: list[float], state: State) -> list[dict[str, float]]:
-    """Return what threads and neighbours add to each candidate, by name."""
-    if state.context is None:
-        return [{} for _ in candidates]
-    lifts = state.context.lifts([item.summary for item in candidates], near, state.settings.recall)
-    return [_named(item) for item in lifts]
-
-
-def _named(lifts: Lifts) -> dict[str, float]:
-    return {name: value for name, value in lifts._asdict().items() if value}
-
-
-def _weigh(
-    relevance: float, summary: EntrySummary, state: State, *, importance: float, lam: float
-) -> tuple[float, dict[str, float]]:
-    """Return ``relevance · importance · strength`` and its factors by name [Anamnesis]."""
-    score, factors = relevance, {}
+    arrays = found.columns.arrays
     if importance:
-        factors["importance"] = 1 + importance * (importance_factor(summary.importance) - 1)
-        score *= factors["importance"]
-    if lam and summary.tier:
-        weight = remaining(summary.tier, state.request.now, cold=state.settings.decay.cold)  # [Tidal §2.4]
-        factors["strength"] = strength(weight, lam)
-        score *= factors["strength"]
-    return score, factors
-
-
-def _discounts(summary: EntrySummary, settings: RecallTuning) -> dict[str, float]:
-    """Return by name the discounts of entries whose channels say more than they should."""
-    found = {}
-    if summary.role == ASSISTANT:
-        found["assistant"] = -settings.assistant
-    if summary.passages > 1:
-        found["passages"] = -settings.passages * math.log(summary.passages)
+        factor = 1 + importance * (importance_factor(arrays.importance[found.rows]) - 1)
+        found = found.weighed("importance", factor)
+    if lam and (arrays.weight[found.rows] >= 0).any():
+        left = np.where(arrays.weight[found.rows] < 0, np.nan, strength(_remaining(found, state), lam))
+        found = found.weighed("strength", left)
     return found
 
 
-def _personal(summary: EntrySummary, state: State, feelings: _Feelings) -> dict[str, float]:
-    """Return by name the additions for an entry's speaker, time and mood."""
-    settings, found = state.settings.recall, {}
-    if summary.speaker in state.query.names:
-        found["speaker"] = settings.speaker
-    if near := closest(summary, state.times, settings):
-        found["time"] = settings.time * near
+def _remaining(found: Candidates, state: State) -> Reals:
+    """Return the weight that decay has left of each candidate, as ``scoring.decay.remaining`` does [Tidal §2.4]."""
+    import numpy as np
+
+    arrays, rows, now = found.columns.arrays, found.rows, to_micros(state.request.now)
+    cold_at = arrays.cold_at[rows]
+    cold = cold_at <= now
+    start = np.where(cold, cold_at, arrays.anchored_at[rows])
+    hours = np.maximum(0, now - np.minimum(start, now)) / _HOUR
+    half_life = np.where(cold, state.settings.decay.cold, arrays.half_life[rows])
+    left: Reals = weight(np.where(cold, 1.0, arrays.weight[rows]), hours, half_life)
+    return left
+
+
+def _discounts(found: Candidates, settings: RecallTuning) -> dict[str, Reals]:
+    """Return by name the discounts of entries whose channels say more than they should; NaN where they do not."""
+    import numpy as np
+
+    arrays = found.columns.arrays
+    passages = np.maximum(arrays.count[found.rows], 1)
+    spoken = _named(found, "role", {ASSISTANT})
+    return {
+        "assistant": np.where(spoken, -settings.assistant, np.nan),
+        "passages": np.where(passages > 1, -settings.passages * np.log(passages), np.nan),
+    }
+
+
+def _personal(found: Candidates, state: State) -> dict[str, Reals]:
+    """Return by name the additions for the speakers, times and moods of entries; NaN where there are none."""
+    import numpy as np
+
+    settings, feelings = state.settings.recall, _Feelings(state, gradual=True)
+    parts: dict[str, Reals] = {}
+    if state.query.names:
+        parts["speaker"] = np.where(_named(found, "speaker", state.query.names), settings.speaker, np.nan)
+    if state.times:
+        near = closest(found, state.times, settings)
+        parts["time"] = np.where(near > 0, settings.time * near, np.nan)
     if feelings.share:
-        found["feeling"] = settings.feeling * feelings.share * (1 - abs(state.affect.valence - _valence(summary)))
-    if feelings.presence and (alike := feelings.alike(summary)) is not None:
-        found["emotion"] = settings.likeness * feelings.presence * alike
-    return found
+        parts["feeling"] = settings.feeling * feelings.share * (1 - np.abs(state.affect.valence - _valence(found)))
+    if feelings.presence:
+        parts["emotion"] = settings.likeness * feelings.presence * feelings.alike(found)
+    return parts
 
 
-def _valence(summary: EntrySummary) -> float:
-    """Return an entry's valence. An entry without affect, such as a document, counts as neutral."""
-    return summary.affect.valence if summary.affect else 0.0
+def _named(found: Candidates, column: str, names: set[str] | frozenset[str]) -> NDArray[np.bool_]:
+    """Return which entries have one of some names in a column."""
+
+    arrays = found.columns.arrays
+    return among(getattr(arrays, column)[found.rows], arrays.names.known(names))
+
+
+def _told(parts: Mapping[str, Reals]) -> dict[str, Reals]:
+    """Return the parts that any entry has."""
+    import numpy as np
+
+    return {name: part for name, part in parts.items() if not np.isnan(part).all()}
+
+
+def _valence(found: Candidates) -> Reals:
+    """Return the valence of entries. One without affect, such as a document, counts as neutral."""
+    return found.columns.arrays.valence[found.rows]

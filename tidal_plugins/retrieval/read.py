@@ -7,8 +7,11 @@ from dataclasses import replace
 
 from tidal_plugins.model.entry import Entry
 from tidal_plugins.model.recall import Dropped, Recall, Window
+from tidal_plugins.retrieval.candidates import Candidates, Links
 from tidal_plugins.retrieval.request import visible
-from tidal_plugins.retrieval.state import Ranked, State
+from tidal_plugins.retrieval.state import State
+
+NO_LINKS: Links = ((), ())
 
 
 def read(state: State) -> None:
@@ -19,11 +22,18 @@ def read(state: State) -> None:
 def trim(state: State) -> None:
     """Cut the ranking at the limit, and put the recall together."""
     request, limit = state.request, state.request.limit
-    hits = tuple(item.hit(state.entries[item.id], request.profile) for item in state.ranked[:limit])
-    beyond = enumerate(state.ranked[limit:], limit + 1)
-    trimmed = [Dropped(item.id, "trim", f"score {item.score:.3f} at place {place}") for place, item in beyond]
-    there = {item.id for item in state.ranked}  # a supersession may bring back what was far down
-    far = (item.id for item in state.far if item.id not in there)
+    ids, scores = state.ranked.ids, state.ranked.score.tolist()
+    hits = tuple(
+        state.ranked.hit(place, state.entries[id_], request.profile, state.links.get(id_, NO_LINKS))
+        for place, id_ in enumerate(ids[:limit])
+    )
+    beyond = list(zip(ids, scores, strict=True))[limit:]
+    trimmed = [
+        Dropped(id_, "trim", f"score {score:.3f} at place {place}")
+        for place, (id_, score) in enumerate(beyond, limit + 1)
+    ]
+    there = set(ids)  # a supersession may bring back what was far down
+    far = (id_ for id_ in state.far.ids if id_ not in there)
     state.drop("shortlist", ((id_, "too far down in both channels together") for id_ in far))
     state.dropped |= {item.id: item for item in state.channels.unreadable()}
     state.recall = Recall(
@@ -58,10 +68,10 @@ def add_windows(state: State) -> None:
     state.recall = replace(recall, hits=tuple(replace(hit, window=_window(near.get(hit.id, ()))) for hit in recall))
 
 
-def read_first(state: State, most: int) -> tuple[list[Ranked], dict[str, Entry]]:
+def read_first(state: State, most: int) -> tuple[Candidates, dict[str, Entry]]:
     """Return the ranking without damaged entries, and the first ``most`` entries of it."""
-    entries = state.channels.entries([item.id for item in state.ranked], most)
-    return [item for item in state.ranked if item.id not in state.channels.damaged], entries
+    entries = state.channels.entries(state.ranked.ids, most)
+    return state.ranked.without(state.channels.damaged), entries
 
 
 def depth(state: State) -> int:

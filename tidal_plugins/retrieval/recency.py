@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from tidal_plugins.retrieval.state import Ranked, State, by_score
+from tidal_plugins.model.clock import to_micros
+from tidal_plugins.retrieval.state import State
 from tidal_plugins.scoring.time import recency
 
 RECENCY = "recency"
 """Name of the factor of a score."""
+
+_DAY = 86_400_000_000  # microseconds
 
 
 def prefer_recent(state: State) -> None:
@@ -15,12 +18,7 @@ def prefer_recent(state: State) -> None:
     It runs after the confidence was estimated, so that it decides order and never silence. Used by the profile
     ``balanced`` alone.
     """
-    if state.query.goes_on and state.request.profile == "balanced" and state.settings.recall.recency:
-        state.ranked = by_score(_weighed(item, state) for item in state.ranked)
-
-
-def _weighed(item: Ranked, state: State) -> Ranked:
-    if item.summary.occurred_at is None:
-        return item
-    factor = recency(item.summary.occurred_at, state.request.now, state.settings.recall.recency)
-    return item._replace(score=item.score * factor, parts={**item.parts, RECENCY: factor})
+    found, power = state.ranked, state.settings.recall.recency
+    if state.query.goes_on and state.request.profile == "balanced" and power:
+        days = (to_micros(state.request.now) - found.columns.arrays.occurred_at[found.rows]) / _DAY
+        state.ranked = found.weighed(RECENCY, recency(days, power)).by_score()

@@ -20,7 +20,7 @@ from tidal_plugins.settings import Profile
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Where
 from tidal_plugins.tuning import Tuning
-from tidal_plugins.validation import MAX_LABEL, check_choice, check_flag, check_int, clean, mapping
+from tidal_plugins.validation import MAX_LABEL, check_choice, check_flag, check_int, clean, is_unicode, mapping
 
 if TYPE_CHECKING:
     import numpy as np
@@ -86,7 +86,6 @@ class Request:
     ) -> Self:
         """Return the request of ``TidalMemory.recall``, whose arguments these are. Raises ``InvalidInput``."""
         filter, now = checked_filter(filter, "recall"), now if as_of is None else aware(as_of, "as_of")
-        current = mood.current(scope, now) if as_of is None else Affect()
         kinds = filter.get("kinds")
         graph = kinds is not None and FACT in _kinds(kinds)  # they are found only by their kind
         where = active(now, **filter, as_of=as_of and now, graph=graph)
@@ -96,7 +95,7 @@ class Request:
             where,
             now,
             checked_limit(settings.recall.limit if limit is None else limit),
-            affect=current if affect is None else _checked_affect(affect),
+            affect=_mood(affect, mood, scope, now if as_of is None else None),
             profile=_checked_profile(settings.recall.profile if profile is None else profile),
             associative=check_flag(associative, "associative"),
             session=session,
@@ -213,6 +212,13 @@ def _checked_profile(profile: str) -> str:
     return profile
 
 
+def _mood(affect: Affect | None, mood: AffectLoop, scope: Scope, now: datetime | None) -> Affect:
+    """Return the mood that a request gives, else the current one; none where the request is about another time."""
+    if affect is not None:
+        return _checked_affect(affect)
+    return Affect() if now is None else mood.current(scope, now)
+
+
 def _checked_affect(affect: Affect) -> Affect:
     if not isinstance(affect, Affect):
         raise InvalidInput(f"affect must be an Affect(valence, arousal), got {shown(affect)}")
@@ -243,6 +249,8 @@ def _names(values: Collection[str] | None, name: str) -> Collection[str] | None:
         raise InvalidInput(
             f"{name} names {len(values):,} things, and a filter may name {MAX_FILTER_NAMES:,}: ask twice"
         )
+    if not all(map(is_unicode, values)):
+        raise InvalidInput(f"one of {name} holds a lone surrogate, which no stored name does: leave it out")
     if any(len(value) > MAX_LABEL for value in values):
         raise InvalidInput(f"each of {name} has at most {MAX_LABEL:,} characters, as stored names do: leave it out")
     return tuple(values)

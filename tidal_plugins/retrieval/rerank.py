@@ -8,14 +8,20 @@ import os
 import time
 from collections.abc import Sequence
 from contextvars import ContextVar
+from dataclasses import replace
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from tidal_plugins.aio import in_time
 from tidal_plugins.errors import RerankError
 from tidal_plugins.protocols import Reranker
 from tidal_plugins.retrieval.boost import GAINS
-from tidal_plugins.retrieval.state import Ranked, State
+from tidal_plugins.retrieval.candidates import Candidates, total
+from tidal_plugins.retrieval.state import State
 from tidal_plugins.scoring.fusion import stretched
+
+if TYPE_CHECKING:
+    from tidal_plugins.retrieval.candidates import Rows
 
 RERANKER = "reranker"
 """The name of the reranker's score among a hit's factors, and of the reranker among what is degraded."""
@@ -33,11 +39,14 @@ _end: ContextVar[float] = ContextVar("end", default=math.inf)
 
 def rerank(state: State) -> None:
     """Put the entries that were read in the reranker's order, where there is one that gives it in time."""
-    reranker, seconds = state.store.reranker, state.settings.rerank.seconds
-    read = [item for item in state.ranked if item.id in state.entries]
-    if reranker is None or not read:
+    import numpy as np
+
+    reranker, seconds, found = state.store.reranker, state.settings.rerank.seconds, state.ranked
+    read = np.flatnonzero([id_ in state.entries for id_ in found.ids])
+    if reranker is None or not len(read):
         return
-    texts = [item.found.passage(state.entries[item.id].text) for item in read]
+    ids = found.ids
+    texts = [found.passage(place, state.entries[ids[place]].text) for place in read.tolist()]
     try:
         scores = _scores(reranker, state.query.text, texts, seconds)
     except TimeoutError:
@@ -49,17 +58,30 @@ def rerank(state: State) -> None:
         logger.debug("the reranker failed", exc_info=True)
         state.channels.degraded.append(RERANKER)
     else:
-        others = [item for item in state.ranked if item.id not in state.entries]
-        state.ranked = [*reranked(read, scores), *others]
+        state.ranked = reranked(found, read, scores)
 
 
-def reranked(read: Sequence[Ranked], scores: Sequence[float]) -> list[Ranked]:
-    """Return candidates in the order of a reranker's scores. Equal scores keep the order of the ranking so far.
+def reranked(found: Candidates, read: Rows, scores: Sequence[float]) -> Candidates:
+    """Return candidates with those that were ``read`` first, in the order of a reranker's scores. Equal scores keep the
+    order of the ranking so far.
 
     Scores are stretched from any scale to [0, 1], so that the additions of signals count as much as without a reranker.
     """
-    judged = [_judged(item, share, score) for item, share, score in zip(read, stretched(scores), scores, strict=True)]
-    return sorted(judged, key=lambda item: -item.score)  # stable
+    import numpy as np
+
+    shares = np.array(stretched(scores))
+    given = np.full(len(found), np.nan)
+    given[read] = scores
+    parts = {name: part.copy() for name, part in found.parts.items()}
+    for name in parts.keys() - GAINS:
+        parts[name][read] = np.nan
+    gains = {name: part[read] for name, part in parts.items() if name in GAINS}
+    relevance, score = found.relevance.copy(), found.score.copy()
+    relevance[read], score[read] = shares, shares + total(gains, len(read))
+    order = read[np.argsort(-score[read], kind="stable")]
+    others = np.setdiff1d(np.arange(len(found)), read)
+    judged = replace(found, score=score, relevance=relevance, parts={RERANKER: given, **parts})
+    return judged.take(np.concatenate([order, others]))
 
 
 def still_wanted() -> None:
@@ -90,8 +112,3 @@ def _scores(reranker: Reranker, query: str, texts: Sequence[str], seconds: float
     if len(scores) != len(texts) or not all(map(math.isfinite, (*scores, max(scores) - min(scores)))):
         raise RerankError(f"a reranker gives one finite score per text: {len(texts)} texts gave {scores[:5]} …")
     return scores
-
-
-def _judged(item: Ranked, share: float, score: float) -> Ranked:
-    gains = {name: value for name, value in item.parts.items() if name in GAINS}
-    return item._replace(score=share + sum(gains.values()), relevance=share, parts={RERANKER: score, **gains})

@@ -11,17 +11,20 @@ from typing import TYPE_CHECKING, TypeVar
 from tidal_plugins.errors import Corrupt, QueryTimeout
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.model.recall import Dropped
-from tidal_plugins.retrieval.state import Found, State
+from tidal_plugins.retrieval.candidates import Candidates, candidates
+from tidal_plugins.retrieval.state import State
 from tidal_plugins.retrieval.understand import Query
 from tidal_plugins.scoring.fusion import keyword_strength, reciprocal_rank
-from tidal_plugins.storage.base import Match, PassageVectors, Storage, Where
+from tidal_plugins.storage.base import Corpus, Storage, Where
+from tidal_plugins.storage.columns.view import Columns, Found
 from tidal_plugins.storage.damage import ENTRIES, noticed
-from tidal_plugins.storage.values import unit_vector
 from tidal_plugins.tuning import RecallTuning
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from tidal_plugins.retrieval.candidates import Reals, Rows
 
 KEYWORDS = "keywords"
 VECTORS = "vectors"
@@ -33,38 +36,39 @@ T = TypeVar("T")
 
 def search(state: State) -> None:
     """Find the best entries of each channel, and split them by how near both channels together say they are."""
-    request, settings = state.request, state.settings.recall
-    state.channels = Channels(state.store.storage, request.scope, state.query, state.embedded.vector, request.where)
+    import numpy as np
+
+    request, settings, storage = state.request, state.settings.recall, state.store.storage
+    columns, corpus = storage.columns(request.scope), state.statistics.corpus
+    vector = state.embedded.vector
+    state.channels = Channels(storage, request.scope, state.query, vector, request.where, columns, corpus)
     found = state.channels.found(max(2 * request.limit, settings.pool), settings)
-    near = _NEARNESS[request.profile]
-    order = sorted(found, key=lambda item: -near(item, settings))  # of equals the one that a channel found first
+    near = _NEARNESS[request.profile](found, settings)
+    order = np.argsort(-near, kind="stable")  # of equals the one that a channel found first
     size = max(4 * request.limit, settings.shortlist)
-    state.near, state.far = order[:size], order[size:]
+    state.near, state.far = found.take(order[:size]), found.take(order[size:])
 
 
-def join(state: State, ids: Iterable[str]) -> None:
+def join(state: State, rows: Rows) -> None:
     """Let entries be ranked in full, too. An entry that no channel found has a cosine and no rank."""
-    near = {item.id for item in state.near}
-    wanted = {id_: None for id_ in ids if id_ not in near}
-    if not wanted:
+    import numpy as np
+
+    rows = rows[~np.isin(rows, state.near.rows)]
+    if not len(rows):
         return
-    known = [item for item in state.far if item.id in wanted]
-    far = {item.id for item in known}
-    unknown = [id_ for id_ in wanted if id_ not in far]
-    cosines = state.channels.cosines(unknown)
-    new = [_found(id_, vector=cosines.get(id_)) for id_ in unknown]
-    state.near = [*state.near, *known, *new]
-    state.far = [item for item in state.far if item.id not in wanted]
+    rows = rows[np.sort(np.unique(rows, return_index=True)[1])]
+    known = np.isin(state.far.rows, rows)
+    unknown = rows[~np.isin(rows, state.far.rows)]
+    cosine, vector = state.channels.cosines(unknown)
+    new = candidates(state.channels.columns, unknown, cosine=cosine, vector=vector)
+    state.near = state.near.followed(state.far.take(known)).followed(new)
+    state.far = state.far.take(~known)
 
 
-def nearness(found: Found, settings: RecallTuning) -> float:
-    """Return how near an entry is by both channels, in units of cosine."""
-    return found.cosine + settings.keywords * found.keyword_strength
-
-
-def reciprocal(found: Found, settings: RecallTuning) -> float:
+def reciprocal(found: Candidates, settings: RecallTuning) -> Reals:
     """Return the reciprocal rank fusion of both channels."""
-    return reciprocal_rank((found.keyword_rank, found.vector_rank), k=settings.rrf)
+    fused: Reals = reciprocal_rank((found.keyword_rank, found.vector_rank), k=settings.rrf)
+    return fused
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,70 +84,95 @@ class Channels:
     query: Query
     vector: NDArray[np.float32]
     where: Where
+    columns: Columns
+    corpus: Corpus
     damaged: set[str] = field(default_factory=set)
     degraded: list[str] = field(default_factory=list)
     strict: bool = False
 
-    def found(self, pool: int, settings: RecallTuning) -> list[Found]:
+    def found(self, pool: int, settings: RecallTuning) -> Candidates:
         """Return the ``pool`` best of each channel, each with its cosine and its keyword strength."""
-        corpus = self.storage.statistics(self.scope).corpus
-        strength = partial(
-            keyword_strength,
-            mean_words=corpus.mean_words,
+        import numpy as np
+
+        arrays = self.columns.arrays
+        near, worded = self.nearest(pool, self.where), self.matching(self.query.terms, pool, self.where)
+        alone = ~np.isin(worded.entries, near.entries)
+        rows = np.concatenate([near.entries, worded.entries[alone]])
+        cosines, vectors = self.cosines(worded.entries[alone])
+        order = np.argsort(rows)
+        places = order[np.searchsorted(rows[order], worded.entries)]  # where the keyword channel's are among them
+        bm25, keyword, rank = np.zeros(len(rows)), np.full(len(rows), -1), np.zeros(len(rows), np.int64)
+        strength = np.zeros(len(rows))
+        bm25[places], keyword[places], rank[places] = worded.scores, worded.passages, 1 + np.arange(len(places))
+        strength[places] = keyword_strength(
+            worded.scores,
+            words=arrays.passages["words"][worded.passages],
+            mean_words=self.corpus.mean_words,
             terms=len(self.query.terms),
-            passages=corpus.passages,
+            passages=self.corpus.passages,
             brevity=settings.brevity,
         )
-        vectors = _placed(self.nearest(pool, self.where))
-        keywords = _placed(self.matching(self.query.terms, pool, self.where))
-        others = self.cosines([id_ for id_ in keywords if id_ not in vectors])
-        found = []
-        for id_ in {**vectors, **keywords}:
-            vector_rank, vector = vectors.get(id_, (None, others.get(id_)))
-            keyword_rank, keyword = keywords.get(id_, (None, None))
-            strong = strength(keyword.score, words=keyword.words) if keyword else 0.0
-            found.append(_found(id_, strong, keyword, keyword_rank, vector, vector_rank))
-        return found
+        vector_rank = np.concatenate([1 + np.arange(len(near.entries)), np.zeros(len(cosines), np.int64)])
+        return candidates(
+            self.columns,
+            rows,
+            cosine=np.concatenate([near.scores, cosines]),
+            vector=np.concatenate([near.passages, vectors]),
+            vector_rank=vector_rank,
+            strength=strength,
+            keyword=keyword,
+            keyword_rank=rank,
+            bm25=bm25,
+        )
 
-    def nearest(self, limit: int, where: Where) -> list[Match]:
+    def nearest(self, limit: int, where: Where) -> Found:
         """Return the best of the vector channel, or none if the vectors cannot be read, or not in time."""
         if VECTORS in self.degraded:
-            return []
+            return Found.none()
         try:
-            return self.storage.nearest(self.scope, self.vector, limit, where)
+            return self.columns.nearest(self.vector, limit, where)
         except QueryTimeout:
             if self.strict:
                 raise
             self._without(VECTORS, "the search of the vectors took too long; recalling by keywords alone")
-            return []
         except Corrupt as error:
             self._without(VECTORS, f"recalling by keywords alone: {error}")
-            return []
+        return Found.none()
 
-    def matching(self, words: Sequence[str], limit: int, where: Where) -> list[Match]:
+    def matching(self, words: Sequence[str], limit: int, where: Where) -> Found:
         """Return the best of the keyword channel, or none if it takes too long or cannot be read."""
         if KEYWORDS in self.degraded:
-            return []
+            return Found.none()
         try:
-            return self.storage.matching(self.scope, words, limit, where)
+            return self.columns.matching(words, limit, where)
         except QueryTimeout:
             if self.strict:
                 raise
             self._without(KEYWORDS, "the keyword search took too long; recalling by meaning alone")
-            return []
         except Corrupt as error:
             self._without(KEYWORDS, f"recalling by meaning alone: {error}")
-            return []
+        return Found.none()
 
-    def cosines(self, ids: Sequence[str]) -> dict[str, Match]:
-        """Return the cosines of entries by id, or none if the vectors cannot be read."""
-        if not ids or VECTORS in self.degraded:
-            return {}
+    def cosines(self, rows: Rows) -> tuple[Reals, Rows]:
+        """Return the cosine of each entry and its best passage; 0 and −1 if the vectors cannot be read."""
+        import numpy as np
+
+        if VECTORS not in self.degraded and len(rows):
+            try:
+                return self.columns.cosines(self.vector, rows)
+            except Corrupt as error:
+                self._without(VECTORS, f"recalling by keywords alone: {error}")
+        return np.zeros(len(rows)), np.full(len(rows), -1, np.int64)
+
+    def units(self, passages: Rows) -> NDArray[np.float32] | None:
+        """Return the vectors of passages, or ``None`` if they cannot be read."""
+        if VECTORS in self.degraded:
+            return None
         try:
-            return best_cosines(self.storage.vectors(self.scope, ids), self.vector)
+            return self.columns.units(passages)
         except Corrupt as error:
             self._without(VECTORS, f"recalling by keywords alone: {error}")
-            return {}
+            return None
 
     def entries(self, ids: Sequence[str], limit: int | None = None) -> dict[str, Entry]:
         """Return the first ``limit`` of ``ids`` that can be read."""
@@ -173,36 +202,8 @@ def intact(
         damaged |= bad
 
 
-def best_cosines(passages: PassageVectors, vector: NDArray[np.float32]) -> dict[str, Match]:
-    """Return by entry the passage with the highest cosine with ``vector``."""
-    import numpy as np
-
-    if not passages.spans:
-        return {}
-    found: dict[str, Match] = {}
-    for span, score in zip(passages.spans, np.vecdot(passages.units, unit_vector(vector)).tolist(), strict=True):
-        if span.id not in found or score > found[span.id].score:
-            found[span.id] = Match(span.id, score, *span[1:])
-    return found
-
-
-def _found(
-    id: str,
-    strength: float = 0.0,
-    keyword: Match | None = None,
-    keyword_rank: int | None = None,
-    vector: Match | None = None,
-    vector_rank: int | None = None,
-) -> Found:
-    return Found(id, vector.score if vector else 0.0, strength, keyword, keyword_rank, vector, vector_rank)
-
-
-def _placed(matches: Sequence[Match]) -> dict[str, tuple[int, Match]]:
-    return {match.id: (place, match) for place, match in enumerate(matches, 1)}
-
-
-_NEARNESS: dict[str, Callable[[Found, RecallTuning], float]] = {
-    "balanced": nearness,
+_NEARNESS: dict[str, Callable[[Candidates, RecallTuning], Reals]] = {
+    "balanced": Candidates.nearness,
     "tidal": lambda found, _: found.cosine,
     "attention": reciprocal,
 }

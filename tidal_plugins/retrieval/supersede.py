@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from tidal_plugins.english.former import asks_for_former
 from tidal_plugins.model.supersession import Supersession
-from tidal_plugins.retrieval.read import depth
-from tidal_plugins.retrieval.search import intact
-from tidal_plugins.retrieval.state import Found, Ranked, State
+from tidal_plugins.retrieval.candidates import candidates
+from tidal_plugins.retrieval.read import NO_LINKS, depth
+from tidal_plugins.retrieval.state import State
 from tidal_plugins.scoring.text import stems
 from tidal_plugins.supersession.store import SupersessionStore
 
@@ -19,46 +20,52 @@ NEAR_ENOUGH = 0.6
 ABOVE = 1e-6
 """The difference of score by which a newer entry stands above the one that it supersedes."""
 
+NEWEST = "newest"
+"""Name of the part of a score that puts an entry above what it supersedes."""
+
 
 def read_supersessions(state: State) -> None:
     """Read what supersedes the first of the ranking, and let the newest take part, if the filter lets it through.
 
     A question about what was before is left as it is.
     """
-    request, storage = state.request, state.store.storage
+    request, storage, found = state.request, state.store.storage, state.ranked
     if not state.settings.supersession.enabled or _asks_for_former(state):
         return
-    first = [item.id for item in state.ranked[: depth(state)]]
-    links = SupersessionStore(storage, request.scope).chains(first, request.now)
+    links = SupersessionStore(storage, request.scope).chains(found.take(slice(depth(state))).ids, request.now)
     if not links:
         return
-    ranked = {item.id: item for item in state.ranked}
-    over = {link.earlier for link in links}
-    newest = sorted({link.later for link in links} - over - ranked.keys())
-    summaries = intact(lambda ids: storage.summaries(request.scope, ids, request.where), newest, state.channels.damaged)
-    cosines = state.channels.cosines(list(summaries))
-    for id_, summary in summaries.items():
-        match = cosines.get(id_)
-        found = Found(id_, match.score if match else 0.0, 0.0, None, None, match, None)
-        ranked[id_] = Ranked(found, summary, 0.0, found.cosine, 0.0, {})
-    asked = set(stems(request.text))
-    about = {id_ for id_, item in ranked.items() if asked & set(stems(item.summary.head))}
+    columns, ranked = found.columns, set(found.ids)
+    later = later_of(links)
+    newest = columns.rows(sorted(later - {link.earlier for link in links} - ranked))
+    newest = newest[newest >= 0]
+    newest = newest[columns.passes(newest, request.where)]
+    cosine, vector = state.channels.cosines(newest)
+    found = found.followed(candidates(columns, newest, cosine=cosine, vector=vector, fused=cosine))
+    near, asked = dict(zip(found.ids, found.cosine.tolist(), strict=True)), set(stems(request.text))
+    new = found.take([place for place, id_ in enumerate(found.ids) if id_ in later])
+    heads = zip(new.ids, columns.heads(new.rows), strict=True)
+    about = {id_ for id_, (head, _) in heads if asked & set(stems(head))}
     state.supersessions = [
-        link for link in links if link.later not in ranked or link.later in about or _as_near(link, ranked)
+        link for link in links if link.later not in near or link.later in about or _as_near(link, near)
     ]  # an entry in the middle of a chain need not take part for the chain to hold
-    there = {link.later for link in state.supersessions}
-    state.ranked = [item for id_, item in ranked.items() if id_ not in summaries or id_ in there]
-    for item in state.ranked:
-        state.dropped.pop(item.id, None)  # a stage before had dropped what a link brings back
+    there = ranked | later_of(state.supersessions)
+    state.ranked = found.without({id_ for id_ in near if id_ not in there})
+    for id_ in state.ranked.ids:
+        state.dropped.pop(id_, None)  # a stage before had dropped what a link brings back
 
 
-def _as_near(link: Supersession, ranked: Mapping[str, Ranked]) -> bool:
+def later_of(links: Iterable[Supersession]) -> set[str]:
+    """Return the ids of the entries that supersede others."""
+    return {link.later for link in links}
+
+
+def _as_near(link: Supersession, near: Mapping[str, float]) -> bool:
     """Return whether a newer entry is about as near to the question as what it supersedes.
 
     An entry may tell of two things, and only the one that the question is not about may have changed.
     """
-    earlier = ranked.get(link.earlier)
-    return earlier is None or ranked[link.later].found.cosine >= NEAR_ENOUGH * earlier.found.cosine
+    return link.earlier not in near or near[link.later] >= NEAR_ENOUGH * near[link.earlier]
 
 
 def newest_first(state: State) -> None:
@@ -66,45 +73,58 @@ def newest_first(state: State) -> None:
 
     The newest has the best chance of its chain to help. What it supersedes helps only if the link is wrong.
     """
+    import numpy as np
+
     if not state.supersessions:
         return
-    later = _grouped(state.supersessions, "earlier")
-    earlier = _grouped(state.supersessions, "later")
-    known = {item.id: item for item in state.ranked}
-    order: dict[str, Ranked] = {}
-    for item in state.ranked:
-        if item.id in order:
+    found, later, earlier = (
+        state.ranked,
+        _grouped(state.supersessions, "earlier"),
+        _grouped(state.supersessions, "later"),
+    )
+    places = {id_: place for place, id_ in enumerate(found.ids)}
+    score, raised = found.score.copy(), np.full(len(found), np.nan)
+    sure, features = found.confidence.copy(), {name: part.copy() for name, part in found.features.items()}
+    order: dict[str, None] = {}
+    for id_, place in places.items():
+        if id_ in order:
             continue
-        newer = [known[id_] for id_ in _newer(item.id, later) if id_ in known and id_ not in order]
-        best, surest = item.score, item
-        for one in [item, *reversed(newer)]:
-            raised = one.plus({"newest": best - one.score}) if one.score < best else one
-            surest = max(surest, raised, key=lambda each: each.confidence)
-            raised = raised._replace(confidence=surest.confidence, features=surest.features)
-            known[one.id], best = raised, max(best, raised.score) + ABOVE
-        for one in [*(known[one.id] for one in newer), known[item.id]]:
-            replaces, by = tuple(earlier.get(one.id, ())), tuple(later.get(one.id, ()))
-            wrong = [
-                known[link.later].confidence * (1 - link.replacement.confidence) for link in by if link.later in known
-            ]
-            chance = min([one.confidence, *wrong])
-            order[one.id] = one._replace(confidence=chance, replaces=replaces, superseded_by=by)
-    state.ranked = list(order.values())
+        newer = [one for one in _newer(id_, later) if one in places and one not in order]
+        best, surest = score[place], place
+        for one in [id_, *reversed(newer)]:
+            at = places[one]
+            if score[at] < best:
+                raised[at], score[at] = best - score[at], best
+            surest = max(surest, at, key=lambda each: sure[each])
+            sure[at] = sure[surest]
+            for part in features.values():
+                part[at] = part[surest]
+            best = max(best, score[at]) + ABOVE
+        order |= dict.fromkeys([*newer, id_])
+    state.links = {id_: (tuple(earlier.get(id_, ())), tuple(later.get(id_, ()))) for id_ in order}
+    chance = sure.copy()
+    for id_, (_, by) in state.links.items():
+        for link in by:
+            if link.later in places:
+                wrong = sure[places[link.later]] * (1 - link.replacement.confidence)
+                chance[places[id_]] = min(chance[places[id_]], wrong)
+    parts = dict(found.parts) if np.isnan(raised).all() else {**found.parts, NEWEST: raised}
+    found = replace(found, score=score, confidence=chance, parts=parts, features=features)
+    state.ranked = found.take([places[id_] for id_ in order])
 
 
 def drop_superseded(state: State) -> None:
     """Drop what is superseded for sure by an entry that is still there. Of documents, only the order changes."""
-    sure, there = state.settings.supersession.sure, {item.id for item in state.ranked}
-    later = _grouped(state.supersessions, "earlier")
+    sure, ids = state.settings.supersession.sure, state.ranked.ids
+    there, later = set(ids), _grouped(state.supersessions, "earlier")
+    roles = state.ranked.columns.arrays.role[state.ranked.rows].tolist()
     reasons = {
-        item.id: str(link)
-        for item in state.ranked
-        for link in item.superseded_by
-        if item.summary.role
-        and link.replacement.confidence >= sure
-        and there & {link.later, *_newer(link.later, later)}
+        id_: str(link)
+        for id_, role in zip(ids, roles, strict=True)
+        for link in state.links.get(id_, NO_LINKS)[1]
+        if role >= 0 and link.replacement.confidence >= sure and there & {link.later, *_newer(link.later, later)}
     }
-    state.ranked = [item for item in state.ranked if item.id not in reasons]
+    state.ranked = state.ranked.without(reasons)
     state.drop("supersession", reasons.items())
 
 

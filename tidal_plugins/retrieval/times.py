@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from tidal_plugins.english.times import Event, Period, event, periods
+from tidal_plugins.model.clock import to_micros
 from tidal_plugins.model.entry import KINDS
+from tidal_plugins.retrieval.candidates import Candidates
 from tidal_plugins.retrieval.request import visible
-from tidal_plugins.retrieval.search import Channels, intact, join, nearness
+from tidal_plugins.retrieval.search import Channels, join
 from tidal_plugins.retrieval.state import State
 from tidal_plugins.retrieval.understand import to_query
 from tidal_plugins.scoring.time import closeness
-from tidal_plugins.storage.base import EntrySummary, Where
+from tidal_plugins.storage.base import Where
 from tidal_plugins.tuning import RecallTuning
+
+if TYPE_CHECKING:
+    from tidal_plugins.retrieval.candidates import Reals
+
+_DAY = 86_400_000_000  # microseconds
 
 
 def read_times(state: State) -> None:
@@ -35,22 +42,30 @@ def add_from_times(state: State) -> None:
 
     The best by keywords of each time would change no answer on the development conversations.
     """
+    import numpy as np
+
     if state.times:
         reach, where = state.settings.recall.reach, state.request.where
-        near = (match for time in state.times for match in state.channels.nearest(reach, narrowed(where, time)))
-        join(state, (match.id for match in near))
+        near = [state.channels.nearest(reach, narrowed(where, time)).entries for time in state.times]
+        join(state, np.concatenate(near))
 
 
-def closest(summary: EntrySummary, periods: Iterable[Period], settings: RecallTuning) -> float:
-    """Return how near an entry is to the nearest of some periods, in [0, 1]; 0 if there are none.
+def closest(found: Candidates, periods: Iterable[Period], settings: RecallTuning) -> Reals:
+    """Return how near each entry is to the nearest of some periods, in [0, 1].
 
     The memory that tells of the move is not from before the move, nor from after it.
     """
-    slack, moment = timedelta(days=settings.slack), summary.occurred_at
-    if moment is None:
-        return 0.0
-    others = (item for item in periods if item.known_from != summary.id)
-    return max((closeness(moment, item.start, item.end, slack=slack) for item in others), default=0.0)
+    import numpy as np
+
+    moments, ids = found.columns.arrays.occurred_at[found.rows], found.ids
+    slack, best = settings.slack * _DAY, np.zeros(len(found))
+    for period in periods:
+        start, end = (None if time is None else to_micros(time) for time in (period.start, period.end))
+        near = closeness(moments, start, end, slack=slack)
+        if period.known_from in ids:
+            near[ids.index(period.known_from)] = 0.0
+        best = np.maximum(best, near)
+    return best
 
 
 def narrowed(where: Where, period: Period) -> Where:
@@ -67,11 +82,12 @@ def _known(state: State, named: Event) -> Sequence[Period]:
     [embedded] = embedder.embed_queries([query.meaning])
     with storage.snapshot():
         vector = embedder.current(embedded, query.meaning).vector
-        channels = Channels(storage, request.scope, query, vector, where)
+        columns = storage.columns(request.scope)
+        channels = Channels(storage, request.scope, query, vector, where, columns, state.statistics.corpus)
         found = channels.found(settings.shortlist, settings)
-        best = max(found, key=lambda item: nearness(item, settings), default=None)
-        if best is None or nearness(best, settings) < settings.event:
+        near = found.nearness(settings)
+        if not len(near) or near.max() < settings.event:
             return ()
-        told = intact(lambda ids: storage.summaries(request.scope, ids), [best.id], channels.damaged)
+        told = channels.entries(found.take([int(near.argmax())]).ids)
     zone = state.settings.zone
-    return tuple(named.at(time.astimezone(zone), id_) for id_, item in told.items() if (time := item.occurred_at))
+    return tuple(named.at(item.occurred_at.astimezone(zone), id_) for id_, item in told.items())

@@ -35,13 +35,14 @@ class Query:
 
 def understand(state: State) -> None:
     """Read the words of the text and the people that it names."""
-    state.query = to_query(state.request.text, state.store.storage.statistics(state.request.scope).speakers)
+    state.statistics = state.store.storage.statistics(state.request.scope)
+    state.query = to_query(state.request.text, state.statistics.speakers)
 
 
 def embed(state: State) -> None:
-    """Embed the text, unless the request brings its vector."""
-    known = state.request.vector
-    state.embedded = state.store.embedder.embed_queries([state.query.meaning])[0] if known is None else known
+    """Embed the text, unless the request brings its vector. ``check_vector`` checks by whom."""
+    known, embedder = state.request.vector, state.store.embedder
+    state.embedded = embedder.embed_queries([state.query.meaning], checked=False)[0] if known is None else known
 
 
 def check_vector(state: State) -> None:

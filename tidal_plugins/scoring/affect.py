@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from tidal_plugins.model.affect import Affect
+from tidal_plugins.scoring.arrays import Values
 
 NEUTRAL = "neutral"
 """The emotion that says there is none."""
@@ -72,7 +73,7 @@ def alpha(intensity: float, *, calm: float, stirred: float, threshold: float) ->
     return stirred if intensity > threshold else calm
 
 
-def blend(similarity: float, current_valence: float, memory_valence: float, alpha: float) -> float:
+def blend(similarity: Values, current_valence: float, memory_valence: Values, alpha: float) -> Values:
     """Return the dual-vector score: ``α · similarity + (1 − α) · (1 − |v_current − v_memory|)`` [Tidal §3.2].
 
     With a similarity in [0, 1] it is in [α − 1, 1]: opposite feelings (\\|Δv\\| above 1) cost score.

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
+from tidal_plugins.scoring.arrays import Values
 
-def chance(features: Mapping[str, float], weights: Mapping[str, float], bias: float) -> float:
+
+def chance(features: Mapping[str, Values], weights: Mapping[str, float], bias: float) -> Values:
     """Return ``1 / (1 + e^−(bias + Σ weight · feature))``, in [0, 1]. Every weight names a feature."""
-    odds = bias + math.fsum(weight * features[name] for name, weight in weights.items())
-    return 1.0 / (1.0 + math.exp(-odds)) if odds >= 0 else 1.0 - 1.0 / (1.0 + math.exp(odds))
+    import numpy as np
+
+    odds = bias + sum(weight * features[name] for name, weight in weights.items())
+    return np.exp(-np.logaddexp(0.0, -odds))  # which neither overflows nor vanishes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 
@@ -11,45 +10,52 @@ from tidal_plugins.english.continuing import CONTINUING
 from tidal_plugins.english.questions import MARKS, ends_asking
 from tidal_plugins.english.requests import REQUEST
 from tidal_plugins.english.sentences import sentences
+from tidal_plugins.scoring.arrays import Values
 
 _WORD = re.compile(r"[a-z]+")
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 
 
-def brief(words: int, turn: float) -> float:
+def brief(words: Values, turn: float) -> Values:
     """Return how much a text of that many analysed words depends on its context: ``min(1, turn/words)``.
 
     «Since 2019, why?» says nothing without the turn before it; a message of a page is clear by itself.
     """
-    return min(1.0, turn / words) if words else 1.0
+    import numpy as np
+
+    return np.where(np.equal(words, 0), 1.0, np.minimum(1.0, turn / np.maximum(words, 1)))
 
 
-def leaning(own: int, other: int, turn: float) -> float:
+def leaning(own: Values, other: Values, turn: float) -> Values:
     """Return how much a text of ``own`` analysed words leans on a neighbour of ``other`` words, in [0, 1].
 
     It is its own brevity times the root of the other's: «the second one then» is about the page before it, of whose
     many things it takes up one.
     """
-    return brief(own, turn) * math.sqrt(brief(other, turn))
+    return brief(own, turn) * brief(other, turn) ** 0.5
 
 
-def raised(own: float, best: float, share: float) -> float:
+def raised(own: Values, best: Values, share: float) -> Values:
     """Return the lift of an entry by its thread: ``share`` of the way from its own nearness to that of the best one.
 
     If one turn is about the question, the other turns of that conversation are likelier to be than those of any other.
     The best keeps its lead, and an entry without a thread keeps its nearness.
     """
-    return share * max(0.0, best - own)
+    import numpy as np
+
+    return share * np.maximum(0.0, best - own)
 
 
-def lent(nearness: float, floor: float, distance: int, *, share: float, answer: float) -> float:
+def lent(nearness: Values, floor: float, distance: Values, *, share: float, answer: Values) -> Values:
     """Return the lift that an entry lends one that stands ``distance`` places after it (before it: negative).
 
     It is ``share`` of the amount by which the lender is nearer than ``floor``, divided by the distance, and ``answer``
     times as much for the turn right after a question. ``answer`` is 1 if the lender asks nothing.
     """
-    times = answer if distance == 1 else 1.0
-    return times * share * max(0.0, nearness - floor) / abs(distance)
+    import numpy as np
+
+    times = np.where(distance == 1, answer, 1.0)
+    return times * share * np.maximum(0.0, nearness - floor) / abs(distance)
 
 
 def dated(head: str) -> bool:

@@ -8,14 +8,17 @@ from datetime import datetime
 
 from tidal_plugins.model.clock import hours_between
 from tidal_plugins.model.entry import Tier
+from tidal_plugins.scoring.arrays import Values
 
 
-def weight(w0: float, hours: float, half_life: float) -> float:
+def weight(w0: Values, hours: Values, half_life: Values) -> Values:
     """Return the rest of ``w0`` after ``hours``: ``w0 · 2^(−hours / half_life)``, in [0, w0] [Tidal §2.4].
 
     ``half_life`` is above 0. Negative hours (the clock went back) count as 0.
     """
-    return w0 * math.exp2(-max(0.0, hours) / half_life)
+    import numpy as np
+
+    return w0 * np.exp2(-np.maximum(0.0, hours) / half_life)
 
 
 def remaining(tier: Tier, now: datetime, *, cold: float) -> float:
@@ -24,8 +27,8 @@ def remaining(tier: Tier, now: datetime, *, cold: float) -> float:
     From when it turned cold it counts from a new anchor with weight 1 and the half-life ``cold``, in hours.
     """
     if tier.cold_at and now >= tier.cold_at:
-        return weight(1.0, hours_between(tier.cold_at, now), cold)
-    return weight(tier.weight, hours_between(tier.anchored_at, now), tier.half_life)
+        return float(weight(1.0, hours_between(tier.cold_at, now), cold))
+    return float(weight(tier.weight, hours_between(tier.anchored_at, now), tier.half_life))
 
 
 def half_life(
@@ -50,13 +53,15 @@ def hours_until(w0: float, floor: float, half_life: float) -> float:
     return half_life * (math.log2(w0) - math.log2(floor)) if floor > 0 else math.inf
 
 
-def strength(weight: float, lam: float) -> float:
+def strength(weight: Values, lam: float) -> Values:
     """Return the factor by which decay dampens a score: ``(1 − λ) + λ · min(1, weight)``, in [1 − λ, 1].
 
     λ in [0, 1] is how much decay matters: undamped (1), every month-old memory would sink below any fresh one. The
     damping is ours; the weight is [Tidal §2.4].
     """
-    return (1 - lam) + lam * min(1.0, weight)
+    import numpy as np
+
+    return (1 - lam) + lam * np.minimum(1.0, weight)
 
 
 def reinforce(weight: float, amount: float, cap: float) -> float:

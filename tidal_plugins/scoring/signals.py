@@ -15,8 +15,8 @@ def added(score: float, hours: float, weight: float, half_life: float) -> float:
     the last one, and adds ``w · 2^(−|Δt| / h)`` to a score that stays as it is.
     """
     if hours >= 0:
-        return faded(score, hours, half_life) + weight
-    return score + faded(weight, -hours, half_life)
+        return float(faded(score, hours, half_life)) + weight
+    return score + float(faded(weight, -hours, half_life))
 
 
 def saturated(score: float) -> float:

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import math
-from datetime import datetime, timedelta
+from tidal_plugins.scoring.arrays import Values
 
 
-def closeness(moment: datetime, start: datetime | None, end: datetime | None, *, slack: timedelta) -> float:
+def closeness(moment: Values, start: float | None, end: float | None, *, slack: float) -> Values:
     """Return 1 within ``[start, end)``, open where ``None``, and e^(−distance / slack) outside it.
 
-    Events are often told days later.
+    All are in one unit of time. Events are often told days later.
     """
-    if start and moment < start:
-        distance = start - moment
-    elif end and moment >= end:
-        distance = moment - end
-    else:
-        return 1.0
-    return math.exp(-(distance / slack))
+    import numpy as np
+
+    before = 0.0 if start is None else np.maximum(0.0, start - moment)
+    behind = 0.0 if end is None else np.maximum(0.0, moment - end)
+    return np.exp(-(before + behind) / slack)
 
 
-def recency(moment: datetime, now: datetime, power: float) -> float:
-    """Return ``(1 + days)^−power`` since ``moment``, in (0, 1]; 1 for a moment to come.
+def recency(days: Values, power: float) -> Values:
+    """Return ``(1 + days)^−power``, in (0, 1]; 1 for a moment to come, which is less than 0 days ago.
 
     What is taken up again was mostly done lately and rarely long ago: the odds fall with a power of the age.
     """
-    return float((1 + max(0.0, (now - moment) / timedelta(days=1))) ** -power)
+    import numpy as np
+
+    return (1 + np.maximum(0.0, days)) ** -power

@@ -96,7 +96,7 @@ class Scores:
 
     def _faded(self, link: Link, now: datetime) -> float:
         hours = hours_between(link.anchored_at or link.recorded_at, now)
-        return weight(link.weight, hours, self.settings.types[_type(link)].half_life)
+        return float(weight(link.weight, hours, self.settings.types[_type(link)].half_life))
 
 
 def _id(node: str, type: str, entry: str) -> str:

@@ -19,6 +19,9 @@ REMEMBERED = 16_384
 """Rows that were verified lately and need not be again: a recall reads a few hundred small rows, mostly the same ones
 as the recall before. Computing a checksum takes 6 µs, remembering it 0.4 µs (measured)."""
 
+NO_VECTOR = -1
+"""The checksum of a vector that is none by damage: no row was written with it."""
+
 _encode = json.JSONEncoder(default=repr).encode  # once: ``json.dumps`` makes an encoder at every such call
 
 
@@ -33,11 +36,16 @@ def is_intact(scope: Scope, row: tuple[object, ...]) -> bool:
     return checksum(scope, *row[:-1]) == row[-1]
 
 
-def passage_checksum(scope: int, *columns: object) -> bytes:
-    """Return the checksum of a row of the passages: its key, the id of its entry, start, end and words."""
-    return checksum((), scope, *columns)
+def passage_checksum(scope: int, key: int, entry: str, start: int, end: int, words: int) -> int:
+    """Return the checksum of a row of the passages, with the id of its entry: 32 bits, as that of a vector."""
+    return crc32(f"{scope} {key} {start} {end} {words} {entry}".encode("utf-8", "surrogatepass"))
 
 
 def vector_checksum(passage: int, scope: int, vector: bytes) -> int:
-    """Return the checksum of a row of the vectors: 32 bits, since a first search verifies thousands of long rows."""
-    return crc32(vector, crc32(b"%d %d " % (passage, scope)))
+    """Return the checksum of a row of the vectors: 32 bits, since a first search verifies thousands of long rows.
+
+    Damaged values of any type have one too.
+    """
+    if not isinstance(vector, bytes):
+        return NO_VECTOR
+    return crc32(vector, crc32(f"{passage} {scope} ".encode("utf-8", "surrogatepass")))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -13,6 +13,8 @@ from tidal_plugins.storage.entries import Where
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from tidal_plugins.storage.columns.view import Columns
 
 
 MAX_TERMS = 64
@@ -75,6 +77,11 @@ class Search(Protocol):
     """Finds entries by their passages."""
 
     @abstractmethod
+    def columns(self, scope: Scope) -> Columns:
+        """Return what ranking reads of the scope's entries, in arrays. Call it inside a snapshot, and use the columns
+        there. Damaged rows are left out and noted."""
+
+    @abstractmethod
     def nearest(self, scope: Scope, vector: NDArray[np.float32], k: int, where: Where) -> list[Match]:
         """Return the ``k`` entries whose best passage has the highest cosine with ``vector``, exactly, best first."""
 
@@ -82,11 +89,6 @@ class Search(Protocol):
     def matching(self, scope: Scope, terms: Sequence[str], k: int, where: Where) -> list[Match]:
         """Return the ``k`` entries whose best passage scores highest in BM25 for any of ``terms``, best first.
         The first ``MAX_TERMS`` of them count."""
-
-    @abstractmethod
-    def vectors(self, scope: Scope, ids: Collection[str]) -> PassageVectors:
-        """Return the vectors of all the passages of these entries. Passages without one are left out, and
-        so are damaged vectors, which are noted."""
 
     @abstractmethod
     def renew_vectors(self, vectors: Mapping[int, NDArray[np.float32]], most: int, *, anew: bool = False) -> Renewal:

@@ -1,15 +1,15 @@
-"""Single documents, values about the whole store, and changes of tiers: shorthands over the contract."""
+"""Single documents, values about the whole store, vectors, and changes of tiers: shorthands over the contract."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from tidal_plugins.errors import NotFound
 from tidal_plugins.model.entry import Scope, Tier
 from tidal_plugins.shown import shown
-from tidal_plugins.storage.base import META, STORE, Document, Documents, Entries, Record
+from tidal_plugins.storage.base import META, STORE, Document, Documents, Entries, PassageVectors, Record, Storage
 
 
 def read_document(storage: Documents, scope: Scope, collection: str, key: str) -> Document | None:
@@ -26,6 +26,15 @@ def read_meta(storage: Documents, name: str) -> Any:
 def write_meta(storage: Documents, name: str, value: Any) -> None:
     """Set a JSON value about the whole store."""
     storage.write_document(STORE, META, name, value)
+
+
+def passage_vectors(storage: Storage, scope: Scope, ids: Iterable[str]) -> PassageVectors:
+    """Return the vectors of all passages of entries. Passages without one are left out, and so are damaged vectors,
+    which are noted."""
+    with storage.snapshot():
+        columns = storage.columns(scope)
+        rows = columns.rows(list(dict.fromkeys(ids)))
+        return columns.vectors(rows[rows >= 0])
 
 
 def set_tiers(storage: Entries, scope: Scope, tiers: Mapping[str, Tier]) -> None:

@@ -15,6 +15,7 @@ from tidal_plugins.model.graph import GRAPH_CHANNEL
 from tidal_plugins.model.link import REPEAT
 from tidal_plugins.model.supersession import Replacement, Utterance
 from tidal_plugins.storage.base import Match, Span, Storage, Where, WhereLinks
+from tidal_plugins.storage.shorthands import passage_vectors
 from tidal_plugins.supersession.detector import may_supersede, supersedes
 from tidal_plugins.supersession.named import replaces_fact
 from tidal_plugins.supersession.store import Pair, SupersessionStore
@@ -60,7 +61,7 @@ class Comparison:
         [repeats, *_] = [*self.storage.links(self.scope, WhereLinks(sources=[entry.id], kinds=[REPEAT])), None]
         found = list(self.storage.get(self.scope, [repeats.target]).values()) if repeats else [entry]
         for like in found:
-            passages = self.storage.vectors(self.scope, [like.id])
+            passages = passage_vectors(self.storage, self.scope, [like.id])
             behind = repeats is None and self._was_overtaken(entry)
             for span, unit in zip(passages.spans, passages.units, strict=True):
                 earlier = list(self._earlier(entry, span, unit, None if like is entry else like))

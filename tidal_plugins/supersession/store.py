@@ -76,6 +76,8 @@ class SupersessionStore:
             return []
         where = WhereLinks(targets=list(earlier), valid_at=at)
         steps = self.storage.frontier(self.scope, earlier, [SUPERSEDES], each=FOLLOWED, where=where)
+        if not steps:
+            return []
         links = self.storage.links(self.scope, WhereLinks(ids={step.link for step in steps}))
         return [_supersession(link) for link in links if link.superseded_at is None]
 

@@ -9,6 +9,7 @@ A new engine subclasses :class:`StoreContract` in its tests and says how to open
 """
 
 from tidal_plugins.testing.clock import NOON, FrozenClock
+from tidal_plugins.testing.columns import ColumnsContract
 from tidal_plugins.testing.contract import OpenStore
 from tidal_plugins.testing.documents import DocumentContract
 from tidal_plugins.testing.entries import EntryContract
@@ -39,6 +40,7 @@ __all__ = [
 class StoreContract(
     EntryContract,
     SearchContract,
+    ColumnsContract,
     RenewalContract,
     LinkContract,
     LogContract,

@@ -13,6 +13,7 @@ from tidal_plugins.errors import InvalidInput, InvalidScope, NotFound
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.entry import Tier
 from tidal_plugins.storage.base import Corpus, EntrySummary, Record, Storage, Where
+from tidal_plugins.storage.shorthands import passage_vectors
 from tidal_plugins.testing.clock import NOON
 from tidal_plugins.testing.contract import Contract
 from tidal_plugins.testing.samples import ALL, FULL, HERE, HOSTILE, entry, ids, record
@@ -322,7 +323,7 @@ class EntryContract(Contract):
         for handle in (store, other):
             assert not handle.get(HERE, ["a"])
             assert not handle.summaries(HERE, ["a"])
-            assert not handle.vectors(HERE, ["a"]).spans
+            assert not passage_vectors(handle, HERE, ["a"]).spans
             assert ids(handle.find(HERE, ALL)) == ids(handle.nearest(HERE, query, 9, ALL)) == ["b"]
             assert not handle.matching(HERE, ["secret"], 9, ALL)
             assert not handle.statistics(HERE).speakers

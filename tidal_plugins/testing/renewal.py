@@ -11,6 +11,7 @@ import pytest
 from tidal_plugins.errors import InvalidVector
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.base import Outdated, Passage, Record, Storage
+from tidal_plugins.storage.shorthands import passage_vectors
 from tidal_plugins.testing.contract import Contract, OpenStore
 from tidal_plugins.testing.samples import ALL, HERE, entry, ids, record
 
@@ -61,7 +62,7 @@ class RenewalContract(Contract):
         with pytest.raises(InvalidVector):
             store.nearest(HERE, OLD, 9, ALL)
         assert ids(store.matching(HERE, ["words"], 9, ALL)) == ["words"]
-        assert len(store.vectors(HERE, ["a", "b", "words"]).spans) == 2
+        assert len(passage_vectors(store, HERE, ["a", "b", "words"]).spans) == 2
         assert store.put(HERE, [record("later", vector=NEW)]) == ["later"]
         assert ids(store.nearest(HERE, NEW, 1, ALL)) == ["later"]
 
@@ -71,7 +72,7 @@ class RenewalContract(Contract):
         first, last = store.renew_vectors({}, 9).missing
         assert [(first.start, first.end), (last.start, last.end)] == [(0, 4), (8, 9)]
         store.renew_vectors({last.key: np.array([0.0, 2.0, 0.0], np.float32), first.key: NEW}, 9)
-        found = store.vectors(HERE, ["long"])
+        found = passage_vectors(store, HERE, ["long"])
         assert {span.start: unit for span, unit in zip(found.spans, found.units.tolist(), strict=True)} == {
             0: pytest.approx((NEW / np.linalg.norm(NEW)).tolist()),
             8: [0, 1, 0],
@@ -155,7 +156,7 @@ class RenewalContract(Contract):
         missing = store.renew_vectors({}, 9).missing
         with pytest.raises(RuntimeError), store.transaction():
             store.renew_vectors(renewed(missing), 9)
-            assert len(store.vectors(HERE, ["a"]).units[0]) == 3
+            assert len(passage_vectors(store, HERE, ["a"]).units[0]) == 3
             raise RuntimeError
         assert ids(store.nearest(HERE, OLD, 9, ALL)) == ["a"]
         assert store.renew_vectors({}, 9).done == 0

@@ -12,6 +12,7 @@ from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.entry import Entry, Scope, Tier
 from tidal_plugins.model.link import Link
 from tidal_plugins.storage.base import Passage, Record, Storage, Where
+from tidal_plugins.storage.shorthands import passage_vectors
 from tidal_plugins.testing.clock import NOON
 
 HERE: Scope = ("here",)
@@ -80,7 +81,7 @@ FULL = Entry(
 
 def best_cosines(store: Storage, scope: Scope, ids: Sequence[str], vector: Any) -> dict[str, float]:
     """Return by entry the best cosine of its passages with ``vector``."""
-    passages, found = store.vectors(scope, ids), dict[str, float]()
+    passages, found = passage_vectors(store, scope, ids), dict[str, float]()
     for span, unit in zip(passages.spans, passages.units, strict=True):
         score = float(cosines(unit[None], vector)[0])
         found[span.id] = max(score, found.get(span.id, -1.0))

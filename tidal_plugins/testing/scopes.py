@@ -9,7 +9,7 @@ from tidal_plugins.errors import NotFound
 from tidal_plugins.model.entry import Scope, Tier
 from tidal_plugins.model.link import Link
 from tidal_plugins.storage.base import Line, Record, Storage, Where, WhereLinks
-from tidal_plugins.storage.shorthands import read_document
+from tidal_plugins.storage.shorthands import passage_vectors, read_document
 from tidal_plugins.testing.clock import NOON
 from tidal_plugins.testing.contract import Contract
 from tidal_plugins.testing.samples import ALL, HERE, entry, ids, record
@@ -42,7 +42,7 @@ class ScopeContract(Contract):
         assert sorted(ids(store.find(mine, ALL))) == ["me", "same"]
         assert store.get(mine, ["same", "them"])["same"].scope == mine
         assert list(store.get(mine, ["them"])) == list(store.summaries(mine, ["them"])) == []
-        assert [span.id for span in store.vectors(mine, ["them", "me"]).spans] == ["me"]
+        assert [span.id for span in passage_vectors(store, mine, ["them", "me"]).spans] == ["me"]
         assert store.adjacent(mine, ["them"], 2, ALL) == []
         assert ids(store.nearest(mine, query, 9, ALL)) == ["same", "me"]
         assert sorted(ids(store.matching(mine, ["text"], 9, ALL))) == ["me", "same"]

@@ -10,6 +10,7 @@ import pytest
 from tidal_plugins.errors import InvalidVector
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.base import Passage, Record, Storage, Where
+from tidal_plugins.storage.shorthands import passage_vectors
 from tidal_plugins.testing.contract import Contract
 from tidal_plugins.testing.samples import ALL, HERE, HOSTILE, best_cosines, cosines, entry, ids, record
 
@@ -80,7 +81,7 @@ class SearchContract(Contract):
         store.put(HERE, [Record(entry("bare")), record("words", "only words"), record("both", "x", [1.0, 0.0])])
         query = np.array([1.0, 0.0], np.float32)
         assert ids(store.nearest(HERE, query, 9, ALL)) == [
-            span.id for span in store.vectors(HERE, ["bare", "words", "both"]).spans
+            span.id for span in passage_vectors(store, HERE, ["bare", "words", "both"]).spans
         ]
         assert ids(store.nearest(HERE, query, 9, ALL)) == ["both"]
         assert ids(store.matching(HERE, ["words"], 9, ALL)) == ["words"]
@@ -91,12 +92,12 @@ class SearchContract(Contract):
         assert store.nearest(HERE, query, 5, ALL) == []
         store.put(HERE, [record("a")])
         assert store.nearest(HERE, query, 5, ALL) == []
-        assert store.vectors(HERE, ["a"]).spans == []
+        assert passage_vectors(store, HERE, ["a"]).spans == []
 
     def test_vectors_are_those_of_the_passages_and_have_length_1(self, store: Storage) -> None:
         vectors = np.random.default_rng(2).standard_normal((50, 8)).astype(np.float32)
         store.put(HERE, [record(str(i), vector=vector) for i, vector in enumerate(vectors)])
-        passages = store.vectors(HERE, ["3", "7", "unknown", "7"])
+        passages = passage_vectors(store, HERE, ["3", "7", "unknown", "7"])
         assert sorted(span.id for span in passages.spans) == ["3", "7"]
         assert np.linalg.norm(passages.units, axis=1) == pytest.approx(1)
         expected = cosines(vectors, vectors[9])
@@ -111,14 +112,14 @@ class SearchContract(Contract):
         ]
         store.put(HERE, [Record(entry("long", "longtext."), passages), record('odd "id"', vector=[1.0, 0.0])])
         store.put(HERE, [record("words")])
-        found = store.vectors(HERE, ["long", 'odd "id"', "words", "unknown"])
+        found = passage_vectors(store, HERE, ["long", 'odd "id"', "words", "unknown"])
         rows = dict(zip(found.spans, found.units.tolist(), strict=True))
         assert rows == {
             ("long", 0, 4, 1): pytest.approx([0.6, 0.8]),
             ("long", 4, 8, 2): [0, 1],
             ('odd "id"', 0, 4, 1): [1, 0],
         }
-        assert store.vectors(HERE, []).spans == store.vectors(("nowhere",), ["long"]).spans == []
+        assert passage_vectors(store, HERE, []).spans == passage_vectors(store, ("nowhere",), ["long"]).spans == []
 
     @pytest.mark.parametrize("k", [0, -1])
     def test_asking_for_none_gives_none(self, store: Storage, k: int) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from tidal_plugins.errors import Closed, StorageError
 from tidal_plugins.storage.base import ALL_LINKS, STORE, Document, Line, Storage
-from tidal_plugins.storage.shorthands import read_document
+from tidal_plugins.storage.shorthands import passage_vectors, read_document
 from tidal_plugins.testing.clock import NOON
 from tidal_plugins.testing.contract import Contract, OpenStore, in_thread
 from tidal_plugins.testing.samples import ALL, HERE, best_cosines, cosines, ids, link, record
@@ -164,7 +164,7 @@ class TransactionContract(Contract):
             lambda: store.scopes(HERE, ALL),
             lambda: store.nearest(HERE, query, 1, ALL),
             lambda: store.matching(HERE, ["a"], 1, ALL),
-            lambda: store.vectors(HERE, ["a"]),
+            lambda: passage_vectors(store, HERE, ["a"]),
             lambda: store.renew_vectors({}, 1),
             lambda: read_document(store, HERE, "facts", "key"),
             lambda: store.write_document(HERE, "facts", "key", 1),

@@ -24,7 +24,7 @@ from tidal_plugins.storage.base import (
     Where,
     WhereLinks,
 )
-from tidal_plugins.storage.memory.figures import Kept, KeptPassage, content_changed, count, count_passage
+from tidal_plugins.storage.memory.figures import Kept, KeptPassage, content_changed, count, count_passage, next_change
 from tidal_plugins.storage.memory.filters import entry_filter
 from tidal_plugins.storage.memory.index import Index, Unit
 from tidal_plugins.storage.memory.links import erase_found
@@ -58,16 +58,17 @@ class EntryStore(MemoryBase, Entries):
             check_size(draft, [unit for item in prepared for unit in item.units])
             ids = [item.entry.id for item in prepared]
             known: dict[str, Kept] = dict(entries_of(draft, scope, ids))
+            change = next_change(draft, scope)
             if not replace:
                 new: dict[str, _Prepared] = {}
                 for item in prepared:
                     if item.entry.id not in known and new.setdefault(item.entry.id, item) is item:
-                        self._store(draft, scope, item, draft.next_key())
+                        self._store(draft, scope, item, draft.next_key(), change)
                 return list(new)
             if missing := [id_ for id_ in ids if id_ not in known]:
                 raise NotFound(f"no entry {shown(missing[0])} in scope {shown(scope)}")
             for item in prepared:
-                self._replace(draft, scope, item)
+                self._replace(draft, scope, item, change)
             return ids
 
     def get(self, scope: Scope, ids: Collection[str]) -> dict[str, Entry]:
@@ -139,20 +140,20 @@ class EntryStore(MemoryBase, Entries):
             state.table(scope, "figures").get("erasures", 0),
         )
 
-    def _store(self, draft: Draft, scope: Scope, item: _Prepared, number: int) -> None:
+    def _store(self, draft: Draft, scope: Scope, item: _Prepared, number: int, change: int) -> None:
         passages = self._index(draft, scope, item)
-        draft.change(scope, "entries")[item.entry.id] = Kept(number, item.entry, passages)
+        draft.change(scope, "entries")[item.entry.id] = Kept(number, item.entry, passages, change)
         count(draft, scope, item.entry, 1)
 
-    def _replace(self, draft: Draft, scope: Scope, item: _Prepared) -> None:
+    def _replace(self, draft: Draft, scope: Scope, item: _Prepared, change: int) -> None:
         entries = draft.change(scope, "entries")
         kept: Kept = entries[item.entry.id]
         count(draft, scope, kept.entry, -1)
         if item.passages is not None:
             self._unindex(draft, scope, kept)
-            self._store(draft, scope, item, kept.number)
+            self._store(draft, scope, item, kept.number, change)
         else:
-            entries[item.entry.id] = kept._replace(entry=item.entry)
+            entries[item.entry.id] = kept._replace(entry=item.entry, changed=change)
             count(draft, scope, item.entry, 1)
         if item.passages is not None or changed(kept.entry, tier=item.entry.tier) != item.entry:
             content_changed(draft, scope)

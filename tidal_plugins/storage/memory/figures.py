@@ -10,11 +10,13 @@ from tidal_plugins.storage.memory.state import Draft
 
 
 class Kept(NamedTuple):
-    """An entry as it is stored. ``number`` is its place in the order in which entries were stored."""
+    """An entry as it is stored. ``number`` is its place in the order in which entries were stored, ``changed`` the
+    number of the change of its scope by which it was written last."""
 
     number: int
     entry: Entry
     passages: tuple[int, ...] = ()
+    changed: int = 0
 
 
 class KeptPassage(NamedTuple):
@@ -48,6 +50,13 @@ def count_passage(draft: Draft, passage: KeptPassage, sign: int) -> None:
     }
     for name, number in added.items():
         corpus[name] = corpus.get(name, 0) + sign * number
+
+
+def next_change(draft: Draft, scope: Scope) -> int:
+    """Return the number of a new change of a scope."""
+    figures = draft.change(scope, "figures")
+    figures["changes"] = figures.get("changes", 0) + 1
+    return int(figures["changes"])
 
 
 def content_changed(draft: Draft, scope: Scope) -> None:

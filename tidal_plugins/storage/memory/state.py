@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import secrets
+import sys
 import threading
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,6 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tidal_plugins.errors import Busy, Closed, StorageError
+from tidal_plugins.storage.columns.buffer import ColumnCache
 
 Name = tuple[Any, ...]
 """The name of a table: a scope and its use, with further names where a scope has several of that use."""
@@ -64,6 +66,7 @@ class Contents:
         self.lock = threading.Lock()
         self.keys = itertools.count(1)
         """Numbers of entries, passages, links and lines. None is used twice, not even after a rollback."""
+        self.columns = ColumnCache(sys.maxsize)
         self.path = f"memory://{secrets.token_hex(4)}"
         _all_contents.add(self)
 
@@ -138,6 +141,7 @@ def _forked() -> None:
     """Make locks anew in a child process: threads that are not here may hold them."""
     for contents in _all_contents:
         contents.lock = threading.Lock()
+        contents.columns.forget()
 
 
 if hasattr(os, "register_at_fork"):  # not on Windows

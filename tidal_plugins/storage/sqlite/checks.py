@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from pathlib import Path
 
 from tidal_plugins.errors import Corrupt, StorageError
 from tidal_plugins.model.check import Fault
@@ -15,7 +14,7 @@ from tidal_plugins.storage.damage import UNKNOWN
 from tidal_plugins.storage.rows import COLUMNS, LINK_COLUMNS, Row, check_link_row, from_row
 from tidal_plugins.storage.sqlite.base import SQLiteBase, readable
 from tidal_plugins.storage.sqlite.documents import COPIES
-from tidal_plugins.storage.sqlite.log_mark import forgive, is_lost
+from tidal_plugins.storage.sqlite.log_mark import forgive, is_lost, log_bytes
 from tidal_plugins.storage.sqlite.scopes import known_scopes, mend_rows, scope_faults
 from tidal_plugins.storage.sqlite.word_checks import FORMAT, index_faults, without_words
 
@@ -51,6 +50,12 @@ _ORPHANS = {
     "keywords": "SELECT count(*) FROM keywords_docsize WHERE id NOT IN (SELECT key FROM passages)",
 }
 _CORPUS = "SELECT count(*) FILTER (WHERE words > 0), coalesce(sum(words), 0) FROM passages"
+_CHANGES = """
+    SELECT count(*) FROM entries e
+    WHERE ifnull(e.changed, 0) NOT BETWEEN 1 AND (SELECT ifnull(changes, 0) FROM scopes s WHERE s.key = e.scope)
+"""
+_NULL_COUNTERS = {f"NULL value in {name}" for name in ("scopes.changes", "scopes.erasures", "entries.changed")}
+"""What SQLite says of counters that can be counted anew."""
 _VOLUMES = """
     SELECT scope, kind, channel, count(*), sum(length(text)) FROM entries
     WHERE scope IN (SELECT key FROM scopes) GROUP BY scope, kind, channel
@@ -75,7 +80,9 @@ _REBUILD = f"""
     INSERT INTO volumes {_VOLUMES};
     DELETE FROM corpus;
     INSERT INTO corpus {_CORPUS};
-    UPDATE scopes SET erasures = erasures + 1;
+    UPDATE scopes SET erasures = ifnull(erasures, 0) + 1, changes = max(ifnull(changes, 0), 0) + 1;
+    UPDATE entries SET changed = (SELECT changes FROM scopes s WHERE s.key = entries.scope)
+    WHERE ifnull(changed, 0) NOT BETWEEN 1 AND (SELECT changes FROM scopes s WHERE s.key = entries.scope);
 """
 
 
@@ -101,8 +108,7 @@ class CheckStore(SQLiteBase, Checks):
             self._collect(faults, self._index(unindexed))
             rows = self.counted()
             lost = is_lost(self._db.get(), self.path)
-        log = Path(self.path + "-wal")
-        return Examined(rows, faults, unindexed, log.stat().st_size if log.exists() else 0, lost)
+        return Examined(rows, faults, unindexed, log_bytes(self.path), lost)
 
     def counted(self) -> dict[str, int]:
         """Return how many rows each table has."""
@@ -228,6 +234,8 @@ class CheckStore(SQLiteBase, Checks):
         counted = f"{_VOLUMES} ORDER BY scope, kind, channel"
         if self._readable("counts", kept) != self._readable("counts", counted):
             yield Fault("counts", "volumes", "the number of entries or characters is wrong", True)
+        if number := self._count(_CHANGES):
+            yield Fault("counts", "changes", f"{number} entries have the number of a change that never was", True)
         for table, column in _NUMBERED.items():
             if self._count(_SEQUENCE.format(table, column)):
                 yield Fault("counts", table, "a number that is in use would be given again", True)
@@ -243,4 +251,4 @@ def _owns(entry: tuple[int, str], passage: Row) -> bool:
 def _page_fault(text: str) -> Fault:
     if _FTS in text.lower():
         return Fault("keywords", "", text, True)
-    return Fault("pages", "", text, "index" in text)
+    return Fault("pages", "", text, "index" in text or text in _NULL_COUNTERS)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from tidal_plugins.storage.base import Storage
+from tidal_plugins.storage.columns.buffer import ColumnCache
 from tidal_plugins.storage.measures import Measures
 from tidal_plugins.storage.sqlite.backup import BackupStore
 from tidal_plugins.storage.sqlite.checks import CheckStore
@@ -20,9 +21,9 @@ from tidal_plugins.storage.sqlite.encryption import Key, check_key
 from tidal_plugins.storage.sqlite.entries import EntryStore
 from tidal_plugins.storage.sqlite.links import LinkStore
 from tidal_plugins.storage.sqlite.log import LogStore
-from tidal_plugins.storage.sqlite.log_mark import is_lost
+from tidal_plugins.storage.sqlite.log_mark import is_lost, log_bytes
 from tidal_plugins.storage.sqlite.scopes import Scopes
-from tidal_plugins.storage.sqlite.search import Neighbours, SearchStore
+from tidal_plugins.storage.sqlite.search import SearchStore
 
 SCRUB_SECONDS = 1.0
 """Time for which emptying the log waits for readers; it holds up writers meanwhile."""
@@ -54,9 +55,9 @@ class SQLiteStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStore,
         synchronous = {"full": "FULL", "fast": "NORMAL"}[durability]
         self._db = self._connections(path, synchronous=synchronous, busy_timeout=busy_timeout, key=key)
         self.path, self.key = self._db.path, key
-        self._scopes = Scopes()
+        self._scopes, self._figures = Scopes(), {}
         self._deadline = query_deadline
-        self._neighbours = Neighbours(self._db, vector_cache_bytes)
+        self._held = ColumnCache(vector_cache_bytes)
         _open_stores.add(self)
 
     @contextmanager
@@ -76,7 +77,7 @@ class SQLiteStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStore,
 
         with self.snapshot():
             lost = is_lost(self._db.get(), self.path)
-        return Measures(size(self.path), size(f"{self.path}-wal"), self._db.slow, self._db.timeouts, lost)
+        return Measures(size(self.path), log_bytes(self.path), self._db.slow, self._db.timeouts, lost)
 
     def scrub(self) -> bool:
         with self.transaction():
@@ -86,17 +87,17 @@ class SQLiteStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStore,
             self._db.run("VACUUM")  # secure_delete leaves copies behind where pages were rebalanced
         with self._db.lock_timeout(SCRUB_SECONDS):
             busy = self._db.one("PRAGMA wal_checkpoint(TRUNCATE)")
-        self._neighbours.forget()
+        self._held.forget()
         return not busy
 
     def close(self) -> None:
         self._db.close()
-        self._neighbours.forget()
+        self._held.forget()
 
     def forked(self) -> None:
         """Start anew in a child process, where threads that do not exist may hold locks."""
         self._db.forked()
-        self._neighbours.forget()
+        self._held.forget()
 
 
 _open_stores: weakref.WeakSet[SQLiteStorage] = weakref.WeakSet()

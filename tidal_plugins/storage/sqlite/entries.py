@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace as replaced
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from tidal_plugins.errors import InvalidScope, NotFound
@@ -27,8 +28,8 @@ from tidal_plugins.storage.sqlite.base import SQLiteBase
 from tidal_plugins.storage.sqlite.conditions import EACH_ID, IDS, condition, link_condition
 from tidal_plugins.storage.sqlite.passages import CHANGED, index, unindex
 from tidal_plugins.storage.sqlite.schema import OF_SCOPES
-from tidal_plugins.storage.sqlite.scopes import scope_of
-from tidal_plugins.storage.sqlite.search import Neighbours
+from tidal_plugins.storage.sqlite.scopes import MAX_SCOPES, scope_of
+from tidal_plugins.storage.sqlite.search import check_size
 from tidal_plugins.storage.sqlite.translation import translated
 from tidal_plugins.storage.values import from_json, to_json, unit_vector
 
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_VALUES = f"(scope, {', '.join(COLUMNS)}) VALUES (?{', ?' * len(COLUMNS)})"
+_VALUES = f"(scope, changed, {', '.join(COLUMNS)}) VALUES (?, ?{', ?' * len(COLUMNS)})"
 _INSERT = f"INSERT INTO entries {_VALUES} ON CONFLICT (scope, id) DO NOTHING"
 _SELECT = f"SELECT {', '.join('e.' + column for column in COLUMNS)}"
 _SELECT_SUMMARY = f"""
@@ -48,9 +49,12 @@ _SELECT_SUMMARY = f"""
         substr(e.text, 1, {HEAD}), substr(e.text, -{TAIL})
     FROM {EACH_ID}
 """
-_REPLACE = f"UPDATE entries SET {', '.join(column + ' = ?' for column in COLUMNS)} WHERE key = ?"
+_SET = f"UPDATE entries SET changed = ?, {', '.join(column + ' = ?' for column in COLUMNS)} WHERE key = ?"
 _OF_TIER = (*TIER, "summary_checksum")
-_SET_TIER = f"UPDATE entries SET {', '.join(column + ' = ?' for column in _OF_TIER)} WHERE key = ? AND checksum = ?"
+_SET_TIER = f"""
+    UPDATE entries SET changed = ?, {", ".join(column + " = ?" for column in _OF_TIER)} WHERE key = ? AND checksum = ?
+"""
+_CHANGE = "UPDATE scopes SET changes = ifnull(changes, 0) + 1 WHERE key = ? RETURNING changes"
 _ALL = "SELECT id, key FROM entries WHERE scope = ?"
 _SPEAKERS = """
     WITH RECURSIVE names (name) AS (
@@ -60,8 +64,14 @@ _SPEAKERS = """
         FROM names WHERE names.name IS NOT NULL
     ) SELECT name FROM names WHERE name IS NOT NULL LIMIT 1000
 """
-_STATISTICS = "SELECT c.passages, c.words, s.erasures FROM corpus c LEFT JOIN scopes s ON s.key = ?"
-_VOLUMES = "SELECT kind, channel, entries, characters FROM volumes WHERE scope = ? AND entries > 0"
+_STATISTICS = """
+    SELECT CAST(ifnull(c.passages, 0) AS INTEGER), CAST(ifnull(c.words, 0) AS INTEGER), s.erasures, s.changes
+    FROM (SELECT 1) LEFT JOIN corpus c LEFT JOIN scopes s ON s.key = ? LIMIT 1
+"""  # damage may have taken the row of the corpus away
+_VOLUMES = """
+    SELECT kind, channel, CAST(entries AS INTEGER), CAST(ifnull(characters, 0) AS INTEGER) FROM volumes
+    WHERE scope = ? AND entries > 0
+"""
 
 
 class _Prepared(NamedTuple):
@@ -75,12 +85,13 @@ class _Prepared(NamedTuple):
 class EntryStore(SQLiteBase, Entries):
     """Stores entries as rows, and their passages in the indexes of keywords and vectors."""
 
-    _neighbours: Neighbours
+    _figures: dict[int, tuple[tuple[int, int], Statistics]]
+    """The figures of scopes as they were read last, with the numbers of erasures and changes at that time."""
 
     def put(self, scope: Scope, records: Iterable[Record], *, replace: bool = False) -> list[str]:
         prepared = [_Prepared(record, to_row(record.entry), _units(scope, record)) for record in records]
         with self.transaction(), translated(self._db.path):
-            self._neighbours.check_size(unit for item in prepared for unit in item.units)
+            check_size(self._db, (unit for item in prepared for unit in item.units))
             return self._replaced(scope, prepared) if replace else self._added(scope, prepared)
 
     def get(self, scope: Scope, ids: Collection[str]) -> dict[str, Entry]:
@@ -155,13 +166,21 @@ class EntryStore(SQLiteBase, Entries):
     def statistics(self, scope: Scope) -> Statistics:
         with self.snapshot():
             key = self._key(scope)
-            passages, words, erasures = self._db.rows(_STATISTICS, key)[0]
-            return Statistics(
-                Corpus(passages, words / passages if passages else 0.0),
-                [row[0] for row in self._readable(ENTRIES, _SPEAKERS, key)],
-                {(kind, channel): Volume(*volume) for kind, channel, *volume in self._readable(VOLUMES, _VOLUMES, key)},
-                erasures or 0,
-            )
+            passages, words, erasures, changes = self._db.rows(_STATISTICS, key)[0]
+            corpus, known = Corpus(passages, words / passages if passages else 0.0), self._figures.get(key)
+            if known is not None and known[0] == (erasures, changes) and not self._db.writing:
+                return replaced(known[1], corpus=corpus)
+            with noticed() as damaged:
+                found_speakers = self._readable(ENTRIES, _SPEAKERS, key)
+                speakers = [name for (name,) in found_speakers if isinstance(name, str)]  # else it is damaged
+                volumes = self._readable(VOLUMES, _VOLUMES, key)
+            by_sort = {(kind, channel): Volume(*volume) for kind, channel, *volume in volumes}
+            found = Statistics(corpus, speakers, by_sort, erasures or 0)
+            if not damaged and not self._db.writing:
+                if len(self._figures) >= MAX_SCOPES:
+                    self._figures.clear()
+                self._figures[key] = (erasures, changes), found
+            return found
 
     def _has_elsewhere(self, stored: int, scope: Scope, where: Where) -> bool:
         """Return whether a scope has entries under another number than the one in its row, which is damaged then."""
@@ -189,9 +208,9 @@ class EntryStore(SQLiteBase, Entries):
 
     def _added(self, scope: Scope, prepared: Sequence[_Prepared]) -> list[str]:
         connection, key = self._db.get(), self._writable_scope(scope)
-        stored = []
+        stored, change = list[str](), self._change(key)
         for record, row, units in prepared:
-            connection.execute(_INSERT, (key, *row))
+            connection.execute(_INSERT, (key, change, *row))
             if connection.changes():
                 index(self._db, key, (record.entry.id, connection.last_insert_rowid()), record.passages or (), units)
                 stored.append(record.entry.id)
@@ -203,21 +222,26 @@ class EntryStore(SQLiteBase, Entries):
         anew = [key for key, item in zip(keys, prepared, strict=True) if item.record.passages is not None]
         if anew:
             unindex(self._db, scope_key, anew)
+        change = self._change(scope_key)
         for key, (record, row, units) in zip(keys, prepared, strict=True):
             if record.passages is None:
-                self._set_entry(scope_key, key, row)
+                self._set_entry(scope_key, change, key, row)
             else:
-                self._db.run(_REPLACE, *row, key)
+                self._db.run(_SET, change, *row, key)
                 index(self._db, scope_key, (record.entry.id, key), record.passages, units)
         return ids
 
-    def _set_entry(self, scope: int, key: int, row: Row) -> None:
+    def _set_entry(self, scope: int, change: int, key: int, row: Row) -> None:
         """Change a row and no index. Usually only the tier is new, which an equal checksum shows."""
         content, tier = row[len(FIXED)], row[len(FIXED) + 1 :]
-        self._db.run(_SET_TIER, *tier, key, content)
+        self._db.run(_SET_TIER, change, *tier, key, content)
         if not self._db.get().changes():
-            self._db.run(_REPLACE, *row, key)
+            self._db.run(_SET, change, *row, key)
             self._db.run(CHANGED, scope)
+
+    def _change(self, scope: int) -> int:
+        """Return the number of a new change; 1 for a scope whose row is damaged and could not be mended."""
+        return int(self._db.one(_CHANGE, scope) or 1)
 
     def _keys(self, scope: int, ids: Collection[str]) -> dict[str, int]:
         return dict(self._readable(ENTRIES, f"SELECT e.id, e.key FROM {EACH_ID}", to_json(list(ids)), scope))

@@ -65,10 +65,16 @@ class LogMark:
         """The pages at which it is to begin anew."""
 
     def is_due(self, connection: apsw.Connection) -> bool:
-        """Return whether the log is long, or the file holds every commit, so that the next one begins a log."""
+        """Return whether the log is long, or the file holds every commit, so that the next one begins a log.
+
+        While it cannot be told it is not due: the next write asks again.
+        """
         import apsw
 
-        pages, moved = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
+        try:
+            pages, moved = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
+        except apsw.BusyError:  # another process puts the log of a killed one in order, and SQLite does not wait here
+            return False
         if pages < self._announced:
             self._announced = 0  # it has begun anew
         return pages == moved or pages - self._announced >= self._wait
@@ -141,7 +147,7 @@ def settle(connection: apsw.Connection, path: str) -> None:
 def is_lost(connection: apsw.Connection, path: str) -> bool:
     """Return whether the file was opened without its log, then or now."""
     version = _version(connection)
-    return bool(version & LOST) or bool(version & FOLLOWS and _log_bytes(path) <= HEADER_BYTES)
+    return bool(version & LOST) or bool(version & FOLLOWS and log_bytes(path) <= HEADER_BYTES)
 
 
 def forgive(connection: apsw.Connection) -> None:
@@ -158,7 +164,8 @@ def _set(connection: apsw.Connection, version: int) -> None:
     connection.pragma("user_version", version)
 
 
-def _log_bytes(path: str) -> int:
+def log_bytes(path: str) -> int:
+    """Return the size of the log beside the file that a path or a link leads to, 0 if there is none."""
     try:
         return os.stat(os.path.realpath(path) + "-wal").st_size  # noqa: PTH116 (never opened but by SQLite)
     except OSError:

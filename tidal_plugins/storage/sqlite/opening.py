@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -72,7 +73,8 @@ def open_file(
             connection.execute("BEGIN IMMEDIATE")
             create(connection)
             connection.execute("COMMIT")
-            connection.wal_checkpoint()
+            with suppress(apsw.BusyError):  # another process that opens the file is moving the log
+                connection.wal_checkpoint()
     except BaseException:
         connection.close()
         raise

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Unit = NDArray[np.float32] | None
 
-CHANGED = "UPDATE scopes SET erasures = erasures + 1 WHERE key = ?"
+CHANGED = "UPDATE scopes SET erasures = ifnull(erasures, 0) + 1 WHERE key = ?"
 """SQL by which the erasures of a scope rise."""
 
 _INSERT_PASSAGE = 'INSERT INTO passages (key, entry, start, "end", words, checksum) VALUES (?, ?, ?, ?, ?, ?)'

@@ -163,7 +163,7 @@ class ReadOnlySQLite(SQLiteStorage):
         super().__init__(
             path, busy_timeout=timeout, query_deadline=query_deadline, vector_cache_bytes=vector_cache_bytes, key=key
         )
-        self._db.renewed = self._neighbours.forget
+        self._db.renewed = self._held.forget
 
     def while_open(self, read: Callable[[], T]) -> T:
         """Return what ``read`` makes of the file with the methods of this object, in one opening.

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 APPLICATION_ID = 0x7464616C  # "tdal": tells our files from those of other programs
 VERSION = 5
-"""5: the number of a scope has a checksum too."""
+"""5: the number of a scope has a checksum too, and entries say at which change they were written last, so that readers
+load no more than that."""
 
 OF_SCOPES = ("volumes", "links", "log", "documents", "earlier_documents")
 """The tables, beside that of the entries, whose rows belong to a scope. What belongs to an entry goes with it."""
@@ -37,7 +38,8 @@ CREATE TABLE scopes (
     path TEXT NOT NULL UNIQUE,              -- JSON array of segments
     checksum BLOB NOT NULL UNIQUE,          -- of the path: by it a scope is found whose path was damaged
     key_checksum INTEGER NOT NULL,          -- of key and path: by it the true key is found if this one was damaged
-    erasures INTEGER NOT NULL DEFAULT 0     -- grows when entries go or change: readers reload their vectors
+    erasures INTEGER NOT NULL DEFAULT 0,    -- grows when entries go or are replaced: readers load all columns anew
+    changes INTEGER NOT NULL DEFAULT 0      -- grows whenever entries are stored or changed
 ) STRICT;
 
 -- one row: how many passages the keyword index holds, and how many words they have together
@@ -58,6 +60,7 @@ CREATE TABLE entries (
     checksum BLOB NOT NULL,                 -- over the columns above: they never change in place
     weight REAL, anchored_at INTEGER, half_life REAL, cold_at INTEGER, archived_at INTEGER, expires_at INTEGER,
     summary_checksum BLOB NOT NULL,         -- over these, and what ranking reads of those above
+    changed INTEGER NOT NULL DEFAULT 0,     -- the change of its scope at which it was written last
     UNIQUE (scope, id)
 ) STRICT;
 CREATE INDEX entries_by_time ON entries (scope, kind, occurred_at);
@@ -65,6 +68,7 @@ CREATE INDEX entries_by_thread ON entries (scope, thread, occurred_at) WHERE thr
 CREATE INDEX entries_by_episode ON entries (scope, episode) WHERE episode IS NOT NULL;
 CREATE INDEX entries_by_source ON entries (scope, source) WHERE source IS NOT NULL;
 CREATE INDEX entries_by_speaker ON entries (scope, speaker) WHERE speaker IS NOT NULL;
+CREATE INDEX entries_by_change ON entries (scope, changed);
 CREATE INDEX entries_by_cooling ON entries (scope, cold_at) WHERE anchored_at < cold_at;
 
 -- how many entries there are, and how long their texts are together; kept by triggers
@@ -96,7 +100,7 @@ CREATE TABLE passages (
     entry INTEGER NOT NULL REFERENCES entries ON DELETE CASCADE,
     start INTEGER NOT NULL, "end" INTEGER NOT NULL,
     words INTEGER NOT NULL,
-    checksum BLOB NOT NULL                  -- with the id of its entry
+    checksum INTEGER NOT NULL               -- with the id of its entry
 ) STRICT;
 CREATE INDEX passages_by_entry ON passages (entry);
 

@@ -120,7 +120,7 @@ def scope_faults(db: Connections) -> Iterator[Fault]:
     """Yield the faulty rows."""
     for (_, path, *_), row in zip(db.rows(_ALL), _all(db), strict=True):
         if row is None or not row.intact:
-            name = path.decode(errors="replace") if row or path.isascii() else UNKNOWN
+            name = path.decode(errors="replace") if row or (path and path.isascii()) else UNKNOWN
             yield Fault(SCOPES, name, "its checksum fails", row is not None and row.key is not None)
 
 
@@ -137,7 +137,7 @@ def key_checksum(key: int, path: str) -> int:
 def _all(db: Connections) -> Iterator[ScopeRow | None]:
     """Yield the rows, ``None`` for one whose path cannot be told."""
     for stored, blob, sum_of_path, sum_ in db.rows(_ALL):
-        path = blob.decode(errors="replace")
+        path = (blob or b"").decode(errors="replace")
         same, fits = path_checksum(path) == sum_of_path, key_checksum(stored, path) == sum_
         if same or fits:
             yield ScopeRow(stored, path, _true_key(db, stored, path, sum_, same), same and fits)

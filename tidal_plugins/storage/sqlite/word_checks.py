@@ -67,10 +67,10 @@ def _held(db: Connections) -> dict[int, int] | None:
     return dict(db.rows(_HELD))
 
 
-def _numbers(block: bytes) -> Iterator[int]:
-    """Yield the numbers of a block, of seven bits a byte each, the highest first."""
+def _numbers(block: object) -> Iterator[int]:
+    """Yield the numbers of a block, of seven bits a byte each, the highest first. Damage may have made it no block."""
     number = 0
-    for byte in block:
+    for byte in block if isinstance(block, bytes) else b"":
         number = number << 7 | byte & 127
         if byte < 128:
             yield number

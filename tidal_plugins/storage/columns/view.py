@@ -1,0 +1,300 @@
+"""The columns of one scope as one reader sees them: search by vectors, filters, neighbours, all on arrays."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from tidal_plugins.errors import InvalidVector
+from tidal_plugins.storage.columns.filters import passing, strange
+from tidal_plugins.storage.columns.tables import Names
+from tidal_plugins.storage.damage import Damaged
+from tidal_plugins.storage.entries import Where
+from tidal_plugins.storage.search import Match, PassageVectors, Span
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tidal_plugins.storage.columns.threads import Near, ThreadOrder
+
+    Rows = NDArray[np.int64]
+
+
+class Found(NamedTuple):
+    """Entries that a search found, best first: their rows, those of their best passages, and the scores of these."""
+
+    entries: Rows
+    passages: Rows
+    scores: NDArray[np.float64]
+
+    @classmethod
+    def none(cls) -> Self:
+        """Return that nothing was found."""
+        import numpy as np
+
+        return cls(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+
+
+@dataclass(frozen=True, eq=False)
+class Arrays:
+    """The columns of a scope. They are shared: read only.
+
+    Those of ``ENTRY`` and ``OF_PASSAGES`` have one row for each entry, by key; ``passages`` has those of ``PASSAGE``,
+    by key. ``units`` are vectors of length 1, ``None`` if they do not fit into memory. ``damaged`` are rows that
+    were left out.
+    """
+
+    names: Names
+    ids: Sequence[str]
+    key: NDArray[np.int64]
+    kind: NDArray[np.int32]
+    channel: NDArray[np.int32]
+    role: NDArray[np.int32]
+    speaker: NDArray[np.int32]
+    thread: NDArray[np.int32]
+    importance: NDArray[np.float64]
+    occurred_at: NDArray[np.int64]
+    recorded_at: NDArray[np.int64]
+    valid_from: NDArray[np.int64]
+    valid_until: NDArray[np.int64]
+    valence: NDArray[np.float64]
+    weight: NDArray[np.float64]
+    anchored_at: NDArray[np.int64]
+    half_life: NDArray[np.float64]
+    cold_at: NDArray[np.int64]
+    archived_at: NDArray[np.int64]
+    expires_at: NDArray[np.int64]
+    first_passage: NDArray[np.int32]
+    count: NDArray[np.int32]
+    words: NDArray[np.int32]
+    passages: Mapping[str, NDArray[Any]]
+    units: NDArray[np.float32] | None
+    dimensions: int
+    damaged: Sequence[Damaged]
+    order: ThreadOrder
+    notes: dict[str, Any]
+    """What readers know of the entries, by name: it is shared, and lasts as long as no entry goes or is replaced."""
+    asked: list[tuple[bytes, NDArray[np.float32]]] = field(default_factory=list)
+    """The last vector that all were compared with, and their cosines: one recall searches several times."""
+
+    @cached_property
+    def vectored(self) -> Rows:
+        """Return the rows of the passages that have a vector, by its row."""
+        import numpy as np
+
+        return np.flatnonzero(self.passages["unit"] >= 0)
+
+
+class Columns(ABC):
+    """The columns of a scope in an open snapshot, which sees the entries up to the key ``last``, if one is given."""
+
+    def __init__(self, arrays: Arrays, last: int | None = None) -> None:
+        self.arrays = arrays
+        self._last = last
+        self._chosen: list[tuple[dict[str, Any], Rows | None, Rows | None]] = []
+
+    @abstractmethod
+    def matching(self, terms: Sequence[str], k: int, where: Where) -> Found:
+        """Return the ``k`` entries whose best passage scores highest in BM25 for any of ``terms``, best first."""
+
+    @abstractmethod
+    def rows(self, ids: Sequence[str]) -> Rows:
+        """Return the rows of entries by id, −1 for what is not there."""
+
+    @abstractmethod
+    def heads(self, rows: Rows) -> list[tuple[str, str]]:
+        """Return the first ``HEAD`` and the last ``TAIL`` characters of the texts of entries."""
+
+    @abstractmethod
+    def emotions(self, rows: Rows) -> list[Mapping[str, float] | None]:
+        """Return the emotions of entries, by name."""
+
+    @abstractmethod
+    def select(self, where: Where) -> Rows:
+        """Return the keys of the entries that pass a filter, in any order."""
+
+    @abstractmethod
+    def stored_units(self, keys: Rows) -> NDArray[np.float32]:
+        """Return the vectors of passages by key, read from where they are stored; zeros for one that is damaged."""
+
+    @abstractmethod
+    def scan(self, unit: NDArray[np.float32], k: int, where: Where) -> Found:
+        """Return what :meth:`nearest` does, without vectors in memory."""
+
+    def nearest(self, unit: NDArray[np.float32], k: int, where: Where) -> Found:
+        """Return the ``k`` entries whose best passage has the highest cosine with ``unit``, exactly, best first.
+
+        Raises ``InvalidVector`` for a vector of another size.
+        """
+
+        arrays = self.arrays
+        if arrays.dimensions and len(unit) != arrays.dimensions:
+            raise InvalidVector(f"a vector has {len(unit)} dimensions, not {arrays.dimensions} as the store's")
+        if arrays.units is None:
+            return self.scan(unit, k, where)
+        if not len(arrays.units):
+            return Found.none()
+        return self.best(arrays.vectored, self.cosines_of_all(unit), k, where)
+
+    def best(self, passages: Rows, scores: NDArray[np.floating[Any]], k: int, where: Where) -> Found:
+        """Return the ``k`` entries with the highest scores of those that pass a filter, each with its best passage.
+
+        It goes down the ranking in growing steps. If few of the first pass, it filters all before it ranks them.
+        """
+        import numpy as np
+
+        entry, size = self.arrays.passages["entry"], k + k // 8 + 4
+        while k > 0 and len(passages):
+            order = top(scores, min(size, len(scores)))
+            entries = entry[passages[order]].astype(np.int64)
+            order = order[passed := self.passes(entries, where)]
+            first = np.sort(np.unique(entries[passed], return_index=True)[1])[:k]
+            if len(first) == k or size >= len(scores):
+                return Found(entries[passed][first], passages[order[first]], scores[order[first]].astype(np.float64))
+            if len(first) < k // 2:
+                kept = np.flatnonzero(self.passes(entry[passages].astype(np.int64), where))
+                passages, scores = passages[kept], scores[kept]
+            size *= 8
+        return Found.none()
+
+    def cosines_of_all(self, unit: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the cosine of each vector in memory with ``unit``. Those of the last one are kept."""
+        import numpy as np
+
+        assert self.arrays.units is not None
+        asked = unit.tobytes()
+        for known, kept in self.arrays.asked:
+            if known == asked:
+                return kept
+        # Row by row, not ``@``: a second BLAS thread gains half a millisecond and waits for many on a busy machine.
+        cosines: NDArray[np.float32] = np.vecdot(self.arrays.units, unit)
+        self.arrays.asked[:] = [(asked, cosines)]
+        return cosines
+
+    def cosines(self, unit: NDArray[np.float32], rows: Rows) -> tuple[NDArray[np.float64], Rows]:
+        """Return the highest cosine of each entry's passages with ``unit``, and the row of that passage.
+
+        They are 0 and −1 for an entry without a vector.
+        """
+        import numpy as np
+
+        place, passages = self.passages_of(rows)
+        there = self.arrays.passages["unit"][passages] >= 0
+        place, passages = place[there], passages[there]
+        cosines, best = np.zeros(len(rows)), np.full(len(rows), -1, np.int64)
+        if not len(passages):
+            return cosines, best
+        if self.arrays.units is None:
+            scores = np.vecdot(self.units(passages), unit)
+        else:
+            scores = self.cosines_of_all(unit)[self.arrays.passages["unit"][passages]]
+        order = np.lexsort((-scores, place))
+        owners, first = np.unique(place[order], return_index=True)
+        cosines[owners], best[owners] = scores[order[first]], passages[order[first]]
+        return cosines, best
+
+    def passages_of(self, rows: Rows) -> tuple[Rows, Rows]:
+        """Return the rows of all passages of entries, each after the place of its entry in ``rows``."""
+        import numpy as np
+
+        counts = self.arrays.count[rows].astype(np.int64)
+        place = np.repeat(np.arange(len(rows)), counts)
+        within = np.arange(len(place)) - np.repeat(np.cumsum(counts) - counts, counts)
+        return place, self.arrays.first_passage[rows][place] + within
+
+    def units(self, passages: Rows) -> NDArray[np.float32]:
+        """Return the vectors of passages that have one, by row."""
+        if self.arrays.units is None:
+            return self.stored_units(self.arrays.passages["key"][passages])
+        units: NDArray[np.float32] = self.arrays.units[self.arrays.passages["unit"][passages]]
+        return units
+
+    def matches(self, found: Found) -> list[Match]:
+        """Return what a search found, by id."""
+        passages, ids = self.arrays.passages, self.ids(found.entries)
+        spans = (passages[name][found.passages].tolist() for name in ("start", "end", "words"))
+        return [Match(*values) for values in zip(ids, found.scores.tolist(), *spans, strict=True)]
+
+    def vectors(self, rows: Rows) -> PassageVectors:
+        """Return the vectors of all passages of entries, without those that have none."""
+        place, passages = self.passages_of(rows)
+        there = self.arrays.passages["unit"][passages] >= 0
+        passages, owners = passages[there], self.ids(rows[place[there]])
+        spans = (self.arrays.passages[name][passages].tolist() for name in ("start", "end", "words"))
+        return PassageVectors([Span(*values) for values in zip(owners, *spans, strict=True)], self.units(passages))
+
+    def near(self, rows: Rows, reach: int, where: Where) -> Near:
+        """Return what stands at most ``reach`` places from entries in their threads, counting only what passes."""
+        return self.arrays.order.near(self.arrays, rows, reach, lambda some: self.passes(some, where))
+
+    def ids(self, rows: Rows) -> list[str]:
+        """Return the ids of entries."""
+        known = self.arrays.ids
+        return [known[row] for row in rows.tolist()]
+
+    def passes(self, rows: Rows, where: Where) -> NDArray[np.bool_]:
+        """Return which entries a filter lets through."""
+        import numpy as np
+
+        ok = passing(self.arrays, rows, where)
+        if self._last is not None:
+            ok &= self.arrays.key[rows] <= self._last
+        accepted, rejected = self._strange(where)
+        if accepted is not None:
+            ok &= np.isin(rows, accepted)
+        if rejected is not None:
+            ok &= ~np.isin(rows, rejected)
+        return ok
+
+    def _strange(self, where: Where) -> tuple[Rows | None, Rows | None]:
+        """Return the rows that pass the parts of a filter which are about no column, and those that it excludes."""
+        asked = strange(where)
+        if not asked:
+            return None, None
+        for known, accepted, rejected in self._chosen:
+            if known == asked:
+                return accepted, rejected
+        import numpy as np
+
+        excluded, accepted, rejected = asked.get("exclude", ()), None, None
+        if wanted := {name: value for name, value in asked.items() if name != "exclude"}:
+            accepted = self.of_keys(self.select(Where(**wanted)))[0]
+        if excluded:
+            parts = [self.select(Where(ids=excluded)), self.select(Where(episodes=excluded))]
+            rejected = np.concatenate([self.of_keys(keys)[0] for keys in parts])
+        self._chosen.append((asked, accepted, rejected))
+        return accepted, rejected
+
+    def of_keys(self, keys: Rows) -> tuple[Rows, NDArray[np.bool_]]:
+        """Return the rows of those entries that have columns, and for each key whether its entry does."""
+        return _places(self.arrays.key, keys)
+
+    def passages_of_keys(self, keys: Rows) -> tuple[Rows, NDArray[np.bool_]]:
+        """Return the rows of those passages that have columns, and for each key whether its passage does."""
+        return _places(self.arrays.passages["key"], keys)
+
+
+def top(scores: NDArray[np.floating[Any]], count: int) -> NDArray[np.int64]:
+    """Return the positions of the ``count`` highest scores, best first, ties in the order stored."""
+    import numpy as np
+
+    if count < len(scores):
+        threshold = np.partition(scores, -count)[-count]
+        chosen = np.flatnonzero(scores >= threshold)
+    else:
+        chosen = np.arange(len(scores))
+    return chosen[np.argsort(-scores[chosen], kind="stable")][:count]
+
+
+def _places(known: NDArray[np.int64], keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    import numpy as np
+
+    if not len(known):
+        return np.empty(0, np.int64), np.zeros(len(keys), bool)
+    places = np.searchsorted(known, keys).clip(max=len(known) - 1)
+    there = known[places] == keys
+    return places[there], there

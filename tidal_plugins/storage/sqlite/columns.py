@@ -1,0 +1,201 @@
+"""The columns of an SQLite file: read through an open snapshot, and searched beside its keyword index."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tidal_plugins.errors import Corrupt
+from tidal_plugins.storage.checksums import passage_checksum, vector_checksum
+from tidal_plugins.storage.columns.buffer import Mark
+from tidal_plugins.storage.columns.tables import EARLIEST, ENTRY, LATEST, EntryRow, PassageRow
+from tidal_plugins.storage.columns.view import Arrays, Columns, Found
+from tidal_plugins.storage.damage import ENTRIES, PASSAGES, VECTORS, note
+from tidal_plugins.storage.entries import HEAD, TAIL, Where
+from tidal_plugins.storage.search import MAX_TERMS
+from tidal_plugins.storage.sqlite.base import all_readable, mark, readable
+from tidal_plugins.storage.sqlite.conditions import condition
+from tidal_plugins.storage.sqlite.connections import Connections
+from tidal_plugins.storage.values import to_json
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tidal_plugins.storage.columns.view import Rows
+
+_REALS = {"importance": 0.0, "valence": 0.0, "weight": -1.0, "half_life": 1.0}
+_TIMES = [name for name, kind in ENTRY.items() if kind == "i8" and name != "key"]
+_MISSING = dict.fromkeys(_TIMES, LATEST) | {"valid_from": EARLIEST} | _REALS
+# Damage may make NULL, a text or another kind of number of a value, and arrays of the whole scope hold it.
+_NUMBERS = ", ".join(
+    f"CAST(ifnull({name}, {_MISSING[name]}) AS {'REAL' if name in _REALS else 'INTEGER'})"
+    for name in ENTRY
+    if name in _MISSING
+)
+# LIMIT keeps SQLite from leaving the order of the keys out, and from sorting whole rows by it instead.
+_ENTRIES = f"""
+    SELECT id, e.key, kind, channel, role, speaker, thread, {_NUMBERS} FROM (
+        SELECT key FROM entries WHERE scope = ?1 AND changed > ?2 {{found}} ORDER BY key LIMIT -1
+    ) k CROSS JOIN entries e ON e.key = k.key
+"""
+_PASSAGES = """
+    SELECT p.key, p.entry, p.start, p."end", p.words, v.vector, p.checksum, v.checksum, e.id FROM (
+        SELECT p.key FROM entries e CROSS JOIN passages p ON p.entry = e.key AND p.key > ?3
+        WHERE e.scope = ?1 AND e.changed > ?2 {found} ORDER BY p.key LIMIT -1
+    ) k CROSS JOIN passages p ON p.key = k.key CROSS JOIN entries e ON e.key = p.entry
+    LEFT JOIN {vectors} v ON v.passage = p.key
+"""
+_FOUND = """
+    AND {key} IN (SELECT o.entry FROM keywords w CROSS JOIN passages o ON o.key = w.rowid WHERE keywords MATCH {query})
+"""
+_NO_VECTORS = "(SELECT NULL AS passage, NULL AS vector, NULL AS checksum WHERE FALSE)"
+_MARK = "SELECT ifnull(changes, 0), ifnull(erasures, 0) FROM scopes WHERE key = ?"
+LAST_ENTRY = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'entries'"
+_MATCHING = "SELECT rowid, -rank FROM keywords WHERE keywords MATCH ? ORDER BY rank LIMIT ?"
+_EACH = "json_each(?) j CROSS JOIN entries e ON e.key = j.value"
+_UNITS = "SELECT v.passage, v.vector, v.checksum FROM json_each(?) j CROSS JOIN vectors v ON v.passage = j.value"
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeSource:
+    """One scope of an open snapshot, as the origin of columns: all of it, or what a query of keywords finds there."""
+
+    db: Connections
+    scope: int
+    vectors: bool = True
+    query: str | None = None
+
+    def mark(self) -> Mark:
+        return Mark(*next(iter(self.db.rows(_MARK, self.scope)), (0, 0)))
+
+    def entries_after(self, changes: int) -> Iterable[EntryRow]:
+        sql = _ENTRIES.format(found=self._found("key", "?3"))
+        return readable(self.db, ENTRIES, sql, self.scope, changes, *self._queries())
+
+    def passages_after(self, changes: int, key: int) -> Iterable[PassageRow]:
+        vectors = "vectors" if self.vectors else _NO_VECTORS
+        sql = _PASSAGES.format(vectors=vectors, found=self._found("e.key", "?4"))
+        for row in readable(self.db, PASSAGES, sql, self.scope, changes, key, *self._queries()):
+            passage, entry, start, end, words, vector, stored, of_vector, id_ = row
+            if vector is not None and vector_checksum(passage, self.scope, vector) != of_vector:
+                note(VECTORS, id_)
+                vector = None
+            if passage_checksum(self.scope, passage, id_, start, end, words) == stored:
+                yield PassageRow(passage, entry, start, end, words, vector)
+            else:
+                note(PASSAGES, id_)
+
+    def _found(self, key: str, query: str) -> str:
+        return "" if self.query is None else _FOUND.format(key=key, query=query)
+
+    def _queries(self) -> tuple[str, ...]:
+        return () if self.query is None else (self.query,)
+
+
+class SQLiteColumns(Columns):
+    """The columns of a scope, with what only the file knows. Use it inside the snapshot that it was made in."""
+
+    def __init__(
+        self, arrays: Arrays, db: Connections, scope: int, deadline: float, last: int | None, broken: Corrupt | None
+    ) -> None:
+        super().__init__(arrays, last)
+        self._db, self._scope, self._deadline = db, scope, deadline
+        self._broken = broken  # why the vectors cannot be read
+
+    def nearest(self, unit: NDArray[np.float32], k: int, where: Where) -> Found:
+        self._check_vectors()
+        with self._db.deadline(self._deadline):
+            return super().nearest(unit, k, where)
+
+    def cosines(self, unit: NDArray[np.float32], rows: Rows) -> tuple[NDArray[np.float64], Rows]:
+        self._check_vectors()
+        return super().cosines(unit, rows)
+
+    def units(self, passages: Rows) -> NDArray[np.float32]:
+        self._check_vectors()
+        return super().units(passages)
+
+    def matching(self, terms: Sequence[str], k: int, where: Where) -> Found:
+        import numpy as np
+
+        size, query = k + k // 8 + 4, expression(self._scope, terms)
+        with self._db.deadline(self._deadline):
+            while True:
+                found = self._db.rows(_MATCHING, query, size) if k > 0 else []
+                keys, scores = zip(*found, strict=True) if found else ((), ())
+                passages, there = self.passages_of_keys(np.array(keys, np.int64))
+                best = self.best(passages, np.array(scores, np.float64)[there], k, where)
+                if len(best.entries) == k or len(found) < size:
+                    return best
+                size = -1 if size > 4 * k else 8 * size
+
+    def rows(self, ids: Sequence[str]) -> Rows:
+        import numpy as np
+
+        sql = "SELECT e.key FROM json_each(?) j LEFT JOIN entries e ON e.scope = ? AND e.id = j.value ORDER BY j.key"
+        keys = np.array([-1 if key is None else key for (key,) in self._db.rows(sql, to_json(list(ids)), self._scope)])
+        known = self.arrays.key
+        if not len(known) or not len(keys):
+            return np.full(len(keys), -1, np.int64)
+        places = np.searchsorted(known, keys).clip(max=len(known) - 1)
+        return np.where(known[places] == keys, places, -1)
+
+    def heads(self, rows: Rows) -> list[tuple[str, str]]:
+        sql = f"SELECT e.key, substr(e.text, 1, {HEAD}), substr(e.text, -{TAIL}) FROM {_EACH}"
+        found = {key: (head, tail) for key, head, tail in all_readable(self._db, ENTRIES, sql, self._json(rows))}
+        return [found.get(key, ("", "")) for key in self.arrays.key[rows].tolist()]
+
+    def emotions(self, rows: Rows) -> list[Mapping[str, float] | None]:
+        sql = f"SELECT e.key, e.emotions FROM {_EACH} WHERE e.emotions IS NOT NULL"
+        found = {}
+        for key, emotions in all_readable(self._db, ENTRIES, sql, self._json(rows)):
+            try:
+                found[key] = json.loads(emotions)
+            except ValueError:
+                continue  # noted when the entry is read
+        return [found.get(key) for key in self.arrays.key[rows].tolist()]
+
+    def select(self, where: Where) -> Rows:
+        import numpy as np
+
+        filter_ = condition(self._scope, where)
+        rows = self._db.rows(f"SELECT e.key FROM entries e WHERE {filter_.sql}", *filter_.parameters)
+        return np.fromiter((row[0] for row in rows), np.int64)
+
+    def stored_units(self, keys: Rows) -> NDArray[np.float32]:
+        import numpy as np
+
+        found = {
+            key: vector
+            for key, vector, sum_ in self._db.rows(_UNITS, to_json(keys.tolist()))
+            if sum_ == vector_checksum(key, self._scope, vector)
+        }
+        empty = bytes(4 * self.arrays.dimensions)
+        joined = b"".join(found.get(key, empty) for key in keys.tolist())
+        return np.frombuffer(joined, np.float32).reshape(len(keys), self.arrays.dimensions)
+
+    def scan(self, unit: NDArray[np.float32], k: int, where: Where) -> Found:
+        import numpy as np
+
+        vector = unit.tobytes()
+        sql = "SELECT passage, 1 - vec_distance_cosine(vector, ?) FROM vectors WHERE scope = ? AND length(vector) = ?"
+        found = self._db.rows(sql, vector, self._scope, len(vector))
+        keys, scores = zip(*found, strict=True) if found else ((), ())
+        passages, there = self.passages_of_keys(np.array(keys, np.int64))
+        return self.best(passages, np.array(scores, np.float64)[there], k, where)
+
+    def _check_vectors(self) -> None:
+        if self._broken is not None:
+            raise self._broken
+
+    def _json(self, rows: Rows) -> str:
+        return to_json(self.arrays.key[rows].tolist())
+
+
+def expression(scope: int, words: Sequence[str]) -> str:
+    """Return an FTS5 query for any of the words, each quoted and marked as this scope's."""
+    chosen = [mark(scope) + word for word in list(dict.fromkeys(words))[:MAX_TERMS]]
+    return " OR ".join('"' + word.replace('"', '""').replace("\0", " ") + '"' for word in chosen) or '""'

@@ -117,14 +117,6 @@ class Columns(ABC):
     def select(self, where: Where) -> Rows:
         """Return the keys of the entries that pass a filter, in any order."""
 
-    @abstractmethod
-    def stored_units(self, keys: Rows) -> NDArray[np.float32]:
-        """Return the vectors of passages by key, read from where they are stored; zeros for one that is damaged."""
-
-    @abstractmethod
-    def scan(self, unit: NDArray[np.float32], k: int, where: Where) -> Found:
-        """Return what :meth:`nearest` does, without vectors in memory."""
-
     def nearest(self, unit: NDArray[np.float32], k: int, where: Where) -> Found:
         """Return the ``k`` entries whose best passage has the highest cosine with ``unit``, exactly, best first.
 
@@ -134,11 +126,13 @@ class Columns(ABC):
         arrays = self.arrays
         if arrays.dimensions and len(unit) != arrays.dimensions:
             raise InvalidVector(f"a vector has {len(unit)} dimensions, not {arrays.dimensions} as the store's")
-        if arrays.units is None:
-            return self.scan(unit, k, where)
-        if not len(arrays.units):
+        if not len(arrays.vectored):
             return Found.none()
-        return self.best(arrays.vectored, self.cosines_of_all(unit), k, where)
+        return self.best(*self.ranked(unit), k, where)
+
+    def ranked(self, unit: NDArray[np.float32]) -> tuple[Rows, NDArray[np.floating[Any]]]:
+        """Return the rows of the passages that have a vector, and the cosine of each with ``unit``."""
+        return self.arrays.vectored, self.cosines_of_all(unit)
 
     def best(self, passages: Rows, scores: NDArray[np.floating[Any]], k: int, where: Where) -> Found:
         """Return the ``k`` entries with the highest scores of those that pass a filter, each with its best passage.
@@ -208,8 +202,7 @@ class Columns(ABC):
 
     def units(self, passages: Rows) -> NDArray[np.float32]:
         """Return the vectors of passages that have one, by row."""
-        if self.arrays.units is None:
-            return self.stored_units(self.arrays.passages["key"][passages])
+        assert self.arrays.units is not None
         units: NDArray[np.float32] = self.arrays.units[self.arrays.passages["unit"][passages]]
         return units
 

@@ -24,8 +24,6 @@ from tidal_plugins.storage.search import MAX_TERMS
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from numpy.typing import NDArray
-
     from tidal_plugins.storage.columns.view import Rows
 
 
@@ -97,12 +95,6 @@ class StateColumns(Columns):
     def select(self, where: Where) -> Rows:
         passes, entries = entry_filter(where), self._state.table(self._scope, "entries")
         return np.array([kept.number for kept in entries.values() if passes(kept.entry)], np.int64)
-
-    def stored_units(self, keys: Rows) -> NDArray[np.float32]:
-        raise NotImplementedError("all vectors are in memory")
-
-    def scan(self, unit: NDArray[np.float32], k: int, where: Where) -> Found:
-        raise NotImplementedError("all vectors are in memory")
 
     def _kept(self, rows: Rows) -> list[Kept]:
         entries = self._state.table(self._scope, "entries")

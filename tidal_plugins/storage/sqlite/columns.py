@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tidal_plugins.errors import Corrupt
 from tidal_plugins.storage.checksums import passage_checksum, vector_checksum
@@ -110,12 +110,17 @@ class SQLiteColumns(Columns):
         with self._db.deadline(self._deadline):
             return super().nearest(unit, k, where)
 
+    def ranked(self, unit: NDArray[np.float32]) -> tuple[Rows, NDArray[np.floating[Any]]]:
+        return self._scan(unit) if self.arrays.units is None else super().ranked(unit)
+
     def cosines(self, unit: NDArray[np.float32], rows: Rows) -> tuple[NDArray[np.float64], Rows]:
         self._check_vectors()
         return super().cosines(unit, rows)
 
     def units(self, passages: Rows) -> NDArray[np.float32]:
         self._check_vectors()
+        if self.arrays.units is None:
+            return self._stored_units(self.arrays.passages["key"][passages])
         return super().units(passages)
 
     def matching(self, terms: Sequence[str], k: int, where: Where) -> Found:
@@ -165,7 +170,7 @@ class SQLiteColumns(Columns):
         rows = self._db.rows(f"SELECT e.key FROM entries e WHERE {filter_.sql}", *filter_.parameters)
         return np.fromiter((row[0] for row in rows), np.int64)
 
-    def stored_units(self, keys: Rows) -> NDArray[np.float32]:
+    def _stored_units(self, keys: Rows) -> NDArray[np.float32]:
         import numpy as np
 
         found = {
@@ -177,7 +182,7 @@ class SQLiteColumns(Columns):
         joined = b"".join(found.get(key, empty) for key in keys.tolist())
         return np.frombuffer(joined, np.float32).reshape(len(keys), self.arrays.dimensions)
 
-    def scan(self, unit: NDArray[np.float32], k: int, where: Where) -> Found:
+    def _scan(self, unit: NDArray[np.float32]) -> tuple[Rows, NDArray[np.floating[Any]]]:
         import numpy as np
 
         vector = unit.tobytes()
@@ -185,7 +190,7 @@ class SQLiteColumns(Columns):
         found = self._db.rows(sql, vector, self._scope, len(vector))
         keys, scores = zip(*found, strict=True) if found else ((), ())
         passages, there = self.passages_of_keys(np.array(keys, np.int64))
-        return self.best(passages, np.array(scores, np.float64)[there], k, where)
+        return passages, np.array(scores, np.float64)[there]
 
     def _check_vectors(self) -> None:
         if self._broken is not None:

@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path,
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.latency import DIMENSIONS, SEED, InstantEmbedder, Words, conversation
+from benchmarks.synthetic import DIMENSIONS, SEED, InstantEmbedder, Words, centres, conversation
 
 if TYPE_CHECKING:
     import numpy as np
@@ -221,10 +221,10 @@ def batched_texts(texts: Sequence[str]) -> Iterator[Sequence[str]]:
 # a store in its process
 
 
-def serve(name: str, folder: Path, size: int, repeats: int, pipe: Connection) -> None:
+def serve(name: str, folder: Path, around: NDArray[np.float32], size: int, repeats: int, pipe: Connection) -> None:
     """Fill a store, tell what that took, then answer commands: the position of a query, or a text to add."""
     warnings.simplefilter("ignore")  # each search of Qdrant in a local folder warns of its size
-    embedder, words = InstantEmbedder(), Words(SEED)
+    embedder, words = InstantEmbedder(around), Words(SEED)
     texts = [text.text for exchange in conversation(words, size) for text in exchange.messages]
     queries = [words.query() for _ in range(repeats)]
     vectors = embedder.embed(queries)
@@ -257,7 +257,7 @@ def resident() -> int:
 
 def compare(names: Sequence[str], size: int, repeats: int) -> dict[str, dict[str, float]]:
     """Return the figures of each store: medians in milliseconds, bytes, and entries a second."""
-    spawn = multiprocessing.get_context("spawn")
+    spawn, around = multiprocessing.get_context("spawn"), centres()
     figures: dict[str, dict[str, float]] = {}
     with TemporaryDirectory(prefix="tidal-benchmark-") as place:
         pipes: dict[str, Connection] = {}
@@ -265,7 +265,7 @@ def compare(names: Sequence[str], size: int, repeats: int) -> dict[str, dict[str
             folder = Path(place, name)
             folder.mkdir()
             pipes[name], end = spawn.Pipe()
-            spawn.Process(target=serve, args=(name, folder, size, repeats, end), daemon=True).start()
+            spawn.Process(target=serve, args=(name, folder, around, size, repeats, end), daemon=True).start()
             end.close()
             figures[name] = pipes[name].recv()
             print(f"{name}: {size:,} entries are in", file=sys.stderr)

@@ -182,7 +182,7 @@ def first_recalls(names: Sequence[str]) -> dict[str, Any]:
             path = Path(folder, f"{name}.db")
             stand_in = InstantEmbedder(
                 around
-            )  # its vectors say nothing of the texts, and embedding all entries would take minutes
+            )  # embedding all entries would take minutes
             stand_in.id = (OnnxEmbedder() if name == "int8" else SentenceTransformerEmbedder()).id
             nothing_waits = Settings(graph={"enabled": False})
             with TidalMemory(path, embedder=stand_in, settings=nothing_waits) as memory:

@@ -6,7 +6,7 @@ BIN := .venv/bin
 DATA ?=
 BENCH_DATA := $(or $(DATA),$(TIDAL_BENCH_DATA))
 
-.PHONY: help demo test test-oldest check docs package bench export-minilm fit-emotion fit-confidence clean
+.PHONY: help demo test test-oldest check docs package bench bench-peers bench-million export-minilm fit-emotion fit-confidence clean
 
 help:
 	@echo "make demo [DATA=file]   a LangGraph agent that remembers across processes and says why"
@@ -16,6 +16,8 @@ help:
 	@echo "make docs               the documentation, as a site in build/site"
 	@echo "make package            wheel and sdist in dist/, each extra installed and tried (minutes, and 2 GB for a while)"
 	@echo "make bench [DATA=file]  recall, compaction, living (these need a file, or TIDAL_BENCH_DATA), speed"
+	@echo "make bench-peers        search, writes, memory and files beside SqliteStore, Chroma, LanceDB and mem0 (half an hour)"
+	@echo "make bench-million      the time of calls in a memory of a million entries (half an hour, 6 GB of disk)"
 	@echo "make fit-emotion DATA=folder   the weights that read emotions, anew from GoEmotions (minutes)"
 	@echo "make fit-confidence DATA=folder   the weights that say how likely a memory is to help, anew (minutes)"
 	@echo "make export-minilm      the default embedder's ONNX files, anew from the original weights (seconds)"
@@ -65,6 +67,12 @@ endif
 	@$(BIN)/python -m benchmarks.trust $(if $(BENCH_DATA),--data "$(BENCH_DATA)")
 	@$(BIN)/python benchmarks/affect.py $(if $(BENCH_DATA),--data "$(BENCH_DATA)")
 
+bench-peers: .venv-peers/.stamp
+	@.venv-peers/bin/python benchmarks/peers.py
+
+bench-million: .venv/.stamp
+	@$(BIN)/python benchmarks/latency.py --sizes 1000000 --repeats 100
+
 fit-emotion: .venv/.stamp
 ifeq ($(BENCH_DATA),)
 	@echo "GoEmotions is needed: make fit-emotion DATA=folder with goemotions_train.tsv and goemotions_dev.tsv" >&2; exit 1
@@ -83,7 +91,7 @@ export-minilm: .venv/.stamp
 	@$(BIN)/python training/export_minilm.py
 
 clean:
-	rm -rf .venv .venv-oldest build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-oldest .venv-peers build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The environment of the demo has no PyTorch. The tests add it, since sentence-transformers is supported, too.
@@ -100,6 +108,11 @@ clean:
 	@echo "Adding what tests and checks need (some minutes and about 2 GB the first time)"
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[all,clients,dev]'
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps -t .venv/ciphers 'apsw-sqlite3mc==3.54.0.0'
+	@touch $@
+
+.venv-peers/.stamp: pyproject.toml constraints.txt
+	@test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
+	@.venv-peers/bin/python -m pip install -qq --disable-pip-version-check -e '.[langgraph,peers]'
 	@touch $@
 
 .venv-oldest/.stamp: pyproject.toml constraints-oldest.txt

@@ -26,9 +26,9 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.affect import goemotions
-from benchmarks.latency import SEED, InstantEmbedder, Words, conversation
 from benchmarks.locomo import load
 from benchmarks.metrics import quantiles
+from benchmarks.synthetic import SEED, InstantEmbedder, Words, centres, conversation
 from tidal_plugins import OnnxEmbedder, SentenceTransformerEmbedder, Settings, TidalMemory
 
 if TYPE_CHECKING:
@@ -176,11 +176,13 @@ def cold(body: str, runs: int = 3) -> dict[str, float]:
 
 def first_recalls(names: Sequence[str]) -> dict[str, Any]:
     """Time a fresh process from its imports to the first recall, in a store that another one filled."""
-    words, found = Words(SEED), {}
+    words, around, found = Words(SEED), centres(), {}
     with TemporaryDirectory(prefix="tidal-benchmark-") as folder:
         for name in names:
             path = Path(folder, f"{name}.db")
-            stand_in = InstantEmbedder()  # its vectors mean nothing, and embedding all entries would take minutes
+            stand_in = InstantEmbedder(
+                around
+            )  # embedding all entries would take minutes
             stand_in.id = (OnnxEmbedder() if name == "int8" else SentenceTransformerEmbedder()).id
             nothing_waits = Settings(graph={"enabled": False})
             with TidalMemory(path, embedder=stand_in, settings=nothing_waits) as memory:

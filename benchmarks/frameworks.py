@@ -16,7 +16,6 @@ import argparse
 import asyncio
 import json
 import platform
-import sqlite3
 import statistics
 import sys
 import time
@@ -39,7 +38,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.embedders import EMBEDDERS, add_embedder
-from benchmarks.puts import measure_puts, show_puts
+from benchmarks.puts import loading_connection, measure_puts, show_puts
 from langgraph_tidal import RecallNode, RecordNode, TidalState, TidalStore, model_input
 from tidal_plugins import TidalError, TidalMemory
 
@@ -240,22 +239,6 @@ def sqlite_store(embedder: Timed, folder: Path, stack: ExitStack) -> SqliteStore
 
 def rows_of(embedder: Timed) -> Callable[[Sequence[str]], list[list[float]]]:
     return lambda texts: [[float(x) for x in row] for row in embedder.embed(texts)]
-
-
-def loading_connection(path: Path, stack: ExitStack) -> sqlite3.Connection | None:
-    """Open a connection that can load sqlite-vec, or return ``None`` if there is none.
-
-    Many builds of Python cannot load extensions; pysqlite3 stands in for them.
-    """
-    module: Any = sqlite3
-    if not hasattr(sqlite3.Connection, "enable_load_extension"):
-        try:
-            from pysqlite3 import dbapi2 as module  # type: ignore[no-redef]
-        except ImportError:
-            return None
-    connection: sqlite3.Connection = module.connect(str(path), check_same_thread=False, isolation_level=None)
-    stack.callback(connection.close)
-    return connection
 
 
 def vector_block(embedder: Timed) -> Turn | None:

@@ -2,8 +2,9 @@
 
     python benchmarks/latency.py --sizes 1000 10000 100000 --json out.json
 
-Texts are drawn from English words by a law like Zipf's, and vectors lie in clusters; both are the same on every run. An
-instant embedder stands in for the model, so that only this library is timed. The model's own time has a separate line.
+Texts are drawn from English words by a law like Zipf's, and vectors lie around those of real sentences; both are the
+same on every run. An instant embedder stands in for the model, so that only this library is timed. The model's own time
+has a separate line.
 Machines differ and are noisy: each figure is printed with its ratio to a bare operation that was timed in the same run.
 """
 
@@ -17,12 +18,8 @@ import sqlite3
 import subprocess
 import sys
 import time
-import zlib
 from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime, timedelta
-from importlib.resources import files
 from pathlib import Path
-from random import Random
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
@@ -32,17 +29,15 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.metrics import quantiles
+from benchmarks.synthetic import SEED, SESSION, InstantEmbedder, Words, centres, conversation
 from tidal_plugins import (
     Affect,
     EmbedderUnavailable,
-    Exchange,
-    Message,
     OnnxEmbedder,
     Settings,
     TidalError,
     TidalMemory,
 )
-from tidal_plugins.english.stop_words import STOP_WORDS
 from tidal_plugins.model.entry import KINDS
 from tidal_plugins.model.graph import GRAPH_CHANNEL
 from tidal_plugins.scoring.fusion import reciprocal_rank
@@ -55,12 +50,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ROOT = Path(__file__).resolve().parents[1]
-DIMENSIONS = 384
-SEED = 20
-START = datetime(2025, 1, 1, tzinfo=UTC)
-QUERY_WORDS, TURN_WORDS = 12, 21
-SESSION = 20
-"""Number of exchanges in a session."""
 POOL = 100
 WARM_UP = 5
 """Number of questions that are asked before any is timed."""
@@ -96,7 +85,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def measure(size: int, repeats: int) -> dict[str, Any]:
     """Return all figures of one size: quantiles by call, and the size of the store."""
-    words, embedder = Words(SEED), InstantEmbedder()
+    words, embedder = Words(SEED), InstantEmbedder(around := centres())
     quiet = Settings(graph={"background": False})  # a thread that reads what was filled in would be timed too
     alone = quiet.model_copy(update={"recall": RecallTuning(thread=0, neighbours=0, time_mention=0, time=0)})
     with TemporaryDirectory(prefix="tidal-benchmark-") as folder:
@@ -106,7 +95,7 @@ def measure(size: int, repeats: int) -> dict[str, Any]:
             memory.record_many(conversation(words, size))
             filled = time.perf_counter() - start
         stored = path.stat().st_size
-        cold = _cold(path, words.query())
+        cold = _cold(path, around, words.query())
         with TidalMemory(path, embedder=embedder, settings=quiet) as memory:
             with TidalMemory(path, embedder=embedder, settings=alone) as plain:
                 calls = _reads(memory, plain, embedder, words, repeats)
@@ -206,15 +195,15 @@ def timed(call: Callable[[Any], object], items: Iterable[Any]) -> list[float]:
     return times
 
 
-def _cold(path: Path, query: str) -> dict[str, Any]:
+def _cold(path: Path, around: NDArray[np.float32], query: str) -> dict[str, Any]:
     """Return the time and the memory that a fresh process needs to open the store and recall once."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(_open_and_recall, (path, query))
+        return pool.apply(_open_and_recall, (path, around, query))
 
 
-def _open_and_recall(path: Path, query: str) -> dict[str, Any]:
+def _open_and_recall(path: Path, around: NDArray[np.float32], query: str) -> dict[str, Any]:
     before, start = _peak_memory(), time.perf_counter()
-    with TidalMemory(path, embedder=InstantEmbedder()) as memory:
+    with TidalMemory(path, embedder=InstantEmbedder(around)) as memory:
         memory.recall(query)
         took = 1000 * (time.perf_counter() - start)
     return {"first_recall_ms": round(took, 2), "import_rss_bytes": before, "peak_rss_bytes": _peak_memory()}
@@ -250,70 +239,6 @@ def import_seconds(runs: int = 5) -> dict[str, float]:
     best(IMPORTS[-1])  # writes the byte code
     bare = best("pass")
     return {code: round((best(code) - bare) / 1000, 4) for code in IMPORTS}
-
-
-# texts, questions and vectors
-
-
-def conversation(words: Words, entries: int) -> list[Exchange]:
-    """Return exchanges of a user and an assistant that make that many entries."""
-    exchanges = []
-    for number in range((entries + 1) // 2):
-        at = START + timedelta(minutes=30 * number)
-        messages = (Message("user", words.turn()), Message("assistant", words.turn()))
-        exchanges.append(Exchange(messages, f"session-{number // SESSION}", f"turn-{number}", at))
-    return exchanges
-
-
-class Words:
-    """Generates sentences of English words: half of them stop words, the others by a law like Zipf's.
-
-    A query shares a word with about an eighth of all turns, as measured on real dialogue.
-    """
-
-    def __init__(self, seed: int) -> None:
-        self._random = Random(seed)
-        lexicon = files("vaderSentiment").joinpath("vader_lexicon.txt").read_text("utf-8").splitlines()
-        self._rare = sorted({word for line in lexicon if (word := line.split("\t")[0]).isalpha()} - STOP_WORDS)
-        Random(SEED).shuffle(self._rare)
-        self._weights = [1 / (rank + 15) for rank in range(len(self._rare))]
-        self._common = sorted(STOP_WORDS)
-
-    def turn(self) -> str:
-        return self._sentence(max(3, round(self._random.lognormvariate(0, 0.6) * TURN_WORDS * 0.83)))
-
-    def query(self) -> str:
-        return self._sentence(QUERY_WORDS) + "?"
-
-    def _sentence(self, length: int) -> str:
-        rare = self._random.choices(self._rare, self._weights, k=length)
-        return " ".join(word if self._random.random() < 0.5 else self._random.choice(self._common) for word in rare)
-
-
-class InstantEmbedder:
-    """Embeds each text near one of 256 centres; texts of one centre have a cosine of about 0.5."""
-
-    id = "benchmark-clusters"
-    dimensions = DIMENSIONS
-
-    def __init__(self) -> None:
-        import numpy as np
-
-        random = np.random.default_rng(SEED)
-        self._centres = _unit(random.standard_normal((256, DIMENSIONS)))
-        self._noise = _unit(random.standard_normal((8191, DIMENSIONS)))
-
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        import numpy as np
-
-        marks = np.asarray([zlib.crc32(text.encode()) for text in texts], np.int64)
-        return _unit(self._centres[marks % len(self._centres)] + self._noise[marks % len(self._noise)])
-
-
-def _unit(rows: NDArray[Any]) -> NDArray[np.float32]:
-    import numpy as np
-
-    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), np.float32)
 
 
 # showing

@@ -6,9 +6,12 @@ item is small, or a file of 300 kB with and without an index. Look at the ratios
 
 from __future__ import annotations
 
+import sqlite3
 import statistics
 import time
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 from langgraph.store.base import BaseStore
@@ -62,3 +65,19 @@ def show_puts(figures: Mapping[str, Mapping[str, float]], ours: str) -> None:
         )
         table.add_row(name, *cells)
     Console().print(table)
+
+
+def loading_connection(path: Path, stack: ExitStack) -> sqlite3.Connection | None:
+    """Open a connection that can load sqlite-vec, or return ``None`` if there is none.
+
+    Many builds of Python cannot load extensions; pysqlite3 stands in for them.
+    """
+    module: Any = sqlite3
+    if not hasattr(sqlite3.Connection, "enable_load_extension"):
+        try:
+            from pysqlite3 import dbapi2 as module  # type: ignore[no-redef]
+        except ImportError:
+            return None
+    connection: sqlite3.Connection = module.connect(str(path), check_same_thread=False, isolation_level=None)
+    stack.callback(connection.close)
+    return connection

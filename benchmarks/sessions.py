@@ -23,8 +23,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # run by its path,
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.latency import InstantEmbedder, bare_commit, timed
+from benchmarks.latency import bare_commit, timed
 from benchmarks.metrics import quantiles
+from benchmarks.synthetic import InstantEmbedder, centres
 from tidal_plugins import Note, TidalError, TidalMemory
 
 ENTRIES = 10_000
@@ -54,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 def measure(signals: int, entries: int, repeats: int) -> dict[str, Any]:
     random = Random(SEED)
     with TemporaryDirectory(prefix="tidal-benchmark-") as folder:
-        memory = TidalMemory(Path(folder, "memory.db"), embedder=InstantEmbedder(), emotion=None)
+        memory = TidalMemory(Path(folder, "memory.db"), embedder=InstantEmbedder(centres()), emotion=None)
         notes = [Note(" ".join(random.choices(WORDS, k=15)), importance=5) for _ in range(entries)]
         ids = [entry.id for entry in memory.remember(notes)]
         session, commit = memory.sessions.open(user="42", agent="planner"), bare_commit(Path(folder, "bare.db"))

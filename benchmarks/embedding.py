@@ -180,9 +180,7 @@ def first_recalls(names: Sequence[str]) -> dict[str, Any]:
     with TemporaryDirectory(prefix="tidal-benchmark-") as folder:
         for name in names:
             path = Path(folder, f"{name}.db")
-            stand_in = InstantEmbedder(
-                around
-            )  # embedding all entries would take minutes
+            stand_in = InstantEmbedder(around)  # embedding all entries would take minutes
             stand_in.id = (OnnxEmbedder() if name == "int8" else SentenceTransformerEmbedder()).id
             nothing_waits = Settings(graph={"enabled": False})
             with TidalMemory(path, embedder=stand_in, settings=nothing_waits) as memory:

@@ -15,7 +15,7 @@ CORE = Path(tidal_plugins.__file__).parent
 PROJECT = tomllib.loads((CORE.parent / "pyproject.toml").read_text(encoding="utf-8"))
 
 NAMED_SECOND = {
-    "write_document", "documents", "erase_documents", "append_log", "read_log", "trim_log",
+    "write_documents", "documents", "erase_documents", "append_log", "read_log", "trim_log",
     "read_meta", "write_meta",
 }  # fmt: skip
 """The calls whose second argument names a collection, a log or a value of the store."""

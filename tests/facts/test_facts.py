@@ -365,7 +365,7 @@ def test_a_conflict_is_of_the_transaction_that_stores_the_text(
         raise ValueError("stop")
 
     with monkeypatch.context() as patch:
-        patch.setattr(type(storage), "write_document", fail)
+        patch.setattr(type(storage), "write_documents", fail)
         with pytest.raises(ValueError, match="stop"):
             memory.record("The bridge is down.")
     assert memory.episodes.list() == []

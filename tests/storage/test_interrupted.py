@@ -16,6 +16,7 @@ import pytest
 from tidal_plugins import HashingEmbedder, Settings, TidalMemory
 from tidal_plugins.storage import sqlite
 from tidal_plugins.storage.base import Where
+from tidal_plugins.storage.shorthands import write_document
 from tidal_plugins.storage.sqlite import SQLiteStorage
 
 FOLDER = str(Path(sqlite.__file__).parent)
@@ -118,7 +119,7 @@ def failed(memory: TidalMemory) -> None:
     """Raise inside a transaction, so that the lines that roll back run too."""
     storage = memory._services.storage
     with pytest.raises(ZeroDivisionError), storage.transaction():
-        storage.write_document(memory.scope, "notes", "note", 1)
+        write_document(storage, memory.scope, "notes", "note", 1)
         raise ZeroDivisionError
 
 

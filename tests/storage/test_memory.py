@@ -14,7 +14,7 @@ import pytest
 from tidal_plugins.errors import Busy, Closed
 from tidal_plugins.storage.base import Storage, Where
 from tidal_plugins.storage.memory import Contents, MemoryStorage
-from tidal_plugins.storage.shorthands import passage_vectors
+from tidal_plugins.storage.shorthands import passage_vectors, write_document
 from tidal_plugins.storage.sqlite import SQLiteStorage
 from tidal_plugins.testing import ALL, HERE, NOON, StoreContract, ids, record
 
@@ -80,7 +80,7 @@ def test_engines_are_stores_of_their_own_unless_they_share_contents() -> None:
 def test_what_is_read_may_be_changed_and_what_was_given_too() -> None:
     store, metadata = MemoryStorage(), {"a": [1]}
     store.put(HERE, [record("a", metadata=metadata)])
-    store.write_document(HERE, "facts", "k", metadata)
+    write_document(store, HERE, "facts", "k", metadata)
     metadata["a"].append(2)
     store.get(HERE, ["a"])["a"].metadata["a"].append(3)
     assert store.get(HERE, ["a"])["a"].metadata == {"a": [1]}

@@ -23,6 +23,7 @@ from tidal_plugins import (
     TidalMemory,
 )
 from tidal_plugins.storage.base import Where
+from tidal_plugins.storage.shorthands import write_document
 from tidal_plugins.storage.sqlite import ReadOnlySQLite
 from tidal_plugins.storage.sqlite.file_locks import FileLocks
 
@@ -45,7 +46,7 @@ def test_an_opening_reads_and_cannot_write(path: Path) -> None:
     storage = ReadOnlySQLite(path)
     assert count(storage) == len(storage.find(SCOPE, ALL)) == 3
     with pytest.raises(ReadOnly):
-        storage.while_open(lambda: storage.write_document(SCOPE, "collection", "name", "value"))
+        storage.while_open(lambda: write_document(storage, SCOPE, "collection", "name", "value"))
     storage.close()
     with pytest.raises(Closed):
         storage.find(SCOPE, ALL)

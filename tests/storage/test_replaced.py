@@ -13,6 +13,7 @@ import apsw
 import pytest
 
 from tidal_plugins import FileReplaced, HashingEmbedder, TidalMemory
+from tidal_plugins.storage.shorthands import write_document
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="open files cannot be deleted there")
 
@@ -119,7 +120,7 @@ def test_a_file_that_was_moved_away_leaves_its_log_to_be_moved_too(memory: Tidal
 def test_a_file_that_was_replaced_inside_a_transaction_acknowledges_nothing(memory: TidalMemory, path: Path) -> None:
     storage = memory._services.storage
     with pytest.raises(FileReplaced), storage.transaction():
-        storage.write_document(("default",), "notes", "note", 1)
+        write_document(storage, ("default",), "notes", "note", 1)
         delete_all(path)
 
 

@@ -33,7 +33,7 @@ from tidal_plugins.errors import (
 )
 from tidal_plugins.storage.base import ALL_LINKS, Line, Passage, Record, Storage, Where, WhereLinks
 from tidal_plugins.storage.damage import noticed, whole
-from tidal_plugins.storage.shorthands import passage_vectors
+from tidal_plugins.storage.shorthands import passage_vectors, write_document
 from tidal_plugins.storage.sqlite import SQLiteStorage
 from tidal_plugins.storage.values import unit_vector
 from tidal_plugins.testing import ALL, FULL, HERE, NOON, StoreContract, entry, ids, link, record
@@ -402,8 +402,8 @@ def test_random_damage_gives_typed_errors_only_and_never_a_wrong_entry(path: Pat
     store = SQLiteStorage(path)
     stored = {str(i): record(str(i), f"text {i} " * 20, vector_of(str(i)), metadata={"i": i}) for i in range(80)}
     store.put(HERE, stored.values())
-    store.write_document(HERE, "facts", "key", {"value": list(range(100))})
-    store.write_document(HERE, "facts", "key", 2, keep=1)
+    write_document(store, HERE, "facts", "key", {"value": list(range(100))})
+    write_document(store, HERE, "facts", "key", 2, keep=1)
     store.put_links(HERE, [link(str(i), str(i), str(i + 1), weight=i, metadata={"i": i}) for i in range(80)])
     store.append_log(HERE, "log", [Line(str(i), NOON, {"i": i}) for i in range(80)])
     store.close()
@@ -438,7 +438,7 @@ def _use_damaged(path: Path, expected: dict[str, Any]) -> int:
         lambda: store.matching(HERE, ["text", "3"], 50, ALL) and None,
         lambda: store.documents(HERE, "facts") and None,
         lambda: store.documents(HERE, "facts", ["key"], versions=True) and None,
-        lambda: store.write_document(HERE, "facts", "key", 1) and None,
+        lambda: write_document(store, HERE, "facts", "key", 1) and None,
         lambda: store.links(HERE, ALL_LINKS) and None,
         lambda: store.frontier(HERE, list(expected), ["kind"], each=9) and None,
         lambda: store.put_links(HERE, [link("1", "1", "2")]),
@@ -465,8 +465,8 @@ def test_links_lines_and_versions_that_went_leave_no_bytes_behind(store: SQLiteS
     store.put_links(HERE, [link(n, n, "x", metadata={"text": n * 30}) for n in names])
     store.append_log(HERE, "log", [Line(n, NOON, n * 30) for n in names])
     for name in names:
-        store.write_document(HERE, "facts", name, name * 30, keep=1)
-        store.write_document(HERE, "facts", name, None, keep=1)
+        write_document(store, HERE, "facts", name, name * 30, keep=1)
+        write_document(store, HERE, "facts", name, None, keep=1)
     store.erase(HERE, names[:150])
     store.erase_documents(HERE, "facts", names[:150])
     assert store.scrub()

@@ -17,6 +17,7 @@ from tests.waiting import meet
 from tidal_plugins.errors import TidalError
 from tidal_plugins.model.entry import Entry
 from tidal_plugins.storage.base import Passage, Record, Where
+from tidal_plugins.storage.shorthands import write_document
 from tidal_plugins.storage.sqlite import SQLiteStorage
 
 SCOPE = ("here",)
@@ -122,7 +123,7 @@ def _written(path: str, name: str) -> Iterator[str]:
         names = [f"{name}-{i}-{j}" for j in range(3)]
         with store.transaction():
             store.put(SCOPE, [record(n, vector_of(n)) for n in names])
-            store.write_document(SCOPE, "last", name, i)
+            write_document(store, SCOPE, "last", name, i)
         yield from ("+" + n for n in names)
         yield "?" + names[0]
         store.erase(SCOPE, names[:1])

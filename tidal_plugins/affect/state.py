@@ -17,7 +17,7 @@ from tidal_plugins.model.entry import Scope
 from tidal_plugins.protocols import EmotionEstimator
 from tidal_plugins.scoring import affect as scoring
 from tidal_plugins.storage.base import Storage
-from tidal_plugins.storage.shorthands import read_document
+from tidal_plugins.storage.shorthands import read_document, write_document
 from tidal_plugins.tuning import AffectTuning
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class AffectLoop:
         if at < last:
             return self._moved(Affect(self.settings.baseline), user, agent, chars)
         after = self._moved(self._relax(state, last, at), user, agent, chars)
-        self.storage.write_document(scope, COLLECTION, KEY, _to_json(after, at))
+        write_document(self.storage, scope, COLLECTION, KEY, _to_json(after, at))
         return after
 
     def _moved(self, state: Affect, user: Affect, agent: Affect, chars: tuple[int, int]) -> Affect:

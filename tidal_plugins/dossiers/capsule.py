@@ -34,7 +34,7 @@ from tidal_plugins.model.graph import GRAPH_CHANNEL
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Document, Storage, Where
 from tidal_plugins.storage.damage import whole
-from tidal_plugins.storage.shorthands import read_document
+from tidal_plugins.storage.shorthands import read_document, write_document
 from tidal_plugins.tuning import Tuning
 from tidal_plugins.validation import storable
 
@@ -121,7 +121,7 @@ class Capsules:
                         "somebody else wrote the capsule since you read this one, and nothing was stored: read it "
                         "again with capsule(), and make your edit there"
                     )
-                self.storage.write_document(self.scope, LAYOUT, KEY, {"sections": sections})
+                write_document(self.storage, self.scope, LAYOUT, KEY, {"sections": sections})
         return self.current(now)
 
     def _is_made(self, section: Section) -> bool:

@@ -41,7 +41,7 @@ from tidal_plugins.scoring.text import normal
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.storage.damage import whole
-from tidal_plugins.storage.shorthands import read_document
+from tidal_plugins.storage.shorthands import read_document, write_document
 from tidal_plugins.summarising.sizes import ApproximateCounter
 from tidal_plugins.tuning import Tuning
 
@@ -245,7 +245,7 @@ class Dossiers:
     def _register(self, stored: Stored, dossier: Dossier) -> None:
         at = to_micros(dossier.checked_at) if dossier.checked_at else 0
         value = {"topic": dossier.topic, "at": at, "problem": dossier.problem}
-        self.storage.write_document(self.scope, TOPICS, stored.key, value, expected=stored.registered)
+        write_document(self.storage, self.scope, TOPICS, stored.key, value, expected=stored.registered)
 
     def _entry_id(self, key: str) -> str:
         return self.writer.id_of(self.scope, DOSSIER, key)

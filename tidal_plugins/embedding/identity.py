@@ -41,7 +41,7 @@ class Documents(Protocol):
 
     def transaction(self) -> AbstractContextManager[None]: ...
     def documents(self, scope: Scope, collection: str, keys: Collection[str]) -> Sequence[StoredDocument]: ...
-    def write_document(self, scope: Scope, collection: str, key: str, value: Any) -> int: ...
+    def write_documents(self, scope: Scope, collection: str, values: Mapping[str, Any]) -> Mapping[str, int]: ...
 
 
 class QueryVector(NamedTuple):
@@ -147,7 +147,8 @@ def identity(store: Documents) -> Any:
 
 def write_identity(store: Documents, described: Mapping[str, Any]) -> int:
     """Write down whose vectors a store holds, as :func:`describe` returns it, and return the new version."""
-    return store.write_document(*_PLACE, described)
+    scope, collection, key = _PLACE
+    return store.write_documents(scope, collection, {key: described})[key]
 
 
 def describe(embedder: Embedder) -> dict[str, Any]:

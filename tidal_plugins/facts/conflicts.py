@@ -23,7 +23,7 @@ from tidal_plugins.scoring.text import normal
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Document, Storage
 from tidal_plugins.storage.damage import whole
-from tidal_plugins.storage.shorthands import read_document
+from tidal_plugins.storage.shorthands import read_document, write_document
 from tidal_plugins.storage.values import to_json
 
 CONFLICTS = "conflicts"
@@ -89,7 +89,7 @@ def flag(storage: Storage, scope: Scope, facts: Mapping[str, Fact], said: Iterab
 
 def write_conflict(storage: Storage, scope: Scope, found: FactConflict) -> None:
     """Open a conflict. Call it inside a transaction."""
-    storage.write_document(scope, CONFLICTS, found.id, encode(found, exclude=NO_ID))
+    write_document(storage, scope, CONFLICTS, found.id, encode(found, exclude=NO_ID))
 
 
 def open_conflicts(storage: Storage, scope: Scope) -> list[FactConflict]:

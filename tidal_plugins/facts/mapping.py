@@ -34,7 +34,7 @@ from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Record, Storage, WhereLinks
 from tidal_plugins.storage.damage import whole
 from tidal_plugins.storage.deadline import question
-from tidal_plugins.storage.shorthands import read_document
+from tidal_plugins.storage.shorthands import read_document, write_document
 from tidal_plugins.storage.values import to_json
 from tidal_plugins.tuning import FactTuning
 
@@ -327,7 +327,7 @@ class Facts(MutableMapping[str, Any]):
             self._writer.put(self._scope, [record])
 
     def _write(self, folded: str, version: Version) -> None:
-        self._storage.write_document(self._scope, FACTS, folded, asdict(version), keep=EVERY_VERSION)
+        write_document(self._storage, self._scope, FACTS, folded, asdict(version), keep=EVERY_VERSION)
 
     def _current(self, key: str) -> Version:
         version = self._last(_folded(key))

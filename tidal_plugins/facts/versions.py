@@ -19,6 +19,7 @@ from tidal_plugins.protocols import ClaimExtractor
 from tidal_plugins.scoring.text import normal, terms
 from tidal_plugins.storage.base import Document, Storage, Where, WhereLinks
 from tidal_plugins.storage.salt import entry_id
+from tidal_plugins.storage.shorthands import write_document
 from tidal_plugins.storage.values import to_json
 
 FACTS = "facts"
@@ -196,7 +197,7 @@ def _take_back(
         close(storage, scope, folded)
     storage.erase_documents(scope, FACTS, [folded])
     for version in [] if all(version.ended for version in kept) else kept:
-        storage.write_document(scope, FACTS, folded, asdict(version), keep=EVERY_VERSION)
+        write_document(storage, scope, FACTS, folded, asdict(version), keep=EVERY_VERSION)
     return True
 
 

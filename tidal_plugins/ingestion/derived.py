@@ -15,7 +15,7 @@ from typing import Any
 from tidal_plugins.ingestion.tombstones import add_tombstones
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.base import Storage
-from tidal_plugins.storage.shorthands import read_document
+from tidal_plugins.storage.shorthands import read_document, write_document
 
 DERIVED = "derived"
 """Collection of marks, one for each collection that holds derived documents."""
@@ -36,12 +36,12 @@ def write_derived(
     """Write a document that rests on ``sources`` and return its version.
 
     Call it inside the transaction that checks that the sources are there. ``expected`` and ``keep`` as in
-    :meth:`Documents.write_document`. Raises ``Conflict``.
+    :meth:`Documents.write_documents`. Raises ``Conflict``.
     """
     if read_document(storage, scope, DERIVED, collection) is None:
-        storage.write_document(scope, DERIVED, collection, True)
+        write_document(storage, scope, DERIVED, collection, True)
     marked = {**value, "sources": sorted(set(sources)), **({"entry": entry} if entry else {})}
-    return storage.write_document(scope, collection, key, marked, expected=expected, keep=keep)
+    return write_document(storage, scope, collection, key, marked, expected=expected, keep=keep)
 
 
 def purge(storage: Storage, scope: Scope, gone: Collection[str], now: datetime) -> Counter[str]:
@@ -60,7 +60,7 @@ def purge(storage: Storage, scope: Scope, gone: Collection[str], now: datetime) 
             for document in storage.documents(scope, collection):
                 if document.value and not left.isdisjoint(document.value["sources"]):
                     found |= {document.value["entry"]} if "entry" in document.value else set()
-                    storage.write_document(scope, collection, document.key, None)
+                    write_document(storage, scope, collection, document.key, None)
                     emptied[collection] += 1
         add_tombstones(storage, scope, found, now)
         storage.erase(scope, list(found))

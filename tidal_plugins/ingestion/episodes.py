@@ -13,7 +13,7 @@ from tidal_plugins.model.entry import EPISODE, Entry, Scope, derive_id
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Message
 from tidal_plugins.storage.base import Storage
-from tidal_plugins.storage.shorthands import read_document
+from tidal_plugins.storage.shorthands import read_document, write_document
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -40,7 +40,7 @@ def number(writing: Writing, plan: TurnPlan) -> None:
     key = derive_id(scope, TURNS, thread)  # a hash: the thread's name may have to be forgotten
     last = read_document(storage, scope, TURNS, key)
     turn = 1 + (last.value if last else 0)
-    storage.write_document(scope, TURNS, key, turn)
+    write_document(storage, scope, TURNS, key, turn)
     plan.episode = replace(plan.episode, turn=turn)
 
 

@@ -20,7 +20,7 @@ from tidal_plugins.model.entry import KINDS, Entry, Scope
 from tidal_plugins.model.graph import GRAPH_CHANNEL
 from tidal_plugins.scoring.salience import consolidates, salience, surprise
 from tidal_plugins.storage.base import Record, Storage, Where
-from tidal_plugins.storage.shorthands import read_document
+from tidal_plugins.storage.shorthands import read_document, write_document
 from tidal_plugins.tuning import GateTuning
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def tally(writing: Writing, plan: Plan) -> None:
         ephemeral = sum(admission.ephemeral for admission in decided)
         before = admitted(writing.writer.storage, writing.scope)
         counts = (before.consolidated + len(decided) - ephemeral, before.ephemeral + ephemeral)
-        writing.writer.storage.write_document(writing.scope, ADMISSIONS, ADMISSIONS, counts)
+        write_document(writing.writer.storage, writing.scope, ADMISSIONS, ADMISSIONS, counts)
 
 
 def admitted(storage: Storage, scope: Scope) -> Admitted:

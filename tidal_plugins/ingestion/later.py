@@ -17,7 +17,7 @@ from tidal_plugins.ingestion.background import Background
 from tidal_plugins.model.clock import to_micros
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.storage.base import STORE, Storage
-from tidal_plugins.storage.shorthands import read_document
+from tidal_plugins.storage.shorthands import read_document, write_document
 
 WAITING = "waiting"
 """Collection, in the scope of the store itself, of the scopes that have queued work."""
@@ -105,7 +105,7 @@ class Later:
     def note(self, scope: Scope, now: datetime) -> None:
         """Write down that a scope has work. Call it inside the transaction that queues the work."""
         if read_document(self.storage, STORE, WAITING, _key(scope)) is None:
-            self.storage.write_document(STORE, WAITING, _key(scope), {"since": to_micros(now)})
+            write_document(self.storage, STORE, WAITING, _key(scope), {"since": to_micros(now)})
 
     def _is_done(self, scope: Scope) -> bool:
         return all(step.is_done(scope) for step in self.steps)

@@ -8,6 +8,7 @@ from datetime import datetime
 from tidal_plugins.model.clock import to_micros
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.base import Storage
+from tidal_plugins.storage.shorthands import write_document
 
 FORGOTTEN = "forgotten"
 """Collection of tombstones: by id, and by a keyed hash of the text."""
@@ -15,13 +16,12 @@ FORGOTTEN = "forgotten"
 
 def add_tombstones(storage: Storage, scope: Scope, ids: Iterable[str], now: datetime) -> None:
     """Leave a tombstone for each id. Call it inside a transaction."""
-    for id_ in ids:
-        storage.write_document(scope, FORGOTTEN, _of_id(id_), {"at": to_micros(now)})
+    storage.write_documents(scope, FORGOTTEN, {_of_id(id_): {"at": to_micros(now)} for id_ in ids})
 
 
 def add_text_tombstone(storage: Storage, scope: Scope, mark: str, now: datetime) -> None:
     """Leave a tombstone for a text, given its keyed hash. Call it inside a transaction."""
-    storage.write_document(scope, FORGOTTEN, mark, {"at": to_micros(now)})
+    write_document(storage, scope, FORGOTTEN, mark, {"at": to_micros(now)})
 
 
 def remove_tombstones(storage: Storage, scope: Scope, ids: Iterable[str]) -> None:

@@ -16,6 +16,7 @@ from tidal_plugins.errors import BadEmbedding
 from tidal_plugins.ingestion.writer import batches
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.storage.base import Document, Passage, Record
+from tidal_plugins.storage.shorthands import write_document
 
 if TYPE_CHECKING:
     from tidal_plugins.ingestion.writer import Writer
@@ -67,7 +68,7 @@ class Unindexed:
     def add(self, entry: Entry, parts: Sequence[Part], now: datetime) -> None:
         """Queue an entry that is stored without passages. Call it inside the transaction that stores it."""
         writer = self.writer()
-        writer.storage.write_document(entry.scope, UNINDEXED, entry.id, parts)
+        write_document(writer.storage, entry.scope, UNINDEXED, entry.id, parts)
         writer.later.note(entry.scope, now)
 
     def drop(self, scope: Scope, ids: Collection[str]) -> None:

@@ -31,7 +31,7 @@ from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage, Where, WhereLinks
 from tidal_plugins.storage.damage import ENTRIES, noticed
 from tidal_plugins.storage.open import check_writable
-from tidal_plugins.storage.shorthands import read_document, set_tiers
+from tidal_plugins.storage.shorthands import read_document, set_tiers, write_document
 from tidal_plugins.tracing import traced
 from tidal_plugins.tuning import ConsolidationTuning
 
@@ -207,7 +207,7 @@ class Consolidator:
                     yield made.id
             with self.storage.transaction():
                 last = max(self._read(), lines[-1].seq)
-                self.storage.write_document(self.scope, RUNS, _READ, last)
+                write_document(self.storage, self.scope, RUNS, _READ, last)
         recurring.thin(run.now)
 
     def _read(self) -> int:

@@ -13,7 +13,7 @@ from uuid import uuid4
 from tidal_plugins.model.clock import from_micros, hours_between, to_micros
 from tidal_plugins.model.entry import Scope, derive_id
 from tidal_plugins.storage.base import Line, Storage
-from tidal_plugins.storage.shorthands import read_document
+from tidal_plugins.storage.shorthands import read_document, write_document
 
 RUNS = "consolidation"
 """Collection with the last run's number, and log of what each run changed and how it was before, under its id."""
@@ -108,7 +108,7 @@ class Run:
         return _State(*document.value) if document else _State()
 
     def _write(self, state: _State) -> None:
-        self.storage.write_document(self.scope, RUNS, _LAST, state)
+        write_document(self.storage, self.scope, RUNS, _LAST, state)
 
 
 def run_id(scope: Scope, number: int) -> str:

@@ -31,7 +31,7 @@ from tidal_plugins.sessions.scores import SHARED, Scores, session_node
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Line, Storage, Where
 from tidal_plugins.storage.damage import intact, whole
-from tidal_plugins.storage.shorthands import read_document, read_meta, write_meta
+from tidal_plugins.storage.shorthands import read_document, read_meta, write_document, write_meta
 from tidal_plugins.tuning import SignalTuning
 from tidal_plugins.validation import MAX_ID, check_int
 
@@ -88,7 +88,7 @@ class Ledger:
             write_meta(self.storage, LAST_ID, id_)
             self._write(opened := replace(info, id=id_))
             if thread:
-                self.storage.write_document(self.scope, THREADS, key, id_)
+                write_document(self.storage, self.scope, THREADS, key, id_)
         return opened
 
     def _standing(self, key: str) -> SessionInfo | None:
@@ -221,7 +221,7 @@ class Ledger:
 
     def _count(self, node: str, counters: Counters) -> None:
         value = {"accepted": counters.accepted, "rejected": counters.rejected, "windows": counters.windows}
-        self.storage.write_document(self.scope, COUNTERS, node, value)
+        write_document(self.storage, self.scope, COUNTERS, node, value)
 
     def _write(self, info: SessionInfo) -> None:
         value = {
@@ -233,7 +233,7 @@ class Ledger:
             "opened_at": to_micros(info.opened_at),
             "closed_at": to_micros(info.closed_at) if info.closed_at else None,
         }
-        self.storage.write_document(self.scope, SESSIONS, str(info.id), value)
+        write_document(self.storage, self.scope, SESSIONS, str(info.id), value)
 
     @property
     def _scores(self) -> Scores:

@@ -12,7 +12,7 @@ from tidal_plugins.model.session import Policy
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.storage.damage import whole
-from tidal_plugins.storage.shorthands import read_document
+from tidal_plugins.storage.shorthands import read_document, write_document
 from tidal_plugins.tuning import Tuning
 
 POLICIES = "policies"
@@ -48,7 +48,7 @@ class Policies:
             raise InvalidInput(f"Settings.policies has a policy {shown(name)} already: choose another name")
         value = self._checked(policy).model_dump(mode="json")
         with self.storage.transaction():
-            self.storage.write_document(self.scope, POLICIES, name, value)
+            write_document(self.storage, self.scope, POLICIES, name, value)
 
     @whole()
     def named(self, name: str) -> Policy:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -30,11 +30,18 @@ class Documents(Protocol):
     """Stores documents by collection and key, with as many earlier versions as asked."""
 
     @abstractmethod
-    def write_document(
-        self, scope: Scope, collection: str, key: str, value: Any, *, expected: int | None = None, keep: int = 0
-    ) -> int:
-        """Replace a document and return its new version; ``expected`` is the version it must have now (0: none),
-        else ``Conflict``. Of its earlier versions the last ``keep`` stay readable, none before them."""
+    def write_documents(
+        self,
+        scope: Scope,
+        collection: str,
+        values: Mapping[str, Any],
+        *,
+        expected: int | None = None,
+        keep: int = 0,
+    ) -> dict[str, int]:
+        """Replace documents by key, all or none, and return their new versions. ``expected`` is the version that each
+        must have now (0: none), else ``Conflict``. Of their earlier versions the last ``keep`` stay readable, none
+        before them."""
 
     @abstractmethod
     def documents(

@@ -17,6 +17,21 @@ def read_document(storage: Documents, scope: Scope, collection: str, key: str) -
     return next(iter(storage.documents(scope, collection, [key])), None)
 
 
+def write_document(
+    storage: Documents,
+    scope: Scope,
+    collection: str,
+    key: str,
+    value: Any,
+    *,
+    expected: int | None = None,
+    keep: int = 0,
+) -> int:
+    """Replace one document and return its new version. ``expected`` and ``keep`` as in
+    :meth:`Documents.write_documents`. Raises ``Conflict``."""
+    return storage.write_documents(scope, collection, {key: value}, expected=expected, keep=keep)[key]
+
+
 def read_meta(storage: Documents, name: str) -> Any:
     """Return a JSON value about the whole store, or ``None``."""
     document = read_document(storage, STORE, META, name)
@@ -25,7 +40,7 @@ def read_meta(storage: Documents, name: str) -> Any:
 
 def write_meta(storage: Documents, name: str, value: Any) -> None:
     """Set a JSON value about the whole store."""
-    storage.write_document(STORE, META, name, value)
+    write_document(storage, STORE, META, name, value)
 
 
 def passage_vectors(storage: Storage, scope: Scope, ids: Iterable[str]) -> PassageVectors:

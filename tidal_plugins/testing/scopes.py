@@ -9,7 +9,7 @@ from tidal_plugins.errors import NotFound
 from tidal_plugins.model.entry import Scope, Tier
 from tidal_plugins.model.link import Link
 from tidal_plugins.storage.base import Line, Record, Storage, Where, WhereLinks
-from tidal_plugins.storage.shorthands import passage_vectors, read_document
+from tidal_plugins.storage.shorthands import passage_vectors, read_document, write_document
 from tidal_plugins.testing.clock import NOON
 from tidal_plugins.testing.contract import Contract
 from tidal_plugins.testing.samples import ALL, HERE, entry, ids, record
@@ -38,7 +38,7 @@ class ScopeContract(Contract):
         for scope, name in ((theirs, "them"), (mine, "me")):
             assert store.put(scope, [record("same", "same text", [1.0, 0.0], scope=scope, speaker=name)]) == ["same"]
             store.put(scope, [record(name, "same text", [1.0, 0.1], scope=scope)])
-            store.write_document(scope, "facts", "key", name, expected=0)
+            write_document(store, scope, "facts", "key", name, expected=0)
         assert sorted(ids(store.find(mine, ALL))) == ["me", "same"]
         assert store.get(mine, ["same", "them"])["same"].scope == mine
         assert list(store.get(mine, ["them"])) == list(store.summaries(mine, ["them"])) == []
@@ -55,7 +55,7 @@ class ScopeContract(Contract):
             store.put(mine, [record("them", scope=mine)], replace=True)
         store.put(mine, [Record(entry("same", scope=mine, tier=tier), passages=None)], replace=True)
         store.put(mine, [record("me", "changed", scope=mine)], replace=True)
-        store.write_document(mine, "facts", "key", "changed")
+        write_document(store, mine, "facts", "key", "changed")
         assert store.erase(mine, ["them", "same"]) == 1
         untouched = store.get(theirs, ["same", "them"])
         assert [untouched[id_].tier for id_ in ("same", "them")] == [None, None]
@@ -98,7 +98,7 @@ class ScopeContract(Contract):
             store.put_links(scope, [Link("l", "kind", "somewhere", "else", NOON)])
             store.append_log(scope, "log", [Line("key", NOON, 1)])
             for value in (1, 2):
-                store.write_document(scope, "facts", "key", value, keep=9)
+                write_document(store, scope, "facts", "key", value, keep=9)
         erasures = store.statistics(HERE).erasures
         assert store.erase(HERE, None) == 1
         statistics = store.statistics(HERE)

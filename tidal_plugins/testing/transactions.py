@@ -12,7 +12,7 @@ import pytest
 
 from tidal_plugins.errors import Closed, StorageError
 from tidal_plugins.storage.base import ALL_LINKS, STORE, Document, Line, Storage
-from tidal_plugins.storage.shorthands import passage_vectors, read_document
+from tidal_plugins.storage.shorthands import passage_vectors, read_document, write_document
 from tidal_plugins.testing.clock import NOON
 from tidal_plugins.testing.contract import Contract, OpenStore, in_thread
 from tidal_plugins.testing.samples import ALL, HERE, best_cosines, cosines, ids, link, record
@@ -30,7 +30,7 @@ class TransactionContract(Contract):
             store.put(HERE, [record("new", "new", [0.0, 1.0])])
             with store.transaction():
                 store.erase(HERE, ["old"])
-            store.write_document(HERE, "facts", "key", 1)
+            write_document(store, HERE, "facts", "key", 1)
             store.append_log(HERE, "log", [Line("a", NOON, 1)])
             store.put_links(HERE, [link("1", "a", "b")])
             raise error("utf-8", b"", 0, 1, "reason") if error is UnicodeDecodeError else error
@@ -139,7 +139,7 @@ class TransactionContract(Contract):
     def test_what_was_stored_is_there_after_closing(self, open_store: OpenStore) -> None:
         first = open_store()
         first.put(HERE, [record("a", "words", [1.0, 0.0])])
-        first.write_document(STORE, "collection", "key", {"id": "x", "dimensions": 2})
+        write_document(first, STORE, "collection", "key", {"id": "x", "dimensions": 2})
         first.close()
         second = open_store()
         assert ids(second.nearest(HERE, np.ones(2, np.float32), 9, ALL)) == ["a"]
@@ -167,7 +167,7 @@ class TransactionContract(Contract):
             lambda: passage_vectors(store, HERE, ["a"]),
             lambda: store.renew_vectors({}, 1),
             lambda: read_document(store, HERE, "facts", "key"),
-            lambda: store.write_document(HERE, "facts", "key", 1),
+            lambda: write_document(store, HERE, "facts", "key", 1),
             lambda: store.documents(HERE, "facts"),
             lambda: store.documents(HERE, "facts", versions=True),
             lambda: store.erase_documents(HERE, "facts", ["key"]),

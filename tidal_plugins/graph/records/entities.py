@@ -13,6 +13,7 @@ from tidal_plugins.model.entry import Scope, derive_id
 from tidal_plugins.model.graph import Category
 from tidal_plugins.model.link import Link
 from tidal_plugins.storage.base import Storage, WhereLinks
+from tidal_plugins.storage.shorthands import write_document
 
 ENTITIES = "entities"
 """Collection of entities, by id."""
@@ -81,7 +82,7 @@ def name_entities(storage: Storage, scope: Scope, named: Mapping[str, Named], pl
         node = known.get(id_)
         told = _told(node, item, to_micros(place.at))
         if told != node:
-            storage.write_document(scope, ENTITIES, id_, asdict(told))
+            write_document(storage, scope, ENTITIES, id_, asdict(told))
         if node is None:
             fresh.append((id_, item.name))
         if node is None or node.type != told.type:
@@ -102,7 +103,7 @@ def recount(storage: Storage, scope: Scope, ids: Collection[str]) -> tuple[set[s
     before = nodes(storage, scope, left)
     remade = {id_: _remade(node, left[id_]) for id_, node in before.items()}
     for id_, node in remade.items():
-        storage.write_document(scope, ENTITIES, id_, asdict(node))
+        write_document(storage, scope, ENTITIES, id_, asdict(node))
     gone = set(ids) - left.keys()
     storage.erase_documents(scope, ENTITIES, gone)
     unindex_names(storage, scope, gone)

@@ -17,7 +17,7 @@ from tidal_plugins.model.graph import Merge
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.storage.damage import whole
-from tidal_plugins.storage.shorthands import read_document
+from tidal_plugins.storage.shorthands import read_document, write_document
 
 MERGES = "entity-merges"
 """Collection of merges. Undone ones stay, so that the same merge is not proposed again."""
@@ -80,7 +80,7 @@ def join(
         if kept == absorbed:
             raise InvalidInput(f"{shown(keep)} and {shown(absorb)} are one entity already; merge takes two")
         merge = Merge(derive_id(scope, MERGES, *sorted((kept, absorbed))), kept, absorbed, now)
-        storage.write_document(scope, MERGES, merge.id, encode(merge))
+        write_document(storage, scope, MERGES, merge.id, encode(merge))
         known.add(merge)
         return merge
 
@@ -93,7 +93,7 @@ def undo_merge(storage: Storage, scope: Scope, id_: str, now: datetime) -> Merge
         if document is None or document.value["undone_at"] is not None:
             raise NotFound(f"no merge {shown(id_)} to undo in scope {shown(scope)}; merges() lists them")
         merge = replace(decode(Merge, document.value), undone_at=now)
-        storage.write_document(scope, MERGES, id_, encode(merge))
+        write_document(storage, scope, MERGES, id_, encode(merge))
         return merge
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from tidal_plugins.errors import Conflict
@@ -18,19 +18,29 @@ _Version = tuple[str, int]
 class DocumentStore(MemoryBase, Documents):
     """Stores the versions of each document as JSON, the newest first."""
 
-    def write_document(
-        self, scope: Scope, collection: str, key: str, value: Any, *, expected: int | None = None, keep: int = 0
-    ) -> int:
-        text = to_json(value)
-        check_storable((collection, key, text))
+    def write_documents(
+        self,
+        scope: Scope,
+        collection: str,
+        values: Mapping[str, Any],
+        *,
+        expected: int | None = None,
+        keep: int = 0,
+    ) -> dict[str, int]:
+        texts = {key: to_json(value) for key, value in values.items()}
+        check_storable((collection, *texts, *texts.values()))
         with self._draft() as draft:
-            versions: tuple[_Version, ...] = draft.table(scope, "documents", collection).get(key, ())
-            version = versions[0][1] if versions else 0
-            if expected is not None and expected != version:
-                raise Conflict(f"{collection}/{key} is at version {version}, not {expected}; read it again and retry")
-            written = (text, version + 1), *versions[: max(keep, 0)]
-            draft.change(scope, "documents", collection)[key] = written
-            return version + 1
+            table = draft.table(scope, "documents", collection)
+            earlier: dict[str, tuple[_Version, ...]] = {key: table.get(key, ()) for key in texts}
+            versions = {key: known[0][1] if known else 0 for key, known in earlier.items()}
+            for key, version in versions.items():
+                if expected not in (None, version):
+                    reason = f"is at version {version}, not {expected}; read it again and retry"
+                    raise Conflict(f"{collection}/{key} {reason}")
+            written = draft.change(scope, "documents", collection)
+            for key, text in texts.items():
+                written[key] = (text, versions[key] + 1), *earlier[key][: max(keep, 0)]
+            return {key: version + 1 for key, version in versions.items()}
 
     def documents(
         self, scope: Scope, collection: str, keys: Collection[str] | None = None, *, versions: bool = False

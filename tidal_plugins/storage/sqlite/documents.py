@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from tidal_plugins.errors import Conflict
@@ -22,7 +22,12 @@ _WRITE = """
     INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET value = ?4, version = ?5, checksum = ?6
 """
-_THIS = "scope = ? AND collection = ? AND key = ?"
+_THESE = f"scope = ? AND collection = ? AND key IN {IDS}"
+_VERSIONS = f"SELECT key, version FROM documents WHERE {_THESE}"
+_KEEP = f"""
+    INSERT INTO earlier_documents SELECT scope, collection, key, version, value, checksum FROM documents WHERE {_THESE}
+"""
+_DROP = "DELETE FROM earlier_documents WHERE scope = ? AND collection = ? AND key = ? AND version <= ?"
 
 
 class DocumentStore(SQLiteBase, Documents):
@@ -66,28 +71,33 @@ class DocumentStore(SQLiteBase, Documents):
         both = copies | found
         return [both[key] for key in sorted(both)]
 
-    def write_document(
-        self, scope: Scope, collection: str, key: str, value: Any, *, expected: int | None = None, keep: int = 0
-    ) -> int:
+    def write_documents(
+        self,
+        scope: Scope,
+        collection: str,
+        values: Mapping[str, Any],
+        *,
+        expected: int | None = None,
+        keep: int = 0,
+    ) -> dict[str, int]:
+        texts = {key: to_json(value) for key, value in values.items()}
         with self.transaction():
-            this = (self._writable_scope(scope), collection, key)
-            version = int(self._db.one(f"SELECT version FROM documents WHERE {_THIS}", *this) or 0)
-            if (
-                expected is not None
-                and expected != version
-                and (expected or self._read("documents", scope, collection, [key]))
-            ):
-                raise Conflict(f"{collection}/{key} is at version {version}, not {expected}; read it again and retry")
+            these = (number := self._writable_scope(scope), collection, to_json(list(texts)))
+            known = {key: int(version or 0) for key, version in self._db.rows(_VERSIONS, *these)}
+            for key in texts if expected is not None else ():
+                version = known.get(key, 0)
+                if expected != version and (expected or self._read("documents", scope, collection, [key])):
+                    reason = f"is at version {version}, not {expected}; read it again and retry"
+                    raise Conflict(f"{collection}/{key} {reason}")
             if keep > 0:
-                columns = "scope, collection, key, version, value, checksum"
-                self._db.run(f"INSERT INTO earlier_documents SELECT {columns} FROM documents WHERE {_THIS}", *this)
-            if version > 0:
-                oldest = version - max(keep, 0)
-                self._db.run(f"DELETE FROM earlier_documents WHERE {_THIS} AND version <= ?", *this, oldest)
-            for place in (META, COPIES) if (scope, collection) == (STORE, META) else (collection,):
-                row = (place, key, to_json(value), version + 1)
-                self._db.run(_WRITE, this[0], *row, checksum(scope, *row))
-            return version + 1
+                self._db.run(_KEEP, *these)
+            oldest = [(number, collection, key, known[key] - max(keep, 0)) for key in texts if known.get(key)]
+            self._db.run_each(_DROP, oldest)
+            versions = {key: known.get(key, 0) + 1 for key in texts}
+            places = (META, COPIES) if (scope, collection) == (STORE, META) else (collection,)
+            rows = [(place, key, text, versions[key]) for place in places for key, text in texts.items()]
+            self._db.run_each(_WRITE, [(number, *row, checksum(scope, *row)) for row in rows])
+            return versions
 
     def erase_documents(self, scope: Scope, collection: str, keys: Collection[str]) -> int:
         with self.transaction():
@@ -95,7 +105,7 @@ class DocumentStore(SQLiteBase, Documents):
                 self.erase_documents(STORE, COPIES, keys)
             chosen = (self._key(scope), collection, to_json(list(keys)))
             for table in ("earlier_documents", "documents"):
-                self._db.run(f"DELETE FROM {table} WHERE scope = ? AND collection = ? AND key IN {IDS}", *chosen)
+                self._db.run(f"DELETE FROM {table} WHERE {_THESE}", *chosen)
             return self._db.get().changes()
 
 

@@ -26,7 +26,7 @@ from tidal_plugins.storage.damage import ENTRIES, SCOPES, VOLUMES, intact, note,
 from tidal_plugins.storage.rows import COLUMNS, FIXED, SUMMARY, TIER, Row, from_row, to_row, to_summary
 from tidal_plugins.storage.sqlite.base import SQLiteBase
 from tidal_plugins.storage.sqlite.conditions import EACH_ID, IDS, condition, link_condition
-from tidal_plugins.storage.sqlite.passages import CHANGED, index, unindex
+from tidal_plugins.storage.sqlite.passages import CHANGED, Indexed, index, unindex
 from tidal_plugins.storage.sqlite.schema import OF_SCOPES
 from tidal_plugins.storage.sqlite.scopes import MAX_SCOPES, scope_of
 from tidal_plugins.storage.sqlite.search import check_size
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _VALUES = f"(scope, changed, {', '.join(COLUMNS)}) VALUES (?, ?{', ?' * len(COLUMNS)})"
-_INSERT = f"INSERT INTO entries {_VALUES} ON CONFLICT (scope, id) DO NOTHING"
+_INSERT = f"INSERT INTO entries {_VALUES} ON CONFLICT (scope, id) DO NOTHING RETURNING id, key"
 _SELECT = f"SELECT {', '.join('e.' + column for column in COLUMNS)}"
 _SELECT_SUMMARY = f"""
     SELECT {", ".join("e." + column for column in SUMMARY)},
@@ -53,6 +53,7 @@ _SET = f"UPDATE entries SET changed = ?, {', '.join(column + ' = ?' for column i
 _OF_TIER = (*TIER, "summary_checksum")
 _SET_TIER = f"""
     UPDATE entries SET changed = ?, {", ".join(column + " = ?" for column in _OF_TIER)} WHERE key = ? AND checksum = ?
+    RETURNING key
 """
 _CHANGE = "UPDATE scopes SET changes = ifnull(changes, 0) + 1 WHERE key = ? RETURNING changes"
 _ALL = "SELECT id, key FROM entries WHERE scope = ?"
@@ -207,36 +208,34 @@ class EntryStore(SQLiteBase, Entries):
         return list(intact((row for row in rows if row[0] in asked), read))
 
     def _added(self, scope: Scope, prepared: Sequence[_Prepared]) -> list[str]:
-        connection, key = self._db.get(), self._writable_scope(scope)
-        stored, change = list[str](), self._change(key)
-        for record, row, units in prepared:
-            connection.execute(_INSERT, (key, change, *row))
-            if connection.changes():
-                index(self._db, key, (record.entry.id, connection.last_insert_rowid()), record.passages or (), units)
-                stored.append(record.entry.id)
-        return stored
+        key = self._writable_scope(scope)
+        change = self._change(key)
+        stored = dict(self._db.rows_of_each(_INSERT, [(key, change, *item.row) for item in prepared]))
+        first = {item.record.entry.id: item for item in reversed(prepared)}
+        index(self._db, key, [_indexed(first[id_], entry) for id_, entry in stored.items()])
+        return list(stored)
 
     def _replaced(self, scope: Scope, prepared: Sequence[_Prepared]) -> list[str]:
         ids = [item.record.entry.id for item in prepared]
         scope_key, keys = self._existing(scope, ids)
-        anew = [key for key, item in zip(keys, prepared, strict=True) if item.record.passages is not None]
-        if anew:
-            unindex(self._db, scope_key, anew)
+        keyed = list(zip(prepared, keys, strict=True))
+        anew = [(item, key) for item, key in keyed if item.record.passages is not None]
         change = self._change(scope_key)
-        for key, (record, row, units) in zip(keys, prepared, strict=True):
-            if record.passages is None:
-                self._set_entry(scope_key, change, key, row)
-            else:
-                self._db.run(_SET, change, *row, key)
-                index(self._db, scope_key, (record.entry.id, key), record.passages, units)
+        if anew:
+            unindex(self._db, scope_key, [key for _, key in anew])
+            self._db.run_each(_SET, [(change, *item.row, key) for item, key in anew])
+            index(self._db, scope_key, [_indexed(item, key) for item, key in anew])
+        self._set_rows(scope_key, change, [(item.row, key) for item, key in keyed if item.record.passages is None])
         return ids
 
-    def _set_entry(self, scope: int, change: int, key: int, row: Row) -> None:
-        """Change a row and no index. Usually only the tier is new, which an equal checksum shows."""
-        content, tier = row[len(FIXED)], row[len(FIXED) + 1 :]
-        self._db.run(_SET_TIER, change, *tier, key, content)
-        if not self._db.get().changes():
-            self._db.run(_SET, change, *row, key)
+    def _set_rows(self, scope: int, change: int, rows: Sequence[tuple[Row, int]]) -> None:
+        """Change rows and no index. Usually only the tier is new, which an equal checksum shows."""
+        same = self._db.rows_of_each(
+            _SET_TIER, [(change, *row[len(FIXED) + 1 :], key, row[len(FIXED)]) for row, key in rows]
+        )
+        left = {key for _, key in rows}.difference(key for (key,) in same)
+        if left:
+            self._db.run_each(_SET, [(change, *row, key) for row, key in rows if key in left])
             self._db.run(CHANGED, scope)
 
     def _change(self, scope: int) -> int:
@@ -253,6 +252,10 @@ class EntryStore(SQLiteBase, Entries):
         if missing := [id_ for id_ in ids if id_ not in keys]:
             raise NotFound(f"no entry {shown(missing[0])} in scope {shown(scope)}")
         return key, [keys[id_] for id_ in ids]
+
+
+def _indexed(item: _Prepared, key: int) -> Indexed:
+    return Indexed(item.record.entry.id, key, item.record.passages or (), item.units)
 
 
 def _units(scope: Scope, record: Record) -> list[Unit]:

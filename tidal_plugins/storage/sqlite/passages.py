@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tidal_plugins.storage.base import Passage
 from tidal_plugins.storage.checksums import passage_checksum, vector_checksum
+from tidal_plugins.storage.rows import Row
 from tidal_plugins.storage.sqlite.base import mark
 from tidal_plugins.storage.sqlite.conditions import IDS
 from tidal_plugins.storage.sqlite.connections import Connections
-from tidal_plugins.storage.sqlite.translation import translated
 from tidal_plugins.storage.values import to_json
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Unit = NDArray[np.float32] | None
+
 
 CHANGED = "UPDATE scopes SET erasures = ifnull(erasures, 0) + 1 WHERE key = ?"
 """SQL by which the erasures of a scope rise."""
@@ -37,28 +38,38 @@ _COUNT_OUT = f"""
 """
 
 
-def index(
-    db: Connections, scope: int, entry: tuple[str, int], passages: Sequence[Passage], units: Sequence[Unit]
-) -> None:
-    """Add the passages of an entry, which is named by its id and its key, to the indexes of keywords and vectors."""
-    connection, (id_, entry_key) = db.get(), entry
-    count = total = 0
-    with translated(db.path):
-        first = int(db.one(_LAST_PASSAGE) or 0) + 1 if passages else 0
-        for key, (passage, unit) in enumerate(zip(passages, units, strict=True), first):
-            words = len(passage.terms.split())
-            stored = passage_checksum(scope, key, id_, passage.start, passage.end, words)
-            connection.execute(_INSERT_PASSAGE, (key, entry_key, passage.start, passage.end, words, stored))
-            if unit is not None:
-                vector = unit.tobytes()
-                row = (key, scope, vector, vector_checksum(key, scope, vector))
-                connection.execute("INSERT INTO vectors VALUES (?, ?, ?, ?)", row)
-            if words:
-                terms = " ".join(mark(scope) + word for word in passage.terms.split())
-                connection.execute("INSERT INTO keywords (rowid, terms) VALUES (?, ?)", (key, terms))
-                count, total = count + 1, total + words
-        if count:
-            connection.execute(_COUNT_IN, (count, total))
+class Indexed(NamedTuple):
+    """An entry by its id and its key, with the passages to index and their unit vectors."""
+
+    id: str
+    key: int
+    passages: Sequence[Passage]
+    units: Sequence[Unit]
+
+
+def index(db: Connections, scope: int, entries: Sequence[Indexed]) -> None:
+    """Add the passages of entries to the indexes of keywords and vectors."""
+    found = [(one, passage, unit) for one in entries for passage, unit in zip(one.passages, one.units, strict=True)]
+    if not found:
+        return
+    rows, vectors, keywords, total = list[Row](), list[Row](), list[Row](), 0
+    prefix = mark(scope)
+    first = int(db.one(_LAST_PASSAGE) or 0) + 1
+    for key, (entry, passage, unit) in enumerate(found, first):
+        words = passage.terms.split()
+        place = (passage.start, passage.end, len(words))
+        rows.append((key, entry.key, *place, passage_checksum(scope, key, entry.id, *place)))
+        if unit is not None:
+            vector = unit.tobytes()
+            vectors.append((key, scope, vector, vector_checksum(key, scope, vector)))
+        if words:
+            keywords.append((key, " ".join([prefix + word for word in words])))
+            total += len(words)
+    db.run_each(_INSERT_PASSAGE, rows)
+    db.run_each("INSERT INTO vectors VALUES (?, ?, ?, ?)", vectors)
+    db.run_each("INSERT INTO keywords (rowid, terms) VALUES (?, ?)", keywords)
+    if keywords:
+        db.run(_COUNT_IN, len(keywords), total)
 
 
 def unindex(db: Connections, scope: int, entries: Sequence[int]) -> None:

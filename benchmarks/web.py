@@ -32,7 +32,7 @@ from rich.table import Table
 from benchmarks.latency import bare_commit, timed
 from benchmarks.metrics import quantiles
 from tidal_plugins import TidalError
-from tidal_plugins.associations.store import AssociationStore
+from tidal_plugins.associations.store import Activation, AssociationStore
 from tidal_plugins.model.entry import Entry
 from tidal_plugins.scoring.hebbian import transmission
 from tidal_plugins.storage.base import Record
@@ -125,7 +125,7 @@ def fill(storage: SQLiteStorage, web: AssociationStore, contexts: Contexts, edge
         pairs: set[tuple[str, str]] = set()
         while len(pairs) < edges:
             context = sorted(next(contexts))
-            web.commit_context(SCOPE, web.activate(context), START + PERIOD * (len(pairs) / edges))
+            web.commit_contexts(SCOPE, [Activation(web.activate(context), START + PERIOD * (len(pairs) / edges))])
             pairs |= set(combinations(context, 2))
 
 
@@ -157,7 +157,9 @@ def commits(web: AssociationStore, contexts: Contexts, repeats: int, bare: Path)
     times: dict[str, list[float]] = {"bare commit": [], "commit": []}
     for _ in range(repeats):
         times["bare commit"] += timed(commit, ["text"])
-        times["commit"] += timed(lambda ids: web.commit_context(SCOPE, web.activate(ids), NOW), [next(contexts)])
+        times["commit"] += timed(
+            lambda ids: web.commit_contexts(SCOPE, [Activation(web.activate(ids), NOW)]), [next(contexts)]
+        )
     return times
 
 

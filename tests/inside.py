@@ -15,7 +15,7 @@ import apsw
 import pytest
 
 from tidal_plugins import Capsule, Dossier, Entry, TidalMemory
-from tidal_plugins.associations.store import AssociationStore
+from tidal_plugins.associations.store import Activation, AssociationStore
 from tidal_plugins.storage.base import Storage, Where, WhereLinks
 
 
@@ -60,7 +60,7 @@ def associate(memory: TidalMemory, *ids: str, times: int = 1) -> None:
     """Associate entries with each other without a turn, which would be associated with them too."""
     web = AssociationStore(storage_of(memory))
     for _ in range(times):
-        web.commit_context(memory.scope, web.activate(ids), memory.now())
+        web.commit_contexts(memory.scope, [Activation(web.activate(ids), memory.now())])
 
 
 def contents(path: str | Path) -> dict[str, list[Any]]:

@@ -27,6 +27,7 @@ from tidal_plugins.graph.indexing.indexer import GraphIndexer
 from tidal_plugins.graph.indexing.later import GraphLater
 from tidal_plugins.graph.lookup import Episodes
 from tidal_plugins.graph.reading.episode import EpisodeReader
+from tidal_plugins.ingestion.associate import Coactivation
 from tidal_plugins.ingestion.background import Background
 from tidal_plugins.ingestion.damaged import ids_of
 from tidal_plugins.ingestion.episodes import read_episodes
@@ -108,6 +109,7 @@ class Services:
     preparations: Preparations
     background: Background
     supersessions: SupersessionFinder
+    coactivation: Coactivation
     summariser: Summariser | None
     extractor: GraphExtractor | None
     assessor: CoverageAssessor | None
@@ -296,8 +298,15 @@ class Services:
         self.writer.later.settle(scope)
         return made
 
+    def link_pending(self, scope: Scope) -> int:
+        """Link what came up together in the turns that wait for it, and return how many turns there were."""
+        linked = self.coactivation.link(scope)
+        self.writer.later.settle(scope)
+        return linked
+
     def consolidator(self, scope: Scope) -> Consolidator:
         def index() -> int:
+            self.link_pending(scope)
             self.find_supersessions(scope)
             return self.graph_indexer(scope).run(limit=self.settings.consolidation.batch).episodes
 
@@ -369,15 +378,15 @@ def build_services(
 
     bound, indexes = StoreEmbedder(embedder, storage), tuning.graph.enabled
     estimator = DefaultEmotion(lambda: bound.embedder) if emotion is ... else emotion
-    has_work = indexes or tuning.supersession.enabled
-    threaded = has_work and tuning.graph.background and not read_only
+    threaded = tuning.graph.background and not read_only
     background = Background(run, tuning.graph.quiet, threaded=threaded)
     finder = SupersessionFinder(
         storage, tuning.supersession, background.step, lambda scope, ids: stand_alone(writer, scope, ids)
     )
     graph_step = GraphLater(lambda scope: services.graph_indexer(scope), indexes)
     unindexed = Unindexed(lambda: writer)
-    later = Later(storage, background, [unindexed, finder, graph_step])
+    coactivation = Coactivation(lambda: writer, background.step)
+    later = Later(storage, background, [unindexed, coactivation, finder, graph_step])
     own = secret(storage)
     writer = Writer(storage, bound, tuning, own, later, Redaction(finds or DefaultRedactor(), action, own), claims)
     recaller = Recaller(storage, bound, tuning, Boosts(storage, tuning.signals), judges)
@@ -392,6 +401,7 @@ def build_services(
         preparations=Preparations(),
         background=background,
         supersessions=finder,
+        coactivation=coactivation,
         summariser=writes,
         extractor=graph,
         assessor=assesses,

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tidal_plugins.associations.store import ASSOCIATION, AssociationStore, Context
+from tidal_plugins.associations.store import ASSOCIATION, Activation, AssociationStore, Context
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.scoring import hebbian
 from tidal_plugins.storage.base import ALL_LINKS, Record, Storage, WhereLinks
@@ -35,7 +35,7 @@ def web(store: Storage) -> AssociationStore:
 
 
 def commit(web: AssociationStore, *ids: str, now: datetime = NOON) -> int:
-    return web.commit_context(HERE, web.activate(ids), now)
+    return web.commit_contexts(HERE, [Activation(web.activate(ids), now)])
 
 
 def weights(web: AssociationStore, now: datetime = NOON) -> dict[str, float]:
@@ -83,8 +83,10 @@ def test_an_edge_fades_and_then_grows_up_to_the_cap(web: AssociationStore) -> No
 def test_only_the_strongest_of_a_large_context_are_linked(web: AssociationStore) -> None:
     context = web.activate(f"n{n:03}" for n in range(100))
     context = web.activate((f"n{n:03}" for n in range(50, 90)), context, strength=0.5)
-    assert web.commit_context(HERE, context, NOON) == 32 * 31 // 2
-    assert web.commit_context(HERE, web.activate("n099", context, strength=9), NOON + DAY) == 32 * 31 // 2
+    assert web.commit_contexts(HERE, [Activation(context, NOON)]) == 32 * 31 // 2
+    assert (
+        web.commit_contexts(HERE, [Activation(web.activate("n099", context, strength=9), NOON + DAY)]) == 32 * 31 // 2
+    )
     linked = {end for a, b, _ in web.strongest(HERE, NOON + DAY, 1000) for end in (a, b)}
     assert linked == {f"n{n:03}" for n in range(50, 82)} | {"n099"}
 
@@ -105,7 +107,7 @@ def test_a_context_of_fewer_than_two_entries_links_nothing(web: AssociationStore
 def test_what_was_forgotten_meanwhile_is_not_linked(web: AssociationStore, store: Storage) -> None:
     context = web.activate(["a", "b", "c"])
     store.erase(HERE, ["b"])
-    assert web.commit_context(HERE, context, NOON) == 1
+    assert web.commit_contexts(HERE, [Activation(context, NOON)]) == 1
     assert weights(web) == {"ac": 1.0}
 
 
@@ -118,7 +120,7 @@ def test_forgetting_an_entry_takes_its_edges_along(web: AssociationStore, store:
 def test_scopes_have_webs_of_their_own(web: AssociationStore, store: Storage) -> None:
     there = ("there",)
     store.put(there, [Record(entry(id_, scope=there)) for id_ in "ab"])
-    web.commit_context(there, web.activate(["a", "b", "c"]), NOON)
+    web.commit_contexts(there, [Activation(web.activate(["a", "b", "c"]), NOON)])
     commit(web, "a", "c")
     assert [one.id for one in web.spread(there, "a", NOON)] == ["b"]
     assert [one.id for one in web.spread(HERE, "a", NOON)] == ["c"]
@@ -303,7 +305,7 @@ def test_a_spread_has_sensible_bounds(web: AssociationStore, asked: dict[str, fl
 def test_a_time_needs_a_zone(web: AssociationStore) -> None:
     naive = NOON.replace(tzinfo=None)
     for use in (
-        lambda: web.commit_context(HERE, web.activate(["a", "b"]), naive),
+        lambda: web.commit_contexts(HERE, [Activation(web.activate(["a", "b"]), naive)]),
         lambda: web.spread(HERE, "a", naive),
         lambda: web.prune(HERE, naive),
         lambda: web.strongest(HERE, naive, 1),

@@ -16,6 +16,7 @@ ASKED, ANSWERED = "What should I practise?", "Practise jazz piano scales slowly.
 
 
 def edges(memory: TidalMemory) -> dict[frozenset[str], float]:
+    memory.associations.link_pending()
     said = [id_ for episode in memory.episodes.list() for id_ in episode.entries]
     found = [item for id_ in said for item in memory.associations.links(id_, limit=1000)]
     return {frozenset((item.source, item.target)): round(item.weight, 6) for item in found}
@@ -108,11 +109,13 @@ def test_a_damaged_link_does_not_keep_an_exchange_from_being_stored(
     memory: TidalMemory, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     shown = memory.record("The bridge is green", "Noted, green.").id
+    memory.associations.link_pending()
     connection = apsw.Connection(str(tmp_path / "agent.db"))
     connection.execute("UPDATE links SET metadata = '{' WHERE kind = 'association'")
     connection.close()
     turn = memory.record(ASKED, ANSWERED, surfaced=[shown])
     assert memory.episodes[turn.id].answer == ANSWERED
+    memory.associations.link_pending()
     assert "a row of links is damaged" in caplog.text
 
 

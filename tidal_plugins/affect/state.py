@@ -17,7 +17,7 @@ from tidal_plugins.model.entry import Scope
 from tidal_plugins.protocols import EmotionEstimator
 from tidal_plugins.scoring import affect as scoring
 from tidal_plugins.storage.base import Storage
-from tidal_plugins.storage.shorthands import read_document, write_document
+from tidal_plugins.storage.shorthands import read_document
 from tidal_plugins.tuning import AffectTuning
 
 if TYPE_CHECKING:
@@ -47,7 +47,8 @@ class AffectLoop:
 
     def current(self, scope: Scope, now: datetime) -> Affect:
         """Return the state as it is now."""
-        state, at = self._read(scope, now)
+        document = read_document(self.storage, scope, COLLECTION, KEY)
+        state, at = self._standing(document and document.value, now)
         return self._relax(state, at, now)
 
     def felt(self, scope: Scope, turn: str, now: datetime, vector: NDArray[np.float32] | None = None) -> Affect:
@@ -106,19 +107,20 @@ class AffectLoop:
         ]
 
     def advance(
-        self, scope: Scope, user: Affect, agent: Affect, chars: tuple[int, int], at: datetime, now: datetime
-    ) -> Affect:
-        """Let an exchange move the state, and return the state after it. Call it inside a transaction.
+        self, stored: Any, user: Affect, agent: Affect, chars: tuple[int, int], at: datetime, now: datetime
+    ) -> tuple[Affect, Any]:
+        """Let an exchange move the state, and return the state after it and what is to be stored.
 
-        ``chars`` are the lengths of what the user said (:meth:`spoken`) and of the answer. An exchange from before the
-        last one (an old conversation that is imported late) has a state of its own and leaves the current one alone.
+        ``stored`` is the state before it, as it is stored under ``KEY`` of ``COLLECTION``, or ``None``. ``chars`` are
+        the lengths of what the user said (:meth:`spoken`) and of the answer. An exchange from before the last one (an
+        old conversation that is imported late) has a state of its own and leaves the current one alone: nothing, that
+        is ``None``, is to be stored.
         """
-        state, last = self._read(scope, now)
+        state, last = self._standing(stored, now)
         if at < last:
-            return self._moved(Affect(self.settings.baseline), user, agent, chars)
+            return self._moved(Affect(self.settings.baseline), user, agent, chars), None
         after = self._moved(self._relax(state, last, at), user, agent, chars)
-        write_document(self.storage, scope, COLLECTION, KEY, _to_json(after, at))
-        return after
+        return after, _to_json(after, at)
 
     def _moved(self, state: Affect, user: Affect, agent: Affect, chars: tuple[int, int]) -> Affect:
         settings = self.settings
@@ -128,11 +130,10 @@ class AffectLoop:
         heard = scoring.update(state, user, settings.rate if chars[0] else 0.0)
         return scoring.update(heard, agent, settings.rate * settings.answer if chars[1] else 0.0)
 
-    def _read(self, scope: Scope, now: datetime) -> tuple[Affect, datetime]:
-        document = read_document(self.storage, scope, COLLECTION, KEY)
-        if document is None:
+    def _standing(self, stored: Any, now: datetime) -> tuple[Affect, datetime]:
+        if stored is None:
             return Affect(self.settings.baseline), datetime.min.replace(tzinfo=UTC)
-        state, at = _from_json(document.value)
+        state, at = _from_json(stored)
         return state, min(at, now)  # a clock that was ahead for a while must not hold the mood until then
 
     def _relax(self, state: Affect, since: datetime, now: datetime) -> Affect:

@@ -7,7 +7,7 @@ every day, and is removed when little of it is left.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from hashlib import blake2b
@@ -44,6 +44,17 @@ class Context:
                 )
 
 
+class Activation(NamedTuple):
+    """A context, and when it was active.
+
+    If it continues an earlier one, ``counted`` are the ids of that one: pairs among them do not count again.
+    """
+
+    context: Context
+    at: datetime
+    counted: frozenset[str] = frozenset()
+
+
 class Reached(NamedTuple):
     """An entry that activation spread to, the activation in (0, 1), and the path from the origin."""
 
@@ -78,27 +89,23 @@ class AssociationStore:
             strengths[id_] = strengths.get(id_, 0.0) + strength
         return Context(strengths)
 
-    def commit_context(self, scope: Scope, context: Context, now: datetime, *, counted: Collection[str] = ()) -> int:
-        """Link every two entries of a context, each pair once, in one transaction, and return the number of pairs.
-
-        If the context continues an earlier one, ``counted`` are the ids of that one: pairs among them do not count
-        again.
+    def commit_contexts(self, scope: Scope, activations: Sequence[Activation]) -> int:
+        """Link every two entries of each context, in order and in one transaction, and return the number of pairs.
 
         Only the strongest entries of a large context count, and of equal ones the first. Ids without an entry are
         skipped, because it may have been forgotten. An edge that has faded below the floor begins anew, pruned or not.
         If the clock went back, an edge grows without fading.
         """
-        now, strengths = aware(now, "now"), context.strengths
-        if len(strengths) < 2:
+        several = [one for one in activations if len(one.context.strengths) > 1]
+        if not several:
             return 0
         with self._storage.transaction():
-            known = self._storage.summaries(scope, strengths)
-            active = [id_ for id_ in strengths if id_ in known]
-            strongest = sorted(active, key=lambda id_: -strengths[id_])[: self._settings.context]
-            new = (pair for pair in combinations(sorted(strongest), 2) if not set(pair).issubset(counted))
-            pairs = {_edge(*pair): pair for pair in new}
-            edges = {link.id: link for link in self._storage.links(scope, WhereLinks(ids=pairs))}
-            self._storage.put_links(scope, [self._grown(id_, pair, edges.get(id_), now) for id_, pair in pairs.items()])
+            known = self._storage.summaries(scope, {id_ for one in several for id_ in one.context.strengths})
+            pairs = [(_edge(*pair), pair, one.at) for one in several for pair in self._pairs(one, known)]
+            edges = {link.id: link for link in self._storage.links(scope, WhereLinks(ids={id_ for id_, *_ in pairs}))}
+            for id_, pair, at in pairs:
+                edges[id_] = self._grown(id_, pair, edges.get(id_), aware(at, "now"))
+            self._storage.put_links(scope, edges.values())
         return len(pairs)
 
     def spread(
@@ -154,6 +161,13 @@ class AssociationStore:
     def prune(self, scope: Scope, now: datetime) -> int:
         """Remove the edges that have faded below the floor by ``now``, and return their number."""
         return self._storage.erase_links(scope, WhereLinks(kinds=[ASSOCIATION], expired_at=aware(now, "now")))
+
+    def _pairs(self, activation: Activation, known: Container[str]) -> list[tuple[str, str]]:
+        """Return the pairs to link, each in order, so that an edge has one id from either end."""
+        strengths = activation.context.strengths
+        active = [id_ for id_ in strengths if id_ in known]
+        strongest = sorted(active, key=lambda id_: -strengths[id_])[: self._settings.context]
+        return [pair for pair in combinations(sorted(strongest), 2) if not activation.counted.issuperset(pair)]
 
     def _grown(self, id: str, pair: tuple[str, str], edge: Link | None, now: datetime) -> Link:
         settings = self._settings

@@ -33,14 +33,13 @@ from tidal_plugins.english.statements import (
     UNNAMED_SUBJECT,
 )
 from tidal_plugins.english.values import NUMBER_WORDS
-from tidal_plugins.facts.conflicts import CONFLICTS, MAX_QUOTE, write_conflict
+from tidal_plugins.facts.conflicts import CONFLICTS, MAX_QUOTE
 from tidal_plugins.facts.phrases import Phrase, phrases
 from tidal_plugins.facts.slotted import filled
 from tidal_plugins.model.entry import CONVERSATION, Entry, Scope, derive_id
 from tidal_plugins.model.fact import FactConflict
 from tidal_plugins.model.link import Link
 from tidal_plugins.scoring.text import stems, terms
-from tidal_plugins.storage.base import Storage, WhereLinks
 
 STATES_OF = "states"
 """Kind of the link from what a statement is about to the entry that makes it."""
@@ -93,37 +92,45 @@ def disagree(made: Observation, says: str) -> bool:
     return are_opposed(made.says, says) if made.kind == "value" and {made.says, says} <= STATES else made.says != says
 
 
-def flag_observations(storage: Storage, scope: Scope, entries: Iterable[Entry], now: datetime) -> None:
-    """Open a conflict for each observation of a person that the last one on the same thing excludes.
-
-    A sentence that says that something has changed opens none: it supersedes. Call it inside the transaction that
-    stores the entries.
-    """
-    for entry in entries:
-        if entry.kind == CONVERSATION and entry.role in (None, "user"):
-            for made in islice(observations(entry), MAX_OBSERVED):
-                _hold(storage, scope, made, now)
-
-
-def _hold(storage: Storage, scope: Scope, made: Observation, now: datetime) -> None:
-    """Hold an observation against the last one on the same thing, and keep it for the next."""
-    entry, node = made.phrase.entry, f"about:{derive_id(scope, STATES_OF, made.kind, repr(made.about))}"
-    earlier = [
-        link
-        for link in storage.links(scope, WhereLinks(sources=[node], kinds=[STATES_OF]))
-        if link.target != entry.id and (link.valid_from or link.recorded_at) <= entry.occurred_at
+def stated(entries: Iterable[Entry]) -> list[Observation]:
+    """Return the observations of persons that are held against earlier ones, in order."""
+    return [
+        made
+        for entry in entries
+        if entry.kind == CONVERSATION and entry.role in (None, "user")
+        for made in islice(observations(entry), MAX_OBSERVED)
     ]
-    if earlier and not changes(made.phrase.raw):
-        last = max(earlier, key=lambda link: (link.valid_from or link.recorded_at, link.target))
-        before = last.valid_from or last.recorded_at
-        passed = made.kind == "value" and made.says in STATES and entry.occurred_at - before > STATE_LASTS
-        if not passed and disagree(made, str(last.metadata["says"])):
-            write_conflict(storage, scope, _conflict(scope, made, last))
+
+
+def node_of(scope: Scope, made: Observation) -> str:
+    """Return the source of the links from what an observation is about to the entries that state something of it."""
+    return f"about:{derive_id(scope, STATES_OF, made.kind, repr(made.about))}"
+
+
+def excluding(scope: Scope, made: Observation, links: Iterable[Link]) -> FactConflict | None:
+    """Return the conflict of an observation with the last one on the same thing, if the two exclude each other.
+
+    ``links`` are those from :func:`node_of`. A sentence that says that something has changed is in no conflict: it
+    supersedes.
+    """
+    entry = made.phrase.entry
+    earlier = [
+        link for link in links if link.target != entry.id and (link.valid_from or link.recorded_at) <= entry.occurred_at
+    ]
+    if not earlier or changes(made.phrase.raw):
+        return None
+    last = max(earlier, key=lambda link: (link.valid_from or link.recorded_at, link.target))
+    before = last.valid_from or last.recorded_at
+    passed = made.kind == "value" and made.says in STATES and entry.occurred_at - before > STATE_LASTS
+    return _conflict(scope, made, last) if not passed and disagree(made, str(last.metadata["says"])) else None
+
+
+def link_of(scope: Scope, made: Observation, now: datetime) -> Link:
+    """Return the link that keeps an observation for the next one on the same thing."""
+    node, entry = node_of(scope, made), made.phrase.entry
     metadata = {"says": made.says, "quote": made.phrase.text[:MAX_QUOTE]}
     id_ = derive_id(scope, STATES_OF, node, entry.id)
-    storage.put_links(
-        scope, [Link(id_, STATES_OF, node, entry.id, now, valid_from=entry.occurred_at, metadata=metadata)]
-    )
+    return Link(id_, STATES_OF, node, entry.id, now, valid_from=entry.occurred_at, metadata=metadata)
 
 
 def _conflict(scope: Scope, made: Observation, earlier: Link) -> FactConflict:

@@ -48,7 +48,15 @@ class Associations:
             self._scope, origins, self._services.now(), threshold=threshold, depth=depth, limit=limit
         )
 
+    def link_pending(self) -> int:
+        """Link the entries of the turns that wait for it, and return how many turns there were.
+
+        Turns are linked in the background after ``record``. When this returns, everything recorded before is linked.
+        """
+        return self._services.link_pending(self._scope)
+
     alinks = in_thread(links)
+    alink_pending = in_thread(link_pending)
     aspread = in_thread(spread)
 
     @property

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
 from tidal_plugins.english.sentences import sentences
-from tidal_plugins.ingestion.plan import TurnPlan, Writing
+from tidal_plugins.ingestion.batch import Batch
+from tidal_plugins.ingestion.plan import TurnPlan
 from tidal_plugins.model.entry import EPISODE, Entry, Scope, derive_id
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Message
 from tidal_plugins.storage.base import Storage
-from tidal_plugins.storage.shorthands import read_document, write_document
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -30,24 +30,28 @@ def read_episodes(storage: Storage, scope: Scope, ids: Iterable[str]) -> dict[st
     return {id_: from_entry(entry) for id_, entry in storage.get(scope, list(ids)).items()}
 
 
-def number(writing: Writing, plan: TurnPlan) -> None:
+def load_numbers(batch: Batch, plans: Sequence[TurnPlan]) -> None:
+    """Read the numbers of the last turns of threads."""
+    batch.load_documents(TURNS, [key for plan in plans if (key := _counter(batch.scope, plan)) is not None])
+
+
+def number(batch: Batch, plan: TurnPlan) -> None:
     """Give a new turn its number. The turns of a thread count from 1 in the order in which they were recorded; a turn
     without a thread has the number 0."""
-    thread = plan.episode.thread
-    if plan.known is not None or thread is None:
-        return
-    storage, scope = writing.writer.storage, writing.scope
-    key = derive_id(scope, TURNS, thread)  # a hash: the thread's name may have to be forgotten
-    last = read_document(storage, scope, TURNS, key)
-    turn = 1 + (last.value if last else 0)
-    write_document(storage, scope, TURNS, key, turn)
-    plan.episode = replace(plan.episode, turn=turn)
+    key = _counter(batch.scope, plan)
+    if key is not None:
+        turn = 1 + (batch.document(TURNS, key) or 0)
+        batch.set_document(TURNS, key, turn)
+        plan.episode = replace(plan.episode, turn=turn)
 
 
-def store_episode(writing: Writing, plan: TurnPlan) -> None:
+def store_episode(batch: Batch, plan: TurnPlan) -> None:
     """Store an episode, new or grown."""
-    row = replace(plan.records[plan.episode.id], entry=to_entry(plan.episode))
-    writing.writer.put(writing.scope, [row], replace=plan.known is not None)
+    record = replace(plan.records[plan.episode.id], entry=to_entry(plan.episode))
+    if plan.known is None:
+        batch.add(record)
+    else:
+        batch.replace(record)
 
 
 def to_entry(episode: Episode) -> Entry:
@@ -106,6 +110,14 @@ def summary(messages: Iterable[Message], max_chars: int) -> str:
     question = _opening(asked, room // 2 if said else room)
     answer = _opening(said[-1], room - len(question)) if said else ""
     return " → ".join(part for part in (question, ran[: max_chars // 4] + answer) if part.strip()).strip()
+
+
+def _counter(scope: Scope, plan: TurnPlan) -> str | None:
+    """Return the key of the counter that gives a turn its number, or ``None`` if it needs none."""
+    thread = plan.episode.thread
+    if plan.known is not None or thread is None:
+        return None
+    return derive_id(scope, TURNS, thread)  # a hash: the thread's name may have to be forgotten
 
 
 def _opening(text: str, max_chars: int) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tidal_plugins.affect.state import COLLECTION, KEY
+from tidal_plugins.ingestion.batch import Batch
 from tidal_plugins.ingestion.plan import TurnPlan, Writing
 from tidal_plugins.ingestion.writer import new_tier
 from tidal_plugins.storage.base import Passage
@@ -39,12 +41,15 @@ def feel(writing: Writing, plans: Sequence[TurnPlan]) -> None:
         plan.feelings = {entry.id: found[entry.text] for entry in plan.entries}
 
 
-def set_mood(writing: Writing, plan: TurnPlan) -> None:
+def set_mood(batch: Batch, plan: TurnPlan) -> None:
     """Let a turn move the agent's mood, and give its entries the mood after it and a tier."""
-    settings, now = writing.writer.settings, writing.now
+    settings, now = batch.writer.settings, batch.now
     lengths = (len(plan.affect.spoken(plan.fresh.query)), len(plan.fresh.answer))
     at = min(plan.episode.occurred_at, now)
-    mood = plan.affect.advance(writing.scope, plan.query, plan.answer, lengths, at, now)
+    before = batch.document(COLLECTION, KEY)
+    mood, after = plan.affect.advance(before, plan.query, plan.answer, lengths, at, now)
+    if after is not None:
+        batch.set_document(COLLECTION, KEY, after)
     strongest = max((mood, plan.query, plan.answer), key=lambda affect: affect.intensity)
     plan.intensity = strongest.intensity
     plan.entries = [

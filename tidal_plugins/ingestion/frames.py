@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
-from tidal_plugins.ingestion.plan import TurnPlan, Writing
+from tidal_plugins.ingestion.batch import Batch
+from tidal_plugins.ingestion.plan import TurnPlan
 from tidal_plugins.ingestion.wording import unframed
 from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.model.entry import Entry, Scope, derive_id
@@ -19,12 +20,11 @@ SHOWS = "shows"
 """Kind of the link from an episode to an id that a frame in its messages cites."""
 
 
-def note_shown(writing: Writing, plan: TurnPlan) -> None:
+def note_shown(batch: Batch, plan: TurnPlan) -> None:
     """Link a turn to what the frames in it cite."""
-    scope, id_, now = writing.scope, plan.episode.id, writing.now
-    cited = {each for message in plan.episode.messages for each in cited_by(message, writing.writer.frames)}
-    links = [Link(derive_id(scope, SHOWS, id_, each), SHOWS, id_, each, now) for each in sorted(cited)]
-    writing.writer.storage.put_links(scope, links)
+    scope, id_, now, frames = batch.scope, plan.episode.id, batch.now, batch.writer.frames
+    cited = {each for message in plan.episode.messages for each in cited_by(message, frames)}
+    batch.put_links(Link(derive_id(scope, SHOWS, id_, each), SHOWS, id_, each, now) for each in sorted(cited))
 
 
 def cited_by(message: Message, frames: Frames) -> set[str]:

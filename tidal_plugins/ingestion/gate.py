@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from tidal_plugins.errors import Corrupt
+from tidal_plugins.ingestion.batch import Batch
 from tidal_plugins.ingestion.plan import Plan, Writing
 from tidal_plugins.ingestion.writer import unfading
 from tidal_plugins.model.admission import Admission
@@ -20,7 +21,7 @@ from tidal_plugins.model.entry import KINDS, Entry, Scope
 from tidal_plugins.model.graph import GRAPH_CHANNEL
 from tidal_plugins.scoring.salience import consolidates, salience, surprise
 from tidal_plugins.storage.base import Record, Storage, Where
-from tidal_plugins.storage.shorthands import read_document, write_document
+from tidal_plugins.storage.shorthands import read_document
 from tidal_plugins.tuning import GateTuning
 
 if TYPE_CHECKING:
@@ -67,24 +68,24 @@ def compare(writing: Writing, plans: Sequence[Plan]) -> None:
             earlier += vectors.values()
 
 
-def admit(writing: Writing, plan: Plan) -> None:
+def admit(batch: Batch, plan: Plan) -> None:
     """Decide on each new entry. Entries stay as they are when the gate is off."""
-    settings = writing.writer.settings.gate
+    settings = batch.writer.settings.gate
     if settings.enabled:
         plan.entries = [
-            _decide(entry, plan.intensity, plan.nearest.get(entry.id), writing.now, settings) for entry in plan.entries
+            _decide(entry, plan.intensity, plan.nearest.get(entry.id), batch.now, settings) for entry in plan.entries
         ]
 
 
-def tally(writing: Writing, plan: Plan) -> None:
+def tally(batch: Batch, plan: Plan) -> None:
     """Count the decisions on entries that are no repetitions."""
     new = (entry for entry in plan.entries if entry.id not in plan.repetitions)
     decided = [entry.admission for entry in new if entry.admission]
     if decided:
         ephemeral = sum(admission.ephemeral for admission in decided)
-        before = admitted(writing.writer.storage, writing.scope)
+        before = Admitted(*(batch.document(ADMISSIONS, ADMISSIONS) or ()))
         counts = (before.consolidated + len(decided) - ephemeral, before.ephemeral + ephemeral)
-        write_document(writing.writer.storage, writing.scope, ADMISSIONS, ADMISSIONS, counts)
+        batch.set_document(ADMISSIONS, ADMISSIONS, counts)
 
 
 def admitted(storage: Storage, scope: Scope) -> Admitted:

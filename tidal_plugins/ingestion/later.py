@@ -26,8 +26,9 @@ WAITING = "waiting"
 class LaterStep(Protocol):
     """One kind of work that follows a write. It keeps a durable queue of its own in each scope."""
 
-    def queue(self, scope: Scope, episode: str, now: datetime) -> bool:
-        """Queue an episode, new or grown, and return whether there is anything to do. Called inside its transaction."""
+    def queue(self, scope: Scope, episodes: Sequence[str], grown: Collection[str], now: datetime) -> bool:
+        """Queue episodes, of which ``grown`` were stored before, and return whether there is anything to do. Called
+        inside the transaction that stores them."""
         ...
 
     def run(self, scope: Scope, proceed: Callable[[], bool]) -> timedelta | None:
@@ -61,9 +62,9 @@ class Later:
         finally:
             self.background.call(scope)
 
-    def queue(self, scope: Scope, episode: str, now: datetime) -> None:
-        """Queue an episode for every step. Call it inside the transaction that stores the episode."""
-        queued = [step.queue(scope, episode, now) for step in self.steps]
+    def queue(self, scope: Scope, episodes: Sequence[str], grown: Collection[str], now: datetime) -> None:
+        """Queue episodes for every step. Call it inside the transaction that stores them."""
+        queued = [step.queue(scope, episodes, grown, now) for step in self.steps]
         if any(queued):
             self.note(scope, now)
 

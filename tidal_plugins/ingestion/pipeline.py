@@ -1,27 +1,30 @@
 """The write path as lists of steps.
 
-Each step is a function of one plan, or of a batch of plans, and does one thing. A step costs nothing when its
-capability is off. To see how a write came to be, read the lists and open one step.
+Each step does one thing. A step costs nothing when its capability is off. To see how a write came to be, read the lists
+and open one step.
 
 - ``PREPARATION``: takes no lock and may wait for a model; a batch of plans at a time.
-- ``STEPS``: runs inside the transaction that stores a turn; one plan at a time.
-- Steps for later run after the write on the thread of the open memory (:mod:`tidal_plugins.ingestion.later`). The last
-  of ``STEPS`` queues them.
+- ``LOADING``: reads, inside the transaction, what the steps below need of the store; a batch of plans at a time.
+- ``STEPS``: what becomes of each plan, one after the other. The writes are held, and stored together at the end.
+- Steps for later run after the write on the thread of the open memory (:mod:`tidal_plugins.ingestion.later`), and are
+  queued once for a batch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
-from tidal_plugins.facts.observations import flag_observations
+from tidal_plugins.facts.conflicts import write_conflict
+from tidal_plugins.facts.observations import STATES_OF, excluding, link_of, node_of, stated
 from tidal_plugins.facts.versions import flag_claims
-from tidal_plugins.ingestion.associate import associate
-from tidal_plugins.ingestion.episodes import number, store_episode, to_entry
+from tidal_plugins.ingestion.associate import queue
+from tidal_plugins.ingestion.batch import Batch
+from tidal_plugins.ingestion.episodes import load_numbers, number, store_episode, to_entry
 from tidal_plugins.ingestion.feeling import feel, set_mood
 from tidal_plugins.ingestion.frames import note_shown
 from tidal_plugins.ingestion.gate import admit, compare, tally
 from tidal_plugins.ingestion.plan import Plan, TurnPlan, Writing
-from tidal_plugins.ingestion.repeats import store_entries
+from tidal_plugins.ingestion.repeats import hear, load_firsts, store_entries
 from tidal_plugins.ingestion.uses import strengthen
 
 
@@ -44,22 +47,43 @@ def read_claims(writing: Writing, plans: Sequence[Plan]) -> None:
         plan.claims = [claim for claim in claims if claim[0].id in own]
 
 
-def flag(writing: Writing, plan: Plan) -> None:
+def observe(writing: Writing, plans: Sequence[Plan]) -> None:
+    """Read what new entries state of things that no fact stands for."""
+    for plan in plans:
+        plan.observed = stated(plan.entries)
+
+
+def load_observed(batch: Batch, plans: Sequence[Plan]) -> None:
+    """Read what was stated earlier of the same things."""
+    batch.load_links(STATES_OF, {node_of(batch.scope, made) for plan in plans for made in plan.observed})
+
+
+def flag(batch: Batch, plan: Plan) -> None:
     """Open a conflict for each claim that contradicts a fact, and for observations that exclude earlier ones."""
-    flag_claims(writing.writer.storage, writing.scope, plan.claims)
-    flag_observations(writing.writer.storage, writing.scope, plan.entries, writing.now)
+    storage, scope = batch.writer.storage, batch.scope
+    flag_claims(storage, scope, plan.claims)
+    for made in plan.observed:
+        earlier = batch.links(STATES_OF, node_of(scope, made))
+        if (excluded := excluding(scope, made, earlier)) is not None:
+            write_conflict(storage, scope, excluded)
+        batch.put_links([link_of(scope, made, batch.now)])
 
 
-def queue(writing: Writing, plan: TurnPlan) -> None:
-    """Queue the steps for later."""
-    writing.writer.later.queue(writing.scope, plan.episode.id, writing.now)
+NOTE_PREPARATION: Sequence[Callable[[Writing, Sequence[Plan]], None]] = (embed, compare, read_claims, hear, observe)
+PREPARATION: Sequence[Callable[[Writing, Sequence[TurnPlan]], None]] = (
+    embed,
+    compare,
+    feel,
+    read_claims,
+    hear,
+    observe,
+)
 
+NOTE_LOADING: Sequence[Callable[[Batch, Sequence[Plan]], None]] = (load_firsts, load_observed)
+LOADING: Sequence[Callable[[Batch, Sequence[TurnPlan]], None]] = (load_numbers, load_firsts, load_observed)
 
-NOTE_PREPARATION: Sequence[Callable[[Writing, Sequence[Plan]], None]] = (embed, compare, read_claims)
-PREPARATION: Sequence[Callable[[Writing, Sequence[TurnPlan]], None]] = (embed, compare, feel, read_claims)
-
-NOTE_STEPS: Sequence[Callable[[Writing, Plan], None]] = (admit, store_entries, tally, flag)
-STEPS: Sequence[Callable[[Writing, TurnPlan], None]] = (
+NOTE_STEPS: Sequence[Callable[[Batch, Plan], None]] = (admit, store_entries, tally, flag)
+STEPS: Sequence[Callable[[Batch, TurnPlan], None]] = (
     number,
     set_mood,
     admit,
@@ -67,10 +91,8 @@ STEPS: Sequence[Callable[[Writing, TurnPlan], None]] = (
     store_entries,
     tally,
     strengthen,
-    associate,
     flag,
     note_shown,
-    queue,
 )
 
 
@@ -80,10 +102,16 @@ def prepare_turns(writing: Writing, plans: Sequence[TurnPlan]) -> None:
         step(writing, plans)
 
 
-def store_turn(writing: Writing, plan: TurnPlan) -> None:
-    """Run the steps that store a turn. Call it inside the transaction."""
-    for step in STEPS:
-        step(writing, plan)
+def store_turns(writing: Writing, plans: Sequence[TurnPlan]) -> None:
+    """Run the steps that store turns. Call it inside the transaction."""
+    batch = Batch(writing)
+    for load in LOADING:
+        load(batch, plans)
+    for plan in plans:
+        for step in STEPS:
+            step(batch, plan)
+    batch.store()
+    queue(writing, plans)
 
 
 def prepare_notes(writing: Writing, plans: Sequence[Plan]) -> None:
@@ -92,8 +120,12 @@ def prepare_notes(writing: Writing, plans: Sequence[Plan]) -> None:
         step(writing, plans)
 
 
-def store_notes(writing: Writing, plans: Iterable[Plan]) -> None:
+def store_notes(writing: Writing, plans: Sequence[Plan]) -> None:
     """Run the steps that store notes. Call it inside the transaction."""
+    batch = Batch(writing)
+    for load in NOTE_LOADING:
+        load(batch, plans)
     for plan in plans:
         for step in NOTE_STEPS:
-            step(writing, plan)
+            step(batch, plan)
+    batch.store()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
 from tidal_plugins.affect.state import AffectLoop
 from tidal_plugins.facts.conflicts import Said
+from tidal_plugins.facts.observations import Observation
 from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.entry import Entry, Scope
@@ -39,6 +40,10 @@ class Plan:
     """The cosine of each new entry to the nearest known one. Only the write gate asks for it."""
     claims: list[Said] = field(default_factory=list)
     """The claims of the entries about facts."""
+    observed: Sequence[Observation] = ()
+    """What the entries state of things that no fact stands for."""
+    marks: Mapping[str, str] = field(default_factory=dict)
+    """What each entry says and in which voice, as a keyed hash, by entry id."""
     intensity: float = 0.0
     """The strength of the strongest feeling, in [0, 1]."""
     repetitions: set[str] = field(default_factory=set)

@@ -17,7 +17,7 @@ from tidal_plugins.english.tags import tags
 from tidal_plugins.ingestion.check import SPOKEN, check
 from tidal_plugins.ingestion.episodes import read_episodes, summary
 from tidal_plugins.ingestion.frames import cited_by, without_gone
-from tidal_plugins.ingestion.pipeline import prepare_turns, store_turn
+from tidal_plugins.ingestion.pipeline import prepare_turns, store_turns
 from tidal_plugins.ingestion.plan import TurnPlan, Writing
 from tidal_plugins.ingestion.wording import unframed
 from tidal_plugins.ingestion.writer import Progress, Writer, batches, message_entry_id
@@ -68,8 +68,7 @@ def _batch(writing: Writing, affect: AffectLoop, exchanges: Sequence[Exchange]) 
         with writer.storage.transaction():
             if _overtaken(writer, scope, plans):
                 continue  # plan again on what another process wrote meanwhile
-            for plan in fresh:
-                store_turn(writing, plan)
+            store_turns(writing, fresh)
         return [_recorded(plans[id_]) for id_ in ids]
 
 

@@ -8,38 +8,52 @@ forgetting stays exact; but only the first one is indexed for search.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from hashlib import blake2b
 
 from tidal_plugins.english.shouting import is_shouted
+from tidal_plugins.ingestion.batch import Batch
 from tidal_plugins.ingestion.plan import Plan, Writing
 from tidal_plugins.ingestion.writer import Writer, reinforced
 from tidal_plugins.model.entry import Entry, Scope, derive_id
 from tidal_plugins.model.link import REPEAT, Link
 from tidal_plugins.scoring.text import normal
 from tidal_plugins.storage.base import Record, WhereLinks
-from tidal_plugins.storage.shorthands import set_tiers
 
 FIRST = "first"
 """Kind of the link from a hash of words and voice to the entry that said them first."""
 
 
-def store_entries(writing: Writing, plan: Plan) -> None:
+def hear(writing: Writing, plans: Sequence[Plan]) -> None:
+    """Note what new entries say and in which voice, by which repetitions are known. Takes no lock."""
+    for plan in plans:
+        plan.marks = {entry.id: _mark(writing.writer, entry) for entry in plan.entries}
+
+
+def load_firsts(batch: Batch, plans: Sequence[Plan]) -> None:
+    """Read the entries that new ones repeat."""
+    marks = {mark for plan in plans for mark in plan.marks.values()}
+    batch.load_links(FIRST, marks)
+    batch.entries([link.target for mark in marks for link in batch.links(FIRST, mark)])
+
+
+def store_entries(batch: Batch, plan: Plan) -> None:
     """Store new entries. A repetition strengthens the first one, and is found by its id alone."""
-    writer, scope, now = writing.writer, writing.scope, writing.now
+    settings, scope, now = batch.writer.settings, batch.scope, batch.now
     for entry in plan.entries:
-        record = replace(plan.records[entry.id], entry=entry)
-        first = _first(writer, scope, entry)
+        mark = plan.marks[entry.id]
+        targets = [link.target for link in batch.links(FIRST, mark)[:1]]
+        first = next(iter(batch.entries(targets).values()), None)  # none if it is damaged
         if first is None:
-            writer.put(scope, [record])
-            _mark_first(writer, scope, entry, now)
-        elif writer.storage.put(scope, [Record(entry)]):
-            writer.storage.put_links(scope, [_repeat(scope, entry.id, first.id, now)])
+            batch.add(replace(plan.records[entry.id], entry=entry))
+            batch.put_links([_first(mark, entry, now)])
+        elif batch.add(Record(entry)):
+            batch.put_links([_repeat(scope, entry.id, first.id, now)])
             loud = is_shouted(entry.text)  # what is shouted again counts once
-            tier = None if loud else reinforced(first, writer.settings.use.used, now, writer.settings, used=True)
-            set_tiers(writer.storage, scope, {first.id: tier} if tier else {})
+            if tier := None if loud else reinforced(first, settings.use.used, now, settings, used=True):
+                batch.set_tier(first.id, tier)
             plan.repetitions.add(entry.id)
 
 
@@ -92,14 +106,12 @@ def promote(
         _mark_first(writer, scope, record.entry, now)
 
 
-def _first(writer: Writer, scope: Scope, entry: Entry) -> Entry | None:
-    links = writer.storage.links(scope, WhereLinks(sources=[_mark(writer, entry)], kinds=[FIRST]), limit=1)
-    return next(iter(writer.storage.get(scope, [link.target for link in links]).values()), None)  # none if damaged
-
-
 def _mark_first(writer: Writer, scope: Scope, entry: Entry, now: datetime) -> None:
-    mark = _mark(writer, entry)
-    writer.storage.put_links(scope, [Link(f"{FIRST}:{mark}", FIRST, mark, entry.id, now)])
+    writer.storage.put_links(scope, [_first(_mark(writer, entry), entry, now)])
+
+
+def _first(mark: str, entry: Entry, now: datetime) -> Link:
+    return Link(f"{FIRST}:{mark}", FIRST, mark, entry.id, now)
 
 
 def _mark(writer: Writer, entry: Entry) -> str:

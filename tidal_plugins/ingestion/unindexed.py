@@ -83,7 +83,7 @@ class Unindexed:
                 if scope[: len(prefix)] == prefix:
                     self.run(scope, lambda: True)
 
-    def queue(self, scope: Scope, episode: str, now: datetime) -> bool:
+    def queue(self, scope: Scope, episodes: Sequence[str], grown: Collection[str], now: datetime) -> bool:
         """Queue nothing: recording indexes what it stores."""
         return False
 

@@ -11,9 +11,10 @@ from dataclasses import replace
 from datetime import datetime
 
 from tidal_plugins.english.questions import has_question
+from tidal_plugins.ingestion.batch import Batch
 from tidal_plugins.ingestion.episodes import from_entry
 from tidal_plugins.ingestion.frames import without_shown
-from tidal_plugins.ingestion.plan import How, TurnPlan, Writing
+from tidal_plugins.ingestion.plan import How, TurnPlan
 from tidal_plugins.ingestion.repeats import firsts
 from tidal_plugins.ingestion.writer import UNFADING, Writer, reinforced
 from tidal_plugins.model.entry import EPISODE, Entry, Scope, bare_id
@@ -31,7 +32,7 @@ _BESIDE = 8
 """Messages before and after what was shown, of the same turn, that are within its reach."""
 
 
-def strengthen(writing: Writing, plan: TurnPlan) -> None:
+def strengthen(batch: Batch, plan: TurnPlan) -> None:
     """Strengthen the memories that were shown before a turn, by how its answer used them.
 
     If a turn continues, uses that it has counted are not counted again, but a memory that had merely surfaced may turn
@@ -40,7 +41,8 @@ def strengthen(writing: Writing, plan: TurnPlan) -> None:
     """
     if not plan.episode.surfaced:
         return
-    writer, scope, now = writing.writer, writing.scope, writing.now
+    batch.store()  # what was shown may be of a turn of this batch
+    writer, scope, now = batch.writer, batch.scope, batch.now
     before = plan.known and without_shown(plan.known, writer.frames)
     episode = without_shown(plan.episode, writer.frames)
     settings, lines, asked = writer.settings.use, [], has_question(episode.query)

@@ -38,11 +38,12 @@ class SupersessionFinder:
     stand_alone: Callable[[Scope, Collection[str]], None]
     """Lets search find those of some entries that repeat others, because they hold again."""
 
-    def queue(self, scope: Scope, episode: str, now: datetime) -> bool:
-        """Queue an episode, new or grown. Called inside the transaction that stores it."""
+    def queue(self, scope: Scope, episodes: Sequence[str], grown: Collection[str], now: datetime) -> bool:
+        """Queue episodes, of which ``grown`` may be queued already. Called inside the transaction that stores them."""
         if self.settings.enabled:
-            self.storage.trim_log(scope, QUEUE, keys=[episode])
-            self.storage.append_log(scope, QUEUE, [Line(episode, now, {})])
+            if grown:
+                self.storage.trim_log(scope, QUEUE, keys=grown)
+            self.storage.append_log(scope, QUEUE, [Line(episode, now, {}) for episode in episodes])
         return self.settings.enabled
 
     def run(self, scope: Scope, proceed: Callable[[], bool]) -> timedelta | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -20,11 +20,11 @@ class GraphLater:
     indexer: Callable[[Scope], GraphIndexer]
     enabled: bool
 
-    def queue(self, scope: Scope, episode: str, now: datetime) -> bool:
-        """Queue an episode, new or grown. Called inside the transaction that stores it."""
+    def queue(self, scope: Scope, episodes: Sequence[str], grown: Collection[str], now: datetime) -> bool:
+        """Queue episodes, of which ``grown`` may be queued already. Called inside the transaction that stores them."""
         if self.enabled:
             indexer = self.indexer(scope)
-            indexer.queue.add(episode, now, by=indexer.worker.name)
+            indexer.queue.add(episodes, now, grown=grown, by=indexer.worker.name)
         return self.enabled
 
     def run(self, scope: Scope, proceed: Callable[[], bool]) -> timedelta | None:

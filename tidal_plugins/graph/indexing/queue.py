@@ -7,7 +7,7 @@ process whose line is gone has been overtaken, and writes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -45,12 +45,14 @@ class ExtractionQueue:
     scope: Scope
     settings: GraphTuning
 
-    def add(self, episode: str, now: datetime, *, by: str = "") -> None:
-        """Queue an episode, new or grown. Call it inside the transaction that stores the episode.
+    def add(self, episodes: Sequence[str], now: datetime, *, grown: Collection[str] = (), by: str = "") -> None:
+        """Queue episodes, of which ``grown`` may be queued already. Call it inside the transaction that stores them.
 
-        ``by`` names the process that records it, which reads it first.
+        ``by`` names the process that records them, which reads them first.
         """
-        self._put(Pending(episode, now), by, now)
+        if grown:
+            self.storage.trim_log(self.scope, QUEUE, keys=grown)
+        self.storage.append_log(self.scope, QUEUE, [_line(Pending(episode, now), by, now) for episode in episodes])
 
     def due(self, now: datetime, *, by: str | None = None, failed: bool = False) -> Iterator[Ticket]:
         """Yield the episodes that are due at ``now``, in order, without those that are queued meanwhile.
@@ -105,10 +107,8 @@ class ExtractionQueue:
                 self._put(failed, ticket.by, now)
 
     def _put(self, pending: Pending, by: str, now: datetime) -> None:
-        next_at = pending.next_at or (None if pending.error else now)
-        value = encode(replace(pending, next_at=next_at))
         self.storage.trim_log(self.scope, QUEUE, keys=[pending.episode])
-        self.storage.append_log(self.scope, QUEUE, [Line(pending.episode, now, {"pending": value, "by": by})])
+        self.storage.append_log(self.scope, QUEUE, [_line(pending, by, now)])
 
     def _tickets(self) -> Iterator[Ticket]:
         """Yield every line that is in the queue now; lines that are put back meanwhile do not come again."""
@@ -142,6 +142,11 @@ class ExtractionQueue:
     def _is_orphan(self, pending: Pending, now: datetime) -> bool:
         at = pending.next_at or pending.since
         return abs(hours_between(at, now)) * 3600 > self.settings.orphaned
+
+
+def _line(pending: Pending, by: str, now: datetime) -> Line:
+    next_at = pending.next_at or (None if pending.error else now)
+    return Line(pending.episode, now, {"pending": encode(replace(pending, next_at=next_at)), "by": by})
 
 
 def _ticket(line: Line) -> Ticket:

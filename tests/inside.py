@@ -31,7 +31,8 @@ def stored(memory: TidalMemory, *kinds: str, ids: Iterable[str] | None = None) -
 
 
 def links(memory: TidalMemory, kind: str = "association") -> dict[str, tuple[str, str, float]]:
-    """Return the links of a kind by id, each with its two ends and its weight."""
+    """Return the links of a kind by id, each with its two ends and its weight. None is left to be made."""
+    memory.associations.link_pending()
     found = storage_of(memory).links(memory.scope, WhereLinks(kinds=[kind]))
     return {link.id: (link.source, link.target, link.weight) for link in found}
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import OpenMemory
-from tests.graph.indexing import SAID, Opened, dependencies, threads, watched
+from tests.graph.indexing import SAID, Opened, dependencies, watched
 from tests.reading import Reader
 from tidal_plugins import Exchange, InvalidInput, Message, NotFound, Settings, ToolCall
 from tidal_plugins.testing import NOON
@@ -102,7 +102,6 @@ def test_a_memory_without_a_graph_queues_nothing(open_memory: OpenMemory) -> Non
     memory.record(SAID)
     assert memory.graph.pending() == memory.graph.entities() == []
     assert memory.graph.index_pending().episodes == 0
-    assert not threads()
 
 
 def test_consolidation_reads_what_is_pending(opened: Opened) -> None:

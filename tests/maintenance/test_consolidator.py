@@ -415,6 +415,7 @@ def lived(memory: TidalMemory, clock: FrozenClock) -> None:
     memory.record("Which bridge?", "The green one.", thread="d")
     clock.advance(days=100)
     use(memory, clock, first, second)
+    memory.associations.link_pending()
 
 
 def test_to_run_again_changes_nothing_more(memory: TidalMemory, clock: FrozenClock) -> None:
@@ -535,6 +536,7 @@ def test_an_undone_fact_stays_away_and_the_rest_is_done_anew(memory: TidalMemory
 def test_undo_leaves_alone_what_changed_since(memory: TidalMemory, clock: FrozenClock) -> None:
     id_, gone = told(memory), told(memory, "tomato soup")
     turn = memory.record("Which bridge?", "The green one.")
+    memory.associations.link_pending()
     clock.advance(days=100)
     report = run(memory)
     assert (report.settled, report.pruned) == (4, 1)

@@ -12,7 +12,7 @@ The constants were chosen on public conversations: somewhat under one ordinary t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from string import punctuation
 from typing import TYPE_CHECKING, NamedTuple
@@ -76,6 +76,17 @@ class LexiconEmotion:
         ``vectors`` are not needed. Raises :class:`TidalError` if the vaderSentiment library is missing.
         """
         return [provoked(text, _affect([_read(piece) for piece in _pieces(text)])) for text in texts]
+
+
+def charged_words() -> tuple[Mapping[str, float], frozenset[str]]:
+    """Return VADER's words with their strengths, without those of ordinary work, and the words that negate.
+
+    Raises :class:`TidalError` if the vaderSentiment library is missing.
+    """
+    strengths: Mapping[str, float] = _analyzer().lexicon
+    from vaderSentiment.vaderSentiment import NEGATE
+
+    return strengths, frozenset(NEGATE)
 
 
 class _Reading(NamedTuple):

@@ -25,6 +25,13 @@ insult is."""
 READ_CHARS = 2_000
 """Of a longer text the first and the last half of this are read, as by the readers of feelings."""
 
+_MAY_CURSE = re.compile(r"\*\*|ck|shit|damn|crap", re.IGNORECASE)
+_OF_COMPLAINTS = (
+    "time", "often", "already", "twice", "repeatedly", "before", "keep", "kept", "why", "how", "stop", "again", "same",
+    "still", "over",
+)  # fmt: skip
+"""Words of which every complaint has one. Most texts have none, or only one that is quick to read on."""
+
 _CAPITALS = re.compile(r"\b[A-Z]{5,}\b|\b[A-Z]{2,}\W+[A-Z]{2,}\b")
 
 
@@ -37,7 +44,9 @@ def provoked(text: str, felt: Affect) -> Affect:
         return Affect()
     if len(text) > READ_CHARS:
         text = f"{text[: READ_CHARS // 2]}\n\n{text[-READ_CHARS // 2 :]}"
-    valence = felt.valence
+    valence, low = felt.valence, text.lower()
+    if not any(map(low.__contains__, _OF_COMPLAINTS)) and not _MAY_CURSE.search(text):
+        return felt
     for start, end in sentences(text):
         sentence = text[start:end]
         if curses(sentence):

@@ -36,6 +36,8 @@ _OVERRIDE = re.compile(
 )
 _LOUD = re.compile(r"!\s*!")
 _WORD = re.compile(r"[^\W\d_]{2,}")
+_HINT = re.compile(rf"[^\W\d_a-z]{{2}}|!\s*!|\b(?i:{_ATTENTION}|ignore|disregard|override|system|admin|developer)")
+"""Two letters that are not small, two exclamation marks or a word of which every sentence that shouts has one."""
 _EMPTY = re.compile(
     rf"(?:\W|\b(?:{_ATTENTION}|this|is|it|and|very|so|please|note|system|override|all|the|a|an|do|not|never|don['’]t)\b)*",
     re.IGNORECASE,
@@ -45,7 +47,11 @@ _EMPTY = re.compile(
 @lru_cache(maxsize=1 << 12)
 def shouts(sentence: str) -> bool:
     """Return whether a sentence demands attention more than it says something."""
-    if HEALTH.search(sentence):
+    return _is_loud(sentence) and not HEALTH.search(sentence)
+
+
+def _is_loud(sentence: str) -> bool:
+    if not _HINT.search(sentence):
         return False
     if _OVERRIDE.search(sentence) or len({found.lower() for found in _DEMANDS.findall(sentence)}) >= HEAP:
         return True
@@ -66,6 +72,8 @@ def _demands(sentence: str) -> bool:
 def is_shouted(text: str) -> bool:
     """Return whether at least half of a text, of its first 2,000 characters, shouts."""
     text = text[:_READ]
+    if not _HINT.search(text):
+        return False
     spans = list(sentences(text))
     loud = sum(end - start for start, end in spans if shouts(text[start:end]))
     return loud > 0 and loud >= HALF * sum(end - start for start, end in spans)

@@ -40,10 +40,12 @@ def queue(writing: Writing, plans: Sequence[TurnPlan]) -> None:
     writer, scope = writing.writer, writing.scope
     grown = {plan.episode.id for plan in plans if plan.known}
     before = {line.key: line.value for line in writer.storage.read_log(scope, QUEUE, keys=grown)} if grown else {}
-    lines = [Line(plan.episode.id, writing.now, _waiting(writer, scope, plan, before)) for plan in plans]
+    linked = [plan for plan in plans if len(plan.episode.entries) + len(plan.shown) > 1]  # else there is no pair
+    lines = [Line(plan.episode.id, writing.now, _waiting(writer, scope, plan, before)) for plan in linked]
     if before:
         writer.storage.trim_log(scope, QUEUE, keys=before.keys())
-    writer.storage.append_log(scope, QUEUE, lines)
+    if lines:
+        writer.storage.append_log(scope, QUEUE, lines)
     writer.later.queue(scope, [plan.episode.id for plan in plans], grown, writing.now)
 
 
@@ -72,8 +74,8 @@ class Coactivation:
     """Enters one step of the background work."""
 
     def queue(self, scope: Scope, episodes: Sequence[str], grown: Collection[str], now: datetime) -> bool:
-        """Return ``True``: recording has queued the episodes, with what only it knows of them."""
-        return True
+        """Return whether recording has queued any of the episodes, with what only it knows of them."""
+        return not self.is_done(scope)
 
     def run(self, scope: Scope, proceed: Callable[[], bool]) -> timedelta | None:
         """Link the turns that wait, in small transactions. Safe to interrupt and to run concurrently."""

@@ -120,6 +120,8 @@ def read_claims(
     if not entries:
         return []
     keys = None if extractor else _mentioned(storage, scope, entries)
+    if keys is not None and not keys:
+        return []
     return claimed(_standing(storage, scope, keys), entries, extractor, timeout)
 
 

@@ -46,7 +46,7 @@ def queue(writing: Writing, plans: Sequence[TurnPlan]) -> None:
         writer.storage.trim_log(scope, QUEUE, keys=before.keys())
     if lines:
         writer.storage.append_log(scope, QUEUE, lines)
-    writer.later.queue(scope, [plan.episode.id for plan in plans], grown, writing.now)
+    writer.later.queue(scope, [plan.episode.id for plan in plans], grown, writing.now, queued=bool(lines))
 
 
 def _waiting(writer: Writer, scope: Scope, plan: TurnPlan, before: Mapping[str, Any]) -> dict[str, Any]:
@@ -74,8 +74,8 @@ class Coactivation:
     """Enters one step of the background work."""
 
     def queue(self, scope: Scope, episodes: Sequence[str], grown: Collection[str], now: datetime) -> bool:
-        """Return whether recording has queued any of the episodes, with what only it knows of them."""
-        return not self.is_done(scope)
+        """Queue nothing: recording does, with what only it knows of the turns."""
+        return False
 
     def run(self, scope: Scope, proceed: Callable[[], bool]) -> timedelta | None:
         """Link the turns that wait, in small transactions. Safe to interrupt and to run concurrently."""

@@ -5,7 +5,7 @@ So the steps of a turn can follow each other as if each wrote at once, and a bat
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -20,7 +20,7 @@ from tidal_plugins.storage.base import Record, WhereLinks
 class Batch:
     """What one batch reads and writes, inside one transaction.
 
-    Nothing is read twice: call ``load_documents`` and ``load_links`` for all that a batch is going to read. What does
+    Nothing is read twice: call ``load_documents`` and ``load_links`` with all that a batch is going to read. What does
     without this object, and reads or writes entries or their links, calls :meth:`store` first.
     """
 
@@ -82,15 +82,18 @@ class Batch:
 
     def links(self, kind: str, source: str) -> list[Link]:
         """Return the links of a kind from a source, in the order in which they were first stored."""
-        self.load_links(kind, [source])
+        self.load_links({kind: [source]})
         return list(self._links[kind, source].values())
 
-    def load_links(self, kind: str, sources: Iterable[str]) -> None:
-        """Read the links of a kind from sources that the batch is going to use."""
-        if missing := [source for source in dict.fromkeys(sources) if (kind, source) not in self._links]:
-            self._links.update(((kind, source), {}) for source in missing)
-            for link in self.writer.storage.links(self.scope, WhereLinks(kinds=[kind], sources=missing)):
-                self._links[kind, link.source][link.id] = link
+    def load_links(self, sources: Mapping[str, Iterable[str]]) -> None:
+        """Read links that the batch is going to use, by their kinds and sources."""
+        wanted = {(kind, source) for kind, some in sources.items() for source in some}
+        if missing := wanted.difference(self._links):
+            self._links.update((place, {}) for place in missing)
+            where = WhereLinks(kinds={kind for kind, _ in missing}, sources={source for _, source in missing})
+            for link in self.writer.storage.links(self.scope, where):
+                if (link.kind, link.source) in missing:
+                    self._links[link.kind, link.source][link.id] = link
 
     def put_links(self, links: Iterable[Link]) -> None:
         """Store links, each in place of the one of the same id."""

@@ -62,10 +62,15 @@ class Later:
         finally:
             self.background.call(scope)
 
-    def queue(self, scope: Scope, episodes: Sequence[str], grown: Collection[str], now: datetime) -> None:
-        """Queue episodes for every step. Call it inside the transaction that stores them."""
-        queued = [step.queue(scope, episodes, grown, now) for step in self.steps]
-        if any(queued):
+    def queue(
+        self, scope: Scope, episodes: Sequence[str], grown: Collection[str], now: datetime, *, queued: bool = False
+    ) -> None:
+        """Queue episodes for every step. Call it inside the transaction that stores them.
+
+        ``queued`` says whether the caller has queued other work.
+        """
+        noted = [step.queue(scope, episodes, grown, now) for step in self.steps]
+        if queued or any(noted):
             self.note(scope, now)
 
     def forget(self, scope: Scope, entries: Collection[Entry], blanked: Collection[str], now: datetime) -> set[str]:

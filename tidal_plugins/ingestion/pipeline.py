@@ -24,7 +24,7 @@ from tidal_plugins.ingestion.feeling import feel, set_mood
 from tidal_plugins.ingestion.frames import note_shown
 from tidal_plugins.ingestion.gate import admit, compare, tally
 from tidal_plugins.ingestion.plan import Plan, TurnPlan, Writing
-from tidal_plugins.ingestion.repeats import hear, load_firsts, store_entries
+from tidal_plugins.ingestion.repeats import FIRST, hear, store_entries
 from tidal_plugins.ingestion.uses import strengthen
 
 
@@ -53,9 +53,12 @@ def observe(writing: Writing, plans: Sequence[Plan]) -> None:
         plan.observed = stated(plan.entries)
 
 
-def load_observed(batch: Batch, plans: Sequence[Plan]) -> None:
-    """Read what was stated earlier of the same things."""
-    batch.load_links(STATES_OF, {node_of(batch.scope, made) for plan in plans for made in plan.observed})
+def load_links(batch: Batch, plans: Sequence[Plan]) -> None:
+    """Read the entries that new ones repeat, and what was stated earlier of the same things."""
+    marks = {mark for plan in plans for mark in plan.marks.values()}
+    nodes = {node_of(batch.scope, made) for plan in plans for made in plan.observed}
+    batch.load_links({FIRST: marks, STATES_OF: nodes})
+    batch.entries([link.target for mark in marks for link in batch.links(FIRST, mark)])
 
 
 def flag(batch: Batch, plan: Plan) -> None:
@@ -79,8 +82,8 @@ PREPARATION: Sequence[Callable[[Writing, Sequence[TurnPlan]], None]] = (
     observe,
 )
 
-NOTE_LOADING: Sequence[Callable[[Batch, Sequence[Plan]], None]] = (load_firsts, load_observed)
-LOADING: Sequence[Callable[[Batch, Sequence[TurnPlan]], None]] = (load_numbers, load_firsts, load_observed)
+NOTE_LOADING: Sequence[Callable[[Batch, Sequence[Plan]], None]] = (load_links,)
+LOADING: Sequence[Callable[[Batch, Sequence[TurnPlan]], None]] = (load_numbers, load_links)
 
 NOTE_STEPS: Sequence[Callable[[Batch, Plan], None]] = (admit, store_entries, tally, flag)
 STEPS: Sequence[Callable[[Batch, TurnPlan], None]] = (

@@ -62,7 +62,8 @@ def _batch(writing: Writing, affect: AffectLoop, exchanges: Sequence[Exchange]) 
     writer, scope = writing.writer, writing.scope
     ids = [writer.episode_id(scope, exchange.thread, str(exchange.key)) for exchange in exchanges]
     while True:
-        plans = _plans(writing, affect, list(zip(ids, exchanges, strict=True)))
+        with writer.storage.snapshot():
+            plans = _plans(writing, affect, list(zip(ids, exchanges, strict=True)))
         fresh = [plan for plan in plans.values() if not plan.nothing_new]
         prepare_turns(writing, fresh)
         with writer.storage.transaction():
@@ -84,11 +85,9 @@ def _overtaken(writer: Writer, scope: Scope, plans: Mapping[str, TurnPlan]) -> b
     known = read_episodes(writer.storage, scope, plans)
     planned = [id_ for id_, plan in plans.items() if not plan.forgotten]
     texts = {entry.text for plan in plans.values() for entry in plan.entries}
-    return (
-        any(plan.known != known.get(id_) for id_, plan in plans.items())
-        or bool(writer.tombstoned(scope, planned))
-        or bool(writer.forgotten(scope, texts))
-    )
+    if any(plan.known != known.get(id_) for id_, plan in plans.items()):
+        return True
+    return any(writer.gone(scope, planned, texts))
 
 
 def _length(exchange: Exchange) -> int:
@@ -104,7 +103,7 @@ def _plans(writing: Writing, affect: AffectLoop, exchanges: Sequence[tuple[str, 
     known = read_episodes(writer.storage, scope, turns)
     said = [message for _, exchange in exchanges for message in unframed(exchange.messages, writer.frames)]
     texts = {message.text for message in said if message.text}
-    forgotten, tombstoned = writer.forgotten(scope, texts), writer.tombstoned(scope, turns)
+    tombstoned, forgotten = writer.gone(scope, turns, texts)
     plans = {}
     for id_, turn in turns.items():
         first = turn[0]

@@ -32,13 +32,6 @@ def hear(writing: Writing, plans: Sequence[Plan]) -> None:
         plan.marks = {entry.id: _mark(writing.writer, entry) for entry in plan.entries}
 
 
-def load_firsts(batch: Batch, plans: Sequence[Plan]) -> None:
-    """Read the entries that new ones repeat."""
-    marks = {mark for plan in plans for mark in plan.marks.values()}
-    batch.load_links(FIRST, marks)
-    batch.entries([link.target for mark in marks for link in batch.links(FIRST, mark)])
-
-
 def store_entries(batch: Batch, plan: Plan) -> None:
     """Store new entries. A repetition strengthens the first one, and is found by its id alone."""
     settings, scope, now = batch.writer.settings, batch.scope, batch.now

@@ -40,5 +40,14 @@ def tombstoned_texts(storage: Storage, scope: Scope, marks: Iterable[str]) -> se
     return {document.key for document in storage.documents(scope, FORGOTTEN, list(marks))}
 
 
+def tombstoned_both(
+    storage: Storage, scope: Scope, ids: Iterable[str], marks: Iterable[str]
+) -> tuple[set[str], set[str]]:
+    """Return those of ``ids``, and those of these keyed hashes of texts, that were forgotten on request."""
+    keys, asked = {_of_id(id_): id_ for id_ in ids}, set(marks)
+    found = {document.key for document in storage.documents(scope, FORGOTTEN, [*keys, *asked])}
+    return {keys[key] for key in found & keys.keys()}, found & asked
+
+
 def _of_id(id_: str) -> str:
     return f"id:{id_}"

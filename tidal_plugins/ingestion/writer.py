@@ -16,7 +16,7 @@ from tidal_plugins.facts.versions import read_claims
 from tidal_plugins.ingestion.later import Later
 from tidal_plugins.ingestion.redaction import Redaction
 from tidal_plugins.ingestion.split import Span, split
-from tidal_plugins.ingestion.tombstones import tombstoned, tombstoned_texts
+from tidal_plugins.ingestion.tombstones import tombstoned, tombstoned_both, tombstoned_texts
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.entry import CONVERSATION, EPISODE, KINDS, Entry, Scope, Tier, mark_of, marked_id
 from tidal_plugins.model.episode import Episode
@@ -126,6 +126,12 @@ class Writer:
     def tombstoned(self, scope: Scope, ids: Iterable[str]) -> set[str]:
         """Return those of ``ids`` whose entries and episodes were forgotten on request."""
         return tombstoned(self.storage, scope, ids)
+
+    def gone(self, scope: Scope, ids: Iterable[str], texts: Iterable[str]) -> tuple[set[str], set[str]]:
+        """Return those of ``ids``, and those of ``texts``, that were forgotten on request."""
+        marks = {text: self.mark(text) for text in texts}
+        found, tombstones = tombstoned_both(self.storage, scope, ids, marks.values())
+        return found, {text for text, mark in marks.items() if mark in tombstones}
 
     def mark(self, text: str) -> str:
         """Return the key under which a forgotten text is known.

@@ -2,14 +2,15 @@
 
 They join the valence that a vector tells (:class:`EmbeddingEmotion`), because words and vector err in different places.
 For that the list is worth as much as VADER with all its rules, at a thirtieth of the time: with it the polarity of
-GoEmotions' dev split is right in 87.9 %, with VADER in 87.1 %, with neither in 86.0 %.
+GoEmotions' dev split is right in 87.7 %, with VADER in 87.1 %, with neither in 86.0 %.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from functools import cache
 from math import sqrt
+from operator import methodcaller
 
 from tidal_plugins.affect.lexicon import charged_words
 
@@ -26,9 +27,11 @@ BEFORE = 3
 DENIED = -0.74
 """Factor of a charged word that is negated, as in VADER."""
 
-FEW = 20
-"""Words of a text above which its charged ones count less: else a long text ends near ±1, whatever it says."""
+FEW = 12
+"""Words of a text above which its charged ones count by their share: else a long text ends near ±1, whatever it says.
+With 20 words 9 % of the ordinary turns of LoCoMo are stirred as they are spoken, with 12 words 6 %."""
 
+_NOT = methodcaller("endswith", "n't")
 _EDGES = '.,!?;:"()[]*_-…“”«»'
 
 
@@ -42,12 +45,12 @@ def word_valence(text: str) -> float:
         strength = strengths.get(word) or strengths.get(word.strip(_EDGES))
         if strength:
             before = words[max(0, place - BEFORE) : place]
-            denied = any(other in negations or other.endswith("n't") for other in before)
+            denied = not negations.isdisjoint(before) or any(map(_NOT, before))
             total += strength * (DENIED if denied else 1.0)
-    total *= min(1.0, sqrt(FEW / max(1, len(words))))
+    total *= FEW / max(FEW, len(words))
     return total / sqrt(total * total + CALM)
 
 
 @cache
-def _lists() -> tuple[Mapping[str, float], Collection[str]]:
+def _lists() -> tuple[Mapping[str, float], frozenset[str]]:
     return charged_words()

@@ -72,9 +72,11 @@ def _means(texts: Sequence[Sequence[Passage]]) -> NDArray[np.float32] | None:
         return None
     means = np.zeros((len(texts), dimensions), np.float32)
     for mean, passages in zip(means, texts, strict=True):
-        told = [passage for passage in passages if passage.vector is not None]
-        if told:
-            lengths = [passage.end - passage.start for passage in told]
-            total = np.average([passage.vector for passage in told], axis=0, weights=lengths)
+        vectors = [passage.vector for passage in passages if passage.vector is not None]
+        if vectors:
+            total = vectors[0]
+            if len(vectors) > 1:
+                lengths = [passage.end - passage.start for passage in passages if passage.vector is not None]
+                total = np.average(vectors, axis=0, weights=lengths)
             mean[:] = total / max(float(np.linalg.norm(total)), TINY)
     return means

@@ -33,6 +33,7 @@ SYNTHESIS = "synthesis"
 MAX_SEGMENTS, MAX_SEGMENT = 32, 1_000
 """Segments of a scope, and characters of one: as many as any other name may have (``validation.MAX_LABEL``)."""
 
+_encode = json.JSONEncoder(default=str).encode  # once: ``json.dumps`` makes an encoder at every such call
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # no i, l, o, u: read aloud without mistakes
 _ID_LENGTH = 13  # of 5 bits each; every citation in a context costs its tokens
 _MARK_LENGTH = 2
@@ -148,7 +149,7 @@ def user_of(scope: Scope) -> str | None:
 
 def derive_id(scope: Scope, *parts: object) -> str:
     """Return the id that ``parts`` have in ``scope``: 13 characters, 65 bits, the same on every retry."""
-    digest = blake2b(json.dumps([scope, parts], default=str).encode(), digest_size=9).digest()
+    digest = blake2b(_encode([scope, parts]).encode(), digest_size=9).digest()
     number = int.from_bytes(digest)
     return "".join(_ALPHABET[number >> 5 * place & 31] for place in range(_ID_LENGTH))
 

@@ -66,7 +66,7 @@ class Frames:
 
         A frame that was cut off or altered stays: its words may be somebody's own.
         """
-        spans = list(self._spans(text))
+        spans = list(self._spans(text)) if FRAMED in text else []
         return text if not spans else "".join(text[start:end] for start, end in _between(spans, len(text)))
 
     def blank(self, text: str) -> str:
@@ -77,7 +77,8 @@ class Frames:
 
     def cited(self, text: str) -> set[str]:
         """Return the ids that the frames in ``text`` cite."""
-        return {id_ for start, end in self._spans(text) for id_ in _CITED.findall(text, start, end)}
+        spans = self._spans(text) if FRAMED in text else ()
+        return {id_ for start, end in spans for id_ in _CITED.findall(text, start, end)}
 
     def _framed(self, kind: str, body: str) -> str:
         return f"<tidal-{kind}>\n{body}\n</tidal-{kind} {self._tag(kind, body)}>"
@@ -116,7 +117,9 @@ def mark_of(kind: str) -> re.Pattern[str]:
 
 def inert(text: str) -> str:
     """Return ``text`` as one line that cannot close the frame, cite, start a new line or hide characters in it."""
-    visible = "".join(" " if c.isspace() else c for c in text if not _hidden(c))
+    visible = text
+    if not (text.isascii() and text.isprintable()):
+        visible = "".join(" " if c.isspace() else c for c in text if not _hidden(c))
     return " ".join(uncited(visible.translate(_BRACKETS)).split())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from math import sqrt
 from typing import TYPE_CHECKING, Any
 
 from tidal_plugins.errors import Corrupt, InvalidInput, InvalidVector
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
 # ``json.dumps`` makes an encoder for every call that differs from its defaults, at half the cost of the call.
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")).encode
+
+_SMALL = 1e-200  # squares between this and its inverse have neither vanished nor overflowed
 
 
 def to_json(value: Any) -> str:
@@ -41,6 +44,9 @@ def unit_vector(vector: NDArray[np.float32]) -> NDArray[np.float32]:
     if given.ndim != 1 or not given.size or given.dtype.kind not in "fiu":
         raise InvalidVector(f"a vector must be a flat array of numbers, got shape {given.shape} of {given.dtype}")
     values = given.astype(np.float64)
+    squared = float(values @ values)
+    if _SMALL < squared < 1 / _SMALL:
+        return np.asarray(values / sqrt(squared), np.float32)
     peak = float(np.abs(values).max())
     if not np.isfinite(peak):
         raise InvalidVector("a vector holds NaN or infinite values; check the embedder")

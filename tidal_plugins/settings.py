@@ -133,8 +133,8 @@ class GraphSettings(Group):
     enabled: bool = True
     """Whether recorded turns are read for entities and relations."""
     background: bool = True
-    """Whether a thread reads them when nothing is being recorded. If not, ``graph.index_pending`` and
-    ``maintenance.run`` do."""
+    """Whether a thread reads them, and links what came up together, when nothing is being recorded. If not,
+    ``graph.index_pending``, ``associations.link_pending`` and ``maintenance.run`` do."""
     half_life: float = Field(180.0, gt=0)
     """Days in which the confidence of a relation falls by half if nothing confirms it."""
 

@@ -126,12 +126,20 @@ def test_emphasis_raises_arousal(emotion: EmbeddingEmotion, calmer: str, livelie
 
 def test_words_and_vector_speak_together(tmp_path: Path) -> None:
     embedder = HashingEmbedder(8)
-    plain, awful = EmbeddingEmotion(embedder, weights(tmp_path / "n.npz", embedder, "neutral")).estimate(
-        ["The shelf is in the hall.", "The shelf is awful."]
+    said = [
+        "The shelf is in the hall.",
+        "The shelf is awful.",
+        "The shelf is not awful.",
+        "Awful, awful. " + "A. " * 90,
+    ]
+    plain, awful, denied, long = (
+        affect.valence
+        for affect in EmbeddingEmotion(embedder, weights(tmp_path / "n.npz", embedder, "neutral")).estimate(said)
     )
-    [word] = LexiconEmotion().estimate(["The shelf is awful."])
-    assert plain.valence == pytest.approx(0, abs=0.005)
-    assert awful.valence == pytest.approx(0.4 * word.valence, abs=0.005)  # WORDS
+    assert plain == pytest.approx(0, abs=0.005)
+    assert -0.3 < awful < -0.1  # WORDS, of what a word says alone
+    assert denied > 0
+    assert awful < long < 0
 
 
 def test_vectors_that_the_caller_has_are_not_made_again(minilm: Embedder) -> None:

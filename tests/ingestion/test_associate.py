@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -9,7 +12,8 @@ from typing import Any
 import apsw
 import pytest
 
-from tidal_plugins import Message, TidalMemory
+from tests.inside import dying
+from tidal_plugins import Exchange, HashingEmbedder, Message, TidalMemory
 from tidal_plugins.tuning import Tuning
 
 ASKED, ANSWERED = "What should I practise?", "Practise jazz piano scales slowly."
@@ -117,6 +121,72 @@ def test_a_damaged_link_does_not_keep_an_exchange_from_being_stored(
     assert memory.episodes[turn.id].answer == ANSWERED
     memory.associations.link_pending()
     assert "a row of links is damaged" in caplog.text
+
+
+def test_the_turns_of_a_killed_process_are_linked_by_the_next_one(tmp_path: Path) -> None:
+    path, settings = tmp_path / "agent.db", Tuning(graph={"quiet": 0.0})
+    code = (
+        "import os, sys; from tidal_plugins import HashingEmbedder, TidalMemory;"
+        "from tidal_plugins.tuning import Tuning;"
+        "memory = TidalMemory(sys.argv[1], embedder=HashingEmbedder(), settings=Tuning(graph={'quiet': 60.0}));"
+        "turn = memory.record('Which bridge?', 'The green one.'); print(*turn.entries, flush=True); os._exit(9)"
+    )
+    killed = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False)
+    assert killed.returncode == 9
+    question, answer = killed.stdout.split()
+    with TidalMemory(path, embedder=HashingEmbedder(), settings=settings) as memory:
+        memory.close(timeout=60)
+    with TidalMemory(path, embedder=HashingEmbedder(), settings=settings) as memory:
+        [link] = memory.associations.links(question)
+        assert (link.target, link.weight) == (answer, pytest.approx(1.0, abs=1e-3))
+
+
+def test_linking_that_is_cut_off_is_done_anew_and_counts_once(memory: TidalMemory) -> None:
+    turns = [memory.record(f"Which bridge number {n}?", f"The green one, {n}.") for n in range(3)]
+    with dying(memory, 0):
+        memory.associations.link_pending()
+    assert memory.associations.links(turns[0].entries[0]) == []
+    assert memory.associations.link_pending() == 3
+    assert memory.associations.link_pending() == 0
+    assert edges(memory) == {frozenset(turn.entries): 1.0 for turn in turns}
+
+
+def test_a_turn_that_goes_on_before_it_is_linked_links_all_of_it(memory: TidalMemory) -> None:
+    shown, said = told(memory), [Message("user", ASKED, id="u")]
+    memory.record(messages=said, surfaced=[shown])
+    turn = memory.record(messages=[*said, Message("assistant", ANSWERED, id="a")], surfaced=[shown])
+    assert edges(memory) == dict.fromkeys(pairs(shown, *turn.entries), 1.0)
+
+
+def test_many_turns_become_what_they_become_one_by_one(open_memory: Any, tmp_path: Path) -> None:
+    """Turns of one batch see each other: repetitions, numbers, moods, what was shown and what excludes it."""
+    several = [
+        Exchange((Message("user", "The ferry is closed."), Message("assistant", "Noted.")), "a", "1"),
+        Exchange((Message("user", "I am furious, the ferry is open!!!"), Message("assistant", "Noted.")), "a", "2"),
+        Exchange((Message("user", "The ferry is closed."),), "b", "3"),
+        Exchange(
+            (Message("user", "I am so sad."), Message("assistant", "I am sorry, and the ferry is closed.")), "a", "4"
+        ),
+    ]
+    memories = [open_memory(tmp_path / name) for name in ("together.db", "alone.db")]
+    found = []
+    for memory, together in zip(memories, (True, False), strict=True):
+        shown = memory.record("The harbour office opens at nine.", id="0").entries
+        turns = [replace(one, surfaced=shown) if one.key == "4" else one for one in several]
+        episodes = memory.record_many(turns) if together else [memory.record_many([one])[0] for one in turns]
+        memory.associations.link_pending()
+        said = [memory.get(id_) for episode in episodes for id_ in episode.entries]
+        state, conflicts = memory.affect.state(), memory.facts.conflicts()
+        weights = [sorted(link.weight for link in memory.associations.links(entry.id)) for entry in said]
+        found.append(
+            (
+                [episode.turn for episode in episodes],
+                [(entry.text, entry.tier, entry.affect, entry.importance) for entry in said],
+                (state, [(one.fact, one.claim) for one in conflicts], weights),
+                [hit.text for hit in memory.recall("Is the ferry closed?")],
+            )
+        )
+    assert found[0] == found[1]
 
 
 def test_recall_and_whisper_link_nothing(memory: TidalMemory) -> None:

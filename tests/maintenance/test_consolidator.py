@@ -542,6 +542,7 @@ def test_undo_leaves_alone_what_changed_since(memory: TidalMemory, clock: Frozen
     assert (report.settled, report.pruned) == (4, 1)
     memory.record(ASKED, ANSWERED, surfaced=[id_])
     memory.record("?", surfaced=[turn.id])
+    memory.associations.link_pending()
     memory.forget(gone)
     warm = tier(memory, id_)
     assert report.run

@@ -68,7 +68,7 @@ def test_a_changed_value_of_any_column_is_found(memory: TidalMemory, path: Path,
             continue  # counters for caches, and numbers that say in which order rows were stored
         copy = path.with_name(f"{name}.db")
         shutil.copy(whole, copy)
-        column, value = f'"{name}"', damage.get(kind, "ifnull({0}, 0) + 1000")
+        column, value = f'"{name}"', damage.get(kind, "ifnull({0}, 0) / 2 + 1000")  # the greatest, too
         [(changed,)] = sql(copy, f"SELECT {column} FROM {table} LIMIT 1")
         number = sql(
             copy, f"UPDATE {table} SET {column} = {value.format(column)} WHERE {column} IS ? RETURNING 1", changed

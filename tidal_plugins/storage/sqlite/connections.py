@@ -7,7 +7,7 @@ import threading
 import time
 import weakref
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 READ_UNCHECKED = 0.05
 """Seconds for which reads go on without looking again whether the file was replaced: a recall reads some dozens of
 times, and a look took 32 µs on the machine of development. A write always looks."""
+
+
+_JOINED = nullcontext()
+"""Stands for a block inside another one, which ends nothing."""
 
 
 class Connections(Statements):
@@ -77,10 +81,17 @@ class Connections(Statements):
 
     def transaction(self) -> AbstractContextManager[None]:
         """Run a block as one transaction. It takes the write lock at once, or joins a transaction that is open."""
+        outer = self._block
+        if outer is not None:
+            self._check_joined(outer)
+            return _JOINED
         return Block(writes=True).made_by(self._transaction)
 
     def snapshot(self) -> AbstractContextManager[None]:
         """Let the reads inside see one state. Joins a snapshot or transaction that is open."""
+        if self._block is not None:
+            self.get()
+            return _JOINED
         return Block(writes=False).made_by(self._snapshot)
 
     def turn(self) -> AbstractContextManager[None]:
@@ -123,14 +134,7 @@ class Connections(Statements):
 
     @contextmanager
     def _transaction(self, block: Block) -> Iterator[None]:
-        connection, outer = self.get(), self._block
-        if outer is not None:
-            if not outer.writes:
-                raise StorageError("a write cannot begin inside a snapshot; begin the transaction first")
-            if not connection.in_transaction:
-                raise StorageError("an earlier error has ended this transaction, nothing of it was written; begin anew")
-            yield
-            return
+        self.get()
         with self._queue.turn(block, self.path, self._busy_timeout) as left:
             connection = self._begin(block)
             try:
@@ -152,10 +156,6 @@ class Connections(Statements):
 
     @contextmanager
     def _snapshot(self, block: Block) -> Iterator[None]:
-        self.get()
-        if self._block is not None:
-            yield
-            return
         connection = self._begin(block)
         try:
             self._check_file(connection, READ_UNCHECKED)
@@ -170,6 +170,14 @@ class Connections(Statements):
         with self._queue.turn(block, self.path, self._busy_timeout):
             self._check_file(self.get())
             yield
+
+    def _check_joined(self, outer: Block) -> None:
+        """Raise ``StorageError`` unless a transaction may join the open block."""
+        connection = self.get()
+        if not outer.writes:
+            raise StorageError("a write cannot begin inside a snapshot; begin the transaction first")
+        if not connection.in_transaction:
+            raise StorageError("an earlier error has ended this transaction, nothing of it was written; begin anew")
 
     def _begin(self, block: Block) -> apsw.Connection:
         """Return this thread's connection for an outermost block, clean of what an exception may have left."""

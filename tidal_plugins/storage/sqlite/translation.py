@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from tidal_plugins.errors import (
     Busy,
@@ -17,44 +18,68 @@ from tidal_plugins.errors import (
     StorageError,
 )
 
-
-@contextmanager
-def translated(path: str) -> Iterator[None]:
-    """Raise SQLite's errors as errors of this library, with a remedy each."""
+if TYPE_CHECKING:
     import apsw
 
-    try:
-        yield
-    except (apsw.BusyError, apsw.LockedError) as error:
-        raise Busy(f"another process kept {path} locked for too long; try again, or raise busy_timeout") from error
-    except apsw.FullError as error:
-        raise DiskFull(f"no space left for {path}; nothing was written. Free some and try again") from error
-    except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError) as error:
-        raise ReadOnly(
-            f"{path} cannot be opened for writing ({error}); check its permissions and its folder's"
-        ) from error
-    except apsw.NotADBError as error:
-        raise NotADatabase(
-            f"{path} is not an SQLite database, or it is encrypted; give the memory a file of its own, or key="
-        ) from error
-    except (apsw.CorruptError, apsw.SQLError, apsw.ConstraintError) as error:
-        if _is_of_keywords(str(error)):
-            raise Corrupt(
+
+class _Translation(AbstractContextManager[None]):
+    """Raises SQLite's errors as errors of this library. It has no state of a block, and serves any number of them."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if error is not None and (raised := _translation(self._path, error)) is not None:
+            raise raised from error
+
+
+@lru_cache(maxsize=256)
+def translated(path: str) -> AbstractContextManager[None]:
+    """Raise SQLite's errors as errors of this library, with a remedy each.
+
+    Every statement runs inside one of these, so they are made once for a path.
+    """
+    return _Translation(path)
+
+
+def _translation(path: str, error: BaseException) -> Exception | None:
+    """Return the error of this library that stands for one of SQLite's, ``None`` for any other."""
+    import apsw
+
+    if isinstance(error, apsw.Error):
+        return _of_sqlite(path, error)
+    if isinstance(error, UnicodeDecodeError):
+        return Corrupt(f"{path} is damaged: it holds a text that is not UTF-8; restore it from a backup")
+    if isinstance(error, UnicodeEncodeError):
+        return InvalidText(f"a text holds a lone surrogate ({error.reason}); replace it before storing")
+    if isinstance(error, OverflowError):
+        return InvalidInput(f"a number is too large for SQLite ({error})")
+    return None
+
+
+def _of_sqlite(path: str, error: apsw.Error) -> Exception:
+    import apsw
+
+    match error:
+        case apsw.BusyError() | apsw.LockedError():
+            return Busy(f"another process kept {path} locked for too long; try again, or raise busy_timeout")
+        case apsw.FullError():
+            return DiskFull(f"no space left for {path}; nothing was written. Free some and try again")
+        case apsw.ReadOnlyError() | apsw.CantOpenError() | apsw.PermissionsError():
+            return ReadOnly(f"{path} cannot be opened for writing ({error}); check its permissions and its folder's")
+        case apsw.NotADBError():
+            return NotADatabase(
+                f"{path} is not an SQLite database, or it is encrypted; give the memory a file of its own, or key="
+            )
+        case apsw.CorruptError() | apsw.SQLError() | apsw.ConstraintError() if _is_of_keywords(str(error)):
+            return Corrupt(
                 f"the keyword index of {path} is damaged ({error}); memory.check(repair=True) writes it anew"
-            ) from error
-        if isinstance(error, apsw.CorruptError):
-            raise Corrupt(f"{path} is damaged ({error}); restore it from a backup") from error
-        raise _failed(path, error) from error
-    except (apsw.InterruptError, apsw.ConnectionClosedError) as error:
-        raise Closed(f"the memory at {path} was closed while in use") from error
-    except apsw.Error as error:
-        raise _failed(path, error) from error
-    except UnicodeDecodeError as error:
-        raise Corrupt(f"{path} is damaged: it holds a text that is not UTF-8; restore it from a backup") from error
-    except UnicodeEncodeError as error:
-        raise InvalidText(f"a text holds a lone surrogate ({error.reason}); replace it before storing") from error
-    except OverflowError as error:
-        raise InvalidInput(f"a number is too large for SQLite ({error})") from error
+            )
+        case apsw.CorruptError():
+            return Corrupt(f"{path} is damaged ({error}); restore it from a backup")
+        case apsw.InterruptError() | apsw.ConnectionClosedError():
+            return Closed(f"the memory at {path} was closed while in use")
+    return _failed(path, error)
 
 
 def _is_of_keywords(message: str) -> bool:

@@ -58,6 +58,8 @@ _CODE_LINE = re.compile(
     r"return [\w.]*[(\[{\"'][^\n]*|from [\w.]+ import [^\n]*|#include\b[^\n]*|"
     r"(?:const|let|var) \w+ ?=[^\n]*|function \w*\([^\n]*|import \w+(?:\.\w+)+[^\n]*)$"
 )
+_HINT = re.compile(r"[\n:;{}(\[=>$#`~]|--|File \"|(?:import|return) ")
+"""What a text that has something pasted into it has somewhere. Most of what people say has none of it."""
 _DIARY = 2
 """Lines with a time at their beginning from which on they are a log; one alone may be a person's own note."""
 _READ = 20_000
@@ -71,6 +73,8 @@ def own_words(text: str) -> str:
 
 def without_pasted(text: str) -> str:
     """Return a person's text without what is pasted into it, empty if nothing else is there. Quoted speech stays."""
+    if not _HINT.search(text):
+        return text
     if len(text) > _READ:
         text = f"{text[: _READ // 2]}\n\n{text[-_READ // 2 :]}"
     rest = FENCED.sub("\n", text)

@@ -44,7 +44,8 @@ def unit_vector(vector: NDArray[np.float32]) -> NDArray[np.float32]:
     if given.ndim != 1 or not given.size or given.dtype.kind not in "fiu":
         raise InvalidVector(f"a vector must be a flat array of numbers, got shape {given.shape} of {given.dtype}")
     values = given.astype(np.float64)
-    squared = float(values @ values)
+    with np.errstate(over="ignore", invalid="ignore"):
+        squared = float(values @ values)
     if _SMALL < squared < 1 / _SMALL:
         return np.asarray(values / sqrt(squared), np.float32)
     peak = float(np.abs(values).max())

@@ -6,13 +6,13 @@ reads «I'm not angry» as anger.
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 from tidal_plugins.english.chatter import curses
 from tidal_plugins.english.complaints import complains, denies_feeling
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.model.affect import Affect
+from tidal_plugins.patterns import lazy_re
 
 COMPLAINT = -0.3
 """Valence of a complaint of repetition in a quiet voice. Ours: one such turn moves the mood to −.15, below the level at
@@ -25,7 +25,7 @@ insult is."""
 READ_CHARS = 2_000
 """Of a longer text the first and the last half of this are read, as by the readers of feelings."""
 
-_CAPITALS = re.compile(r"\b[A-Z]{5,}\b|\b[A-Z]{2,}\W+[A-Z]{2,}\b")
+_CAPITALS = lazy_re(r"\b[A-Z]{5,}\b|\b[A-Z]{2,}\W+[A-Z]{2,}\b")
 
 
 def provoked(text: str, felt: Affect) -> Affect:

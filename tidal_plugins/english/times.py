@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from itertools import islice
 
 from tidal_plugins.english.calendar import MONTH, SHORT_MONTH, WEEKDAY
+from tidal_plugins.patterns import lazy_re
 
 MAX_TIMES = 2
 """Times that count of one query, the first ones."""
@@ -113,7 +114,7 @@ _COUNT = rf"(?:by|over)\s+{_YEAR}"  # "over 2000 rows"
 _LEAD = rf"(?:{_any('week', 'weekend', 'day', 'night', 'month', 'year', _WEEKDAY)}|{_NUMBER}\s+{_UNIT})"
 
 _WHEN = _any(_SAID, _PLACED)
-_SPAN = re.compile(
+_SPAN = lazy_re(
     r"\b"
     + _any(
         rf"(?P<lead>{_LEAD})\s+(?P<way>before|after)\s+(?P<anchor>{_DATE})",
@@ -125,13 +126,13 @@ _SPAN = re.compile(
     ),
     re.IGNORECASE,
 )
-_EVENT = re.compile(
+_EVENT = lazy_re(
     rf"\b(?:(?P<before>{_EARLIER})|{_AFTER})\s+"
     r"(?P<event>(?:(?:the|my|our|his|her|their|we|i|he|she|they)\s|\w+ing\s|\w+['’]s\s)[^,.;:?!\n]{2,60})",
     re.IGNORECASE,
 )  # no "you": who tells an agent what to do after it is done asks for no memory; no "until": that is ahead
-_BOUND = re.compile(rf"(?:last|past)\s+({_NUMBER}\s+{_UNIT})", re.IGNORECASE)
-_NAME = re.compile(
+_BOUND = lazy_re(rf"(?:last|past)\s+({_NUMBER}\s+{_UNIT})", re.IGNORECASE)
+_NAME = lazy_re(
     rf"(?P<past>{_PAST}\s+)?{_PART_OF}(?P<name>{_any(_SEASON, 'weekend')})(?:\s+(?:of\s+)?(?P<year>{_YEAR}))?",
     re.IGNORECASE,
 )

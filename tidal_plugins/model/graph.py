@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, NamedTuple
+
+from tidal_plugins.patterns import lazy_re
 
 Category = Literal["technical", "contextual", "behavioural"]
 
@@ -43,7 +44,7 @@ PREDICATES = frozenset(
 )
 """The predicates that the rules read; a model may say others, in snake case."""
 
-WORD = re.compile(r"[a-z][a-z0-9_]{0,63}")
+WORD = lazy_re(r"[a-z][a-z0-9_]{0,63}")
 """Form of a type of entities and of a predicate."""
 
 DEPENDENCIES = ("depends_on", "calls", "imports", "uses")

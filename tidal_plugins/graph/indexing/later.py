@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
-from tidal_plugins.graph.indexing.entries import graph_entry_id
-from tidal_plugins.graph.indexing.forgetting import forget_knowledge
-from tidal_plugins.graph.indexing.indexer import GraphIndexer
-from tidal_plugins.graph.indexing.stale import stale
 from tidal_plugins.model.entry import Entry, Scope
+
+if TYPE_CHECKING:
+    from tidal_plugins.graph.indexing.indexer import GraphIndexer
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,8 @@ class GraphLater:
 
     def is_done(self, scope: Scope) -> bool:
         """Return whether no episode will be due and the entries of the graph are up to date."""
+        from tidal_plugins.graph.indexing.stale import stale
+
         indexer = self.indexer(scope)
         return indexer.next_due() is None and not stale(indexer.storage, scope, 1)
 
@@ -49,6 +51,9 @@ class GraphLater:
 
         The graph's remaining entries are written anew, without the forgotten parts.
         """
+        from tidal_plugins.graph.indexing.entries import graph_entry_id
+        from tidal_plugins.graph.indexing.forgetting import forget_knowledge
+
         indexer = self.indexer(scope)
         gone = forget_knowledge(indexer.storage, scope, entries, indexer.settings.functional, now)
         changed = {

@@ -14,8 +14,6 @@ from tidal_plugins.groups.view import View
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import utc_now
 from tidal_plugins.model.entry import Entry, Scope, check_scope
-from tidal_plugins.model.exchange import Exchange, Message, ToolCall
-from tidal_plugins.model.note import Note, NoteFields
 from tidal_plugins.model.recall import Recall, Whisper
 from tidal_plugins.retrieval.federation import Peer
 from tidal_plugins.retrieval.request import Request
@@ -30,7 +28,9 @@ if TYPE_CHECKING:
     from tidal_plugins.compaction.compactor import Compactor
     from tidal_plugins.ingestion.writer import Progress
     from tidal_plugins.model.episode import Episode
+    from tidal_plugins.model.exchange import Exchange, Message, ToolCall
     from tidal_plugins.model.filter import Filter
+    from tidal_plugins.model.note import Note, NoteFields
     from tidal_plugins.model.receipt import Receipt
     from tidal_plugins.protocols import (
         ClaimExtractor,
@@ -138,6 +138,7 @@ class TidalMemory(View):
         and ``InvalidText``.
         """
         from tidal_plugins.ingestion.check import one_turn
+        from tidal_plugins.model.exchange import Exchange
 
         said, meta = one_turn(user, agent, messages, tools), {} if metadata is None else metadata
         return self.record_many([Exchange(said, thread, id, occurred_at, surfaced, meta)])[0]
@@ -176,6 +177,7 @@ class TidalMemory(View):
         entry that stands. Raises ``InvalidInput``, ``InvalidText``, and ``Forgotten`` for a text that was forgotten.
         """
         from tidal_plugins.ingestion.remember import remember, to_notes
+        from tidal_plugins.model.note import Note
 
         if not isinstance(text, Iterable | Note):
             raise InvalidText(f"give texts or Notes to remember, got {shown(text)}")

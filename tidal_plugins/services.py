@@ -408,7 +408,7 @@ def build_services(
         stand_alone(writer, scope, ids)
 
     finder = SupersessionFinder(storage, tuning.supersession, background.step, let_stand_alone)
-    graph_step = GraphLater(lambda scope: services.graph_indexer(scope), indexes)
+    graph_step = GraphLater(storage, lambda scope: services.graph_indexer(scope), indexes)
     unindexed = Unindexed(lambda: writer)
     later = Later(storage, background, [unindexed, finder, graph_step])
     own = secret(storage)

@@ -50,6 +50,8 @@ class Event:
 
 def periods(text: str, now: datetime) -> tuple[Period, ...]:
     """Return the past times that a text speaks of, seen from ``now``, in its time zone."""
+    if not _CUE.search(text):
+        return ()
     reader = _Reader(now)
     found = [reader.span(match) for match in islice(_SPAN.finditer(text), MAX_TIMES)]
     return tuple(item for item in found if item and (item.start is None or item.start <= now))
@@ -112,6 +114,12 @@ _FROM = _any("between", "from")
 _AT = _any("in", "on", "of", "during", "by", "over", "around")
 _COUNT = rf"(?:by|over)\s+{_YEAR}"  # "over 2000 rows"
 _LEAD = rf"(?:{_any('week', 'weekend', 'day', 'night', 'month', 'year', _WEEKDAY)}|{_NUMBER}\s+{_UNIT})"
+
+_CUE = lazy_re(
+    _any(r"\d", "hour", "day", "week", "fortnight", "month", "year", "morning", "afternoon", "night", MONTH, _SEASON),
+    re.IGNORECASE,
+)
+"""A part of every time there is. The pattern of times takes 25 ms to compile, and most queries have none."""
 
 _WHEN = _any(_SAID, _PLACED)
 _SPAN = lazy_re(

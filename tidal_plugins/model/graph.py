@@ -10,9 +10,6 @@ from tidal_plugins.patterns import lazy_re
 
 Category = Literal["technical", "contextual", "behavioural"]
 
-GRAPH_CHANNEL = "graph"
-"""Channel of the entries by which recall finds entities and relations."""
-
 PREDICATES = frozenset(
     {
         "is",

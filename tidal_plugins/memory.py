@@ -15,11 +15,6 @@ from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import utc_now
 from tidal_plugins.model.entry import Entry, Scope, check_scope
 from tidal_plugins.model.recall import Recall, Whisper
-from tidal_plugins.retrieval.federation import Peer
-from tidal_plugins.retrieval.request import Request
-from tidal_plugins.services import build_services
-from tidal_plugins.sessions.session import Session, session_id
-from tidal_plugins.settings import Profile, Settings
 from tidal_plugins.shown import shown
 from tidal_plugins.tracing import traced
 from tidal_plugins.validation import check_flag, items
@@ -44,6 +39,9 @@ if TYPE_CHECKING:
         Summariser,
         TokenCounter,
     )
+    from tidal_plugins.retrieval.federation import Peer
+    from tidal_plugins.sessions.session import Session
+    from tidal_plugins.settings import Profile, Settings
     from tidal_plugins.storage.base import Storage
     from tidal_plugins.storage.sqlite.encryption import Key
 
@@ -96,6 +94,9 @@ class TidalMemory(View):
         scope: Scope = ("default",),
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
+        from tidal_plugins.services import build_services
+        from tidal_plugins.settings import Settings
+
         check_scope(scope)  # before a file is made
         services = build_services(
             path,
@@ -230,6 +231,9 @@ class TidalMemory(View):
 
         Raises ``InvalidText`` for an empty query, and ``InvalidInput``.
         """
+        from tidal_plugins.retrieval.request import Request
+        from tidal_plugins.sessions.session import session_id
+
         services = self._services
         request = Request.of(
             self.scope,
@@ -263,6 +267,9 @@ class TidalMemory(View):
         The whisper is empty, and false, when no memory is relevant enough or the turn is small talk. ``exclude`` are
         the ids of memories that the model sees anyway; ``session`` and ``affect`` as in ``recall``.
         """
+        from tidal_plugins.retrieval.request import Request
+        from tidal_plugins.sessions.session import session_id
+
         services, id = self._services, session_id(session)
         if isinstance(turn, str) and not turn.strip():
             return Whisper("")

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 from tidal_plugins.aio import in_thread, to_thread
 from tidal_plugins.model.entry import Scope, check_scope
-from tidal_plugins.model.fence import Frames
-from tidal_plugins.settings import Settings
 from tidal_plugins.validation import check_flag
 
 if TYPE_CHECKING:
@@ -28,10 +26,12 @@ if TYPE_CHECKING:
     from tidal_plugins.groups.supersessions import Supersessions
     from tidal_plugins.ingestion.writer import Progress
     from tidal_plugins.model.check import Backup, Check
+    from tidal_plugins.model.fence import Frames
     from tidal_plugins.model.receipt import Receipt
     from tidal_plugins.model.stats import Stats
     from tidal_plugins.protocols import Embedder
     from tidal_plugins.services import Services
+    from tidal_plugins.settings import Settings
 
 
 class View:

@@ -38,8 +38,7 @@ from tidal_plugins import (
     TidalError,
     TidalMemory,
 )
-from tidal_plugins.model.entry import KINDS
-from tidal_plugins.model.graph import GRAPH_CHANNEL
+from tidal_plugins.model.entry import GRAPH_CHANNEL, KINDS
 from tidal_plugins.scoring.fusion import reciprocal_rank
 from tidal_plugins.scoring.text import terms
 from tidal_plugins.storage.base import Where

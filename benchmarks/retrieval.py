@@ -51,8 +51,7 @@ from tidal_plugins import (
     TidalMemory,
     Whisper,
 )
-from tidal_plugins.model.entry import KINDS
-from tidal_plugins.model.graph import GRAPH_CHANNEL
+from tidal_plugins.model.entry import GRAPH_CHANNEL, KINDS
 from tidal_plugins.retrieval import understand
 from tidal_plugins.retrieval.understand import to_query
 from tidal_plugins.scoring.context import only_tells

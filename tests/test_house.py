@@ -97,6 +97,7 @@ INTERNAL = {
         "tidal_plugins.summarising.sizes": "a counter of tokens to give it",
         "tidal_plugins.summarising.summary": "what is done with any answer of a summariser",
     },
+    "test_public_api.py": {"tidal_plugins.patterns": "when patterns are compiled"},
     "test_secrets.py": {"tidal_plugins.turns": "the whisper of a turn beside what the model sees, for the adapters"},
     "training/test_fit_emotion.py": {
         "tidal_plugins.affect.circumplex": "the labels that weights are fitted for",

@@ -1,6 +1,10 @@
 """What ``import tidal_plugins`` gives, what it costs, and what the wheel carries."""
 
+import ast
+import gc
+import importlib
 import inspect
+import pkgutil
 import subprocess
 import sys
 import zipfile
@@ -9,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import tidal_plugins
+from tidal_plugins.patterns import lazy_re
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = {"tidal_plugins"} | {init.parent.name for init in ROOT.glob("adapters/*/__init__.py")}
@@ -40,6 +45,69 @@ def test_import_loads_little_of_its_own_and_nothing_heavy():
     }  # fmt: skip
     assert sorted(loaded & (frameworks | heavy)) == []
     assert len([name for name in loaded if name.startswith("tidal_plugins.")]) < 40
+
+
+REST = ("compaction", "dossiers", "facts", "graph.reading", "graph.records", "maintenance", "summarising")
+"""Rooms of the core that neither an import nor a recall needs."""
+
+RECALLED = """
+import sys
+from tidal_plugins import HashingEmbedder, TidalMemory
+path, embedder = sys.argv[1], HashingEmbedder()
+with TidalMemory(path, embedder=embedder) as memory:
+    memory.whisper("What did we say about the kiln?")
+    assert memory.recall("the kiln")
+print(*sys.modules)
+"""
+
+
+def test_importing_the_memory_loads_no_part_of_a_store():
+    loaded = set(python("-c", "import sys; from tidal_plugins import TidalMemory; print(*sys.modules)").stdout.split())
+    rooms = {name.split(".")[1] for name in loaded if name.startswith("tidal_plugins.")}
+    assert sorted(loaded & {"numpy", "pydantic", "vaderSentiment", "snowballstemmer", "dateparser"}) == []
+    assert sorted(rooms & {"english", "ingestion", "retrieval", "services", "settings", "storage", "tuning"}) == []
+
+
+def test_a_first_recall_loads_what_it_needs_alone(tmp_path):
+    path = str(tmp_path / "memory.db")
+    with tidal_plugins.TidalMemory(path, embedder=tidal_plugins.HashingEmbedder()) as memory:
+        memory.record("The kiln fires at noon and cools until the evening.", "Noted.")
+        memory.close(timeout=60)
+    loaded = set(python("-c", RECALLED, path).stdout.split())
+    rest = tuple(f"tidal_plugins.{room}." for room in REST)
+    needed = {"tidal_plugins.compaction.preparation"}  # the place of what a compactor prepares
+    assert sorted(name for name in loaded - needed if name.startswith(rest)) == []
+    heavy = {"dateparser", "jsonschema", "numpy.ma", "onnxruntime", "tokenizers", "xml.etree.ElementTree"}
+    assert sorted(loaded & heavy) == []
+
+
+def test_patterns_are_compiled_when_they_are_first_used():
+    """A third of the processor time of an import went into patterns that a process never uses."""
+    early = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in (ROOT / "tidal_plugins").rglob("*.py")
+        for node in outside_functions(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "re.compile"
+    ]
+    assert early == [], "write lazy_re(…)"
+
+
+def test_every_pattern_compiles():
+    for module in pkgutil.walk_packages(tidal_plugins.__path__, "tidal_plugins."):
+        importlib.import_module(module.name)
+    lazy = type(lazy_re(""))
+    patterns = [item for item in gc.get_objects() if type(item) is lazy]
+    assert len(patterns) > 500
+    for pattern in patterns:
+        assert pattern.flags
+
+
+def outside_functions(tree):
+    """Yield the nodes that run when a module is imported."""
+    for node in ast.iter_child_nodes(tree):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield node
+            yield from outside_functions(node)
 
 
 @pytest.mark.slow

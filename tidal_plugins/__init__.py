@@ -43,39 +43,6 @@ from tidal_plugins.errors import (
     StorageError,
     TidalError,
 )
-from tidal_plugins.model.admission import Admission
-from tidal_plugins.model.affect import Affect
-from tidal_plugins.model.capsule import Capsule, Section, Suggestion
-from tidal_plugins.model.check import Backup, Check, Fault
-from tidal_plugins.model.compaction import Compaction, Kept, RestoredFile, Size, Written
-from tidal_plugins.model.consolidation import Consolidation, Seed
-from tidal_plugins.model.dossier import Brief, Contradiction, Dossier, Finding
-from tidal_plugins.model.entry import Entry, Tier
-from tidal_plugins.model.episode import Episode
-from tidal_plugins.model.exchange import Exchange, Message, ToolCall
-from tidal_plugins.model.explain import ExplainedHit, RecallExplanation
-from tidal_plugins.model.extraction import Extracted, Pending
-from tidal_plugins.model.fact import Claim, Fact, FactConflict
-from tidal_plugins.model.loss import Loss, LossLedger
-from tidal_plugins.model.note import Note
-from tidal_plugins.model.recall import Coverage, Dropped, Explanation, Hit, Hop, PeerReport, Recall, Whisper, Window
-from tidal_plugins.model.receipt import Receipt
-from tidal_plugins.model.retention import Retention
-from tidal_plugins.model.stats import Stats
-from tidal_plugins.model.summary import Source, Statement
-from tidal_plugins.model.supersession import Replacement, Supersession
-from tidal_plugins.protocols import (
-    ClaimExtractor,
-    CoverageAssessor,
-    CurrentFiles,
-    Embedder,
-    EmotionEstimator,
-    GraphExtractor,
-    Redactor,
-    Reranker,
-    Summariser,
-    TokenCounter,
-)
 
 if typing.TYPE_CHECKING:
     from tidal_plugins.affect.embedding import EmbeddingEmotion
@@ -90,7 +57,25 @@ if typing.TYPE_CHECKING:
     from tidal_plugins.maintenance.backups import alist_backups, arestore, list_backups, restore
     from tidal_plugins.maintenance.thread import Maintenance
     from tidal_plugins.memory import TidalMemory
+    from tidal_plugins.model.admission import Admission
+    from tidal_plugins.model.affect import Affect
+    from tidal_plugins.model.capsule import Capsule, Section, Suggestion
+    from tidal_plugins.model.check import Backup, Check, Fault
+    from tidal_plugins.model.compaction import Compaction, Kept, RestoredFile, Size, Written
+    from tidal_plugins.model.consolidation import Consolidation, Seed
+    from tidal_plugins.model.dossier import Brief, Contradiction, Dossier, Finding
+    from tidal_plugins.model.entry import Entry, Tier
+    from tidal_plugins.model.episode import Episode
+    from tidal_plugins.model.exchange import Exchange, Message, ToolCall
+    from tidal_plugins.model.explain import ExplainedHit, RecallExplanation
+    from tidal_plugins.model.extraction import Extracted, Pending
+    from tidal_plugins.model.fact import Claim, Fact, FactConflict
     from tidal_plugins.model.graph import Assertion, Extraction, Mention
+    from tidal_plugins.model.loss import Loss, LossLedger
+    from tidal_plugins.model.note import Note
+    from tidal_plugins.model.recall import Coverage, Dropped, Explanation, Hit, Hop, PeerReport, Recall, Whisper, Window
+    from tidal_plugins.model.receipt import Receipt
+    from tidal_plugins.model.retention import Retention
     from tidal_plugins.model.session import (
         Annotation,
         AuditEntry,
@@ -102,6 +87,21 @@ if typing.TYPE_CHECKING:
         Signal,
         SignalTally,
         SignalType,
+    )
+    from tidal_plugins.model.stats import Stats
+    from tidal_plugins.model.summary import Source, Statement
+    from tidal_plugins.model.supersession import Replacement, Supersession
+    from tidal_plugins.protocols import (
+        ClaimExtractor,
+        CoverageAssessor,
+        CurrentFiles,
+        Embedder,
+        EmotionEstimator,
+        GraphExtractor,
+        Redactor,
+        Reranker,
+        Summariser,
+        TokenCounter,
     )
     from tidal_plugins.retrieval.cross_encoder import CrossEncoderReranker
     from tidal_plugins.retrieval.federation import Peer
@@ -249,28 +249,81 @@ __all__ = [
 ]
 
 _LOADED_WHEN_USED = {
+    "Admission": "model.admission",
+    "Affect": "model.affect",
+    "alist_backups": "maintenance.backups",
     "Annotation": "model.session",
+    "arestore": "maintenance.backups",
     "Assertion": "model.graph",
     "AuditEntry": "model.session",
+    "Backup": "model.check",
+    "Brief": "model.dossier",
+    "Capsule": "model.capsule",
+    "Check": "model.check",
+    "Claim": "model.fact",
+    "ClaimExtractor": "protocols",
+    "Compaction": "model.compaction",
     "Compactor": "compaction.compactor",
+    "Consolidation": "model.consolidation",
+    "Contradiction": "model.dossier",
     "Counts": "model.session",
+    "Coverage": "model.recall",
+    "CoverageAssessor": "protocols",
     "CrossEncoderReranker": "retrieval.cross_encoder",
+    "CurrentFiles": "protocols",
     "DefaultRedactor": "ingestion.redaction",
     "DiskFiles": "compaction.files.disk",
+    "Dossier": "model.dossier",
+    "Dropped": "model.recall",
+    "Embedder": "protocols",
     "EmbeddingEmotion": "affect.embedding",
+    "EmotionEstimator": "protocols",
+    "Entry": "model.entry",
+    "Episode": "model.episode",
+    "Exchange": "model.exchange",
+    "ExplainedHit": "model.explain",
+    "Explanation": "model.recall",
+    "Extracted": "model.extraction",
     "Extraction": "model.graph",
+    "Fact": "model.fact",
+    "FactConflict": "model.fact",
     "Facts": "facts.mapping",
+    "Fault": "model.check",
     "FileTool": "settings",
+    "Finding": "model.dossier",
+    "GraphExtractor": "protocols",
     "HashingEmbedder": "embedding",
+    "Hit": "model.recall",
+    "Hop": "model.recall",
+    "Kept": "model.compaction",
     "LexiconEmotion": "affect.lexicon",
+    "list_backups": "maintenance.backups",
+    "Loss": "model.loss",
+    "LossLedger": "model.loss",
     "Maintenance": "maintenance.thread",
     "Mention": "model.graph",
+    "Message": "model.exchange",
+    "Note": "model.note",
     "OnnxEmbedder": "embedding",
     "Peer": "retrieval.federation",
+    "PeerReport": "model.recall",
+    "Pending": "model.extraction",
     "Policy": "model.session",
+    "Recall": "model.recall",
+    "RecallExplanation": "model.explain",
+    "Receipt": "model.receipt",
+    "Redactor": "protocols",
+    "rekey": "storage.sqlite.rekeying",
+    "Replacement": "model.supersession",
+    "Reranker": "protocols",
+    "restore": "maintenance.backups",
+    "RestoredFile": "model.compaction",
+    "Retention": "model.retention",
     "RetentionRule": "settings",
     "RuleExtractor": "graph.reading.extractor",
     "Secret": "english.secrets",
+    "Section": "model.capsule",
+    "Seed": "model.consolidation",
     "SentenceTransformerEmbedder": "embedding",
     "Session": "sessions.session",
     "SessionInfo": "model.session",
@@ -280,12 +333,20 @@ _LOADED_WHEN_USED = {
     "Signal": "model.session",
     "SignalTally": "model.session",
     "SignalType": "model.session",
+    "Size": "model.compaction",
+    "Source": "model.summary",
+    "Statement": "model.summary",
+    "Stats": "model.stats",
+    "Suggestion": "model.capsule",
+    "Summariser": "protocols",
+    "Supersession": "model.supersession",
     "TidalMemory": "memory",
-    "rekey": "storage.sqlite.rekeying",
-    "alist_backups": "maintenance.backups",
-    "arestore": "maintenance.backups",
-    "list_backups": "maintenance.backups",
-    "restore": "maintenance.backups",
+    "Tier": "model.entry",
+    "TokenCounter": "protocols",
+    "ToolCall": "model.exchange",
+    "Whisper": "model.recall",
+    "Window": "model.recall",
+    "Written": "model.compaction",
 }
 
 

@@ -6,47 +6,44 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from os import PathLike
 from types import EllipsisType
-from typing import Any, Unpack, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from tidal_plugins.aio import in_thread
-from tidal_plugins.compaction.compactor import Compactor
 from tidal_plugins.errors import InvalidText
 from tidal_plugins.groups.view import View
-from tidal_plugins.ingestion.check import identified, one_turn
-from tidal_plugins.ingestion.record import record
-from tidal_plugins.ingestion.remember import remember, to_notes
-from tidal_plugins.ingestion.writer import Progress
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import utc_now
 from tidal_plugins.model.entry import Entry, Scope, check_scope
-from tidal_plugins.model.episode import Episode
-from tidal_plugins.model.exchange import Exchange, Message, ToolCall
-from tidal_plugins.model.filter import Filter
-from tidal_plugins.model.note import Note, NoteFields
 from tidal_plugins.model.recall import Recall, Whisper
-from tidal_plugins.model.receipt import Receipt
-from tidal_plugins.protocols import (
-    ClaimExtractor,
-    CoverageAssessor,
-    CurrentFiles,
-    Embedder,
-    EmotionEstimator,
-    GraphExtractor,
-    Redactor,
-    Reranker,
-    Summariser,
-    TokenCounter,
-)
-from tidal_plugins.retrieval.federation import Peer
-from tidal_plugins.retrieval.request import Request
-from tidal_plugins.services import build_services
-from tidal_plugins.sessions.session import Session, session_id
-from tidal_plugins.settings import Profile, Settings
 from tidal_plugins.shown import shown
-from tidal_plugins.storage.base import Storage
-from tidal_plugins.storage.sqlite.encryption import Key
 from tidal_plugins.tracing import traced
 from tidal_plugins.validation import check_flag, items
+
+if TYPE_CHECKING:
+    from tidal_plugins.compaction.compactor import Compactor
+    from tidal_plugins.ingestion.writer import Progress
+    from tidal_plugins.model.episode import Episode
+    from tidal_plugins.model.exchange import Exchange, Message, ToolCall
+    from tidal_plugins.model.filter import Filter
+    from tidal_plugins.model.note import Note, NoteFields
+    from tidal_plugins.model.receipt import Receipt
+    from tidal_plugins.protocols import (
+        ClaimExtractor,
+        CoverageAssessor,
+        CurrentFiles,
+        Embedder,
+        EmotionEstimator,
+        GraphExtractor,
+        Redactor,
+        Reranker,
+        Summariser,
+        TokenCounter,
+    )
+    from tidal_plugins.retrieval.federation import Peer
+    from tidal_plugins.sessions.session import Session
+    from tidal_plugins.settings import Profile, Settings
+    from tidal_plugins.storage.base import Storage
+    from tidal_plugins.storage.sqlite.encryption import Key
 
 
 class TidalMemory(View):
@@ -97,6 +94,9 @@ class TidalMemory(View):
         scope: Scope = ("default",),
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
+        from tidal_plugins.services import build_services
+        from tidal_plugins.settings import Settings
+
         check_scope(scope)  # before a file is made
         services = build_services(
             path,
@@ -138,6 +138,9 @@ class TidalMemory(View):
         one episode. ``surfaced`` are the ids of the memories that were shown before the turn. Raises ``InvalidInput``
         and ``InvalidText``.
         """
+        from tidal_plugins.ingestion.check import one_turn
+        from tidal_plugins.model.exchange import Exchange
+
         said, meta = one_turn(user, agent, messages, tools), {} if metadata is None else metadata
         return self.record_many([Exchange(said, thread, id, occurred_at, surfaced, meta)])[0]
 
@@ -148,6 +151,9 @@ class TidalMemory(View):
         ``progress`` is called with the number of turns done and the number of all. An exchange without an id and
         without message ids is stored anew each time.
         """
+        from tidal_plugins.ingestion.check import identified
+        from tidal_plugins.ingestion.record import record
+
         known = [identified(exchange) for exchange in items(exchanges, "exchanges")]
         return record(self._services.writer, self._services.affect, self.scope, known, self.now(), progress=progress)
 
@@ -171,6 +177,9 @@ class TidalMemory(View):
         headings and sentences; a document is ranked by its best passage. A text that is remembered again returns the
         entry that stands. Raises ``InvalidInput``, ``InvalidText``, and ``Forgotten`` for a text that was forgotten.
         """
+        from tidal_plugins.ingestion.remember import remember, to_notes
+        from tidal_plugins.model.note import Note
+
         if not isinstance(text, Iterable | Note):
             raise InvalidText(f"give texts or Notes to remember, got {shown(text)}")
         notes = to_notes([text] if isinstance(text, str | Note) else text, fields)
@@ -222,6 +231,9 @@ class TidalMemory(View):
 
         Raises ``InvalidText`` for an empty query, and ``InvalidInput``.
         """
+        from tidal_plugins.retrieval.request import Request
+        from tidal_plugins.sessions.session import session_id
+
         services = self._services
         request = Request.of(
             self.scope,
@@ -255,6 +267,9 @@ class TidalMemory(View):
         The whisper is empty, and false, when no memory is relevant enough or the turn is small talk. ``exclude`` are
         the ids of memories that the model sees anyway; ``session`` and ``affect`` as in ``recall``.
         """
+        from tidal_plugins.retrieval.request import Request
+        from tidal_plugins.sessions.session import session_id
+
         services, id = self._services, session_id(session)
         if isinstance(turn, str) and not turn.strip():
             return Whisper("")

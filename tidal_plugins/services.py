@@ -12,46 +12,21 @@ from typing import TYPE_CHECKING, Any
 
 from tidal_plugins.affect.default import DefaultEmotion, check_estimator
 from tidal_plugins.affect.state import AffectLoop
-from tidal_plugins.compaction.compactor import Compactor
 from tidal_plugins.compaction.preparation import Preparations
-from tidal_plugins.compaction.recorded import Recorder
-from tidal_plugins.dossiers.dossier import Dossiers
 from tidal_plugins.embedding.identity import StoreEmbedder
 from tidal_plugins.embedding.onnx import OnnxEmbedder
-from tidal_plugins.english.tags import tags
 from tidal_plugins.errors import Forgotten, InvalidInput, NotFound
-from tidal_plugins.facts.mapping import Facts
-from tidal_plugins.graph.graph import KnowledgeGraph
-from tidal_plugins.graph.indexing.entries import GraphEntries
-from tidal_plugins.graph.indexing.indexer import GraphIndexer
 from tidal_plugins.graph.indexing.later import GraphLater
-from tidal_plugins.graph.lookup import Episodes
-from tidal_plugins.graph.reading.episode import EpisodeReader
 from tidal_plugins.ingestion.associate import Coactivation
 from tidal_plugins.ingestion.background import Background
-from tidal_plugins.ingestion.damaged import ids_of
-from tidal_plugins.ingestion.episodes import read_episodes
-from tidal_plugins.ingestion.forget import erase_scope, forget, scrub
 from tidal_plugins.ingestion.later import Later
 from tidal_plugins.ingestion.redaction import DefaultRedactor, Redaction
-from tidal_plugins.ingestion.reembed import reembed
-from tidal_plugins.ingestion.repeats import stand_alone
-from tidal_plugins.ingestion.tombstones import tombstoned
+from tidal_plugins.ingestion.scrub import scrub
 from tidal_plugins.ingestion.unindexed import Unindexed
-from tidal_plugins.ingestion.writer import Progress, Writer, message_entry_id
-from tidal_plugins.maintenance.backups import back_up
-from tidal_plugins.maintenance.check import check
-from tidal_plugins.maintenance.consolidator import Consolidator
-from tidal_plugins.maintenance.retention import Retainer
-from tidal_plugins.maintenance.thread import Maintenance
-from tidal_plugins.model.check import Backup, Check
+from tidal_plugins.ingestion.writer import Writer, message_entry_id
 from tidal_plugins.model.clock import aware
-from tidal_plugins.model.compaction import Size
 from tidal_plugins.model.entry import Entry, Scope, bare_id, mark_of
-from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.recall import Recall, Whisper
-from tidal_plugins.model.receipt import Receipt
-from tidal_plugins.model.retention import Retention, combined
 from tidal_plugins.protocols import (
     ClaimExtractor,
     CoverageAssessor,
@@ -68,7 +43,6 @@ from tidal_plugins.protocols import (
 )
 from tidal_plugins.retrieval.boost import Boosts
 from tidal_plugins.retrieval.federation import Federation, OpenMemory, Peer, checked_peers, federation
-from tidal_plugins.retrieval.hops import over_hops
 from tidal_plugins.retrieval.pipeline import Recaller
 from tidal_plugins.retrieval.request import Request
 from tidal_plugins.retrieval.secrets import hide_secrets
@@ -82,7 +56,6 @@ from tidal_plugins.storage.open import check_writable, open_storage, path_of
 from tidal_plugins.storage.salt import salt, secret
 from tidal_plugins.storage.shorthands import read_meta
 from tidal_plugins.storage.sqlite.encryption import Key
-from tidal_plugins.summarising.sizes import ApproximateCounter
 from tidal_plugins.supersession.finder import SupersessionFinder
 from tidal_plugins.tuning import Tuning
 from tidal_plugins.validation import check_flag, check_int, check_number, label
@@ -90,6 +63,20 @@ from tidal_plugins.validation import check_flag, check_int, check_number, label
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from tidal_plugins.compaction.compactor import Compactor
+    from tidal_plugins.dossiers.dossier import Dossiers
+    from tidal_plugins.facts.mapping import Facts
+    from tidal_plugins.graph.graph import KnowledgeGraph
+    from tidal_plugins.graph.indexing.indexer import GraphIndexer
+    from tidal_plugins.graph.lookup import Episodes
+    from tidal_plugins.ingestion.writer import Progress
+    from tidal_plugins.maintenance.consolidator import Consolidator
+    from tidal_plugins.maintenance.thread import Maintenance
+    from tidal_plugins.model.check import Backup, Check
+    from tidal_plugins.model.episode import Episode
+    from tidal_plugins.model.receipt import Receipt
+    from tidal_plugins.model.retention import Retention
 
 WARMING = "What was said about the plans for next week?"
 """A question that goes all the way through recall. Its vector stays in no store."""
@@ -130,7 +117,11 @@ class Services:
             found = self.reader.recall(request)
             return found if secrets else hide_secrets(found)
 
-        return ask(request) if request.hops == 1 else over_hops(ask, request, self.assessor, self.settings)
+        if request.hops == 1:
+            return ask(request)
+        from tidal_plugins.retrieval.hops import over_hops
+
+        return over_hops(ask, request, self.assessor, self.settings)
 
     def whisper(self, request: Request) -> Whisper:
         """Return the whisper for a turn, from here and from the peers. It shows no secret."""
@@ -157,6 +148,9 @@ class Services:
         self, scope: Scope, ids: Collection[str], source: str | None, thread: str | None, everywhere: bool
     ) -> Receipt:
         """Remove entries and episodes for good and return a receipt. Raises ``InvalidInput``."""
+        from tidal_plugins.ingestion.damaged import ids_of
+        from tidal_plugins.ingestion.forget import forget
+
         if not ids and source is None and thread is None:
             raise InvalidInput("say what to forget: ids, source= or thread=")
         source, thread = label(source, "source"), label(thread, "thread")
@@ -173,18 +167,26 @@ class Services:
 
     def erase_scope(self, scope: Scope, *, below: bool) -> Receipt:
         """Remove everything that a scope has, for good, and return a receipt."""
+        from tidal_plugins.ingestion.forget import erase_scope
+
         return erase_scope(self.writer, scope, below=below)
 
     def reembed(self, embedder: Embedder, progress: Progress | None) -> int:
         """Give the store the vectors of an embedder, which every view uses from then on."""
+        from tidal_plugins.ingestion.reembed import reembed
+
         check_embedder(embedder)
         check_estimator(self.affect.estimator, embedder)
         return reembed(self.writer, embedder, progress)
 
     def check(self, repair: bool) -> Check:
+        from tidal_plugins.maintenance.check import check
+
         return check(self.writer, self.unindexed, self.now(), repair)
 
     def back_up(self, path: str | PathLike[str], *, replace: bool, damaged: bool) -> Backup:
+        from tidal_plugins.maintenance.backups import back_up
+
         return back_up(self.storage, path, self.now(), replace=replace, damaged=damaged)
 
     def compactor(
@@ -198,6 +200,11 @@ class Services:
         nested: bool,
     ) -> Compactor:
         """Return an object that keeps a context within limits. Raises ``InvalidInput``."""
+        from tidal_plugins.compaction.compactor import Compactor
+        from tidal_plugins.compaction.recorded import Recorder
+        from tidal_plugins.model.compaction import Size
+        from tidal_plugins.summarising.sizes import ApproximateCounter
+
         settings = self.settings.compaction
         tokens = check_int(settings.max_tokens if max_tokens is None else max_tokens, "max_tokens", 1)
         size = check_int(settings.max_bytes if max_bytes is None else max_bytes, "max_bytes", 1)
@@ -221,6 +228,8 @@ class Services:
         )
 
     def dossiers(self, scope: Scope) -> Dossiers:
+        from tidal_plugins.dossiers.dossier import Dossiers
+
         return Dossiers(self.writer, self.recaller, scope, self.summariser)
 
     @whole()
@@ -234,6 +243,8 @@ class Services:
 
     def episodes(self, scope: Scope) -> Episodes:
         """Return a function that reads episodes of a scope by id."""
+
+        from tidal_plugins.ingestion.episodes import read_episodes
 
         def episodes(ids: Collection[str]) -> Mapping[str, Episode]:
             return read_episodes(self.storage, scope, dict.fromkeys(ids))
@@ -249,9 +260,14 @@ class Services:
         return self.storage, scope, self.now, self.settings.graph, self.episodes(scope), embed
 
     def graph(self, scope: Scope) -> KnowledgeGraph:
+        from tidal_plugins.graph.graph import KnowledgeGraph
+
         return KnowledgeGraph(*self.graph_parts(scope))
 
     def facts(self, scope: Scope) -> Facts:
+        from tidal_plugins.facts.mapping import Facts
+        from tidal_plugins.ingestion.forget import forget
+
         def remove(ids: Collection[str]) -> int:
             return forget(self.writer, scope, ids, self.now()).count
 
@@ -278,6 +294,11 @@ class Services:
         self.storage.close()
 
     def graph_indexer(self, scope: Scope) -> GraphIndexer:
+        from tidal_plugins.english.tags import tags
+        from tidal_plugins.graph.indexing.entries import GraphEntries
+        from tidal_plugins.graph.indexing.indexer import GraphIndexer
+        from tidal_plugins.graph.reading.episode import EpisodeReader
+
         settings, timeout, frames = self.settings.graph, self.settings.models.timeout, self.writer.frames
         return GraphIndexer(
             storage=self.storage,
@@ -305,6 +326,9 @@ class Services:
         return linked
 
     def consolidator(self, scope: Scope) -> Consolidator:
+        from tidal_plugins.maintenance.consolidator import Consolidator
+        from tidal_plugins.maintenance.retention import Retainer
+
         def index() -> int:
             self.link_pending(scope)
             self.find_supersessions(scope)
@@ -318,6 +342,9 @@ class Services:
 
     def expire(self, scope: Scope, *, dry_run: bool, below: bool) -> Retention:
         """Forget what is kept no longer in a scope, and with ``below`` in those that begin with it, and report it."""
+        from tidal_plugins.maintenance.retention import Retainer
+        from tidal_plugins.model.retention import combined
+
         more = self.storage.scopes(scope, Where(include_archived=True)) if below else []
         now = self.now()
         found = [Retainer(self.writer, one).run(now, dry_run=dry_run) for one in sorted({scope, *more})]
@@ -325,6 +352,8 @@ class Services:
 
     def missing(self, scope: Scope, id: str) -> NotFound:
         """Return the error for an id that is not there, or not there any more."""
+        from tidal_plugins.ingestion.tombstones import tombstoned
+
         if tombstoned(self.storage, scope, [id]):
             return Forgotten(f"{shown(id)} was forgotten on request")
         if not salt(self.storage).startswith(mark_of(id)):
@@ -380,10 +409,14 @@ def build_services(
     estimator = DefaultEmotion(lambda: bound.embedder) if emotion is ... else emotion
     threaded = tuning.graph.background and not read_only
     background = Background(run, tuning.graph.quiet, threaded=threaded)
-    finder = SupersessionFinder(
-        storage, tuning.supersession, background.step, lambda scope, ids: stand_alone(writer, scope, ids)
-    )
-    graph_step = GraphLater(lambda scope: services.graph_indexer(scope), indexes)
+
+    def let_stand_alone(scope: Scope, ids: Collection[str]) -> None:
+        from tidal_plugins.ingestion.repeats import stand_alone
+
+        stand_alone(writer, scope, ids)
+
+    finder = SupersessionFinder(storage, tuning.supersession, background.step, let_stand_alone)
+    graph_step = GraphLater(storage, lambda scope: services.graph_indexer(scope), indexes)
     unindexed = Unindexed(lambda: writer)
     coactivation = Coactivation(lambda: writer, background.step)
     later = Later(storage, background, [unindexed, coactivation, finder, graph_step])

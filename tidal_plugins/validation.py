@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import math
 import os
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import islice
 from typing import Any, TypeVar
 
 from tidal_plugins.errors import InvalidInput, InvalidText
+from tidal_plugins.patterns import lazy_re
 from tidal_plugins.shown import shown
 
 T = TypeVar("T")
@@ -32,7 +32,7 @@ MAX_ID = 2**63 - 1
 
 _MAX_INTEGER_BITS = 1024
 _Place = tuple[str | int, ...]
-_UNSTORABLE = re.compile("[\0\ud800-\udfff]")  # SQLite ends a text at NUL, and UTF-8 has no surrogates
+_UNSTORABLE = lazy_re("[\0\ud800-\udfff]")  # SQLite ends a text at NUL, and UTF-8 has no surrogates
 _TEXT = "a text"
 
 

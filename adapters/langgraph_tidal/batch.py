@@ -15,7 +15,7 @@ from langgraph_tidal.expiry import expired, renewed
 from langgraph_tidal.filters import equalities, holds
 from langgraph_tidal.namespaces import Namespace, from_scope, matches, to_scope
 from tidal_plugins import Entry, TidalMemory, Tier
-from tidal_plugins.ingestion.forget import mark_unscrubbed, scrub
+from tidal_plugins.ingestion.scrub import mark_unscrubbed, scrub
 from tidal_plugins.ingestion.unindexed import parts_of
 from tidal_plugins.model.entry import Scope, derive_id
 from tidal_plugins.retrieval.search import Channels

@@ -7,15 +7,16 @@ from collections.abc import Sequence
 
 from tidal_plugins.actions.action import Action, Delete, Doubt, Edit, Hunk, Move, Patch, Write
 from tidal_plugins.actions.paths import normal
+from tidal_plugins.patterns import lazy_re
 
 UNREAD = "a patch changed it"
 UNKNOWN = "a patch was applied that cannot be read"
 NOWHERE = "/dev/null"
 
-_RANGE = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@")
-_FILE = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)$", re.MULTILINE)
-_MOVED = re.compile(r"^\*\*\* Move to: (.+)$")
-_BLOCK = re.compile(
+_RANGE = lazy_re(r"^@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+_FILE = lazy_re(r"^\*\*\* (Add|Update|Delete) File: (.+)$", re.MULTILINE)
+_MOVED = lazy_re(r"^\*\*\* Move to: (.+)$")
+_BLOCK = lazy_re(
     r"^<{5,} ?SEARCH\b[^\n]*\n(?::start_line: ?\d+\n|:end_line: ?\d+\n|-{5,}\n)*(.*?)\n?={5,}\n(.*?)\n?>{5,} ?REPLACE",
     re.DOTALL | re.MULTILINE,
 )

@@ -9,6 +9,7 @@ from typing import Literal
 
 from tidal_plugins.actions.action import Read
 from tidal_plugins.actions.paths import normal
+from tidal_plugins.patterns import lazy_re
 
 LONG_LINE = 2_000
 """Characters at which widespread reading tools cut a line (Claude Code's ``Read``, SWE-agent). A numbered line of this
@@ -20,58 +21,56 @@ USUAL_LIMITS = frozenset({100, 200, 250, 400, 500, 1_000, 2_000, 5_000})
 SHORT = 600
 """Characters up to which a result may be a message of failure. Longer ones are only known as such by clear words."""
 
-_COLONS = re.compile(r"^(\d+):(.*)$")
-_TABBED = re.compile(r"^ *(\d+)[\t→](.*)$")
-_BARRED = re.compile(r"^ *(\d+) \| (.*)$")
-_NUMBERED = re.compile(f"{_COLONS.pattern}|{_TABBED.pattern}|{_BARRED.pattern}")
-_FRAME = re.compile(r"^\s*(?:[<(\[]|…|\.\.\.|note\b|here\b|showing\b|file\b|contents?\b|lines?\b|\Z)", re.IGNORECASE)
+_COLONS = lazy_re(r"^(\d+):(.*)$")
+_TABBED = lazy_re(r"^ *(\d+)[\t→](.*)$")
+_BARRED = lazy_re(r"^ *(\d+) \| (.*)$")
+_NUMBERED = lazy_re(f"{_COLONS.pattern}|{_TABBED.pattern}|{_BARRED.pattern}")
+_FRAME = lazy_re(r"^\s*(?:[<(\[]|…|\.\.\.|note\b|here\b|showing\b|file\b|contents?\b|lines?\b|\Z)", re.IGNORECASE)
 
-_REFUSED = re.compile(
+_REFUSED = lazy_re(
     r"\A\s*(?:<tool_use_error>|Traceback \(most recent call last\)|Your proposed edit has introduced)", re.IGNORECASE
 )
-_ERROR = re.compile(
+_ERROR = lazy_re(
     r"\A\W*(?:error\b|failed\b|failure\b|fatal:|invalid\b|cannot |could not |unable to |permission denied|"
     r"access denied|no replacement was performed|file not found)",
     re.IGNORECASE,
 )
-_MAYBE = re.compile(
+_MAYBE = lazy_re(
     r"\A\W*(?:bash|sh|zsh|cat|head|tail|sed|nl|tee|cp|mv|rm|git|patch)\S*: \S"
     r"|\bno such file or directory\b|\bnot found\b|\bno replacement was performed\b|\bnot been read yet\b"
     r"|\bis a directory\b|\b(?:does|do|did) not (?:exist|match)\b|\btimed out\b",
     re.IGNORECASE,
 )
-_MISSING = re.compile(r"\bno such file\b|\bnot found\b|\b(?:does|do) not exist\b|\bENOENT\b", re.IGNORECASE)
-_EXIT = re.compile(
+_MISSING = lazy_re(r"\bno such file\b|\bnot found\b|\b(?:does|do) not exist\b|\bENOENT\b", re.IGNORECASE)
+_EXIT = lazy_re(
     r"\bexit(?:ed)?(?: with)?(?: status| code)?[ :=]+(?:code )?-?[1-9]\d*\b|\breturned non-zero\b|<exit_code>-?[1-9]",
     re.IGNORECASE,
 )
-_TROUBLE = re.compile(
+_TROUBLE = lazy_re(
     r"^(?:bash|sh|zsh|/bin/\w+|cat|head|tail|sed|tee|cp|mv|rm|mkdir|git|fatal|error|patch|apply_patch|"
     r"\w+: line \d+)\b.{0,4}: |command not found",
     re.MULTILINE | re.IGNORECASE,
 )
-_ASTRAY = re.compile(
+_ASTRAY = lazy_re(
     r"\b(?:cd|pushd|popd): .{0,300}?"
     r"(?:no such file|not a directory|permission denied|not set|can't cd|directory stack)",
     re.IGNORECASE,
 )
-_REWRITTEN = re.compile(
+_REWRITTEN = lazy_re(
     r"\b(?:reformatted|files? were modified by|would like to fix|[1-9]\d* (?:files? (?:re)?formatted|fixed))\b", re.I
 )
-_TRUNCATED = re.compile(
+_TRUNCATED = lazy_re(
     r"^.{0,40}(?:\[|\(|<|…|\.\.\.).{0,80}"
     r"\b(?:truncated|omitted|clipped|left out|more lines|characters remaining|lines remaining)\b",
     re.IGNORECASE | re.MULTILINE,
 )
-_HEAD = re.compile(r"^\[File: (.+?) \((\d+) lines total\)\]$", re.MULTILINE)
-_TOTAL = re.compile(
-    r"\b(?:lines \d+ ?[-–to]+ ?\d+ of|total of|of) (\d+)(?: total)? lines?\b|\b(\d+) lines total\b", re.I
-)
-_OF = re.compile(r"\blines? \d+ ?(?:-|–|to) ?\d+ (?:of|/) (\d+)\b", re.I)
-_MORE = re.compile(r"\((\d+) more lines (above|below)\)")
-_CURSOR = re.compile(r"^<{5} (?:START|END) CURSOR >{5}\n", re.MULTILINE)
-_FOLDER = re.compile(r"^\(Current directory: (/.*)\)$", re.MULTILINE)
-_TRAILER = re.compile(
+_HEAD = lazy_re(r"^\[File: (.+?) \((\d+) lines total\)\]$", re.MULTILINE)
+_TOTAL = lazy_re(r"\b(?:lines \d+ ?[-–to]+ ?\d+ of|total of|of) (\d+)(?: total)? lines?\b|\b(\d+) lines total\b", re.I)
+_OF = lazy_re(r"\blines? \d+ ?(?:-|–|to) ?\d+ (?:of|/) (\d+)\b", re.I)
+_MORE = lazy_re(r"\((\d+) more lines (above|below)\)")
+_CURSOR = lazy_re(r"^<{5} (?:START|END) CURSOR >{5}\n", re.MULTILINE)
+_FOLDER = lazy_re(r"^\(Current directory: (/.*)\)$", re.MULTILINE)
+_TRAILER = lazy_re(
     r"(?:\n|\A)(?:\((?:Open file|Current directory): .*\)|bash-\$|<exit_code>0</exit_code>"
     r"|\[?(?:the )?(?:command )?(?:completed|finished|exited)?(?: with )?exit code:? 0\.?\]?"
     r"|\[(?:Current working directory|Python interpreter): .*\])\s*\Z",

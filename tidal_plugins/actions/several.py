@@ -7,6 +7,7 @@ import re
 from contextlib import suppress
 
 from tidal_plugins.actions.action import Read
+from tidal_plugins.patterns import lazy_re
 
 
 def part(text: str, read: Read) -> str:
@@ -47,6 +48,6 @@ def _mark(path: str) -> re.Pattern[str]:
     return re.compile("|".join(marks), re.MULTILINE)
 
 
-_CLOSED = re.compile(
+_CLOSED = lazy_re(
     r"\n?(?:\n--- End of content ---|</(?:file|document|content)>|<file>|\n---|</files>|\s)*\Z", re.IGNORECASE
 )

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from tidal_plugins.patterns import lazy_re
 from tidal_plugins.settings import FileAction, FileTool
 
 Tools = Mapping[str, FileAction | FileTool]
@@ -60,7 +61,7 @@ PARTS = frozenset([*STARTS, *ENDS, "limit", "head", "tail", "max_lines", "offset
 
 _LOOKS = tuple("get_ list search_ find_ grep glob ls stat tree query describe".split())
 """Beginnings of the names of other tools that change no file."""
-_SIGNS = re.compile(r"[^a-z0-9]")
+_SIGNS = lazy_re(r"[^a-z0-9]")
 
 
 def known(name: str, extra: Tools) -> FileTool | None:

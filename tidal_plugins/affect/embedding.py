@@ -12,7 +12,6 @@ intensity of 0.5. docs/capabilities/affect.md has the figures.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -25,6 +24,7 @@ from tidal_plugins.affect.words import word_valence
 from tidal_plugins.embedding.identity import fits
 from tidal_plugins.errors import BadEmbedding, EmbedderMismatch, InvalidVector
 from tidal_plugins.model.affect import Affect
+from tidal_plugins.patterns import lazy_re
 from tidal_plugins.protocols import Embedder, check_embedder
 from tidal_plugins.validation import check_path
 
@@ -55,7 +55,7 @@ MOST_MARKS = 3
 READ_CHARS = 2_000
 """Of a longer text, emphasis is looked for in the first and the last half of this."""
 
-_SENTENCE_END = re.compile(r"[.!?…]+(?=\s|$)")
+_SENTENCE_END = lazy_re(r"[.!?…]+(?=\s|$)")
 
 
 class EmbeddingEmotion:

@@ -11,7 +11,6 @@ The constants were chosen on public conversations: somewhat under one ordinary t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from string import punctuation
@@ -22,6 +21,7 @@ from tidal_plugins.english.sentences import sentences
 from tidal_plugins.english.tools import WORKADAY
 from tidal_plugins.errors import TidalError
 from tidal_plugins.model.affect import Affect
+from tidal_plugins.patterns import lazy_re
 
 if TYPE_CHECKING:
     import numpy as np
@@ -59,7 +59,7 @@ FULL_AROUSAL = 0.66
 """The share of charged words and emphasis at which arousal is 1; arousal grows with the square of the share."""
 
 
-_LONG_RUN = re.compile(r"([^\w\s]{8})[^\w\s]+")  # rules and rows of emoji, which VADER is slow on
+_LONG_RUN = lazy_re(r"([^\w\s]{8})[^\w\s]+")  # rules and rows of emoji, which VADER is slow on
 
 
 class LexiconEmotion:

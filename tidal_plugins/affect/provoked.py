@@ -13,6 +13,7 @@ from tidal_plugins.english.chatter import curses
 from tidal_plugins.english.complaints import complains, denies_feeling
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.model.affect import Affect
+from tidal_plugins.patterns import lazy_re
 
 COMPLAINT = -0.3
 """Valence of a complaint of repetition in a quiet voice. Ours: one such turn moves the mood to −.15, below the level at
@@ -25,14 +26,14 @@ insult is."""
 READ_CHARS = 2_000
 """Of a longer text the first and the last half of this are read, as by the readers of feelings."""
 
-_MAY_CURSE = re.compile(r"\*\*|ck|shit|damn|crap", re.IGNORECASE)
+_MAY_CURSE = lazy_re(r"\*\*|ck|shit|damn|crap", re.IGNORECASE)
 _OF_COMPLAINTS = (
     "time", "often", "already", "twice", "repeatedly", "before", "keep", "kept", "why", "how", "stop", "again", "same",
     "still", "over",
 )  # fmt: skip
 """Words of which every complaint has one. Most texts have none, or only one that is quick to read on."""
 
-_CAPITALS = re.compile(r"\b[A-Z]{5,}\b|\b[A-Z]{2,}\W+[A-Z]{2,}\b")
+_CAPITALS = lazy_re(r"\b[A-Z]{5,}\b|\b[A-Z]{2,}\W+[A-Z]{2,}\b")
 
 
 def provoked(text: str, felt: Affect) -> Affect:

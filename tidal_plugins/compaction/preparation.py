@@ -8,9 +8,12 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from tidal_plugins.model.summary import Source
-from tidal_plugins.summarising.summary import Condensed
+if TYPE_CHECKING:
+    from tidal_plugins.model.summary import Source
+    from tidal_plugins.summarising.summary import Condensed
+
 
 THREADS = 64
 

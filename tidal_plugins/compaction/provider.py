@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-_OVERFLOW = re.compile(
+from tidal_plugins.patterns import lazy_re
+
+_OVERFLOW = lazy_re(
     "|".join(
         [
             r"maximum context length",  # OpenAI, vLLM, Mistral, OpenRouter

@@ -28,9 +28,8 @@ from tidal_plugins.ingestion.derived import write_derived
 from tidal_plugins.ingestion.episodes import TOOL_TAG
 from tidal_plugins.model.capsule import BUDGETS, GENERATED, WRITTEN, Capsule, Section, Suggestion
 from tidal_plugins.model.clock import local, to_micros
-from tidal_plugins.model.entry import EPISODE, Entry, Scope, bare_id
+from tidal_plugins.model.entry import EPISODE, GRAPH_CHANNEL, Entry, Scope, bare_id
 from tidal_plugins.model.fence import CAPSULE_TITLE, inert
-from tidal_plugins.model.graph import GRAPH_CHANNEL
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Document, Storage, Where
 from tidal_plugins.storage.damage import whole

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 
 from tidal_plugins.ingestion.episodes import read_episodes
 from tidal_plugins.ingestion.tombstones import tombstoned
 from tidal_plugins.model.entry import Scope, bare_id
 from tidal_plugins.model.episode import FORGOTTEN_TEXT
+from tidal_plugins.patterns import lazy_re
 from tidal_plugins.storage.base import Storage
 
-_CITED = re.compile(r"\[((?:ep|mem):\w+)\]")
+_CITED = lazy_re(r"\[((?:ep|mem):\w+)\]")
 
 
 def cites(text: object) -> bool:

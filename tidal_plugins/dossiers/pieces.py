@@ -10,15 +10,16 @@ from tidal_plugins.english.hypotheses import is_imagined, leaves_scene, opens_sc
 from tidal_plugins.english.pasted import without_pasted
 from tidal_plugins.english.sentences import plain, sentences
 from tidal_plugins.model.entry import CONVERSATION, Entry
+from tidal_plugins.patterns import lazy_re
 
 LONG = 1_000
 """Characters of a sentence beyond which it is a list, a log or code. It is left out of what people said, and of a
 document only its beginning is read."""
 _READ = 20_000
-_ITEM = re.compile(r"(?:(?<=\s)|\A)(?:\(?\d{1,2}[).]|[-*•])\s+")
+_ITEM = lazy_re(r"(?:(?<=\s)|\A)(?:\(?\d{1,2}[).]|[-*•])\s+")
 _PASTED, _ENDS = 1_500, 400
 """Characters beyond which what a person said holds pasted matter, and of which then only each end is theirs."""
-_SPOKEN = re.compile(r"\b(?:I|me|my|mine|please|(?:can|could|would|will) you)\b|\bI['’]", re.IGNORECASE)
+_SPOKEN = lazy_re(r"\b(?:I|me|my|mine|please|(?:can|could|would|will) you)\b|\bI['’]", re.IGNORECASE)
 _LABEL = 30
 """Characters of the words that lead a list."""
 

@@ -36,6 +36,7 @@ from tidal_plugins.english.stems import stem
 from tidal_plugins.model.dossier import Part
 from tidal_plugins.model.entry import CONVERSATION, Entry
 from tidal_plugins.model.fence import inert
+from tidal_plugins.patterns import lazy_re
 from tidal_plugins.scoring.text import stems, terms
 
 LONGEST = 240
@@ -50,11 +51,11 @@ _SAID = 0.6
 """Share of the words of an agent's sentence from which on the person has said it already."""
 _TELLING = 3
 """Words with a content from which on a person's sentence is clear by itself."""
-_VAGUE = re.compile(
+_VAGUE = lazy_re(
     r"\W*(?:(?:and|but|so|then|ok|okay|yes|no|oh|well)\b[ ,]*)*(?:it|he|she|they|that|this|those|these|both)\b", re.I
 )
 _ARTICLES = frozenset(("a", "an", "the"))
-_BULLET = re.compile(r"\A\s*(?:#{1,6}\s+|[-*+•>]\s+|\d{1,2}[.)]\s+)+")
+_BULLET = lazy_re(r"\A\s*(?:#{1,6}\s+|[-*+•>]\s+|\d{1,2}[.)]\s+)+")
 
 
 @dataclass(frozen=True, slots=True)

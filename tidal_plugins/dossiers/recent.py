@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -34,6 +33,7 @@ from tidal_plugins.model.dossier import Finding
 from tidal_plugins.model.entry import FACT, SYNTHESIS, Entry, Scope
 from tidal_plugins.model.supersession import Supersession
 from tidal_plugins.model.trust import OWN
+from tidal_plugins.patterns import lazy_re
 from tidal_plugins.retrieval.request import active
 from tidal_plugins.retrieval.secrets import without_secrets
 from tidal_plugins.storage.base import Storage
@@ -44,7 +44,7 @@ FACT_SHARE = 0.5
 for what somebody says."""
 AHEAD = 60
 """Days that a plan may lie ahead to be a priority."""
-_DRAFTED = re.compile(r"\b(?:help|need|want)\b.*\b(?:writ(?:e|ing)|draft(?:ing)?|speech|letter|essay|profile)\b")
+_DRAFTED = lazy_re(r"\b(?:help|need|want)\b.*\b(?:writ(?:e|ing)|draft(?:ing)?|speech|letter|essay|profile)\b")
 """Words of a lower-case sentence that asks for a text, in which the first person need not be the one who speaks."""
 PER_THREAD = 10
 """Lines of recent work that one thread, or one source, may take."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from tidal_plugins.dossiers.points import Point
+from tidal_plugins.patterns import lazy_re
 
 SHARE = 0.5
 """Share of the lines of a section that one thread, or one source, takes as long as others have lines for it: the same
 as that of facts."""
-_NUMBER = re.compile(r"\d+")
+_NUMBER = lazy_re(r"\d+")
 
 
 def shared(points: Sequence[Point], most: int) -> list[Point]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
@@ -15,6 +14,7 @@ from tidal_plugins.model.clock import hours_between, local
 from tidal_plugins.model.entry import CONVERSATION, DOSSIER, FACT, KINDS, SYNTHESIS, Entry, Scope
 from tidal_plugins.model.recall import Hit
 from tidal_plugins.model.supersession import Supersession
+from tidal_plugins.patterns import lazy_re
 from tidal_plugins.retrieval.pipeline import Recaller
 from tidal_plugins.retrieval.request import MAX_LIMIT, Request, active
 from tidal_plugins.retrieval.secrets import hide_secrets, without_secrets
@@ -43,7 +43,7 @@ one of the 14 briefs of the development stories fails."""
 WHOLE = 2_000
 """Characters up to which the whole of what somebody said is read, and not the passage about the topic alone."""
 
-_CITATIONS = re.compile(r"(?:\s*\[(?:ep|mem):\w+\])+$")
+_CITATIONS = lazy_re(r"(?:\s*\[(?:ep|mem):\w+\])+$")
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from tidal_plugins.english.tasks import (
     UNDENIED,
 )
 from tidal_plugins.model.entry import Entry
+from tidal_plugins.patterns import lazy_re
 from tidal_plugins.scoring.text import terms
 
 _MIN_WORDS = 2
@@ -155,7 +156,7 @@ def _made(match: re.Match[str], point: Point) -> Task | None:
     return Task(words[0], objects, main, _said(match[kind], point, kind), kind)
 
 
-_TO_BE = re.compile(r" to be ")
+_TO_BE = lazy_re(r" to be ")
 
 
 def _said(text: str, point: Point, kind: str) -> Point:

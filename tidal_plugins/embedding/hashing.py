@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tidal_plugins.patterns import lazy_re
 from tidal_plugins.validation import check_int
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-WORD = re.compile(r"\w+")
+WORD = lazy_re(r"\w+")
 WORD_WEIGHT = 3  # against 1 for each of its trigrams; whole numbers, so that sums are exact on every platform
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-_CARD = re.compile(r"[2-6](?<![\w.,+-].)(?<!\d[ ].)(?:[ -]?\d){12,18}(?![ -]?\d|\w|[.,]\d)")
-_GROUPS = re.compile(r"\d+|\d{4}([ -])\d{4}(?:\1\d{4}){1,2}(?:\1\d{1,4})?|\d{4}([ -])\d{6}\2\d{4,5}")
-_ISSUED = re.compile(
+from tidal_plugins.patterns import lazy_re
+
+_CARD = lazy_re(r"[2-6](?<![\w.,+-].)(?<!\d[ ].)(?:[ -]?\d){12,18}(?![ -]?\d|\w|[.,]\d)")
+_GROUPS = lazy_re(r"\d+|\d{4}([ -])\d{4}(?:\1\d{4}){1,2}(?:\1\d{1,4})?|\d{4}([ -])\d{6}\2\d{4,5}")
+_ISSUED = lazy_re(
     r"4(?:\d{12}|\d{15}|\d{18})"  # Visa
     r"|(?:5[1-5]\d\d|222[1-9]|22[3-9]\d|2[3-6]\d\d|27[01]\d|2720)\d{12}"  # Mastercard
     r"|3[47]\d{13}"  # American Express
@@ -18,7 +20,7 @@ _ISSUED = re.compile(
     r"|(?:5018|5020|5038|5893|6304|6759|676[1-3])\d{9,15}"  # Maestro
 )
 
-_IBAN = re.compile(r"[0-9]{2}(?<=[A-Za-z]{2}..)(?<![A-Za-z0-9].{4})(?:[ -]?[A-Za-z0-9]){11,30}")
+_IBAN = lazy_re(r"[0-9]{2}(?<=[A-Za-z]{2}..)(?<![A-Za-z0-9].{4})(?:[ -]?[A-Za-z0-9]){11,30}")
 """What may follow the two letters of a country. A search for digits is the faster one: most texts are letters."""
 _LENGTHS = {
     country: int(length)

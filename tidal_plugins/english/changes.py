@@ -11,6 +11,7 @@ from tidal_plugins.english.questions import ends_asking
 from tidal_plugins.english.quotations import FENCED
 from tidal_plugins.english.sentences import LONGEST, sentences
 from tidal_plugins.english.values import Value
+from tidal_plugins.patterns import lazy_re
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ _STOP = (
     r"in|on|with|now|then|due)\b))"
 )
 _PHRASE = rf"{_WORD}(?:\s+{_WORD}){{0,4}}?"
-_UNSURE = re.compile(
+_UNSURE = lazy_re(
     r"\b(?:if|unless|whether|suppos(?:e|ing)|imagin\w+|maybe|perhaps|probably|possibly|wonder\w*|not sure|would|could|"
     r"might|should|wish\w*|hop(?:e|es|ing)|joking|kidding|joke\w*|thinking (?:of|about)|think|i want|we want|"
     r"plan(?:s|ning)? to|going to|gonna|like to|let['’]?s|why|how|when|consider\w*|never|used to|propos\w+|suggest\w*|"
@@ -64,7 +65,7 @@ _UNSURE = re.compile(
     r"try(?:ing)? to|need(?:s)? to|have to|has to|dream\w*|can we|(?-i:may)|almost|nearly|tempted)\b",
     re.IGNORECASE,
 )
-_AGO = re.compile(
+_AGO = lazy_re(
     r"\b(?:ago|last (?:year|month|week|summer|winter|spring|autumn|fall)|as a (?:child|kid)|back (?:then|in \d{4}))\b",
     re.I,
 )
@@ -73,55 +74,55 @@ _VERB = (
     r"(?:mov|chang|switch|rais|lower|reschedul|postpon|push|shift|increas|reduc|updat|renam|bump|upgrad|downgrad|"
     r"delay|migrat|swap|extend)(?:e|es|ed|ing|s)?"
 )
-CHANGE_VERB = re.compile(rf"\b{_VERB}\b", re.IGNORECASE)
+CHANGE_VERB = lazy_re(rf"\b{_VERB}\b", re.IGNORECASE)
 """Verbs of change, in any form: what was moved is not about moving."""
 _STATED = (
-    re.compile(
+    lazy_re(
         rf"\b(?:{_VERB}|go(?:es)?|went|put|brought|cut|set)\b[^.;!?]{{0,50}}?\bfrom\s+(?P<old>{_PHRASE})\s+to\s+(?P<new>{_PHRASE}){_STOP}",
         re.IGNORECASE,
     ),
-    re.compile(
+    lazy_re(
         rf"(?P<new>{_PHRASE})\s+(?:now\s+)?(?:instead\s+of|rather\s+than)\s+(?:the\s+)?(?P<old>{_PHRASE}){_STOP}",
         re.IGNORECASE,
     ),
-    re.compile(
+    lazy_re(
         rf"\b(?:no|not)\s(?:\w+\s){{0,4}}?on\s+(?P<old>{_PHRASE}),\s+(?:but\s+)?(?:it['’]s|it\s+is)\s+(?:now\s+)?(?P<new>{_PHRASE}){_STOP}",
         re.IGNORECASE,
     ),
-    re.compile(
+    lazy_re(
         rf"\bnot\s+(?!only\b|just\b|merely\b|simply\b)(?P<old>{_PHRASE})\s+but\s+(?P<new>{_PHRASE}){_STOP}",
         re.IGNORECASE,
     ),
-    re.compile(
+    lazy_re(
         rf"(?P<new>{_PHRASE}),\s+not\s+(?:on\s+|at\s+)?(?:the\s+)?(?!just\b|only\b|even\b|to\b|that\b|a\b|an\b|another\b|any\b|some\b|my\b|your\b|because\b|like\b|for\b|from\b|in\b|yet\b)"
         rf"(?P<old>{_WORD}(?:\s+{_WORD}){{0,2}}?){_STOP}",
         re.IGNORECASE,
     ),
-    re.compile(
+    lazy_re(
         rf"\b(?:mov|switch|migrat)(?:e|es|ed|ing)\s+(?:off|away\s+from)\s+(?P<old>{_PHRASE}),?\s+(?:and\s+)?(?:on)?to\s+(?P<new>{_PHRASE}){_STOP}",
         re.IGNORECASE,
     ),
-    re.compile(
+    lazy_re(
         rf"(?P<new>{_PHRASE})\s+(?:has\s+|have\s+)?replac(?:es|ed)\s+(?:the\s+)?(?P<old>{_PHRASE}){_STOP}",
         re.IGNORECASE,
     ),
 )
 """Changes that name what held before."""
 _ENDED = (
-    re.compile(rf"\bno\s+longer\s+(?P<old>{_PHRASE}){_STOP}", re.IGNORECASE),
-    re.compile(r"(?:\bnot|n['’]t)\s+(?P<old>[^.;,!?]{3,60}?)\s+any\s?more\b", re.IGNORECASE),
-    re.compile(
+    lazy_re(rf"\bno\s+longer\s+(?P<old>{_PHRASE}){_STOP}", re.IGNORECASE),
+    lazy_re(r"(?:\bnot|n['’]t)\s+(?P<old>[^.;,!?]{3,60}?)\s+any\s?more\b", re.IGNORECASE),
+    lazy_re(
         rf"['’](?:m|re|s)\s+not\s+(?P<old>(?!going\b|being\b|doing\b|getting\b|looking\b|saying\b|feeling\b)\w+ing){_STOP}",
         re.IGNORECASE,
     ),
-    re.compile(
+    lazy_re(
         r"\bcancel(?:l?ed|s)\b|\bcalled\s+off\b|\b(?:is|are)\s+(?:all\s+)?off\b(?!\s+(?:to|on|with|for|the|from|limits|work))"
         r"|\bfell\s+through\b|\bwon['’]t\s+(?:happen|take\s+place)\b|\b(?:is|are)\s+no\s+good\b|\b(?:slot|one)\s+is\s+gone\b",
         re.IGNORECASE,
     ),
 )
 """Ends of what held before."""
-_CUES = re.compile(
+_CUES = lazy_re(
     rf"\b{_VERB}\b(?!\s+(?:forward|on|ahead|along)\b(?!\s+to\b))(?=[^;!?]{{0,50}}\b(?:to|until|till)\b|:)|\b(?:brought|put|set)\s+(?:\w+\s+)?(?:forward|back|off)\b(?=[^;!?]{{0,20}}\b(?:to|until|till)\b)"
     r"|\binstead\b|\bback\s+to\b|\bfrom\s+now\s+on\b|\bas\s+of\s+(?:now|today|tomorrow|next|this)\b|\b(?:from|starting)\s+(?:today|tomorrow)\b"
     r"|(?:\b(?:is|are|am)|['’](?:s|re|m))\s+now\b|\bnow\s+(?:is|are|at|on|due)\b"
@@ -136,7 +137,7 @@ _CUES = re.compile(
 """Words that say that something is new, without what it was."""
 
 
-_HINT = re.compile(
+_HINT = lazy_re(
     r"\bfrom\b|instead|rather|\bnot?\b|n['’]t\b|replac|\boff\b|away|longer|cancel|through|\bgone\b", re.IGNORECASE
 )
 """Words of which every change that names the old value, and every end, has one: most sentences have none."""

@@ -12,8 +12,9 @@ from tidal_plugins.english.requests import RULE
 from tidal_plugins.english.small_talk import SMALL_TALK
 from tidal_plugins.english.stop_words import STOP_WORDS
 from tidal_plugins.english.verbs import is_past
+from tidal_plugins.patterns import lazy_re
 
-_JOKE = re.compile(r"\b(?:jok(?:e|es|ing)|kidding|lol|haha\w*|just saying|in theory)\b", re.IGNORECASE)
+_JOKE = lazy_re(r"\b(?:jok(?:e|es|ing)|kidding|lol|haha\w*|just saying|in theory)\b", re.IGNORECASE)
 _FEELINGS = (
     "sorry glad happy afraid great good nice lovely wonderful brilliant awesome fine terrible awful outrageous "
     "annoying furious angry annoyed exhausted tired thrilled excited relieved relief pity shame rough infuriating bad "
@@ -32,38 +33,38 @@ _WISHES = (
     "don't ask", "not a joke", "long time no", "(?:so )?(?:great|good|nice|lovely|sorry) to (?:hear|see|meet)",
 )  # fmt: skip
 _OUTBURSTS = ("i hate", "i love this", "i could (?:hug|kiss|scream|cry)", "i wouldn't", "i'd (?:love|hate)")
-_REACTION = re.compile(
+_REACTION = lazy_re(
     rf"{LEAD}(?:(?:i'm|i am|we're|that's|that is|it's|it is|this is|you're|you are|sounds|how|what an?)\s+"
     rf"(?:\w+\s+){{0,2}}?(?:{'|'.join(_FEELINGS)}|fed up|the best|worth your)\b"
     rf"|(?:{'|'.join((*_EXCLAMATIONS, *_WISHES, *_OUTBURSTS))})\b)",
     re.IGNORECASE,
 )
 """The beginnings of thanks, wishes and feelings about what was said."""
-_EXCLAIMED = re.compile(
+_EXCLAIMED = lazy_re(
     rf"(?:(?:{'|'.join(_EXCLAMATIONS)}|well done|lucky you|good news|great news|sure thing)"
     rf"(?: (?:so much|a lot|again|[A-Z]\w+))?(?:[,!.:–—]+\s+))+",
     re.IGNORECASE,
 )
 """An exclamation before a statement."""
-_CURSE = re.compile(r"\b\w\*{2,}|\b(?:f+u+c+k\w*|shit\w*|damn\w*|crap)\b", re.IGNORECASE)
+_CURSE = lazy_re(r"\b\w\*{2,}|\b(?:f+u+c+k\w*|shit\w*|damn\w*|crap)\b", re.IGNORECASE)
 _CURSE_WORDS = 2
 FRAGMENT = 3
 """Words with a content below which a sentence says nothing by itself."""
-_VERB = re.compile(
+_VERB = lazy_re(
     r"\b(?:is|are|was|were|isn't|aren't|wasn't|has|have|had|will|can|must|needs?|costs?|opens?|closes?)\b|'s\b"
 )
-_OWN = re.compile(
+_OWN = lazy_re(
     r"(?:i|we)(?:'m|'re|'ve| (?:am|are|have|had|was|were|can't|cannot|don't|do not|will|must))?"
     r"(?: (?:also|now|still|always|never|not|\w+ly))* (?P<verb>\w+)",
     re.IGNORECASE,
 )
 """The beginning of a statement about oneself: «I'm vegan», «we use Postgres»."""
-_RETRACTED = re.compile(
+_RETRACTED = lazy_re(
     r"\bwrong (?:window|chat|thread|tab)\b"
     r"|\b(?:forget|ignore|delete|scratch) (?:that|this|it)\b(?! (?:branch|file|line))",
     re.IGNORECASE,
 )
-_REPORT = re.compile(
+_REPORT = lazy_re(
     r"(?:(?:it|that|this|both|all|which) (?:is|are) (?:now )?)?"
     r"(?!(?:noted|agreed|understood|indeed|need|settled|done,)\b)"
     r"(?:\w{2,}ed|built|sent|written|set|found|done(?!,))\b(?: |[.:,])",
@@ -79,7 +80,7 @@ _COUNSELS = (
     "ask", "take", "put", "make sure", "remember to", "try", "keep", "ring", "call", "say", "tell", "don't", "do not",
     "be", "stay", "give",
 )  # fmt: skip
-_ADVICE = re.compile(
+_ADVICE = lazy_re(
     rf"{LEAD}(?:{_YOU}|{_I}|{_THEN}|i(?:'d| would)? (?:recommend|suggest|advise)|we (?:can|could|should|might)"
     rf"|here(?:'s| is| are)|as far as i know|if|perhaps|maybe|why not|let's|shall|{'|'.join(_COUNSELS)})\b",
     re.IGNORECASE,
@@ -90,7 +91,7 @@ _ACKNOWLEDGING = (
     "agreed", "done", "sure", "of course", "certainly", "will do", "both noted", "added", "lovely", "yes", "no", "nice",
     "perfect", "fine", "moved", "closed", "true",
 )  # fmt: skip
-_ACKNOWLEDGED = re.compile(
+_ACKNOWLEDGED = lazy_re(
     rf"(?:(?:{'|'.join(_ACKNOWLEDGING)})(?:,? (?:then|so|[A-Z][a-z]+))?\s*[:,.!;]+\s*)+", re.IGNORECASE
 )
 """What stands before the statement in an agent's restatement: «Noted: …»."""
@@ -102,12 +103,12 @@ _INTERJECTIONS = (
     r"oh dear|good call|good stuff|you['’]?re right|unrelated|other question|another question|quick question|"
     r"other thing|another thing|one more thing|next (?:problem|question|thing|topic)|g['’]day|mate|also, something else"
 )
-_LED = re.compile(
+_LED = lazy_re(
     rf"(?:(?i:{_INTERJECTIONS})(?:,? (?:{_CALLED}|mate|man|all|everyone)(?=[,!.:]))?(?:\s?[,!.:…]+\s*|"
     rf"\s+[–—-]+\s+))+(?=\S)"
 )
 """Interjections, greetings and announcements that stand before what somebody says: «Hey Mona, unrelated: …»."""
-_OPINION = re.compile(
+_OPINION = lazy_re(
     r"\b(?:is|are|was|were|be|feels?|been|'s|'re)(?: (?:all|always|also|just|really|so|super|very|such|truly|"
     r"pretty|quite|most|"
     r"definitely))* (?:important|crucial|essential|key|vital|great|amazing|awesome|incredible|inspiring|wonderful|"
@@ -115,7 +116,7 @@ _OPINION = re.compile(
     r"exciting|fun|a great way|a must|the best|what matters)\b",
     re.IGNORECASE,
 )
-_EMPATHY = re.compile(
+_EMPATHY = lazy_re(
     rf"{LEAD}(?:(?:\w+ ){{0,4}}must(?:'ve| have| be| feel)(?: \w+){{0,2}} (?:been|felt|be|feel|so|great|hard|"
     rf"tough|amazing|"
     r"awesome|special|satisfying|rewarding|traumati[sz]ing|fun|nice|exciting|incredible|really)\b"
@@ -129,17 +130,17 @@ _EMPATHY = re.compile(
     r"grateful|blessed)\b)",
     re.IGNORECASE,
 )
-_ADMONISHED = re.compile(
+_ADMONISHED = lazy_re(
     rf"{LEAD}(?:remember|don't forget|be sure|make sure|try|keep|take (?:care|time)|believe|you(?:'re| are|"
     rf" need| have| should))\b"
     r"|.*\bremember to\b",
     re.IGNORECASE,
 )
-_OF_ONESELF = re.compile(r"\b(?:I|[Mm]y|[Ww]e|[Oo]ur|us|me)\b")
-_NAMED = re.compile(r"\d|(?<=[a-z] )[A-Z]\w|`")
-_WORD = re.compile(r"[^\W_]+(?:['’]\w+)?")
-_DIGIT = re.compile(r"\d")
-_CODE = re.compile(r"`[^`\n]*`")
+_OF_ONESELF = lazy_re(r"\b(?:I|[Mm]y|[Ww]e|[Oo]ur|us|me)\b")
+_NAMED = lazy_re(r"\d|(?<=[a-z] )[A-Z]\w|`")
+_WORD = lazy_re(r"[^\W_]+(?:['’]\w+)?")
+_DIGIT = lazy_re(r"\d")
+_CODE = lazy_re(r"`[^`\n]*`")
 
 
 def curses(sentence: str) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from tidal_plugins.patterns import lazy_re
+
 ADVERB = (
     r"(?:now|currently|again|still|actually|already|officially|definitely|really|indeed|unfortunately|sadly|just|"
     r"completely|totally|fully|permanently|temporarily|also|finally)"
@@ -15,7 +17,7 @@ BEFORE = (  # what may stand before the subject; anything else makes it another 
     r"unfortunately|sorry|yes|ok|okay|turns out|note that|remember that|confirmed that|it turns out that|since|"
     r"because)(?!\w))[\s*\-•\"]*+"
 )
-TRAIL = re.compile(
+TRAIL = lazy_re(
     rf"(?:\s+(?:{ADVERB}|today|tonight|anymore|any more|at the moment|right now|for now|as well|too|please|\.+))+$",
     re.IGNORECASE,
 )

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from tidal_plugins.english.sentences import LONGEST, plain
+from tidal_plugins.patterns import lazy_re
 
 _NTH = r"(?:second|third|fourth|fifth|sixth|tenth|hundredth|thousandth|umpteenth|\d+(?:nd|rd|th))"
 _TOLD = r"(?:told|said|asked|explained|mentioned|reported|written|wrote|complained|repeated|corrected)"
@@ -13,7 +12,7 @@ _WRONGLY = (
     r"(?:ignor|forget|mak|do|gett|break|chang|add|send|giv|say|repeat|ask|miss|mess|delet|remov|overwrit|fail|crash|"
     r"interrupt|screw)\w*ing"
 )
-_COMPLAINT = re.compile(
+_COMPLAINT = lazy_re(
     rf"\b{_NTH} time\W*$"
     rf"|\b{_NTH} time (?:(?:now|today|already|in a row|this (?:week|month)|that|where)\W+)*"
     rf"(?:you\b|i(?:'ve| have| had|'m| am| must)? (?:had to|have to|need to|to|{_TOLD}|ask|tell|say|explain|repeat)\w*|"
@@ -38,7 +37,7 @@ _COMPLAINT = re.compile(
 )
 
 
-_DENIED = re.compile(
+_DENIED = lazy_re(
     r"(?:(?:and|but|so|no|ok|okay|honestly|really|don't worry),? )*"
     r"(?:i'm|i am|we're|we are|i was|we were|i feel|i don't feel|i wasn't|"
     r"we aren't|we weren't) ?(?:not |no longer |never )?"
@@ -47,7 +46,7 @@ _DENIED = re.compile(
     r"stressed|disappointed|offended|hurt|ashamed|jealous|bored|lonely|depressed|sorry)"
     r"(?: (?:at all|any ?more|now|today|with you|at you|about (?:it|this|that)))*\W*"
 )
-_NOT = re.compile(r"\b(?:not|no longer|never)\b|n't feel|n't\b(?! worry)")
+_NOT = lazy_re(r"\b(?:not|no longer|never)\b|n't feel|n't\b(?! worry)")
 
 
 def denies_feeling(sentence: str) -> bool:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-CONTINUING = re.compile(
+from tidal_plugins.patterns import lazy_re
+
+CONTINUING = lazy_re(
     r"\b(?:we|we['’](?:ve|re|d|ll)|us|our|let['’]?s|again|back|next|continue|resume|ready|still)\b", re.IGNORECASE
 )
 """Words for what both sides share («we decided»), for coming back to it, and for its next step."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from tidal_plugins.patterns import lazy_re
 
 _CHOSEN = (
     r"decid(?:e|ed|es)|(?:the|my|our|his|her|their|final|a) decision|agreed(?!,)|"
@@ -19,5 +19,5 @@ _CHANGED = (
 )
 _RULED = r"from now on|new rule|banned"
 _ENDED = r"(?:i'm|we're|is|are|am) not (?!sure)\w+ing|no longer|postponed"
-DECIDED = re.compile(rf"\b(?:{_CHOSEN}|{_KEPT}|{_CHANGED}|{_RULED}|{_ENDED})\b")
+DECIDED = lazy_re(rf"\b(?:{_CHOSEN}|{_KEPT}|{_CHANGED}|{_RULED}|{_ENDED})\b")
 """Words of a decision in a lower-case sentence."""

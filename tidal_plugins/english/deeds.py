@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -12,8 +11,9 @@ from tidal_plugins.english.stems import stem
 from tidal_plugins.english.stop_words import STOP_WORDS
 from tidal_plugins.english.tasks import DONE
 from tidal_plugins.english.verbs import is_past
+from tidal_plugins.patterns import lazy_re
 
-_WORD = re.compile(r"[a-z0-9à-öø-ÿ]+(?:[-_.][a-z0-9à-öø-ÿ]+)*|[^\w\s']")
+_WORD = lazy_re(r"[a-z0-9à-öø-ÿ]+(?:[-_.][a-z0-9à-öø-ÿ]+)*|[^\w\s']")
 _ENDS = frozenset(",;:.!?–—()")
 _JOINS = frozenset("and but so because that which who when while if then or".split())
 _PREPOSITIONS = frozenset(

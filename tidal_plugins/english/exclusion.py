@@ -11,6 +11,7 @@ from tidal_plugins.english.slots import Slot
 from tidal_plugins.english.stems import stem
 from tidal_plugins.english.subjects import OPINION
 from tidal_plugins.english.values import differ, values
+from tidal_plugins.patterns import lazy_re
 
 BUILDINGS = frozenset(
     "office headquarters hq depot warehouse shop store branch factory plant school clinic hospital archive library "
@@ -80,8 +81,8 @@ _FOOD = {word: kind for kind, words in _FOODS.items() for word in words.split()}
 _FORBIDDEN = {"vegan": {"meat", "fish", "animal"}, "vegetarian": {"meat", "fish"}}
 _MARRIED = ({"married", "single"}, {"married", "divorced"}, {"married", "widowed"}, {"single", "widowed"})
 _SAME_COLOUR = {"gray": "grey", "violet": "purple"}
-_PREPOSITION = re.compile(r"(?:in|inside|under|underneath|beneath|behind|on|above|beside|next to|on top of|at|for)\s+")
-_WORD = re.compile(r"[^\W_]+")
+_PREPOSITION = lazy_re(r"(?:in|inside|under|underneath|beneath|behind|on|above|beside|next to|on top of|at|for)\s+")
+_WORD = lazy_re(r"[^\W_]+")
 _STREETS = frozenset("street road avenue lane square".split())
 _EMPTY = frozenset("the our my a an".split())
 

@@ -15,6 +15,7 @@ from tidal_plugins.english.calendar import MONTHS, SHORT_MONTHS, WEEKDAYS
 from tidal_plugins.english.numerals import figures
 from tidal_plugins.english.stop_words import STOP_WORDS
 from tidal_plugins.english.values import Value, differ, values
+from tidal_plugins.patterns import lazy_re
 
 ROUNDED = 0.05
 """Share by which a number may differ that is said to be rounded: «about 40,000» for 39,800. Ours."""
@@ -24,13 +25,13 @@ _SHORTEST = 3  # letters of a short form of a name
 _HOURS = 24
 _ROOT = 5  # letters that a country and its people share: «Germany» and «Germans»
 
-_ABOUT = re.compile(
+_ABOUT = lazy_re(
     r"(?:about|around|some|roughly|nearly|almost|over|approximately|circa|more than|less than|~)\s*[€$£]?\Z", re.I
 )
-_NUMERIC_DATE = re.compile(r"(?<![\d.])(\d{1,2})[./](\d{1,2})[./](\d{4}|\d\d)(?!\d)")
-_NAME = re.compile(r"(?<![\w`/.-])[A-ZÀ-ÖØ-Þ][\w’'-]*")
-_OPENING = re.compile(r"(?:\A|[.!?:;•\n]|[-–—(]) *\Z")
-_PERSONAL = re.compile(
+_NUMERIC_DATE = lazy_re(r"(?<![\d.])(\d{1,2})[./](\d{1,2})[./](\d{4}|\d\d)(?!\d)")
+_NAME = lazy_re(r"(?<![\w`/.-])[A-ZÀ-ÖØ-Þ][\w’'-]*")
+_OPENING = lazy_re(r"(?:\A|[.!?:;•\n]|[-–—(]) *\Z")
+_PERSONAL = lazy_re(
     r"\s+(?:said|told|wants?|thinks?|promised|agreed|asked|believes|lives|works|bought|owes|prefers|likes|decided|moved|"
     r"wrote|called|paid|has|had|will|and [A-Z]\w+)\b|['’]s\s+\w+|\s+[A-Z]\w"
 )
@@ -38,13 +39,13 @@ _PERSONAL = re.compile(
 _PEOPLE = "user agent assistant person people client customer team tool ok note mr mrs ms dr prof".split()
 """Words that a summary has for those who talk, and that a text need not have."""
 _NO_NAMES = frozenset((*MONTHS, *SHORT_MONTHS, *WEEKDAYS, *(f"{day}s" for day in WEEKDAYS))).union(STOP_WORDS, _PEOPLE)
-_QUOTED = re.compile(r"`([^`\n]+)`|«([^»]*)»|“([^”]*)”|\"([^\"\n]*)\"")
-_IDENTIFIER = re.compile(r"(?<![\w/.-])(?=\S*[A-Za-z])(?=[\w./:#@-]*[\w][_/.#@:][\w])[\w./:#@-]*\w")
-_NOT_A_WORD = re.compile(r"[^\w]+")
-_BEFORE_DATE = re.compile(
+_QUOTED = lazy_re(r"`([^`\n]+)`|«([^»]*)»|“([^”]*)”|\"([^\"\n]*)\"")
+_IDENTIFIER = lazy_re(r"(?<![\w/.-])(?=\S*[A-Za-z])(?=[\w./:#@-]*[\w][_/.#@:][\w])[\w./:#@-]*\w")
+_NOT_A_WORD = lazy_re(r"[^\w]+")
+_BEFORE_DATE = lazy_re(
     r"\b(?:since|before|after|until|till|within|last|past|previous)\b(?=[^.\n]{0,12}(?:\d|day\b))", re.I
 )
-_INITIALS = re.compile(r"\b[A-Z]{2,5}\b")
+_INITIALS = lazy_re(r"\b[A-Z]{2,5}\b")
 
 
 def unsupported(claim: str, text: str, days: Iterable[date] = (), names: Iterable[str] = ()) -> list[str]:

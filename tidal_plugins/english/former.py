@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-_FORMER = re.compile(
+from tidal_plugins.patterns import lazy_re
+
+_FORMER = lazy_re(
     r"\b(?:before (?:that|this|it|the|we|i|then)|used to|previous(?:ly)?|former(?:ly)?|original(?:ly)?|initial(?:ly)?|"
     r"at first|earlier|back then|the old|my old|our old|once was|had been|no longer|"
     r"until then)\b|\bbefore\s*[?.!]*\s*$|\bin the beginning\b",
@@ -14,14 +16,14 @@ _FORMER = re.compile(
 _ASKED = r"\b(?:who|whom|whose|what|when|where|why|which|how)(?:\s+(?!(?:is|are|am|do|does|can|will)\b)[\w'’-]+){0,4}?"
 _NOW = r"(?:is|are|am|do|does|can|could|will|should|shall|must|may)"
 _THEN = r"(?:was|were|did|had|used\s+to)"
-_PRESENT = re.compile(
+_PRESENT = lazy_re(
     rf"{_ASKED}(?:\s+|(?=['’]))(?:{_NOW}|['’](?:s|re))\b|(?:\A|[.,;:!?]\s+|\band\s+){_NOW}\s+", re.IGNORECASE
 )
 """The beginnings of questions for what is: «when is …», «can it be …»."""
-_PAST = re.compile(rf"{_ASKED}\s+{_THEN}\b|(?:\A|[.,;:!?]\s+|\band\s+){_THEN}\s+", re.IGNORECASE)
+_PAST = lazy_re(rf"{_ASKED}\s+{_THEN}\b|(?:\A|[.,;:!?]\s+|\band\s+){_THEN}\s+", re.IGNORECASE)
 """The beginnings of questions for what was."""
-_WHEN_WAS = re.compile(r"\bwhen\s+(?:was|were)\b(?![^?]*\bagain\b)", re.IGNORECASE)
-_SUBJECT = re.compile(
+_WHEN_WAS = lazy_re(r"\bwhen\s+(?:was|were)\b(?![^?]*\bagain\b)", re.IGNORECASE)
+_SUBJECT = lazy_re(
     r"(?:\b(?:is|are)|['’](?:s|re))\s+(?:the|my|our|your|his|her|their)\s+"
     r"(?:old|previous|former|original|initial|earlier)\b",
     re.IGNORECASE,

@@ -11,6 +11,7 @@ from tidal_plugins.english.excerpt import ends
 from tidal_plugins.english.lasting import lasting
 from tidal_plugins.english.shouting import is_shouted
 from tidal_plugins.english.small_talk import ACKNOWLEDGING
+from tidal_plugins.patterns import lazy_re
 
 
 class Rule(NamedTuple):
@@ -23,11 +24,11 @@ class Rule(NamedTuple):
 
 def _rule(name: str, delta: float, *phrases: str) -> Rule:
     """Return a rule for any of ``phrases``, as whole words. Patterns see the text as :func:`_plain` leaves it."""
-    return Rule(name, re.compile(rf" (?:{'|'.join(phrases)})(?!\w)"), delta)
+    return Rule(name, lazy_re(rf" (?:{'|'.join(phrases)})(?!\w)"), delta)
 
 
 def _opening(name: str, delta: float, *phrases: str) -> Rule:
-    return Rule(name, re.compile(rf"\A (?:{'|'.join(phrases)})(?!\w)"), delta)
+    return Rule(name, lazy_re(rf"\A (?:{'|'.join(phrases)})(?!\w)"), delta)
 
 
 _SUBJECT = r"(?:i|we|you|he|she|they|my \w+)(?: \w+ly| also| always| still| just| do| don't| doesn't)?"
@@ -110,7 +111,7 @@ RULES = (
         r"(?:segfault|deadlock|corrupt|corrupted|corruption|leak|leaks|leaking|timeouts?|incidents?)",
         r"out of memory",
     ),
-    Rule("exception", re.compile(r"error(?<!terror)s?\b|exceptions?\b"), 1.5),  # also as the end of a class name
+    Rule("exception", lazy_re(r"error(?<!terror)s?\b|exceptions?\b"), 1.5),  # also as the end of a class name
     _rule(
         "resolution",
         1.5,
@@ -159,7 +160,7 @@ RULES = (
         r"(?:born|diagnosed|hired|fired|promoted|retired|graduated|adopted|divorced|passed away|died|years old)",
     ),
     _rule("emphasis", 1.0, r"(?:important|importantly|critical|crucial|urgent|essential|asap|warning|vital)"),
-    Rule("detail", re.compile("[0-9`_]"), 0.5),
+    Rule("detail", lazy_re("[0-9`_]"), 0.5),
     _opening(
         "greeting",
         -1.5,
@@ -190,9 +191,9 @@ RULES = (
         r"(?:absolutely|definitely|of course|ok|okay|right|true|exactly|glad|so glad|good luck|i see|i hope|hope)",
         rf"(?:sounds|that sounds|that's|that is|it's) (?:so |really |very |like |a )?{_PRAISE}",
     ),
-    Rule("question", re.compile(r"\?\W{0,4}\Z"), -1.0),
-    Rule("acknowledgement", re.compile(rf"\A(?: {ACKNOWLEDGING}\b[^\w ]*+)++\Z"), -2.0),
-    Rule("short", re.compile(r"\A(?: [!-~]++){1,3}\Z"), -1.0),
+    Rule("question", lazy_re(r"\?\W{0,4}\Z"), -1.0),
+    Rule("acknowledgement", lazy_re(rf"\A(?: {ACKNOWLEDGING}\b[^\w ]*+)++\Z"), -2.0),
+    Rule("short", lazy_re(r"\A(?: [!-~]++){1,3}\Z"), -1.0),
 )
 """Rules that move the importance of a text. Each rule counts once, however often it matches."""
 

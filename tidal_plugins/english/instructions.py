@@ -5,20 +5,21 @@ from __future__ import annotations
 import re
 
 from tidal_plugins.english.requests import requests
+from tidal_plugins.patterns import lazy_re
 
-IDENTITY = re.compile(
+IDENTITY = lazy_re(
     r"\byour (?:name|role|job|voice|tone|task) (?:is|should be)\b|\byou are (?:called|an? (?:\w+ ){0,3}"
     r"(?:assistant|agent|bot|engineer|analyst|tutor|coach))\b|\bcall yourself\b",
     re.IGNORECASE,
 )
-ROUTINE = re.compile(
+ROUTINE = lazy_re(
     r"\bevery (?:\d+ )?(?:minutes?|hours?|morning|day|evening|night|week|loop|cycle|thread|hour)\b"
     r"|\b(?:at the (?:start|end) of|before|after) (?:each|every) (?:loop|cycle|thread|run|day|turn)\b"
     r"|\bfirst thing\b",
     re.IGNORECASE,
 )
-_TOLD_TO = re.compile(r"\byou\b|\bplease\b|\b(?:must|should|never|always)\b|\bagents?\b", re.IGNORECASE)
-OWN_PLANS = re.compile(r"\bi(?:'ll|'ve|'m| will| have| am)?\b")
+_TOLD_TO = lazy_re(r"\byou\b|\bplease\b|\b(?:must|should|never|always)\b|\bagents?\b", re.IGNORECASE)
+OWN_PLANS = lazy_re(r"\bi(?:'ll|'ve|'m| will| have| am)?\b")
 """Statements of people about themselves, which are no rules for an agent."""
 
 
@@ -33,7 +34,7 @@ def is_routine(sentence: str) -> bool:
     return _TOLD_TO.search(sentence) is not None or requests(rest)
 
 
-RULE = re.compile(
+RULE = lazy_re(
     r"\bfrom now on\b|\b(?:standing |house |new )?rule:|\b(?:standing|house|new) rule\b"
     r"|(?:^|[,;:] |\b(?:and|but|so|please|you|to) )(?:always|never|don't ever|do not ever) \w+|, (?:always|never)\W*$"
     r"|^(?:please )?(?:do not|don't) \w+|\b(?:must|may|should)(?: not| never| always| only) \w"
@@ -42,7 +43,7 @@ RULE = re.compile(
     r"|keep it (?:under|below|within|short))\b"
 )
 """Rules that somebody gives to an agent, in lower-case sentences: sterner than :data:`STANDING_RULE`."""
-DECISION = re.compile(
+DECISION = lazy_re(
     r"\b(?:we|i)(?:'ve| have|'ll| will|'re| are|'d)? (?:now |all |both |just |finally )*(?:decided?|agreed|settled on"
     r"|chose|opted|going with|go with|went with|stay with|staying with|stick with|sticking with|stick to|drop|dropped"
     r"|postponed?|mov(?:e|ed|ing) (?:off|over|from|away)|switch(?:ed|ing)? (?:to|from|over)|won't|do(?:n't| not) use)\b"

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from tidal_plugins.english.randomness import is_random
+from tidal_plugins.patterns import lazy_re
 
 API_KEY, TOKEN, PASSWORD, PRIVATE_KEY = "API key", "token", "password", "private key"
 
@@ -38,24 +39,24 @@ _PREFIXED = (
 detect-secrets and gitleaks know them."""
 
 _FORMS = tuple(
-    (prefix, kind, re.compile(rf"{re.escape(prefix)}(?<![A-Za-z0-9_]{re.escape(prefix)}){rest}"))
+    (prefix, kind, lazy_re(rf"{re.escape(prefix)}(?<![A-Za-z0-9_]{re.escape(prefix)}){rest}"))
     for kind, prefixes, rest in _PREFIXED
     for prefix in prefixes.split()
 )
-_SK = re.compile(r"(?<![\w-])sk-[\w-]{20,}+")
+_SK = lazy_re(r"(?<![\w-])sk-[\w-]{20,}+")
 """The keys of OpenAI, Anthropic and others. A long name may begin so, too."""
-_TELEGRAM = re.compile(r"[0-9]{8,10}:AA[\w-]{33}(?![\w-])")
-_URL = re.compile(r"://[^\s/:@\"'<>]{0,100}:(?P<value>(?![${<*%\[])[^\s/@\"'<>]{2,200})@(?=[\w\[])")
-_ACCOUNT_KEY = re.compile(r"AccountKey=(?P<value>[A-Za-z0-9+/=]{40,88})")
-_BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
-_END = re.compile(r"-----END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
-_BODY = re.compile(r"(?:\\[rn]|[A-Za-z0-9+/=\s])*+")
+_TELEGRAM = lazy_re(r"[0-9]{8,10}:AA[\w-]{33}(?![\w-])")
+_URL = lazy_re(r"://[^\s/:@\"'<>]{0,100}:(?P<value>(?![${<*%\[])[^\s/@\"'<>]{2,200})@(?=[\w\[])")
+_ACCOUNT_KEY = lazy_re(r"AccountKey=(?P<value>[A-Za-z0-9+/=]{40,88})")
+_BEGIN = lazy_re(r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+_END = lazy_re(r"-----END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+_BODY = lazy_re(r"(?:\\[rn]|[A-Za-z0-9+/=\s])*+")
 """The lines of a key whose end was cut off."""
 
 _PLACEHOLDERS = frozenset("password pass pw pwd secret token user username xxx xxxx".split())
 
 
-_LONG = re.compile(r"\S{15}")
+_LONG = lazy_re(r"\S{15}")
 """A run without a space as long as the shortest form: every one but private keys and passwords in addresses has it."""
 
 

@@ -14,6 +14,7 @@ from tidal_plugins.english.pasted import without_pasted
 from tidal_plugins.english.questions import ends_asking
 from tidal_plugins.english.rules import RULE_FOR_GOOD, START, UNREAL, any_of
 from tidal_plugins.english.sentences import LONGEST, sentences
+from tidal_plugins.patterns import lazy_re
 
 Lasting = Literal["health", "place", "rule", "promise", "request"]
 
@@ -78,7 +79,7 @@ _BATTERY = r"(?! (?:aa|ion|batter|cell|iron|polymer))"
 _DRUG = rf"\b(?:[a-z]{{2,}}(?:{'|'.join(_STEMS)})|{'|'.join(_MEDICINES)}|lithium{_BATTERY})\b"
 """Medicines, by the stems of international nonproprietary names (WHO) and a few names that have none."""
 _DOSE = r"\b\d+(?:[.,]\d+)?[ -]?(?:mg|mcg|µg|micrograms?|milligrams?|i\.?u\.?|units|tablets?|pills?|puffs|drops)\b"
-HEALTH = re.compile(
+HEALTH = lazy_re(
     rf"\b(?:allerg\w+|intoleran\w+|epi-?pen|anaphyla\w+|emergency room|diabet\w+|asthma\w*|pregnan\w+|don't get on)\b"
     rf"|\b(?:vegan|vegetarian|kosher|halal|medicines?|medication|tablets?|prescri\w+)\b"
     rf"|\b{_ILL}|\b{_CONDITION}|{_DRUG}|{_DOSE}",

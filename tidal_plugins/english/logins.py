@@ -9,56 +9,57 @@ from tidal_plugins.english.key_forms import PASSWORD, TOKEN
 from tidal_plugins.english.passwords import CODE, PLACES, TRAILING
 from tidal_plugins.english.randomness import is_random
 from tidal_plugins.english.secret_values import Link, is_code, is_password
+from tidal_plugins.patterns import lazy_re
 
-_LOGIN = re.compile(
+_LOGIN = lazy_re(
     r"\b(?:log(?:ged|ging)?[ -]?in|sign(?:ed|ing)?[ -]?in|logon|login|cred(?:entials|s)|wi-?fi)\b[^\n|/]{0,60}?"
     r"(?<=[\s:\"'`])[^\s|/]{2,64}[ \t]{1,8}(?:[/|]|and)[ \t]{1,8}[\"'`]?(?P<value>[^\s|\"'`]{4,64})",
     re.IGNORECASE,
 )
-_PASS = re.compile(
+_PASS = lazy_re(
     r"\b(?:user(?:name)?|log[ -]?in|account|admin|root|cred(?:ential)?s|wi-?fi|ssid)\b[^\n]{0,60}?\bpass"
     r"[ \t]{0,4}[:= \t][ \t]{0,4}[\"'`]?(?P<value>[^\s|\"'`]{4,64})",
     re.IGNORECASE,
 )
-_BELOW = re.compile(
+_BELOW = lazy_re(
     r"^[ \t*#>-]{0,8}(?:[\w-]{1,20}[ \t]){0,2}(?P<cue>password|passcode|pin(?: code)?)[ \t*]{0,8}\n[ \t>-]{0,8}"
     r"(?P<value>[^\s|]{4,64})[ \t]*$",
     re.IGNORECASE | re.MULTILINE,
 )
-_OPENS = re.compile(
+_OPENS = lazy_re(
     rf"\b(?:{PLACES})\b[^.\n]{{0,30}}?\b(?:open(?:s|ed)?|unlock(?:s|ed)?|disarm(?:s|ed)?)\b[^.\n]{{0,12}}?\b(?:with|by)"
     r"[ \t]{1,4}(?P<value>\S{4,24})",
     re.IGNORECASE,
 )
-_ENTER = re.compile(
+_ENTER = lazy_re(
     r"\b(?:enter|type|punch|key|dial|press|use)(?:[ \t]in)?[ \t]{1,4}(?P<value>\S{4,24})[ \t]{1,4}"
     rf"(?:(?:at|on|into)|to (?:open|unlock|disarm|get in(?:to)?|enter))[ \t]{{1,4}}"
     rf"(?:the|my|our)[ \t](?:\w+[ -]){{0,2}}(?:{PLACES})\b",
     re.IGNORECASE,
 )
-_OPENER = re.compile(
+_OPENER = lazy_re(
     r"(?P<value>[\d#*-]{4,12})[ \t]{1,4}(?:opens|unlocks|disarms)[ \t](?:the|my|our)[ \t](?:\w+[ -]){0,2}"
     rf"(?:{PLACES})\b",
     re.IGNORECASE,
 )
-_BOX = re.compile(
+_BOX = lazy_re(
     r"\b(?:key[ -]?(?:safe|box|pad)|lock[ -]?box|padlock)\b[ \t]{0,4}"
     r"(?:has(?:[ \t]the)?[ \t]code|with(?:[ \t]the)?[ \t]code|is|takes|[:,=])?[ \t]{1,4}(?P<value>\S{4,24})",
     re.IGNORECASE,
 )
-_FOR = re.compile(
+_FOR = lazy_re(
     r"\b(?:code|comb(?:ination|o))(?:['’]s|[ \t]is|:)[ \t]{1,4}(?P<value>\S{4,24})[ \t]{1,4}"
     rf"(?:for|to|of|on|at)[ \t]{{1,4}}(?:the|my|our)[ \t](?:\w+[ -]){{0,2}}(?:{PLACES})\b",
     re.IGNORECASE,
 )
-_SHORT = re.compile(
+_SHORT = lazy_re(
     r"\b(?:(?:cv[vc]2?|card (?:security|verification) code)\b(?:[ \t]is|['’]s)?[ \t:]{1,4}(?P<card>\d{3,4})"
     r"|(?:otp|one[- ]time (?:pass)?code|2fa code)\b(?:[ \t]is|['’]s)?[ \t:]{1,4}(?P<once>\d{4,8}))\b",
     re.IGNORECASE,
 )
-_BEARER = re.compile(r"\b(?:Bearer|Basic|Token)[ \t]{1,8}(?P<value>[A-Za-z0-9._~+/-]{16,}+=*+)")
-_USER = re.compile(r"(?:^|\s)(?:-u|--user)[ =][\"']?[\w.@+-]{1,64}:(?P<value>[^\s\"'$:]{3,64})")
-_ALONE = re.compile(r"\s*(?P<value>(?=\S*[a-z])(?=\S*[A-Z])(?=\S*\d)(?=\S*[!@#$%^&?~])[\w!@#$%^&*?+~-]{8,64})\s*")
+_BEARER = lazy_re(r"\b(?:Bearer|Basic|Token)[ \t]{1,8}(?P<value>[A-Za-z0-9._~+/-]{16,}+=*+)")
+_USER = lazy_re(r"(?:^|\s)(?:-u|--user)[ =][\"']?[\w.@+-]{1,64}:(?P<value>[^\s\"'$:]{3,64})")
+_ALONE = lazy_re(r"\s*(?P<value>(?=\S*[a-z])(?=\S*[A-Z])(?=\S*\d)(?=\S*[!@#$%^&?~])[\w!@#$%^&*?+~-]{8,64})\s*")
 """A message that is a password and nothing else: it went into the wrong window."""
 _LONGEST_ALONE = 80
 
@@ -67,15 +68,15 @@ _LOGIN_CUES = (
     "log in", "log-in", "login", "logon", "logged", "logging", "sign in", "sign-in", "signin", "signed in",
     "signed-in", "signedin", "signing in", "signing-in", "signingin", "cred", "wifi", "wi-fi",
 )  # fmt: skip
-_PASS_CUE = re.compile(r"pass[ \t]{0,4}[:= \t]")
-_BELOW_CUE = re.compile(r"(?:password|passcode|pin(?: code)?)[ \t*]{0,8}\n")
-_OPENS_CUE = re.compile(r"(?:open|unlock|disarm)(?:s|ed)?\b[^.\n]{0,12}?\b(?:with|by)[ \t]")
-_ENTER_CUE = re.compile(
+_PASS_CUE = lazy_re(r"pass[ \t]{0,4}[:= \t]")
+_BELOW_CUE = lazy_re(r"(?:password|passcode|pin(?: code)?)[ \t*]{0,8}\n")
+_OPENS_CUE = lazy_re(r"(?:open|unlock|disarm)(?:s|ed)?\b[^.\n]{0,12}?\b(?:with|by)[ \t]")
+_ENTER_CUE = lazy_re(
     r"(?:enter|type|punch|key|dial|press|use)(?:[ \t]in)?[ \t]{1,4}\S{4,24}[ \t]{1,4}"
     r"(?:at|on|into|to (?:open|unlock|disarm|get in|enter))"
 )
 _BOX_CUES = ("key safe", "key-safe", "keysafe", "key box", "key-box", "keybox", "key pad", "key-pad", "keypad", "lock")
-_FOR_CUE = re.compile(r"(?:code|comb(?:ination|o))(?:['’]s|[ \t]is|:)[ \t]")
+_FOR_CUE = lazy_re(r"(?:code|comb(?:ination|o))(?:['’]s|[ \t]is|:)[ \t]")
 _SHORT_CUES = ("cvv", "cvc", "card security", "card verification", "otp", "one time", "one-time", "2fa")
 """Parts of the forms, in small letters, that are quick to find."""
 

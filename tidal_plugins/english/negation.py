@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 
+from tidal_plugins.patterns import lazy_re
+
 _NOT = "not|never|cannot"
 
-DENIED = re.compile(rf"\b(?:{_NOT}|nothing|\w+n't)\b")
+DENIED = lazy_re(rf"\b(?:{_NOT}|nothing|\w+n't)\b")
 """Words that deny a lower-case sentence of a task."""
-NEGATED = re.compile(rf"\b(?:{_NOT}|no longer|hardly|no|\w+n't)\b")
+NEGATED = lazy_re(rf"\b(?:{_NOT}|no longer|hardly|no|\w+n't)\b")
 """The words by which two lower-case sentences differ when one denies the other."""
-DENIAL = re.compile(rf"(?:\b(?:{_NOT}|no|nothing|unlike)\b|n['’]t\b)[^.,;:!?\n]*+", re.IGNORECASE)
+DENIAL = lazy_re(rf"(?:\b(?:{_NOT}|no|nothing|unlike)\b|n['’]t\b)[^.,;:!?\n]*+", re.IGNORECASE)
 """A denial, to the end of its clause."""

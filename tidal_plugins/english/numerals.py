@@ -7,20 +7,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tidal_plugins.english.values import NUMBER_WORDS
+from tidal_plugins.patterns import lazy_re
 
 _SCALES = {"k": 1e3, "thousand": 1e3, "m": 1e6, "million": 1e6, "bn": 1e9, "billion": 1e9, "dozen": 12, "hundred": 100}
 _TENS = {word: 10 * n for n, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)}
 _ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
 _ALONE = {"zero": 0, "once": 1, "twice": 2, "half": 0.5, "dozen": 12, "hundred": 100, "thousand": 1000, "both": 2}
 _SINGLE = {**NUMBER_WORDS, **_ALONE, **{word: n for n, word in enumerate(_ORDINALS, 1)}}
-_FIGURE = re.compile(
+_FIGURE = lazy_re(
     r"(?P<digits>\d+(?:[.,’'\u00a0\u202f]\d+)*)"
     rf"|\b(?P<tens>{'|'.join(_TENS)})(?:[- ](?P<ones>{'|'.join(list(NUMBER_WORDS)[:9])})\b)?"
     rf"|\b(?P<single>{'|'.join(sorted(_SINGLE, key=len, reverse=True))})\b",
     re.IGNORECASE,
 )
-_SCALE = re.compile(rf"[ -]?({'|'.join(_SCALES)})\b", re.IGNORECASE)
-_GROUPED = re.compile(r"\d{1,3}(?:[.,’'\u00a0\u202f]\d{3})+")
+_SCALE = lazy_re(rf"[ -]?({'|'.join(_SCALES)})\b", re.IGNORECASE)
+_GROUPED = lazy_re(r"\d{1,3}(?:[.,’'\u00a0\u202f]\d{3})+")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tidal_plugins.english.key_forms import API_KEY, PASSWORD, TOKEN
 from tidal_plugins.english.randomness import is_random
 from tidal_plugins.english.secret_values import Link, is_code, is_password, is_phrase, is_product_key
+from tidal_plugins.patterns import lazy_re
 
 CODE, PHRASE = "code", "phrase"
 
@@ -19,7 +20,7 @@ PLACES = (
 _OF_PLACE = rf"(?:for|to|of|on) (?:\w+[ -]){{0,3}}(?:{PLACES})\b"
 _ALONE_BEFORE, _ANY_BEFORE, _LETTERLESS = r"(?:^|[^\w.])$", "", r"(?:^|[^a-z])$"
 _CUES = tuple(
-    (kind, stem, re.compile(tail), re.compile(head))
+    (kind, stem, lazy_re(tail), lazy_re(head))
     for kind, stem, tail, head in (
         (PHRASE, "pass", r"pass[ _-]?phrase", _ANY_BEFORE),
         (PHRASE, "phrase", r"phrase\b", r"(?:seed|recovery|backup)[ _-]$"),
@@ -58,12 +59,12 @@ _STEMS = frozenset(stem for _, stem, _, _ in _CUES)
 _HEAD = 24
 """Characters before such a part that are read."""
 
-_CUE_END = re.compile(
+_CUE_END = lazy_re(
     r"(?P<many>s)?(?:[_-]?\d{1,2})?(?![A-Za-z0-9])(?:\*{0,2}\\{0,8}[\"'`*\]](?!s\b)){0,2}(?![_-][A-Za-z])"
 )
 """The rest of a cue's word: «passwordless», «tokenizer» and «password_hash» tell of something else. In JSON within JSON
 its quotation marks have backslashes."""
-_FILLER = re.compile(
+_FILLER = lazy_re(
     r"(?: \([^()\n]{1,40}\))?(?:[ \t]{1,8}(?:for|of|to|on|at|in|from|with|there|here|again|just)\b"
     r"(?:[ \t]{1,8}[^\s:=;,.!?|]{1,30}){0,6}?)?"
     r"(?=[ \t]{0,8}(?:[:=|→–—]|->|-[ \t])|[ \t]{1,8}(?:is|was|has|will|to|\w{1,20}ed)\b|['’]s\b)"
@@ -73,10 +74,10 @@ _STILL = r"(?:[ \t]{1,8}(?:now|still|currently|again|just|simply|actually|really
 _CHANGES = r"(?:changed|set|reset|updated|switched|rotated)"
 _IT_IS = r"(?:it|that)(?:['’]s|[ \t]{1,2}(?:is|was))"
 _LINKS = (
-    (Link.MARK, re.compile(r"[ \t]{0,8}(?:=>|->|→|:=|=(?!=)|:|\||[–—]|-(?=[ \t]))[ \t*]{0,8}(?:\n[ \t]{0,8}){0,3}")),
+    (Link.MARK, lazy_re(r"[ \t]{0,8}(?:=>|->|→|:=|=(?!=)|:|\||[–—]|-(?=[ \t]))[ \t*]{0,8}(?:\n[ \t]{0,8}){0,3}")),
     (
         Link.VERB,
-        re.compile(
+        lazy_re(
             rf"(?:{_IS}|[ \t]{{1,8}}(?:got|gets))?(?:[ \t]{{1,8}}(?:been|from now on))*{_STILL}"
             rf"[ \t]{{1,8}}(?:{_CHANGES}[ \t]{{1,8}}to)[ \t]{{0,8}}:?\s{{1,3}}",
             re.IGNORECASE,
@@ -84,44 +85,44 @@ _LINKS = (
     ),
     (
         Link.VERB,
-        re.compile(
+        lazy_re(
             rf"[ \t]{{1,8}}(?:has|was|got|is)?[ \t]{{0,8}}(?:been[ \t]{{1,8}})?{_CHANGES}[,;:.]?[ \t]{{1,8}}{_IT_IS}"
             rf"{_STILL}[ \t]{{1,8}}",
             re.IGNORECASE,
         ),
     ),
-    (Link.VERB, re.compile(rf"{_IS}{_STILL}[ \t]{{0,8}}:?\s{{1,8}}", re.IGNORECASE)),
-    (Link.NEXT, re.compile(r"[ \t]{1,8}(?:should|would|must|might|could|may) be[ \t]{1,8}", re.IGNORECASE)),
-    (Link.NEXT, re.compile(rf"\?\s{{1,8}}(?:{_IT_IS}{_STILL}[ \t]{{1,8}}|(?=\S{{4,64}}\s*$))", re.IGNORECASE)),
+    (Link.VERB, lazy_re(rf"{_IS}{_STILL}[ \t]{{0,8}}:?\s{{1,8}}", re.IGNORECASE)),
+    (Link.NEXT, lazy_re(r"[ \t]{1,8}(?:should|would|must|might|could|may) be[ \t]{1,8}", re.IGNORECASE)),
+    (Link.NEXT, lazy_re(rf"\?\s{{1,8}}(?:{_IT_IS}{_STILL}[ \t]{{1,8}}|(?=\S{{4,64}}\s*$))", re.IGNORECASE)),
 )
-_TO = re.compile(r"[ \t]{1,8}(?:back[ \t]{1,8})?to[ \t]{0,8}:?[ \t]{1,8}", re.IGNORECASE)
-_CHANGED = re.compile(r"\b(?:chang|set|reset|updat|switch|rotat|mak)\w*\b[^.!?\n]{0,30}$", re.IGNORECASE)
-_FROM = re.compile(
+_TO = lazy_re(r"[ \t]{1,8}(?:back[ \t]{1,8})?to[ \t]{0,8}:?[ \t]{1,8}", re.IGNORECASE)
+_CHANGED = lazy_re(r"\b(?:chang|set|reset|updat|switch|rotat|mak)\w*\b[^.!?\n]{0,30}$", re.IGNORECASE)
+_FROM = lazy_re(
     r"(?:[ \t]{1,8}(?:is|was|has been|got))?"
     r"[ \t]{1,8}(?:changed|set|reset|updated|switched|rotated)[ \t]{1,8}from[ \t]{1,8}",
     re.IGNORECASE,
 )
-_FROM_TO = re.compile(r"[\"'`”»*]{0,3}[ \t]{1,8}to[ \t]{1,8}", re.IGNORECASE)
-_INSTEAD = re.compile(
+_FROM_TO = lazy_re(r"[\"'`”»*]{0,3}[ \t]{1,8}to[ \t]{1,8}", re.IGNORECASE)
+_INSTEAD = lazy_re(
     r"[\"'`”»*]{0,3},?[ \t]{1,8}(?:instead of|rather than|and not|not|\(?(?:was|formerly))[ \t]{1,8}", re.IGNORECASE
 )
-_NOW = re.compile(
+_NOW = lazy_re(
     rf"[\"'`”»*]{{0,3}}[,;.]?[ \t]{{1,8}}(?:but|and)?[ \t]{{0,8}}"
     rf"(?:now[ \t]{{1,8}}{_IT_IS}|{_IT_IS}[ \t]{{1,8}}now)[ \t]{{1,8}}",
     re.IGNORECASE,
 )
-_NEXT_TO = re.compile(r"[ \t]{1,8}")
+_NEXT_TO = lazy_re(r"[ \t]{1,8}")
 
-_VALUE = re.compile(
+_VALUE = lazy_re(
     r"(?P<open>\*{0,2}\\{0,8}[\"'`“‘«„]|\*\*)(?P<quoted>[^\n\"'`“”‘’«»*]{1,128}?)\\{0,8}[\"'`”’»*“]"
     r"|[(\[{<]?(?P<bare>\S{1,256})"
 )
 TRAILING = ".,;:?)]}>\"'`*”’»|"
-_FENCE = re.compile(r"```\w{0,16}[ \t]*\n[ \t]*")
+_FENCE = lazy_re(r"```\w{0,16}[ \t]*\n[ \t]*")
 """The first line of a block that holds the value alone."""
-_ENDS = re.compile(rf"[ \t]*(?:[\r\n]|$)|[{re.escape(TRAILING)}]")
+_ENDS = lazy_re(rf"[ \t]*(?:[\r\n]|$)|[{re.escape(TRAILING)}]")
 """What follows a value that ends its clause."""
-_AS_CUE = re.compile(
+_AS_CUE = lazy_re(
     r"(?:(?P<quote>[\"'`“«])(?P<quoted>[^\n\"'`“”«»]{3,64})[\"'`”»]|(?<!\S)(?P<bare>\S{4,64}))"
     r"[ \t]{1,8}(?:(?:is|as|was)(?:[ \t]{1,8}(?:now|still))?[ \t]{1,8}"
     r"(?:the|my|our|your|his|her|their|a)(?:[ \t]{1,8}[\w'’-]{1,20}){0,3}|as)[ \t]{1,8}$"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from tidal_plugins.english.quotations import FENCED, SPEECH
+from tidal_plugins.patterns import lazy_re
 
 FEW_WORDS = 3
 """Words that a person may put in quotation marks and still mean: the «blue» one."""
@@ -23,35 +24,35 @@ _MATTER = (
     r"article|transcript|code|config|diff|post|comment|draft|paragraph|passage|sentence|essay|abstract|poem|lyrics|"
     r"quote|tweet|story|report|feedback|chat|thread|ticket|speech|dialogue|script|statement|note"
 )
-_INLINE = re.compile(
+_INLINE = lazy_re(
     r"(?im)^[^\n:.!?]{0,60}\b(?:translat\w+|proof-?read|paraphrase|rephrase|reword|rewrite|summari[sz]e|polish|"
     r"spell-?check)\b[^\n:.!?\"“«]{0,60}:[ \t]+(?![\"“«„'])(?P<text>[^\n]+(?:\n(?![ \t]*\n)[^\n]+)*)"
 )
 """A task and, after a colon, its matter on the same line, to the end of the paragraph."""
-_BLOCK = re.compile(
+_BLOCK = lazy_re(
     rf"(?im)^[^\n]{{0,160}}\b(?:(?:{_TASKS})\b[^\n]{{0,80}}\b(?:this|these|the following|{_MATTER})\b|"
     rf"(?:(?:here(?:['’]s| is| are)|this is|these are|got|get|gives?|says?|said|wrote|sent|reads?|the|his|her|their)\b"
     rf"[^\n.:]{{0,60}})\b(?:{_MATTER}))\b[^\n.:]{{0,60}}:[ \t]*\n(?P<text>.+)",
     re.DOTALL,
 )
 """The words that introduce a text, a colon at the end of their line, and all that follows."""
-_MAIL = re.compile(
+_MAIL = lazy_re(
     r"(?im)^[ \t]*(?:(?:from|to|subject|sent|date|cc|reply-to): [^\n]+\n[ \t]*(?:from|to|subject|sent|date|cc|"
     r"reply-to): "
     r"|-{2,} ?(?:original|forwarded|begin forwarded) message|begin forwarded message:).*",
     re.DOTALL,
 )
-_WROTE = re.compile(r"(?m)^[ \t]*On [^\n]{6,120} wrote:[ \t]*$")
+_WROTE = lazy_re(r"(?m)^[ \t]*On [^\n]{6,120} wrote:[ \t]*$")
 _LEVEL = r"(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL|SEVERE|PANIC)"
 _STAMP = r"\[?(?:\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\d\d:\d\d:\d\d|(?:[A-Z][a-z]{2} ){1,2}\s?\d{1,2} \d\d:\d\d:\d\d)"
-_LOG = re.compile(rf"(?m)^[ \t]*(?:{_STAMP}[^\n]*|\[?{_LEVEL}\b\]?[:\s|\-][^\n]*)$")
-_SURE = re.compile(rf"(?m)^[ \t]*{_STAMP}[^\n]{{0,60}}\b{_LEVEL}\b")
-_TRACE = re.compile(
+_LOG = lazy_re(rf"(?m)^[ \t]*(?:{_STAMP}[^\n]*|\[?{_LEVEL}\b\]?[:\s|\-][^\n]*)$")
+_SURE = lazy_re(rf"(?m)^[ \t]*{_STAMP}[^\n]{{0,60}}\b{_LEVEL}\b")
+_TRACE = lazy_re(
     r"(?m)^[ \t]*Traceback \(most recent call last\):[ \t]*\n(?:[ \t]+[^\n]*\n?)*(?:[^\n]*(?:\n|\Z))"
     r"|^[ \t]+at [\w.$<>/]+ ?\([^\n]*\)[ \t]*$|^[ \t]+File \"[^\n]*$|^(?:Exception in thread|Caused by:)[^\n]*$"
     r"|^[\w.]*[a-z](?:Error|Exception): [^\n]*$"
 )
-_CODE_LINE = re.compile(
+_CODE_LINE = lazy_re(
     r"(?m)^[ \t]*(?:>>> [^\n]*|\$ [^\n]*|[^\n]*[;{}][ \t]*|(?:(?:async )?def|class|elif|except|for|while|"
     r"with)\b[^\n]*:[ \t]*|"
     r"(?:try|else|finally):[ \t]*|raise \w+\([^\n]*|"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from tidal_plugins.english.calendar import WEEKDAYS
+from tidal_plugins.patterns import lazy_re
 
 _NO_NAME = (
     rf"(?!(?:It|He|She|They|This|That|There|We|You|And|But|So|The|Yes|No|I|My|Same|Well|Right|Over|Still|Not|Only|Now|"
@@ -18,11 +17,11 @@ _KIN = (
     r"daughter|uncle|aunt|cousin|grand\w+|nephew|niece|boss|manager|colleague|neighbou?r|flatmate|roommate|friend|"
     r"landlord|landlady|doctor|dentist|physio|therapist|lawyer|accountant|assistant|teacher|coach|contact|team lead)"
 )
-NAMING = re.compile(r"(?i:\b(?:my name is|i'm called|i am called|call me) )(?=[A-Z])")
+NAMING = lazy_re(r"(?i:\b(?:my name is|i'm called|i am called|call me) )(?=[A-Z])")
 """The words by which people say what they are called: «Call me Ines.» is no request."""
 _CLAUSE = r"(?i:(?:\A|[.,;:!?(–—-] ?|\b(?:and|but|so|because|since|as|now|currently) )"
 """The beginning of a clause of its own: not «the street where I live»."""
-SELF = re.compile(
+SELF = lazy_re(
     rf"{NAMING.pattern}"
     rf"|\b(?:I'm|I am|[Ii]t's|[Tt]his is) {_NAME}(?=[.,!]|$| (?:and|from|the|I|here)\b)|(?:\A|[.!?(] ?|"
     rf"\b(?:[Hh]i|[Hh]ello|[Hh]ey),? )\(?{_NAME} here(?=[.,!:;)]|$| (?:from|with|again|and)\b)"
@@ -39,7 +38,7 @@ _IN_CHARGE = (
     r"(?:owns|leads|builds|manages|handles|maintains|signs off|looks after|does (?:our|my|the)|"
     r"has (?:it|that|the \w+(?: \w+)?) now|has the (?:pager|keys?|lead|contract))"
 )
-CONTACT = re.compile(
+CONTACT = lazy_re(
     rf"(?i:\b(?:my|our|her|his|their) (?:\w+ )?{_KIN}),?(?: (?i:is|is called|called|at \w+(?: is)?),?)? ?"
     r"[A-ZÀ-ÖØ-Þ][\w'’-]+"
     rf"|\b{_NAME} (?:is|was) (?:my|our|the|her|his|their|[A-Z]{{2,4}}\b)"

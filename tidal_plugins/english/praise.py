@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from tidal_plugins.english.clauses import LEAD
+from tidal_plugins.patterns import lazy_re
 
 _MADE = (
     r"(?:this|that|it|these|those|everything|(?:this|that|the|your) (?:\w+ ){0,2}?(?:plan|approach|strategy|outline|"
@@ -15,7 +16,7 @@ _GOOD = (
     r"helpful|manageable|straightforward|fabulous|on point|(?:exactly|just) what i (?:need|meant|want|was|had|'m))"
 )
 _JOB = r"(?:job|work|thinking|call|stuff|on ya|on you|one|shout|point|idea)"
-_PRAISE = re.compile(
+_PRAISE = lazy_re(
     rf"{LEAD}(?:(?:my guy|mate|man|dude|sharp)\W+)*(?:"
     rf"{_MADE}(?:'s| is| are| looks?| sounds?| feels?| seems?) "
     rf"(?:(?!the\b|an?\b|not\b|no\b|never\b)\w+ ){{0,3}}?{_GOOD}\b"
@@ -26,7 +27,7 @@ _PRAISE = re.compile(
     r"|i (?:\w+ly )?(?:like|love|appreciate) (?:how|that|the way|what) (?:you|it)\b)",
     re.IGNORECASE,
 )
-_TELLS = re.compile(r"\d|(?<=[a-z] )[A-Z]\w|`|\b(?:but|except|although|though|because|so we|instead)\b")
+_TELLS = lazy_re(r"\d|(?<=[a-z] )[A-Z]\w|`|\b(?:but|except|although|though|because|so we|instead)\b")
 _MOST = 25
 """Words of praise; a longer sentence says something else besides."""
 

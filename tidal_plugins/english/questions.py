@@ -6,6 +6,7 @@ import re
 
 from tidal_plugins.english.clauses import LEAD
 from tidal_plugins.english.sentences import sentences
+from tidal_plugins.patterns import lazy_re
 
 MARKS = ("?", "？", "؟")
 ASKING = tuple("who whom whose what when where why how which".split())
@@ -16,16 +17,16 @@ SOMEBODY = (
 
 _CLOSERS = " \t\r\n\"'”’»)]*_"
 _DENIED = r"(?:isn|aren|wasn|weren|don|doesn|didn|haven|hasn|won|wouldn|can|couldn)['’]t"
-_UNMARKED = re.compile(
+_UNMARKED = lazy_re(
     rf"{LEAD}(?:(?:{'|'.join(AUXILIARIES)}|{_DENIED})\s+{SOMEBODY}\b"
     rf"|(?:{'|'.join(word for word in ASKING if word != 'when')})\b"
     r"|when\s+(?:is|are|was|do|does|did|will|can)\b)",
     re.IGNORECASE,
 )
 """The beginnings of questions, which people who type fast leave without a mark, and of exclamations."""
-_TAG = re.compile(rf", *{_DENIED} (?:it|they|he|she|you|we|that|i)\W*\Z", re.IGNORECASE)
+_TAG = lazy_re(rf", *{_DENIED} (?:it|they|he|she|you|we|that|i)\W*\Z", re.IGNORECASE)
 """A question at the end: «that's the offset, isn't it»."""
-_BEGINS = re.compile(rf"\W*(?:{'|'.join((*ASKING, *AUXILIARIES))})\b", re.IGNORECASE)
+_BEGINS = lazy_re(rf"\W*(?:{'|'.join((*ASKING, *AUXILIARIES))})\b", re.IGNORECASE)
 
 
 def ends_asking(text: str) -> bool:

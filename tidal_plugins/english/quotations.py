@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
+from tidal_plugins.patterns import lazy_re
 
-SPEECH = re.compile(r"“[^”]*”|«[^»]*»|„[^“]*“|\"[^\"\n]*\"|(?<!\w)'[^'\n]*'(?!\w)")
-QUOTED = re.compile(rf"{SPEECH.pattern}|`[^`\n]*`")
-FENCED = re.compile(r"(?ms)^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)|^[ \t]*>[^\n]*$")
+SPEECH = lazy_re(r"“[^”]*”|«[^»]*»|„[^“]*“|\"[^\"\n]*\"|(?<!\w)'[^'\n]*'(?!\w)")
+QUOTED = lazy_re(rf"{SPEECH.pattern}|`[^`\n]*`")
+FENCED = lazy_re(r"(?ms)^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)|^[ \t]*>[^\n]*$")

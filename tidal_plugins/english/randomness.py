@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
+
+from tidal_plugins.patterns import lazy_re
 
 LEAST_CHARS = 8
 """Characters of a part below which nothing can be said of it."""
@@ -16,8 +17,8 @@ LEAST_SWITCHES = 3
 LONG_CHARS, LONG_SWITCHES = 32, 10
 """The same for a long text whose separators are part of it, as in base 64."""
 
-_PART = re.compile(r"[A-Za-z0-9]+")
-_CLASSES = re.compile(r"[a-z]+|[A-Z]+|[0-9]+")
+_PART = lazy_re(r"[A-Za-z0-9]+")
+_CLASSES = lazy_re(r"[a-z]+|[A-Z]+|[0-9]+")
 
 
 def is_random(text: str) -> bool:

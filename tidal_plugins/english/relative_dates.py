@@ -9,13 +9,14 @@ from datetime import MAXYEAR, MINYEAR, date, datetime, timedelta
 from tidal_plugins.english.calendar import ANY_MONTH, MONTHS, WEEKDAY, WEEKDAYS, month_number
 from tidal_plugins.english.tenses import is_behind
 from tidal_plugins.english.values import NUMBER_WORDS
+from tidal_plugins.patterns import lazy_re
 
 _COUNTS = NUMBER_WORDS | {"a": 1, "an": 1}
 _COUNT = rf"(?:\d{{1,3}}|{'|'.join(_COUNTS)})"
 _NOT_A_DATE = rf"(?![\w'’-]|,?\s+(?:{WEEKDAY}\s+)?(?:the\s+)?\d|,?\s+{ANY_MONTH}\b|\s*\()"
 """What follows a day that is no date by itself: «Friday 20 March» needs no help."""
 _PART = r"(?:morning|afternoon|evening|night)\b"
-_RELATIVE = re.compile(
+_RELATIVE = lazy_re(
     rf"(?P<code>`[^`\n]*`)"
     rf"|\b(?P<day>(?:the\s+)?day\s+(?:before\s+yesterday|after\s+tomorrow)|yesterday|tomorrow|last\s+night){_NOT_A_DATE}"
     rf"|\b(?:(?P<way>last|this|next|by|until|till|to|for|since|on|from)\s+)?(?P<weekday>{WEEKDAY})(?:\s+{_PART})?{_NOT_A_DATE}"
@@ -29,25 +30,25 @@ _BEFORE_CHARS = 200
 """Characters before a day that are read with it: a clause. More would make a long list of days quadratic."""
 _AFTER_CHARS = 100
 """Characters after a day that are read with it."""
-_BEFORE = re.compile(
+_BEFORE = lazy_re(
     rf"{ANY_MONTH}\.?,?\s*\Z|\d\s*\Z|\b(?:(?:every|each)(?:\s+\w+)?|instead of|not|not on|like(?: only| just)?)\s+\Z",
     re.IGNORECASE,
 )
-_HABIT = re.compile(r"\b(?:always|never|usually|normally|mostly)\b[^.,;:!?\n]*\Z", re.IGNORECASE)
+_HABIT = lazy_re(r"\b(?:always|never|usually|normally|mostly)\b[^.,;:!?\n]*\Z", re.IGNORECASE)
 """Words of habits and rules, of which a weekday is not one day: «never deploy on Friday»."""
-_HOLIDAY = re.compile(r"\b(?:Black|Good|Casual|Man|Cyber|Easter|Palm|Ash|Holy|Shrove|Whit)\s+\Z")
-_STARTS = re.compile(r"(?:\A|[.!?:;–—\n(*-])[\s*-]*\Z")
+_HOLIDAY = lazy_re(r"\b(?:Black|Good|Casual|Man|Cyber|Easter|Palm|Ash|Holy|Shrove|Whit)\s+\Z")
+_STARTS = lazy_re(r"(?:\A|[.!?:;–—\n(*-])[\s*-]*\Z")
 """Where a sentence begins, and a word has a capital that is no name."""
-_STATED = re.compile(rf"(?:\d\s+{ANY_MONTH}|{ANY_MONTH}\s+\d{{1,2}})\)?,?\s*\Z", re.IGNORECASE)
+_STATED = lazy_re(rf"(?:\d\s+{ANY_MONTH}|{ANY_MONTH}\s+\d{{1,2}})\)?,?\s*\Z", re.IGNORECASE)
 """A date that stands right before a day: «(5 March), the 5th»."""
 _FORWARD = frozenset(("by", "until", "till", "to", "for", "next", "this"))
-_TOWARDS = re.compile(rf"\b(?:by|until|till|to|for)\s+(?:{WEEKDAY}\s+)?\Z", re.IGNORECASE)
-_LISTED = re.compile(rf"(?:\s*[,/&–-]\s*(?:and\s+)?|\s+and\s+){WEEKDAY}", re.IGNORECASE)
-_LISTING = re.compile(rf"{WEEKDAY}(?:\s*[,/&–-]\s*(?:and\s+)?|\s+and\s+)\Z", re.IGNORECASE)
+_TOWARDS = lazy_re(rf"\b(?:by|until|till|to|for)\s+(?:{WEEKDAY}\s+)?\Z", re.IGNORECASE)
+_LISTED = lazy_re(rf"(?:\s*[,/&–-]\s*(?:and\s+)?|\s+and\s+){WEEKDAY}", re.IGNORECASE)
+_LISTING = lazy_re(rf"{WEEKDAY}(?:\s*[,/&–-]\s*(?:and\s+)?|\s+and\s+)\Z", re.IGNORECASE)
 """Several weekdays in a row, which are a habit: «Monday, Wednesday and Friday»."""
-_SINCE = re.compile(r"\bsince\s+\Z", re.IGNORECASE)
-_WEEKDAY_BEFORE = re.compile(rf"\b({WEEKDAY}),?\s+\Z", re.IGNORECASE)
-_FORBIDDEN = re.compile(
+_SINCE = lazy_re(r"\bsince\s+\Z", re.IGNORECASE)
+_WEEKDAY_BEFORE = lazy_re(rf"\b({WEEKDAY}),?\s+\Z", re.IGNORECASE)
+_FORBIDDEN = lazy_re(
     r"(?:(?:\A|[.!?;:,–—\n(*-]|\b(?:and|but|so|then|please))[\s*-]*(?:please\s+)?(?:do not|don['’]t)\s+"
     r"(?!forget\b|let\b|miss\b|be\b|worry\b)"
     r"|\b(?:must not|mustn['’]t|may not|should not|shouldn['’]t|not allowed to)\s)[^,.;:!?\n]*\Z",
@@ -162,14 +163,14 @@ def _shown(day: date, today: date) -> str:
     return f"{day.day} {MONTHS[day.month - 1].capitalize()}{year}"
 
 
-_NAMED = re.compile(
+_NAMED = lazy_re(
     rf"\b(?P<y>\d{{4}})-(?P<m>\d\d)-(?P<d>\d\d)\b|\b(?:(?P<first>\d{{1,2}})\s?[–-]\s?)?(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<month>{ANY_MONTH})\b"
     rf"(?:,?\s+(?P<year>20\d\d))?|\b(?P<month2>{ANY_MONTH})\.?\s+(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?\b(?:,?\s+(?P<year2>20\d\d))?",
     re.IGNORECASE,
 )
 
 
-_WEEK = re.compile(r"\(week of (?P<monday>[^()]{1,30})\)")
+_WEEK = lazy_re(r"\(week of (?P<monday>[^()]{1,30})\)")
 
 
 def named_days(text: str, at: datetime) -> list[date]:

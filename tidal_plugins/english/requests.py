@@ -6,6 +6,7 @@ import re
 
 from tidal_plugins.english.clauses import LEAD
 from tidal_plugins.english.questions import ASKING, AUXILIARIES, SOMEBODY
+from tidal_plugins.patterns import lazy_re
 
 _ORDERS = (
     "act add adjust analyse analyze answer apply arrange ask attach book build bump calculate call cancel change check "
@@ -24,7 +25,7 @@ _AMBIGUOUS = (
 ).split()
 """Words that begin an order as often as a statement, a heading or advice: «note for Anna: …», «double charge»."""
 
-REQUEST = re.compile(
+REQUEST = lazy_re(
     rf"\A{LEAD}(?:(?:{'|'.join((*_ORDERS, *_AMBIGUOUS, *ASKING))}|do not)\b|(?:{'|'.join(AUXILIARIES)}) {SOMEBODY}\b)"
     r"|\b(?:(?:can|could|would|will) you|please|(?:remind|tell|give|show|help) me|let me know|let['’]?s)\b"
     r"|\bi(?:['’]d| would| want| need)\b|\b(?:can['’]?t|cannot|hoping|wish|wondering|struggling)\b"
@@ -35,16 +36,16 @@ REQUEST = re.compile(
 )
 """A sentence that begins like a question or an order, or has words of a request, a wish, a want of help, or of what
 somebody has forgotten or asks."""
-RULE = re.compile(
+RULE = lazy_re(
     r"\b(?:always|never|must|mustn't|from now on|rule|rules|banned|forbidden|not allowed|no longer|at most|only ever|"
     r"instead of|rather than|please stick|whenever|every time|nobody|no one|no \w+ (?:before|after|on|without)\b)\b"
     r"|, not\b|\bnot \w+[.!]?\Z",
     re.IGNORECASE,
 )
 """What makes an order one that holds for good, or a decision: it is a statement then."""
-_ORDER = re.compile(rf"{LEAD}(?:{'|'.join(_ORDERS)}|have)\b(?!-|\s+(?:is|are|was|were|has|ran|will)\b)", re.IGNORECASE)
+_ORDER = lazy_re(rf"{LEAD}(?:{'|'.join(_ORDERS)}|have)\b(?!-|\s+(?:is|are|was|were|has|ran|will)\b)", re.IGNORECASE)
 """The beginnings of orders: the infinitive of a verb of work. «Have a nice day» is a wish, and no REQUEST."""
-_POLITE = re.compile(
+_POLITE = lazy_re(
     rf"{LEAD}(?:please\b|(?:can|could|would|will)\s+(?:you|we)\b|(?:let\s+me\s+know|"
     r"tell\s+(?:me|him|her|them|us|mum|dad)|(?:show|give|help|hold)\s+me|remind\s+\w+|forget\s+(?:that|it|this)|"
     r"have\s+a\s+look|look\s+(?:it|this|that)\s+up|do\s+(?:it|that|so|both)|go\s+(?:ahead|on)|hang\s+on|make\s+sense|"

@@ -13,19 +13,20 @@ from tidal_plugins.english.calendar import MONTHS, WEEKDAYS
 from tidal_plugins.english.stems import stem
 from tidal_plugins.english.stop_words import STOP_WORDS
 from tidal_plugins.english.values import NUMBER_WORDS
+from tidal_plugins.patterns import lazy_re
 
-_CHANGES = re.compile(
+_CHANGES = lazy_re(
     r"\b(?:from now on|new rule|as of (?:today|now)|instead|any ?more|after all|rather than)\b|, not\b", re.I
 )
 """The words by which a rule says that another one held before."""
-_ADDS = re.compile(r"\b(?:also|too|as well|both|in addition)\b", re.IGNORECASE)
-_REPLACED = re.compile(r"(?:\b(?:instead of|rather than)|, not)\s+(?P<old>[^.;!?]+)", re.IGNORECASE)
-_MARKERS = re.compile(
+_ADDS = lazy_re(r"\b(?:also|too|as well|both|in addition)\b", re.IGNORECASE)
+_REPLACED = lazy_re(r"(?:\b(?:instead of|rather than)|, not)\s+(?P<old>[^.;!?]+)", re.IGNORECASE)
+_MARKERS = lazy_re(
     r"\b(?:from now on|(?:new|standing|house) rule|as of (?:today|now)|always|please|instead|only|just|ok(?:ay)?|and|"
     r"so|but|the|a|an|our|my)\b",
     re.IGNORECASE,
 )
-_WORD = re.compile(r"[^\W_]+(?:[-_.:'’][^\W_]+)*")
+_WORD = lazy_re(r"[^\W_]+(?:[-_.:'’][^\W_]+)*")
 _DENIED = frozenset("never no not don't dont without".split())
 _CHOICES = frozenset("use prefer choose pick take".split())
 """Verbs of choosing one thing for a purpose: «use pnpm for the site»."""

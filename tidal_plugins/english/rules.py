@@ -14,14 +14,15 @@ from tidal_plugins.english.quotations import SPEECH
 from tidal_plugins.english.sentences import LONGEST, plain
 from tidal_plugins.english.stems import stem
 from tidal_plugins.english.stop_words import STOP_WORDS
+from tidal_plugins.patterns import lazy_re
 
 
 def any_of(*phrases: str) -> re.Pattern[str]:
     """Return a pattern for any of some phrases."""
-    return re.compile("|".join(f"(?:{phrase})" for phrase in phrases))
+    return lazy_re("|".join(f"(?:{phrase})" for phrase in phrases))
 
 
-UNREAL = re.compile(
+UNREAL = lazy_re(
     r"\bif (?:i|you|he|she|we|they|it|there)\b|\b(?:suppose|imagine|pretend|let's say|wonder|dream\w*)\b"
     r"|\bwould (?:be|have)\b|\b(?:story|novel|movie|film|character|episode|lyrics|song)\b"
 )
@@ -74,12 +75,12 @@ _RULE = any_of(
     r"messages|emojis?)|be (?:\w+ )?(?:briefer|shorter|concise|brief|formal))\b",
 )
 """Rules in other words, and wishes about the manner of answers."""
-_NOT_LAID_DOWN = re.compile(
+_NOT_LAID_DOWN = lazy_re(
     r"\b(?:says?|said|told|wrote|heard|reads?|claims?|claimed|thinks?|thought|believes?)\b(?! me\b)"
     r"|\b(?:translate|paraphrase|proofread|repeat)\b.*:|\b(?:for example|e\.g)\b"
 )
 """Words of hearsay and of exercises. What they lead is somebody else's."""
-_LIFTED = re.compile(
+_LIFTED = lazy_re(
     r"(?P<a>.+?) (?:is|are) (?:fine|ok|okay|allowed|possible|permitted|back) (?:again|now)\b"
     r"|\b(?:forget|drop|scrap|ignore|lift) (?:about )?(?:the|that|my|our) (?P<b>.{0,60}?)\s?rules?\b"
     r"|(?P<c>.+?) rules? (?:is|are|was) (?:off|over|gone|lifted|cancelled|history|no longer)\b"
@@ -87,7 +88,7 @@ _LIFTED = re.compile(
     r"|\b(?:you|we) (?:can|may) (?P<e>.+?) again\b"
     r"|\bno need to (?P<f>.+?) (?:anymore|any more|any longer)\b"
 )
-_NO_WORD = re.compile(r"\W+")
+_NO_WORD = lazy_re(r"\W+")
 
 
 def lays_down(sentence: str) -> bool:

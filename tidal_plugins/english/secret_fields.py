@@ -9,29 +9,30 @@ from typing import Any
 from tidal_plugins.english.key_forms import PASSWORD
 from tidal_plugins.english.passwords import TRAILING
 from tidal_plugins.english.secret_values import Link, is_password
+from tidal_plugins.patterns import lazy_re
 
 _MARK = r"\\{0,8}[\"']?"
 """A quotation mark or none; within JSON within JSON it has backslashes."""
 _NAME = r"(?:password|passwd|pwd|passphrase|secret|token|api[_-]?key)"
-_PASS = re.compile(
+_PASS = lazy_re(
     rf"(?:^|[\n,;/|{{(])[ \t]{{0,8}}{_MARK}pass{_MARK}[ \t]{{0,4}}[:=][ \t]{{0,4}}{_MARK}"
     r"(?P<value>[^\s|\"'`\\]{4,64})",
     re.IGNORECASE,
 )
-_PAIRED = re.compile(
+_PAIRED = lazy_re(
     r"\b(?:cred(?:ential)?s|log[ -]?in)[ \t:=]{1,4}[\"'`]?[\w.@+-]{1,64}:(?P<value>(?!//)[^\s|\"'`]{4,64})",
     re.IGNORECASE,
 )
-_APART = re.compile(
+_APART = lazy_re(
     rf"\b(?:name|key){_MARK}\s{{0,4}}[:=]\s{{0,4}}{_MARK}[\w.-]{{0,60}}{_NAME}{_MARK}\s{{0,4}},?\s{{0,40}}"
     rf"{_MARK}value{_MARK}\s{{0,4}}[:=]\s{{0,4}}{_MARK}(?P<value>[^\s\"',}}\\]{{4,256}})",
     re.IGNORECASE,
 )
-_ELEMENT = re.compile(
+_ELEMENT = lazy_re(
     rf"<(?:[\w:.-]{{0,40}}[_.:-])?{_NAME}(?:\s[^<>]{{0,80}})?>\s{{0,8}}(?P<value>[^<>\s]{{4,256}})\s{{0,8}}</",
     re.IGNORECASE,
 )
-_SHELL = re.compile(
+_SHELL = lazy_re(
     r"\b(?:sshpass[ \t]{1,4}-p[ \t]{0,4}|(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n|;&]{0,80}?[ \t]-p)"
     r"[\"']?(?P<value>[^\s\"'$]{3,64})"
 )

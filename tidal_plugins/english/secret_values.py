@@ -6,6 +6,7 @@ import re
 from enum import Enum
 
 from tidal_plugins.english.stop_words import STOP_WORDS
+from tidal_plugins.patterns import lazy_re
 
 
 class Link(Enum):
@@ -14,20 +15,20 @@ class Link(Enum):
     MARK, VERB, NEXT = range(3)
 
 
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = lazy_re(
     r"[*•.#_~xX-]+|[<\[{%$(].*|.*\$\{.*|%\w|your[\w-]*|example\w*|redacted|hidden|masked|"
     r"(?:user|my|the|new|old|db|self|confirm|current|raw|plain|hashed)?[._-]?"
     r"(?:pass(?:word|wd|code|phrase)?|pwd|pw|secret|token|key|pin)s?\d?|(?:os|env)\.\S*|"
     r"self\.\S*|request\.\S*|settings\.\S*|process\.\S*",
     re.IGNORECASE,
 )
-_OTHER = re.compile(
+_OTHER = lazy_re(
     r"\w+://.*|[\w.+-]+@[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}|[~.]{0,2}/[\w./-]*|\w+\(.*|.*\w\(.*\)?|\w+(?:\.[A-Za-z_]\w*)+|"
     r"\d{1,3}(?:[-–:/.,+]\d*)*[a-z%]{0,6}|\d+(?:st|nd|rd|th|s)|\d{1,2}:\d\d.*|\d{4}-\d\d-\d\d.*|.*[=<>;{}].*[=<>;{}].*",
     re.IGNORECASE,
 )
 """Addresses, paths, calls, dotted names, numbers with units, times."""
-_TECHNICAL = re.compile(
+_TECHNICAL = lazy_re(
     r"(?:sha|md|bcrypt|scrypt|argon|oauth|base|utf|aes|rsa|hmac|pbkdf|https?|tls|ipv|log4j|i18n|k8s)-?\d+\w*|[xlpues]\d{1,4}"
     r"|[12]fa|\d?password|v?\d+(?:\.\d+)+\w*|\d+[a-z]{1,6}|windows\d*|python\d[\d.]*",
     re.IGNORECASE,
@@ -61,21 +62,19 @@ _STATE_ENDINGS = (
     "ion",
     "n't",
 )
-_PLAIN = re.compile(r"[A-Za-z][a-z]{3,}")
-_CAMEL = re.compile(r"[a-z]+[A-Z][A-Za-z]*")
-_WORDS = re.compile(r"[a-z]{1,20}(?:[ -][a-z]{1,20}){3,23}(?=\s*(?:[.,;\n)\"'`*]|$))")
+_PLAIN = lazy_re(r"[A-Za-z][a-z]{3,}")
+_CAMEL = lazy_re(r"[a-z]+[A-Z][A-Za-z]*")
+_WORDS = lazy_re(r"[a-z]{1,20}(?:[ -][a-z]{1,20}){3,23}(?=\s*(?:[.,;\n)\"'`*]|$))")
 
-_SEED = re.compile(r"[a-z]{3,8}(?: [a-z]{3,8}){11,23}(?=\s*(?:[.,;\n)\"'`*]|$))")
+_SEED = lazy_re(r"[a-z]{3,8}(?: [a-z]{3,8}){11,23}(?=\s*(?:[.,;\n)\"'`*]|$))")
 _SEED_LENGTHS = (12, 15, 18, 21, 24)
 """Words that the seed phrase of a wallet may have; each has three to eight letters [BIP-39]."""
 
 _DIGIT = r"(?:(?:double|triple) )?(?:zero|oh|nought|one|two|three|four|five|six|seven|eight|nine)"
-_SPELLED = re.compile(rf"{_DIGIT}(?:(?:, ?|[ -]){_DIGIT}){{3,11}}\b", re.IGNORECASE)
-_PRODUCT = re.compile(r"(?=[A-Z-]*\d)(?=[\d-]*[A-Z])[A-Z\d]{4,6}(?:-[A-Z\d]{4,6}){2,}")
+_SPELLED = lazy_re(rf"{_DIGIT}(?:(?:, ?|[ -]){_DIGIT}){{3,11}}\b", re.IGNORECASE)
+_PRODUCT = lazy_re(r"(?=[A-Z-]*\d)(?=[\d-]*[A-Z])[A-Z\d]{4,6}(?:-[A-Z\d]{4,6}){2,}")
 
-_CODE = re.compile(
-    r"[#*]?(?:[A-Z]-?)?\d(?:[ -]?\d){2,9}[A-Z]?[#*]?(?![\w.,]*[\w]|[-/:]\d| ?(?:%|€|\$|mm|cm|km|am|pm)\b)"
-)
+_CODE = lazy_re(r"[#*]?(?:[A-Z]-?)?\d(?:[ -]?\d){2,9}[A-Z]?[#*]?(?![\w.,]*[\w]|[-/:]\d| ?(?:%|€|\$|mm|cm|km|am|pm)\b)")
 
 
 def is_password(value: str, link: Link, *, quoted: bool = False, ends: bool = False) -> bool:

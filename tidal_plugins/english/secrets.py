@@ -17,6 +17,7 @@ from tidal_plugins.english.key_forms import keys
 from tidal_plugins.english.logins import logins
 from tidal_plugins.english.passwords import lowered, told
 from tidal_plugins.english.secret_fields import fields, name_in
+from tidal_plugins.patterns import lazy_re
 
 CARD, IBAN = "card number", "IBAN"
 
@@ -31,7 +32,7 @@ mostly what one before it did."""
 TAG_DIGITS = 8
 """Hexadecimal digits of the tag that tells a replaced secret from others: two of one store have the same tag in one of
 4 billion pairs."""
-_TAGGED = re.compile(rf"\[([A-Za-z][A-Za-z -]{{0,30}}) ·[0-9a-f]{{{TAG_DIGITS}}}\]")
+_TAGGED = lazy_re(rf"\[([A-Za-z][A-Za-z -]{{0,30}}) ·[0-9a-f]{{{TAG_DIGITS}}}\]")
 
 
 class Secret(NamedTuple):

@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator
 
 from tidal_plugins.english.calendar import SHORT_MONTHS
+from tidal_plugins.patterns import lazy_re
 
 LONGEST = 400
 """Characters of a sentence that rules read. A longer one is a list, a log or code."""
 
 _APOSTROPHES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'"})
-_END = re.compile(r"[\s.!…;,]+$")
+_END = lazy_re(r"[\s.!…;,]+$")
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
@@ -41,7 +42,7 @@ def trim(text: str, start: int, end: int) -> tuple[int, int] | None:
 
 
 _CLOSERS = "\"'”’»)\\]}」』）】*_"
-_SENTENCE_END = re.compile(
+_SENTENCE_END = lazy_re(
     rf"(?<![.!?…。！？｡])(?:"
     rf"[.!?…]*+[。！？｡][.!?…。！？｡]*+[{_CLOSERS}]*+"
     rf"|(?P<mark>[.!?…]++)(?P<closers>[{_CLOSERS}]*+)(?=\s))"
@@ -49,14 +50,14 @@ _SENTENCE_END = re.compile(
     r"|(?P<gap>\n[ \t\r]*+(?:\n\s*+|(?=[-*+•>|#]{1,6}[ \t]|\d{1,3}[.)][ \t])))"
     r"|(?P<line>\n)"
 )
-_NEXT = re.compile(r"\s*+(\S?)")
+_NEXT = lazy_re(r"\s*+(\S?)")
 _SHORT_LINE = 50  # characters; a line this short was ended on purpose, a longer one may be wrapped
 _TITLES = frozenset("mr mrs ms dr prof st gen col lt sgt capt rev hon vs e.g i.e eg ie cf viz mt messrs".split())
 _CLIPPED = frozenset(
     "etc inc ltd co corp jr sr al approx dept est min max hr hrs ft a.m p.m incl excl resp".split()
 ).union(SHORT_MONTHS)
 _NUMBERED = frozenset("no nos fig figs eq vol p pp sec ch art ver".split())
-_DOTTED = re.compile(r"(?:[A-Za-z]\.)+[A-Za-z]")
+_DOTTED = lazy_re(r"(?:[A-Za-z]\.)+[A-Za-z]")
 
 
 def plain(sentence: str) -> str:

@@ -12,6 +12,7 @@ from tidal_plugins.english.lasting import HEALTH
 from tidal_plugins.english.requests import requests
 from tidal_plugins.english.rules import lays_down
 from tidal_plugins.english.sentences import sentences
+from tidal_plugins.patterns import lazy_re
 
 CAPITALS, WORDS = 0.6, 4
 """Share of the words of a sentence in capitals, of so many words at least, from which on it is loud. Names such as
@@ -27,18 +28,18 @@ _ATTENTION = (
     r"asap|warning|(?:top|highest|first|number one|absolute|maximum|utmost) priority|priority one|"
     r"remember|forget|forever|obey|at all costs|no matter what|immediately|listen"
 )
-_DEMAND = re.compile(rf"\b(?:{_ATTENTION}|always|never|must|from now on|do not|don['’]t|only|have to|need to)\b", re.I)
-_DEMANDS = re.compile(rf"\b(?:{_ATTENTION})\b", re.I)
-_OVERRIDE = re.compile(
+_DEMAND = lazy_re(rf"\b(?:{_ATTENTION}|always|never|must|from now on|do not|don['’]t|only|have to|need to)\b", re.I)
+_DEMANDS = lazy_re(rf"\b(?:{_ATTENTION})\b", re.I)
+_OVERRIDE = lazy_re(
     r"\b(?:ignore|disregard|forget|override)\b.{0,20}\b(?:previous|prior|earlier|above|other|your)\b.{0,20}"
     r"\b(?:instructions?|rules?|prompts?|guidelines)\b|\b(?:system|admin\w*|developer) (?:override|prompt|mode)\b",
     re.IGNORECASE,
 )
-_LOUD = re.compile(r"!\s*!")
-_WORD = re.compile(r"[^\W\d_]{2,}")
-_HINT = re.compile(rf"[^\W\d_a-z]{{2}}|!\s*!|\b(?i:{_ATTENTION}|ignore|disregard|override|system|admin|developer)")
+_LOUD = lazy_re(r"!\s*!")
+_WORD = lazy_re(r"[^\W\d_]{2,}")
+_HINT = lazy_re(rf"[^\W\d_a-z]{{2}}|!\s*!|\b(?i:{_ATTENTION}|ignore|disregard|override|system|admin|developer)")
 """Two letters that are not small, two exclamation marks or a word of which every sentence that shouts has one."""
-_EMPTY = re.compile(
+_EMPTY = lazy_re(
     rf"(?:\W|\b(?:{_ATTENTION}|this|is|it|and|very|so|please|note|system|override|all|the|a|an|do|not|never|don['’]t)\b)*",
     re.IGNORECASE,
 )

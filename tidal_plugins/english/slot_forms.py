@@ -8,6 +8,7 @@ from tidal_plugins.english.calendar import CLEAR_MONTH, WEEKDAY
 from tidal_plugins.english.kinds import KIND_NOUNS, MEMBERS
 from tidal_plugins.english.opposites import COLOURS, STATES
 from tidal_plugins.english.statements import SINGULAR_ATTRIBUTES
+from tidal_plugins.patterns import lazy_re
 
 _NAME = r"(?-i:[A-ZÀ-ÖØ-Þ][\w-]+(?:[ -][A-ZÀ-ÖØ-Þ][\w-]+){0,2})"
 _THING = r"(?:the|our|my|your|all|this)?\s*(?P<thing>[\w-]+(?:\s(?!now\b|from\b|since\b|and\b|instead\b)[\w-]+){0,4}?)"
@@ -48,7 +49,7 @@ _KIN = (
 )
 _PERSON = rf"(?:I|we|(?:(?:my|our|his|her)\s+)?{_KIN}|{_NAME})"
 FORMS = tuple(
-    (kind, re.compile(pattern, re.IGNORECASE), over)
+    (kind, lazy_re(pattern, re.IGNORECASE), over)
     for kind, pattern, over in (
         ("holder", rf"(?P<value>{_NAME})\s+{_NOW}{_CHARGE}\s+{_THING}{_END}", False),
         ("holder", rf"(?P<value>{_NAME})\s+(?P<cue>{_TAKES})\s+{_THING}{_END}", False),
@@ -138,7 +139,7 @@ _MEMBER = rf"(?P<value>{MEMBERS})"
 _KIND_OF_MEMBER = rf"(?P<value>(?:[\w-]+\s){{0,2}}(?:{MEMBERS}))"
 _HAVE = r"(?:['’]ve|\s+have)?\s+(?:just\s+)?"
 WHOLE_FORMS = tuple(
-    (kind, re.compile(pattern, re.IGNORECASE))
+    (kind, lazy_re(pattern, re.IGNORECASE))
     for kind, pattern in (
         ("colour", rf"{_ONE}{_IS}(?:painted\s+)?(?:(?:dark|light|bright)\s+)?{_COLOUR}"),
         ("colour", rf"{_ONE}\s+colou?r{_IS}{_COLOUR}"),

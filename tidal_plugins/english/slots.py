@@ -13,6 +13,7 @@ from tidal_plugins.english.clauses import LEAD
 from tidal_plugins.english.opposites import STATES
 from tidal_plugins.english.slot_forms import FORMS, WHOLE_FORMS
 from tidal_plugins.english.subjects import NOBODY
+from tidal_plugins.patterns import lazy_re
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ def role_of(word: str) -> str:
     return next((name for name, words in _ROLES if words.match(word)), "") if word else ""
 
 
-NEW = re.compile(
+NEW = lazy_re(
     r"\bnow\b(?!\s+(?:and\s+then|that)\b)|\bfrom\s+(?:now\s+on|today|tomorrow|this\s+(?:week|month)|next\s+(?:week|month)|\w+day)\b"
     r"|\bas\s+of\s+(?:now|today|this)\b|\binstead\b|\bnew\b|\bthese\s+days\b|\bnowadays\b"
     r"|\bthis\s+(?:year|season|term|semester)\b",
@@ -74,14 +75,14 @@ NEW = re.compile(
 )
 """Words that say that something is new."""
 _STATE = "|".join(sorted(STATES))
-_HINT = re.compile(
+_HINT = lazy_re(
     rf"\b(?:{_STATE}|tak(?:es|ing|en)?|took|inherit\w*|off|longer|goes|went|pass\w*|hand\w*|switch\w*|chang\w*|moved?)\b",
     re.IGNORECASE,
 )
 """Words of which every other sentence with a cue or a state has one: most sentences have none."""
 _PLAIN = ("holder", "attribute", "home")
 _SUBJECT = r"(?:i|we|you|he|she|it|they|that|there|this|the|my|our|his|her|their|is|has|have)\b"
-_TAIL = re.compile(
+_TAIL = lazy_re(
     r"(?:\s+(?:now|currently|nowadays|these\s+days|at\s+the\s+moment|again|myself))?"
     r"(?:\s*[.!:)]*\s*\Z|\s*(?:[;(–—]|\s-)|,\s(?!(?:except|but\s+not|apart|or|only|and\s+(?!"
     + _SUBJECT
@@ -91,11 +92,11 @@ _TAIL = re.compile(
     re.IGNORECASE,
 )
 """What may follow a statement without making it another."""
-_CLAUSE = re.compile(rf"[,;:(–—]\s+|\s(?:but|so|because|since|and(?=\s{_SUBJECT}))\s+", re.IGNORECASE)
+_CLAUSE = lazy_re(rf"[,;:(–—]\s+|\s(?:but|so|because|since|and(?=\s{_SUBJECT}))\s+", re.IGNORECASE)
 """What ends in front of a clause."""
-_QUOTED = re.compile(r"[\"“”«»`]")
+_QUOTED = lazy_re(r"[\"“”«»`]")
 _ROLES = tuple(
-    (name, re.compile(rf"(?:(?:is|are|takes|now|always|still)\s+)*(?:{words})", re.IGNORECASE))
+    (name, lazy_re(rf"(?:(?:is|are|takes|now|always|still)\s+)*(?:{words})", re.IGNORECASE))
     for name, words in (
         ("owner", r"own|maintain|respons|in\s+charge|looks|care\s+of|belong|(?:\w+\s+)+over|inherit|s\Z"),
         ("lead", r"lead|led\b"),
@@ -105,7 +106,7 @@ _ROLES = tuple(
     )
 )
 """What a verb or a noun says that somebody is to a thing. Others, such as reviewers, a thing has several of."""
-_LEAD = re.compile(rf"{LEAD}(?:(?:note|remember|fyi|by the way|update|correction)\b[,:]?\s+)?", re.IGNORECASE)
+_LEAD = lazy_re(rf"{LEAD}(?:(?:note|remember|fyi|by the way|update|correction)\b[,:]?\s+)?", re.IGNORECASE)
 _NOT_NAMES = (
     NOBODY | frozenset(month.lower() for month in MONTHS) | frozenset("noted done ok okay yes no status".split())
 )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from tidal_plugins.patterns import lazy_re
+
 PLEASANTRIES = frozenset(
     "yes yeah yep nope ok okay sure thanks thank great good nice cool fine right well please sorry welcome hello "
     "hi hey bye wow haha".split()
@@ -25,14 +27,14 @@ _ASSENT = frozenset(
 ACKNOWLEDGING = rf"(?:{'|'.join(sorted(PLEASANTRIES | _ASSENT, key=lambda word: (-len(word), word)))})"
 """The words that a mere acknowledgement is made of, the longer ones first."""
 
-INTERJECTION = re.compile(
+INTERJECTION = lazy_re(
     r"(?:oh|ooh|wow|whoa|yeah|yup|well|so|hey|hi|hello|haha|hah|lol|aw+|ah|hmm|ok|okay|btw|by the way|anyway|actually|"
     r"honestly|thanks|thank you|you know)(?: so much| a lot| [A-Z]\w+)?(?:, (?:[A-Z]\w+[,!] )?|! |\.\.\. |- )",
     re.IGNORECASE,
 )
 """Interjections and fillers in front of a sentence."""
 
-TRAILING_CHATTER = re.compile(
+TRAILING_CHATTER = lazy_re(
     r"(?:\s+(?:btw|lol|haha|though|anyway|lately|a lot|so much|very much|too much|together lately|by the way|again|"
     r"either|more|most|best|better|in particular|for the most part|man|bro|guys))+$",
     re.IGNORECASE,

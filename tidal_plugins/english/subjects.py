@@ -6,6 +6,7 @@ import re
 
 from tidal_plugins.english.calendar import WEEKDAYS
 from tidal_plugins.english.stop_words import STOP_WORDS
+from tidal_plugins.patterns import lazy_re
 
 NOBODY = STOP_WORDS.union(WEEKDAYS) | frozenset(
     "everyone everybody nobody someone somebody anyone anybody people mom mum dad mother father grandma grandpa god "
@@ -16,19 +17,19 @@ NOTHING = STOP_WORDS | frozenset(
     "way latter former case difference outcome story hope day time moment people man woman world book film movie novel "
     "game".split()
 )
-OPINION = re.compile(
+OPINION = lazy_re(
     r"\b(?:great|good|better|fantastic|excellent|perfect|wonderful|amazing|awesome|terrible|horrible|bad|weird|strange|nice|"
     r"lovely|beautiful|true|real|total|complete|notoriously|very|really|valuable|essential|important|popular|ideal|"
     r"powerful|useful|helpful|fun|idea|fit|place|choice|masterpiece|guy|hero|AI|mess|joke|disaster|shame|pity|pain|"
     r"nightmare|dream|testament|reminder|manifestation|must)\b",
     re.IGNORECASE,
 )
-COURTEOUS_DUTY = re.compile(
+COURTEOUS_DUTY = lazy_re(
     r"(?:be|feel|know|love|hate|think|mean|try|check|ask|go|get|agree|apologi[sz]e|thank|remind|see|visit|read|watch|look|"
     r"remember|tell|warn|add|note|stress|insist)\b",
     re.IGNORECASE,
 )
-ROLE = re.compile(  # what people are, and things are not
+ROLE = lazy_re(  # what people are, and things are not
     r"\b(?:engineer|designer|developer|programmer|manager|teacher|doctor|nurse|lawyer|dancer|singer|writer|painter|artist|"
     r"musician|pianist|cellist|scientist|researcher|student|professor|consultant|accountant|architect|analyst|chef|cook|"
     r"baker|farmer|gardener|carpenter|plumber|electrician|driver|pilot|judge|journalist|editor|photographer|dentist|vet|"

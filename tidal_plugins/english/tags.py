@@ -10,6 +10,7 @@ from tidal_plugins.english.excerpt import ends
 from tidal_plugins.english.scripts import UNSPACED
 from tidal_plugins.english.small_talk import PLEASANTRIES
 from tidal_plugins.english.stop_words import STOP_WORDS
+from tidal_plugins.patterns import lazy_re
 
 
 def tags(text: str, *, limit: int = 8) -> tuple[str, ...]:
@@ -62,22 +63,22 @@ _EXTENSION = (
     r"jsonl?|ya?ml|toml|ini|cfg|conf|env|xml|csv|tsv|md|rst|txt|log|lock|pdf|docx?|xlsx?|pptx?|png|jpe?g|gif|svg|mp[34]|"
     r"wav|zip|gz|tar|db|sqlite|parquet|proto|tf|whl|exe|so|dll)"
 )
-_MARKED = re.compile(r"""#(?<!\w#)([^\W\d]\w{1,39})(?!\w)|["“]([^"“”\n]{2,40})["”]|`([^`\n]{2,40})`""")
-_HINT = re.compile(r"[_./@=A-Z](?:(?<=\w[_./@=])(?=[\w=/])|(?<=[a-z][A-Z]))|://")
-_TOKEN = re.compile(r"\S+")
-_ADDRESS = re.compile(r"\w{2,8}://(?:www\.)?([\w.-]*\w)|([\w.+-]+@[\w-]+(?:\.[\w-]+)+\Z)")
-_PINNED = re.compile(r"([A-Za-z][\w.-]*)(?:[=~<>]=|@)v?(\d[\w.]*)")
-_FILE = re.compile(rf"[\w.-]*\w\.{_EXTENSION}", re.IGNORECASE)
-_VERSIONED = re.compile(rf"([{_CAPITAL}](?<!\w\w)[\w+#-]{{1,30}}) v?(\d{{1,4}}(?:\.\d{{1,6}}){{1,3}})(?![\w%])")
-_HUMP = re.compile(r"[a-z][A-Z]")
+_MARKED = lazy_re(r"""#(?<!\w#)([^\W\d]\w{1,39})(?!\w)|["“]([^"“”\n]{2,40})["”]|`([^`\n]{2,40})`""")
+_HINT = lazy_re(r"[_./@=A-Z](?:(?<=\w[_./@=])(?=[\w=/])|(?<=[a-z][A-Z]))|://")
+_TOKEN = lazy_re(r"\S+")
+_ADDRESS = lazy_re(r"\w{2,8}://(?:www\.)?([\w.-]*\w)|([\w.+-]+@[\w-]+(?:\.[\w-]+)+\Z)")
+_PINNED = lazy_re(r"([A-Za-z][\w.-]*)(?:[=~<>]=|@)v?(\d[\w.]*)")
+_FILE = lazy_re(rf"[\w.-]*\w\.{_EXTENSION}", re.IGNORECASE)
+_VERSIONED = lazy_re(rf"([{_CAPITAL}](?<!\w\w)[\w+#-]{{1,30}}) v?(\d{{1,4}}(?:\.\d{{1,6}}){{1,3}})(?![\w%])")
+_HUMP = lazy_re(r"[a-z][A-Z]")
 _EDGES = "\"'`()[]{}<>,;:!?.*…“”‘’"
 _NAME_REST = rf"[\w-]*(?:['’][{_CAPITAL}]\w*)?"
-_NAMES = re.compile(
+_NAMES = lazy_re(
     rf"[{_CAPITAL}](?<!\w\w){_NAME_REST}(?: (?:(?:of|de|da|del|la|van|von)(?: the)? )?[{_CAPITAL}]{_NAME_REST}){{0,4}}"
 )
-_WORD = re.compile(r"\w[\w-]+\w")
-_UNSPACED_WORD = re.compile(r"[ァ-ヺー]{3,}|(?<![㐀-鿿])[㐀-鿿]{2,4}(?![㐀-鿿])")
-_UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
+_WORD = lazy_re(r"\w[\w-]+\w")
+_UNSPACED_WORD = lazy_re(r"[ァ-ヺー]{3,}|(?<![㐀-鿿])[㐀-鿿]{2,4}(?![㐀-鿿])")
+_UNSPACED_RUN = lazy_re(f"[{UNSPACED}]+")
 
 
 def _marked(text: str, labels: list[str]) -> str:

@@ -10,9 +10,10 @@ import re
 from collections.abc import Iterator
 
 from tidal_plugins.english.verbs import is_past
+from tidal_plugins.patterns import lazy_re
 
-_WORD = re.compile(r"n't\b|'[a-z]+|[a-z]+?(?=n't\b)|[a-z]+")
-_CLAUSE_END = re.compile(r"[,.;!?\n]")
+_WORD = lazy_re(r"n't\b|'[a-z]+|[a-z]+?(?=n't\b)|[a-z]+")
+_CLAUSE_END = lazy_re(r"[,.;!?\n]")
 _IRREGULAR = frozenset(
     "met saw knew got had was were thought came did heard ate said left felt lost became began been forgot understood "
     "fell broke rang flew won spent stood sat slept swam threw woke grew rode rose sang sank stole tore wore drank fed "
@@ -48,9 +49,9 @@ _INTENDED = frozenset(
 """What was meant to be: the infinitive after it is ahead."""
 _ARRANGED = frozenset("booked scheduled planned arranged reserved".split())
 """What was done for a day ahead: «I booked the dentist on Friday»."""
-_IS = re.compile(r"\s+(?:is|are|will|would|should|can|works?|suits?|fits?)\b", re.IGNORECASE)
+_IS = lazy_re(r"\s+(?:is|are|will|would|should|can|works?|suits?|fits?)\b", re.IGNORECASE)
 """What is said of a day that is the subject: «he said Friday works»."""
-_NEXT = re.compile(r"\s+([a-z]+)\b(?!['’])", re.IGNORECASE)
+_NEXT = lazy_re(r"\s+([a-z]+)\b(?!['’])", re.IGNORECASE)
 
 
 def is_behind(before: str, after: str = "") -> bool:

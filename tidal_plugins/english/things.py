@@ -13,6 +13,7 @@ from tidal_plugins.english.questions import AUXILIARIES
 from tidal_plugins.english.stems import stem
 from tidal_plugins.english.tags import DULL
 from tidal_plugins.english.verbs import is_past
+from tidal_plugins.patterns import lazy_re
 
 Parts = Mapping[tuple[str, str], frozenset[str]]
 
@@ -47,8 +48,8 @@ def has_things(clause: str) -> bool:
     return bool(_stems(clause) - _LIGHT)
 
 
-_WORD = re.compile(r"[^\W\d_](?:[\w'’-]*\w)?")
-_DAYTIME = re.compile(r"\b(?:morning|afternoon|evening|night)(?=s?\b)", re.IGNORECASE)
+_WORD = lazy_re(r"[^\W\d_](?:[\w'’-]*\w)?")
+_DAYTIME = lazy_re(r"\b(?:morning|afternoon|evening|night)(?=s?\b)", re.IGNORECASE)
 _DETERMINERS = frozenset("the a an my our your his her their its this that these those".split())
 _PLACES = {"of": "of", "for": "of", "with": "with", "in": "in", "at": "at", "from": "from", "to": "to", "by": "by"}
 """What joins a noun to the words that tell which one it is: «the rent of», «the rent for»."""

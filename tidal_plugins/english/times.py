@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from itertools import islice
 
 from tidal_plugins.english.calendar import MONTH, SHORT_MONTH, WEEKDAY
+from tidal_plugins.patterns import lazy_re
 
 MAX_TIMES = 2
 """Times that count of one query, the first ones."""
@@ -49,6 +50,8 @@ class Event:
 
 def periods(text: str, now: datetime) -> tuple[Period, ...]:
     """Return the past times that a text speaks of, seen from ``now``, in its time zone."""
+    if not _CUE.search(text):
+        return ()
     reader = _Reader(now)
     found = [reader.span(match) for match in islice(_SPAN.finditer(text), MAX_TIMES)]
     return tuple(item for item in found if item and (item.start is None or item.start <= now))
@@ -112,8 +115,14 @@ _AT = _any("in", "on", "of", "during", "by", "over", "around")
 _COUNT = rf"(?:by|over)\s+{_YEAR}"  # "over 2000 rows"
 _LEAD = rf"(?:{_any('week', 'weekend', 'day', 'night', 'month', 'year', _WEEKDAY)}|{_NUMBER}\s+{_UNIT})"
 
+_CUE = lazy_re(
+    _any(r"\d", "hour", "day", "week", "fortnight", "month", "year", "morning", "afternoon", "night", MONTH, _SEASON),
+    re.IGNORECASE,
+)
+"""A part of every time there is. The pattern of times takes 25 ms to compile, and most queries have none."""
+
 _WHEN = _any(_SAID, _PLACED)
-_SPAN = re.compile(
+_SPAN = lazy_re(
     r"\b"
     + _any(
         rf"(?P<lead>{_LEAD})\s+(?P<way>before|after)\s+(?P<anchor>{_DATE})",
@@ -125,13 +134,13 @@ _SPAN = re.compile(
     ),
     re.IGNORECASE,
 )
-_EVENT = re.compile(
+_EVENT = lazy_re(
     rf"\b(?:(?P<before>{_EARLIER})|{_AFTER})\s+"
     r"(?P<event>(?:(?:the|my|our|his|her|their|we|i|he|she|they)\s|\w+ing\s|\w+['’]s\s)[^,.;:?!\n]{2,60})",
     re.IGNORECASE,
 )  # no "you": who tells an agent what to do after it is done asks for no memory; no "until": that is ahead
-_BOUND = re.compile(rf"(?:last|past)\s+({_NUMBER}\s+{_UNIT})", re.IGNORECASE)
-_NAME = re.compile(
+_BOUND = lazy_re(rf"(?:last|past)\s+({_NUMBER}\s+{_UNIT})", re.IGNORECASE)
+_NAME = lazy_re(
     rf"(?P<past>{_PAST}\s+)?{_PART_OF}(?P<name>{_any(_SEASON, 'weekend')})(?:\s+(?:of\s+)?(?P<year>{_YEAR}))?",
     re.IGNORECASE,
 )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from tidal_plugins.patterns import lazy_re
+
 CHANGES = (
     "write edit create update delete remove add insert append apply patch replace rename move copy save store set put "
     "post book cancel reserve buy pay refund order send submit reply publish deploy install commit push merge transfer "
@@ -13,8 +15,8 @@ LOOKS = (
     "get read search find list look lookup fetch view open show query select load describe inspect browse check "
     "calculate think ls cat head tail grep rg tree pwd cd goto scroll glob which wc stat"
 )
-REFUSED = re.compile(r"\W*(?:error|failed|failure|traceback|fatal|invalid|cannot|unable)\b", re.IGNORECASE)
-_FAILED = re.compile(
+REFUSED = lazy_re(r"\W*(?:error|failed|failure|traceback|fatal|invalid|cannot|unable)\b", re.IGNORECASE)
+_FAILED = lazy_re(
     r"^Traceback \(most recent call last\)|^\w*(?:Error|Exception): |\b[1-9]\d* (?:failed|errors?)\b|^FAILED\b"
     r"|\b(?:exit(?:ed)?(?: with)?|return) (?:code|status):? [1-9]|command not found|No such file or directory"
     r"|Permission denied|\bfatal: ",
@@ -24,16 +26,14 @@ _FAILED_CUES = (
     "traceback", "error", "exception:", "failed", "code", "status", "not found", "no such file", "denied", "fatal: ",
 )  # fmt: skip
 """Parts of these in small letters, which are quick to find."""
-FAILURE_SPOKEN = re.compile(r"\b(?<!no )(?<!0 )(?:error|failed)\b", re.IGNORECASE)
-NAMED_ERROR = re.compile(r"\b\w*(?:Error|Exception)\b: ")
-ERROR_WORDS = re.compile(
-    r"error|exception|fail|fatal|denied|not found|no such|invalid|cannot|refused|timed? ?out", re.I
-)
-REFUSAL = re.compile(
+FAILURE_SPOKEN = lazy_re(r"\b(?<!no )(?<!0 )(?:error|failed)\b", re.IGNORECASE)
+NAMED_ERROR = lazy_re(r"\b\w*(?:Error|Exception)\b: ")
+ERROR_WORDS = lazy_re(r"error|exception|fail|fatal|denied|not found|no such|invalid|cannot|refused|timed? ?out", re.I)
+REFUSAL = lazy_re(
     r"(?:i(?:'?m| am) (?:sorry|unable)|sorry|i apologi[sz]e|as an ai|i (?:can'?t|cannot|can not|won'?t))\b",
     re.IGNORECASE,
 )
-WORKADAY = re.compile(
+WORKADAY = lazy_re(
     r"alarm|alert|arguments?|block(s|ed|ing)?|conflict(s|ing)?|crash|critical|cuts?|delay(ed)?|drop|dumps?|errors?"
     r"|exclude[ds]?|exploits?|fail(s|ed|ing|ures?)?|fatal|ignore[ds]?|low(er|est)?|missing|no|problems?"
     r"|reject(s|ed)?|stop(s|ped)?|warn(s|ed|ings?)?"

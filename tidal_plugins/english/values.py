@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from tidal_plugins.english.calendar import ANY_MONTH, CLEAR_MONTH, WEEKDAY, month_number
 from tidal_plugins.english.stems import stem
 from tidal_plugins.english.stop_words import STOP_WORDS
+from tidal_plugins.patterns import lazy_re
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +78,15 @@ NUMBER_WORDS = {
     )
 }
 """Numbers as words, as far as people write them out."""
-_CODE = re.compile(r"`[^`\n]*`|(?<!\S)(?=[^\s/\\_]*+[/\\_])\S++")
-_ASIDE = re.compile(
+_CODE = lazy_re(r"`[^`\n]*`|(?<!\S)(?=[^\s/\\_]*+[/\\_])\S++")
+_ASIDE = lazy_re(
     r"\b(?:last|past|previous|since|below|under|before|after|until|till|within|least|most)\s+(?:the\s+)?\Z",
     re.IGNORECASE,
 )
 _ASIDE_REACH = 40
 """Characters before a value that are read for such a word: more than the longest of them and «the» have."""
 _DAY, _NTH = r"(?:0?[1-9]|[12]\d|3[01])", r"(?:st|nd|rd|th)"
-_DATE = re.compile(
+_DATE = lazy_re(
     rf"\b(?P<y0>\d{{4}})-(?P<m0>\d\d)-(?P<d0>\d\d)\b"
     rf"|\b(?:(?P<w1>{WEEKDAY}),?\s+)?(?:the\s+)?(?P<d1>{_DAY}){_NTH}?\s+(?:of\s+)?(?P<m1>{ANY_MONTH})\b(?:,?\s+(?P<y1>20\d\d))?"
     rf"|\b(?:(?P<w2>{WEEKDAY}),?\s+)?(?P<m2>{ANY_MONTH})\.?\s+(?:the\s+)?(?P<d2>{_DAY}){_NTH}?\b(?![:%.]\d)(?:,?\s+(?P<y2>20\d\d))?"
@@ -95,7 +96,7 @@ _DATE = re.compile(
     re.IGNORECASE,
 )
 _HOUR_WORDS = "|".join([*list(NUMBER_WORDS)[:12], "noon"])
-_TIME = re.compile(
+_TIME = lazy_re(
     r"(?<![\d.:])(?P<hour>[01]?\d|2[0-4])(?:[:.](?P<minute>[0-5]\d))?\s*(?:[ap]\.?m\b)"
     r"|(?<![\d.:])(?P<hour2>[01]?\d|2[0-4]):(?P<minute2>[0-5]\d)(?![\d:])"
     rf"|(?<=\bat\s)(?P<word>{_HOUR_WORDS})\b(?!\s+(?!and\b|on\b|in\b|at\b|for\b|with\b|instead\b|now\b)\w)",
@@ -103,14 +104,14 @@ _TIME = re.compile(
 )
 _UNIT = r"%|[€$£]|mg|mcg|µg|g|kg|ml|l|km|m|cm|mm|ms|s|h|min|[kmgt]b|k"
 _CLEAR_UNITS = frozenset("% € $ £".split())
-_NUMBER = re.compile(
+_NUMBER = lazy_re(
     rf"(?P<money>[€$£])?(?<![\w.#-])(?P<number>\d+(?:[.,]\d+)*)(?:\s?(?P<unit>{_UNIT})(?!\w))?(?![\w-])"
     rf"|(?<![\w-])(?P<word>{'|'.join(NUMBER_WORDS)})(?![\w-])",
     re.IGNORECASE,
 )
-_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
-_CLAUSE_END = re.compile(r"[;!?\n()–—]|[.,](?=\s|$)")
-_WORD = re.compile(r"[^\W\d_][\w'’-]*")
+_THOUSANDS = lazy_re(r"\d{1,3}(?:,\d{3})+")
+_CLAUSE_END = lazy_re(r"[;!?\n()–—]|[.,](?=\s|$)")
+_WORD = lazy_re(r"[^\W\d_][\w'’-]*")
 _BEFORE, _AFTER = 3, 2
 """Words before and after a number that may say what it counts or numbers."""
 

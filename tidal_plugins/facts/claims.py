@@ -20,6 +20,7 @@ from tidal_plugins.english.quotations import FENCED, QUOTED
 from tidal_plugins.english.sentences import LONGEST, sentences
 from tidal_plugins.english.statements import NATIONALITY
 from tidal_plugins.model.fact import Claim
+from tidal_plugins.patterns import lazy_re
 from tidal_plugins.scoring.text import normal, terms
 
 MAX_WORDS = 6
@@ -48,12 +49,12 @@ _STOP = (
     r"if|when|as|by|after|before|or|than|instead|effective|starting|according|with|per|says?|said)\b))"
 )
 _VALUE = rf"(?P<value>[^\s;!?\n][^;!?\n]{{0,80}}?){_STOP}"
-_ARTICLE = re.compile(r"^(?:the|a|an)\s+(?=\S)", re.IGNORECASE)
+_ARTICLE = lazy_re(r"^(?:the|a|an)\s+(?=\S)", re.IGNORECASE)
 
-_CODE = re.compile(r"[A-Za-z_][\w.]*\s*[(\[{]|[a-z_]\w*\.[a-z_]|self\b|lambda\b")
-_NUMBER = re.compile(r"[-+]?\d+(?:[.,:/\-]\d+)*")
-_PLAIN_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?", re.ASCII | re.IGNORECASE)
-_PROPER = re.compile(r"[A-ZÀ-ÖØ-Þ][\w'’.-]*(?: [A-ZÀ-ÖØ-Þ][\w'’.-]*){0,2}")
+_CODE = lazy_re(r"[A-Za-z_][\w.]*\s*[(\[{]|[a-z_]\w*\.[a-z_]|self\b|lambda\b")
+_NUMBER = lazy_re(r"[-+]?\d+(?:[.,:/\-]\d+)*")
+_PLAIN_NUMBER = lazy_re(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?", re.ASCII | re.IGNORECASE)
+_PROPER = lazy_re(r"[A-ZÀ-ÖØ-Þ][\w'’.-]*(?: [A-ZÀ-ÖØ-Þ][\w'’.-]*){0,2}")
 
 
 def claims(text: str, keys: Iterable[str], role: str | None = None) -> list[Claim]:

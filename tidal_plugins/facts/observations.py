@@ -7,7 +7,6 @@ events, guesses and questions state nothing.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -39,6 +38,7 @@ from tidal_plugins.facts.slotted import filled
 from tidal_plugins.model.entry import CONVERSATION, Entry, Scope, derive_id
 from tidal_plugins.model.fact import FactConflict
 from tidal_plugins.model.link import Link
+from tidal_plugins.patterns import lazy_re
 from tidal_plugins.scoring.text import stems, terms
 
 STATES_OF = "states"
@@ -50,13 +50,13 @@ MAX_OBSERVED = 8
 STATE_LASTS = timedelta(hours=24)
 """Time within which two people's word on a state is at odds: a day later the door may have been opened."""
 
-_OUTCRY = re.compile(r"(?:oh|ah|aw+|wow|ooh|ugh|oops|phew)\b")
+_OUTCRY = lazy_re(r"(?:oh|ah|aw+|wow|ooh|ugh|oops|phew)\b")
 """The beginnings of outcries, which deny nothing: «oh, goodness, no»."""
 _COUNTS = "|".join(word for word in NUMBER_WORDS if word not in ("one", "zero"))
-_FIGURE = re.compile(rf"\d+(?:[:.,/-]\d+)*|\b(?:{WEEKDAY}|{CLEAR_MONTH}|{_COUNTS})\b")
-_WORKS = re.compile(r" works(?: (?:again|now|fine|well))?$")
-_FAILS = re.compile(r" (?:doesn't|does not|no longer) works?(?: any ?more)?$")
-_DRIFTS = re.compile(
+_FIGURE = lazy_re(rf"\d+(?:[:.,/-]\d+)*|\b(?:{WEEKDAY}|{CLEAR_MONTH}|{_COUNTS})\b")
+_WORKS = lazy_re(r" works(?: (?:again|now|fine|well))?$")
+_FAILS = lazy_re(r" (?:doesn't|does not|no longer) works?(?: any ?more)?$")
+_DRIFTS = lazy_re(
     r"\b(?:years? old|degrees|celsius|percent|score|points?|temperature|battery|followers|left|remaining|today|tonight|"
     r"currently|right now|at the moment|so far|already|i have|we have|i am at|i'm at|chapter|step|version|too|as well|"
     r"also)\b|[%°]"

@@ -18,6 +18,7 @@ from tidal_plugins.english.quotations import FENCED
 from tidal_plugins.english.sentences import LONGEST, sentences
 from tidal_plugins.facts.claims import plain_words, words_of
 from tidal_plugins.model.fact import Claim
+from tidal_plugins.patterns import lazy_re
 from tidal_plugins.scoring.text import terms
 
 _GENERIC = frozenset("name owner home main new current usual default type value number".split())
@@ -43,7 +44,7 @@ _FIGURE = (
     r"[a-z]{1,12}\b)?"
 )
 _WE_HAVE = r"\b(?:i|we)(?:'re|'m|'ve| are| am| have| got| get| moved| move)(?: \w+){0,2}?(?: on| in| at| to)? "
-_PERSON = re.compile(r"[A-ZÀ-ÖØ-Þ][\w'’-]+(?: [A-ZÀ-ÖØ-Þ][\w'’-]+){1,2}")
+_PERSON = lazy_re(r"[A-ZÀ-ÖØ-Þ][\w'’-]+(?: [A-ZÀ-ÖØ-Þ][\w'’-]+){1,2}")
 
 
 def replacements(text: str, values: Mapping[str, Any]) -> list[Claim]:

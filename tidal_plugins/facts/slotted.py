@@ -18,6 +18,7 @@ from tidal_plugins.facts.claims import words_of
 from tidal_plugins.facts.phrases import Phrase, phrases
 from tidal_plugins.model.entry import Entry
 from tidal_plugins.model.fact import Claim
+from tidal_plugins.patterns import lazy_re
 from tidal_plugins.scoring.text import stems, terms
 
 _OWN = {
@@ -89,14 +90,12 @@ _PETS = frozenset("cat dog pet hamster rabbit horse parrot kitten puppy".split()
 _KIN = frozenset("wife husband partner son daughter sister brother girlfriend boyfriend fiance fiancee".split())
 _NAMED = frozenset("network wifi wlan boat ship yacht ferry band choir team project product app codename".split())
 """Nouns of what people speak of by its name."""
-_NAME = re.compile(r"[A-ZÀ-ÖØ-Þ][\w'’.-]*(?: [A-ZÀ-ÖØ-Þ][\w'’.-]*){0,2}")
-_SPOT = re.compile(
-    r"(?:in|inside|under|underneath|beneath|behind|on|above|beside|next to|on top of) \w.*", re.IGNORECASE
-)
-_CLOCK = re.compile(r"\d{1,2}(?:[:.]\d\d)?(?: ?[ap]m)?", re.IGNORECASE)
-_WEEKDAY = re.compile(rf"{WEEKDAY}s?", re.IGNORECASE)
-_OPEN = re.compile(r"(?:open|closed|shut)", re.IGNORECASE)
-_MEMBER = re.compile(rf"(?:\w+ ){{0,2}}(?:{MEMBERS})", re.IGNORECASE)
+_NAME = lazy_re(r"[A-ZÀ-ÖØ-Þ][\w'’.-]*(?: [A-ZÀ-ÖØ-Þ][\w'’.-]*){0,2}")
+_SPOT = lazy_re(r"(?:in|inside|under|underneath|beneath|behind|on|above|beside|next to|on top of) \w.*", re.IGNORECASE)
+_CLOCK = lazy_re(r"\d{1,2}(?:[:.]\d\d)?(?: ?[ap]m)?", re.IGNORECASE)
+_WEEKDAY = lazy_re(rf"{WEEKDAY}s?", re.IGNORECASE)
+_OPEN = lazy_re(r"(?:open|closed|shut)", re.IGNORECASE)
+_MEMBER = lazy_re(rf"(?:\w+ ){{0,2}}(?:{MEMBERS})", re.IGNORECASE)
 
 
 def _is_other(fact: Filled, said: Filled) -> bool:
@@ -115,7 +114,7 @@ def _said(phrase: Phrase, role: str | None) -> Iterator[Filled]:
             yield found
 
 
-_PERSON = re.compile(r"\b(?:i|me|my|mine|we|us|our|you|your|he|she|his|her|they|their|it|its)\b")
+_PERSON = lazy_re(r"\b(?:i|me|my|mine|we|us|our|you|your|he|she|his|her|they|their|it|its)\b")
 
 
 def _slots_of(key: str, value: str) -> Iterator[Slot]:

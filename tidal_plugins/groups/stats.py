@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidal_plugins.ingestion.forget import UNSCRUBBED
+from tidal_plugins.ingestion.scrub import UNSCRUBBED
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.stats import Stats
 from tidal_plugins.services import Services

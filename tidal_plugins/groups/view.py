@@ -6,31 +6,32 @@ import copy
 from datetime import datetime
 from os import PathLike
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from tidal_plugins.aio import in_thread, to_thread
-from tidal_plugins.facts.mapping import Facts
-from tidal_plugins.groups.affect import AffectGroup
-from tidal_plugins.groups.associations import Associations
-from tidal_plugins.groups.capsule import CapsuleGroup
-from tidal_plugins.groups.dossiers import Dossiers
-from tidal_plugins.groups.episodes import Episodes
-from tidal_plugins.groups.graph import Graph
-from tidal_plugins.groups.maintenance import MaintenanceGroup
-from tidal_plugins.groups.sessions import Sessions
-from tidal_plugins.groups.signals import Signals
-from tidal_plugins.groups.stats import stats
-from tidal_plugins.groups.supersessions import Supersessions
-from tidal_plugins.ingestion.writer import Progress
-from tidal_plugins.model.check import Backup, Check
 from tidal_plugins.model.entry import Scope, check_scope
-from tidal_plugins.model.fence import Frames
-from tidal_plugins.model.receipt import Receipt
-from tidal_plugins.model.stats import Stats
-from tidal_plugins.protocols import Embedder
-from tidal_plugins.services import Services
-from tidal_plugins.settings import Settings
 from tidal_plugins.validation import check_flag
+
+if TYPE_CHECKING:
+    from tidal_plugins.facts.mapping import Facts
+    from tidal_plugins.groups.affect import AffectGroup
+    from tidal_plugins.groups.associations import Associations
+    from tidal_plugins.groups.capsule import CapsuleGroup
+    from tidal_plugins.groups.dossiers import Dossiers
+    from tidal_plugins.groups.episodes import Episodes
+    from tidal_plugins.groups.graph import Graph
+    from tidal_plugins.groups.maintenance import MaintenanceGroup
+    from tidal_plugins.groups.sessions import Sessions
+    from tidal_plugins.groups.signals import Signals
+    from tidal_plugins.groups.supersessions import Supersessions
+    from tidal_plugins.ingestion.writer import Progress
+    from tidal_plugins.model.check import Backup, Check
+    from tidal_plugins.model.fence import Frames
+    from tidal_plugins.model.receipt import Receipt
+    from tidal_plugins.model.stats import Stats
+    from tidal_plugins.protocols import Embedder
+    from tidal_plugins.services import Services
+    from tidal_plugins.settings import Settings
 
 
 class View:
@@ -60,6 +61,8 @@ class View:
     @property
     def episodes(self) -> Episodes:
         """Return the recorded turns, verbatim: by id, by thread, by time."""
+        from tidal_plugins.groups.episodes import Episodes
+
         return Episodes(self._services, self.scope)
 
     @property
@@ -70,46 +73,64 @@ class View:
     @property
     def graph(self) -> Graph:
         """Return the graph of entities and relations, with their evidence."""
+        from tidal_plugins.groups.graph import Graph
+
         return Graph(self._services, self.scope)
 
     @property
     def associations(self) -> Associations:
         """Return the links between memories that come up together."""
+        from tidal_plugins.groups.associations import Associations
+
         return Associations(self._services, self.scope)
 
     @property
     def dossiers(self) -> Dossiers:
         """Return the dossiers: one current, cited document for each topic."""
+        from tidal_plugins.groups.dossiers import Dossiers
+
         return Dossiers(self._services, self.scope)
 
     @property
     def capsule(self) -> CapsuleGroup:
         """Return the capsule: nine short sections that a new session begins with."""
+        from tidal_plugins.groups.capsule import CapsuleGroup
+
         return CapsuleGroup(self._services, self.scope)
 
     @property
     def sessions(self) -> Sessions:
         """Return the sessions that agents open to write signals under a policy."""
+        from tidal_plugins.groups.sessions import Sessions
+
         return Sessions(self._services, self.scope)
 
     @property
     def signals(self) -> Signals:
         """Return the signals of the scope itself."""
+        from tidal_plugins.groups.signals import Signals
+
         return Signals(self._services, self.scope)
 
     @property
     def supersessions(self) -> Supersessions:
         """Return which statements hold no more because later ones gave another value."""
+        from tidal_plugins.groups.supersessions import Supersessions
+
         return Supersessions(self._services, self.scope)
 
     @property
     def maintenance(self) -> MaintenanceGroup:
         """Return consolidation, its undo, and its thread."""
+        from tidal_plugins.groups.maintenance import MaintenanceGroup
+
         return MaintenanceGroup(self._services, self.scope)
 
     @property
     def affect(self) -> AffectGroup:
         """Return the mood."""
+        from tidal_plugins.groups.affect import AffectGroup
+
         return AffectGroup(self._services, self.scope)
 
     @property
@@ -210,6 +231,8 @@ class View:
 
         They hold no text of a memory. Raises ``Closed``, and ``QueryTimeout``.
         """
+        from tidal_plugins.groups.stats import stats
+
         return stats(self._services, self.scope)
 
     astats = in_thread(stats)

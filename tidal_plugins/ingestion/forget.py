@@ -7,13 +7,11 @@ Derived documents that rest on them are emptied, known by their mark and their s
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
 
-from tidal_plugins.errors import StorageError
 from tidal_plugins.facts.versions import forget_facts
 from tidal_plugins.ingestion.damaged import damaged_entries
 from tidal_plugins.ingestion.derived import purge
@@ -21,19 +19,14 @@ from tidal_plugins.ingestion.episodes import read_episodes, summary, to_entry
 from tidal_plugins.ingestion.everywhere import Texts, found, is_distinct, texts_of
 from tidal_plugins.ingestion.frames import showing, without_shown
 from tidal_plugins.ingestion.repeats import duplicates, promote
+from tidal_plugins.ingestion.scrub import mark_unscrubbed, scrub
 from tidal_plugins.ingestion.tombstones import add_text_tombstone, add_tombstones
 from tidal_plugins.ingestion.wording import unframed
 from tidal_plugins.ingestion.writer import Writer, message_entry_id
 from tidal_plugins.model.entry import EPISODE, Entry, Scope
 from tidal_plugins.model.episode import FORGOTTEN_TEXT, Episode
 from tidal_plugins.model.receipt import Receipt
-from tidal_plugins.storage.base import Storage, Where
-from tidal_plugins.storage.shorthands import read_meta, write_meta
-
-logger = logging.getLogger(__name__)
-
-UNSCRUBBED = "unscrubbed"
-"""Whether erased texts may have left bytes in the file."""
+from tidal_plugins.storage.base import Where
 
 
 def forget(
@@ -107,34 +100,6 @@ def erase_scope(writer: Writer, scope: Scope, *, below: bool) -> Receipt:
         mark_unscrubbed(writer.storage)
     shelves = +shelves
     return Receipt(shelves.total(), dict(shelves), remains=scrub(writer.storage))
-
-
-def mark_unscrubbed(storage: Storage) -> None:
-    """Note that what was erased may have left bytes in the file. Call it inside the transaction that erases."""
-    write_meta(storage, UNSCRUBBED, True)
-
-
-def scrub(storage: Storage) -> tuple[str, ...]:
-    """Overwrite what forgotten texts left in the file, where something was erased since this last succeeded.
-
-    Returns why bytes are still there, if they are.
-
-    It is not part of the erasing transaction. When it fails (a full disk, a reader that keeps the log) or the process
-    dies before it, the store remembers, and the next forgetting or opening tries again.
-    """
-    if not read_meta(storage, UNSCRUBBED):
-        return ()
-    try:
-        done = storage.scrub()
-    except StorageError as error:
-        why = f"forgotten bytes are still in the file, and go when it is next opened: {error}"
-    else:
-        if done:
-            write_meta(storage, UNSCRUBBED, False)
-            return ()
-        why = "a reader keeps forgotten bytes in the log; they go when the memory is next opened"
-    logger.warning("%s", why)
-    return (why,)
 
 
 def _chosen(writer: Writer, scope: Scope, ids: Collection[str]) -> dict[str, Entry]:

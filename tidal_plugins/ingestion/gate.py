@@ -17,8 +17,7 @@ from tidal_plugins.ingestion.batch import Batch
 from tidal_plugins.ingestion.plan import Plan, Writing
 from tidal_plugins.ingestion.writer import unfading
 from tidal_plugins.model.admission import Admission
-from tidal_plugins.model.entry import KINDS, Entry, Scope
-from tidal_plugins.model.graph import GRAPH_CHANNEL
+from tidal_plugins.model.entry import GRAPH_CHANNEL, KINDS, Entry, Scope
 from tidal_plugins.scoring.salience import consolidates, salience, surprise
 from tidal_plugins.storage.base import Record, Storage, Where
 from tidal_plugins.storage.shorthands import read_document

@@ -8,7 +8,6 @@ has the file, since the key is in it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
@@ -18,11 +17,12 @@ from tidal_plugins.english.secret_fields import name_in
 from tidal_plugins.english.secrets import TAG_DIGITS, Secret, filled, secrets, tagged, tags_in
 from tidal_plugins.errors import RedactionError, SecretRefused
 from tidal_plugins.model.exchange import Exchange, Message, ToolCall
+from tidal_plugins.patterns import lazy_re
 from tidal_plugins.protocols import Redactor
 
 Action = Literal["mask", "keep", "refuse"]
 
-_KIND = re.compile(r"[A-Za-z][A-Za-z -]{0,30}")
+_KIND = lazy_re(r"[A-Za-z][A-Za-z -]{0,30}")
 
 
 class DefaultRedactor:

@@ -10,6 +10,7 @@ from itertools import groupby
 from tidal_plugins.english.scripts import UNSPACED
 from tidal_plugins.english.sentences import sentences, trim
 from tidal_plugins.errors import InvalidInput
+from tidal_plugins.patterns import lazy_re
 
 _WORD_LENGTH = 20  # characters; a longer run counts as several words, or a blob without spaces would count as one
 _TINY = 15  # words; a last piece below this says little by itself
@@ -62,19 +63,19 @@ def count_words(text: str) -> int:
     return len(words) + overlong + (unspaced + 1) // 2
 
 
-_UNSPACED = re.compile(f"[{UNSPACED}\u3001-\u303f\uff01-\uff65]+")  # with the punctuation of these scripts
-_FENCE = re.compile(
+_UNSPACED = lazy_re(f"[{UNSPACED}\u3001-\u303f\uff01-\uff65]+")  # with the punctuation of these scripts
+_FENCE = lazy_re(
     r"^[ \t]*+(?P<fence>`{3,}+(?![^\n]*`)|~{3,}+).*?(?:^[ \t]*+(?P=fence)[`~]*+[ \t\r]*$|\Z)", re.MULTILINE | re.DOTALL
 )
-_BREAK = re.compile(
+_BREAK = lazy_re(
     r"^(?P<level>#{1,6})(?P<title>(?:[ \t][^\n]*+)?)\r?$"
     r"|(?:\A|(?<=\n\n)|(?<=\n\r\n))(?![ \t]*[-*+>|#\d])(?P<over>[^\n]{1,200})\n(?P<under>={3,}|-{3,})[ \t\r]*$"
     r"|\n(?:[ \t\r]*+\n)++"
     r"|\n(?=[ \t]*+(?:[-*+•]|\d{1,3}[.)])[ \t])",
     re.MULTILINE,
 )
-_LINE = re.compile(r"\S[^\n]*")
-_TOKEN = re.compile(r"\S+")
+_LINE = lazy_re(r"\S[^\n]*")
+_TOKEN = lazy_re(r"\S+")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,15 +11,12 @@ from typing import TYPE_CHECKING, TypeGuard, TypeVar
 from tidal_plugins.english.binary import is_binary, without_binary
 from tidal_plugins.english.calendar import MONTHS
 from tidal_plugins.english.secrets import untagged
-from tidal_plugins.facts.conflicts import Said
-from tidal_plugins.facts.versions import read_claims
 from tidal_plugins.ingestion.later import Later
 from tidal_plugins.ingestion.redaction import Redaction
 from tidal_plugins.ingestion.split import Span, split
 from tidal_plugins.ingestion.tombstones import tombstoned, tombstoned_both, tombstoned_texts
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.entry import CONVERSATION, EPISODE, KINDS, Entry, Scope, Tier, mark_of, marked_id
-from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Message
 from tidal_plugins.model.fence import Frames
 from tidal_plugins.protocols import ClaimExtractor
@@ -35,6 +32,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tidal_plugins.embedding.identity import StoreEmbedder
+    from tidal_plugins.facts.conflicts import Said
+    from tidal_plugins.model.episode import Episode
 
 DECAYING = CONVERSATION
 """The kind of entries that decay."""
@@ -115,6 +114,8 @@ class Writer:
 
     def claims(self, scope: Scope, entries: Sequence[Entry]) -> list[Said]:
         """Return what entries claim of facts. It may wait for a model, and takes no lock."""
+        from tidal_plugins.facts.versions import read_claims
+
         return read_claims(self.storage, scope, entries, self.extractor, self.settings.models.timeout)
 
     def forgotten(self, scope: Scope, texts: Iterable[str]) -> set[str]:

@@ -11,8 +11,7 @@ from tidal_plugins.facts.versions import FACTS, fact_entry_id
 from tidal_plugins.ingestion.derived import DERIVED
 from tidal_plugins.ingestion.forget import forget
 from tidal_plugins.ingestion.writer import Writer
-from tidal_plugins.model.entry import CONVERSATION, EPISODE, FACT, Entry, Scope
-from tidal_plugins.model.graph import GRAPH_CHANNEL
+from tidal_plugins.model.entry import CONVERSATION, EPISODE, FACT, GRAPH_CHANNEL, Entry, Scope
 from tidal_plugins.model.retention import Retention
 from tidal_plugins.settings import RETAINED
 from tidal_plugins.storage.base import Storage, Where

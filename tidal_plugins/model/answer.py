@@ -7,7 +7,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-_FENCED = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL | re.IGNORECASE)
+from tidal_plugins.patterns import lazy_re
+
+_FENCED = lazy_re(r"```(?:json)?\s*\n(.*?)```", re.DOTALL | re.IGNORECASE)
 
 
 def structures(text: str) -> Iterator[Any]:

@@ -6,7 +6,6 @@ the header, with headings that have no text. Other headings of level 2 make sect
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,6 +13,7 @@ from datetime import datetime
 from typing import NamedTuple, Self
 
 from tidal_plugins.errors import InvalidCapsule, InvalidInput
+from tidal_plugins.patterns import lazy_re
 
 MAX_LINES = 300
 MAX_CHARS = 100_000
@@ -55,10 +55,10 @@ def title(name: str) -> str:
 
 
 _NAMES = {title(name).casefold(): name for name in BUDGETS if name != "header"} | _ALSO_CALLED
-_HEADING = re.compile(r" {0,3}##[ \t]+(.*?)[ \t]*#*\s*")
-_REMARK = re.compile(r"\s*(?:\([^()]*\))?\s*:?\s*$")
+_HEADING = lazy_re(r" {0,3}##[ \t]+(.*?)[ \t]*#*\s*")
+_REMARK = lazy_re(r"\s*(?:\([^()]*\))?\s*:?\s*$")
 _LONGEST = 200  # characters of a heading
-_FENCE = re.compile(r" {0,3}(```+|~~~+)")
+_FENCE = lazy_re(r" {0,3}(```+|~~~+)")
 
 
 class Suggestion(NamedTuple):

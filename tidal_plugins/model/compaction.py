@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -12,6 +11,7 @@ from tidal_plugins.errors import BrokenInvariant
 from tidal_plugins.model.exchange import Message, ToolCall
 from tidal_plugins.model.loss import LossLedger
 from tidal_plugins.model.summary import Statement
+from tidal_plugins.patterns import lazy_re
 from tidal_plugins.shown import shown
 
 Stage = Literal["none", "prepare", "compact", "hard"]
@@ -19,7 +19,7 @@ Part = Literal["summary", "question", "synthesis", "fold"]
 
 _ORDER = {"summary": 0, "question": 1, "synthesis": 2, "file": 3, "fold": 4}
 
-_CITED = re.compile(r"\[ep:([0-9a-z]+)\]")
+_CITED = lazy_re(r"\[ep:([0-9a-z]+)\]")
 
 
 @dataclass(frozen=True, slots=True)

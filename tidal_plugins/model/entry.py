@@ -30,6 +30,9 @@ EPISODE = "episode"
 SYNTHESIS = "synthesis"
 """Channel of what memory made of other entries."""
 
+GRAPH_CHANNEL = "graph"
+"""Channel of the entries by which recall finds entities and relations."""
+
 MAX_SEGMENTS, MAX_SEGMENT = 32, 1_000
 """Segments of a scope, and characters of one: as many as any other name may have (``validation.MAX_LABEL``)."""
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from hashlib import blake2b
 
+from tidal_plugins.patterns import lazy_re
+
 PREAMBLE = "Here's what it reminds me of:"
 OPEN = "<tidal-memory>"
 
@@ -25,11 +27,11 @@ _TEXT_OPEN, _TEXT_PREAMBLE = "<tidal-text>", "From your memory:"
 
 _TAG_BYTES = 4
 """Bytes of a tag: a text that was not shown passes for a frame in one of 4 billion attempts."""
-_CLOSE = re.compile(rf"\s</tidal-(memory|text|capsule|summary) ([0-9a-f]{{{2 * _TAG_BYTES}}})>\s*")
+_CLOSE = lazy_re(rf"\s</tidal-(memory|text|capsule|summary) ([0-9a-f]{{{2 * _TAG_BYTES}}})>\s*")
 FRAMED = "</tidal-"
 """What every frame has in it."""
-_CITATION = re.compile(r"\[(?=\s*(?:ep|mem)\s*:)", re.IGNORECASE)
-_CITED = re.compile(r"\[(?:ep|mem):([0-9a-z]+)")
+_CITATION = lazy_re(r"\[(?=\s*(?:ep|mem)\s*:)", re.IGNORECASE)
+_CITED = lazy_re(r"\[(?:ep|mem):([0-9a-z]+)")
 _SELECTORS = frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))  # a run of them spells anything
 _OPENING = "<\uff1c\ufe64\u2329\u3008\u27e8"  # ASCII, full-width, small, angle, CJK and mathematical ones
 _BRACKETS = str.maketrans(dict.fromkeys(_OPENING, "‹") | dict.fromkeys(">\uff1e\ufe65\u232a\u3009\u27e9", "›"))

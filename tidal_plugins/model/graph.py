@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, NamedTuple
 
-Category = Literal["technical", "contextual", "behavioural"]
+from tidal_plugins.patterns import lazy_re
 
-GRAPH_CHANNEL = "graph"
-"""Channel of the entries by which recall finds entities and relations."""
+Category = Literal["technical", "contextual", "behavioural"]
 
 PREDICATES = frozenset(
     {
@@ -43,7 +41,7 @@ PREDICATES = frozenset(
 )
 """The predicates that the rules read; a model may say others, in snake case."""
 
-WORD = re.compile(r"[a-z][a-z0-9_]{0,63}")
+WORD = lazy_re(r"[a-z][a-z0-9_]{0,63}")
 """Form of a type of entities and of a predicate."""
 
 DEPENDENCIES = ("depends_on", "calls", "imports", "uses")

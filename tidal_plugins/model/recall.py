@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.entry import Entry
-from tidal_plugins.model.explain import RecallExplanation, explained, table
 from tidal_plugins.model.supersession import Supersession
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+    from tidal_plugins.model.explain import RecallExplanation
 
 
 OWN = "own"
@@ -287,6 +288,8 @@ class Recall(Sequence[Hit]):
 
     def explanation(self) -> RecallExplanation:
         """Return the whole explanation as plain data, which ``json`` takes."""
+        from tidal_plugins.model.explain import explained
+
         return explained(self)
 
     def table(self, dropped: int = 10) -> Table:
@@ -294,6 +297,8 @@ class Recall(Sequence[Hit]):
 
         Raises ``ImportError`` if rich is not installed.
         """
+        from tidal_plugins.model.explain import table
+
         return table(self, dropped)
 
 

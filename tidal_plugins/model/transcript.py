@@ -11,11 +11,12 @@ from tidal_plugins.model.compaction import RestoredFile
 from tidal_plugins.model.episode import Episode
 from tidal_plugins.model.exchange import Message, ToolCall
 from tidal_plugins.model.fence import inert, mark_of
+from tidal_plugins.patterns import lazy_re
 
 _BREAK = r"\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029"
 _UNSEEN = rf"[^\w\[\]\x21-\x7e{_BREAK}]*"
 _ROLES = ("system", "user", "assistant", "tool", "call", "result", "error")
-_IMITATED = re.compile(
+_IMITATED = lazy_re(
     rf"((?:\A|[{_BREAK}]){_UNSEEN})"
     rf"(?=[\[\uff3b\u3010\u3014]{_UNSEEN}(?:{'|'.join(_UNSEEN.join(role) for role in _ROLES)})(?![a-z]))",
     re.IGNORECASE,

@@ -41,9 +41,7 @@ LEAST_ACTIVATION = 0.05
 
 
 def associate(state: State) -> None:
-    """Append the entries that the hits lead to, in the same scope and with the same filter, if the request says so."""
-    if not state.request.associative:
-        return
+    """Append the entries that the hits lead to, in the same scope and with the same filter."""
     with state.store.storage.snapshot():
         check_vector(state)  # this snapshot is another than that of the candidates
         columns = state.store.storage.columns(state.request.scope)

@@ -11,6 +11,7 @@ from tidal_plugins.english.small_talk import SMALL_TALK
 from tidal_plugins.english.stems import stem
 from tidal_plugins.english.stop_words import STOP_WORDS
 from tidal_plugins.model.recall import Coverage
+from tidal_plugins.patterns import lazy_re
 from tidal_plugins.scoring.context import dated
 from tidal_plugins.scoring.text import terms
 
@@ -18,12 +19,12 @@ NEW_WORDS = 3
 """Words that a text without a name may have beyond the query's to lead on by them: what is short says one thing."""
 
 _LARGE = r"(?<!\w)[^\W\d_a-z][\w'’-]*"
-_NAME = re.compile(rf"{_LARGE}(?: {_LARGE})*")
-_TOKEN = re.compile(r"(?<![^\W_])[^\W_]++(?:[-_./:]++[^\W_]++)*+")
-_IDENTIFIER = re.compile(r"[_./:]|\d|[a-z][A-Z]|-[A-Z]")
+_NAME = lazy_re(rf"{_LARGE}(?: {_LARGE})*")
+_TOKEN = lazy_re(r"(?<![^\W_])[^\W_]++(?:[-_./:]++[^\W_]++)*+")
+_IDENTIFIER = lazy_re(r"[_./:]|\d|[a-z][A-Z]|-[A-Z]")
 _LONGEST = 64
 """Characters of an identifier; what is longer is data."""
-_POSSESSIVE = re.compile(r"['’]s?$")
+_POSSESSIVE = lazy_re(r"['’]s?$")
 _SUBJECT = 1
 """Rank of a name that begins a sentence, where any word is written large: it leads on after the others."""
 _NAMELESS = 2

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tidal_plugins.model.recall import Recall
-from tidal_plugins.retrieval.associate import associate
 from tidal_plugins.retrieval.boost import add_rewarded, boost, read_signals
 from tidal_plugins.retrieval.context import add_neighbours
 from tidal_plugins.retrieval.deduplicate import drop_alike, drop_echoes, read_news
@@ -42,6 +41,14 @@ def in_snapshot(*stages: Stage) -> Stage:
     return together
 
 
+def add_associated(state: State) -> None:
+    """Append the entries that the hits lead to, if the request says so. The graph's modules load when one does."""
+    if state.request.associative:
+        from tidal_plugins.retrieval.associate import associate
+
+        associate(state)
+
+
 CANDIDATES: Sequence[Stage] = (
     check_vector,
     read_signals,
@@ -70,7 +77,7 @@ RECALL: Sequence[Stage] = (
     rerank,
     newest_first,  # a reranker knows nothing of what changed
     trim,
-    associate,
+    add_associated,
     add_windows,
 )
 """An explicit recall returns the best there is."""

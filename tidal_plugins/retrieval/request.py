@@ -12,9 +12,8 @@ from tidal_plugins.affect.state import AffectLoop
 from tidal_plugins.errors import InvalidInput
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import aware
-from tidal_plugins.model.entry import EPISODE, FACT, KINDS, Scope, bare_id
+from tidal_plugins.model.entry import EPISODE, FACT, GRAPH_CHANNEL, KINDS, Scope, bare_id
 from tidal_plugins.model.filter import Filter
-from tidal_plugins.model.graph import GRAPH_CHANNEL
 from tidal_plugins.retrieval.understand import MAX_CHARS
 from tidal_plugins.settings import Profile
 from tidal_plugins.shown import shown

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,12 +9,13 @@ from tidal_plugins.english.negation import NEGATED
 from tidal_plugins.english.questions import asks
 from tidal_plugins.model.entry import CONVERSATION, SYNTHESIS, Entry
 from tidal_plugins.model.recall import Hit
+from tidal_plugins.patterns import lazy_re
 from tidal_plugins.scoring.text import stems
 
 NEW_WORDS = 2
 """Words of the query, names and numbers that the second half of an exchange must add to be shown."""
 
-_FIGURE = re.compile(r"\d+(?:[.,:/-]\d+)*")
+_FIGURE = lazy_re(r"\d+(?:[.,:/-]\d+)*")
 
 
 def select(hits: Sequence[Hit], query: str, most: int) -> tuple[list[Hit], dict[str, str]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -14,6 +13,7 @@ from tidal_plugins.english.questions import asks
 from tidal_plugins.english.sentences import sentences
 from tidal_plugins.errors import EmbeddingError
 from tidal_plugins.model.recall import Hit
+from tidal_plugins.patterns import lazy_re
 from tidal_plugins.retrieval.state import State
 from tidal_plugins.scoring.text import stems
 from tidal_plugins.scoring.units import coverage, rarity
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_HEADING = re.compile(r"#{1,6}[ \t]|(?:\|.*\n[ \t]*)?\|(?=[ \t:|]*--)[ \t:|-]+(?:\n|\Z)")
+_HEADING = lazy_re(r"#{1,6}[ \t]|(?:\|.*\n[ \t]*)?\|(?=[ \t:|]*--)[ \t:|-]+(?:\n|\Z)")
 """A heading, or the first row of a table, which names its columns, with the line below it."""
 
-_ITEM = re.compile(r"(?:[-*+•>]|\d{1,3}[.)])[ \t]")
+_ITEM = lazy_re(r"(?:[-*+•>]|\d{1,3}[.)])[ \t]")
 
 MAX_ITEM = 240
 """Characters of a list item that is one unit, as many as a line may show; a longer one is told sentence by sentence."""

@@ -12,6 +12,7 @@ from tidal_plugins.english.sentences import sentences
 from tidal_plugins.model.entry import CONVERSATION
 from tidal_plugins.model.fence import Frames, inert
 from tidal_plugins.model.recall import OWN, Dropped, Hit, Recall, Whisper, counted
+from tidal_plugins.patterns import lazy_re
 from tidal_plugins.retrieval.selection import select
 from tidal_plugins.tuning import WhisperTuning
 
@@ -29,7 +30,7 @@ HIDDEN = " (hidden here; the citation leads to it)"
 STAGE = "whisper"
 """The stage at which rendering drops hits."""
 
-_HEADING = re.compile(r"^#{1,6}[ \t]+", re.MULTILINE)
+_HEADING = lazy_re(r"^#{1,6}[ \t]+", re.MULTILINE)
 _DAY = 86400
 _AGES = (("year", 365 * _DAY), ("month", 30 * _DAY), ("week", 7 * _DAY), ("day", _DAY), ("hour", 3600))
 _MONTHS = "January February March April May June July August September October November December".split()

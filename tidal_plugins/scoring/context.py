@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from tidal_plugins.english.calendar import TIME_WORDS
@@ -10,10 +9,11 @@ from tidal_plugins.english.continuing import CONTINUING
 from tidal_plugins.english.questions import MARKS, ends_asking
 from tidal_plugins.english.requests import REQUEST
 from tidal_plugins.english.sentences import sentences
+from tidal_plugins.patterns import lazy_re
 from tidal_plugins.scoring.arrays import Values
 
-_WORD = re.compile(r"[a-z]+")
-_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+_WORD = lazy_re(r"[a-z]+")
+_YEAR = lazy_re(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 
 
 def brief(words: Values, turn: float) -> Values:

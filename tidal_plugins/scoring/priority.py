@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Collection, Iterable
+
+from tidal_plugins.patterns import lazy_re
 
 MIN_PRIORITY = 0.6
 """Priority below which no sentence is worth a place, however much there is."""
@@ -61,11 +62,11 @@ def specificity(text: str, *, each: float = 0.2, most: int = 2) -> float:
     return 1 + each * len(found)
 
 
-_NAME_OR_NUMBER = re.compile(r"[A-Z\d](?:(?<=[a-z0-9,;:] [A-Z])(?!\b)[\w'’-]*|(?<=\d)(?<!\w\d)[\w.:/-]*)")
+_NAME_OR_NUMBER = lazy_re(r"[A-Z\d](?:(?<=[a-z0-9,;:] [A-Z])(?!\b)[\w'’-]*|(?<=\d)(?<!\w\d)[\w.:/-]*)")
 """Names and numbers, led by one set of characters, which lets the engine skip everything else."""
-_INSIDE = re.compile(r"[_/.A-Z](?:(?<=[a-z][A-Z])|(?<=[_/.])(?=\w))")
+_INSIDE = lazy_re(r"[_/.A-Z](?:(?<=[a-z][A-Z])|(?<=[_/.])(?=\w))")
 """What paths and identifiers have inside, and few other texts."""
-_SPECIFIC = re.compile(r"(?<=[a-z0-9,;:] )[A-Z](?!\b)[\w'’-]*|\b\d[\w.:/-]*|\b\w+[_/.](?=\w)[\w/.]*|\b[a-z]+[A-Z]\w*")
+_SPECIFIC = lazy_re(r"(?<=[a-z0-9,;:] )[A-Z](?!\b)[\w'’-]*|\b\d[\w.:/-]*|\b\w+[_/.](?=\w)[\w/.]*|\b[a-z]+[A-Z]\w*")
 
 
 def rarity(sources_with: int, sources: int, *, power: float = 1.5) -> float:

@@ -8,26 +8,27 @@ import unicodedata
 from tidal_plugins.english.scripts import UNSPACED
 from tidal_plugins.english.stems import stem
 from tidal_plugins.english.stop_words import STOP_WORDS
+from tidal_plugins.patterns import lazy_re
 
 _MAX_TERM = 64  # characters; longer runs are no words, and are cut so that a hostile text cannot swell the index
 _APOSTROPHES = str.maketrans(dict.fromkeys("’‘ʼ＇`´′", "'") | {"\uff9e": "\u3099", "\uff9f": "\u309a"})
-_LONG_GAP = re.compile(r"(\W{8})\W{8,}")
-_INVISIBLE = re.compile("[\u00ad\u200c\u200d\u2060\ufeff]+")
-_NEGATION = re.compile(r"\b[a-z]{1,6}n't\b", re.IGNORECASE)
-_CLITIC = re.compile(r"'(?:s|d|m|ll|re|ve)\b", re.IGNORECASE)
-_ASCII_WORD = re.compile(r"[a-z0-9]+")
-_WORD = re.compile(r"[^\W_]+")
-_CHUNK = re.compile(r"[^\W_]++(?:(?:[-_]|(?<=\d)[.,](?=\d))[^\W_]++)*+")
-_COMPOUND = re.compile(  # led by one set of characters, which lets the engine skip everything else
+_LONG_GAP = lazy_re(r"(\W{8})\W{8,}")
+_INVISIBLE = lazy_re("[\u00ad\u200c\u200d\u2060\ufeff]+")
+_NEGATION = lazy_re(r"\b[a-z]{1,6}n't\b", re.IGNORECASE)
+_CLITIC = lazy_re(r"'(?:s|d|m|ll|re|ve)\b", re.IGNORECASE)
+_ASCII_WORD = lazy_re(r"[a-z0-9]+")
+_WORD = lazy_re(r"[^\W_]+")
+_CHUNK = lazy_re(r"[^\W_]++(?:(?:[-_]|(?<=\d)[.,](?=\d))[^\W_]++)*+")
+_COMPOUND = lazy_re(  # led by one set of characters, which lets the engine skip everything else
     r"[-_+#.,:A-Z](?:(?<=[A-Za-z0-9][A-Z])|(?<=[^\W_][-_])(?=[^\W_])|(?<=\d[.,])(?=\d)|(?<=[A-Za-z][+#])|(?<=:)(?=//))",
     re.ASCII,
 )
-_SCHEME = re.compile(r"\b[a-z]{3,6}://(?:www\.)?", re.IGNORECASE)
-_LANGUAGE = re.compile(r"(?<![^\W_])([A-Za-z])(\+\+|#(?![^\W_]))")
-_VERSION_PREFIX = re.compile(r"(?<![^\W_])[vV](?=\d+[.]\d)")
-_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=\d)(?=[A-Z][a-z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
-_RUN = re.compile(f"[{UNSPACED}\u1100-\u11ff\uac00-\ud7af]+")  # Hangul too: its particles are glued to the words
-_LONE_HAN = re.compile(r"(?<![々-〇㐀-鿿])[々-〇㐀-鿿](?![々-〇㐀-鿿])")
+_SCHEME = lazy_re(r"\b[a-z]{3,6}://(?:www\.)?", re.IGNORECASE)
+_LANGUAGE = lazy_re(r"(?<![^\W_])([A-Za-z])(\+\+|#(?![^\W_]))")
+_VERSION_PREFIX = lazy_re(r"(?<![^\W_])[vV](?=\d+[.]\d)")
+_HUMP = lazy_re(r"(?<=[a-z])(?=[A-Z])|(?<=\d)(?=[A-Z][a-z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
+_RUN = lazy_re(f"[{UNSPACED}\u1100-\u11ff\uac00-\ud7af]+")  # Hangul too: its particles are glued to the words
+_LONE_HAN = lazy_re(r"(?<![々-〇㐀-鿿])[々-〇㐀-鿿](?![々-〇㐀-鿿])")
 
 
 def terms(text: str, *, stop: frozenset[str] = STOP_WORDS) -> list[str]:

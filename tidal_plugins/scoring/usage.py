@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 
 from tidal_plugins.english.negation import DENIAL
 from tidal_plugins.english.small_talk import PLEASANTRIES
 from tidal_plugins.english.stop_words import STOP_WORDS
+from tidal_plugins.patterns import lazy_re
 from tidal_plugins.scoring.text import terms
 
 _EMPTY = STOP_WORDS | PLEASANTRIES
-_TOKEN = re.compile(r"\w+")
+_TOKEN = lazy_re(r"\w+")
 
 
 def cites(answer: str, ids: Collection[str]) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,13 +15,14 @@ from tidal_plugins.errors import InvalidInput, SessionClosed
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.entry import bare_id
 from tidal_plugins.model.session import AuditEntry, SessionInfo, SessionSnapshot, SessionSummary, Signal
+from tidal_plugins.patterns import lazy_re
 from tidal_plugins.sessions.ledger import Ledger
 from tidal_plugins.settings import ANNOTATE
 from tidal_plugins.shown import shown
 from tidal_plugins.tuning import SignalTuning
 from tidal_plugins.validation import MAX_ID, check_int
 
-_UNREADABLE = re.compile("[\0-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_UNREADABLE = lazy_re("[\0-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters, those that turn the direction of what follows, and surrogates. Others that do not print belong to
 words: Persian and Hindi join letters with them, and emoji families."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from os import PathLike
 
 from tidal_plugins.errors import InvalidInput
+from tidal_plugins.patterns import lazy_re
 from tidal_plugins.settings import StorageSettings
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage
@@ -15,7 +15,7 @@ from tidal_plugins.storage.sqlite.encryption import Key
 MEMORY = "memory://"
 """The URL of a store in memory: a new and empty one, each time that it is opened."""
 
-_SCHEME = re.compile(r"([a-z][a-z0-9+.-]*)://")
+_SCHEME = lazy_re(r"([a-z][a-z0-9+.-]*)://")
 _NOT_YET = ("postgresql", "postgres")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -16,6 +15,7 @@ from tidal_plugins.actions.shell.commands import read_command
 from tidal_plugins.actions.table import Tools, known
 from tidal_plugins.english.tools import CHANGES, ERROR_WORDS, FAILURE_SPOKEN, LOOKS, NAMED_ERROR, REFUSED, says_failed
 from tidal_plugins.model.exchange import Message, ToolCall
+from tidal_plugins.patterns import lazy_re
 
 Kind = Literal["said", "failed", "changed", "ran", "looked"]
 """Kind of a quote: something said, or a tool that failed, changed something, looked something up, or ran otherwise."""
@@ -35,8 +35,8 @@ _KINDS: dict[Does, Kind] = {
     **dict.fromkeys(("read", "search"), "looked"),
     "plan": "ran",
 }
-_HERE = re.compile(r"\s*(?:cat|tee|echo|printf)\b")
-_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_HERE = lazy_re(r"\s*(?:cat|tee|echo|printf)\b")
+_WORD = lazy_re(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
 @dataclass(frozen=True, slots=True)

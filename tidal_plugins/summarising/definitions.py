@@ -6,6 +6,8 @@ import re
 from collections import Counter
 from pathlib import PurePosixPath
 
+from tidal_plugins.patterns import lazy_re
+
 _PYTHON = r"(?:async\s+)?(?:def|class)\s+(\w+)"
 _SCRIPT = (
     r"(?:export\s+)?(?:default\s+)?(?:async\s+)?(?:function\b\s*\*?|class|interface|enum|type)\s+(\w+)"
@@ -24,7 +26,7 @@ _SQL = (
     r"(?:IF\s+NOT\s+EXISTS\s+)?([\w.\"]+)|ALTER\s+TABLE\s+([\w.\"]+)"
 )
 LANGUAGES: dict[str, re.Pattern[str]] = {
-    ending: re.compile(rf"(?P<indent>\s*)(?:{pattern})", re.IGNORECASE if pattern == _SQL else 0)
+    ending: lazy_re(rf"(?P<indent>\s*)(?:{pattern})", re.IGNORECASE if pattern == _SQL else 0)
     for pattern, endings in {
         _PYTHON: "py pyi",
         _SCRIPT: "js jsx mjs cjs ts tsx vue svelte",
@@ -43,8 +45,8 @@ LANGUAGES: dict[str, re.Pattern[str]] = {
 
 _MAX_NAMES = 6
 _MAX_FRAGMENT, _MAX_OLD = 140, 45  # characters
-_BLANKS = re.compile(r"\s+")
-IMPORT = re.compile(r"`?(?:import|from|use|using|require|package|#include|export \* from|include)\b")
+_BLANKS = lazy_re(r"\s+")
+IMPORT = lazy_re(r"`?(?:import|from|use|using|require|package|#include|export \* from|include)\b")
 """Beginning of a changed line that says nothing of what changed."""
 
 

@@ -6,7 +6,6 @@ Edits are told by file, readings on one line, and of a check that ran several ti
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 from tidal_plugins.actions.results import bare
 from tidal_plugins.actions.table import Tools
 from tidal_plugins.model.exchange import Message, ToolCall, answers
+from tidal_plugins.patterns import lazy_re
 from tidal_plugins.summarising.calls import Done, Kind, done, error_line, first_text, glance, kind_of
 from tidal_plugins.summarising.definitions import IMPORT, fragment, listed, touched
 from tidal_plugins.summarising.plans import open_items
@@ -30,7 +30,7 @@ _MAX_RESULT = {"changed": 60, "failed": 200, "ran": 120, "looked": 100}
 _MAX_VALUE, _LONG, _MAX_COMMAND = 120, 60, 90
 _MAX_FRAGMENTS, _MAX_PATHS, _MAX_BEFORE = 5, 6, 100
 
-_SAVED = re.compile(r"[\w./-]+\.\w+")
+_SAVED = lazy_re(r"[\w./-]+\.\w+")
 
 
 @dataclass(frozen=True, slots=True)

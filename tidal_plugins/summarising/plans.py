@@ -7,10 +7,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from tidal_plugins.patterns import lazy_re
+
 _LISTS = ("todos", "plan", "items", "tasks", "steps")
 _TEXTS = ("content", "step", "text", "title", "task", "description", "name")
-_CLOSED = re.compile(r"done|complete|cancel|finish|skipped|closed", re.IGNORECASE)
-_BOX = re.compile(r"^\s*(?:[-*]|\d+[.)])?\s*\[(?P<mark>[ xX~-])\]\s*(?P<text>.+)$", re.MULTILINE)
+_CLOSED = lazy_re(r"done|complete|cancel|finish|skipped|closed", re.IGNORECASE)
+_BOX = lazy_re(r"^\s*(?:[-*]|\d+[.)])?\s*\[(?P<mark>[ xX~-])\]\s*(?P<text>.+)$", re.MULTILINE)
 
 
 def open_items(arguments: Mapping[str, Any]) -> list[str] | None:

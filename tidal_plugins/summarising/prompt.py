@@ -15,6 +15,7 @@ from tidal_plugins.model.answer import structures
 from tidal_plugins.model.fence import uncited
 from tidal_plugins.model.summary import Source, Statement
 from tidal_plugins.model.transcript import marked, transcript, unmarked
+from tidal_plugins.patterns import lazy_re
 from tidal_plugins.protocols import Purpose
 
 
@@ -125,9 +126,9 @@ def _shortened(text: str, length: int) -> str:
     return f"{text[:head]}\n[… {len(text) - length:,} characters are left out here …]\n{tail}"
 
 
-_CITATIONS = re.compile(r"((?:\s*\[\s*ep\s*:[^\]\n]*\])+)[.,;]?", re.IGNORECASE)
-_ID = re.compile(r"ep\s*:\s*([\w-]+)", re.IGNORECASE)
-_BULLET = re.compile(r"\s*(?:[-*+•#>]+\s+|\d{1,3}[.)]\s+)*")
+_CITATIONS = lazy_re(r"((?:\s*\[\s*ep\s*:[^\]\n]*\])+)[.,;]?", re.IGNORECASE)
+_ID = lazy_re(r"ep\s*:\s*([\w-]+)", re.IGNORECASE)
+_BULLET = lazy_re(r"\s*(?:[-*+•#>]+\s+|\d{1,3}[.)]\s+)*")
 
 
 def _structured(text: str) -> Answer | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,6 +14,7 @@ from tidal_plugins.model.episode import FORGOTTEN_TEXT
 from tidal_plugins.model.exchange import Message
 from tidal_plugins.model.fence import uncited
 from tidal_plugins.model.summary import Statement
+from tidal_plugins.patterns import lazy_re
 from tidal_plugins.scoring.priority import MIN_PRIORITY, tool_priority
 from tidal_plugins.summarising.calls import Kind
 from tidal_plugins.summarising.outcomes import PLAN, Check, Outcome, covers, outcomes
@@ -185,7 +185,7 @@ def _quoted(ran: Outcome) -> Quote:
     return Quote(folded(ran.text), priority, ran.kind, "", "tool", ran.messages, ran.tools, ran.subject, ran.check)
 
 
-_TOOL_LINE = re.compile(
+_TOOL_LINE = lazy_re(
     r"(?P<changed>Edited|Wrote|Deleted|Moved) `|(?P<looked>Read) `|(?P<plan>Plan)[,:] "
     r"|`(?P<command>[^`]+)`(?P<failed> failed)?: "
 )
@@ -224,7 +224,7 @@ def _unrepeated(found: Iterable[Quote]) -> list[Quote]:
     return quotes_
 
 
-_MARKS = re.compile(r"(?:[-*+•>|#]+\s+)+")
+_MARKS = lazy_re(r"(?:[-*+•>|#]+\s+)+")
 
 
 def _trimmed(sentence: str) -> str:

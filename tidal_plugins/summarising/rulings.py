@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 
 from tidal_plugins.english.instructions import DECISION, OWN_PLANS, RULE
 from tidal_plugins.english.rule_changes import changes_rule, differs_in_one_value
 from tidal_plugins.english.sentences import sentences
+from tidal_plugins.patterns import lazy_re
 from tidal_plugins.scoring.text import terms
 from tidal_plugins.summarising.noted import Noted
 from tidal_plugins.summarising.quotes import folded
 
-_MARK = re.compile(r"(?:\(?\d{1,2}[.)]|[-*•])\s+")
+_MARK = lazy_re(r"(?:\(?\d{1,2}[.)]|[-*•])\s+")
 """The mark of an item in a list, which a sentence does not need alone."""
 _SAME = 0.6
 """Share of the words of a rule from which a newer one is taken to replace it. Set by hand."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from typing import Any
 
 from tidal_plugins.model.compaction import Size
 from tidal_plugins.model.exchange import Message
+from tidal_plugins.patterns import lazy_re
 from tidal_plugins.protocols import TokenCounter
 
 CHARS_PER_TOKEN = 4.0
@@ -21,7 +21,7 @@ MESSAGE_TOKENS = 4
 DENSE_CHARS = 120
 """Characters without a space from which a run is no prose."""
 
-_UNSPACED = re.compile(rf"[!-~]{{{DENSE_CHARS},}}")
+_UNSPACED = lazy_re(rf"[!-~]{{{DENSE_CHARS},}}")
 
 
 class ApproximateCounter:

@@ -14,6 +14,7 @@ from tidal_plugins.english.importance import importance
 from tidal_plugins.english.tools import REFUSAL
 from tidal_plugins.errors import CompactionError
 from tidal_plugins.model.summary import Source, Statement
+from tidal_plugins.patterns import lazy_re
 from tidal_plugins.protocols import Purpose, Summariser, TokenCounter
 from tidal_plugins.scoring.priority import states
 from tidal_plugins.scoring.text import terms
@@ -100,9 +101,9 @@ def _known(sources: Sequence[Source], previous: Sequence[Statement]) -> set[str]
     return {source.id for source in sources} | {id_ for statement in previous for id_ in statement.sources}
 
 
-_BRACKETS = re.compile(r" ?\[([^\[\]]{1,400})\]")
-_IDS = re.compile(r"(?: ?(?:ep|mem) ?: ?[\w-]+ ?[,;]?)+ ?", re.IGNORECASE)
-_CITED = re.compile(r"(?:ep|mem)\s*:\s*([\w-]+)", re.IGNORECASE)
+_BRACKETS = lazy_re(r" ?\[([^\[\]]{1,400})\]")
+_IDS = lazy_re(r"(?: ?(?:ep|mem) ?: ?[\w-]+ ?[,;]?)+ ?", re.IGNORECASE)
+_CITED = lazy_re(r"(?:ep|mem)\s*:\s*([\w-]+)", re.IGNORECASE)
 
 
 def _checked(answer: object, known: Collection[str]) -> tuple[list[Statement], int]:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tidal_plugins.patterns import lazy_re
+
 _GLANCE = 6_000
 """Characters of each end of an output that are read: the verdict stands at the end, a build's first error before it."""
 _MAX_LINE, _MAX_OUTPUT, _MAX_NAMED = 160, 200, 3
@@ -42,7 +44,7 @@ def verdict(output: str, *, failed: bool) -> Verdict:
     return Verdict(_joined(told[-3:] or lines), False)
 
 
-_CODE_ENDS = re.compile(r"(?<=[;{(\[,:]); |; (?=[})\]])")
+_CODE_ENDS = lazy_re(r"(?<=[;{(\[,:]); |; (?=[})\]])")
 """Where lines of code are joined that need no sign between them."""
 
 
@@ -93,10 +95,10 @@ def _last_error(text: str) -> str:
 
 def _summed(pattern: str, *names: str) -> Callable[[str], tuple[str, bool] | None]:
     """Return a reader of a runner whose lines count ``names``; the last of them counts what failed."""
-    compiled = re.compile(pattern, re.MULTILINE)
+    form = lazy_re(pattern, re.MULTILINE)
 
     def read(text: str) -> tuple[str, bool] | None:
-        rows = [match.groupdict() for match in compiled.finditer(text)]
+        rows = [match.groupdict() for match in form.finditer(text)]
         if not rows:
             return None
         sums = {name: sum(int(row.get(name) or 0) for row in rows) for name in names}
@@ -133,19 +135,19 @@ def _go(text: str) -> tuple[str, bool] | None:
 
 
 def _sides(pattern: str) -> Callable[[str], tuple[str, bool] | None]:
-    compiled = re.compile(pattern, re.MULTILINE)
+    form = lazy_re(pattern, re.MULTILINE)
 
     def read(text: str) -> tuple[str, bool] | None:
-        found = compiled.search(text)
+        found = form.search(text)
         counts = " ".join(found[1].split()) if found else ""
         return (counts, "fail" in counts and not re.search(r"\b0 fail", counts)) if found else None
 
     return read
 
 
-_COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_COLOURS = lazy_re(r"\x1b\[[0-9;]*[A-Za-z]")
 _COUNT = r"\d+ (?:passed|failed|errors?|skipped|xfailed|xpassed|warnings?|deselected|rerun)"
-_PYTEST = re.compile(rf"^=*\s*(?P<counts>(?:{_COUNT}(?:, )?)+) in [\d.:]+ ?m?s?", re.MULTILINE)
+_PYTEST = lazy_re(rf"^=*\s*(?P<counts>(?:{_COUNT}(?:, )?)+) in [\d.:]+ ?m?s?", re.MULTILINE)
 _RUNNERS: tuple[tuple[str, Callable[[str], tuple[str, bool] | None]], ...] = (
     ("pytest", _pytest),
     ("cargo test", _summed(r"^test result: \w+\. (?P<passed>\d+) passed; (?P<failed>\d+) failed", "passed", "failed")),
@@ -161,15 +163,15 @@ _RUNNERS: tuple[tuple[str, Callable[[str], tuple[str, bool] | None]], ...] = (
     ("maven", _sides(r"^(?:\[\w+\] )?(Tests run: \d+, Failures: \d+, Errors: \d+)(?!.* in )")),
     ("phpunit", _sides(r"^(OK \(\d+ tests?|Tests: \d+, Assertions: \d+, Failures: \d+)")),
 )
-_FAILING = re.compile(
+_FAILING = lazy_re(
     r"^(?:(?:FAILED|ERROR) (\S+::\S+)|(?:FAIL|ERROR): (\w+)(?: \(.*\))?"
     r"|\s*--- FAIL: (\S+)(?: \([\d.]+s\))?|test (\S+) \.\.\. FAILED"
     r"|\s*● (.+)"
     r"|\s+✕ (.+?)(?: \(\d+ ms\))?|rspec (\S+))(?: - (?P<why>.+))?$",
     re.MULTILINE,
 )
-_ERROR = re.compile(r"^(?:E\s+)?(\w*(?:Error|Exception)\b: .+)$", re.MULTILINE)
-_TELLING = re.compile(
+_ERROR = lazy_re(r"^(?:E\s+)?(\w*(?:Error|Exception)\b: .+)$", re.MULTILINE)
+_TELLING = lazy_re(
     r"\bBUILD (?:SUCCESS|FAILED|FAILURE)|^Compiled |Build (?:succeeded|failed)|^Finished .*target"
     r"|Successfully (?:built|installed)"
     r"|^added \d+ packages|All checks passed|^Found \d+ |no issues found|\d+ files? (?:would be )?(?:re)?formatted"
@@ -180,17 +182,17 @@ _TELLING = re.compile(
     r"|\b\d+(?:/\d+)? \w+ (?:updated|created|deleted|applied|delivered|queued|ready|restarted)\b"
     r"|^(?:queued|delivered|failed|updated|created|deleted|applied|skipped) \d"
 )
-_WRONG = re.compile(
+_WRONG = lazy_re(
     r"\b(?:error|fatal|failed|failure|exception|denied|refused|conflict)\b|\b\w*(?:Error|Exception)\b"
     r"|command not found|No such file|✗|✖ \d+|could not|cannot |timed? ?out",
     re.IGNORECASE,
 )
-_NOISE = re.compile(r"warning\b|\bnpm notice|.*\b(?:0|no) (?:errors?|failures?|failed|problems?)\b", re.IGNORECASE)
-_EXIT = re.compile(r"\b(?:exit(?:ed)?(?: with)?|return) (?:code|status):? ([1-9]\d*)", re.IGNORECASE)
-_CHECKS = re.compile(
+_NOISE = lazy_re(r"warning\b|\bnpm notice|.*\b(?:0|no) (?:errors?|failures?|failed|problems?)\b", re.IGNORECASE)
+_EXIT = lazy_re(r"\b(?:exit(?:ed)?(?: with)?|return) (?:code|status):? ([1-9]\d*)", re.IGNORECASE)
+_CHECKS = lazy_re(
     r"\b(?:pytest|unittest|tox|nox|jest|vitest|mocha|rspec|phpunit|ruff check|ruff format|mypy|pyright|flake8|eslint|"
     r"tsc|clippy|go (?:test|vet|build)|cargo (?:test|build|check)|npm (?:test|run \w+)|yarn (?:test|build|lint)|"
     r"pnpm (?:test|build|lint)|make(?: \w+)?|mvn \w+|gradlew? \w+|dotnet (?:test|build)|promtool check \w+|"
     r"terraform (?:validate|plan)|[\w-]+ (?:check|lint|validate|test))\b"
 )
-_SWITCH = re.compile(r"git (?:switch|checkout)(?: -\S+)* ([\w./-]+)")
+_SWITCH = lazy_re(r"git (?:switch|checkout)(?: -\S+)* ([\w./-]+)")

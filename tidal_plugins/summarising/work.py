@@ -13,6 +13,7 @@ from tidal_plugins.actions.results import bare, rewritten
 from tidal_plugins.actions.table import Tools
 from tidal_plugins.model.exchange import Message, ToolCall, answers
 from tidal_plugins.model.summary import Source
+from tidal_plugins.patterns import lazy_re
 from tidal_plugins.protocols import TokenCounter
 from tidal_plugins.summarising.calls import Does, Done, done, kind_of
 from tidal_plugins.summarising.noted import Noted, cited
@@ -27,13 +28,13 @@ from tidal_plugins.summarising.verdicts import check_key, verdict
 _MAX_RULES, _MAX_OPEN, _MAX_CHECKS, _MAX_LIFTED, _MAX_LOOKED = 8, 8, 4, 32, 40
 """How many of each are remembered: the newest."""
 _MAX_GOAL, _MAX_RULE, _MAX_ITEM, _MAX_COMMAND = 160, 160, 80, 80  # characters
-_BRANCH = re.compile(
+_BRANCH = lazy_re(
     r"^(?:(Switched to (?:a new )?branch) '|On branch |\[(?=\S+ (?:\([\w-]+\) )?[0-9a-f]{7,40}\]))([\w./-]+)",
     re.MULTILINE,
 )
-_COMMIT = re.compile(r"^\[[\w./-]+(?: \([\w-]+\))? ([0-9a-f]{7,40})\]", re.MULTILINE)
-_CREATED = re.compile(r"\bcreated\b", re.IGNORECASE)
-_UPDATED = re.compile(r"\b(?:updated|overwr[io]te|overwritten|replaced|modified)\b", re.IGNORECASE)
+_COMMIT = lazy_re(r"^\[[\w./-]+(?: \([\w-]+\))? ([0-9a-f]{7,40})\]", re.MULTILINE)
+_CREATED = lazy_re(r"\bcreated\b", re.IGNORECASE)
+_UPDATED = lazy_re(r"\b(?:updated|overwr[io]te|overwritten|replaced|modified)\b", re.IGNORECASE)
 _GLANCE = 4_000  # characters of a result that are read
 
 

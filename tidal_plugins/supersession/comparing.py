@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from tidal_plugins.english.changes import CHANGE_VERB
 from tidal_plugins.english.secrets import secrets
 from tidal_plugins.english.values import values
-from tidal_plugins.model.entry import CONVERSATION, SYNTHESIS, Entry, Scope
-from tidal_plugins.model.graph import GRAPH_CHANNEL
+from tidal_plugins.model.entry import CONVERSATION, GRAPH_CHANNEL, SYNTHESIS, Entry, Scope
 from tidal_plugins.model.link import REPEAT
 from tidal_plugins.model.supersession import Replacement, Utterance
 from tidal_plugins.storage.base import Match, Span, Storage, Where, WhereLinks

@@ -15,6 +15,7 @@ from tidal_plugins.english.stems import stem
 from tidal_plugins.english.things import are_apart, overlap
 from tidal_plugins.english.values import Value, agree, differ, values
 from tidal_plugins.model.supersession import Replacement, Utterance
+from tidal_plugins.patterns import lazy_re
 from tidal_plugins.supersession.reading import Placed, Sentence, read_sentence, read_utterance, topic
 from tidal_plugins.supersession.sameness import LIKELY, NEAR_SENTENCE, placed_confidence
 from tidal_plugins.supersession.untyped import other_value, tells_news
@@ -30,13 +31,13 @@ RESTATED = 0.5
 FAR = 0.1
 """Taken off where the two texts are not near."""
 
-_BARRIER = re.compile(r"[;()–—!?]|, (?:so|and|but|because)\b")
-_ONWARDS = re.compile(r"\b(?:from|starting)\b", re.IGNORECASE)
-_OWN = re.compile(r"\b(?:i|my|me|mine|we|our|us)\b", re.IGNORECASE)
-_DIGIT = re.compile(r"\d")
+_BARRIER = lazy_re(r"[;()–—!?]|, (?:so|and|but|because)\b")
+_ONWARDS = lazy_re(r"\b(?:from|starting)\b", re.IGNORECASE)
+_OWN = lazy_re(r"\b(?:i|my|me|mine|we|our|us)\b", re.IGNORECASE)
+_DIGIT = lazy_re(r"\d")
 _MANIFOLD = frozenset("% € $ £".split())
 """Units that a text has many values of."""
-_AT = re.compile(r"\bat\s+\Z", re.IGNORECASE)
+_AT = lazy_re(r"\bat\s+\Z", re.IGNORECASE)
 _REACH = 30
 """Characters between a cue and the number that it says is new."""
 

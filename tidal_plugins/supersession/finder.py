@@ -11,7 +11,6 @@ from datetime import datetime, timedelta
 from tidal_plugins.errors import Corrupt
 from tidal_plugins.model.entry import CONVERSATION, Entry, Scope
 from tidal_plugins.storage.base import Line, Storage, Where
-from tidal_plugins.supersession.comparing import Comparison
 from tidal_plugins.supersession.store import Pair, SupersessionStore
 from tidal_plugins.tuning import SupersessionTuning
 
@@ -82,6 +81,8 @@ class SupersessionFinder:
         return made
 
     def _pairs(self, scope: Scope, episode: str) -> Sequence[Pair]:
+        from tidal_plugins.supersession.comparing import Comparison
+
         try:
             with self.storage.snapshot():
                 said = self.storage.find(scope, Where(kinds={CONVERSATION}, episodes={episode}))

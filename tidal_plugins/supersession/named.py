@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from tidal_plugins.english.changes import CHANGE_VERB, is_unsure
@@ -14,6 +13,7 @@ from tidal_plugins.facts.claims import claims, contradicts
 from tidal_plugins.facts.versions import KEY
 from tidal_plugins.model.entry import FACT, Entry
 from tidal_plugins.model.supersession import Replacement, Utterance
+from tidal_plugins.patterns import lazy_re
 from tidal_plugins.scoring.text import stems
 
 CLAIMED = 0.8
@@ -21,7 +21,7 @@ CLAIMED = 0.8
 COUNTED = 0.6
 """A cue, half of the key's words, and another number of the same."""
 
-_JOINED = re.compile(r"[`_]")
+_JOINED = lazy_re(r"[`_]")
 
 
 def replaces_fact(earlier: Entry, later: Utterance, role: str | None) -> Replacement | None:

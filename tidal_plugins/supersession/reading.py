@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -17,6 +16,7 @@ from tidal_plugins.english.stems import stem
 from tidal_plugins.english.tags import DULL
 from tidal_plugins.english.values import Value, values
 from tidal_plugins.model.supersession import Utterance
+from tidal_plugins.patterns import lazy_re
 from tidal_plugins.scoring.text import terms
 
 VAGUE = frozenset(
@@ -29,9 +29,9 @@ VAGUE = frozenset(
 )
 """Stems of words that two statements may share without being about the same thing."""
 
-_CODE = re.compile(r"`[^`\n]*`")
-_SEGMENT_END = re.compile(r"[,;:()\n–—!?]|\.(?=\s|$)|\s(?:and|but|so|because|while)\s")
-_NAME = re.compile(r"(?<!\w)[A-ZÀ-ÖØ-Þ][\w-]+")
+_CODE = lazy_re(r"`[^`\n]*`")
+_SEGMENT_END = lazy_re(r"[,;:()\n–—!?]|\.(?=\s|$)|\s(?:and|but|so|because|while)\s")
+_NAME = lazy_re(r"(?<!\w)[A-ZÀ-ÖØ-Þ][\w-]+")
 
 
 class Placed(NamedTuple):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 
 from tidal_plugins.english.changes import is_unsure
@@ -13,6 +12,7 @@ from tidal_plugins.english.slots import Slot, news, slots
 from tidal_plugins.english.statements import SINGULAR_ATTRIBUTES
 from tidal_plugins.english.stems import stem
 from tidal_plugins.model.supersession import Replacement, Utterance
+from tidal_plugins.patterns import lazy_re
 from tidal_plugins.scoring.text import terms
 
 SLOT = 0.8
@@ -20,13 +20,13 @@ SLOT = 0.8
 STATE = 0.6
 """The opposite state of the same thing."""
 
-_TAKEN = re.compile(
+_TAKEN = lazy_re(
     r"(?P<name>[A-ZÀ-ÖØ-Þ][\w-]+(?: [A-ZÀ-ÖØ-Þ][\w-]+){0,2}) "
     r"(?:has (?:it|that|this) now|takes (?:it )?over|took (?:it )?over)\b"
 )
 _GENERIC = frozenset(map(stem, (*SINGULAR_ATTRIBUTES, *"new my our the your favourite favorite of for".split())))
-_OWN = re.compile(r"\b(?:i|we|my|our|your)\b")
-_POSSESSOR = re.compile(r"\b(?:his|her|their|its|\w+(?=['’]s\b))")
+_OWN = lazy_re(r"\b(?:i|we|my|our|your)\b")
+_POSSESSOR = lazy_re(r"\b(?:his|her|their|its|\w+(?=['’]s\b))")
 
 
 def other_value(later: Utterance, earlier: Utterance) -> Iterator[Replacement]:

@@ -35,6 +35,7 @@ from tidal_plugins.actions.shell.programs import (
     rewrites,
     unwrapped,
 )
+from tidal_plugins.patterns import lazy_re
 
 UNREAD = "a command ran that may have changed files"
 
@@ -44,7 +45,7 @@ Folders = tuple[str, ...]
 _QUIET = frozenset("cd export set source mkdir touch chmod true : unset".split())
 """Programs that print nothing, so that the output is that of the one beside them."""
 
-_EDIT_LINES = re.compile(
+_EDIT_LINES = lazy_re(
     r"(?:edit|insert)(?:[ \t]+(\d+):(\d+)|[ \t]+\d+)?[ \t]*\n(.*?)\n?(?:end_of_(?:edit|insert)\s*)?\Z", re.DOTALL
 )
 """An edit of SWE-agent's editor, of the lines that it names or of those at its cursors."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from tidal_plugins.patterns import lazy_re
+
 MAX_CHARS = 200_000
 """Characters of a command that is read; a longer one (a generated file) is taken for one that does anything."""
 
 _OPERATORS = ("&&", "||", ";;", "|&", ";", "|", "&", "\n", "(", ")")
-_REDIRECT = re.compile(r"(\d*|&)(<<<|<<-|<<|>>|>\||>&|<&|<>|>|<)")
+_REDIRECT = lazy_re(r"(\d*|&)(<<<|<<-|<<|>>|>\||>&|<&|<>|>|<)")
 _KEYWORDS = frozenset("case esac select function { } [[ ]] coproc eval source .".split())
 _PREFIXES = frozenset("if then elif else while until do !".split())
 """Words of loops and conditions that stand before a command."""

@@ -9,6 +9,7 @@ from itertools import pairwise
 from tidal_plugins.actions.action import Action, Read
 from tidal_plugins.actions.paths import normal
 from tidal_plugins.actions.shell.lexer import Word
+from tidal_plugins.patterns import lazy_re
 
 _HARMLESS = frozenset(
     """
@@ -27,7 +28,7 @@ _HARMLESS = frozenset(
 """Programs that only look, test, talk to others, or install what is no file of the work. Redirections count all the
 same."""
 
-_IN_PLACE = re.compile(r"-\w*i\w*\b.*|--in-place\b.*")
+_IN_PLACE = lazy_re(r"-\w*i\w*\b.*|--in-place\b.*")
 _WRITES = {
     "sed": rf"{_IN_PLACE.pattern}|(?s:.*/[gpI0-9]*w \S+|w \S+)", "sort": r"-\w*o.*|--output.*",
     "curl": r"-\w*[oO]\w*|--output.*|--remote-name.*", "find": r"-delete|-exec(?:dir)?|-ok(?:dir)?|-fprint\w*|-fls",
@@ -54,13 +55,13 @@ _SUBCOMMANDS = {
 }  # fmt: skip
 """Subcommands that change no file of the work, of programs that have others."""
 
-_SCRIPTS = re.compile(r"(?:test|lint|check|typecheck|type-check|tsc)(?:[:.-](?!fix|write|update)\w+)*")
+_SCRIPTS = lazy_re(r"(?:test|lint|check|typecheck|type-check|tsc)(?:[:.-](?!fix|write|update)\w+)*")
 """Names of scripts (``npm run lint``) and of targets (``make test-unit``) that only check, wherever they stand."""
 
-_ONLY_CHECKS = re.compile(r"--check(?:-only)?|--diff|--list-different|--dry-run|--version|--help")
+_ONLY_CHECKS = lazy_re(r"--check(?:-only)?|--diff|--list-different|--dry-run|--version|--help")
 _SHORT_CHECKS = {"make": "-n", "just": "-n -l", "go": "-n"}
 """Short options that only check. Those of other programs may mean anything: ``black -l 100`` tells a length."""
-_FIXES = re.compile(r"--fix.*|--unsafe-fixes|--write|-w|-i|--apply.*|--in-place|--allow-dirty")
+_FIXES = lazy_re(r"--fix.*|--unsafe-fixes|--write|-w|-i|--apply.*|--in-place|--allow-dirty")
 
 _NAMED = frozenset(
     "black isort autopep8 yapf prettier gofmt goimports rustfmt clang-format eslint stylelint shfmt ruff pyupgrade "
@@ -71,17 +72,17 @@ _NAMED = frozenset(
 _FLAGS = frozenset("-i -w -q -v --fix --write --in-place --quiet --verbose --preview --unsafe-fixes --".split())
 """Options without a value, so that the next word may be a file."""
 
-_INTERPRETERS = re.compile(r"python[\d.]*|node|ruby|perl|php|bash|sh|zsh|Rscript|deno|bun|ts-node|tsx")
+_INTERPRETERS = lazy_re(r"python[\d.]*|node|ruby|perl|php|bash|sh|zsh|Rscript|deno|bun|ts-node|tsx")
 _WRAPPERS = frozenset("sudo time nohup command nice stdbuf env xvfb-run npx bunx uvx pipx ionice exec builtin".split())
 _RUNNERS = {"uv": "run", "poetry": "run", "pipenv": "run", "pdm": "run", "hatch": "run", "rye": "run",
             "pnpm": "exec", "yarn": "exec", "npm": "exec", "bundle": "exec", "conda": "run"}  # fmt: skip
 _QUIETED = frozenset("grep egrep fgrep rg cmp diff git systemctl".split())
 """Programs that test something without a word if an option says so."""
-_ASSIGNED = re.compile(r"^\w+=")
+_ASSIGNED = lazy_re(r"^\w+=")
 _TAKES_VALUE = frozenset("-n --with --extra --group --python -p -u --env-file".split())
 
 READERS = frozenset("cat bat batcat nl less head tail sed open".split())
-_SPAN = re.compile(r"(\d+)(?:,(\d+|\$))?p;?(?:q|\d+q)?")
+_SPAN = lazy_re(r"(\d+)(?:,(\d+|\$))?p;?(?:q|\d+q)?")
 
 
 def unwrapped(words: Sequence[str]) -> list[str]:

@@ -21,14 +21,15 @@ from tidal_plugins.compaction.files.replay import Replay
 from tidal_plugins.compaction.files.tracked import Said, Tracked
 from tidal_plugins.english.secrets import secrets
 from tidal_plugins.model.compaction import RestoredFile, Size
+from tidal_plugins.patterns import lazy_re
 from tidal_plugins.protocols import CurrentFiles, TokenCounter
 from tidal_plugins.summarising.sizes import measure
 from tidal_plugins.tuning import CompactionTuning
 
-_FAILING = re.compile(
+_FAILING = lazy_re(
     r"\b[1-9]\d* (?:failed|errors?|failing)\b|^(?:FAILED|ERROR|FAIL|E  )|\bTraceback \(most recent", re.M
 )
-_PASSING = re.compile(r"\b[1-9]\d* (?:passed|passing)\b|^(?:OK|PASS)\b", re.MULTILINE)
+_PASSING = lazy_re(r"\b[1-9]\d* (?:passed|passing)\b|^(?:OK|PASS)\b", re.MULTILINE)
 
 POOL = 2
 """Files that are looked at, as a multiple of those that may come back: a large one may have to make way."""

@@ -6,15 +6,15 @@ Only such lines are read back. Text that does anything else is refused, and noth
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from tidal_plugins.patterns import lazy_re
 from tidal_plugins.shown import shown
 
-_NODE = re.compile(r"\(n\d+:Entity (\{.*\})\)")
-_EDGE = re.compile(r"\(n\d+\)-\[:\w+ (\{.*\})\]->\(n\d+\)")
-_PROPERTY = re.compile(r"(\w+): (\"(?:[^\"\\]|\\.)*\"|\[[^\]\"]*(?:\"(?:[^\"\\]|\\.)*\"[^\]\"]*)*\]|[-\w.+]+)(, )?")
+_NODE = lazy_re(r"\(n\d+:Entity (\{.*\})\)")
+_EDGE = lazy_re(r"\(n\d+\)-\[:\w+ (\{.*\})\]->\(n\d+\)")
+_PROPERTY = lazy_re(r"(\w+): (\"(?:[^\"\\]|\\.)*\"|\[[^\]\"]*(?:\"(?:[^\"\\]|\\.)*\"[^\]\"]*)*\]|[-\w.+]+)(, )?")
 
 
 def write(entities: Iterable[Mapping[str, Any]], relations: Iterable[Mapping[str, Any]]) -> str:

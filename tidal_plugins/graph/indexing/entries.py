@@ -16,8 +16,8 @@ from tidal_plugins.graph.formats.loading import IMPORT
 from tidal_plugins.graph.indexing.stale import stale, take_current
 from tidal_plugins.graph.records.relations import KINDS
 from tidal_plugins.graph.stored import StoredGraph
-from tidal_plugins.model.entry import FACT, Entry, Scope
-from tidal_plugins.model.graph import GRAPH_CHANNEL, Entity, Relation
+from tidal_plugins.model.entry import FACT, GRAPH_CHANNEL, Entry, Scope
+from tidal_plugins.model.graph import Entity, Relation
 from tidal_plugins.storage.base import Line, Record, Storage, WhereLinks
 from tidal_plugins.storage.salt import entry_id
 from tidal_plugins.tuning import GraphTuning

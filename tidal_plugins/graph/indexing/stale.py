@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from datetime import datetime
 
-from tidal_plugins.graph.records.relations import KINDS
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.base import Line, Storage, WhereLinks
 
@@ -28,6 +27,8 @@ def mark_stale(
 
 def mark_around(storage: Storage, scope: Scope, now: datetime, entities: Collection[str]) -> None:
     """Mark the entries of these entities and of all their relations as stale."""
+    from tidal_plugins.graph.records.relations import KINDS
+
     rows = storage.links(scope, WhereLinks(ends=entities, kinds=KINDS))
     mark_stale(storage, scope, now, entities=entities, relations=[row.id for row in rows])
 

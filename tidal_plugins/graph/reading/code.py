@@ -13,6 +13,7 @@ from tidal_plugins.graph.reading.mentions import named
 from tidal_plugins.graph.reading.statements import pinned
 from tidal_plugins.graph.reading.vocabulary import EXTENSIONS, mention
 from tidal_plugins.model.graph import Assertion, Mention
+from tidal_plugins.patterns import lazy_re
 
 SURE = 0.95
 """Confidence of what code says."""
@@ -21,18 +22,16 @@ MAX_LINE = 500
 MAX_VALUE = 200
 """Characters of a setting's value."""
 
-_FENCE = re.compile(r"(?ms)^[ \t]*(?P<mark>```|~~~)`*(?P<info>[^\n`]*)\n(?P<body>.*?)(?:^[ \t]*(?P=mark)`*|\Z)")
-_TITLE = re.compile(rf"[\w./@-]*[\w@-]\.{EXTENSIONS}(?![\w.])")
-_HEADING = re.compile(rf"\s*(?:#|//|--|/\*)\s*(?:file:\s*)?(?P<path>[\w./@-]*[\w@-]\.{EXTENSIONS})\s*(?:\*/)?\s*$")
-_LEAD = re.compile(rf"(?P<path>[\w./@-]*[\w@-]\.{EXTENSIONS})`?\**:?\**\s*\n?\Z")
+_FENCE = lazy_re(r"(?ms)^[ \t]*(?P<mark>```|~~~)`*(?P<info>[^\n`]*)\n(?P<body>.*?)(?:^[ \t]*(?P=mark)`*|\Z)")
+_TITLE = lazy_re(rf"[\w./@-]*[\w@-]\.{EXTENSIONS}(?![\w.])")
+_HEADING = lazy_re(rf"\s*(?:#|//|--|/\*)\s*(?:file:\s*)?(?P<path>[\w./@-]*[\w@-]\.{EXTENSIONS})\s*(?:\*/)?\s*$")
+_LEAD = lazy_re(rf"(?P<path>[\w./@-]*[\w@-]\.{EXTENSIONS})`?\**:?\**\s*\n?\Z")
 _LEAD_LENGTH = 200
-_LOOKS_PYTHON = re.compile(r"(?m)^(?:async def |def |class |import \w|from [\w.]+ import )")
-_TRACE = re.compile(r'^\s*File "(?P<path>[^"\n]{1,300})", line \d+(?:, in (?P<function>[^\s<>]+))?')
-_RAISED = re.compile(r"^(?P<error>[A-Za-z_][\w.]*)(?:: (?P<message>.+))?$")
-_PAIR = re.compile(
-    r"""\s*+(?:-\s+|export\s+)?["']?(?P<key>[A-Za-z_][\w.-]*)["']?\s*(?P<mark>[:=])\s*(?P<value>\S.*)$"""
-)
-_JSON_PAIR = re.compile(
+_LOOKS_PYTHON = lazy_re(r"(?m)^(?:async def |def |class |import \w|from [\w.]+ import )")
+_TRACE = lazy_re(r'^\s*File "(?P<path>[^"\n]{1,300})", line \d+(?:, in (?P<function>[^\s<>]+))?')
+_RAISED = lazy_re(r"^(?P<error>[A-Za-z_][\w.]*)(?:: (?P<message>.+))?$")
+_PAIR = lazy_re(r"""\s*+(?:-\s+|export\s+)?["']?(?P<key>[A-Za-z_][\w.-]*)["']?\s*(?P<mark>[:=])\s*(?P<value>\S.*)$""")
+_JSON_PAIR = lazy_re(
     r'"(?P<key>[\w.-]{1,80})"\s*:\s*(?:"(?P<text>[^"\\\n]{1,200})"|(?P<value>-?\d[\d.eE+-]*|true|false))'
 )
 _SETTINGS = {

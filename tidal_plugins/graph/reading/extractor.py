@@ -12,12 +12,13 @@ from tidal_plugins.graph.reading.clauses import HUSH, MASK
 from tidal_plugins.graph.reading.mentions import named
 from tidal_plugins.graph.reading.statements import statements
 from tidal_plugins.model.graph import Assertion, Extraction, Mention
+from tidal_plugins.patterns import lazy_re
 
 MAX_FOUND = 2000
 """Names, and statements, that are taken from one text. A text with more is a listing."""
 
 _OURS = str.maketrans({MASK: " ", HUSH: " "})
-_FRAME = re.compile(r"(?m)^Traceback \(most recent call last\):")
+_FRAME = lazy_re(r"(?m)^Traceback \(most recent call last\):")
 
 
 class RuleExtractor:

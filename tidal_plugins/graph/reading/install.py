@@ -7,11 +7,12 @@ from collections.abc import Iterator
 
 from tidal_plugins.graph.reading.vocabulary import mention
 from tidal_plugins.model.graph import Mention
+from tidal_plugins.patterns import lazy_re
 
-_COMMAND = re.compile(
+_COMMAND = lazy_re(
     r"\b(?:pip3?|uv(?: pip)?|npm|pnpm|yarn|poetry|cargo|gem|conda|bun)\s(?:install|add|i)(?=\s)(?P<rest>[^\n|;&`]*)"
 )
-_NAME = re.compile(r"(?P<name>@?[A-Za-z][\w./-]*)(?:\[[\w,-]*\])?(?:(?:==|@)[\^~]?(?P<version>\d[\w.+-]*)|[><~!]=.*)?")
+_NAME = lazy_re(r"(?P<name>@?[A-Za-z][\w./-]*)(?:\[[\w,-]*\])?(?:(?:==|@)[\^~]?(?P<version>\d[\w.+-]*)|[><~!]=.*)?")
 _TAKES_VALUE = frozenset("-r -c -i -f -t -e -p --requirement --constraint --index-url --group --features".split())
 
 

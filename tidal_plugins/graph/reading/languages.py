@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tidal_plugins.graph.reading.vocabulary import mention
 from tidal_plugins.model.graph import Assertion, Mention
+from tidal_plugins.patterns import lazy_re
 
 SURE = 0.9
 """Confidence of a declaration that is read from the form of its line."""
@@ -21,24 +22,24 @@ _MODIFIERS = (
     r"(?:(?:export|default|public|private|protected|internal|static|abstract|final|sealed|async|pub(?:\(\w+\))?|"
     r"declare|open|data|override|unsafe|partial)\s+){0,4}"
 )
-_IMPORT = re.compile(
+_IMPORT = lazy_re(
     r"\s*+(?:import\s+(?:[^'\"\n]{0,200}?\sfrom\s+)?['\"](?P<js>[^'\"\n]+)['\"]"
     r"|(?:use|using|import)\s+(?:static\s+)?(?P<path>[A-Za-z_]\w*(?:(?:::|\.|\\)\w+)+)\s*[;{]?"
     r"|#include\s+[<\"](?P<c>[^>\"\n]+)[>\"])"
 )
-_REQUIRE = re.compile(r"\brequire\(['\"](?P<js>[^'\"\n]+)['\"]\)")
-_FUNCTION = re.compile(
+_REQUIRE = lazy_re(r"\brequire\(['\"](?P<js>[^'\"\n]+)['\"]\)")
+_FUNCTION = lazy_re(
     rf"\s*+{_MODIFIERS}(?:function\*?|func|fn|fun|def)\s+(?:\([^()\n]{{0,100}}\)\s*)?(?P<name>[^\W\d]\w*)\s*[(<\[]"
 )
-_ARROW = re.compile(
+_ARROW = lazy_re(
     r"\s*+(?:export\s+)?(?:const|let|var)\s+(?P<name>[^\W\d]\w*)\s*(?::[^=\n]{0,100})?=\s*(?:async\s*)?"
     r"(?:\([^()\n]{0,200}\)|[^\W\d]\w*)\s*(?::[^=\n]{0,80})?=>"
 )
-_CLASS = re.compile(
+_CLASS = lazy_re(
     rf"\s*+{_MODIFIERS}(?:class|interface|struct|trait|enum|type|protocol|record)\s+(?P<name>[A-Z]\w*)"
     r"(?:<[^<>\n]{0,80}>)?(?:\s+(?:extends)\s+(?P<base>[A-Z]\w*))?(?=\s*(?:[\s{(:=<;]|$))"
 )
-_ENVIRONMENT = re.compile(r"(?:process\.env\.|env::var\(\"|getenv\(\"|Getenv\(\"|ENV\[['\"])(?P<name>[A-Z][A-Z0-9_]+)")
+_ENVIRONMENT = lazy_re(r"(?:process\.env\.|env::var\(\"|getenv\(\"|Getenv\(\"|ENV\[['\"])(?P<name>[A-Z][A-Z0-9_]+)")
 
 
 def declared(text: str, start: int, line: str, language: str, file: Mention | None) -> Iterator[Assertion | Mention]:

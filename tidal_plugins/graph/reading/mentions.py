@@ -19,6 +19,7 @@ from tidal_plugins.graph.reading.vocabulary import (
     mention,
 )
 from tidal_plugins.model.graph import Mention
+from tidal_plugins.patterns import lazy_re
 
 MAX_CHUNK = 2000
 """Characters between white space that are read as one name. A longer chunk is data."""
@@ -26,40 +27,40 @@ MAX_MESSAGE = 200
 """Characters of an error's message."""
 
 _WORD = r"[^\W\d]\w*"
-_PIECE = re.compile(r"`(?P<code>[^`\n]{1,200})`|(?P<chunk>[^\s`]++)")
+_PIECE = lazy_re(r"`(?P<code>[^`\n]{1,200})`|(?P<chunk>[^\s`]++)")
 _OPENING = "([{<\"'«“‘*"
 _CLOSING = ".,;:!?\"'»”’*…>"
 _MARKS = ".,;:!?\"'*"
 _KNOWN = TOOLS | PACKAGES | ERRNO | FILE_NAMES
 _PAIRS = {")": "(", "]": "[", "}": "{"}
-_URL = re.compile(r"(?:https?|wss?|ftp)://[^\s<>\"'`]{3,}")
-_FLAG = re.compile(r"(--[a-zA-Z][\w-]+)(?:=\S+)?")
-_PIN = re.compile(r"(?P<name>[A-Za-z][\w.-]*+)(?:\[[\w,-]*\])?(?P<how>==|[><~!]=|@)(?P<version>\d[\w.+!-]*)")
-_AT = re.compile(r"(?P<name>@[\w.-]+/[\w.-]+|[a-z][\w.-]*)@[\^~]?(?P<version>\d+(?:\.\d+)+(?:-[\w.]+)?)")
-_SET = re.compile(r"(?P<name>[A-Z][A-Z0-9_]{2,}|[a-z_]\w*(?:\.\w+)+)=(?P<value>[^\s=]\S*)")
-_SHELL = re.compile(r"\$\{?([A-Z][A-Z0-9]*_[A-Z0-9_]+|HOME|PATH|USER|SHELL|PWD)\}?")
-_CONSTANT = re.compile(r"_*[A-Z][A-Z0-9]*_[A-Z0-9_]*[A-Z0-9]")
-_FILE = re.compile(
+_URL = lazy_re(r"(?:https?|wss?|ftp)://[^\s<>\"'`]{3,}")
+_FLAG = lazy_re(r"(--[a-zA-Z][\w-]+)(?:=\S+)?")
+_PIN = lazy_re(r"(?P<name>[A-Za-z][\w.-]*+)(?:\[[\w,-]*\])?(?P<how>==|[><~!]=|@)(?P<version>\d[\w.+!-]*)")
+_AT = lazy_re(r"(?P<name>@[\w.-]+/[\w.-]+|[a-z][\w.-]*)@[\^~]?(?P<version>\d+(?:\.\d+)+(?:-[\w.]+)?)")
+_SET = lazy_re(r"(?P<name>[A-Z][A-Z0-9_]{2,}|[a-z_]\w*(?:\.\w+)+)=(?P<value>[^\s=]\S*)")
+_SHELL = lazy_re(r"\$\{?([A-Z][A-Z0-9]*_[A-Z0-9_]+|HOME|PATH|USER|SHELL|PWD)\}?")
+_CONSTANT = lazy_re(r"_*[A-Z][A-Z0-9]*_[A-Z0-9_]*[A-Z0-9]")
+_FILE = lazy_re(
     rf"(?P<path>(?:[A-Za-z]:[\\/]|~/|\.{{0,2}}/)?(?:[\w@.+\[\]-]+[\\/])*[\w@.+\[\]-]*\w\]?\.{EXTENSIONS})"
     r"(?::\d+(?::\d+)?)?"
 )
-_DIRECTORY = re.compile(
+_DIRECTORY = lazy_re(
     r"(?:~|\.{1,2}|/(?:etc|usr|var|home|opt|tmp|srv|bin|lib))(?:/[\w@.+-]+)+/?"
     r"|[\w@.+-]{2,}(?:/[\w@.+-]+)+/|(?:src|tests?|docs?|lib|app|scripts?|examples?|migrations)/"
 )
-_ERROR = re.compile(r"(?:\w+\.)*(?:[A-Z]\w*)?[a-zA-Z](?:Error|Exception)")
-_CALL = re.compile(rf"(?P<name>{_WORD}(?:\.{_WORD})*)\((?P<arguments>[^()]*)\)")
-_DOTTED = re.compile(rf"{_WORD}(?:\.{_WORD})+")
-_SNAKE = re.compile(r"[^\W_]\w*[^\W_]|_+[^\W\d_]\w+")
-_CAMEL = re.compile(r"(?:[A-Z]+[a-z0-9]+){2,}[A-Z]*|[A-Z]{2,}[a-z]+(?:[A-Z][a-z0-9]*)*")
-_LOWER_CAMEL = re.compile(r"[a-z]{2,}(?:[A-Z][a-z0-9]+)+")
-_PLAIN = re.compile(_WORD)
-_CLASS = re.compile(r"[A-Z][A-Za-z0-9]*[a-z][A-Za-z0-9]*")
+_ERROR = lazy_re(r"(?:\w+\.)*(?:[A-Z]\w*)?[a-zA-Z](?:Error|Exception)")
+_CALL = lazy_re(rf"(?P<name>{_WORD}(?:\.{_WORD})*)\((?P<arguments>[^()]*)\)")
+_DOTTED = lazy_re(rf"{_WORD}(?:\.{_WORD})+")
+_SNAKE = lazy_re(r"[^\W_]\w*[^\W_]|_+[^\W\d_]\w+")
+_CAMEL = lazy_re(r"(?:[A-Z]+[a-z0-9]+){2,}[A-Z]*|[A-Z]{2,}[a-z]+(?:[A-Z][a-z0-9]*)*")
+_LOWER_CAMEL = lazy_re(r"[a-z]{2,}(?:[A-Z][a-z0-9]+)+")
+_PLAIN = lazy_re(_WORD)
+_CLASS = lazy_re(r"[A-Z][A-Za-z0-9]*[a-z][A-Za-z0-9]*")
 _BUILTINS = frozenset(dir(builtins))
 _TYPE_CUES = frozenset("schema struct dataclass enum".split())  # «a yoga class», «the business model»
 _CODE_CUES = frozenset("function class module package variable".split())
 _DOMAINS = frozenset("com org net io dev app ai co uk de fr eu".split())
-_VERSION = re.compile(r"v?\d+(?:\.\d+)+(?:-?[a-z]+\d*)?(?![\w])")
+_VERSION = lazy_re(r"v?\d+(?:\.\d+)+(?:-?[a-z]+\d*)?(?![\w])")
 _ADJACENT = 24
 
 

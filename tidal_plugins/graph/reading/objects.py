@@ -23,6 +23,7 @@ from tidal_plugins.english.objects import (
 from tidal_plugins.english.small_talk import TRAILING_CHATTER
 from tidal_plugins.graph.reading.clauses import HUSH, MASK
 from tidal_plugins.graph.reading.vocabulary import CUE, STATES
+from tidal_plugins.patterns import lazy_re
 
 MAX_WORDS = 7
 """Words of a phrase. Longer ones are clauses."""
@@ -33,28 +34,28 @@ MAX_LISTED = 2
 
 Span = tuple[int, int]
 
-_END = re.compile(r"[;!?()\n–—]|,(?!\d)|[.:](?!\w)|$")
+_END = lazy_re(r"[;!?()\n–—]|,(?!\d)|[.:](?!\w)|$")
 _CONJUNCTION = (
     r"because|since|so|but|until|till|while|which|that|who|although|though|if|unless|when|whenever|whereas|yet|except"
 )
-_TASTE_BREAK = re.compile(rf"\s(?:{_CONJUNCTION}|and|or|nor|as|than|instead)\b", re.IGNORECASE)
-_BREAK = re.compile(rf"{_TASTE_BREAK.pattern}|\s(?:after|before|by)\b", re.IGNORECASE)
-_DEED_BREAK = re.compile(rf"\s(?:{_CONJUNCTION})\b", re.IGNORECASE)
-_CAPITAL = re.compile(r"(?:[^\W\d_a-z][\w’'-]*[^\W_])(?:[ ](?:de|del|la|do|of|am|[^\W\d_a-z][\w’'-]*[^\W_]))*")
-_NAME = re.compile(rf"(?:(?:the|our|an?)\s+)?(?:{CUE}\s+)?(?P<name>{MASK}+)")
-_AND = re.compile(r"\s+and\s", re.IGNORECASE)
-_LIST = re.compile(r"\s*(?:,\s*and\s+|,\s*|\s+and\s+)")
-_CHOSEN_RIVAL = re.compile(r"\s+(?:over|rather\s+than|instead\s+of)\s+", re.IGNORECASE)
-_DOING = re.compile(r"\w+ing\s+\S")
-_RIVAL = re.compile(r"\s+(?:over|to|rather\s+than|instead\s+of)\s+", re.IGNORECASE)
-_VALUE = re.compile(
+_TASTE_BREAK = lazy_re(rf"\s(?:{_CONJUNCTION}|and|or|nor|as|than|instead)\b", re.IGNORECASE)
+_BREAK = lazy_re(rf"{_TASTE_BREAK.pattern}|\s(?:after|before|by)\b", re.IGNORECASE)
+_DEED_BREAK = lazy_re(rf"\s(?:{_CONJUNCTION})\b", re.IGNORECASE)
+_CAPITAL = lazy_re(r"(?:[^\W\d_a-z][\w’'-]*[^\W_])(?:[ ](?:de|del|la|do|of|am|[^\W\d_a-z][\w’'-]*[^\W_]))*")
+_NAME = lazy_re(rf"(?:(?:the|our|an?)\s+)?(?:{CUE}\s+)?(?P<name>{MASK}+)")
+_AND = lazy_re(r"\s+and\s", re.IGNORECASE)
+_LIST = lazy_re(r"\s*(?:,\s*and\s+|,\s*|\s+and\s+)")
+_CHOSEN_RIVAL = lazy_re(r"\s+(?:over|rather\s+than|instead\s+of)\s+", re.IGNORECASE)
+_DOING = lazy_re(r"\w+ing\s+\S")
+_RIVAL = lazy_re(r"\s+(?:over|to|rather\s+than|instead\s+of)\s+", re.IGNORECASE)
+_VALUE = lazy_re(
     rf"(?P<value>(?:{MASK}+|[^\s,;!?]*[^\s,;!?.:])"
     r"(?:\s(?:ms|milliseconds?|seconds?|minutes?|hours?|days?|weeks?|[kMGT]i?B|percent)\b)?)"
 )
-_VERSION = re.compile(r"v?(?P<version>\d+(?:\.\d+)*(?:-?[a-z]+\d*)?)(?![\w.]*\w)")
-_STATE = re.compile(rf"\s*(?P<state>{STATES})(?!\w|-)", re.IGNORECASE)
-_HAVE = re.compile(r"have\b", re.IGNORECASE)
-_BE = re.compile(r"be\s", re.IGNORECASE)
+_VERSION = lazy_re(r"v?(?P<version>\d+(?:\.\d+)*(?:-?[a-z]+\d*)?)(?![\w.]*\w)")
+_STATE = lazy_re(rf"\s*(?P<state>{STATES})(?!\w|-)", re.IGNORECASE)
+_HAVE = lazy_re(r"have\b", re.IGNORECASE)
+_BE = lazy_re(r"be\s", re.IGNORECASE)
 
 
 def spans(kind: str, masked: str, start: int) -> tuple[list[Span], list[Span]]:

@@ -19,6 +19,7 @@ from tidal_plugins.graph.reading.vocabulary import CATEGORIES
 from tidal_plugins.model.answer import structures
 from tidal_plugins.model.graph import PREDICATES, Assertion, Category, Extraction, Mention
 from tidal_plugins.model.transcript import marked, unmarked
+from tidal_plugins.patterns import lazy_re
 
 TYPES: dict[str, Category] = {
     **CATEGORIES,
@@ -231,7 +232,7 @@ def _moved(span: tuple[int, int], piece: Piece) -> tuple[int, int]:
     return (piece.start + start, piece.start + end) if end else INVENTED
 
 
-_I = re.compile(r"\b(?:I|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself)\b")
+_I = lazy_re(r"\b(?:I|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself)\b")
 
 
 def _named(text: str, name: str, start: int, end: int) -> tuple[int, int] | None:

@@ -11,6 +11,7 @@ from itertools import accumulate
 
 from tidal_plugins.graph.reading.vocabulary import mention
 from tidal_plugins.model.graph import Assertion, Mention
+from tidal_plugins.patterns import lazy_re
 
 SURE = 0.95
 """Confidence of what the syntax tree says."""
@@ -24,8 +25,8 @@ MAX_DEPTH = 60
 MAX_SPAN = 300
 """Characters of code that are evidence for one statement."""
 
-_ESCAPE = re.compile(r"\\[^\n]")
-_BRACKET = re.compile(r"[(\[{]|[)\]}]")
+_ESCAPE = lazy_re(r"\\[^\n]")
+_BRACKET = lazy_re(r"[(\[{]|[)\]}]")
 _BUILTINS = frozenset(dir(builtins))
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

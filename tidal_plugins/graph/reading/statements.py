@@ -17,6 +17,7 @@ from tidal_plugins.graph.reading.clauses import CLAUSES, HUSH, MASK, Clause
 from tidal_plugins.graph.reading.objects import spans
 from tidal_plugins.graph.reading.vocabulary import DATE, PERIOD
 from tidal_plugins.model.graph import Assertion, Mention
+from tidal_plugins.patterns import lazy_re
 
 LONGEST = 400
 """Characters of a sentence that is read. A longer one is a list, a log or code."""
@@ -25,32 +26,32 @@ SHORTEST = 6
 PINNED = 0.85
 """Confidence of a version or a value that stands beside its name, such as ``requests==2.31.0``."""
 
-_WORDS = re.compile(r"[\w'’]+")
+_WORDS = lazy_re(r"[\w'’]+")
 _BY_WORD = {
     word: [number for number, clause in enumerate(CLAUSES) if word in clause.words]
     for word in frozenset[str]().union(*(clause.words for clause in CLAUSES))
 }
-_SINGULAR = re.compile(r"\b(?!always)\w+s\b|\bdoes", re.IGNORECASE)
+_SINGULAR = lazy_re(r"\b(?!always)\w+s\b|\bdoes", re.IGNORECASE)
 _OVER = r"(?=\s*(?:[^\w\s]|\Z|(?:and|but|so|or|because|until|till|when|with|in|at|as|now|already)\b))"
 """Text after a year; «2000 requests» has none."""
-_FROM = re.compile(
+_FROM = lazy_re(
     rf"\b(?:(?:since|as\s+of|starting|effective|from)\s+(?P<date>{MASK}+)|since\s+(?P<period>{PERIOD}){_OVER})",
     re.IGNORECASE,
 )
-_UNTIL = re.compile(
+_UNTIL = lazy_re(
     rf"\b(?:(?:until|till|through)\s+(?P<date>{MASK}+)|(?:until|till)\s+(?P<period>{PERIOD}){_OVER})",
     re.IGNORECASE,
 )
-_LEADING = re.compile(
+_LEADING = lazy_re(
     rf"\b(?:(?:on|in|since|as\s+of)\s+(?P<date>{MASK}+)|since\s+(?P<period>{PERIOD})),?\s*$", re.IGNORECASE
 )
-_APART = re.compile(
+_APART = lazy_re(
     r"[;:()\n–—]|,(?!\s*(?:since|until|till)\b)|\b(?:and|but|or|which|who|whose|where|that|because)\b", re.IGNORECASE
 )
 """Words between a statement and a time that belongs to another one."""
-_BRACKETS = re.compile(r"\([^()`\n]*\)")
-_VERSION = re.compile(r"\s+v?(?P<version>\d+(?:\.\d+)*)(?![\w.]*\w)(?=\s|[.,;!)]|$)")
-_ORDER = re.compile(  # an order to whoever reads it: the rule itself is all that there is to know
+_BRACKETS = lazy_re(r"\([^()`\n]*\)")
+_VERSION = lazy_re(r"\s+v?(?P<version>\d+(?:\.\d+)*)(?![\w.]*\w)(?=\s|[.,;!)]|$)")
+_ORDER = lazy_re(  # an order to whoever reads it: the rule itself is all that there is to know
     r"(?:\A|[.;:!,\n–—])[\s*\-•]*+(?:please[, ]+)?(?P<rule>(?:always|never)\s+(?:ever\s+)?"
     r"(?:force-push|(?:run|use|commit|push|answer|write|format|check|test|ask|call|log|store|save|keep|put|add|remove|"
     r"delete|drop|merge|squash|rebase|deploy|review|validate|sanitise|sanitize|escape|quote|encrypt|rotate|back|make|ensure|prefer|return|raise|catch|import|avoid|"

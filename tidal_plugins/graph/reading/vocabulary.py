@@ -6,6 +6,7 @@ import re
 
 from tidal_plugins.english.calendar import ANY_MONTH
 from tidal_plugins.model.graph import Category, Mention
+from tidal_plugins.patterns import lazy_re
 
 CATEGORIES: dict[str, Category] = {
     **dict.fromkeys(
@@ -72,7 +73,7 @@ STATES = (
     r"overloaded|corrupted|read-only|mandatory|optional|approved|rejected|out of date|up to date)"
 )
 
-DATE = re.compile(
+DATE = lazy_re(
     r"(?<![\w.-])(?P<iso>\d{4}-\d{2}-\d{2})(?![\w-])"
     rf"|(?<![\w.])(?P<d1>\d{{1,2}})(?:st|nd|rd|th)? (?P<m1>{ANY_MONTH})\.?,? (?P<y1>(?:19|20)\d\d)(?!\w)"
     rf"|(?<!\w)(?P<m2>{ANY_MONTH})\.? (?P<d2>\d{{1,2}})(?:st|nd|rd|th)?, (?P<y2>(?:19|20)\d\d)(?!\w)",

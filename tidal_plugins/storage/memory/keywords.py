@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
 import unicodedata
 from functools import lru_cache
 
 from snowballstemmer.porter_stemmer import PorterStemmer
+
+from tidal_plugins.patterns import lazy_re
 
 K1, B = 1.2, 0.75
 """The parameters of BM25."""
@@ -19,7 +20,7 @@ LONGEST_WORD = 64
 """Bytes of the longest word that is stemmed."""
 
 _MARK = "s1x"  # the SQLite engine marks every word so; it has part in the rules of stemming
-_WORD = re.compile(r"[^\W_]+")
+_WORD = lazy_re(r"[^\W_]+")
 
 
 @lru_cache(maxsize=1 << 14)

@@ -1,0 +1,42 @@
+"""Scrubbing: what forgotten texts left in the file is overwritten, now or when the store is next opened."""
+
+from __future__ import annotations
+
+import logging
+
+from tidal_plugins.errors import StorageError
+from tidal_plugins.storage.base import Storage
+from tidal_plugins.storage.shorthands import read_meta, write_meta
+
+logger = logging.getLogger(__name__)
+
+UNSCRUBBED = "unscrubbed"
+"""Whether erased texts may have left bytes in the file."""
+
+
+def mark_unscrubbed(storage: Storage) -> None:
+    """Note that what was erased may have left bytes in the file. Call it inside the transaction that erases."""
+    write_meta(storage, UNSCRUBBED, True)
+
+
+def scrub(storage: Storage) -> tuple[str, ...]:
+    """Overwrite what forgotten texts left in the file, where something was erased since this last succeeded.
+
+    Returns why bytes are still there, if they are.
+
+    It is not part of the erasing transaction. When it fails (a full disk, a reader that keeps the log) or the process
+    dies before it, the store remembers, and the next forgetting or opening tries again.
+    """
+    if not read_meta(storage, UNSCRUBBED):
+        return ()
+    try:
+        done = storage.scrub()
+    except StorageError as error:
+        why = f"forgotten bytes are still in the file, and go when it is next opened: {error}"
+    else:
+        if done:
+            write_meta(storage, UNSCRUBBED, False)
+            return ()
+        why = "a reader keeps forgotten bytes in the log; they go when the memory is next opened"
+    logger.warning("%s", why)
+    return (why,)

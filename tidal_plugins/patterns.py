@@ -1,0 +1,30 @@
+"""Regular expressions that are compiled when they are first used.
+
+The package has hundreds, whose compiling takes longer than everything else that an import does, and a process uses few.
+"""
+
+import re
+from functools import cached_property
+from typing import Any, cast
+
+
+class _LazyPattern:
+    """Compiles itself when it is first asked for a method, and keeps the methods that it was asked for."""
+
+    def __init__(self, pattern: str, flags: int) -> None:
+        self.pattern = pattern
+        self._flags = flags
+
+    @cached_property
+    def _compiled(self) -> re.Pattern[str]:
+        return re.compile(self.pattern, self._flags)
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._compiled, name)
+        setattr(self, name, value)  # found without this method from now on
+        return value
+
+
+def lazy_re(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    """Return a pattern as ``re.compile`` does, compiled when it is first used. An error in it shows only then."""
+    return cast("re.Pattern[str]", _LazyPattern(pattern, flags))

@@ -59,7 +59,7 @@ _CODE_LINE = lazy_re(
     r"return [\w.]*[(\[{\"'][^\n]*|from [\w.]+ import [^\n]*|#include\b[^\n]*|"
     r"(?:const|let|var) \w+ ?=[^\n]*|function \w*\([^\n]*|import \w+(?:\.\w+)+[^\n]*)$"
 )
-_HINT = re.compile(r"[\n:;{}(\[=>$#`~]|--|File \"|(?:import|return) ")
+_HINT = lazy_re(r"[\n:;{}(\[=>$#`~]|--|File \"|(?:import|return) ")
 """What a text that has something pasted into it has somewhere. Most of what people say has none of it."""
 _DIARY = 2
 """Lines with a time at their beginning from which on they are a log; one alone may be a person's own note."""

@@ -11,17 +11,16 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tidal_plugins.associations.store import Activation, AssociationStore
 from tidal_plugins.errors import Corrupt
-from tidal_plugins.ingestion.episodes import read_episodes
-from tidal_plugins.ingestion.plan import TurnPlan, Writing
-from tidal_plugins.ingestion.repeats import firsts
-from tidal_plugins.ingestion.uses import shown_as
-from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.model.entry import Entry, Scope
 from tidal_plugins.storage.base import Line
+
+if TYPE_CHECKING:
+    from tidal_plugins.ingestion.plan import TurnPlan, Writing
+    from tidal_plugins.ingestion.writer import Writer
 
 QUEUE = "coactivation"
 """Log of the turns that wait to be linked, by the ids of their episodes. Erasing an episode removes its line."""
@@ -52,6 +51,9 @@ def queue(writing: Writing, plans: Sequence[TurnPlan]) -> None:
 def _waiting(writer: Writer, scope: Scope, plan: TurnPlan, before: Mapping[str, Any]) -> dict[str, Any]:
     """Return the memories that were shown before a turn, with how it used them, and the ids that are linked already,
     with each other, because the turn goes on. Nothing stands for none."""
+    from tidal_plugins.ingestion.repeats import firsts
+    from tidal_plugins.ingestion.uses import shown_as
+
     known, queued = plan.known, before.get(plan.episode.id)
     counted: Collection[str] = ()
     if queued is not None:
@@ -112,6 +114,9 @@ class Coactivation:
 
 
 def _contexts(writer: Writer, web: AssociationStore, scope: Scope, lines: Sequence[Line]) -> Iterator[Activation]:
+    from tidal_plugins.ingestion.episodes import read_episodes
+    from tidal_plugins.ingestion.repeats import firsts
+
     episodes = read_episodes(writer.storage, scope, [line.key for line in lines])
     first = firsts(writer, scope, [id_ for episode in episodes.values() for id_ in episode.entries])
     for line in lines:

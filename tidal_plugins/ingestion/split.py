@@ -118,7 +118,7 @@ def _breaks(text: str) -> Iterator[re.Match[str]]:
 
 
 def _heading(match: re.Match[str]) -> tuple[int, str] | None:
-    if match.re is _FENCE or not (match["level"] or match["under"]):
+    if "fence" in match.re.groupindex or not (match["level"] or match["under"]):
         return None
     if match["under"]:
         return (1 if match["under"][0] == "=" else 2), match["over"].strip()

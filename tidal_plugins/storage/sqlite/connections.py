@@ -17,7 +17,7 @@ from tidal_plugins.storage.sqlite.encryption import Key
 from tidal_plugins.storage.sqlite.file_locks import FILE_LOCKS
 from tidal_plugins.storage.sqlite.identity import FileIdentity
 from tidal_plugins.storage.sqlite.log_mark import LogMark, take_back
-from tidal_plugins.storage.sqlite.opening import checked_path, open_file
+from tidal_plugins.storage.sqlite.opening import checked_path, let_count, open_file
 from tidal_plugins.storage.sqlite.statements import Limit, Statements
 from tidal_plugins.storage.sqlite.translation import translated
 from tidal_plugins.storage.sqlite.write_queue import LockWait, queue_of
@@ -223,7 +223,7 @@ class Connections(Statements):
         self._files[connection] = files = FileIdentity.of(self.path)
         self._first = self._first or files
         self._first.check_file(self.path)
-        self._let_wait(connection)
+        self._prepare(connection)
         with self._lock:
             if self._closed:
                 connection.close()
@@ -232,8 +232,9 @@ class Connections(Statements):
             self._by_thread[threading.get_ident()] = connection
         return connection
 
-    def _let_wait(self, connection: apsw.Connection) -> None:
-        """Let a connection wait for the locks of other processes, and keep the log small."""
+    def _prepare(self, connection: apsw.Connection) -> None:
+        """Let a connection wait for the locks of other processes, and count words."""
+        let_count(connection)
         self._waits[connection] = wait = LockWait(self._busy_timeout)
         connection.set_busy_handler(wait)
 

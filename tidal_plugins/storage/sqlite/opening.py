@@ -83,7 +83,11 @@ def open_file(
 
 def let_count(connection: apsw.Connection) -> None:
     """Give a connection the SQL function ``times``: how often a row of the index has a phrase."""
-    connection.register_fts5_function("times", lambda found: len(found.phrase_locations(0)[0]))
+    connection.register_fts5_function("times", _times)
+
+
+def _times(found: apsw.FTS5ExtensionApi, *_: object) -> int:
+    return len(found.phrase_locations(0)[0])
 
 
 def checked_schema(connection: apsw.Connection, path: str, key: Key | None) -> bool:

@@ -62,15 +62,15 @@ class Postings:
         behind = [place for place, one in enumerate(held) if one is None or one.last < last]
         if behind:
             asked = [(words[place], held[place]) for place in behind]
-            for place, posting in zip(behind, _read(db, scope, asked, arrays, last), strict=True):
-                held[place] = posting
+            for place, read in zip(behind, _read(db, scope, asked, arrays, last), strict=True):
+                held[place] = read
+        found = [posting for posting in held if posting is not None]
         with self._lock:
-            for word, posting in zip(words, held, strict=True):
-                if posting is not None:
-                    self._keep(word, posting)
+            for word, posting in zip(words, found, strict=True):
+                self._keep(word, posting)
             while self._size > MOST:
                 self._size -= len(self._known.popitem(last=False)[1].rows)
-        return [posting for posting in held if posting is not None]
+        return found
 
     def _keep(self, word: str, posting: Posting) -> None:
         known = self._known.pop(word, None)
@@ -96,8 +96,8 @@ def scored(
     times = np.concatenate([posting.times for posting in postings])
     weights = [rarity(passages, posting.having) for posting in postings]
     each = np.repeat(weights, [len(posting.rows) for posting in postings])
-    scores = np.bincount(rows, each * frequency(times, words[rows], mean_words or 1.0))
-    found = np.flatnonzero(scores)
+    scores: NDArray[np.float64] = np.bincount(rows, each * frequency(times, words[rows], mean_words or 1.0))
+    found = np.flatnonzero(scores).astype(np.int64)
     return found, scores[found]
 
 
@@ -121,15 +121,15 @@ def _read(
     found: list[list[tuple[int, int]]] = [[] for _ in asked]
     for place, key, times in db.rows(_TIMES, to_json(query)):
         found[place].append((key, times))
-    postings, keys = [], arrays.passages["key"]
+    postings, keys = list[Posting](), arrays.passages["key"]
     for (_, known), new in zip(asked, found, strict=True):
         pairs = np.array(new, np.int64).reshape(-1, 2)
         rows = np.searchsorted(keys, pairs[:, 0])
         there = keys[rows.clip(max=max(len(keys) - 1, 0))] == pairs[:, 0] if len(keys) else np.zeros(len(pairs), bool)
-        rows, times = rows[there].astype(np.int32), pairs[there, 1].clip(max=2**16 - 1).astype(np.uint16)
+        here, times = rows[there].astype(np.int32), pairs[there, 1].clip(max=2**16 - 1).astype(np.uint16)
         upto, having = max(last, *pairs[-1:, 0].tolist(), 0), len(pairs)
         if known is not None:
-            rows, times = np.concatenate([known.rows, rows]), np.concatenate([known.times, times])
+            here, times = np.concatenate([known.rows, here]), np.concatenate([known.times, times])
             having += known.having
-        postings.append(Posting(upto, having, rows, times))
+        postings.append(Posting(upto, having, here, times))
     return postings

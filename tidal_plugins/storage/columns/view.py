@@ -137,18 +137,23 @@ class Columns(ABC):
     def best(self, passages: Rows, scores: NDArray[np.floating[Any]], k: int, where: Where) -> Found:
         """Return the ``k`` entries with the highest scores of those that pass a filter, each with its best passage.
 
-        It goes down the ranking in growing steps. If few of the first pass, it filters all before it ranks them.
+        It goes down the ranking in growing steps. If few of the first pass, it filters all before it ranks them. The
+        first step is twice ``k``: a third of a conversation's entries are its episodes, which few filters let through.
         """
         import numpy as np
 
-        entry, size = self.arrays.passages["entry"], k + k // 8 + 4
+        entry, size = self.arrays.passages["entry"], 2 * k + 4
         while k > 0 and len(passages):
             order = top(scores, min(size, len(scores)))
             entries = entry[passages[order]].astype(np.int64)
             order = order[passed := self.passes(entries, where)]
-            first = np.sort(np.unique(entries[passed], return_index=True)[1])[:k]
+            best: dict[int, int] = {}
+            for place, row in enumerate(entries[passed].tolist()):
+                best.setdefault(row, place)
+            first = list(best.values())[:k]
             if len(first) == k or size >= len(scores):
-                return Found(entries[passed][first], passages[order[first]], scores[order[first]].astype(np.float64))
+                order = order[first]
+                return Found(entries[passed][first], passages[order], scores[order].astype(np.float64))
             if len(first) < k // 2:
                 kept = np.flatnonzero(self.passes(entry[passages].astype(np.int64), where))
                 passages, scores = passages[kept], scores[kept]
@@ -176,6 +181,8 @@ class Columns(ABC):
         """
         import numpy as np
 
+        if not len(rows):
+            return np.zeros(0), np.empty(0, np.int64)
         place, passages = self.passages_of(rows)
         there = self.arrays.passages["unit"][passages] >= 0
         place, passages = place[there], passages[there]
@@ -186,6 +193,8 @@ class Columns(ABC):
             scores = np.vecdot(self.units(passages), unit)
         else:
             scores = self.cosines_of_all(unit)[self.arrays.passages["unit"][passages]]
+        if np.array_equal(place, np.arange(len(rows))):  # one each, as nearly every turn has
+            return scores.astype(np.float64), passages
         order = np.lexsort((-scores, place))
         owners, first = np.unique(place[order], return_index=True)
         cosines[owners], best[owners] = scores[order[first]], passages[order[first]]

@@ -14,7 +14,7 @@ from tidal_plugins.storage.columns.tables import EARLIEST, ENTRY, LATEST, EntryR
 from tidal_plugins.storage.columns.view import Arrays, Columns, Found
 from tidal_plugins.storage.damage import ENTRIES, PASSAGES, VECTORS, note
 from tidal_plugins.storage.entries import HEAD, TAIL, Where
-from tidal_plugins.storage.sqlite.base import all_readable, mark, readable
+from tidal_plugins.storage.sqlite.base import all_readable, figures, mark, readable
 from tidal_plugins.storage.sqlite.conditions import condition
 from tidal_plugins.storage.sqlite.connections import Connections
 from tidal_plugins.storage.sqlite.postings import NAME as POSTINGS
@@ -53,12 +53,7 @@ _FOUND = """
     AND {key} IN (SELECT o.entry FROM keywords w CROSS JOIN passages o ON o.key = w.rowid WHERE keywords MATCH {query})
 """
 _NO_VECTORS = "(SELECT NULL AS passage, NULL AS vector, NULL AS checksum WHERE FALSE)"
-_MARK = "SELECT ifnull(changes, 0), ifnull(erasures, 0) FROM scopes WHERE key = ?"
 LAST_ENTRY = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'entries'"
-_CORPUS = """
-    SELECT CAST(ifnull(c.passages, 0) AS INTEGER), CAST(ifnull(c.words, 0) AS REAL) / ifnull(nullif(c.passages, 0), 1)
-    FROM (SELECT 1) LEFT JOIN corpus c LIMIT 1
-"""
 _EACH = "json_each(?) j CROSS JOIN entries e ON e.key = j.value"
 _UNITS = "SELECT v.passage, v.vector, v.checksum FROM json_each(?) j CROSS JOIN vectors v ON v.passage = j.value"
 
@@ -73,7 +68,8 @@ class ScopeSource:
     query: str | None = None
 
     def mark(self) -> Mark:
-        return Mark(*next(iter(self.db.rows(_MARK, self.scope)), (0, 0)))
+        _, _, erasures, changes = figures(self.db, self.scope)
+        return Mark(changes or 0, erasures or 0)
 
     def entries_after(self, changes: int) -> Iterable[EntryRow]:
         sql = _ENTRIES.format(found=self._found("key", "?3"))
@@ -131,9 +127,10 @@ class SQLiteColumns(Columns):
         words = distinct(terms) if k > 0 else []
         held = self.arrays.notes.setdefault(POSTINGS, Postings()) if self._last is None else Postings()
         with self._db.deadline(self._deadline):
-            passages, mean_words = self._db.rows(_CORPUS)[0]
             postings = held.of(self._db, self._scope, words, self.arrays)
-        return self.best(*scored(postings, self.arrays.passages["words"], passages, mean_words), k, where)
+        passages, total, _, _ = figures(self._db, self._scope)
+        found = scored(postings, self.arrays.passages["words"], passages, total / max(passages, 1))
+        return self.best(*found, k, where)
 
     def rows(self, ids: Sequence[str]) -> Rows:
         import numpy as np

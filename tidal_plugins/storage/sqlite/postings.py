@@ -96,7 +96,8 @@ def scored(
     times = np.concatenate([posting.times for posting in postings])
     weights = [rarity(passages, posting.having) for posting in postings]
     each = np.repeat(weights, [len(posting.rows) for posting in postings])
-    scores: NDArray[np.float64] = np.bincount(rows, each * frequency(times, words[rows], mean_words or 1.0))
+    weighed = np.bincount(rows, each * frequency(times, words[rows], mean_words or 1.0))
+    scores = np.asarray(weighed, np.float64)
     found = np.flatnonzero(scores).astype(np.int64)
     return found, scores[found]
 

@@ -54,9 +54,9 @@ class AffectLoop:
     def felt(self, turn: str, state: Affect, vector: NDArray[np.float32] | None = None) -> Affect:
         """Return the feeling that influences recall for a user's turn: the turn's own if it is stirred, else the state.
 
-        ``state`` is the current one; ``vector`` is the turn's embedding, if it is known. A turn comes before the exchange
-        that will move the state. Waiting for that exchange would leave the first outburst of an upset user without any
-        effect [Tidal §3.4: the weights are seeded on each perturbation].
+        ``state`` is the current one; ``vector`` is the turn's embedding, if it is known. A turn comes before the
+        exchange that will move the state. Waiting for that exchange would leave the first outburst of an upset user
+        without any effect [Tidal §3.4: the weights are seeded on each perturbation].
         """
         spoken = self.spoken(turn)
         [own] = self.estimate([spoken], None if vector is None or spoken != turn else vector[None])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -78,8 +78,6 @@ class Arrays:
     order: ThreadOrder
     notes: dict[str, Any]
     """What readers know of the entries, by name: it is shared, and lasts as long as no entry goes or is replaced."""
-    asked: list[tuple[bytes, NDArray[np.float32]]] = field(default_factory=list)
-    """The last vector that all were compared with, and their cosines: one recall searches several times."""
 
     @cached_property
     def vectored(self) -> Rows:
@@ -96,6 +94,7 @@ class Columns(ABC):
         self.arrays = arrays
         self._last = last
         self._chosen: list[tuple[dict[str, Any], Rows | None, Rows | None]] = []
+        self._asked: tuple[bytes, NDArray[np.float32]] | None = None
 
     @abstractmethod
     def matching(self, terms: Sequence[str], k: int, where: Where) -> Found:
@@ -161,17 +160,17 @@ class Columns(ABC):
         return Found.none()
 
     def cosines_of_all(self, unit: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return the cosine of each vector in memory with ``unit``. Those of the last one are kept."""
+        """Return the cosine of each vector in memory with ``unit``. Those of the last one are kept: one recall searches
+        several times."""
         import numpy as np
 
         assert self.arrays.units is not None
         asked = unit.tobytes()
-        for known, kept in self.arrays.asked:
-            if known == asked:
-                return kept
+        if self._asked is not None and self._asked[0] == asked:
+            return self._asked[1]
         # Row by row, not ``@``: a second BLAS thread gains half a millisecond and waits for many on a busy machine.
         cosines: NDArray[np.float32] = np.vecdot(self.arrays.units, unit)
-        self.arrays.asked[:] = [(asked, cosines)]
+        self._asked = asked, cosines
         return cosines
 
     def cosines(self, unit: NDArray[np.float32], rows: Rows) -> tuple[NDArray[np.float64], Rows]:

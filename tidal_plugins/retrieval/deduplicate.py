@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tidal_plugins.model.entry import SYNTHESIS
@@ -104,16 +104,15 @@ def first_of_kind(found: Candidates, alike: float, channels: Channels) -> Rows:
     return leader
 
 
-def _pairs(units: NDArray[np.float32], alike: float) -> Iterator[tuple[int, int]]:
-    """Yield the pairs of rows whose cosine is at least ``alike``, the later one first, by the later and the earlier."""
+def _pairs(units: NDArray[np.float32], alike: float) -> list[list[int]]:
+    """Return the pairs of rows whose cosine is at least ``alike``, the later first, by the later and the earlier."""
     import numpy as np
 
-    step = max(1, ALONE // max(1, units.size))
+    cosines, step = np.zeros((len(units), len(units)), np.float32), max(1, ALONE // max(1, units.size))
     for first in range(0, len(units), step):
         end = first + step
-        for later, earlier in np.argwhere(units[first:end] @ units[:end].T >= alike).tolist():
-            if earlier < first + later:
-                yield first + later, earlier
+        np.matmul(units[first:end], units[:end].T, out=cosines[first:end, :end])
+    return np.argwhere(np.tril(cosines >= alike, -1)).tolist()
 
 
 def said_again(hits: Sequence[Hit]) -> dict[str, str]:

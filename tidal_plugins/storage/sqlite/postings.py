@@ -119,18 +119,26 @@ def _read(
     import numpy as np
 
     query = [[quoted(mark(scope) + word), known.last if known else 0] for word, known in asked]
-    found: list[list[tuple[int, int]]] = [[] for _ in asked]
-    for place, key, times in db.rows(_TIMES, to_json(query)):
-        found[place].append((key, times))
-    postings, keys = list[Posting](), arrays.passages["key"]
-    for (_, known), new in zip(asked, found, strict=True):
-        pairs = np.array(new, np.int64).reshape(-1, 2)
-        rows = np.searchsorted(keys, pairs[:, 0])
-        there = keys[rows.clip(max=max(len(keys) - 1, 0))] == pairs[:, 0] if len(keys) else np.zeros(len(pairs), bool)
-        here, times = rows[there].astype(np.int32), pairs[there, 1].clip(max=2**16 - 1).astype(np.uint16)
-        upto, having = max(last, *pairs[-1:, 0].tolist(), 0), len(pairs)
-        if known is not None:
-            here, times = np.concatenate([known.rows, here]), np.concatenate([known.times, times])
-            having += known.having
-        postings.append(Posting(upto, having, here, times))
+    found = np.array(db.rows(_TIMES, to_json(query)), np.int64).reshape(-1, 3)
+    ends, keys = np.searchsorted(found[:, 0], np.arange(len(asked)), "right").tolist(), arrays.passages["key"]
+    rows = np.searchsorted(keys, found[:, 1]).clip(max=max(len(keys) - 1, 0))
+    there = keys[rows] == found[:, 1] if len(keys) else np.zeros(len(found), bool)
+    rows, times = rows.astype(np.int32), found[:, 2].clip(max=2**16 - 1).astype(np.uint16)
+    postings = list[Posting]()
+    for (_, known), start, end in zip(asked, [0, *ends], ends, strict=False):
+        chosen = there[start:end]
+        new = Posting(
+            max(last, int(found[end - 1, 1]) if end > start else 0),
+            end - start,
+            rows[start:end][chosen],
+            times[start:end][chosen],
+        )
+        postings.append(_joined(known, new) if known else new)
     return postings
+
+
+def _joined(known: Posting, new: Posting) -> Posting:
+    import numpy as np
+
+    rows, times = np.concatenate([known.rows, new.rows]), np.concatenate([known.times, new.times])
+    return Posting(new.last, known.having + new.having, rows, times)

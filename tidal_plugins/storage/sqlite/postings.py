@@ -98,7 +98,7 @@ def scored(
     each = np.repeat(weights, [len(posting.rows) for posting in postings])
     weighed = np.bincount(rows, each * frequency(times, words[rows], mean_words or 1.0))
     scores = np.asarray(weighed, np.float64)
-    found = np.flatnonzero(scores).astype(np.int64)
+    found = np.flatnonzero(scores > 0).astype(np.int64)  # of numbers themselves it would take five times as long
     return found, scores[found]
 
 

@@ -136,7 +136,7 @@ class Columns(ABC):
     def best(self, passages: Rows, scores: NDArray[np.floating[Any]], k: int, where: Where) -> Found:
         """Return the ``k`` entries with the highest scores of those that pass a filter, each with its best passage.
 
-        It goes down the ranking in growing steps. If few of the first pass, it filters all before it ranks them. The
+        It goes down the ranking in growing steps. If so few pass that it would go halfway, it filters all first. The
         first step is twice ``k``: a third of a conversation's entries are its episodes, which few filters let through.
         """
         import numpy as np
@@ -153,10 +153,10 @@ class Columns(ABC):
             if len(first) == k or size >= len(scores):
                 order = order[first]
                 return Found(entries[passed][first], passages[order], scores[order].astype(np.float64))
-            if len(first) < k // 2:
+            size *= 2 * k // max(len(first), 1)  # as many of what follows pass as of the first, or half as many
+            if size > len(scores) // 2:
                 kept = np.flatnonzero(self.passes(entry[passages].astype(np.int64), where))
                 passages, scores = passages[kept], scores[kept]
-            size *= 8
         return Found.none()
 
     def cosines_of_all(self, unit: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -70,7 +70,7 @@ class Postings:
                 self._keep(word, posting)
             while self._size > MOST:
                 self._size -= len(self._known.popitem(last=False)[1].rows)
-        return found
+        return [_within(posting, len(arrays.passages["key"])) for posting in found]
 
     def _keep(self, word: str, posting: Posting) -> None:
         known = self._known.pop(word, None)
@@ -135,6 +135,15 @@ def _read(
         )
         postings.append(_joined(known, new) if known else new)
     return postings
+
+
+def _within(posting: Posting, passages: int) -> Posting:
+    """Return the postings of the first so many passages: another thread may have read newer columns meanwhile."""
+    if not len(posting.rows) or posting.rows[-1] < passages:
+        return posting
+    here = int(posting.rows.searchsorted(passages))
+    later = len(posting.rows) - here
+    return Posting(posting.last, posting.having - later, posting.rows[:here], posting.times[:here])
 
 
 def _joined(known: Posting, new: Posting) -> Posting:

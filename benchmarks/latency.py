@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
+import multiprocessing.pool
 import platform
 import sqlite3
 import subprocess
@@ -56,6 +57,9 @@ WARM_UP = 5
 IMPORTS = ("import tidal_plugins", "from tidal_plugins import TidalMemory")
 """Statements to time. The first imports the bare package, which loads its parts only when they are used."""
 
+THREADS = 8
+"""Number of threads that recall at once."""
+
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
@@ -98,12 +102,14 @@ def measure(size: int, repeats: int) -> dict[str, Any]:
         with TidalMemory(path, embedder=embedder, settings=quiet) as memory:
             with TidalMemory(path, embedder=embedder, settings=alone) as plain:
                 calls = _reads(memory, plain, embedder, words, repeats)
+            threads = _threads(memory, words, repeats)
             calls |= _writes(memory, words, repeats, Path(folder, "bare.db"))
         calls |= {"bare scan": _scans(embedder, size, repeats)}
     return {
         "calls": {name: quantiles(times) for name, times in calls.items()},
         "record_many_entries_per_second": round(size / filled),
         "file_bytes": stored,
+        "recalls_per_second": threads,
         **cold,
     }
 
@@ -129,6 +135,23 @@ def _reads(
         for place, (name, call) in enumerate(calls.items()):
             times[name] += timed(call, [queries[number - place]])
     return {name: took[WARM_UP:] for name, took in times.items()}
+
+
+def _threads(memory: TidalMemory, words: Words, repeats: int) -> dict[str, float]:
+    """Return how many recalls a second one thread does, and ``THREADS`` of them at once on the same memory."""
+    calm, queries = Affect(), [words.query() for _ in range(repeats)]
+
+    def ask(query: str) -> object:
+        return memory.recall(query, affect=calm)
+
+    found = {}
+    for count in (1, THREADS):
+        with multiprocessing.pool.ThreadPool(count) as pool:
+            pool.map(ask, queries[: 4 * count], chunksize=1)  # each thread opens its connection
+            start = time.perf_counter()
+            pool.map(ask, queries, chunksize=1)
+            found[str(count)] = round(len(queries) / (time.perf_counter() - start), 1)
+    return found
 
 
 def plain_hybrid(memory: TidalMemory, embedder: InstantEmbedder) -> Callable[[str], object]:
@@ -300,6 +323,7 @@ def _sum(recall: dict[str, float], model: dict[str, float]) -> str:
 def _stored(sizes: Iterable[dict[str, Any]]) -> dict[str, list[str]]:
     figures = list(sizes)
     return {
+        f"recalls per second, {THREADS} threads / one": [_at_once(one["recalls_per_second"]) for one in figures],
         "record_many, entries per second": [f"{one['record_many_entries_per_second']:,}" for one in figures],
         "opening and the first recall, ms": [f"{one['first_recall_ms']:.0f}" for one in figures],
         "memory at peak / after the import, MB": [
@@ -307,6 +331,11 @@ def _stored(sizes: Iterable[dict[str, Any]]) -> dict[str, list[str]]:
         ],
         "file, MB": [_mb(one["file_bytes"]) for one in figures],
     }
+
+
+def _at_once(per_second: dict[str, float]) -> str:
+    alone, together = per_second["1"], per_second[str(THREADS)]
+    return f"{together:.0f} / {alone:.0f}  ({together / alone:.2f} ×)"
 
 
 def _mb(size: int | None) -> str:

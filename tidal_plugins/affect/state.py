@@ -51,16 +51,15 @@ class AffectLoop:
         state, at = self._standing(document and document.value, now)
         return self._relax(state, at, now)
 
-    def felt(self, scope: Scope, turn: str, now: datetime, vector: NDArray[np.float32] | None = None) -> Affect:
+    def felt(self, turn: str, state: Affect, vector: NDArray[np.float32] | None = None) -> Affect:
         """Return the feeling that influences recall for a user's turn: the turn's own if it is stirred, else the state.
 
-        ``vector`` is the turn's embedding, if it is known. A turn comes before the exchange that will move the state.
-        Waiting for that exchange would leave the first outburst of an upset user without any effect [Tidal §3.4: the
-        weights are seeded on each perturbation].
+        ``state`` is the current one; ``vector`` is the turn's embedding, if it is known. A turn comes before the
+        exchange that will move the state. Waiting for that exchange would leave the first outburst of an upset user
+        without any effect [Tidal §3.4: the weights are seeded on each perturbation].
         """
         spoken = self.spoken(turn)
         [own] = self.estimate([spoken], None if vector is None or spoken != turn else vector[None])
-        state = self.current(scope, now)
         return own if own.intensity > max(self.settings.threshold, state.intensity) else state
 
     def estimate(self, texts: Sequence[str], vectors: NDArray[np.float32] | None = None) -> list[Affect]:

@@ -69,8 +69,8 @@ class Candidates:
 
     def take(self, places: Rows | NDArray[np.bool_] | Sequence[int] | slice) -> Candidates:
         """Return those at some places, in that order, or those for which a mask is true."""
-        return replace(
-            self,
+        return Candidates(
+            self.columns,
             **{name: getattr(self, name)[places] for name in _ARRAYS},
             parts={name: part[places] for name, part in self.parts.items()},
             features={name: part[places] for name, part in self.features.items()},
@@ -89,12 +89,15 @@ class Candidates:
         near = {name: part for name, part in self.parts.items() if name in NEARNESS_PARTS}
         return self.nearness(settings) + total(near, len(self))
 
-    def followed(self, others: Candidates) -> Candidates:
+    def followed(self, *others: Candidates) -> Candidates:
         """Return these, and others behind them, which have neither parts nor features."""
         import numpy as np
 
-        arrays = {name: np.concatenate([getattr(self, name), getattr(others, name)]) for name in _ARRAYS}
-        empty, none = np.full(len(others), np.nan), np.zeros(len(others))
+        more = sum(map(len, others))
+        if not more:
+            return self
+        arrays = {name: np.concatenate([getattr(one, name) for one in (self, *others)]) for name in _ARRAYS}
+        empty, none = np.full(more, np.nan), np.zeros(more)
         parts = {name: np.concatenate([part, empty]) for name, part in self.parts.items()}
         features = {name: np.concatenate([part, none]) for name, part in self.features.items()}
         return replace(self, parts=parts, features=features, **dict[str, Any](arrays))

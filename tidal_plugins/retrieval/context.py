@@ -81,13 +81,12 @@ class Context:
         borrowed = np.zeros(len(rows))
         if not len(rows) or not len(self.near.row):
             return borrowed
-        pairs = np.stack([self.near.row, self.near.other, self.near.places], axis=1)
-        pairs = np.concatenate([pairs, pairs[:, [1, 0, 2]] * [1, 1, -1]])  # each pair of neighbours either way
-        pairs, _ = np.unique(pairs, axis=0, return_counts=True)  # without counts, numpy loads numpy.ma first
-        order = np.argsort(rows)
-        at = np.searchsorted(rows[order], pairs[:, :2]).clip(max=len(rows) - 1)
-        there = (rows[order][at] == pairs[:, :2]).all(axis=1)
-        lender, borrower, places = order[at[there, 0]], order[at[there, 1]], pairs[there, 2]
+        at = {row: place for place, row in enumerate(rows.tolist())}
+        beside = zip(self.near.row.tolist(), self.near.other.tolist(), self.near.places.tolist(), strict=True)
+        pairs = {(row, other, places) for row, other, places in beside if row in at and other in at}
+        pairs |= {(other, row, -places) for row, other, places in pairs}  # each pair of neighbours either way
+        ordered = [(at[row], at[other], places) for row, other, places in sorted(pairs)]
+        lender, borrower, places = np.array(ordered, np.int64).reshape(-1, 3).T
         answer = np.where(asks[lender], settings.answer, 1.0)
         lifts = leaning(words[borrower], words[lender], settings.turn) * lent(
             nearness[lender], self.floor, places, share=settings.neighbours, answer=answer
@@ -108,8 +107,9 @@ def _best(threads: Words, nearness: Reals, counted: Flags) -> Reals:
     """Return for each entry the highest nearness in its thread of those that are ``counted``; its own without one."""
     import numpy as np
 
-    known, group = np.unique(threads, return_inverse=True)
-    highest = np.full(len(known), -np.inf)
-    np.maximum.at(highest, group[counted], nearness[counted])
-    best = np.maximum(highest[group], nearness)
-    return np.where(threads < 0, nearness, best)
+    highest: dict[int, float] = {-1: -np.inf}
+    of_each = threads.tolist()
+    for thread, near, counts in zip(of_each, nearness.tolist(), counted.tolist(), strict=True):
+        if counts and thread >= 0 and near > highest.get(thread, -np.inf):
+            highest[thread] = near
+    return np.maximum(nearness, [highest.get(thread, -np.inf) for thread in of_each])

@@ -117,16 +117,17 @@ class Request:
     ) -> Self:
         """Return the request of ``TidalMemory.whisper``, whose arguments these are. Raises ``InvalidInput``."""
         turn = clean(turn.strip()[:MAX_CHARS] if isinstance(turn, str) else turn, max_chars=MAX_CHARS, name="a turn")
+        state = mood.current(scope, now) if affect is None else _checked_affect(affect)
         return cls(
             scope,
             turn,
             active(now, exclude=exclude),
             now,
             max(settings.whisper.candidates, settings.whisper.max_entries),
-            affect=mood.current(scope, now) if affect is None else _checked_affect(affect),
+            affect=state,
             profile=settings.recall.profile,
             session=session,
-            felt=partial(mood.felt, scope, turn, now) if affect is None else None,
+            felt=partial(mood.felt, turn, state) if affect is None else None,
         )
 
 

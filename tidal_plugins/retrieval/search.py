@@ -53,15 +53,16 @@ def join(state: State, rows: Rows) -> None:
     """Let entries be ranked in full, too. An entry that no channel found has a cosine and no rank."""
     import numpy as np
 
-    rows = rows[~np.isin(rows, state.near.rows)]
-    if not len(rows):
+    near = set(state.near.rows.tolist())
+    wanted = dict.fromkeys(row for row in rows.tolist() if row not in near)
+    if not wanted:
         return
-    rows = rows[np.sort(np.unique(rows, return_index=True)[1])]
-    known = np.isin(state.far.rows, rows)
-    unknown = rows[~np.isin(rows, state.far.rows)]
+    far = state.far.rows.tolist()
+    known, beyond = np.array([row in wanted for row in far], bool), set(far)
+    unknown = np.array([row for row in wanted if row not in beyond], np.int64)
     cosine, vector = state.channels.cosines(unknown)
     new = candidates(state.channels.columns, unknown, cosine=cosine, vector=vector)
-    state.near = state.near.followed(state.far.take(known)).followed(new)
+    state.near = state.near.followed(state.far.take(known), new)
     state.far = state.far.take(~known)
 
 
@@ -96,11 +97,10 @@ class Channels:
 
         arrays = self.columns.arrays
         near, worded = self.nearest(pool, self.where), self.matching(self.query.terms, pool, self.where)
-        alone = ~np.isin(worded.entries, near.entries)
-        rows = np.concatenate([near.entries, worded.entries[alone]])
-        cosines, vectors = self.cosines(worded.entries[alone])
-        order = np.argsort(rows)
-        places = order[np.searchsorted(rows[order], worded.entries)]  # where the keyword channel's are among them
+        place = {row: place for place, row in enumerate(near.entries.tolist())}
+        places = [place.setdefault(row, len(place)) for row in worded.entries.tolist()]
+        rows = np.fromiter(place, np.int64, len(place))
+        cosines, vectors = self.cosines(rows[len(near.entries) :])
         bm25, keyword, rank = np.zeros(len(rows)), np.full(len(rows), -1), np.zeros(len(rows), np.int64)
         strength = np.zeros(len(rows))
         bm25[places], keyword[places], rank[places] = worded.scores, worded.passages, 1 + np.arange(len(places))

@@ -52,7 +52,8 @@ def stems(text: str) -> list[str]:
 
 def normal(text: str) -> str:
     """Return a text in the form in which two that say the same in the same words are equal: case and space folded."""
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    folded = text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
+    return " ".join(folded.split())
 
 
 def _chunks(text: str) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -78,8 +78,6 @@ class Arrays:
     order: ThreadOrder
     notes: dict[str, Any]
     """What readers know of the entries, by name: it is shared, and lasts as long as no entry goes or is replaced."""
-    asked: list[tuple[bytes, NDArray[np.float32]]] = field(default_factory=list)
-    """The last vector that all were compared with, and their cosines: one recall searches several times."""
 
     @cached_property
     def vectored(self) -> Rows:
@@ -96,6 +94,7 @@ class Columns(ABC):
         self.arrays = arrays
         self._last = last
         self._chosen: list[tuple[dict[str, Any], Rows | None, Rows | None]] = []
+        self._asked: tuple[bytes, NDArray[np.float32]] | None = None
 
     @abstractmethod
     def matching(self, terms: Sequence[str], k: int, where: Where) -> Found:
@@ -137,36 +136,41 @@ class Columns(ABC):
     def best(self, passages: Rows, scores: NDArray[np.floating[Any]], k: int, where: Where) -> Found:
         """Return the ``k`` entries with the highest scores of those that pass a filter, each with its best passage.
 
-        It goes down the ranking in growing steps. If few of the first pass, it filters all before it ranks them.
+        It goes down the ranking in growing steps. If so few pass that it would go halfway, it filters all first. The
+        first step is twice ``k``: a third of a conversation's entries are its episodes, which few filters let through.
         """
         import numpy as np
 
-        entry, size = self.arrays.passages["entry"], k + k // 8 + 4
+        entry, size = self.arrays.passages["entry"], 2 * k + 4
         while k > 0 and len(passages):
             order = top(scores, min(size, len(scores)))
             entries = entry[passages[order]].astype(np.int64)
             order = order[passed := self.passes(entries, where)]
-            first = np.sort(np.unique(entries[passed], return_index=True)[1])[:k]
+            best: dict[int, int] = {}
+            for place, row in enumerate(entries[passed].tolist()):
+                best.setdefault(row, place)
+            first = list(best.values())[:k]
             if len(first) == k or size >= len(scores):
-                return Found(entries[passed][first], passages[order[first]], scores[order[first]].astype(np.float64))
-            if len(first) < k // 2:
+                order = order[first]
+                return Found(entries[passed][first], passages[order], scores[order].astype(np.float64))
+            size *= 2 * k // max(len(first), 1)  # as many of what follows pass as of the first, or half as many
+            if size > len(scores) // 2:
                 kept = np.flatnonzero(self.passes(entry[passages].astype(np.int64), where))
                 passages, scores = passages[kept], scores[kept]
-            size *= 8
         return Found.none()
 
     def cosines_of_all(self, unit: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return the cosine of each vector in memory with ``unit``. Those of the last one are kept."""
+        """Return the cosine of each vector in memory with ``unit``. Those of the last one are kept: one recall searches
+        several times."""
         import numpy as np
 
         assert self.arrays.units is not None
         asked = unit.tobytes()
-        for known, kept in self.arrays.asked:
-            if known == asked:
-                return kept
+        if self._asked is not None and self._asked[0] == asked:
+            return self._asked[1]
         # Row by row, not ``@``: a second BLAS thread gains half a millisecond and waits for many on a busy machine.
         cosines: NDArray[np.float32] = np.vecdot(self.arrays.units, unit)
-        self.arrays.asked[:] = [(asked, cosines)]
+        self._asked = asked, cosines
         return cosines
 
     def cosines(self, unit: NDArray[np.float32], rows: Rows) -> tuple[NDArray[np.float64], Rows]:
@@ -176,6 +180,8 @@ class Columns(ABC):
         """
         import numpy as np
 
+        if not len(rows):
+            return np.zeros(0), np.empty(0, np.int64)
         place, passages = self.passages_of(rows)
         there = self.arrays.passages["unit"][passages] >= 0
         place, passages = place[there], passages[there]
@@ -186,6 +192,8 @@ class Columns(ABC):
             scores = np.vecdot(self.units(passages), unit)
         else:
             scores = self.cosines_of_all(unit)[self.arrays.passages["unit"][passages]]
+        if np.array_equal(place, np.arange(len(rows))):  # one each, as nearly every turn has
+            return scores.astype(np.float64), passages
         order = np.lexsort((-scores, place))
         owners, first = np.unique(place[order], return_index=True)
         cosines[owners], best[owners] = scores[order[first]], passages[order[first]]

@@ -10,6 +10,7 @@ import numpy as np
 
 from tidal_plugins.model.clock import to_micros
 from tidal_plugins.model.entry import Scope
+from tidal_plugins.storage.bm25 import frequency, rarity
 from tidal_plugins.storage.columns.buffer import Mark
 from tidal_plugins.storage.columns.tables import EARLIEST, LATEST, EntryRow, PassageRow
 from tidal_plugins.storage.columns.view import Arrays, Columns, Found
@@ -17,7 +18,6 @@ from tidal_plugins.storage.entries import HEAD, TAIL, Where
 from tidal_plugins.storage.memory.figures import Kept, KeptPassage
 from tidal_plugins.storage.memory.filters import entry_filter
 from tidal_plugins.storage.memory.index import Index
-from tidal_plugins.storage.memory.keywords import frequency, rarity
 from tidal_plugins.storage.memory.state import State
 from tidal_plugins.storage.search import MAX_TERMS
 
@@ -75,8 +75,8 @@ class StateColumns(Columns):
             found = [(key, times) for key, times in index.having(word) if key in passages]
             weight = rarity(corpus.get("passages", 0), len(found))
             for key, times in found:
-                mean = corpus["tokens"] / corpus["passages"]
-                scores[key] = scores.get(key, 0.0) + weight * frequency(times, passages[key].tokens, mean)
+                mean = corpus["words"] / corpus["passages"]
+                scores[key] = scores.get(key, 0.0) + weight * frequency(times, passages[key].span.words, mean)
         keys = sorted(scores)
         rows, _ = self.passages_of_keys(np.array(keys, np.int64))
         return self.best(rows, np.array([scores[key] for key in keys], np.float64), k, where)

@@ -165,8 +165,8 @@ class EntryStore(MemoryBase, Entries):
         for passage, unit in zip(item.passages, item.units, strict=True):
             index, words = _index_for(draft, scope, unit), passage.terms.split()
             keys.append(draft.next_key())
-            tokens = index.add(keys[-1], words, unit)
-            kept = KeptPassage(Span(item.entry.id, passage.start, passage.end, len(words)), tokens, unit is not None)
+            index.add(keys[-1], words, unit)
+            kept = KeptPassage(Span(item.entry.id, passage.start, passage.end, len(words)), unit is not None)
             table[keys[-1]] = kept
             count_passage(draft, kept, 1)
             if unit is not None:

@@ -20,10 +20,9 @@ class Kept(NamedTuple):
 
 
 class KeptPassage(NamedTuple):
-    """A passage as it is stored. ``tokens`` counts its words as keywords compare them."""
+    """A passage as it is stored."""
 
     span: Span
-    tokens: int
     has_vector: bool
 
 
@@ -45,7 +44,6 @@ def count_passage(draft: Draft, passage: KeptPassage, sign: int) -> None:
     added = {
         "passages": passage.span.words > 0,
         "words": passage.span.words,
-        "tokens": passage.tokens,
         "vectors": passage.has_vector,
     }
     for name, number in added.items():

@@ -33,15 +33,14 @@ class Index:
         """Return the length of its vectors, 0 while there are none."""
         return int(self._units.shape[1])
 
-    def add(self, key: int, words: Sequence[str], unit: Unit | None) -> int:
-        """Add a passage, whose key must be above all earlier ones; return how many tokens it has."""
+    def add(self, key: int, words: Sequence[str], unit: Unit | None) -> None:
+        """Add a passage, whose key must be above all earlier ones."""
         counts = Counter(tokens(word) for word in words)
         for word, times in counts.items():
             self._words.setdefault(word, []).append((key, times))
         if unit is not None:
             self._append(key, unit)
         self.size += 1
-        return sum(len(word) * times for word, times in counts.items())
 
     def having(self, word: str) -> Sequence[tuple[int, int]]:
         """Return the passages that have a word, by key, and how many times each."""

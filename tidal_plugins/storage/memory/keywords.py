@@ -1,20 +1,13 @@
-"""Words as the keyword index keeps them, and their scores: the analysis and the BM25 of FTS5."""
+"""Words as the keyword index keeps them: the analysis of FTS5."""
 
 from __future__ import annotations
 
-import math
 import unicodedata
 from functools import lru_cache
 
 from snowballstemmer.porter_stemmer import PorterStemmer
 
 from tidal_plugins.patterns import lazy_re
-
-K1, B = 1.2, 0.75
-"""The parameters of BM25."""
-
-LEAST_RARITY = 1e-6
-"""The rarity of a word that more than half of all passages have."""
 
 LONGEST_WORD = 64
 """Bytes of the longest word that is stemmed."""
@@ -30,16 +23,6 @@ def tokens(word: str) -> tuple[str, ...]:
     letters = unicodedata.normalize("NFD", _MARK + word.lower())
     plain = "".join(letter for letter in letters if not unicodedata.combining(letter))
     return tuple(_stem(token) for token in _WORD.findall(plain))
-
-
-def rarity(passages: int, having: int) -> float:
-    """Return how much a word counts that ``having`` of all passages have."""
-    return max(math.log((passages - having + 0.5) / (having + 0.5)), LEAST_RARITY)
-
-
-def frequency(times: int, length: int, mean_length: float) -> float:
-    """Return how much it counts that a passage of ``length`` tokens has a word so many times."""
-    return times * (K1 + 1) / (times + K1 * (1 - B + B * length / mean_length))
 
 
 def _stem(token: str) -> str:

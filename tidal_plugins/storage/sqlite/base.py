@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from tidal_plugins.model.entry import Scope
-from tidal_plugins.storage.damage import SCOPES, UNKNOWN, note
+from tidal_plugins.storage.damage import SCOPES, UNKNOWN, note, noticed
 from tidal_plugins.storage.sqlite.connections import Connections
 from tidal_plugins.storage.sqlite.scopes import Scopes, add_row, find_row
 from tidal_plugins.storage.sqlite.translation import translated
@@ -16,6 +16,11 @@ from tidal_plugins.storage.values import to_json
 
 NO_SCOPE = -1
 """Stands for a scope that nothing was written to yet: it matches no row."""
+
+_FIGURES = """
+    SELECT CAST(ifnull(c.passages, 0) AS INTEGER), CAST(ifnull(c.words, 0) AS INTEGER), s.erasures, s.changes
+    FROM (SELECT 1) LEFT JOIN corpus c LEFT JOIN scopes s ON s.key = ? LIMIT 1
+"""  # damage may have taken the row of the corpus away
 
 logger = logging.getLogger(__name__)
 
@@ -61,6 +66,31 @@ class SQLiteBase:
 
     def _readable(self, table: str, sql: str, *bindings: Any) -> list[Any]:
         return all_readable(self._db, table, sql, *bindings)
+
+    def _kept(self, table: str, sql: str, *bindings: Any) -> list[Any]:
+        """Return the rows of a query as :meth:`_readable` does, kept while nobody writes. They are few and small."""
+        kept = self._db.kept()
+        if kept is not None and (known := kept.get((sql, bindings))) is not None:
+            return list(known)
+        with noticed() as damaged:
+            rows = self._readable(table, sql, *bindings)
+        kept = self._db.kept()  # the first reading of a snapshot tells which state it sees
+        if kept is not None and not damaged:
+            kept[sql, bindings] = rows
+        return rows
+
+
+def figures(db: Connections, scope: int) -> tuple[int, int, int | None, int | None]:
+    """Return the numbers of passages and words of the whole store, and those of erasures and changes of a scope."""
+    kept = db.kept()
+    row = None if kept is None else kept.get((_FIGURES, scope))
+    if row is None:
+        row = db.rows(_FIGURES, scope)[0]
+        kept = db.kept()
+        if kept is not None:
+            kept[_FIGURES, scope] = row
+    found: tuple[int, int, int | None, int | None] = row
+    return found
 
 
 def all_readable(db: Connections, table: str, sql: str, *bindings: Any) -> list[Any]:

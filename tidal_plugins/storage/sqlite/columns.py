@@ -14,10 +14,11 @@ from tidal_plugins.storage.columns.tables import EARLIEST, ENTRY, LATEST, EntryR
 from tidal_plugins.storage.columns.view import Arrays, Columns, Found
 from tidal_plugins.storage.damage import ENTRIES, PASSAGES, VECTORS, note
 from tidal_plugins.storage.entries import HEAD, TAIL, Where
-from tidal_plugins.storage.search import MAX_TERMS
-from tidal_plugins.storage.sqlite.base import all_readable, mark, readable
+from tidal_plugins.storage.sqlite.base import all_readable, figures, mark, readable
 from tidal_plugins.storage.sqlite.conditions import condition
 from tidal_plugins.storage.sqlite.connections import Connections
+from tidal_plugins.storage.sqlite.postings import NAME as POSTINGS
+from tidal_plugins.storage.sqlite.postings import Postings, distinct, quoted, scored
 from tidal_plugins.storage.values import to_json
 
 if TYPE_CHECKING:
@@ -52,9 +53,7 @@ _FOUND = """
     AND {key} IN (SELECT o.entry FROM keywords w CROSS JOIN passages o ON o.key = w.rowid WHERE keywords MATCH {query})
 """
 _NO_VECTORS = "(SELECT NULL AS passage, NULL AS vector, NULL AS checksum WHERE FALSE)"
-_MARK = "SELECT ifnull(changes, 0), ifnull(erasures, 0) FROM scopes WHERE key = ?"
 LAST_ENTRY = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'entries'"
-_MATCHING = "SELECT rowid, -rank FROM keywords WHERE keywords MATCH ? ORDER BY rank LIMIT ?"
 _EACH = "json_each(?) j CROSS JOIN entries e ON e.key = j.value"
 _UNITS = "SELECT v.passage, v.vector, v.checksum FROM json_each(?) j CROSS JOIN vectors v ON v.passage = j.value"
 
@@ -69,7 +68,8 @@ class ScopeSource:
     query: str | None = None
 
     def mark(self) -> Mark:
-        return Mark(*next(iter(self.db.rows(_MARK, self.scope)), (0, 0)))
+        _, _, erasures, changes = figures(self.db, self.scope)
+        return Mark(changes or 0, erasures or 0)
 
     def entries_after(self, changes: int) -> Iterable[EntryRow]:
         sql = _ENTRIES.format(found=self._found("key", "?3"))
@@ -124,18 +124,13 @@ class SQLiteColumns(Columns):
         return super().units(passages)
 
     def matching(self, terms: Sequence[str], k: int, where: Where) -> Found:
-        import numpy as np
-
-        size, query = k + k // 8 + 4, expression(self._scope, terms)
+        words = distinct(terms) if k > 0 else []
+        held = self.arrays.notes.setdefault(POSTINGS, Postings()) if self._last is None else Postings()
         with self._db.deadline(self._deadline):
-            while True:
-                found = self._db.rows(_MATCHING, query, size) if k > 0 else []
-                keys, scores = zip(*found, strict=True) if found else ((), ())
-                passages, there = self.passages_of_keys(np.array(keys, np.int64))
-                best = self.best(passages, np.array(scores, np.float64)[there], k, where)
-                if len(best.entries) == k or len(found) < size:
-                    return best
-                size = -1 if size > 4 * k else 8 * size
+            postings = held.of(self._db, self._scope, words, self.arrays)
+        passages, total, _, _ = figures(self._db, self._scope)
+        found = scored(postings, self.arrays.passages["words"], passages, total / max(passages, 1))
+        return self.best(*found, k, where)
 
     def rows(self, ids: Sequence[str]) -> Rows:
         import numpy as np
@@ -202,5 +197,4 @@ class SQLiteColumns(Columns):
 
 def expression(scope: int, words: Sequence[str]) -> str:
     """Return an FTS5 query for any of the words, each quoted and marked as this scope's."""
-    chosen = [mark(scope) + word for word in list(dict.fromkeys(words))[:MAX_TERMS]]
-    return " OR ".join('"' + word.replace('"', '""').replace("\0", " ") + '"' for word in chosen) or '""'
+    return " OR ".join(quoted(mark(scope) + word) for word in distinct(words)) or '""'

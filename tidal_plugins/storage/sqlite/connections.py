@@ -6,10 +6,10 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tidal_plugins.errors import Closed, StorageError
 from tidal_plugins.storage.sqlite.blocks import Block
@@ -17,7 +17,7 @@ from tidal_plugins.storage.sqlite.encryption import Key
 from tidal_plugins.storage.sqlite.file_locks import FILE_LOCKS
 from tidal_plugins.storage.sqlite.identity import FileIdentity
 from tidal_plugins.storage.sqlite.log_mark import LogMark, take_back
-from tidal_plugins.storage.sqlite.opening import checked_path, open_file
+from tidal_plugins.storage.sqlite.opening import checked_path, let_count, open_file
 from tidal_plugins.storage.sqlite.statements import Limit, Statements
 from tidal_plugins.storage.sqlite.translation import translated
 from tidal_plugins.storage.sqlite.write_queue import LockWait, queue_of
@@ -32,6 +32,9 @@ times, and a look took 32 µs on the machine of development. A write always look
 
 _JOINED = nullcontext()
 """Stands for a block inside another one, which ends nothing."""
+
+MOST_KEPT = 64
+"""Results that a thread keeps of one state of the file; a recall keeps five."""
 
 
 class Connections(Statements):
@@ -59,6 +62,8 @@ class Connections(Statements):
         self._files: weakref.WeakKeyDictionary[apsw.Connection, FileIdentity] = weakref.WeakKeyDictionary()
         self._checked: weakref.WeakKeyDictionary[apsw.Connection, float] = weakref.WeakKeyDictionary()
         self._limited: weakref.WeakKeyDictionary[apsw.Connection, Limit] = weakref.WeakKeyDictionary()
+        self._kept: weakref.WeakKeyDictionary[apsw.Connection, tuple[int, dict[Hashable, Any]]]
+        self._kept = weakref.WeakKeyDictionary()
         self._first: FileIdentity | None = None
         self._queue = queue_of(self.path)
         self._mark = LogMark()
@@ -103,6 +108,27 @@ class Connections(Statements):
         """Return whether this thread is inside a transaction."""
         block = self._block
         return block is not None and block.writes
+
+    def kept(self) -> dict[Hashable, Any] | None:
+        """Return what this thread keeps of the state that its open snapshot sees; ``None`` outside of one that has
+        read something, and in a transaction.
+
+        A thread may keep small results of queries here. They last until anybody writes to the file.
+        """
+        import apsw
+
+        block, connection = self._block, self.get()
+        if block is None or block.writes or connection.txn_state("main") != apsw.SQLITE_TXN_READ:
+            return None
+        version, (known, kept) = connection.data_version(), self._kept.get(connection, (None, {}))
+        if known != version or len(kept) > MOST_KEPT:
+            kept = {}
+            self._kept[connection] = version, kept
+        return kept
+
+    def forget(self) -> None:
+        """Drop what threads keep of the file."""
+        self._kept = weakref.WeakKeyDictionary()
 
     def close(self) -> None:
         """Close every connection. One that another thread is using is closed when that thread is done with it."""
@@ -223,7 +249,7 @@ class Connections(Statements):
         self._files[connection] = files = FileIdentity.of(self.path)
         self._first = self._first or files
         self._first.check_file(self.path)
-        self._let_wait(connection)
+        self._prepare(connection)
         with self._lock:
             if self._closed:
                 connection.close()
@@ -232,8 +258,9 @@ class Connections(Statements):
             self._by_thread[threading.get_ident()] = connection
         return connection
 
-    def _let_wait(self, connection: apsw.Connection) -> None:
-        """Let a connection wait for the locks of other processes, and keep the log small."""
+    def _prepare(self, connection: apsw.Connection) -> None:
+        """Let a connection wait for the locks of other processes, and count words."""
+        let_count(connection)
         self._waits[connection] = wait = LockWait(self._busy_timeout)
         connection.set_busy_handler(wait)
 

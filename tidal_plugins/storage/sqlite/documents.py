@@ -52,7 +52,8 @@ class DocumentStore(SQLiteBase, Documents):
         sql = f"SELECT collection, key, value, version, checksum FROM {table} WHERE scope = ? AND collection = ?"
         chosen = [] if keys is None else [to_json(list(keys))]
         sql += f"{f' AND key IN {IDS}' if chosen else ''} ORDER BY key, version DESC"
-        rows = self._readable(DOCUMENTS, sql, self._key(scope), collection, *chosen)
+        read = self._readable if keys is None else self._kept
+        rows = read(DOCUMENTS, sql, self._key(scope), collection, *chosen)
         return list(intact(rows, lambda row: _document(row, scope)))
 
     def _about_store(self, keys: Collection[str] | None) -> list[Document]:

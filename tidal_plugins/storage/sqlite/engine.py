@@ -88,6 +88,7 @@ class SQLiteStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStore,
         with self._db.lock_timeout(SCRUB_SECONDS):
             busy = self._db.one("PRAGMA wal_checkpoint(TRUNCATE)")
         self._held.forget()
+        self._db.forget()
         return not busy
 
     def close(self) -> None:

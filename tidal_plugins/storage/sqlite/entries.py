@@ -24,7 +24,7 @@ from tidal_plugins.storage.base import (
 )
 from tidal_plugins.storage.damage import ENTRIES, SCOPES, VOLUMES, intact, note, noticed
 from tidal_plugins.storage.rows import COLUMNS, FIXED, SUMMARY, TIER, Row, from_row, to_row, to_summary
-from tidal_plugins.storage.sqlite.base import SQLiteBase
+from tidal_plugins.storage.sqlite.base import SQLiteBase, figures
 from tidal_plugins.storage.sqlite.conditions import EACH_ID, IDS, condition, link_condition
 from tidal_plugins.storage.sqlite.passages import CHANGED, Indexed, index, unindex
 from tidal_plugins.storage.sqlite.schema import OF_SCOPES
@@ -65,10 +65,6 @@ _SPEAKERS = """
         FROM names WHERE names.name IS NOT NULL
     ) SELECT name FROM names WHERE name IS NOT NULL LIMIT 1000
 """
-_STATISTICS = """
-    SELECT CAST(ifnull(c.passages, 0) AS INTEGER), CAST(ifnull(c.words, 0) AS INTEGER), s.erasures, s.changes
-    FROM (SELECT 1) LEFT JOIN corpus c LEFT JOIN scopes s ON s.key = ? LIMIT 1
-"""  # damage may have taken the row of the corpus away
 _VOLUMES = """
     SELECT kind, channel, CAST(entries AS INTEGER), CAST(ifnull(characters, 0) AS INTEGER) FROM volumes
     WHERE scope = ? AND entries > 0
@@ -86,7 +82,7 @@ class _Prepared(NamedTuple):
 class EntryStore(SQLiteBase, Entries):
     """Stores entries as rows, and their passages in the indexes of keywords and vectors."""
 
-    _figures: dict[int, tuple[tuple[int, int], Statistics]]
+    _figures: dict[int, tuple[tuple[int | None, int | None], Statistics]]
     """The figures of scopes as they were read last, with the numbers of erasures and changes at that time."""
 
     def put(self, scope: Scope, records: Iterable[Record], *, replace: bool = False) -> list[str]:
@@ -167,7 +163,7 @@ class EntryStore(SQLiteBase, Entries):
     def statistics(self, scope: Scope) -> Statistics:
         with self.snapshot():
             key = self._key(scope)
-            passages, words, erasures, changes = self._db.rows(_STATISTICS, key)[0]
+            passages, words, erasures, changes = figures(self._db, key)
             corpus, known = Corpus(passages, words / passages if passages else 0.0), self._figures.get(key)
             if known is not None and known[0] == (erasures, changes) and not self._db.writing:
                 return replaced(known[1], corpus=corpus)

@@ -19,6 +19,7 @@ _PUT = f"""
 """
 _OF_LINK = ", ".join("l." + column for column in LINK_COLUMNS)
 _SELECT = f"SELECT {_OF_LINK} FROM links l"
+_ANY = "SELECT EXISTS (SELECT 1 FROM json_each(?2) k CROSS JOIN links l WHERE l.scope = ?1 AND l.kind = k.value)"
 _STRONGEST = "expires_at DESC, weight DESC"
 
 
@@ -57,7 +58,10 @@ class LinkStore(SQLiteBase, Links):
     ) -> list[Step]:
         places = (to_json(list(dict.fromkeys(nodes))), to_json(list(dict.fromkeys(kinds))))
         with self.snapshot():
-            filter_ = link_condition(self._key(scope), where)
+            key = self._key(scope)
+            if not self._kept(LINKS, _ANY, key, places[1])[0][0]:
+                return []  # few scopes have links of every kind, and each recall asks for some
+            filter_ = link_condition(key, where)
             cut = (*filter_.parameters, max(each, 0))
             rows = self._readable(LINKS, _frontier(filter_.sql), *places, *cut, *cut, max(each, 0))
         return list(intact(rows, lambda row: _step(row, scope)))

@@ -81,6 +81,15 @@ def open_file(
     return connection
 
 
+def let_count(connection: apsw.Connection) -> None:
+    """Give a connection the SQL function ``times``: how often a row of the index has a phrase."""
+    connection.register_fts5_function("times", _times)
+
+
+def _times(found: apsw.FTS5ExtensionApi, *_: object) -> int:
+    return found.inst_count
+
+
 def checked_schema(connection: apsw.Connection, path: str, key: Key | None) -> bool:
     """Return whether the schema is there, or raise ``EncryptionError`` for a key that does not fit.
 

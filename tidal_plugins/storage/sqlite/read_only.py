@@ -121,7 +121,7 @@ class _Openings(Connections):
         if opening is None or opening.seen is None:
             raise Closed(f"{self.path} is opened for each reading: read it inside while_open() or a snapshot")
         connection = open_for_reading(opening.seen.path, opening.way, self._busy_timeout, self.key)
-        self._let_wait(connection)
+        self._prepare(connection)
         self._by_thread[threading.get_ident()] = connection
         return connection
 

@@ -47,10 +47,10 @@ class TestSQLite(StoreContract):
         return lambda: SQLiteStorage(tmp_path / "memory.db")
 
 
-class TestSQLiteWithoutVectorsInMemory(StoreContract):
+class TestSQLiteByCodes(StoreContract):
     @pytest.fixture
     def open_store(self, tmp_path: Path) -> Callable[[], Storage]:
-        return lambda: SQLiteStorage(tmp_path / "memory.db", vector_cache_bytes=0)
+        return lambda: SQLiteStorage(tmp_path / "memory.db", exact_vectors_up_to=2)
 
 
 class Process:
@@ -285,14 +285,14 @@ def test_a_long_query_stops_at_its_deadline(path: Path) -> None:
     store.close()
 
 
-def test_a_scope_beyond_the_memory_budget_is_scanned_with_the_same_result(path: Path) -> None:
-    store, frugal = SQLiteStorage(path), SQLiteStorage(path, vector_cache_bytes=20_000)
+def test_columns_of_scopes_beyond_the_budget_are_dropped_and_read_again(path: Path) -> None:
+    store, frugal = SQLiteStorage(path), SQLiteStorage(path, exact_vectors_up_to=100, column_cache_bytes=200_000)
     for scope, count in ((HERE, 300), (("there",), 60), (("yonder",), 60)):
         store.put(scope, [record(f"{i}", vector=vector_of(str(i)), scope=scope) for i in range(count)])
         for _ in range(2):
             found, expected = (handle.nearest(scope, vector_of("q"), 50, ALL) for handle in (frugal, store))
             assert [match.score for match in found] == pytest.approx([match.score for match in expected], abs=1e-5)
-    assert frugal._held.nbytes <= 20_000
+    assert frugal._held.nbytes <= 200_000
     store.close()
     frugal.close()
 

@@ -1,4 +1,4 @@
-"""The columns of a state in memory."""
+"""The columns of a state in memory. They hold every vector as it is: the state does so anyway, and is never large."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ from tidal_plugins.storage.search import MAX_TERMS
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from numpy.typing import NDArray
+
     from tidal_plugins.storage.columns.view import Rows
 
 
@@ -38,6 +40,9 @@ class StateSource:
         figures = self.state.table(self.scope, "figures")
         return Mark(figures.get("changes", 0), figures.get("erasures", 0))
 
+    def gone_after(self, erasures: int) -> None:
+        """Return that it is not known: to load what is in memory is quick."""
+
     def entries_after(self, changes: int) -> Iterable[EntryRow]:
         return map(_row, self._changed(changes))
 
@@ -49,6 +54,10 @@ class StateSource:
             kept = passages[number]
             unit = units[np.searchsorted(all_keys, number)].tobytes() if kept.has_vector else None
             yield PassageRow(number, entry, *kept.span[1:], unit)
+
+    def units(self, keys: NDArray[np.int64]) -> NDArray[np.float32]:
+        all_keys, units = index_of(self.state, self.scope).vectors()
+        return units[np.searchsorted(all_keys, keys)]
 
     def last(self) -> int:
         """Return the number of the last entry."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from tidal_plugins.errors import Corrupt
 from tidal_plugins.storage.checksums import passage_checksum, vector_checksum
 from tidal_plugins.storage.columns.buffer import Mark
 from tidal_plugins.storage.columns.tables import EARLIEST, ENTRY, LATEST, EntryRow, PassageRow
+from tidal_plugins.storage.columns.units import matrix
 from tidal_plugins.storage.columns.view import Arrays, Columns, Found
 from tidal_plugins.storage.damage import ENTRIES, PASSAGES, VECTORS, note
 from tidal_plugins.storage.entries import HEAD, TAIL, Where
@@ -18,6 +19,7 @@ from tidal_plugins.storage.search import MAX_TERMS
 from tidal_plugins.storage.sqlite.base import all_readable, mark, readable
 from tidal_plugins.storage.sqlite.conditions import condition
 from tidal_plugins.storage.sqlite.connections import Connections
+from tidal_plugins.storage.sqlite.gone import gone_after
 from tidal_plugins.storage.values import to_json
 
 if TYPE_CHECKING:
@@ -71,6 +73,9 @@ class ScopeSource:
     def mark(self) -> Mark:
         return Mark(*next(iter(self.db.rows(_MARK, self.scope)), (0, 0)))
 
+    def gone_after(self, erasures: int) -> Collection[int] | None:
+        return gone_after(self.db, self.scope, erasures)
+
     def entries_after(self, changes: int) -> Iterable[EntryRow]:
         sql = _ENTRIES.format(found=self._found("key", "?3"))
         return readable(self.db, ENTRIES, sql, self.scope, changes, *self._queries())
@@ -88,6 +93,11 @@ class ScopeSource:
             else:
                 note(PASSAGES, id_)
 
+    def units(self, keys: NDArray[np.int64]) -> NDArray[np.float32]:
+        found = stored_units(self.db, self.scope, keys.tolist())
+        empty = bytes(max(map(len, found.values()), default=0))
+        return matrix([found.get(key, empty) for key in keys.tolist()], len(empty) // 4)
+
     def _found(self, key: str, query: str) -> str:
         return "" if self.query is None else _FOUND.format(key=key, query=query)
 
@@ -104,14 +114,12 @@ class SQLiteColumns(Columns):
         super().__init__(arrays, last)
         self._db, self._scope, self._deadline = db, scope, deadline
         self._broken = broken  # why the vectors cannot be read
+        self._units: dict[int, bytes] = {}
 
     def nearest(self, unit: NDArray[np.float32], k: int, where: Where) -> Found:
         self._check_vectors()
         with self._db.deadline(self._deadline):
             return super().nearest(unit, k, where)
-
-    def ranked(self, unit: NDArray[np.float32]) -> tuple[Rows, NDArray[np.floating[Any]]]:
-        return self._scan(unit) if self.arrays.units is None else super().ranked(unit)
 
     def cosines(self, unit: NDArray[np.float32], rows: Rows) -> tuple[NDArray[np.float64], Rows]:
         self._check_vectors()
@@ -120,7 +128,7 @@ class SQLiteColumns(Columns):
     def units(self, passages: Rows) -> NDArray[np.float32]:
         self._check_vectors()
         if self.arrays.units is None:
-            return self._stored_units(self.arrays.passages["key"][passages])
+            return self._read_units(self.arrays.passages["key"][passages])
         return super().units(passages)
 
     def matching(self, terms: Sequence[str], k: int, where: Where) -> Found:
@@ -170,27 +178,13 @@ class SQLiteColumns(Columns):
         rows = self._db.rows(f"SELECT e.key FROM entries e WHERE {filter_.sql}", *filter_.parameters)
         return np.fromiter((row[0] for row in rows), np.int64)
 
-    def _stored_units(self, keys: Rows) -> NDArray[np.float32]:
-        import numpy as np
-
-        found = {
-            key: vector
-            for key, vector, sum_ in self._db.rows(_UNITS, to_json(keys.tolist()))
-            if sum_ == vector_checksum(key, self._scope, vector)
-        }
+    def _read_units(self, keys: Rows) -> NDArray[np.float32]:
+        """Return stored vectors. One recall asks for some of them several times, and they are read once."""
+        unknown = [key for key in keys.tolist() if key not in self._units]
+        if unknown:
+            self._units |= stored_units(self._db, self._scope, unknown)
         empty = bytes(4 * self.arrays.dimensions)
-        joined = b"".join(found.get(key, empty) for key in keys.tolist())
-        return np.frombuffer(joined, np.float32).reshape(len(keys), self.arrays.dimensions)
-
-    def _scan(self, unit: NDArray[np.float32]) -> tuple[Rows, NDArray[np.floating[Any]]]:
-        import numpy as np
-
-        vector = unit.tobytes()
-        sql = "SELECT passage, 1 - vec_distance_cosine(vector, ?) FROM vectors WHERE scope = ? AND length(vector) = ?"
-        found = self._db.rows(sql, vector, self._scope, len(vector))
-        keys, scores = zip(*found, strict=True) if found else ((), ())
-        passages, there = self.passages_of_keys(np.array(keys, np.int64))
-        return passages, np.array(scores, np.float64)[there]
+        return matrix([self._units.get(key, empty) for key in keys.tolist()], self.arrays.dimensions)
 
     def _check_vectors(self) -> None:
         if self._broken is not None:
@@ -198,6 +192,12 @@ class SQLiteColumns(Columns):
 
     def _json(self, rows: Rows) -> str:
         return to_json(self.arrays.key[rows].tolist())
+
+
+def stored_units(db: Connections, scope: int, keys: Sequence[int]) -> dict[int, bytes]:
+    """Return the vectors of passages by key, without the damaged ones."""
+    found = db.rows(_UNITS, to_json(list(keys)))
+    return {key: vector for key, vector, sum_ in found if sum_ == vector_checksum(key, scope, vector)}
 
 
 def expression(scope: int, words: Sequence[str]) -> str:

@@ -1,0 +1,94 @@
+"""Sign codes: one bit for each dimension of a vector, by which the candidates of a large scope are found in memory.
+
+A bit says on which side of the mean of the scope's vectors a vector lies. The fewer bits of two codes differ, the
+nearer the vectors are. Candidates are then compared exactly, by the vectors as they are stored.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Rows = NDArray[np.int64]
+
+WORD = 64
+"""Bits of a word of a code."""
+
+COARSE = 3
+"""Words of each code that the first pass compares: half of a code of 384 bits."""
+
+BLOCK = 1 << 15
+"""Codes that are compared at a time, so that what is in between stays in the processor's cache."""
+
+SURVIVORS = 16
+"""Codes that outlast the first pass for each one that is asked for."""
+
+REFINED = 4
+"""Codes for each one that is asked for whose bits are weighed with the numbers of the query."""
+
+
+class Codes(NamedTuple):
+    """The codes of some vectors, word by word: ``words`` has one row for each word. They are shared: read only."""
+
+    centre: NDArray[np.float32]
+    words: NDArray[np.uint64]
+
+    def encoded(self, vectors: NDArray[np.float32]) -> NDArray[np.uint64]:
+        """Return the codes of vectors, word by word."""
+        return encoded(vectors, self.centre)
+
+    def nearest(self, unit: NDArray[np.float32], count: int, among: Rows | None = None) -> Rows:
+        """Return the rows of the ``count`` codes that are likely nearest to a vector, best first, of some or of all."""
+        import numpy as np
+
+        query = encoded(unit[None, :], self.centre)[:, 0]
+        words = self.words if among is None else self.words[:, among]
+        coarse = _differing(words[:COARSE], query[:COARSE])
+        kept = _least(coarse, SURVIVORS * count)
+        distances = coarse[kept] + _differing(words[COARSE:, kept], query[COARSE:])
+        kept = kept[_least(distances, REFINED * count)]
+        signs = np.unpackbits(np.ascontiguousarray(words[:, kept].T).view(np.uint8), axis=1, count=len(unit))
+        scores = np.vecdot(signs.astype(np.float32), unit)
+        kept = kept[np.argsort(-scores, kind="stable")[:count]]
+        return kept if among is None else among[kept]
+
+
+def encoded(vectors: NDArray[np.float32], centre: NDArray[np.float32]) -> NDArray[np.uint64]:
+    """Return the codes of vectors, word by word. Bits beyond the last dimension are 0."""
+    import numpy as np
+
+    bits = np.packbits(vectors > centre, axis=1)
+    size = -(-vectors.shape[1] // WORD) * (WORD // 8)
+    padded = np.zeros((len(bits), size), np.uint8)
+    padded[:, : bits.shape[1]] = bits
+    return padded.view(np.uint64).T
+
+
+def _differing(words: NDArray[np.uint64], query: NDArray[np.uint64]) -> NDArray[np.int16]:
+    """Return in how many bits each code differs from that of a query."""
+    import numpy as np
+
+    rows = words.shape[1]
+    found = np.zeros(rows, np.int16)
+    differing, bits = np.empty(min(BLOCK, rows), np.uint64), np.empty(min(BLOCK, rows), np.uint8)
+    for start in range(0, rows, BLOCK):
+        size = min(BLOCK, rows - start)
+        part = found[start : start + size]
+        for word, asked in zip(words, query, strict=True):
+            np.bitwise_xor(word[start : start + size], asked, out=differing[:size])
+            np.bitwise_count(differing[:size], out=bits[:size])
+            np.add(part, bits[:size], out=part)
+    return found
+
+
+def _least(distances: NDArray[np.int16], count: int) -> Rows:
+    """Return the places of the ``count`` least distances, and of those that equal the last of them."""
+    import numpy as np
+
+    if count >= len(distances):
+        return np.arange(len(distances))
+    within = np.cumsum(np.bincount(distances))
+    return np.flatnonzero(distances <= np.searchsorted(within, count))

@@ -167,8 +167,8 @@ class Buffer:
                     self._add_passages(passages, known)
                 self._sort_passages()
             if self._units.outgrown:
-                passages = self._passages.view()
-                self._units = self._units.anew(passages["key"][passages["unit"] >= 0], source.units)
+                held = self._passages.view()
+                self._units = self._units.anew(held["key"][held["unit"] >= 0], source.units)
             self._damaged |= dict(islice(damaged.items(), MOST_DAMAGED))
             self.mark, self._gap = mark, False
             self._held = Arrays(
@@ -199,7 +199,9 @@ class Buffer:
         if not fresh.any():
             return
         new = {
-            name: np.fromiter(map(self._names.number, values), np.int32, len(ids)) if name in NAMED else np.array(values)
+            name: np.fromiter(map(self._names.number, values), np.int32, len(ids))
+            if name in NAMED
+            else np.array(values)
             for name, values in columns.items()
         }
         self._ids.extend(id_ for id_, chosen in zip(ids, fresh.tolist(), strict=True) if chosen)
@@ -242,7 +244,7 @@ class Buffer:
         )
 
     def _sort_entries(self) -> None:
-        """Put entries in the order of their keys, if some came back that lie before the last. No view is of them yet."""
+        """Put entries in the order of their keys, if some came back that lie before the last."""
         import numpy as np
 
         keys = self._entries.view()["key"]
@@ -260,7 +262,7 @@ class Buffer:
             self._take_passages(self, np.argsort(keys), np.arange(self._entries.rows))
 
     def _take_passages(self, other: Buffer, rows: NDArray[np.int64], places: NDArray[np.int64]) -> None:
-        """Have some of the passages of columns, in that order. ``places`` are the rows of entries now, by the former."""
+        """Have some passages of columns, in that order. ``places`` are the rows of entries now, by the former."""
         import numpy as np
 
         units = other._passages.view()["unit"][rows]
@@ -268,7 +270,9 @@ class Buffer:
         passages = self._passages.view()
         passages["entry"][:] = places[passages["entry"]]
         passages["unit"][:] = np.where(units >= 0, np.cumsum(units >= 0) - 1, -1)
-        self._entries.change(np.arange(self._entries.rows), dict.fromkeys(OF_PASSAGES, 0))
+        self._entries.change(
+            np.arange(self._entries.rows), dict.fromkeys(OF_PASSAGES, np.zeros(self._entries.rows, np.int32))
+        )
         self._count(passages, 0)
 
     def _last(self, table: Table) -> int:

@@ -6,6 +6,7 @@ nearer the vectors are. Candidates are then compared exactly, by the vectors as 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -13,12 +14,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Rows = NDArray[np.int64]
+    Passes = Callable[[Rows], NDArray[np.bool_]]
+    """A function that returns for rows of codes whether a filter lets them through."""
 
 WORD = 64
 """Bits of a word of a code."""
 
 COARSE = 3
-"""Words of each code that the first pass compares: half of a code of 384 bits."""
+"""Words of each code that the first pass compares: half of a code of 384 bits. With 2 the best 1,000 of a million held
+.995 of the ten nearest, with 3 and with all .998 (measured)."""
 
 BLOCK = 1 << 15
 """Codes that are compared at a time, so that what is in between stays in the processor's cache."""
@@ -26,8 +30,9 @@ BLOCK = 1 << 15
 SURVIVORS = 16
 """Codes that outlast the first pass for each one that is asked for."""
 
-REFINED = 4
-"""Codes for each one that is asked for whose bits are weighed with the numbers of the query."""
+REFINED = 2
+"""Codes for each one that is asked for whose bits are weighed with the numbers of the query. Of a million, 1,000 codes
+held .987 of the ten nearest without it, .998 with it (measured)."""
 
 
 class Codes(NamedTuple):
@@ -36,12 +41,11 @@ class Codes(NamedTuple):
     centre: NDArray[np.float32]
     words: NDArray[np.uint64]
 
-    def encoded(self, vectors: NDArray[np.float32]) -> NDArray[np.uint64]:
-        """Return the codes of vectors, word by word."""
-        return encoded(vectors, self.centre)
+    def nearest(self, unit: NDArray[np.float32], count: int, passes: Passes, among: Rows | None = None) -> Rows:
+        """Return the rows of codes that are likely nearest to a vector, of some or of all, and that pass a filter.
 
-    def nearest(self, unit: NDArray[np.float32], count: int, among: Rows | None = None) -> Rows:
-        """Return the rows of the ``count`` codes that are likely nearest to a vector, best first, of some or of all."""
+        They are at most ``count``. They may be fewer, though more would pass, if few of the nearest do.
+        """
         import numpy as np
 
         query = encoded(unit[None, :], self.centre)[:, 0]
@@ -49,8 +53,13 @@ class Codes(NamedTuple):
         coarse = _differing(words[:COARSE], query[:COARSE])
         kept = _least(coarse, SURVIVORS * count)
         distances = coarse[kept] + _differing(words[COARSE:, kept], query[COARSE:])
+        closest = _least(distances, 2 * REFINED * count)
+        kept, distances = kept[closest], distances[closest]
+        passed = passes(kept if among is None else among[kept])
+        kept, distances = kept[passed], distances[passed]
         kept = kept[_least(distances, REFINED * count)]
         signs = np.unpackbits(np.ascontiguousarray(words[:, kept].T).view(np.uint8), axis=1, count=len(unit))
+        # Row by row, not ``@``: a second BLAS thread gains nothing and waits for many milliseconds on a busy machine.
         scores = np.vecdot(signs.astype(np.float32), unit)
         kept = kept[np.argsort(-scores, kind="stable")[:count]]
         return kept if among is None else among[kept]

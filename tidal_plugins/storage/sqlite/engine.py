@@ -26,8 +26,7 @@ from tidal_plugins.storage.sqlite.scopes import Scopes
 from tidal_plugins.storage.sqlite.search import SearchStore
 
 EXACT_VECTORS = 25_000
-"""Vectors of a scope that are held as they are, 38 MB of 384 dimensions. To compare all of them took 1.4 ms, which is as
-long as to choose 400 by codes and to read these (measured)."""
+"""Vectors of a scope that are held as they are, 38 MB of 384 dimensions."""
 
 SCRUB_SECONDS = 1.0
 """Time for which emptying the log waits for readers; it holds up writers meanwhile."""
@@ -38,9 +37,9 @@ class SQLiteStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStore,
 
     ``durability="full"`` syncs every commit to disk: what was acknowledged survives a power cut. ``"fast"`` leaves
     the sync to checkpoints: nothing tears, but a power cut may take the last commits (a killed process does not).
-    A scope with more passages than ``exact_vectors_up_to`` is searched by sign codes, and the best are compared with the
-    stored vectors. ``column_cache_bytes`` bounds what all scopes together hold in memory. ``key`` returns the key of an
-    encrypted file.
+    A scope with more passages than ``exact_vectors_up_to`` is searched by sign codes, and the best are compared with
+    the stored vectors. ``column_cache_bytes`` bounds what all scopes together hold in memory. ``key`` returns the key
+    of an encrypted file.
     """
 
     _connections: type[Connections] = Connections

@@ -32,9 +32,10 @@ from tidal_plugins.errors import (
     TidalError,
 )
 from tidal_plugins.storage.base import ALL_LINKS, Line, Passage, Record, Storage, Where, WhereLinks
+from tidal_plugins.storage.columns import buffer
 from tidal_plugins.storage.damage import noticed, whole
 from tidal_plugins.storage.shorthands import passage_vectors, write_document
-from tidal_plugins.storage.sqlite import SQLiteStorage
+from tidal_plugins.storage.sqlite import SQLiteStorage, saving
 from tidal_plugins.storage.values import unit_vector
 from tidal_plugins.testing import ALL, FULL, HERE, NOON, StoreContract, entry, ids, link, record
 
@@ -48,6 +49,13 @@ class TestSQLite(StoreContract):
 
 
 class TestSQLiteByCodes(StoreContract):
+    """The contract where codes choose what is compared, and columns are saved after every few rows."""
+
+    @pytest.fixture(autouse=True)
+    def few_rows(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        for module in (buffer, saving):
+            monkeypatch.setattr(module, "SIZE", 3)
+
     @pytest.fixture
     def open_store(self, tmp_path: Path) -> Callable[[], Storage]:
         return lambda: SQLiteStorage(tmp_path / "memory.db", exact_vectors_up_to=2)

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
+from tidal_plugins.storage.columns.packing import SIZE, Piece
 from tidal_plugins.storage.columns.tables import (
     CHANGING,
     ENTRY,
+    LATEST,
     NAMED,
     OF_PASSAGES,
     PASSAGE,
@@ -49,6 +51,10 @@ class Mark(NamedTuple):
     erasures: int
 
 
+Range = tuple[int, int]
+"""The first and the last key of entries."""
+
+
 class Source(Protocol):
     """The origin of columns: one scope of an open snapshot."""
 
@@ -58,10 +64,13 @@ class Source(Protocol):
     def gone_after(self, erasures: int) -> Collection[int] | None:
         """Return the keys of the entries that were erased or replaced since, or ``None`` if that is not known."""
 
-    def entries_after(self, changes: int) -> Iterable[EntryRow]:
-        """Yield the entries that were stored or changed after that change, by key."""
+    def saved(self) -> Iterable[tuple[Range, int, Piece]]:
+        """Yield the pieces of columns that are saved, by their keys: of which entries, and as of which change."""
 
-    def passages_after(self, changes: int, key: int) -> Iterable[PassageRow]:
+    def entries_after(self, changes: int, gaps: Sequence[Range]) -> Iterable[EntryRow]:
+        """Yield by key the entries that were stored or changed after that change, and all whose keys lie in gaps."""
+
+    def passages_after(self, changes: int, gaps: Sequence[Range], key: int) -> Iterable[PassageRow]:
         """Yield the passages of such entries after that key, by key, without the damaged ones, which are noted."""
 
     def units(self, keys: NDArray[np.int64]) -> NDArray[np.float32]:
@@ -101,6 +110,12 @@ class ColumnCache:
                 self._scopes.popitem(last=False)
             return arrays, held.mark.changes > mark.changes
 
+    def unsaved(self, scope: object) -> tuple[Arrays, Mark] | None:
+        """Return columns that should be saved, as much of them was read as rows, or ``None``. Once for each time."""
+        with self._lock:
+            held = self._scopes.get(scope)
+            return None if held is None else held.unsaved()
+
     def anew(self, source: Source) -> Arrays:
         """Return the columns of a source, read from the beginning and kept nowhere."""
         mark = source.mark()
@@ -128,6 +143,7 @@ class Buffer:
         self._held: Arrays | None = None
         self._notes: dict[str, Any] = {}
         self._gap = False  # whether entries or passages may be missing that lie before the last
+        self._as_rows = 0
 
     @property
     def nbytes(self) -> int:
@@ -138,6 +154,13 @@ class Buffer:
     def damaged(self) -> bool:
         """Return whether rows were left out."""
         return bool(self._damaged)
+
+    def unsaved(self) -> tuple[Arrays, Mark] | None:
+        """Return the columns if so many were read as rows that they should be saved, and none of them is damaged."""
+        if self._held is None or self._damaged or self._as_rows < SIZE:
+            return None
+        self._as_rows = 0
+        return self._held, self.mark
 
     def without(self, gone: Collection[int], erasures: int) -> Buffer:
         """Return the columns without some entries, by key. Those that were replaced come back when it is read."""
@@ -156,14 +179,18 @@ class Buffer:
         from tidal_plugins.storage.columns.view import Arrays
 
         if self._held is None or self.mark.changes < mark.changes:
-            before, last = self.mark.changes, 0 if self._gap else self._last(self._passages)
+            before, gaps = self.mark.changes, list[Range]()
+            if self.mark.changes == 0 and not self._entries.rows:
+                before, gaps = self._restore(source)
+            last = 0 if self._gap else self._last(self._passages)
             with noticed() as damaged:
                 known = self._entries.rows
-                for entries in _batches(source.entries_after(before)):
+                for entries in _batches(source.entries_after(before, gaps)):
                     self._add_entries(entries, known)
+                    self._as_rows += len(entries)
                 self._sort_entries()
                 known = self._passages.rows
-                for passages in _batches(source.passages_after(before, last)):
+                for passages in _batches(source.passages_after(before, gaps, last)):
                     self._add_passages(passages, known)
                 self._sort_passages()
             if self._units.outgrown:
@@ -184,6 +211,43 @@ class Buffer:
                 notes=self._notes,
             )
         return self._held
+
+    def _restore(self, source: Source) -> tuple[int, list[Range]]:
+        """Take over what is saved. Return as of which change that is, and the ranges of keys that it leaves out."""
+        marks, gaps, end = list[int](), list[Range](), 0
+        for (first, last), changes, piece in source.saved():
+            if not marks and piece.centred > self._units.exact:
+                self._units.about(piece.centre, piece.centred)
+            marks.append(changes)
+            if self._add_piece(piece, source):
+                gaps.append((end, first - 1))
+                end = last + 1
+        self._gap = bool(marks)
+        return (min(marks), [*gaps, (end, LATEST)]) if marks else (0, [])
+
+    def _add_piece(self, piece: Piece, source: Source) -> bool:
+        """Append a saved piece, unless some of its vectors are damaged: then it is read as rows, which note them."""
+        import numpy as np
+
+        vectored = piece.vectored
+        if self._units.centre is not None and np.array_equal(self._units.centre, piece.centre):
+            self._units.append(piece.words)
+        elif vectored.any():
+            units = source.units(piece.passages["key"][vectored])
+            if not units.any(axis=1).all():
+                return False
+            self._units.extend(units)
+        numbers = np.array([*map(self._names.number, piece.names), -1], np.int32)
+        first, begun, end = self._entries.rows, self._passages.rows, self._units.rows
+        entries = {name: numbers[values] if name in NAMED else values for name, values in piece.entries.items()}
+        nothing = np.zeros(len(piece.lengths), np.int32)
+        self._ids.append(piece.lengths, piece.characters)
+        self._entries.extend(entries | dict.fromkeys(OF_PASSAGES, nothing))
+        unit = np.where(vectored, end - int(vectored.sum()) + np.cumsum(vectored) - 1, -1)
+        passages = piece.passages | {"entry": piece.passages["entry"] + first, "unit": unit}
+        self._passages.extend(passages)
+        self._count(passages, begun)
+        return True
 
     def _add_entries(self, rows: list[EntryRow], known: int) -> None:
         """Change the columns of those entries that are among the first ``known`` rows, and append the others."""

@@ -36,8 +36,12 @@ held .987 of the ten nearest without it, .998 with it (measured)."""
 
 
 class Codes(NamedTuple):
-    """The codes of some vectors, word by word: ``words`` has one row for each word. They are shared: read only."""
+    """The codes of some vectors, word by word: ``words`` has one row for each word. They are shared: read only.
 
+    They are about a ``centre``, which was the mean when there were ``centred`` vectors.
+    """
+
+    centred: int
     centre: NDArray[np.float32]
     words: NDArray[np.uint64]
 

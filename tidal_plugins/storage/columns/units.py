@@ -110,7 +110,7 @@ class Units:
 
     def codes(self) -> Codes | None:
         """Return the codes, or ``None`` if the vectors are held as they are."""
-        return None if self.centre is None else Codes(self.centre, self._words[:, : self.rows])
+        return None if self.centre is None else Codes(self.centred, self.centre, self._words[:, : self.rows])
 
 
 def matrix(vectors: Sequence[bytes], dimensions: int) -> NDArray[np.float32]:

@@ -10,7 +10,8 @@ import numpy as np
 
 from tidal_plugins.model.clock import to_micros
 from tidal_plugins.model.entry import Scope
-from tidal_plugins.storage.columns.buffer import Mark
+from tidal_plugins.storage.columns.buffer import Mark, Range
+from tidal_plugins.storage.columns.packing import Piece
 from tidal_plugins.storage.columns.tables import EARLIEST, LATEST, EntryRow, PassageRow
 from tidal_plugins.storage.columns.view import Arrays, Columns, Found
 from tidal_plugins.storage.entries import HEAD, TAIL, Where
@@ -43,10 +44,13 @@ class StateSource:
     def gone_after(self, erasures: int) -> None:
         """Return that it is not known: to load what is in memory is quick."""
 
-    def entries_after(self, changes: int) -> Iterable[EntryRow]:
+    def saved(self) -> Iterable[tuple[Range, int, Piece]]:
+        return ()
+
+    def entries_after(self, changes: int, gaps: Sequence[Range]) -> Iterable[EntryRow]:
         return map(_row, self._changed(changes))
 
-    def passages_after(self, changes: int, key: int) -> Iterable[PassageRow]:
+    def passages_after(self, changes: int, gaps: Sequence[Range], key: int) -> Iterable[PassageRow]:
         passages: Mapping[int, KeptPassage] = self.state.table(self.scope, "passages")
         all_keys, units = index_of(self.state, self.scope).vectors()
         found = [(number, one.number) for one in self._changed(changes) for number in one.passages if number > key]

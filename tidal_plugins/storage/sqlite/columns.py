@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from tidal_plugins.errors import Corrupt
 from tidal_plugins.storage.checksums import passage_checksum, vector_checksum
-from tidal_plugins.storage.columns.buffer import Mark
+from tidal_plugins.storage.columns.buffer import Mark, Range
+from tidal_plugins.storage.columns.packing import Piece
 from tidal_plugins.storage.columns.tables import EARLIEST, ENTRY, LATEST, EntryRow, PassageRow
 from tidal_plugins.storage.columns.units import matrix
 from tidal_plugins.storage.columns.view import Arrays, Columns, Found
@@ -20,6 +21,7 @@ from tidal_plugins.storage.sqlite.base import all_readable, mark, readable
 from tidal_plugins.storage.sqlite.conditions import condition
 from tidal_plugins.storage.sqlite.connections import Connections
 from tidal_plugins.storage.sqlite.gone import gone_after
+from tidal_plugins.storage.sqlite.saving import saved_pieces
 from tidal_plugins.storage.values import to_json
 
 if TYPE_CHECKING:
@@ -40,18 +42,18 @@ _NUMBERS = ", ".join(
 # LIMIT keeps SQLite from leaving the order of the keys out, and from sorting whole rows by it instead.
 _ENTRIES = f"""
     SELECT id, e.key, kind, channel, role, speaker, thread, {_NUMBERS} FROM (
-        SELECT key FROM entries WHERE scope = ?1 AND changed > ?2 {{found}} ORDER BY key LIMIT -1
+        SELECT key FROM entries e WHERE scope = ?1 AND {{wanted}} ORDER BY key LIMIT -1
     ) k CROSS JOIN entries e ON e.key = k.key
 """
 _PASSAGES = """
     SELECT p.key, p.entry, p.start, p."end", p.words, v.vector, p.checksum, v.checksum, e.id FROM (
         SELECT p.key FROM entries e CROSS JOIN passages p ON p.entry = e.key AND p.key > ?3
-        WHERE e.scope = ?1 AND e.changed > ?2 {found} ORDER BY p.key LIMIT -1
+        WHERE e.scope = ?1 AND {wanted} ORDER BY p.key LIMIT -1
     ) k CROSS JOIN passages p ON p.key = k.key CROSS JOIN entries e ON e.key = p.entry
     LEFT JOIN {vectors} v ON v.passage = p.key
 """
 _FOUND = """
-    AND {key} IN (SELECT o.entry FROM keywords w CROSS JOIN passages o ON o.key = w.rowid WHERE keywords MATCH {query})
+    AND e.key IN (SELECT o.entry FROM keywords w CROSS JOIN passages o ON o.key = w.rowid WHERE keywords MATCH {query})
 """
 _NO_VECTORS = "(SELECT NULL AS passage, NULL AS vector, NULL AS checksum WHERE FALSE)"
 _MARK = "SELECT ifnull(changes, 0), ifnull(erasures, 0) FROM scopes WHERE key = ?"
@@ -76,13 +78,17 @@ class ScopeSource:
     def gone_after(self, erasures: int) -> Collection[int] | None:
         return gone_after(self.db, self.scope, erasures)
 
-    def entries_after(self, changes: int) -> Iterable[EntryRow]:
-        sql = _ENTRIES.format(found=self._found("key", "?3"))
+    def saved(self) -> Iterable[tuple[Range, int, Piece]]:
+        for saved, piece in saved_pieces(self.db, self.scope) if self.vectors and self.query is None else ():
+            yield (saved.first, saved.last), saved.changes, piece
+
+    def entries_after(self, changes: int, gaps: Sequence[Range]) -> Iterable[EntryRow]:
+        sql = _ENTRIES.format(wanted=self._wanted(gaps, "?3"))
         return readable(self.db, ENTRIES, sql, self.scope, changes, *self._queries())
 
-    def passages_after(self, changes: int, key: int) -> Iterable[PassageRow]:
+    def passages_after(self, changes: int, gaps: Sequence[Range], key: int) -> Iterable[PassageRow]:
         vectors = "vectors" if self.vectors else _NO_VECTORS
-        sql = _PASSAGES.format(vectors=vectors, found=self._found("e.key", "?4"))
+        sql = _PASSAGES.format(vectors=vectors, wanted=self._wanted(gaps, "?4"))
         for row in readable(self.db, PASSAGES, sql, self.scope, changes, key, *self._queries()):
             passage, entry, start, end, words, vector, stored, of_vector, id_ = row
             if vector is not None and vector_checksum(passage, self.scope, vector) != of_vector:
@@ -98,8 +104,11 @@ class ScopeSource:
         empty = bytes(max(map(len, found.values()), default=0))
         return matrix([found.get(key, empty) for key in keys.tolist()], len(empty) // 4)
 
-    def _found(self, key: str, query: str) -> str:
-        return "" if self.query is None else _FOUND.format(key=key, query=query)
+    def _wanted(self, gaps: Sequence[Range], query: str) -> str:
+        between = "".join(f" OR e.key BETWEEN {first} AND {last}" for first, last in gaps if first <= last)
+        # Without a plus SQLite would look up each range by itself, among the entries of all scopes.
+        after = f"+(e.changed > ?2{between})" if between else "e.changed > ?2"
+        return after if self.query is None else after + _FOUND.format(query=query)
 
     def _queries(self) -> tuple[str, ...]:
         return () if self.query is None else (self.query,)

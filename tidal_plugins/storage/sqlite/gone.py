@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from zlib import crc32
 
 from tidal_plugins.storage.sqlite.connections import Connections
+from tidal_plugins.storage.sqlite.saving import drop_pieces
 from tidal_plugins.storage.values import from_json, to_json
 
 KEPT = 256
@@ -22,7 +23,8 @@ _NUMBER = "SELECT erasures - ?2 FROM scopes WHERE key = ?1"
 
 
 def note_gone(db: Connections, scope: int, entries: Sequence[int]) -> None:
-    """Let the erasures of a scope rise, and note which entries went or were replaced."""
+    """Let the erasures of a scope rise, note which entries went or were replaced, and drop what is saved of them."""
+    drop_pieces(db, scope, entries)
     erasures = int(db.one(_ERASED, scope) or 0)
     if erasures and len(entries) <= MOST:
         keys = to_json(list(entries))

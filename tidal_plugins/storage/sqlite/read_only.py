@@ -24,6 +24,9 @@ from tidal_plugins.storage.sqlite.statements import Limit
 if TYPE_CHECKING:
     import apsw
 
+    from tidal_plugins.storage.columns.buffer import Mark
+    from tidal_plugins.storage.columns.view import Arrays
+
 ATTEMPTS = 3
 """How often a file that changes meanwhile is read before ``Busy`` is raised."""
 
@@ -181,6 +184,9 @@ class ReadOnlySQLite(SQLiteStorage):
             with suppress(_Changed), self._db.opened():
                 return read()
         raise Busy(f"{self.path} was written to whenever it was read; try again")
+
+    def _save(self, scope: int, arrays: Arrays, mark: Mark) -> None:
+        """Save nothing."""
 
     def copy_to(self, path: str) -> None:
         self.while_open(lambda: super(ReadOnlySQLite, self).copy_to(path))

@@ -14,7 +14,7 @@ APPLICATION_ID = 0x7464616C  # "tdal": tells our files from those of other progr
 VERSION = 6
 """6: the keys of entries that went are noted, and columns are saved, so that readers load no more than they need."""
 
-OF_SCOPES = ("volumes", "links", "log", "documents", "earlier_documents", "gone")
+OF_SCOPES = ("volumes", "links", "log", "documents", "earlier_documents", "gone", "saved_columns")
 """The tables, beside that of the entries, whose rows belong to a scope. What belongs to an entry goes with it."""
 
 
@@ -120,6 +120,22 @@ CREATE TABLE gone (
     checksum INTEGER NOT NULL,
     PRIMARY KEY (scope, erasure)
 ) STRICT, WITHOUT ROWID;
+
+-- which pieces of the columns of scopes are saved: those of entries from one key to another, as of some change
+CREATE TABLE saved_columns (
+    key INTEGER PRIMARY KEY AUTOINCREMENT,
+    scope INTEGER NOT NULL REFERENCES scopes,
+    first INTEGER NOT NULL, last INTEGER NOT NULL,
+    changes INTEGER NOT NULL,
+    centre INTEGER NOT NULL,                -- a checksum of what codes are about; 0 without codes
+    checksum INTEGER NOT NULL
+) STRICT;
+CREATE INDEX saved_columns_by_scope ON saved_columns (scope, first, last);
+CREATE TABLE saved_pieces (
+    key INTEGER PRIMARY KEY REFERENCES saved_columns ON DELETE CASCADE,
+    columns BLOB NOT NULL,
+    checksum INTEGER NOT NULL
+) STRICT;
 
 CREATE TABLE links (
     key INTEGER PRIMARY KEY,

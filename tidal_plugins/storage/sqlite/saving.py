@@ -92,9 +92,14 @@ def save(db: Connections, scope: int, arrays: Arrays, mark: Mark) -> None:
     same at the same time: the newer piece stays.
     """
     with db.snapshot():
-        rows = [Saved(*row) for row in db.rows(_OF_SCOPE, scope)]
+        found = [Saved(*row) for row in db.rows(_OF_SCOPE, scope)]
+        unusable = [saved.key for saved in found if (data := piece_of(db, saved)) is None or unpacked(data) is None]
+        rows = [saved for saved in found if saved.key not in unusable]
         oldest = min((row.changes for row in rows), default=mark.changes)
         changed = [key for (key,) in db.rows(_CHANGED, scope, oldest)] if rows else []
+    if unusable:
+        with db.transaction():
+            db.run_each("DELETE FROM saved_columns WHERE key = ?", [(key,) for key in unusable])
     kept, pieces = _planned(arrays, rows, changed)
     for first, end in pieces:
         data = packed(arrays, first, end)
@@ -138,7 +143,7 @@ def _planned(
     kept, pieces, begin = list[Saved](), list[tuple[int, int]](), 0
     for row in rows:
         low, high = np.searchsorted(keys, [row.first, row.last + 1])
-        if low < high or not row.intact or row.centre != _centre(arrays):
+        if low < high or row.centre != _centre(arrays):
             continue
         first, end = np.searchsorted(arrays.key, [row.first, row.last + 1]).tolist()
         pieces += _cut(begin, first)

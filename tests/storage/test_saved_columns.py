@@ -11,8 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tidal_plugins import HashingEmbedder, TidalMemory
-from tidal_plugins.model.entry import Tier
+from tidal_plugins import HashingEmbedder, TidalMemory, Tier
 from tidal_plugins.storage.base import Storage, Where
 from tidal_plugins.storage.columns import buffer
 from tidal_plugins.storage.shorthands import set_tiers

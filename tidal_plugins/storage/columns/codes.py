@@ -7,7 +7,7 @@ nearer the vectors are. Candidates are then compared exactly, by the vectors as 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,12 +27,26 @@ COARSE = 3
 BLOCK = 1 << 15
 """Codes that are compared at a time, so that what is in between stays in the processor's cache."""
 
+SAMPLE = 1 << 16
+"""Distances, spread evenly, by which it is told how near the nearest are."""
+
 SURVIVORS = 16
 """Codes that outlast the first pass for each one that is asked for."""
 
 REFINED = 2
 """Codes for each one that is asked for whose bits are weighed with the numbers of the query. Of a million, 1,000 codes
 held .987 of the ten nearest without it, .998 with it (measured)."""
+
+
+CANDIDATES = 200
+"""Passages, at least, that are compared exactly where codes choose them."""
+
+PER_ENTRY = 3
+"""Passages that are compared for each entry that is asked for, if these are more."""
+
+SHARE = 2000
+"""One passage more is compared for so many that have a vector. Among 100,000 vectors near those of real sentences, 240
+candidates held .997 of the ten nearest; among a million, 700 held .985 (measured)."""
 
 
 class Codes(NamedTuple):
@@ -56,7 +70,7 @@ class Codes(NamedTuple):
         words = self.words if among is None else self.words[:, among]
         coarse = _differing(words[:COARSE], query[:COARSE])
         kept = _least(coarse, SURVIVORS * count)
-        distances = coarse[kept] + _differing(words[COARSE:, kept], query[COARSE:])
+        distances = coarse[kept].astype(np.uint16) + _differing(words[COARSE:, kept], query[COARSE:])
         closest = _least(distances, 2 * REFINED * count)
         kept, distances = kept[closest], distances[closest]
         passed = passes(kept if among is None else among[kept])
@@ -67,6 +81,11 @@ class Codes(NamedTuple):
         scores = np.vecdot(signs.astype(np.float32), unit)
         kept = kept[np.argsort(-scores, kind="stable")[:count]]
         return kept if among is None else among[kept]
+
+
+def candidates(k: int, vectors: int) -> int:
+    """Return how many passages are compared exactly to find ``k`` entries among so many vectors."""
+    return max(CANDIDATES, PER_ENTRY * k) + vectors // SHARE
 
 
 def encoded(vectors: NDArray[np.float32], centre: NDArray[np.float32]) -> NDArray[np.uint64]:
@@ -80,13 +99,13 @@ def encoded(vectors: NDArray[np.float32], centre: NDArray[np.float32]) -> NDArra
     return padded.view(np.uint64).T
 
 
-def _differing(words: NDArray[np.uint64], query: NDArray[np.uint64]) -> NDArray[np.int16]:
+def _differing(words: NDArray[np.uint64], query: NDArray[np.uint64]) -> NDArray[np.unsignedinteger[Any]]:
     """Return in how many bits each code differs from that of a query."""
     import numpy as np
 
     rows = words.shape[1]
-    found = np.zeros(rows, np.int16)
-    differing, bits = np.empty(min(BLOCK, rows), np.uint64), np.empty(min(BLOCK, rows), np.uint8)
+    found: NDArray[np.unsignedinteger[Any]] = np.zeros(rows, np.uint8 if len(words) * WORD < 256 else np.uint16)
+    differing, bits = np.empty(min(BLOCK, rows), np.uint64), np.empty(min(BLOCK, rows), found.dtype)
     for start in range(0, rows, BLOCK):
         size = min(BLOCK, rows - start)
         part = found[start : start + size]
@@ -97,11 +116,15 @@ def _differing(words: NDArray[np.uint64], query: NDArray[np.uint64]) -> NDArray[
     return found
 
 
-def _least(distances: NDArray[np.int16], count: int) -> Rows:
-    """Return the places of the ``count`` least distances, and of those that equal the last of them."""
+def _least(distances: NDArray[np.unsignedinteger[Any]], count: int) -> Rows:
+    """Return the places of about ``count`` least distances, and of those that equal the last of them.
+
+    The last one is told from a sample of many.
+    """
     import numpy as np
 
     if count >= len(distances):
         return np.arange(len(distances))
-    within = np.cumsum(np.bincount(distances))
-    return np.flatnonzero(distances <= np.searchsorted(within, count))
+    step = max(1, len(distances) // SAMPLE)
+    within = np.cumsum(np.bincount(distances[::step])) * step
+    return np.flatnonzero(distances <= min(int(np.searchsorted(within, count)), len(within) - 1))

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from tidal_plugins.errors import InvalidVector
-from tidal_plugins.storage.columns.codes import Codes
+from tidal_plugins.storage.columns.codes import Codes, candidates
 from tidal_plugins.storage.columns.filters import passing, strange
 from tidal_plugins.storage.columns.tables import Ids, Names
 from tidal_plugins.storage.damage import Damaged
@@ -23,17 +23,6 @@ if TYPE_CHECKING:
     from tidal_plugins.storage.columns.threads import Near, ThreadOrder
 
     Rows = NDArray[np.int64]
-
-
-CANDIDATES = 200
-"""Passages, at least, that are compared exactly where codes choose them."""
-
-PER_ENTRY = 3
-"""Passages that are compared for each entry that is asked for, if these are more."""
-
-SHARE = 2500
-"""One passage more is compared for so many that have a vector. Among 100,000 vectors near those of real sentences, 240
-candidates held .997 of the ten nearest; among a million, 700 held .98 to .99 (measured)."""
 
 
 class Found(NamedTuple):
@@ -141,6 +130,8 @@ class Columns(ABC):
         If only codes are held, these are the best of the candidates that codes give, compared exactly. Raises
         ``InvalidVector`` for a vector of another size.
         """
+        import numpy as np
+
         arrays = self.arrays
         if arrays.dimensions and len(unit) != arrays.dimensions:
             raise InvalidVector(f"a vector has {len(unit)} dimensions, not {arrays.dimensions} as the store's")
@@ -148,31 +139,26 @@ class Columns(ABC):
             return Found.none()
         if arrays.codes is None:
             return self.best(arrays.vectored, self.cosines_of_all(unit), k, where)
-        return self._nearest_of_candidates(arrays.codes, unit, k, where)
-
-    def _nearest_of_candidates(self, codes: Codes, unit: NDArray[np.float32], k: int, where: Where) -> Found:
-        import numpy as np
-
-        count = max(CANDIDATES, PER_ENTRY * k) + len(self.arrays.vectored) // SHARE
+        size = candidates(k, len(arrays.vectored))
         while True:
-            passages = self._candidates(codes, unit, count, where)
+            passages = self._likely(arrays.codes, unit, size, where)
             found = self.best(passages, np.vecdot(self.units(passages), unit), k, where)
-            if len(found.entries) == k or len(passages) < count:
+            if len(found.entries) == k or len(passages) < size:
                 return found
-            count *= 4  # several are of one entry
+            size *= 4  # several are of one entry
 
-    def _candidates(self, codes: Codes, unit: NDArray[np.float32], count: int, where: Where) -> Rows:
-        """Return ``count`` of the passages that pass a filter, likely the nearest to ``unit``, or all that pass.
+    def _likely(self, codes: Codes, unit: NDArray[np.float32], size: int, where: Where) -> Rows:
+        """Return ``size`` of the passages that pass a filter, likely the nearest to ``unit``, or all that pass.
 
         The filter is looked up for the nearest alone. If few of them pass, it is looked up for all first.
         """
         import numpy as np
 
         vectored, entry = self.arrays.vectored, self.arrays.passages["entry"]
-        rows = codes.nearest(unit, count, lambda rows: self.passes(entry[vectored[rows]].astype(np.int64), where))
-        if len(rows) < min(count, len(vectored)):
+        rows = codes.nearest(unit, size, lambda rows: self.passes(entry[vectored[rows]].astype(np.int64), where))
+        if len(rows) < min(size, len(vectored)):
             chosen = np.flatnonzero(self.passes(np.arange(self.arrays.rows), where)[entry[vectored]])
-            rows = codes.nearest(unit, count, lambda rows: np.ones(len(rows), bool), chosen)
+            rows = codes.nearest(unit, size, lambda rows: np.ones(len(rows), bool), chosen)
         return np.sort(vectored[rows])
 
     def best(self, passages: Rows, scores: NDArray[np.floating[Any]], k: int, where: Where) -> Found:

@@ -10,8 +10,8 @@ import numpy as np
 
 from tidal_plugins.model.clock import to_micros
 from tidal_plugins.model.entry import Scope
-from tidal_plugins.storage.columns.buffer import Mark, Range
 from tidal_plugins.storage.columns.packing import Piece
+from tidal_plugins.storage.columns.source import Mark, Range
 from tidal_plugins.storage.columns.tables import EARLIEST, LATEST, EntryRow, PassageRow
 from tidal_plugins.storage.columns.view import Arrays, Columns, Found
 from tidal_plugins.storage.entries import HEAD, TAIL, Where

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tidal_plugins.errors import Busy, Closed, StorageError
-from tidal_plugins.storage.columns.buffer import ColumnCache
+from tidal_plugins.storage.columns.cache import ColumnCache
 
 Name = tuple[Any, ...]
 """The name of a table: a scope and its use, with further names where a scope has several of that use."""

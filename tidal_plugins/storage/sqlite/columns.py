@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from tidal_plugins.errors import Corrupt
 from tidal_plugins.storage.checksums import passage_checksum, vector_checksum
-from tidal_plugins.storage.columns.buffer import Mark, Range
 from tidal_plugins.storage.columns.packing import Piece
+from tidal_plugins.storage.columns.source import Mark, Range
 from tidal_plugins.storage.columns.tables import EARLIEST, ENTRY, LATEST, EntryRow, PassageRow
 from tidal_plugins.storage.columns.units import matrix
 from tidal_plugins.storage.columns.view import Arrays, Columns, Found

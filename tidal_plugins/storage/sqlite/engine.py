@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from tidal_plugins.storage.base import Storage
-from tidal_plugins.storage.columns.buffer import ColumnCache
+from tidal_plugins.storage.columns.cache import ColumnCache
 from tidal_plugins.storage.measures import Measures
 from tidal_plugins.storage.sqlite.backup import BackupStore
 from tidal_plugins.storage.sqlite.checks import CheckStore

@@ -24,7 +24,7 @@ from tidal_plugins.storage.sqlite.statements import Limit
 if TYPE_CHECKING:
     import apsw
 
-    from tidal_plugins.storage.columns.buffer import Mark
+    from tidal_plugins.storage.columns.source import Mark
     from tidal_plugins.storage.columns.view import Arrays
 
 ATTEMPTS = 3

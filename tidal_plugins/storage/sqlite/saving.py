@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
-from tidal_plugins.storage.columns.buffer import Mark
 from tidal_plugins.storage.columns.packing import SIZE, Piece, packed, unpacked
+from tidal_plugins.storage.columns.source import Mark
 from tidal_plugins.storage.sqlite.connections import Connections
 from tidal_plugins.storage.values import to_json
 

@@ -1,4 +1,4 @@
-"""Search an SQLite file: with BM25 by keywords, and exactly by vectors, over the columns of a scope."""
+"""Search an SQLite file: with BM25 by keywords, and by vectors, over the columns of a scope."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from tidal_plugins.errors import Corrupt, InvalidVector, StorageError
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.base import Match, Renewal, Search, Where
 from tidal_plugins.storage.checksums import vector_checksum
-from tidal_plugins.storage.columns.buffer import ColumnCache, Mark
+from tidal_plugins.storage.columns.cache import ColumnCache
+from tidal_plugins.storage.columns.source import Mark
 from tidal_plugins.storage.columns.view import Arrays, Columns
 from tidal_plugins.storage.damage import VECTORS, note
 from tidal_plugins.storage.sqlite.base import SQLiteBase, readable

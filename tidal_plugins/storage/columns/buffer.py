@@ -128,7 +128,7 @@ class Buffer:
             if not marks and piece.centred > self._units.exact:
                 self._units.about(piece.centre, piece.centred)
             marks.append(changes)
-            if self._add_piece(piece, source):
+            if first >= end and self._add_piece(piece, source):
                 gaps.append((end, first - 1))
                 end = last + 1
         self._gap = bool(marks)

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
+from tidal_plugins.errors import Corrupt
 from tidal_plugins.storage.columns.packing import SIZE, Piece, packed, unpacked
 from tidal_plugins.storage.columns.source import Mark
 from tidal_plugins.storage.sqlite.connections import Connections
@@ -73,9 +75,10 @@ def saved_pieces(db: Connections, scope: int) -> Iterator[tuple[Saved, Piece]]:
 
 def piece_of(db: Connections, saved: Saved) -> bytes | None:
     """Return the bytes of a saved piece, or ``None`` if they are damaged or not there."""
-    for columns, sum_ in db.rows(_PIECE, saved.key) if saved.intact else ():
-        if isinstance(columns, bytes) and crc32(columns, saved.key) == sum_:
-            return columns
+    with suppress(Corrupt):  # no more than time is lost
+        for columns, sum_ in db.rows(_PIECE, saved.key) if saved.intact else ():
+            if isinstance(columns, bytes) and crc32(columns, saved.key) == sum_:
+                return columns
     logger.error("saved columns are damaged: they are read from the entries instead")
     return None
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
-from tidal_plugins.errors import Corrupt, InvalidVector, StorageError
+from tidal_plugins.errors import Corrupt, InvalidVector, TidalError
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.base import Match, Renewal, Search, Where
 from tidal_plugins.storage.checksums import vector_checksum
@@ -76,12 +76,13 @@ class SearchStore(SQLiteBase, Search):
         def run() -> None:
             try:
                 save(self._db, scope, arrays, mark)
-            except StorageError as error:
+            except TidalError as error:
                 logger.info("columns were not saved, and will be another time: %s", error)
 
         thread = threading.Thread(target=run, name="tidal-columns")
-        self._saving = [*(each for each in self._saving if each.is_alive()), thread]
-        thread.start()
+        with suppress(RuntimeError):  # the interpreter is shutting down, or there are too many threads
+            thread.start()
+            self._saving = [*(each for each in self._saving if each.is_alive()), thread]
 
     def _arrays(self, source: ScopeSource) -> tuple[Arrays, bool]:
         # What is not committed yet must not enter a cache that others read.

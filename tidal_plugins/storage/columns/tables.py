@@ -169,10 +169,9 @@ class Ids(Sequence[str]):
         """Return the ids of some rows, in that order."""
         import numpy as np
 
-        starts, lengths = self._ends[rows], self._ends[rows + 1] - self._ends[rows]
-        offsets = np.cumsum(lengths) - lengths
         new = Ids()
-        new.append(lengths, self._bytes[np.arange(lengths.sum()) + np.repeat(starts - offsets, lengths)])
+        for run in np.split(rows, np.flatnonzero(np.diff(rows) != 1) + 1) if len(rows) else ():
+            new.append(*self.part(int(run[0]), int(run[-1]) + 1))
         return new
 
     def __len__(self) -> int:

@@ -26,8 +26,9 @@ from tidal_plugins.storage.sqlite.scopes import Scopes
 from tidal_plugins.storage.sqlite.search import SearchStore
 
 EXACT_VECTORS = 25_000
-"""Vectors of a scope that are held as they are, 38 MB of 384 dimensions. To compare 25,000 took 1.5 ms, and 100,000 5.8;
-a search of 100,000 by codes took 2.5 in all, of which 1.1 went to the codes and most of the rest to reading (measured)."""
+"""Vectors of a scope that are held as they are, 38 MB of 384 dimensions. To compare 25,000 took 1.5 ms, and 100,000
+5.8 ms; a search of 100,000 by codes took 2.5 ms, of which 1.1 went to the codes and most of the rest to reading
+(measured)."""
 
 SCRUB_SECONDS = 1.0
 """Time for which emptying the log waits for readers; it holds up writers meanwhile."""

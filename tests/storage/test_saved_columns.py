@@ -192,3 +192,21 @@ def test_a_store_that_is_read_only_saves_nothing(path: Path) -> None:
     assert len(reader.while_open(lambda: reader.nearest(HERE, np.ones(70, np.float32), 99, ALL))) == 12
     reader.close()
     assert path.read_bytes() == before
+
+
+def test_codes_find_nearly_all_of_the_nearest_in_a_large_scope_and_filters_hold(path: Path) -> None:
+    random = np.random.default_rng(4)
+    around = random.standard_normal((40, 128))
+    vectors = (around[np.arange(3000) % 40] + random.standard_normal((3000, 128))).astype(np.float32)
+    with closing(SQLiteStorage(path)) as exact, closing(by_codes(path)) as approximate:
+        speakers = ("Ann", "Bo")
+        rows = [record(f"e{n}", vector=vector, speaker=speakers[n % 2]) for n, vector in enumerate(vectors)]
+        exact.put(HERE, rows)
+        for where in (ALL, Where(speakers=["Ann"]), Where(ids=[f"e{n}" for n in range(0, 3000, 100)])):
+            queries = around[:20] + random.standard_normal((20, 128))
+            expected = [set(ids(exact.nearest(HERE, query, 10, where))) for query in queries]
+            found = [set(ids(approximate.nearest(HERE, query, 10, where))) for query in queries]
+            shared = sum(len(one & other) for one, other in zip(found, expected, strict=True))
+            assert shared >= 0.95 * sum(map(len, expected))
+            passing = set(ids(exact.find(HERE, where)))
+            assert all(one <= passing and len(one) == 10 for one in found)

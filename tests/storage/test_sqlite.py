@@ -32,9 +32,10 @@ from tidal_plugins.errors import (
     TidalError,
 )
 from tidal_plugins.storage.base import ALL_LINKS, Line, Passage, Record, Storage, Where, WhereLinks
+from tidal_plugins.storage.columns import buffer
 from tidal_plugins.storage.damage import noticed, whole
 from tidal_plugins.storage.shorthands import passage_vectors, write_document
-from tidal_plugins.storage.sqlite import SQLiteStorage
+from tidal_plugins.storage.sqlite import SQLiteStorage, saving
 from tidal_plugins.storage.values import unit_vector
 from tidal_plugins.testing import ALL, FULL, HERE, NOON, StoreContract, entry, ids, link, record
 
@@ -47,10 +48,17 @@ class TestSQLite(StoreContract):
         return lambda: SQLiteStorage(tmp_path / "memory.db")
 
 
-class TestSQLiteWithoutVectorsInMemory(StoreContract):
+class TestSQLiteByCodes(StoreContract):
+    """The contract where codes choose what is compared, and columns are saved after every few rows."""
+
+    @pytest.fixture(autouse=True)
+    def few_rows(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        for module in (buffer, saving):
+            monkeypatch.setattr(module, "SIZE", 3)
+
     @pytest.fixture
     def open_store(self, tmp_path: Path) -> Callable[[], Storage]:
-        return lambda: SQLiteStorage(tmp_path / "memory.db", vector_cache_bytes=0)
+        return lambda: SQLiteStorage(tmp_path / "memory.db", exact_vectors_up_to=2)
 
 
 class Process:
@@ -285,14 +293,14 @@ def test_a_long_query_stops_at_its_deadline(path: Path) -> None:
     store.close()
 
 
-def test_a_scope_beyond_the_memory_budget_is_scanned_with_the_same_result(path: Path) -> None:
-    store, frugal = SQLiteStorage(path), SQLiteStorage(path, vector_cache_bytes=20_000)
+def test_columns_of_scopes_beyond_the_budget_are_dropped_and_read_again(path: Path) -> None:
+    store, frugal = SQLiteStorage(path), SQLiteStorage(path, exact_vectors_up_to=100, column_cache_bytes=200_000)
     for scope, count in ((HERE, 300), (("there",), 60), (("yonder",), 60)):
         store.put(scope, [record(f"{i}", vector=vector_of(str(i)), scope=scope) for i in range(count)])
         for _ in range(2):
             found, expected = (handle.nearest(scope, vector_of("q"), 50, ALL) for handle in (frugal, store))
             assert [match.score for match in found] == pytest.approx([match.score for match in expected], abs=1e-5)
-    assert frugal._held.nbytes <= 20_000
+    assert frugal._held.nbytes <= 200_000
     store.close()
     frugal.close()
 

@@ -200,7 +200,8 @@ class _Asked:
                 self.peer.memory,
                 timeout=settings.peers.timeout,
                 query_deadline=settings.storage.query_deadline,
-                vector_cache_bytes=settings.storage.vector_cache_mb * 1024 * 1024,
+                exact_vectors_up_to=settings.storage.exact_vectors_up_to,
+                column_cache_bytes=settings.storage.column_cache_mb * 1024 * 1024,
             )
         return self._opened
 

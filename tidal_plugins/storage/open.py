@@ -47,16 +47,22 @@ def open_storage(
     settings = settings or StorageSettings()
     if scheme := _SCHEME.match(path) if isinstance(path, str) else None:
         return _open_url(str(path), scheme[1], settings)
-    deadline, cache = settings.query_deadline, settings.vector_cache_mb * 1024 * 1024
     if read_only:
-        timeout = settings.busy_timeout
-        return ReadOnlySQLite(path, timeout=timeout, query_deadline=deadline, vector_cache_bytes=cache, key=key)
+        return ReadOnlySQLite(
+            path,
+            timeout=settings.busy_timeout,
+            query_deadline=settings.query_deadline,
+            exact_vectors_up_to=settings.exact_vectors_up_to,
+            column_cache_bytes=settings.column_cache_mb * 1024 * 1024,
+            key=key,
+        )
     return SQLiteStorage(
         path,
         durability=settings.durability,
         busy_timeout=settings.busy_timeout,
-        query_deadline=deadline,
-        vector_cache_bytes=cache,
+        query_deadline=settings.query_deadline,
+        exact_vectors_up_to=settings.exact_vectors_up_to,
+        column_cache_bytes=settings.column_cache_mb * 1024 * 1024,
         key=key,
     )
 

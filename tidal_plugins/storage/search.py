@@ -1,4 +1,4 @@
-"""The contract of search: the nearest vectors, exactly, and the best matches by keywords."""
+"""The contract of search: the nearest vectors, and the best matches by keywords."""
 
 from __future__ import annotations
 
@@ -83,7 +83,11 @@ class Search(Protocol):
 
     @abstractmethod
     def nearest(self, scope: Scope, vector: NDArray[np.float32], k: int, where: Where) -> list[Match]:
-        """Return the ``k`` entries whose best passage has the highest cosine with ``vector``, exactly, best first."""
+        """Return the ``k`` entries whose best passage has the highest cosine with ``vector``, best first.
+
+        An engine may choose in a large scope which passages it compares, so that it may miss some; their scores are
+        exact.
+        """
 
     @abstractmethod
     def matching(self, scope: Scope, terms: Sequence[str], k: int, where: Where) -> list[Match]:

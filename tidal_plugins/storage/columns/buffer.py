@@ -1,32 +1,32 @@
-"""Columns held in memory, scope by scope: a reader loads what was written since it last looked, by whichever process.
-
-The file stays the only truth, and nothing needs rebuilding after a crash.
-"""
+"""The columns of one scope, which grow as entries are stored, and shrink as they go."""
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from tidal_plugins.storage.columns.packing import SIZE, Piece
+from tidal_plugins.storage.columns.source import Mark, Range, Source
 from tidal_plugins.storage.columns.tables import (
     CHANGING,
     ENTRY,
+    LATEST,
     NAMED,
     OF_PASSAGES,
     PASSAGE,
     EntryRow,
+    Ids,
     Names,
     PassageRow,
     Table,
-    Units,
 )
 from tidal_plugins.storage.columns.threads import ThreadOrder
+from tidal_plugins.storage.columns.units import Units, matrix
 from tidal_plugins.storage.damage import Damaged, noticed
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from tidal_plugins.storage.columns.view import Arrays
@@ -40,104 +40,80 @@ MOST_DAMAGED = 20
 T = TypeVar("T")
 
 
-class Mark(NamedTuple):
-    """How far columns were read: up to which change, and how often entries had been erased or replaced by then."""
-
-    changes: int
-    erasures: int
-
-
-class Source(Protocol):
-    """The origin of columns: one scope of an open snapshot."""
-
-    def mark(self) -> Mark:
-        """Return how far the scope has come."""
-
-    def entries_after(self, changes: int) -> Iterable[EntryRow]:
-        """Yield the entries that were stored or changed after that change, by key."""
-
-    def passages_after(self, changes: int, key: int) -> Iterable[PassageRow]:
-        """Yield the passages of such entries after that key, by key, without the damaged ones, which are noted."""
-
-
-class ColumnCache:
-    """Keeps the columns of the scopes used last; the vectors of all together take at most ``budget`` bytes."""
-
-    def __init__(self, budget: int) -> None:
-        self.budget = budget
-        self._scopes: OrderedDict[object, Buffer] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def arrays(self, scope: object, source: Source) -> tuple[Arrays, bool]:
-        """Return the scope's columns, and whether they are newer than the source.
-
-        A snapshot that is older than an erasure which the cache has seen has columns of its own. Those that are newer
-        may hold entries that were stored after the snapshot.
-        """
-        mark = source.mark()
-        with self._lock:
-            held = self._scopes.pop(scope, None)  # until it is complete: reading may be interrupted
-            if held is not None and held.mark.erasures > mark.erasures:
-                self._scopes[scope] = held
-                return self.anew(source), False
-            if held is None or held.mark.erasures < mark.erasures:
-                held = Buffer(self.budget, mark.erasures)
-            arrays = held.read(source, mark)
-            self._scopes[scope] = held
-            while len(self._scopes) > 1 and sum(one.nbytes for one in self._scopes.values()) > self.budget:
-                self._scopes.popitem(last=False)
-            return arrays, held.mark.changes > mark.changes
-
-    def anew(self, source: Source) -> Arrays:
-        """Return the columns of a source, read from the beginning and kept nowhere."""
-        mark = source.mark()
-        return Buffer(self.budget, mark.erasures).read(source, mark)
-
-    def forget(self) -> None:
-        """Drop all columns. Later searches read them again."""
-        self._scopes, self._lock = OrderedDict(), threading.Lock()
-
-    @property
-    def nbytes(self) -> int:
-        """Return the size of the vectors that are held."""
-        return sum(buffer.nbytes for buffer in self._scopes.values())
-
-
 class Buffer:
     """Holds the columns of one scope."""
 
-    def __init__(self, budget: int, erasures: int) -> None:
+    def __init__(self, exact: int, erasures: int) -> None:
         self.mark = Mark(0, erasures)
-        self._names, self._ids = Names(), list[str]()
+        self._names, self._ids = Names(), Ids()
         self._entries, self._passages = Table(ENTRY | OF_PASSAGES), Table(PASSAGE)
-        self._units, self._order = Units(budget), ThreadOrder()
+        self._units, self._order = Units(exact), ThreadOrder()
         self._damaged: dict[Damaged, None] = {}
         self._held: Arrays | None = None
         self._notes: dict[str, Any] = {}
+        self._gap = False  # whether entries or passages may be missing that lie before the last
+        self._as_rows = 0
 
     @property
     def nbytes(self) -> int:
-        return self._units.nbytes
+        """Return the size of the columns."""
+        return sum(part.nbytes for part in (self._ids, self._entries, self._passages, self._units))
+
+    @property
+    def damaged(self) -> bool:
+        """Return whether rows were left out."""
+        return bool(self._damaged)
+
+    def unsaved(self) -> tuple[Arrays, Mark] | None:
+        """Return the columns if so many were read as rows that they should be saved, and none of them is damaged."""
+        if self._held is None or self._damaged or self._as_rows < SIZE:
+            return None
+        self._as_rows = 0
+        return self._held, self.mark
+
+    def without(self, gone: Collection[int], erasures: int) -> Buffer:
+        """Return the columns without some entries, by key. Those that were replaced come back when it is read."""
+        import numpy as np
+
+        new = Buffer(self._units.exact, erasures)
+        new.mark, new._names, new._gap = Mark(self.mark.changes, erasures), self._names, True
+        stays = ~np.isin(self._entries.view()["key"], np.array(sorted(gone), np.int64))
+        rows, passages = np.flatnonzero(stays), np.flatnonzero(stays[self._passages.view()["entry"]])
+        new._ids, new._entries = self._ids.taken(rows), self._entries.taken(rows)
+        new._take_passages(self, passages, np.cumsum(stays) - 1)
+        return new
 
     def read(self, source: Source, mark: Mark) -> Arrays:
         """Read what was written since, and return the columns; the same object until there are others."""
         from tidal_plugins.storage.columns.view import Arrays
 
         if self._held is None or self.mark.changes < mark.changes:
-            before, last = self.mark.changes, self._last(self._passages)
+            before, gaps = self.mark.changes, list[Range]()
+            if self.mark.changes == 0 and not self._entries.rows:
+                before, gaps = self._restore(source)
+            last = 0 if self._gap else self._last(self._passages)
             with noticed() as damaged:
-                for entries in _batches(source.entries_after(before)):
-                    self._add_entries(entries)
-                for passages in _batches(source.passages_after(before, last)):
-                    self._add_passages(passages)
+                known = self._entries.rows
+                for entries in _batches(source.entries_after(before, gaps)):
+                    self._add_entries(entries, known)
+                    self._as_rows += len(entries)
+                self._sort_entries()
+                known = self._passages.rows
+                for passages in _batches(source.passages_after(before, gaps, last)):
+                    self._add_passages(passages, known)
+                self._sort_passages()
+            if self._units.outgrown:
+                held = self._passages.view()
+                self._units = self._units.anew(held["key"][held["unit"] >= 0], source.units)
             self._damaged |= dict(islice(damaged.items(), MOST_DAMAGED))
-            self.mark = mark
+            self.mark, self._gap = mark, False
             self._held = Arrays(
                 names=self._names,
-                ids=self._ids,
+                ids=self._ids.view(),
                 **dict[str, Any](self._entries.view()),
                 passages=self._passages.view(),
-                units=self._units.view(),
+                units=self._units.held(),
+                codes=self._units.codes(),
                 dimensions=self._units.dimensions,
                 damaged=tuple(self._damaged),
                 order=self._order,
@@ -145,36 +121,80 @@ class Buffer:
             )
         return self._held
 
-    def _add_entries(self, rows: list[EntryRow]) -> None:
+    def _restore(self, source: Source) -> tuple[int, list[Range]]:
+        """Take over what is saved. Return as of which change that is, and the ranges of keys that it leaves out."""
+        marks, gaps, end = list[int](), list[Range](), 0
+        for (first, last), changes, piece in source.saved():
+            if not marks and piece.centred > self._units.exact:
+                self._units.about(piece.centre, piece.centred)
+            marks.append(changes)
+            if first >= end and self._add_piece(piece, source):
+                gaps.append((end, first - 1))
+                end = last + 1
+        self._gap = bool(marks)
+        return (min(marks), [*gaps, (end, LATEST)]) if marks else (0, [])
+
+    def _add_piece(self, piece: Piece, source: Source) -> bool:
+        """Append a saved piece, unless some of its vectors are damaged: then it is read as rows, which note them."""
         import numpy as np
 
-        last, known = self._last(self._entries), [row for row in rows if row[1] <= self._last(self._entries)]
-        if known:
-            columns = dict(zip(("id", *ENTRY), zip(*known, strict=True), strict=True))
-            held, keys = self._entries.view()["key"], np.array(columns["key"], np.int64)
-            places = np.searchsorted(held, keys)
-            there = held[places] == keys  # else it was damaged when the others were read, and stays left out
-            self._entries.change(places[there], {name: np.array(columns[name])[there] for name in CHANGING})
-        if new := [row for row in rows if row[1] > last]:
-            columns = dict(zip(("id", *ENTRY), zip(*new, strict=True), strict=True))
-            number = self._names.number
-            self._ids += columns["id"]
-            self._entries.extend(
-                {name: list(map(number, columns[name])) if name in NAMED else columns[name] for name in ENTRY}
-                | {name: np.zeros(len(new), np.int32) for name in OF_PASSAGES}
-            )
+        vectored = piece.vectored
+        if self._units.centre is not None and np.array_equal(self._units.centre, piece.centre):
+            self._units.append(piece.words)
+        elif vectored.any():
+            units = source.units(piece.passages["key"][vectored])
+            if not units.any(axis=1).all():
+                return False
+            self._units.extend(units)
+        numbers = np.array([*map(self._names.number, piece.names), -1], np.int32)
+        first, begun, end = self._entries.rows, self._passages.rows, self._units.rows
+        entries = {name: numbers[values] if name in NAMED else values for name, values in piece.entries.items()}
+        nothing = np.zeros(len(piece.lengths), np.int32)
+        self._ids.append(piece.lengths, piece.characters)
+        self._entries.extend(entries | dict.fromkeys(OF_PASSAGES, nothing))
+        unit = np.where(vectored, end - int(vectored.sum()) + np.cumsum(vectored) - 1, -1)
+        passages = piece.passages | {"entry": piece.passages["entry"] + first, "unit": unit}
+        self._passages.extend(passages)
+        self._count(passages, begun)
+        return True
 
-    def _add_passages(self, rows: list[PassageRow]) -> None:
+    def _add_entries(self, rows: list[EntryRow], known: int) -> None:
+        """Change the columns of those entries that are among the first ``known`` rows, and append the others."""
+        import numpy as np
+
+        ids, *values = zip(*rows, strict=True)
+        columns = dict(zip(ENTRY, values, strict=True))
+        keys = np.array(columns["key"], np.int64)
+        places, there = _places(self._entries.view()["key"][:known], keys)
+        if there.any():
+            self._entries.change(places[there], {name: np.array(columns[name])[there] for name in CHANGING})
+        fresh = ~there if self._gap else keys > self._last(self._entries)  # else it was damaged, and stays left out
+        if not fresh.any():
+            return
+        new = {
+            name: np.fromiter(map(self._names.number, values), np.int32, len(ids))
+            if name in NAMED
+            else np.array(values)
+            for name, values in columns.items()
+        }
+        self._ids.extend(id_ for id_, chosen in zip(ids, fresh.tolist(), strict=True) if chosen)
+        nothing = {name: np.zeros(len(ids), np.int32) for name in OF_PASSAGES}
+        self._entries.extend({name: values[fresh] for name, values in (new | nothing).items()})
+
+    def _add_passages(self, rows: list[PassageRow], known: int) -> None:
+        """Append the passages that are not among the first ``known`` rows and whose entries are there."""
         import numpy as np
 
         keys, entries, starts, ends, words, vectors = zip(*rows, strict=True)
-        known, wanted = self._entries.view()["key"], np.array(entries, np.int64)
-        places = np.searchsorted(known, wanted).clip(max=max(len(known) - 1, 0))
-        there = known[places] == wanted if len(known) else np.zeros(len(wanted), bool)  # else its entry is damaged
+        numbers = np.array(keys, np.int64)
+        places, there = _places(self._entries.view()["key"], np.array(entries, np.int64))  # else its entry is damaged
+        if self._gap:
+            there &= ~_places(self._passages.view()["key"][:known], numbers)[1]
         has = np.fromiter((vector is not None for vector in vectors), bool, len(vectors)) & there
         unit = np.where(has, self._units.rows + np.cumsum(has) - 1, -1)
-        columns = {"key": keys, "entry": places, "start": starts, "end": ends, "words": words, "unit": unit}
-        self._units.extend([vector for vector, held in zip(vectors, has.tolist(), strict=True) if held and vector])
+        columns = {"key": numbers, "entry": places, "start": starts, "end": ends, "words": words, "unit": unit}
+        if found := [vector for vector, held in zip(vectors, has.tolist(), strict=True) if held and vector]:
+            self._units.extend(matrix(found, len(found[0]) // 4))
         first, arrays = self._passages.rows, {name: np.asarray(values)[there] for name, values in columns.items()}
         self._passages.extend(arrays)
         self._count(arrays, first)
@@ -196,8 +216,50 @@ class Buffer:
             },
         )
 
+    def _sort_entries(self) -> None:
+        """Put entries in the order of their keys, if some came back that lie before the last."""
+        import numpy as np
+
+        keys = self._entries.view()["key"]
+        if not self._gap or (keys[1:] > keys[:-1]).all():
+            return
+        order = np.argsort(keys)
+        self._ids, self._entries = self._ids.taken(order), self._entries.taken(order)
+        self._take_passages(self, np.arange(self._passages.rows), np.argsort(order))
+
+    def _sort_passages(self) -> None:
+        import numpy as np
+
+        keys = self._passages.view()["key"]
+        if self._gap and not (keys[1:] > keys[:-1]).all():
+            self._take_passages(self, np.argsort(keys), np.arange(self._entries.rows))
+
+    def _take_passages(self, other: Buffer, rows: NDArray[np.int64], places: NDArray[np.int64]) -> None:
+        """Have some passages of columns, in that order. ``places`` are the rows of entries now, by the former."""
+        import numpy as np
+
+        units = other._passages.view()["unit"][rows]
+        self._units, self._passages = other._units.taken(units[units >= 0]), other._passages.taken(rows)
+        passages = self._passages.view()
+        passages["entry"][:] = places[passages["entry"]]
+        passages["unit"][:] = np.where(units >= 0, np.cumsum(units >= 0) - 1, -1)
+        self._entries.change(
+            np.arange(self._entries.rows), dict.fromkeys(OF_PASSAGES, np.zeros(self._entries.rows, np.int32))
+        )
+        self._count(passages, 0)
+
     def _last(self, table: Table) -> int:
         return int(table.view()["key"][-1]) if table.rows else 0
+
+
+def _places(known: NDArray[np.int64], keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return where keys are among those known, which are sorted, and which of them are there."""
+    import numpy as np
+
+    if not len(known):
+        return np.zeros(len(keys), np.int64), np.zeros(len(keys), bool)
+    places = np.searchsorted(known, keys).clip(max=len(known) - 1)
+    return places, known[places] == keys
 
 
 def _batches(rows: Iterable[T]) -> Iterator[list[T]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 if TYPE_CHECKING:
     import numpy as np
@@ -97,7 +97,7 @@ class Table:
         if end > len(self._arrays["key"]):
             grown = {}
             for name, array in self._arrays.items():
-                grown[name] = np.empty(end + end // 4 + 64, array.dtype)
+                grown[name] = np.empty(room(end), array.dtype)
                 grown[name][: self.rows] = array[: self.rows]
             self._arrays = grown  # at once: an exception of a signal handler must not leave some of them short
         for name, array in self._arrays.items():
@@ -113,41 +113,84 @@ class Table:
         """Return the arrays, as long as they are now."""
         return {name: array[: self.rows] for name, array in self._arrays.items()}
 
+    def taken(self, rows: NDArray[np.int64]) -> Table:
+        """Return a new table of some rows, in that order."""
+        new = Table({name: array.dtype.str for name, array in self._arrays.items()})
+        new.extend({name: array[rows] for name, array in self.view().items()})
+        return new
 
-class Units:
-    """Vectors of length 1, row by row, that grow. Within a budget of bytes, or not at all."""
 
-    def __init__(self, budget: int) -> None:
+class Ids(Sequence[str]):
+    """The ids of entries by row, as bytes one behind the other: a ``str`` for each would take three times the room.
+
+    What was appended later is not seen through an earlier ``view``.
+    """
+
+    def __init__(self) -> None:
         import numpy as np
 
-        self.budget = budget
-        self.rows = 0
-        self.dimensions = 0
-        self.fit = True
-        self._rows = np.empty((0, 0), np.float32)
+        self._ends, self._bytes, self._rows = np.zeros(1, np.int64), np.empty(0, np.uint8), 0
+
+    def extend(self, ids: Iterable[str]) -> None:
+        """Append ids."""
+        import numpy as np
+
+        encoded = [id_.encode("utf-8", "surrogatepass") for id_ in ids]
+        self.append(np.fromiter(map(len, encoded), np.int64, len(encoded)), np.frombuffer(b"".join(encoded), np.uint8))
+
+    def append(self, lengths: NDArray[np.int64], characters: NDArray[np.uint8]) -> None:
+        """Append ids that are given as the lengths of their UTF-8 and as its bytes."""
+        import numpy as np
+
+        begin, rows = int(self._ends[self._rows]), self._rows + len(lengths)
+        end = begin + len(characters)
+        if rows >= len(self._ends):
+            self._ends = np.concatenate([self._ends, np.empty(room(rows + 1) - len(self._ends), np.int64)])
+        if end > len(self._bytes):
+            self._bytes = np.concatenate([self._bytes, np.empty(room(end) - len(self._bytes), np.uint8)])
+        self._bytes[begin:end] = characters
+        self._ends[self._rows + 1 : rows + 1] = begin + np.cumsum(lengths)
+        self._rows = rows
+
+    def view(self) -> Ids:
+        """Return the ids, as many as there are now."""
+        view = Ids()
+        view._ends, view._bytes, view._rows = self._ends, self._bytes, self._rows
+        return view
+
+    def part(self, first: int, end: int) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+        """Return the ids of some rows as :meth:`append` takes them."""
+        import numpy as np
+
+        ends = self._ends[first : end + 1]
+        return np.diff(ends), self._bytes[ends[0] : ends[-1]]
+
+    def taken(self, rows: NDArray[np.int64]) -> Ids:
+        """Return the ids of some rows, in that order."""
+        import numpy as np
+
+        new = Ids()
+        for run in np.split(rows, np.flatnonzero(np.diff(rows) != 1) + 1) if len(rows) else ():
+            new.append(*self.part(int(run[0]), int(run[-1]) + 1))
+        return new
+
+    def __len__(self) -> int:
+        return self._rows
 
     @property
     def nbytes(self) -> int:
-        return self._rows.nbytes
+        return self._ends.nbytes + self._bytes.nbytes
 
-    def extend(self, vectors: Sequence[bytes]) -> None:
-        """Append vectors. Once they are more than the budget allows, none are held."""
-        import numpy as np
+    @overload
+    def __getitem__(self, row: int) -> str: ...
+    @overload
+    def __getitem__(self, row: slice) -> list[str]: ...
+    def __getitem__(self, row: int | slice) -> str | list[str]:
+        if isinstance(row, slice):
+            return [self[each] for each in range(*row.indices(self._rows))]
+        return self._bytes[self._ends[row] : self._ends[row + 1]].tobytes().decode("utf-8", "surrogatepass")
 
-        if not vectors:
-            return
-        self.dimensions = len(vectors[0]) // 4
-        end = self.rows + len(vectors)
-        if not self.fit or end * len(vectors[0]) > self.budget:
-            self.fit, self.rows, self._rows = False, end, np.empty((0, 0), np.float32)
-            return
-        if end > len(self._rows):
-            grown = np.empty((min(end + end // 4 + 64, self.budget // len(vectors[0])), self.dimensions), np.float32)
-            grown[: self.rows] = self._rows[: self.rows].reshape(self.rows, self.dimensions)
-            self._rows = grown
-        self._rows[self.rows : end] = np.frombuffer(b"".join(vectors), np.float32).reshape(-1, self.dimensions)
-        self.rows = end
 
-    def view(self) -> NDArray[np.float32] | None:
-        """Return the vectors, or ``None`` if they do not fit into the budget."""
-        return self._rows[: self.rows] if self.fit else None
+def room(rows: int) -> int:
+    """Return for how many rows to make room when there are more than fit: an eighth beyond them."""
+    return rows + rows // 8 + 64

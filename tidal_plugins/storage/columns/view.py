@@ -9,8 +9,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from tidal_plugins.errors import InvalidVector
+from tidal_plugins.storage.columns.codes import Codes, candidates
 from tidal_plugins.storage.columns.filters import passing, strange
-from tidal_plugins.storage.columns.tables import Names
+from tidal_plugins.storage.columns.tables import Ids, Names
 from tidal_plugins.storage.damage import Damaged
 from tidal_plugins.storage.entries import Where
 from tidal_plugins.storage.search import Match, PassageVectors, Span
@@ -44,12 +45,12 @@ class Arrays:
     """The columns of a scope. They are shared: read only.
 
     Those of ``ENTRY`` and ``OF_PASSAGES`` have one row for each entry, by key; ``passages`` has those of ``PASSAGE``,
-    by key. ``units`` are vectors of length 1, ``None`` if they do not fit into memory. ``damaged`` are rows that
-    were left out.
+    by key. ``units`` are vectors of length 1, by the row that ``passages`` gives them; ``None`` if only their ``codes``
+    are held. ``damaged`` are rows that were left out.
     """
 
     names: Names
-    ids: Sequence[str]
+    ids: Ids
     key: NDArray[np.int64]
     kind: NDArray[np.int32]
     channel: NDArray[np.int32]
@@ -73,11 +74,17 @@ class Arrays:
     words: NDArray[np.int32]
     passages: Mapping[str, NDArray[Any]]
     units: NDArray[np.float32] | None
+    codes: Codes | None
     dimensions: int
     damaged: Sequence[Damaged]
     order: ThreadOrder
     notes: dict[str, Any]
     """What readers know of the entries, by name: it is shared, and lasts as long as no entry goes or is replaced."""
+
+    @property
+    def rows(self) -> int:
+        """Return how many entries there are."""
+        return len(self.key)
 
     @cached_property
     def vectored(self) -> Rows:
@@ -117,21 +124,41 @@ class Columns(ABC):
         """Return the keys of the entries that pass a filter, in any order."""
 
     def nearest(self, unit: NDArray[np.float32], k: int, where: Where) -> Found:
-        """Return the ``k`` entries whose best passage has the highest cosine with ``unit``, exactly, best first.
+        """Return the ``k`` entries whose best passage has the highest cosine with ``unit``, best first.
 
-        Raises ``InvalidVector`` for a vector of another size.
+        If only codes are held, these are the best of the candidates that codes give, compared exactly. Raises
+        ``InvalidVector`` for a vector of another size.
         """
+        import numpy as np
 
         arrays = self.arrays
         if arrays.dimensions and len(unit) != arrays.dimensions:
             raise InvalidVector(f"a vector has {len(unit)} dimensions, not {arrays.dimensions} as the store's")
         if not len(arrays.vectored):
             return Found.none()
-        return self.best(*self.ranked(unit), k, where)
+        if arrays.codes is None:
+            return self.best(arrays.vectored, self.cosines_of_all(unit), k, where)
+        size = candidates(k, len(arrays.vectored))
+        while True:
+            passages = self._likely(arrays.codes, unit, size, where)
+            found = self.best(passages, np.vecdot(self.units(passages), unit), k, where)
+            if len(found.entries) == k or len(passages) < size:
+                return found
+            size *= 4  # several are of one entry
 
-    def ranked(self, unit: NDArray[np.float32]) -> tuple[Rows, NDArray[np.floating[Any]]]:
-        """Return the rows of the passages that have a vector, and the cosine of each with ``unit``."""
-        return self.arrays.vectored, self.cosines_of_all(unit)
+    def _likely(self, codes: Codes, unit: NDArray[np.float32], size: int, where: Where) -> Rows:
+        """Return ``size`` of the passages that pass a filter, likely the nearest to ``unit``, or all that pass.
+
+        The filter is looked up for the nearest alone. If few of them pass, it is looked up for all first.
+        """
+        import numpy as np
+
+        vectored, entry = self.arrays.vectored, self.arrays.passages["entry"]
+        rows = codes.nearest(unit, size, lambda rows: self.passes(entry[vectored[rows]].astype(np.int64), where))
+        if len(rows) < min(size, len(vectored)):
+            chosen = np.flatnonzero(self.passes(np.arange(self.arrays.rows), where)[entry[vectored]])
+            rows = codes.nearest(unit, size, lambda rows: np.ones(len(rows), bool), chosen)
+        return np.sort(vectored[rows])
 
     def best(self, passages: Rows, scores: NDArray[np.floating[Any]], k: int, where: Where) -> Found:
         """Return the ``k`` entries with the highest scores of those that pass a filter, each with its best passage.

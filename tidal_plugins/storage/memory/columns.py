@@ -1,4 +1,4 @@
-"""The columns of a state in memory."""
+"""The columns of a state in memory. They hold every vector as it is: the state does so anyway, and is never large."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import numpy as np
 from tidal_plugins.model.clock import to_micros
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.bm25 import frequency, rarity
-from tidal_plugins.storage.columns.buffer import Mark
+from tidal_plugins.storage.columns.packing import Piece
+from tidal_plugins.storage.columns.source import Mark, Range
 from tidal_plugins.storage.columns.tables import EARLIEST, LATEST, EntryRow, PassageRow
 from tidal_plugins.storage.columns.view import Arrays, Columns, Found
 from tidal_plugins.storage.entries import HEAD, TAIL, Where
@@ -23,6 +24,8 @@ from tidal_plugins.storage.search import MAX_TERMS
 
 if TYPE_CHECKING:
     from datetime import datetime
+
+    from numpy.typing import NDArray
 
     from tidal_plugins.storage.columns.view import Rows
 
@@ -38,10 +41,16 @@ class StateSource:
         figures = self.state.table(self.scope, "figures")
         return Mark(figures.get("changes", 0), figures.get("erasures", 0))
 
-    def entries_after(self, changes: int) -> Iterable[EntryRow]:
+    def gone_after(self, erasures: int) -> None:
+        """Return that it is not known: to load what is in memory is quick."""
+
+    def saved(self) -> Iterable[tuple[Range, int, Piece]]:
+        return ()
+
+    def entries_after(self, changes: int, gaps: Sequence[Range]) -> Iterable[EntryRow]:
         return map(_row, self._changed(changes))
 
-    def passages_after(self, changes: int, key: int) -> Iterable[PassageRow]:
+    def passages_after(self, changes: int, gaps: Sequence[Range], key: int) -> Iterable[PassageRow]:
         passages: Mapping[int, KeptPassage] = self.state.table(self.scope, "passages")
         all_keys, units = index_of(self.state, self.scope).vectors()
         found = [(number, one.number) for one in self._changed(changes) for number in one.passages if number > key]
@@ -49,6 +58,10 @@ class StateSource:
             kept = passages[number]
             unit = units[np.searchsorted(all_keys, number)].tobytes() if kept.has_vector else None
             yield PassageRow(number, entry, *kept.span[1:], unit)
+
+    def units(self, keys: NDArray[np.int64]) -> NDArray[np.float32]:
+        all_keys, units = index_of(self.state, self.scope).vectors()
+        return units[np.searchsorted(all_keys, keys)]
 
     def last(self) -> int:
         """Return the number of the last entry."""

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tidal_plugins.errors import Busy, Closed, StorageError
-from tidal_plugins.storage.columns.buffer import ColumnCache
+from tidal_plugins.storage.columns.cache import ColumnCache
 
 Name = tuple[Any, ...]
 """The name of a table: a scope and its use, with further names where a scope has several of that use."""
@@ -66,7 +66,7 @@ class Contents:
         self.lock = threading.Lock()
         self.keys = itertools.count(1)
         """Numbers of entries, passages, links and lines. None is used twice, not even after a rollback."""
-        self.columns = ColumnCache(sys.maxsize)
+        self.columns = ColumnCache(sys.maxsize, sys.maxsize)
         self.path = f"memory://{secrets.token_hex(4)}"
         _all_contents.add(self)
 

@@ -14,7 +14,9 @@ from tidal_plugins.storage.damage import UNKNOWN
 from tidal_plugins.storage.rows import COLUMNS, LINK_COLUMNS, Row, check_link_row, from_row
 from tidal_plugins.storage.sqlite.base import SQLiteBase, readable
 from tidal_plugins.storage.sqlite.documents import COPIES
+from tidal_plugins.storage.sqlite.gone import gone_checksum
 from tidal_plugins.storage.sqlite.log_mark import forgive, is_lost, log_bytes
+from tidal_plugins.storage.sqlite.saving import SAVED, Saved, piece_of
 from tidal_plugins.storage.sqlite.scopes import known_scopes, mend_rows, scope_faults
 from tidal_plugins.storage.sqlite.word_checks import FORMAT, index_faults, without_words
 
@@ -80,6 +82,9 @@ _REBUILD = f"""
     INSERT INTO volumes {_VOLUMES};
     DELETE FROM corpus;
     INSERT INTO corpus {_CORPUS};
+    DELETE FROM gone;
+    DELETE FROM saved_pieces;
+    DELETE FROM saved_columns;
     UPDATE scopes SET erasures = ifnull(erasures, 0) + 1, changes = max(ifnull(changes, 0), 0) + 1;
     UPDATE entries SET changed = (SELECT changes FROM scopes s WHERE s.key = entries.scope)
     WHERE ifnull(changed, 0) NOT BETWEEN 1 AND (SELECT changes FROM scopes s WHERE s.key = entries.scope);
@@ -103,6 +108,7 @@ class CheckStore(SQLiteBase, Checks):
                 self._log,
                 self._documents,
                 self._counts,
+                self._derived,
             ):
                 self._collect(faults, part())
             self._collect(faults, self._index(unindexed))
@@ -226,6 +232,14 @@ class CheckStore(SQLiteBase, Checks):
         for table, sql in _ORPHANS.items():
             if number := self._count(sql):
                 yield Fault(table, "", f"{number} rows belong to nothing", True)
+
+    def _derived(self) -> Iterator[Fault]:
+        for scope, erasure, keys, sum_ in readable(self._db, "gone", "SELECT * FROM gone"):
+            if gone_checksum(scope, erasure, keys) != sum_:
+                yield Fault("gone", str(erasure), _BROKEN, True)
+        for row in readable(self._db, "saved_columns", SAVED):
+            if piece_of(self._db, Saved(*row)) is None:
+                yield Fault("saved_columns", str(row[0]), _BROKEN, True)
 
     def _counts(self) -> Iterator[Fault]:
         if self._readable("counts", "SELECT * FROM corpus") != self._readable("counts", _CORPUS):

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tidal_plugins.errors import Corrupt
 from tidal_plugins.storage.checksums import passage_checksum, vector_checksum
-from tidal_plugins.storage.columns.buffer import Mark
+from tidal_plugins.storage.columns.packing import Piece
+from tidal_plugins.storage.columns.source import Mark, Range
 from tidal_plugins.storage.columns.tables import EARLIEST, ENTRY, LATEST, EntryRow, PassageRow
+from tidal_plugins.storage.columns.units import matrix
 from tidal_plugins.storage.columns.view import Arrays, Columns, Found
 from tidal_plugins.storage.damage import ENTRIES, PASSAGES, VECTORS, note
 from tidal_plugins.storage.entries import HEAD, TAIL, Where
 from tidal_plugins.storage.sqlite.base import all_readable, figures, mark, readable
 from tidal_plugins.storage.sqlite.conditions import condition
 from tidal_plugins.storage.sqlite.connections import Connections
+from tidal_plugins.storage.sqlite.gone import gone_after
 from tidal_plugins.storage.sqlite.postings import NAME as POSTINGS
 from tidal_plugins.storage.sqlite.postings import Postings, distinct, quoted, scored
+from tidal_plugins.storage.sqlite.saving import saved_pieces
 from tidal_plugins.storage.values import to_json
 
 if TYPE_CHECKING:
@@ -39,18 +43,18 @@ _NUMBERS = ", ".join(
 # LIMIT keeps SQLite from leaving the order of the keys out, and from sorting whole rows by it instead.
 _ENTRIES = f"""
     SELECT id, e.key, kind, channel, role, speaker, thread, {_NUMBERS} FROM (
-        SELECT key FROM entries WHERE scope = ?1 AND changed > ?2 {{found}} ORDER BY key LIMIT -1
+        SELECT key FROM entries e WHERE scope = ?1 AND {{wanted}} ORDER BY key LIMIT -1
     ) k CROSS JOIN entries e ON e.key = k.key
 """
 _PASSAGES = """
     SELECT p.key, p.entry, p.start, p."end", p.words, v.vector, p.checksum, v.checksum, e.id FROM (
         SELECT p.key FROM entries e CROSS JOIN passages p ON p.entry = e.key AND p.key > ?3
-        WHERE e.scope = ?1 AND e.changed > ?2 {found} ORDER BY p.key LIMIT -1
+        WHERE e.scope = ?1 AND {wanted} ORDER BY p.key LIMIT -1
     ) k CROSS JOIN passages p ON p.key = k.key CROSS JOIN entries e ON e.key = p.entry
     LEFT JOIN {vectors} v ON v.passage = p.key
 """
 _FOUND = """
-    AND {key} IN (SELECT o.entry FROM keywords w CROSS JOIN passages o ON o.key = w.rowid WHERE keywords MATCH {query})
+    AND e.key IN (SELECT o.entry FROM keywords w CROSS JOIN passages o ON o.key = w.rowid WHERE keywords MATCH {query})
 """
 _NO_VECTORS = "(SELECT NULL AS passage, NULL AS vector, NULL AS checksum WHERE FALSE)"
 LAST_ENTRY = "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'entries'"
@@ -71,13 +75,20 @@ class ScopeSource:
         _, _, erasures, changes = figures(self.db, self.scope)
         return Mark(changes or 0, erasures or 0)
 
-    def entries_after(self, changes: int) -> Iterable[EntryRow]:
-        sql = _ENTRIES.format(found=self._found("key", "?3"))
+    def gone_after(self, erasures: int) -> Collection[int] | None:
+        return gone_after(self.db, self.scope, erasures)
+
+    def saved(self) -> Iterable[tuple[Range, int, Piece]]:
+        for saved, piece in saved_pieces(self.db, self.scope) if self.vectors and self.query is None else ():
+            yield (saved.first, saved.last), saved.changes, piece
+
+    def entries_after(self, changes: int, gaps: Sequence[Range]) -> Iterable[EntryRow]:
+        sql = _ENTRIES.format(wanted=self._wanted(gaps, "?3"))
         return readable(self.db, ENTRIES, sql, self.scope, changes, *self._queries())
 
-    def passages_after(self, changes: int, key: int) -> Iterable[PassageRow]:
+    def passages_after(self, changes: int, gaps: Sequence[Range], key: int) -> Iterable[PassageRow]:
         vectors = "vectors" if self.vectors else _NO_VECTORS
-        sql = _PASSAGES.format(vectors=vectors, found=self._found("e.key", "?4"))
+        sql = _PASSAGES.format(vectors=vectors, wanted=self._wanted(gaps, "?4"))
         for row in readable(self.db, PASSAGES, sql, self.scope, changes, key, *self._queries()):
             passage, entry, start, end, words, vector, stored, of_vector, id_ = row
             if vector is not None and vector_checksum(passage, self.scope, vector) != of_vector:
@@ -88,8 +99,16 @@ class ScopeSource:
             else:
                 note(PASSAGES, id_)
 
-    def _found(self, key: str, query: str) -> str:
-        return "" if self.query is None else _FOUND.format(key=key, query=query)
+    def units(self, keys: NDArray[np.int64]) -> NDArray[np.float32]:
+        found = stored_units(self.db, self.scope, keys.tolist())
+        empty = bytes(max(map(len, found.values()), default=0))
+        return matrix([found.get(key, empty) for key in keys.tolist()], len(empty) // 4)
+
+    def _wanted(self, gaps: Sequence[Range], query: str) -> str:
+        between = "".join(f" OR e.key BETWEEN {first} AND {last}" for first, last in gaps if first <= last)
+        # Without a plus SQLite would look up each range by itself, among the entries of all scopes.
+        after = f"+(e.changed > ?2{between})" if between else "e.changed > ?2"
+        return after if self.query is None else after + _FOUND.format(query=query)
 
     def _queries(self) -> tuple[str, ...]:
         return () if self.query is None else (self.query,)
@@ -104,14 +123,12 @@ class SQLiteColumns(Columns):
         super().__init__(arrays, last)
         self._db, self._scope, self._deadline = db, scope, deadline
         self._broken = broken  # why the vectors cannot be read
+        self._units: dict[int, bytes] = {}
 
     def nearest(self, unit: NDArray[np.float32], k: int, where: Where) -> Found:
         self._check_vectors()
         with self._db.deadline(self._deadline):
             return super().nearest(unit, k, where)
-
-    def ranked(self, unit: NDArray[np.float32]) -> tuple[Rows, NDArray[np.floating[Any]]]:
-        return self._scan(unit) if self.arrays.units is None else super().ranked(unit)
 
     def cosines(self, unit: NDArray[np.float32], rows: Rows) -> tuple[NDArray[np.float64], Rows]:
         self._check_vectors()
@@ -120,7 +137,7 @@ class SQLiteColumns(Columns):
     def units(self, passages: Rows) -> NDArray[np.float32]:
         self._check_vectors()
         if self.arrays.units is None:
-            return self._stored_units(self.arrays.passages["key"][passages])
+            return self._read_units(self.arrays.passages["key"][passages])
         return super().units(passages)
 
     def matching(self, terms: Sequence[str], k: int, where: Where) -> Found:
@@ -165,27 +182,13 @@ class SQLiteColumns(Columns):
         rows = self._db.rows(f"SELECT e.key FROM entries e WHERE {filter_.sql}", *filter_.parameters)
         return np.fromiter((row[0] for row in rows), np.int64)
 
-    def _stored_units(self, keys: Rows) -> NDArray[np.float32]:
-        import numpy as np
-
-        found = {
-            key: vector
-            for key, vector, sum_ in self._db.rows(_UNITS, to_json(keys.tolist()))
-            if sum_ == vector_checksum(key, self._scope, vector)
-        }
+    def _read_units(self, keys: Rows) -> NDArray[np.float32]:
+        """Return stored vectors. One recall asks for some of them several times, and they are read once."""
+        unknown = [key for key in keys.tolist() if key not in self._units]
+        if unknown:
+            self._units |= stored_units(self._db, self._scope, unknown)
         empty = bytes(4 * self.arrays.dimensions)
-        joined = b"".join(found.get(key, empty) for key in keys.tolist())
-        return np.frombuffer(joined, np.float32).reshape(len(keys), self.arrays.dimensions)
-
-    def _scan(self, unit: NDArray[np.float32]) -> tuple[Rows, NDArray[np.floating[Any]]]:
-        import numpy as np
-
-        vector = unit.tobytes()
-        sql = "SELECT passage, 1 - vec_distance_cosine(vector, ?) FROM vectors WHERE scope = ? AND length(vector) = ?"
-        found = self._db.rows(sql, vector, self._scope, len(vector))
-        keys, scores = zip(*found, strict=True) if found else ((), ())
-        passages, there = self.passages_of_keys(np.array(keys, np.int64))
-        return passages, np.array(scores, np.float64)[there]
+        return matrix([self._units.get(key, empty) for key in keys.tolist()], self.arrays.dimensions)
 
     def _check_vectors(self) -> None:
         if self._broken is not None:
@@ -193,6 +196,12 @@ class SQLiteColumns(Columns):
 
     def _json(self, rows: Rows) -> str:
         return to_json(self.arrays.key[rows].tolist())
+
+
+def stored_units(db: Connections, scope: int, keys: Sequence[int]) -> dict[int, bytes]:
+    """Return the vectors of passages by key, without the damaged ones."""
+    found = db.rows(_UNITS, to_json(list(keys)))
+    return {key: vector for key, vector, sum_ in found if sum_ == vector_checksum(key, scope, vector)}
 
 
 def expression(scope: int, words: Sequence[str]) -> str:

@@ -26,7 +26,8 @@ from tidal_plugins.storage.damage import ENTRIES, SCOPES, VOLUMES, intact, note,
 from tidal_plugins.storage.rows import COLUMNS, FIXED, SUMMARY, TIER, Row, from_row, to_row, to_summary
 from tidal_plugins.storage.sqlite.base import SQLiteBase, figures
 from tidal_plugins.storage.sqlite.conditions import EACH_ID, IDS, condition, link_condition
-from tidal_plugins.storage.sqlite.passages import CHANGED, Indexed, index, unindex
+from tidal_plugins.storage.sqlite.gone import note_gone
+from tidal_plugins.storage.sqlite.passages import Indexed, index, unindex
 from tidal_plugins.storage.sqlite.schema import OF_SCOPES
 from tidal_plugins.storage.sqlite.scopes import MAX_SCOPES, scope_of
 from tidal_plugins.storage.sqlite.search import check_size
@@ -232,7 +233,7 @@ class EntryStore(SQLiteBase, Entries):
         left = {key for _, key in rows}.difference(key for (key,) in same)
         if left:
             self._db.run_each(_SET, [(change, *row, key) for row, key in rows if key in left])
-            self._db.run(CHANGED, scope)
+            note_gone(self._db, scope, sorted(left))
 
     def _change(self, scope: int) -> int:
         """Return the number of a new change; 1 for a scope whose row is damaged and could not be mended."""

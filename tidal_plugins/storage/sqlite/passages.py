@@ -11,6 +11,7 @@ from tidal_plugins.storage.rows import Row
 from tidal_plugins.storage.sqlite.base import mark
 from tidal_plugins.storage.sqlite.conditions import IDS
 from tidal_plugins.storage.sqlite.connections import Connections
+from tidal_plugins.storage.sqlite.gone import note_gone
 from tidal_plugins.storage.values import to_json
 
 if TYPE_CHECKING:
@@ -18,10 +19,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Unit = NDArray[np.float32] | None
-
-
-CHANGED = "UPDATE scopes SET erasures = ifnull(erasures, 0) + 1 WHERE key = ?"
-"""SQL by which the erasures of a scope rise."""
 
 _INSERT_PASSAGE = 'INSERT INTO passages (key, entry, start, "end", words, checksum) VALUES (?, ?, ?, ?, ?, ?)'
 _LAST_PASSAGE = """
@@ -76,6 +73,6 @@ def unindex(db: Connections, scope: int, entries: Sequence[int]) -> None:
     """Remove the passages of entries from all indexes."""
     keys = to_json(list(entries))
     db.run(_COUNT_OUT, keys)
-    db.run(CHANGED, scope)
+    note_gone(db, scope, entries)
     db.run(f"DELETE FROM keywords WHERE rowid IN (SELECT key FROM passages WHERE entry IN {IDS})", keys)
     db.run(f"DELETE FROM passages WHERE entry IN {IDS}", keys)

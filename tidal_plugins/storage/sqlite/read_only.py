@@ -16,13 +16,16 @@ from tidal_plugins.errors import Busy, Closed, ReadOnly, StorageError
 from tidal_plugins.storage.sqlite.blocks import Block
 from tidal_plugins.storage.sqlite.connections import Connections
 from tidal_plugins.storage.sqlite.encryption import Key
-from tidal_plugins.storage.sqlite.engine import SQLiteStorage
+from tidal_plugins.storage.sqlite.engine import EXACT_VECTORS, SQLiteStorage
 from tidal_plugins.storage.sqlite.file_locks import FILE_LOCKS
 from tidal_plugins.storage.sqlite.file_state import FileState, look, open_for_reading
 from tidal_plugins.storage.sqlite.statements import Limit
 
 if TYPE_CHECKING:
     import apsw
+
+    from tidal_plugins.storage.columns.source import Mark
+    from tidal_plugins.storage.columns.view import Arrays
 
 ATTEMPTS = 3
 """How often a file that changes meanwhile is read before ``Busy`` is raised."""
@@ -157,11 +160,17 @@ class ReadOnlySQLite(SQLiteStorage):
         *,
         timeout: float = 1.0,
         query_deadline: float = 2.0,
-        vector_cache_bytes: int = 256 * 1024 * 1024,
+        exact_vectors_up_to: int = EXACT_VECTORS,
+        column_cache_bytes: int = 256 * 1024 * 1024,
         key: Key | None = None,
     ) -> None:
         super().__init__(
-            path, busy_timeout=timeout, query_deadline=query_deadline, vector_cache_bytes=vector_cache_bytes, key=key
+            path,
+            busy_timeout=timeout,
+            query_deadline=query_deadline,
+            exact_vectors_up_to=exact_vectors_up_to,
+            column_cache_bytes=column_cache_bytes,
+            key=key,
         )
         self._db.renewed = self._held.forget
 
@@ -175,6 +184,9 @@ class ReadOnlySQLite(SQLiteStorage):
             with suppress(_Changed), self._db.opened():
                 return read()
         raise Busy(f"{self.path} was written to whenever it was read; try again")
+
+    def _save(self, scope: int, arrays: Arrays, mark: Mark) -> None:
+        """Save nothing."""
 
     def copy_to(self, path: str) -> None:
         self.while_open(lambda: super(ReadOnlySQLite, self).copy_to(path))

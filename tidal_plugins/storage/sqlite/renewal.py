@@ -34,6 +34,7 @@ _SWITCH = """
     DROP TABLE IF EXISTS old_vectors;
     ALTER TABLE vectors RENAME TO old_vectors;
     ALTER TABLE new_vectors RENAME TO vectors;
+    DELETE FROM saved_columns;
     UPDATE scopes SET erasures = ifnull(erasures, 0) + 1;
 """
 _REPLACED = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'old_vectors')"

@@ -11,11 +11,10 @@ if TYPE_CHECKING:
     import apsw
 
 APPLICATION_ID = 0x7464616C  # "tdal": tells our files from those of other programs
-VERSION = 5
-"""5: the number of a scope has a checksum too, and entries say at which change they were written last, so that readers
-load no more than that."""
+VERSION = 6
+"""6: the keys of entries that went are noted, and columns are saved, so that readers load no more than they need."""
 
-OF_SCOPES = ("volumes", "links", "log", "documents", "earlier_documents")
+OF_SCOPES = ("volumes", "links", "log", "documents", "earlier_documents", "gone", "saved_columns")
 """The tables, beside that of the entries, whose rows belong to a scope. What belongs to an entry goes with it."""
 
 
@@ -38,7 +37,7 @@ CREATE TABLE scopes (
     path TEXT NOT NULL UNIQUE,              -- JSON array of segments
     checksum BLOB NOT NULL UNIQUE,          -- of the path: by it a scope is found whose path was damaged
     key_checksum INTEGER NOT NULL,          -- of key and path: by it the true key is found if this one was damaged
-    erasures INTEGER NOT NULL DEFAULT 0,    -- grows when entries go or are replaced: readers load all columns anew
+    erasures INTEGER NOT NULL DEFAULT 0,    -- grows when entries go or are replaced
     changes INTEGER NOT NULL DEFAULT 0      -- grows whenever entries are stored or changed
 ) STRICT;
 
@@ -112,6 +111,31 @@ CREATE INDEX passages_by_entry ON passages (entry);
 CREATE VIRTUAL TABLE keywords USING fts5 (
     terms, content = '', contentless_delete = 1, tokenize = 'porter unicode61 remove_diacritics 2'
 );
+
+-- which entries went or were replaced by each of the last erasures of a scope, so that readers drop these alone
+CREATE TABLE gone (
+    scope INTEGER NOT NULL REFERENCES scopes,
+    erasure INTEGER NOT NULL,
+    entries TEXT NOT NULL,                  -- JSON array of keys
+    checksum INTEGER NOT NULL,
+    PRIMARY KEY (scope, erasure)
+) STRICT, WITHOUT ROWID;
+
+-- which pieces of the columns of scopes are saved: those of entries from one key to another, as of some change
+CREATE TABLE saved_columns (
+    key INTEGER PRIMARY KEY AUTOINCREMENT,
+    scope INTEGER NOT NULL REFERENCES scopes,
+    first INTEGER NOT NULL, last INTEGER NOT NULL,
+    changes INTEGER NOT NULL,
+    centre INTEGER NOT NULL,                -- a checksum of what codes are about; 0 without codes
+    checksum INTEGER NOT NULL
+) STRICT;
+CREATE INDEX saved_columns_by_scope ON saved_columns (scope, first, last);
+CREATE TABLE saved_pieces (
+    key INTEGER PRIMARY KEY REFERENCES saved_columns ON DELETE CASCADE,
+    columns BLOB NOT NULL,
+    checksum INTEGER NOT NULL
+) STRICT;
 
 CREATE TABLE links (
     key INTEGER PRIMARY KEY,

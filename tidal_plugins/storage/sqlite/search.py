@@ -1,22 +1,26 @@
-"""Search an SQLite file: with BM25 by keywords, and exactly by vectors, over the columns of a scope."""
+"""Search an SQLite file: with BM25 by keywords, and by vectors, over the columns of a scope."""
 
 from __future__ import annotations
 
+import logging
+import threading
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
-from tidal_plugins.errors import Corrupt, InvalidVector
+from tidal_plugins.errors import Corrupt, InvalidVector, TidalError
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.storage.base import Match, Renewal, Search, Where
 from tidal_plugins.storage.checksums import vector_checksum
-from tidal_plugins.storage.columns.buffer import ColumnCache
+from tidal_plugins.storage.columns.cache import ColumnCache
+from tidal_plugins.storage.columns.source import Mark
 from tidal_plugins.storage.columns.view import Arrays, Columns
 from tidal_plugins.storage.damage import VECTORS, note
 from tidal_plugins.storage.sqlite.base import SQLiteBase, readable
 from tidal_plugins.storage.sqlite.columns import LAST_ENTRY, ScopeSource, SQLiteColumns, expression
 from tidal_plugins.storage.sqlite.connections import Connections
 from tidal_plugins.storage.sqlite.renewal import renew
+from tidal_plugins.storage.sqlite.saving import save
 from tidal_plugins.storage.values import unit_vector
 
 if TYPE_CHECKING:
@@ -24,11 +28,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+logger = logging.getLogger(__name__)
+
+
 class SearchStore(SQLiteBase, Search):
     """Searches the indexes of an SQLite file."""
 
     _held: ColumnCache
     _deadline: float
+    _saving: list[threading.Thread]
 
     def columns(self, scope: Scope) -> Columns:
         key, broken = self._key(scope), None
@@ -37,6 +45,8 @@ class SearchStore(SQLiteBase, Search):
         except Corrupt as error:  # and if it is not for the vectors, it is raised again
             broken, source = error, ScopeSource(self._db, key, vectors=False)
             arrays, newer = self._held.anew(source), False
+        if not self._db.writing and (unsaved := self._held.unsaved(key)):
+            self._save(key, *unsaved)
         for row in arrays.damaged:
             note(*row)
         last = self._db.one(LAST_ENTRY) if newer else None
@@ -59,6 +69,20 @@ class SearchStore(SQLiteBase, Search):
         key = self._key(scope)
         source = ScopeSource(self._db, key, vectors=False, query=expression(key, terms))
         return SQLiteColumns(self._held.anew(source), self._db, key, self._deadline, None, None)
+
+    def _save(self, scope: int, arrays: Arrays, mark: Mark) -> None:
+        """Save columns in the background, so that no reader waits for it. Closing the store waits."""
+
+        def run() -> None:
+            try:
+                save(self._db, scope, arrays, mark)
+            except TidalError as error:
+                logger.info("columns were not saved, and will be another time: %s", error)
+
+        thread = threading.Thread(target=run, name="tidal-columns")
+        with suppress(RuntimeError):  # the interpreter is shutting down, or there are too many threads
+            thread.start()
+            self._saving = [*(each for each in self._saving if each.is_alive()), thread]
 
     def _arrays(self, source: ScopeSource) -> tuple[Arrays, bool]:
         # What is not committed yet must not enter a cache that others read.

@@ -1,0 +1,212 @@
+"""Columns that are saved in the file, and codes: searches find what an exact search over the rows finds."""
+
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+from random import Random
+
+import apsw
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tidal_plugins import HashingEmbedder, TidalMemory, Tier
+from tidal_plugins.storage.base import Storage, Where
+from tidal_plugins.storage.columns import buffer
+from tidal_plugins.storage.shorthands import set_tiers
+from tidal_plugins.storage.sqlite import ReadOnlySQLite, SQLiteStorage, saving
+from tidal_plugins.testing import ALL, HERE, NOON, ids, record
+
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture(autouse=True)
+def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let pieces be so small that a few entries fill some."""
+    for module in (buffer, saving):
+        monkeypatch.setattr(module, "SIZE", 4)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "memory.db"
+
+
+def by_codes(path: Path) -> SQLiteStorage:
+    return SQLiteStorage(path, exact_vectors_up_to=2)
+
+
+def fill(store: Storage, names: list[str]) -> None:
+    random = Random(",".join(names))
+    store.put(
+        HERE,
+        [
+            record(
+                name,
+                f"text {name}",
+                [random.gauss(0, 1) for _ in range(70)],
+                speaker=random.choice(("Ann", "Bo")),
+                thread=random.choice(("s1", "s2")),
+                occurred_at=NOON + random.randint(0, 9) * HOUR,
+                tier=Tier(1.0, NOON, 72.0, NOON + random.randint(1, 9) * HOUR, NOON + 20 * HOUR),
+            )
+            for name in names
+        ],
+    )
+
+
+def search(path: Path) -> list[str]:
+    """Search in a store that is opened and closed, as a new process does."""
+    with closing(by_codes(path)) as store:
+        return ids(store.nearest(HERE, np.ones(70, np.float32), 99, ALL))
+
+
+def pieces(path: Path) -> int:
+    with closing(apsw.Connection(str(path))) as connection:
+        return int(connection.execute("SELECT count(*) FROM saved_pieces").get)
+
+
+def wheres() -> st.SearchStrategy[Where]:
+    return st.builds(
+        Where,
+        speakers=st.sampled_from((None, ["Ann"])),
+        threads=st.sampled_from((None, ["s1"], ["s1", "s2"])),
+        since=st.sampled_from((None, NOON + 3 * HOUR)),
+        active_at=st.sampled_from((None, NOON + HOUR, NOON + 30 * HOUR)),
+        exclude=st.sampled_from(((), ["e1", "e2"])),
+        due_by=st.sampled_from((None, NOON + 5 * HOUR)),
+    )
+
+
+CHANGES = st.lists(st.sampled_from(("put", "erase", "tier", "replace", "reopen", "search")), min_size=3, max_size=14)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(changes=CHANGES, where=wheres(), seed=st.integers(0, 999))
+def test_codes_and_saved_columns_find_what_an_exact_search_finds(
+    tmp_path_factory: pytest.TempPathFactory, changes: list[str], where: Where, seed: int
+) -> None:
+    path, random = tmp_path_factory.mktemp("store") / "memory.db", Random(seed)
+    exact, approximate = SQLiteStorage(path), by_codes(path)
+    fill(exact, [f"e{number}" for number in range(12)])
+    for step, change in enumerate([*changes, "search", "reopen", "search"]):
+        known = ids(exact.find(HERE, ALL))
+        writer = random.choice((exact, approximate))
+        if change == "put":
+            fill(writer, [f"n{step}-{number}" for number in range(random.randint(1, 6))])
+        elif change == "erase" and known:
+            writer.erase(HERE, random.sample(known, min(2, len(known))))
+        elif change == "tier" and known:
+            tier = Tier(random.random(), NOON, 72.0, NOON + 2 * HOUR, NOON + 3 * HOUR)
+            set_tiers(writer, HERE, dict.fromkeys(random.sample(known, min(3, len(known))), tier))
+        elif change == "replace" and known:
+            vector = [random.gauss(0, 1) for _ in range(70)]
+            writer.put(HERE, [record(random.choice(known), "other words", vector)], replace=True)
+        elif change == "reopen":
+            approximate.close()
+            approximate = by_codes(path)
+        elif change == "search":
+            for query in np.random.default_rng(seed).standard_normal((3, 70)).astype(np.float32):
+                found = approximate.nearest(HERE, query, 7, where)
+                assert found == exact.nearest(HERE, query, 7, where)
+    exact.close()
+    approximate.close()
+
+
+def test_a_search_saves_columns_and_the_next_store_reads_them(path: Path) -> None:
+    with closing(by_codes(path)) as store:
+        fill(store, [f"e{number}" for number in range(11)])
+        assert not pieces(path)
+    found = search(path)
+    assert len(found) == 11
+    assert pieces(path) == 2, "what fills no piece is read as rows"
+    assert search(path) == found
+
+
+def test_a_forget_deletes_the_pieces_that_hold_what_is_forgotten(path: Path) -> None:
+    with closing(by_codes(path)) as store:
+        fill(store, [f"name-of-{number}-" for number in range(12)])
+    found = search(path)
+    assert path.read_bytes().count(b"name-of-5-") > 1
+    with closing(by_codes(path)) as store:
+        store.erase(HERE, ["name-of-5-"])
+    assert pieces(path) == 2
+    assert b"name-of-5-" not in path.read_bytes()
+    found.remove("name-of-5-")
+    assert search(path) == search(path) == found
+    with closing(by_codes(path)) as store:
+        store.erase(HERE, None)
+    assert (pieces(path), search(path)) == (0, [])
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE saved_pieces SET columns = zeroblob(length(columns)) WHERE key = 2",
+        "UPDATE saved_columns SET changes = changes + 5 WHERE key = 2",
+        "UPDATE saved_columns SET last = last + 5 WHERE key = 1",
+        "DELETE FROM saved_pieces WHERE key = 1",
+    ],
+)
+def test_damaged_columns_are_told_and_never_trusted(path: Path, damage: str) -> None:
+    with TidalMemory(path, embedder=HashingEmbedder(16)) as memory:
+        for number in range(9):
+            memory.record(f"The lamp {number} is in room {number}.", "Noted.")
+        expected = memory.recall("Where is lamp 3?").ids
+    with TidalMemory(path, embedder=HashingEmbedder(16)) as memory:
+        memory.recall("lamp")
+    assert pieces(path) > 1
+    with closing(apsw.Connection(str(path))) as connection:
+        connection.execute(damage)
+    with TidalMemory(path, embedder=HashingEmbedder(16)) as memory:
+        assert {fault.table for fault in memory.check().faults} == {"saved_columns"}
+        assert memory.recall("Where is lamp 3?").ids == expected
+    with TidalMemory(path, embedder=HashingEmbedder(16)) as memory:
+        assert memory.check().ok, "the search that could not read them has saved them anew"
+        assert memory.recall("Where is lamp 3?").ids == expected
+    with closing(apsw.Connection(str(path))) as connection:
+        connection.execute("UPDATE saved_pieces SET checksum = checksum + 1")
+    with TidalMemory(path, embedder=HashingEmbedder(16)) as memory:
+        assert memory.check(repair=True).ok
+        assert memory.recall("Where is lamp 3?").ids == expected
+
+
+def test_two_stores_may_save_at_once(path: Path) -> None:
+    with closing(by_codes(path)) as store:
+        fill(store, [f"e{number}" for number in range(40)])
+    stores = [by_codes(path) for _ in range(4)]
+    query = np.ones(70, np.float32)
+    found = [ids(store.nearest(HERE, query, 99, ALL)) for store in stores]
+    for store in stores:
+        store.close()
+    assert pieces(path) == 10
+    assert [search(path)] * 4 == found
+
+
+def test_a_store_that_is_read_only_saves_nothing(path: Path) -> None:
+    with closing(by_codes(path)) as store:
+        fill(store, [f"e{number}" for number in range(12)])
+    before = path.read_bytes()
+    reader = ReadOnlySQLite(path, exact_vectors_up_to=2)
+    assert len(reader.while_open(lambda: reader.nearest(HERE, np.ones(70, np.float32), 99, ALL))) == 12
+    reader.close()
+    assert path.read_bytes() == before
+
+
+def test_codes_find_nearly_all_of_the_nearest_in_a_large_scope_and_filters_hold(path: Path) -> None:
+    random = np.random.default_rng(4)
+    around = random.standard_normal((40, 128))
+    vectors = (around[np.arange(3000) % 40] + random.standard_normal((3000, 128))).astype(np.float32)
+    with closing(SQLiteStorage(path)) as exact, closing(by_codes(path)) as approximate:
+        speakers = ("Ann", "Bo")
+        rows = [record(f"e{n}", vector=vector, speaker=speakers[n % 2]) for n, vector in enumerate(vectors)]
+        exact.put(HERE, rows)
+        for where in (ALL, Where(speakers=["Ann"]), Where(ids=[f"e{n}" for n in range(0, 3000, 100)])):
+            queries = around[:20] + random.standard_normal((20, 128))
+            expected = [set(ids(exact.nearest(HERE, query, 10, where))) for query in queries]
+            found = [set(ids(approximate.nearest(HERE, query, 10, where))) for query in queries]
+            shared = sum(len(one & other) for one, other in zip(found, expected, strict=True))
+            assert shared >= 0.95 * sum(map(len, expected))
+            passing = set(ids(exact.find(HERE, where)))
+            assert all(one <= passing and len(one) == 10 for one in found)

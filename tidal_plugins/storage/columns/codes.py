@@ -1,0 +1,130 @@
+"""Sign codes: one bit for each dimension of a vector, by which the candidates of a large scope are found in memory.
+
+A bit says on which side of the mean of the scope's vectors a vector lies. The fewer bits of two codes differ, the
+nearer the vectors are. Candidates are then compared exactly, by the vectors as they are stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Rows = NDArray[np.int64]
+    Passes = Callable[[Rows], NDArray[np.bool_]]
+    """A function that returns for rows of codes whether a filter lets them through."""
+
+WORD = 64
+"""Bits of a word of a code."""
+
+COARSE = 3
+"""Words of each code that the first pass compares: half of a code of 384 bits. With 2 the best 1,000 of a million held
+.995 of the ten nearest, with 3 and with all .998 (measured)."""
+
+BLOCK = 1 << 15
+"""Codes that are compared at a time, so that what is in between stays in the processor's cache."""
+
+SAMPLE = 1 << 16
+"""Distances, spread evenly, by which it is told how near the nearest are."""
+
+SURVIVORS = 16
+"""Codes that outlast the first pass for each one that is asked for."""
+
+REFINED = 2
+"""Codes for each one that is asked for whose bits are weighed with the numbers of the query. Of a million, 1,000 codes
+held .987 of the ten nearest without it, .998 with it (measured)."""
+
+
+CANDIDATES = 200
+"""Passages, at least, that are compared exactly where codes choose them."""
+
+PER_ENTRY = 3
+"""Passages that are compared for each entry that is asked for, if these are more."""
+
+SHARE = 2000
+"""One passage more is compared for so many that have a vector. Among 100,000 vectors near those of real sentences, 240
+candidates held .997 of the ten nearest; among a million, 700 held .985 (measured)."""
+
+
+class Codes(NamedTuple):
+    """The codes of some vectors, word by word: ``words`` has one row for each word. They are shared: read only.
+
+    They are about a ``centre``, which was the mean when there were ``centred`` vectors.
+    """
+
+    centred: int
+    centre: NDArray[np.float32]
+    words: NDArray[np.uint64]
+
+    def nearest(self, unit: NDArray[np.float32], count: int, passes: Passes, among: Rows | None = None) -> Rows:
+        """Return the rows of codes that are likely nearest to a vector, of some or of all, and that pass a filter.
+
+        They are at most ``count``. They may be fewer, though more would pass, if few of the nearest do.
+        """
+        import numpy as np
+
+        query = encoded(unit[None, :], self.centre)[:, 0]
+        words = self.words if among is None else self.words[:, among]
+        coarse = _differing(words[:COARSE], query[:COARSE])
+        kept = _least(coarse, SURVIVORS * count)
+        distances = coarse[kept].astype(np.uint16) + _differing(words[COARSE:, kept], query[COARSE:])
+        closest = _least(distances, 2 * REFINED * count)
+        kept, distances = kept[closest], distances[closest]
+        passed = passes(kept if among is None else among[kept])
+        kept, distances = kept[passed], distances[passed]
+        kept = kept[_least(distances, REFINED * count)]
+        signs = np.unpackbits(np.ascontiguousarray(words[:, kept].T).view(np.uint8), axis=1, count=len(unit))
+        # Row by row, not ``@``: a second BLAS thread gains nothing and waits for many milliseconds on a busy machine.
+        scores = np.vecdot(signs.astype(np.float32), unit)
+        kept = kept[np.argsort(-scores, kind="stable")[:count]]
+        return kept if among is None else among[kept]
+
+
+def candidates(k: int, vectors: int) -> int:
+    """Return how many passages are compared exactly to find ``k`` entries among so many vectors."""
+    return max(CANDIDATES, PER_ENTRY * k) + vectors // SHARE
+
+
+def encoded(vectors: NDArray[np.float32], centre: NDArray[np.float32]) -> NDArray[np.uint64]:
+    """Return the codes of vectors, word by word. Bits beyond the last dimension are 0."""
+    import numpy as np
+
+    bits = np.packbits(vectors > centre, axis=1)
+    size = -(-vectors.shape[1] // WORD) * (WORD // 8)
+    padded = np.zeros((len(bits), size), np.uint8)
+    padded[:, : bits.shape[1]] = bits
+    return padded.view(np.uint64).T
+
+
+def _differing(words: NDArray[np.uint64], query: NDArray[np.uint64]) -> NDArray[np.unsignedinteger[Any]]:
+    """Return in how many bits each code differs from that of a query."""
+    import numpy as np
+
+    rows = words.shape[1]
+    found: NDArray[np.unsignedinteger[Any]] = np.zeros(rows, np.uint8 if len(words) * WORD < 256 else np.uint16)
+    differing, bits = np.empty(min(BLOCK, rows), np.uint64), np.empty(min(BLOCK, rows), found.dtype)
+    for start in range(0, rows, BLOCK):
+        size = min(BLOCK, rows - start)
+        part = found[start : start + size]
+        for word, asked in zip(words, query, strict=True):
+            np.bitwise_xor(word[start : start + size], asked, out=differing[:size])
+            np.bitwise_count(differing[:size], out=bits[:size])
+            np.add(part, bits[:size], out=part)
+    return found
+
+
+def _least(distances: NDArray[np.unsignedinteger[Any]], count: int) -> Rows:
+    """Return the places of about ``count`` least distances, and of those that equal the last of them.
+
+    The last one is told from a sample of many.
+    """
+    import numpy as np
+
+    if count >= len(distances):
+        return np.arange(len(distances))
+    step = max(1, len(distances) // SAMPLE)
+    within = np.cumsum(np.bincount(distances[::step])) * step
+    return np.flatnonzero(distances <= min(int(np.searchsorted(within, count)), len(within) - 1))

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from tidal_plugins.groups.affect import AffectGroup
     from tidal_plugins.groups.associations import Associations
     from tidal_plugins.groups.capsule import CapsuleGroup
+    from tidal_plugins.groups.documents import Documents
     from tidal_plugins.groups.dossiers import Dossiers
+    from tidal_plugins.groups.entries import Entries
     from tidal_plugins.groups.episodes import Episodes
     from tidal_plugins.groups.graph import Graph
     from tidal_plugins.groups.maintenance import MaintenanceGroup
@@ -64,6 +66,20 @@ class View:
         from tidal_plugins.groups.episodes import Episodes
 
         return Episodes(self._services, self.scope)
+
+    @property
+    def entries(self) -> Entries:
+        """Return what is stored, to be listed by a filter."""
+        from tidal_plugins.groups.entries import Entries
+
+        return Entries(self._services, self.scope)
+
+    @property
+    def documents(self) -> Documents:
+        """Return the texts in several parts, such as files, by source."""
+        from tidal_plugins.groups.documents import Documents
+
+        return Documents(self._services, self.scope)
 
     @property
     def facts(self) -> Facts:

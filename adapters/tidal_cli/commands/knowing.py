@@ -172,7 +172,7 @@ def _short(episode: Episode) -> list[str]:
     """Return what was asked and answered, and between them the tools that ran."""
     tools = [call.name for call in episode.tool_calls]
     ran = [f"  (tools: {', '.join(tools)})"] if tools else []
-    asked = [f"user: {episode.query}"] if episode.query else []
+    asked = [_said(message) for message in episode.messages if message.role == "user"]
     return [*asked, *ran, *([f"assistant: {episode.answer}"] if episode.answer else [])]
 
 

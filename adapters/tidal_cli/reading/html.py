@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
-from bs4 import BeautifulSoup
+from bs4 import BeautifulSoup, XMLParsedAsHTMLWarning
 from bs4.element import NavigableString, PageElement, PreformattedString, Tag
 
 from tidal_cli.reading.parts import Part, Unreadable, packed
@@ -24,7 +25,9 @@ def read(path: Path) -> Iterator[Part]:
     content = path.read_bytes()
     if b"\0" in content[:1024] and not content.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise Unreadable("it holds no text, but binary data")
-    soup = BeautifulSoup(content, "html.parser")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", XMLParsedAsHTMLWarning)  # XHTML is read just as well
+        soup = BeautifulSoup(content, "lxml")  # it knows which tags end where another begins
     title = soup.title.get_text(" ", strip=True) if soup.title else ""
     for element in soup(LEFT_OUT):
         element.decompose()

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+ROUNDING = 1e-6
+"""How far the length of a unit vector is from 1 at most, since float32 rounds each value by 6e-8 of it."""
+
 # ``json.dumps`` makes an encoder for every call that differs from its defaults, at half the cost of the call.
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")).encode
 
@@ -34,7 +37,7 @@ def from_json(text: str) -> Any:
 
 
 def unit_vector(vector: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return ``vector`` as float32 of length 1, or raise ``InvalidVector``."""
+    """Return ``vector`` as float32 of length 1, or raise ``InvalidVector``. One that has it stays the same bytes."""
     import numpy as np
 
     try:
@@ -53,5 +56,7 @@ def unit_vector(vector: NDArray[np.float32]) -> NDArray[np.float32]:
         raise InvalidVector("a vector holds NaN or infinite values; check the embedder")
     if not peak:
         raise InvalidVector("a vector of length zero has no direction; check the embedder")
+    if given.dtype == np.float32 and abs(float(np.linalg.norm(values)) - 1) < ROUNDING:
+        return np.ascontiguousarray(given)
     values /= peak  # so that squares neither overflow nor vanish
     return (values / np.linalg.norm(values)).astype(np.float32)

@@ -38,7 +38,7 @@ def format_of(path: Path) -> str:
     else:
         name = next((_of_item(item) for item in islice(items(path), 1)), None)
     if name is None:
-        raise Unknown("it is in no format that is known")
+        raise Unknown("it is in no format that is known; --format names one")
     return name
 
 

@@ -39,7 +39,7 @@ def reported() -> Iterator[None]:
     """Let an error of the library, or of a file, end the command with its message."""
     from pydantic import ValidationError
 
-    from tidal_plugins import NotFound, TidalError
+    from tidal_plugins import EmbedderMismatch, NotFound, TidalError
 
     try:
         yield
@@ -47,6 +47,9 @@ def reported() -> Iterator[None]:
         raise _end(str(error), error.code) from None
     except NotFound as error:
         raise _end(str(error), Exit.NOTHING) from None
+    except EmbedderMismatch as error:
+        hint = "name the embedder of this memory in TIDAL_EMBEDDER, or give it another one with tidal reembed"
+        raise _end(f"{error}. Here: {hint}", Exit.REFUSED) from None
     except TidalError as error:
         raise _end(str(error), Exit.REFUSED) from None
     except ValidationError as error:

@@ -48,8 +48,11 @@ class Run:
         memory = TidalMemory(path, read_only=reads, embedder=chosen, scope=self.settings.owner)
         try:
             yield memory
+            if not reads and memory.stats().waiting:
+                with self._busy("reading what was recorded; what is interrupted goes on at the next command"):
+                    memory.close(timeout=WAIT)
         finally:
-            memory.close(timeout=WAIT if make or writes else 0)
+            memory.close()
 
     def show(self, value: Any, shown: str | RenderableType | Iterable[RenderableType] = "") -> None:
         """Print a result: ``value`` as JSON if that is asked for, else what is ``shown``."""
@@ -64,6 +67,14 @@ class Run:
     def note(self, text: str) -> None:
         """Print a remark on standard error, where it does not mix with results."""
         typer.echo(text, err=True)
+
+    @contextmanager
+    def _busy(self, what: str) -> Iterator[None]:
+        """Show on standard error that something takes a while."""
+        from rich.console import Console
+
+        with Console(stderr=True).status(what):
+            yield
 
     @contextmanager
     def progress(self, what: str) -> Iterator[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -63,6 +64,8 @@ def chat(
 def _lines() -> Iterator[str]:
     """Yield what is typed or piped in, without blank lines."""
     asks = sys.stdin.isatty()
+    with suppress(ImportError):
+        import readline  # noqa: F401  # lets a line be edited
     while True:
         try:
             line = input("you: " if asks else "")

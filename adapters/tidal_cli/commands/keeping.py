@@ -99,9 +99,10 @@ def doctor(
         report = memory.check(repair=repair)
         stats = memory.stats()
         waiting, advice = stats.waiting, _embedder_advice(memory)
+    lost = [fault for fault in report.lost if fault.table != "embedder"]
     repairable = [fault for fault in report.faults if fault.repairable]
     advice += ["tidal doctor --repair rebuilds what can be rebuilt"] if repairable else []
-    advice += ["restore a backup for what is lost, or go on without it"] if report.lost else []
+    advice += ["restore a backup for what is lost, or go on without it"] if lost else []
     advice += ["tidal consolidate reads the turns that wait"] if waiting else []
     versions = {name: _version(name) for name in PACKAGES}
     where = {"python": platform.python_version(), "sqlite": sqlite3.sqlite_version, "system": platform.platform()}
@@ -133,7 +134,7 @@ def _embedder_advice(memory: TidalMemory) -> list[str]:
     try:
         memory.warm()
     except EmbeddingError as error:
-        return [str(error)]
+        return [str(error), "TIDAL_EMBEDDER names the embedder of a memory, tidal reembed gives it another one"]
     return []
 
 

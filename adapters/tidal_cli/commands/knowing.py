@@ -68,7 +68,7 @@ def entity(
         if name is None:
             known = graph.entities(limit=limit)
             lines = [
-                f"{one.name} ({one.type}), {len(one.episodes)} turns, last {local(one.last_seen)}" for one in known
+                f"{one.name} ({one.type}), turns: {len(one.episodes)}, last {local(one.last_seen)}" for one in known
             ]
             run.show(known, "\n".join(lines) or "no entity is known yet")
             return

@@ -48,7 +48,7 @@ class Run:
         memory = TidalMemory(path, read_only=reads, embedder=chosen, scope=self.settings.owner)
         try:
             yield memory
-            if not reads and memory.stats().waiting:
+            if not reads:
                 with self._busy("reading what was recorded; what is interrupted goes on at the next command"):
                     memory.close(timeout=WAIT)
         finally:

@@ -15,7 +15,7 @@ from tidal_plugins.ingestion.writer import Writer
 from tidal_plugins.model.document import Document
 from tidal_plugins.model.entry import Scope
 from tidal_plugins.model.note import Note
-from tidal_plugins.storage.shorthands import read_document
+from tidal_plugins.storage.shorthands import read_document, write_document
 
 SOURCES = "sources"
 """Collection of the documents that stand, by source: the digest, the ids of the parts, and those to remove."""
@@ -48,7 +48,7 @@ def put(
         before = (*known.parts, *known.stale) if known else ()
         made = Document(source, digest, tuple(ids), tuple(id_ for id_ in dict.fromkeys(before) if id_ not in ids), now)
         value = {"digest": digest, "parts": made.parts, "stale": made.stale, "at": now.isoformat()}
-        writer.storage.write_document(scope, SOURCES, source, value)
+        write_document(writer.storage, scope, SOURCES, source, value)
     return made
 
 
@@ -83,7 +83,7 @@ def sweep(writer: Writer, scope: Scope, now: datetime) -> int:
             elif left != document.stale:
                 value = {"digest": document.digest, "parts": document.parts, "stale": left}
                 at = {"at": document.remembered_at.isoformat()}
-                writer.storage.write_document(scope, SOURCES, document.source, value | at)
+                write_document(writer.storage, scope, SOURCES, document.source, value | at)
     return len(stale)
 
 

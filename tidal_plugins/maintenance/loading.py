@@ -18,6 +18,7 @@ from tidal_plugins.storage.base import META, STORE, Line, Passage, Record, Stora
 from tidal_plugins.storage.checks import Listings, Names
 from tidal_plugins.storage.open import path_of
 from tidal_plugins.storage.salt import reread
+from tidal_plugins.storage.shorthands import write_document
 from tidal_plugins.storage.sqlite.opening import checked_path
 
 BATCH = 256
@@ -103,7 +104,7 @@ class _Loader:
         first, last, storage = min(versions), max(versions), self.storage
         for version in range(1, last + 1):
             kept = max(0, min(version - first, len(versions) - 1))
-            storage.write_document(scope, value["collection"], value["key"], versions.get(version), keep=kept)
+            write_document(storage, scope, value["collection"], value["key"], versions.get(version), keep=kept)
 
     def _entry(self, value: Mapping[str, Any], scope: Scope) -> None:
         entry = decode(Entry, {**value["entry"], "scope": scope})

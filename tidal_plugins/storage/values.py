@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ROUNDING = 1e-6
-"""How far the length of a unit vector is from 1 at most, since float32 rounds each value by 6e-8 of it."""
+"""How far the square of a unit vector's length is from 1 at most: float32 rounds each value by 6e-8 of it."""
 
 # ``json.dumps`` makes an encoder for every call that differs from its defaults, at half the cost of the call.
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")).encode
@@ -49,6 +49,8 @@ def unit_vector(vector: NDArray[np.float32]) -> NDArray[np.float32]:
     values = given.astype(np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         squared = float(values @ values)
+    if given.dtype == np.float32 and abs(squared - 1) < ROUNDING:
+        return np.ascontiguousarray(given)
     if _SMALL < squared < 1 / _SMALL:
         return np.asarray(values / sqrt(squared), np.float32)
     peak = float(np.abs(values).max())
@@ -56,7 +58,5 @@ def unit_vector(vector: NDArray[np.float32]) -> NDArray[np.float32]:
         raise InvalidVector("a vector holds NaN or infinite values; check the embedder")
     if not peak:
         raise InvalidVector("a vector of length zero has no direction; check the embedder")
-    if given.dtype == np.float32 and abs(float(np.linalg.norm(values)) - 1) < ROUNDING:
-        return np.ascontiguousarray(given)
     values /= peak  # so that squares neither overflow nor vanish
     return (values / np.linalg.norm(values)).astype(np.float32)

@@ -49,6 +49,7 @@ def import_all(memory: TidalMemory, paths: Sequence[Path], format: str | None, b
             name = format or format_of(file)
             for conversation in reader_of(name)(file):
                 account.conversations += 1
+                bar(done, len(files), f"{file.name}: {account.new + account.known:,} turns")
                 _record(memory, conversation, account)
             account.formats[name] += 1
         except Unknown as error:

@@ -67,6 +67,8 @@ class PortableView(View):
         services = self._services
         lines = load(services.writer, path)
         services.background.stop()
+        for maintenance in services.upkeep:
+            maintenance.stop(0)
         self._services = self._rebuild(storage=services.storage)
         self._services.writer.later.resume(self.scope)
         return lines

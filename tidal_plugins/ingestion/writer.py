@@ -149,7 +149,8 @@ class Writer:
 
     def terms_of(self, entry: Entry, spans: Sequence[tuple[int, int]]) -> list[str]:
         """Return the words that stored passages of an entry are found by, as :meth:`records` analyses them."""
-        spoken = [terms(self.passage_text(entry, start, end)) for start, end in spans]
+        headings = {span.start: span.heading for span in self._spans(entry)}
+        spoken = [terms(_in_context(entry, Span(*span, headings.get(span[0], "")))) for span in spans]
         more = _unsaid(entry, {word for words in spoken for word in words})
         return [" ".join([*words, *more]) for words in spoken]
 

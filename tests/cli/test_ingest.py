@@ -127,6 +127,7 @@ def test_what_cannot_be_read_is_skipped_with_the_reason(tidal: Tidal, folder: Pa
     locked = PdfWriter()
     locked.add_blank_page(100, 100)
     locked.write(folder / "blank.pdf")
+    assert tidal("ingest", "papers", "--kind", "riddle").code == 2
     done = tidal("ingest", "papers", "nowhere.md", "--json")
     assert done.code == 4
     reasons = {each["file"]: each["reason"] for each in done.data["skipped"]}

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tidal_cli.command import command
-from tidal_cli.errors import Exit
+from tidal_cli.errors import Exit, Failed
 from tidal_cli.session import Run
 
 if TYPE_CHECKING:
     from tidal_cli.ingesting import Summary
+
+KINDS = ("kb", "skill", "fact")
+"""The kinds that a document may be remembered as."""
 
 LISTED = 20
 """Files that are named in a list; of the rest the number is told."""
@@ -35,6 +38,9 @@ def ingest(
     same command goes on. Folders that begin with a dot, and those of tools such as node_modules, are passed over.
     """
     from tidal_cli.ingesting import ingest as ingest_all
+
+    if kind is not None and kind not in KINDS:
+        raise Failed(f"--kind is one of {', '.join(KINDS)}", Exit.USAGE)
 
     with run.memory(make=True) as memory, run.progress("reading") as bar:
         summary = ingest_all(memory, paths, bar, kind=kind, prune=prune)

@@ -90,7 +90,7 @@ def _ingest_file(memory: TidalMemory, file: Path, source: str, kind: str | None,
         summary.skipped.append((source, "it is empty, or all of it was forgotten on request"))
         return
     summary.parts += len(made.parts)
-    if known is None:
+    if known is None or known.digest is None:
         summary.new += 1
     else:
         summary.changed += 1

@@ -134,6 +134,16 @@ def test_consolidate_backup_reembed_and_doctor(tidal: Tidal, tmp_path: Path) -> 
     assert tidal("doctor", "--repair", "--json").data["ok"]
 
 
+@pytest.mark.usefixtures("told")
+def test_another_embedder_is_named(tidal: Tidal, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIDAL_EMBEDDER", "minilm")
+    ran = tidal("recall", "clocks")
+    assert ran.code == 1
+    assert "TIDAL_EMBEDDER" in ran.err
+    assert tidal("reembed", "minilm").code == 0
+    assert "clocks" in tidal("recall", "Who repairs clocks?", "-n", "1").out
+
+
 def test_a_damaged_file_is_told_and_not_traced(tidal: Tidal, tmp_path: Path) -> None:
     (tmp_path / "tidal.db").write_text("this is a letter, and no memory at all\n" * 50)
     ran = tidal("doctor")

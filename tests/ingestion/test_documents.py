@@ -74,6 +74,36 @@ def test_the_same_text_in_two_documents_goes_with_the_last_of_them(memory: Tidal
     assert [hit.entry.source for hit in memory.recall("ferry quay")] == ["two.md"]
 
 
+def test_a_document_that_cannot_be_read_to_its_end_stays_as_it_was(memory: TidalMemory) -> None:
+    def broken(count: int) -> Iterator[Note]:
+        yield from notes(*(f"Lock {n} opens for barge {n}." for n in range(count)))
+        raise OSError("the disk is gone")
+
+    before = memory.documents.put("locks.md", notes("Lock 0 opens for barge 0."), digest="1")
+    for source in ("locks.md", "new.md"):
+        with pytest.raises(OSError, match="gone"):
+            memory.documents.put(source, broken(70))
+    assert memory.documents.sweep() == 64 - 1 + 64
+    assert memory.documents.list() == [before]
+    assert texts(memory) == ["Lock 0 opens for barge 0."]
+
+
+def test_a_document_has_no_digest_until_it_is_whole(memory: TidalMemory) -> None:
+    seen = []
+
+    def parts() -> Iterator[Note]:
+        for n in range(70):
+            yield Note(f"Buoy {n} lies north of wreck {n}.")
+            document = memory.documents.get("buoys.md")
+            seen.append(document and (document.digest, len(document.parts)))
+
+    memory.documents.put("buoys.md", parts(), digest="1")
+    assert set(seen) == {None, (None, 32), (None, 64)}
+    document = memory.documents.get("buoys.md")
+    assert document is not None
+    assert (document.digest, len(document.parts), document.stale) == ("1", 70, ())
+
+
 def test_what_cannot_be_a_document_is_refused(memory: TidalMemory) -> None:
     for source, parts in (("", ()), ("a.md", "a text"), ("a.md", 7)):
         with pytest.raises(InvalidInput):

@@ -41,8 +41,8 @@ class Documents:
         ``parts`` may be an iterator; each part gets this source. Parts that were remembered before stand as they are.
         Those that the document no longer has are found until :meth:`sweep` removes them, of many documents at once.
         ``digest`` is what the caller knows the content by. No parts at all: the document goes. It is safe to interrupt:
-        the document keeps its earlier digest until all of it is remembered. Parts that were forgotten on request are
-        left out. Raises ``InvalidInput`` and ``InvalidText``.
+        a document of which not all is remembered yet has no digest. Parts that were forgotten on request are left out.
+        If a part cannot be had or stored, the document stays as it was. Raises ``InvalidInput`` and ``InvalidText``.
         """
         if isinstance(parts, str) or not isinstance(parts, Iterable):
             raise InvalidInput(f"the parts of a document are Notes, got {shown(parts)}")

@@ -38,18 +38,35 @@ def read_all(writer: Writer, scope: Scope) -> list[Document]:
 def put(
     writer: Writer, scope: Scope, source: str, parts: Iterable[Note], digest: str | None, now: datetime
 ) -> Document:
-    """Remember the parts of a document, and return it. Parts that it no longer has wait for :func:`sweep`."""
+    """Remember the parts of a document, and return it. Parts that it no longer has wait for :func:`sweep`.
+
+    Until all are remembered, it has no digest. If one cannot be, it is as it was before.
+    """
     ids: dict[str, None] = {}
-    given = iter(parts)
-    while some := [replace(note, source=source) for note in islice(given, PARTS)]:
-        ids |= dict.fromkeys(_remembered(writer, scope, some, now))
+    given, before = iter(parts), read(writer, scope, source) or Document(source, None, (), (), now)
+    try:
+        while some := [replace(note, source=source) for note in islice(given, PARTS)]:
+            ids |= dict.fromkeys(_remembered(writer, scope, some, now))
+            if len(some) == PARTS:  # there may be more
+                so_far = tuple(dict.fromkeys([*before.parts, *ids]))
+                _write(writer, scope, replace(before, digest=None, parts=so_far, remembered_at=now))
+    except Exception:
+        new = [id_ for id_ in ids if id_ not in before.parts]
+        if new or before.parts:
+            _write(writer, scope, replace(before, stale=tuple(dict.fromkeys([*before.stale, *new]))))
+        raise
     with writer.storage.transaction():
-        known = read(writer, scope, source)
-        before = (*known.parts, *known.stale) if known else ()
-        made = Document(source, digest, tuple(ids), tuple(id_ for id_ in dict.fromkeys(before) if id_ not in ids), now)
-        value = {"digest": digest, "parts": made.parts, "stale": made.stale, "at": now.isoformat()}
-        write_document(writer.storage, scope, SOURCES, source, value)
+        known = read(writer, scope, source) or before
+        gone = [id_ for id_ in dict.fromkeys([*known.parts, *known.stale]) if id_ not in ids]
+        made = Document(source, digest, tuple(ids), tuple(gone), now)
+        _write(writer, scope, made)
     return made
+
+
+def _write(writer: Writer, scope: Scope, document: Document) -> None:
+    value = {"digest": document.digest, "parts": document.parts, "stale": document.stale}
+    at = {"at": document.remembered_at.isoformat()}
+    write_document(writer.storage, scope, SOURCES, document.source, value | at)
 
 
 def _remembered(writer: Writer, scope: Scope, notes: Sequence[Note], now: datetime) -> list[str]:
@@ -81,9 +98,7 @@ def sweep(writer: Writer, scope: Scope, now: datetime) -> int:
             if not document.parts and not left:
                 writer.storage.erase_documents(scope, SOURCES, [document.source])
             elif left != document.stale:
-                value = {"digest": document.digest, "parts": document.parts, "stale": left}
-                at = {"at": document.remembered_at.isoformat()}
-                write_document(writer.storage, scope, SOURCES, document.source, value | at)
+                _write(writer, scope, replace(document, stale=left))
     return len(stale)
 
 

@@ -12,7 +12,8 @@ class Document:
 
     Attributes:
         source: its name, such as the path of a file.
-        digest: what the caller knows its content by, such as a hash; ``None`` if nothing was given.
+        digest: what the caller knows its content by, such as a hash; ``None`` if nothing was given, or as long as not
+            all of it is remembered.
         parts: the ids of its entries, in order; none for a document that is to go.
         stale: the ids of entries that it no longer has, and that are still to be removed.
         remembered_at: when it was last put.

@@ -10,8 +10,8 @@ from os import PathLike
 from typing import Any
 
 from tidal_plugins.errors import Conflict, InvalidInput
-from tidal_plugins.ingestion.forget import UNSCRUBBED
 from tidal_plugins.ingestion.reembed import NEXT
+from tidal_plugins.ingestion.scrub import UNSCRUBBED
 from tidal_plugins.maintenance.backups import BACKUP
 from tidal_plugins.maintenance.parts import claim, is_same, part_of, remove_part, sync, sync_folder, target_of
 from tidal_plugins.maintenance.portable import FORMAT, VERSION, LineWriter, to_text

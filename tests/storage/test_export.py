@@ -188,3 +188,15 @@ def test_a_file_that_is_there_is_replaced_on_request_alone(source: TidalMemory, 
     with pytest.raises(InvalidInput):
         source.export(source.path, replace=True)
     assert [file for file in exported.parent.iterdir() if ".part" in file.name] == []
+
+
+def test_vectors_that_are_not_held_in_memory_travel_too(open_memory: OpenMemory, tmp_path: Path) -> None:
+    few = Settings(storage={"exact_vectors_up_to": 8})
+    memory = open_memory("large.db", settings=few)
+    memory.remember([f"Crate {n} holds {n} lamps from pier {n % 7}." for n in range(60)])
+    memory.recall("lamps")
+    memory.export(tmp_path / "first.jsonl")
+    again = loaded(open_memory("again.db", settings=few), tmp_path / "first.jsonl")
+    again.export(tmp_path / "second.jsonl")
+    assert (tmp_path / "first.jsonl").read_bytes() == (tmp_path / "second.jsonl").read_bytes()
+    assert again.recall("lamps from pier 3").ids == memory.recall("lamps from pier 3").ids

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from os import PathLike
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from tidal_plugins.aio import in_thread
 from tidal_plugins.errors import InvalidText
-from tidal_plugins.groups.view import View
+from tidal_plugins.groups.portable import PortableView
 from tidal_plugins.model.affect import Affect
 from tidal_plugins.model.clock import utc_now
 from tidal_plugins.model.entry import Entry, Scope, check_scope
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from tidal_plugins.storage.sqlite.encryption import Key
 
 
-class TidalMemory(View):
+class TidalMemory(PortableView):
     """An agent's memory, in one SQLite file or another engine. Scopes but its own are never read or written.
 
     Capabilities beyond the verbs are attributes: ``episodes``, ``facts``, ``graph``, ``associations``, ``dossiers``,
@@ -98,11 +99,8 @@ class TidalMemory(View):
         from tidal_plugins.settings import Settings
 
         check_scope(scope)  # before a file is made
-        services = build_services(
-            path,
-            storage=storage,
-            key=key,
-            read_only=read_only,
+        build = partial(
+            build_services,
             embedder=embedder,
             emotion=emotion,
             summariser=summariser,
@@ -115,8 +113,9 @@ class TidalMemory(View):
             settings=Settings() if settings is None else settings,
             clock=clock,
         )
-        super().__init__(services, scope)
-        services.writer.later.resume(self.scope)
+        super().__init__(build(path, storage=storage, key=key, read_only=read_only), scope)
+        self._rebuild = partial(build, None, key=None, read_only=False)
+        self._services.writer.later.resume(self.scope)
 
     def record(
         self,

@@ -38,6 +38,7 @@ IMPORTS = {
     "langchain": "from langchain_tidal import TidalMemoryMiddleware, TidalRetriever, memory_tools, with_memory",
     "llama-index": "from llama_index_tidal import TidalChatMemory, TidalRetriever",
     "classic": "from langchain_tidal import TidalConversationMemory",
+    "cli": "from tidal_cli.main import app",
     "sentence-transformers": "from sentence_transformers import SentenceTransformer",
 }
 IMPORTS["all"] = "\n".join(line for name, line in IMPORTS.items() if name != "sentence-transformers")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from datetime import datetime
-from os import PathLike
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,7 +16,9 @@ if TYPE_CHECKING:
     from tidal_plugins.groups.affect import AffectGroup
     from tidal_plugins.groups.associations import Associations
     from tidal_plugins.groups.capsule import CapsuleGroup
+    from tidal_plugins.groups.documents import Documents
     from tidal_plugins.groups.dossiers import Dossiers
+    from tidal_plugins.groups.entries import Entries
     from tidal_plugins.groups.episodes import Episodes
     from tidal_plugins.groups.graph import Graph
     from tidal_plugins.groups.maintenance import MaintenanceGroup
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from tidal_plugins.groups.signals import Signals
     from tidal_plugins.groups.supersessions import Supersessions
     from tidal_plugins.ingestion.writer import Progress
-    from tidal_plugins.model.check import Backup, Check
+    from tidal_plugins.model.check import Check
     from tidal_plugins.model.fence import Frames
     from tidal_plugins.model.receipt import Receipt
     from tidal_plugins.model.stats import Stats
@@ -64,6 +65,20 @@ class View:
         from tidal_plugins.groups.episodes import Episodes
 
         return Episodes(self._services, self.scope)
+
+    @property
+    def entries(self) -> Entries:
+        """Return what is stored, to be listed by a filter."""
+        from tidal_plugins.groups.entries import Entries
+
+        return Entries(self._services, self.scope)
+
+    @property
+    def documents(self) -> Documents:
+        """Return the texts in several parts, such as files, by source."""
+        from tidal_plugins.groups.documents import Documents
+
+        return Documents(self._services, self.scope)
 
     @property
     def facts(self) -> Facts:
@@ -200,23 +215,6 @@ class View:
         """
         return self._services.check(check_flag(repair, "repair"))
 
-    def backup(self, path: str | PathLike[str], *, replace: bool = False, damaged: bool = False) -> Backup:
-        """Write the store, all its scopes, as it is now to a file, and return what the file holds.
-
-        The store stays in use, by this process and by others. The copy is verified as :meth:`check` does before it gets
-        its name, and an interrupted backup leaves nothing under it. The backup of an encrypted memory is encrypted with
-        the same key. :func:`tidal_plugins.restore` is the way back.
-
-        Args:
-            path: the file to write, in a folder that exists.
-            replace: whether a file that is there may be replaced.
-            damaged: whether to keep the copy of a store that has faults.
-
-        Raises ``Conflict`` if there is a file already, ``Corrupt`` if the store has faults, ``InvalidInput`` for a
-        store in memory, and ``StorageError``.
-        """
-        return self._services.back_up(path, replace=replace, damaged=damaged)
-
     def close(self, *, timeout: float = 0.0) -> None:
         """Close the store for every view of it. Closing twice is fine; later calls raise ``Closed``.
 
@@ -240,7 +238,6 @@ class View:
     areembed = in_thread(reembed)
     aerase_scope = in_thread(erase_scope)
     acheck = in_thread(check)
-    abackup = in_thread(backup)
     aclose = in_thread(close)
 
     def __enter__(self) -> Self:

@@ -147,6 +147,13 @@ class Writer:
         heading = next((span.heading for span in self._spans(entry) if span.start == start), "")
         return _in_context(entry, Span(start, end, heading))
 
+    def terms_of(self, entry: Entry, spans: Sequence[tuple[int, int]]) -> list[str]:
+        """Return the words that stored passages of an entry are found by, as :meth:`records` analyses them."""
+        headings = {span.start: span.heading for span in self._spans(entry)}
+        spoken = [terms(_in_context(entry, Span(*span, headings.get(span[0], "")))) for span in spans]
+        more = _unsaid(entry, {word for words in spoken for word in words})
+        return [" ".join([*words, *more]) for words in spoken]
+
     def _drafts(self, entry: Entry) -> Iterable[tuple[Entry, tuple[int, int], str]]:
         for span in self._spans(entry):
             yield entry, (span.start, span.end), _in_context(entry, span)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
@@ -13,6 +12,7 @@ from typing import Any
 
 from tidal_plugins.aio import in_thread
 from tidal_plugins.errors import Conflict, Corrupt, InvalidInput, NotADatabase, StorageError
+from tidal_plugins.maintenance.parts import PART, claim, is_same, part_of, remove_part, sync, sync_folder, target_of
 from tidal_plugins.model.check import Backup
 from tidal_plugins.model.clock import from_micros, to_micros
 from tidal_plugins.shown import shown
@@ -29,12 +29,6 @@ from tidal_plugins.validation import check_flag, check_path
 BACKUP = "backup"
 """The value of a copy that says of when and of what it is."""
 
-BESIDE = ("-wal", "-shm", "-journal")
-"""The endings of the files that SQLite keeps beside a file."""
-
-PART = ".part"
-"""The ending of a copy that is not whole yet. One that is left over may be deleted."""
-
 
 def back_up(storage: Storage, path: str | PathLike[str], now: datetime, *, replace: bool, damaged: bool) -> Backup:
     """Copy a store that may be in use to a file, and return what the file holds."""
@@ -42,8 +36,8 @@ def back_up(storage: Storage, path: str | PathLike[str], now: datetime, *, repla
     check_flag(damaged, "damaged")
     if not isinstance(storage, Backups):
         raise InvalidInput(f"{path_of(storage)} has no file to back up; open the memory at a path")
-    target = _target(path)
-    if _is_same(target, path_of(storage)):
+    target = target_of(path)
+    if is_same(target, path_of(storage)):
         raise InvalidInput(f"{target} is the memory itself; name another file for its backup")
     if not replace and os.path.lexists(target):
         raise Conflict(f"there is a file at {target} already; name another one, or say replace=True")
@@ -51,18 +45,18 @@ def back_up(storage: Storage, path: str | PathLike[str], now: datetime, *, repla
     def stamp(copy: SQLiteStorage) -> Any:
         return write_meta(copy, BACKUP, {"at": to_micros(now), "source": path_of(storage)})
 
-    part = _part(target)
+    part = part_of(target)
     try:
         storage.copy_to(part)
         _verified(part, storage.key, stamp, damaged)
         if replace:
             put_in_place(part, target, storage.key)
         else:
-            _claim(target)
+            claim(target)
             os.replace(part, target)  # noqa: PTH105
-        _sync_folder(target)
+        sync_folder(target)
     finally:
-        _removed(part)
+        remove_part(part)
     return read_backup(target, storage.key)
 
 
@@ -121,19 +115,19 @@ def restore(
     """
     check_flag(replace, "replace")
     known = read_backup(backup.path if isinstance(backup, Backup) else backup, key)
-    target = _target(path)
-    if _is_same(target, known.path):
+    target = target_of(path)
+    if is_same(target, known.path):
         raise InvalidInput(f"{target} is the backup itself; name the file of the memory to put it in the place of")
     if os.path.lexists(target) and not replace:
         raise Conflict(f"there is a file at {target} already; name another one, or say replace=True")
-    part = _part(target)
+    part = part_of(target)
     try:
         ReadOnlySQLite(known.path, key=key).copy_to(part)
         _verified(part, key, lambda copy: copy.erase_documents(STORE, META, [BACKUP]), damaged=False)
         put_in_place(part, target, key)
-        _sync_folder(target)
+        sync_folder(target)
     finally:
-        _removed(part)
+        remove_part(part)
     return known
 
 
@@ -154,52 +148,4 @@ def _verified(path: str, key: Key | None, change: Callable[[SQLiteStorage], Any]
             f"the copy has {len(faults)} faults, such as {faults[0]}, and was not kept; memory.check(repair=True) "
             "mends what it can, and damaged=True backs up the rest all the same"
         )
-    _sync(path)
-
-
-def _target(path: str | PathLike[str]) -> str:
-    """Return where a copy goes, behind links. Raises ``InvalidInput`` for a place that no copy may take."""
-    target = os.path.realpath(checked_path(path))
-    if os.path.lexists(target) and not os.path.isfile(target):  # noqa: PTH113 (Path.is_file may raise)
-        raise InvalidInput(f"{target} is a device, a pipe or a link to itself; name a file")
-    for ending in BESIDE:
-        owner = target.removesuffix(ending)
-        if owner != target and os.path.lexists(owner):
-            raise InvalidInput(f"{target} belongs to {owner}, which may lose its last writes; name another file")
-    return target
-
-
-def _is_same(target: str, path: str) -> bool:
-    """Return whether two paths lead to one file, by links of any kind."""
-    return os.path.lexists(target) and os.path.lexists(path) and os.path.samefile(target, path)  # noqa: PTH121
-
-
-def _claim(target: str) -> None:
-    """Take a name that is free. Raises ``Conflict`` if somebody was quicker."""
-    try:
-        Path(target).touch(exist_ok=False)
-    except FileExistsError as error:
-        raise Conflict(f"there is a file at {target} already; name another one, or say replace=True") from error
-
-
-def _part(target: str) -> str:
-    return f"{target}.{secrets.token_hex(4)}{PART}"
-
-
-def _removed(part: str) -> None:
-    for ending in ("", *BESIDE):
-        if os.path.lexists(part + ending):  # false for a name that is too long
-            Path(part + ending).unlink(missing_ok=True)
-
-
-def _sync(path: str) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _sync_folder(path: str) -> None:
-    with suppress(OSError):  # not every system lets a folder be opened
-        _sync(str(Path(path).parent))
+    sync(path)

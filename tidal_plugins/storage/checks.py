@@ -1,11 +1,11 @@
-"""What an engine may offer beyond the contract: to be examined, and to be backed up."""
+"""What an engine may offer beyond the contract: to be examined, to be backed up, and to be listed."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from tidal_plugins.model.check import Fault
 from tidal_plugins.model.entry import Scope
@@ -54,3 +54,27 @@ class Backups(Protocol):
     @abstractmethod
     def copy_to(self, path: str) -> None:
         """Write one state of the store to a file that does not exist yet. Writers are not held up."""
+
+
+class Names(NamedTuple):
+    """The names of a scope's collections of documents and of its logs, sorted."""
+
+    collections: tuple[str, ...] = ()
+    logs: tuple[str, ...] = ()
+
+
+class Listing(NamedTuple):
+    """The scopes that have anything, with what they have. ``last_seq`` is that of the last line of any log, also of one
+    that was removed since."""
+
+    scopes: Mapping[Scope, Names]
+    last_seq: int = 0
+
+
+@runtime_checkable
+class Listings(Protocol):
+    """Lists what is stored, so that all of it can be read through the contract."""
+
+    @abstractmethod
+    def listing(self) -> Listing:
+        """Return which scopes have entries, links, documents or logs, as the open snapshot sees the store."""

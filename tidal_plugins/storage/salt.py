@@ -35,6 +35,12 @@ def secret(storage: Storage) -> bytes:
     return _keys[storage]
 
 
+def reread(storage: Storage) -> None:
+    """Let the salt and the key of a store be read again: it was loaded with those of another."""
+    _known.pop(storage, None)
+    _keys.pop(storage, None)
+
+
 def _meta(storage: Storage, name: str, new: Callable[[], str]) -> str:
     if read_meta(storage, name) is None:  # a store that has one opens without waiting for a writer
         with storage.transaction():

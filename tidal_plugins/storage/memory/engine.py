@@ -9,12 +9,13 @@ from tidal_plugins.storage.memory.checks import CheckStore
 from tidal_plugins.storage.memory.documents import DocumentStore
 from tidal_plugins.storage.memory.entries import EntryStore
 from tidal_plugins.storage.memory.links import LinkStore
+from tidal_plugins.storage.memory.listing import ListingStore
 from tidal_plugins.storage.memory.log import LogStore
 from tidal_plugins.storage.memory.search import SearchStore
 from tidal_plugins.storage.memory.state import Contents
 
 
-class MemoryStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStore, CheckStore, Storage):
+class MemoryStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStore, CheckStore, ListingStore, Storage):
     """Stores a memory in this process, which takes it along when it ends.
 
     Engines over the same ``contents`` are handles on one store; by default the store is a new one. A transaction waits

@@ -14,6 +14,9 @@ from tidal_plugins.storage.memory.state import Draft, MemoryBase, Name
 from tidal_plugins.storage.rows import check_storable
 from tidal_plugins.storage.values import from_json, to_json
 
+LAST_SEQ = ("last_seq",)
+"""The name of the table with the number of the last line that was appended to any log."""
+
 
 class LogStore(MemoryBase, Log):
     """Stores the lines of each log in order, their values as JSON."""
@@ -24,8 +27,11 @@ class LogStore(MemoryBase, Log):
             check_storable((log, key, text))
         with self._draft() as draft:
             table = draft.change(scope, "log", log)
-            seqs = [draft.next_key() for _ in kept]
+            first = draft.table(*LAST_SEQ).get("log", 0) + 1
+            seqs = list(range(first, first + len(kept)))
             table.update({seq: Line(*line, seq) for seq, line in zip(seqs, kept, strict=True)})
+            if seqs:
+                draft.change(*LAST_SEQ)["log"] = seqs[-1]
             return seqs
 
     def read_log(

@@ -65,7 +65,7 @@ class Contents:
         self.state = State({})
         self.lock = threading.Lock()
         self.keys = itertools.count(1)
-        """Numbers of entries, passages, links and lines. None is used twice, not even after a rollback."""
+        """Numbers of entries, passages and links. None is used twice, not even after a rollback."""
         self.columns = ColumnCache(sys.maxsize, sys.maxsize)
         self.path = f"memory://{secrets.token_hex(4)}"
         _all_contents.add(self)

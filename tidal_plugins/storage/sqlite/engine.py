@@ -20,6 +20,7 @@ from tidal_plugins.storage.sqlite.documents import DocumentStore
 from tidal_plugins.storage.sqlite.encryption import Key, check_key
 from tidal_plugins.storage.sqlite.entries import EntryStore
 from tidal_plugins.storage.sqlite.links import LinkStore
+from tidal_plugins.storage.sqlite.listing import ListingStore
 from tidal_plugins.storage.sqlite.log import LogStore
 from tidal_plugins.storage.sqlite.log_mark import is_lost, log_bytes
 from tidal_plugins.storage.sqlite.scopes import Scopes
@@ -34,7 +35,9 @@ SCRUB_SECONDS = 1.0
 """Time for which emptying the log waits for readers; it holds up writers meanwhile."""
 
 
-class SQLiteStorage(EntryStore, SearchStore, LinkStore, LogStore, DocumentStore, CheckStore, BackupStore, Storage):
+class SQLiteStorage(
+    EntryStore, SearchStore, LinkStore, LogStore, DocumentStore, CheckStore, BackupStore, ListingStore, Storage
+):
     """Stores a memory in one SQLite file.
 
     ``durability="full"`` syncs every commit to disk: what was acknowledged survives a power cut. ``"fast"`` leaves

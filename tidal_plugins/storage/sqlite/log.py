@@ -18,7 +18,7 @@ from tidal_plugins.storage.sqlite.conditions import IDS
 from tidal_plugins.storage.values import from_json, to_json
 
 _APPEND = "INSERT INTO log (seq, scope, name, key, at, value, checksum) VALUES (?, ?, ?, ?, ?, ?, ?)"
-_LAST = """
+LAST_SEQ = """
     SELECT max(coalesce(max(seq), 0), coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = 'log'), 0)) FROM log
 """
 
@@ -39,7 +39,7 @@ class LogStore(SQLiteBase, Log):
         rows = [(log, line.key, to_micros(line.at), to_json(line.value)) for line in lines]
         with self.transaction():
             key = self._writable_scope(scope)
-            first = int(self._db.one(_LAST) or 0) + 1
+            first = int(self._db.one(LAST_SEQ) or 0) + 1
             seqs = list(range(first, first + len(rows)))
             numbered = zip(seqs, rows, strict=True)
             self._db.run_each(_APPEND, [(seq, key, *row, checksum(scope, seq, *row)) for seq, row in numbered])

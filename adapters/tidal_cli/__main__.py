@@ -1,0 +1,5 @@
+"""Let ``python -m tidal_cli`` be the command line."""
+
+from tidal_cli import main
+
+main()

@@ -1,0 +1,79 @@
+"""A conversation as it is read from a file: its thread, and its turns of messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from tidal_plugins import Message
+
+
+class Unknown(Exception):
+    """A file is in no format that is known, or not in the one that was named."""
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """The turns of one conversation, each of messages that all have ids. ``at`` is when it began, if that is known."""
+
+    thread: str
+    turns: Sequence[Sequence[Message]]
+    at: datetime | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+def turns(messages: Iterable[Message]) -> list[list[Message]]:
+    """Split messages into turns: each begins with a user's message that follows something else.
+
+    What stands before the first of them is a turn, too.
+    """
+    found: list[list[Message]] = []
+    for message in messages:
+        if not found or (message.role == "user" and found[-1][-1].role != "user"):
+            found.append([])
+        found[-1].append(message)
+    return found
+
+
+def time_of(value: Any) -> datetime | None:
+    """Return a time that is given as ISO 8601 or as seconds since 1970; ``None`` for anything else."""
+    try:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            seconds = value / 1000 if value > 1e11 else value  # milliseconds, as some programs write
+            return datetime.fromtimestamp(seconds, UTC)
+        found = datetime.fromisoformat(value)
+    except (TypeError, ValueError, OverflowError, OSError):
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def text_of(content: Any) -> str:
+    """Return the text of a message's content, which is a text or a list of blocks; an image or a file is named."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, Mapping):
+        return _block(content)
+    if isinstance(content, Sequence):
+        return "\n".join(text for block in content if (text := text_of(block)))
+    return ""
+
+
+def arguments_of(value: Any) -> dict[str, Any]:
+    """Return the arguments of a tool call, which are an object, or JSON, or a text."""
+    from json import JSONDecodeError, loads
+
+    if isinstance(value, str):
+        try:
+            value = loads(value)
+        except JSONDecodeError:
+            return {"input": value}
+    return {str(name): each for name, each in value.items()} if isinstance(value, Mapping) else {"input": value}
+
+
+def _block(block: Mapping[str, Any]) -> str:
+    kind = str(block.get("type", "text"))
+    if isinstance(text := block.get("text"), str) and kind in ("text", "input_text", "output_text"):
+        return text
+    return f"[{kind}]" if kind in ("image", "input_image", "image_url", "document", "file") else ""

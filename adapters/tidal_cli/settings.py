@@ -1,0 +1,35 @@
+"""The settings of the command line: options of a command, or else variables of the environment ``TIDAL_…``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class CommandLine(BaseSettings):
+    """The settings that every command has. An option that is given comes before its variable."""
+
+    model_config = SettingsConfigDict(env_prefix="TIDAL_", frozen=True, extra="ignore")
+
+    db: Path = Path("tidal.db")
+    """The file of the memory (``TIDAL_DB``)."""
+    scope: str = Field("default", min_length=1)
+    """The owner of the memories, its names separated by slashes, such as ``user/42`` (``TIDAL_SCOPE``)."""
+    embedder: str = "minilm"
+    """``minilm``, ``hashing`` (words only, no model), or the name of a sentence-transformers model
+    (``TIDAL_EMBEDDER``)."""
+    model: str | None = None
+    """The model of ``tidal chat``, as ``init_chat_model`` names it (``TIDAL_MODEL``)."""
+
+    @property
+    def owner(self) -> tuple[str, ...]:
+        """Return the scope as the library takes it."""
+        return tuple(self.scope.split("/"))
+
+    @classmethod
+    def of(cls, **given: Any) -> CommandLine:
+        """Return the settings with the options that were given."""
+        return cls(**{name: value for name, value in given.items() if value is not None})

@@ -1,0 +1,156 @@
+"""Small conversations in the formats of other programs."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+DAY = "2026-03-02T09:00"
+
+
+def lines(path: Path, values: Iterable[Any]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(value) + "\n" for value in values), "utf-8")
+    return path
+
+
+def claude_code(path: Path, *, more: bool = False) -> Path:
+    """Write a session of Claude Code with a tool call; with ``more`` the last turn has gone on, and another follows."""
+    about = {"sessionId": "cc-1", "cwd": "/home/eva/lamps", "isSidechain": False}
+
+    def event(kind: str, id_: str, content: Any, **marks: Any) -> dict[str, Any]:
+        said = {"role": kind, "content": content}
+        return {"type": kind, "uuid": id_, "timestamp": f"{DAY}:{id_[1:]}.000Z", "message": said, **about, **marks}
+
+    call = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "make lamp"}}
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "lamp.c:3: no wick", "is_error": True}
+    events = [
+        {"type": "summary", "summary": "Lamps", "leafUuid": "u09"},
+        {"type": "file-history-snapshot", "messageId": "u01", "snapshot": {}},
+        event("user", "u01", "<command-name>/clear</command-name>"),
+        event("user", "u02", "Caveat: what follows was made by commands", isMeta=True),
+        event("user", "u03", "Build the lamp, please.<system-reminder>Be brief.</system-reminder>"),
+        event("assistant", "u04", [{"type": "thinking", "thinking": "A lamp, then."}]),
+        event("assistant", "u05", [{"type": "text", "text": "I build it."}]),
+        event("assistant", "u06", [call]),
+        event("user", "u07", [result]),
+        event("assistant", "u08", [{"type": "text", "text": "The wick is missing in lamp.c."}]),
+        event("user", "u09", "A subagent's own question", isSidechain=True),
+    ]
+    if more:
+        events += [
+            event("assistant", "u10", [{"type": "text", "text": "I have added the wick."}]),
+            event("user", "u11", [{"type": "text", "text": "Which oil does it burn?"}]),
+            event("assistant", "u12", [{"type": "text", "text": "Colza oil."}]),
+        ]
+    lines(path, events)
+    with path.open("a", encoding="utf-8") as file:
+        file.write('{"type": "assistant", "half')  # the program writes it at this moment
+    return path
+
+
+def codex(path: Path) -> Path:
+    """Write a rollout of Codex with a tool call."""
+
+    def item(second: int, **payload: Any) -> dict[str, Any]:
+        return {"timestamp": f"{DAY}:{second:02}.000Z", "type": "response_item", "payload": payload}
+
+    def said(role: str, text: str) -> dict[str, Any]:
+        kind = "input_text" if role == "user" else "output_text"
+        return {"type": "message", "role": role, "content": [{"type": kind, "text": text}]}
+
+    output = json.dumps({"output": "2 passed", "metadata": {"exit_code": 0}})
+    return lines(
+        path,
+        [
+            {"timestamp": f"{DAY}:00.000Z", "type": "session_meta", "payload": {"id": "cx-1", "cwd": "/home/eva/dam"}},
+            item(1, **said("user", "<environment_context>\n<cwd>/home/eva/dam</cwd>\n</environment_context>")),
+            item(2, **said("user", "Do the tests of the dam pass?")),
+            {"timestamp": f"{DAY}:02.500Z", "type": "event_msg", "payload": {"type": "user_message", "message": "Do"}},
+            item(3, type="reasoning", summary=[], encrypted_content="…"),
+            item(4, type="function_call", name="shell", arguments='{"command": ["pytest"]}', call_id="call_1"),
+            item(5, type="function_call_output", call_id="call_1", output=output),
+            item(6, **said("assistant", "Both tests of the dam pass.")),
+        ],
+    )
+
+
+def chatgpt(path: Path) -> Path:
+    """Write an export of ChatGPT: one conversation, with a branch that an edit has left."""
+
+    def node(id_: str, parent: str | None, role: str, text: str, at: float | None, **more: Any) -> dict[str, Any]:
+        said = {"id": f"m-{id_}", "author": {"role": role}, "create_time": at, "recipient": "all"}
+        content = {"content_type": "text", "parts": [text]}
+        return {"id": id_, "parent": parent, "children": [], "message": {**said, "content": content, **more}}
+
+    code = {"content_type": "code", "text": "depth('harbour')"}
+    nodes = [
+        {"id": "root", "parent": None, "children": ["a"], "message": None},
+        node("a", "root", "system", "", None, metadata={"is_visually_hidden_from_conversation": True}),
+        node("left", "a", "user", "How deep is the pond?", 1772442000.0),
+        node("b", "a", "user", "How deep is the harbour?", 1772442010.0),
+        node("c", "b", "assistant", "", 1772442020.0, content=code, recipient="python"),
+        node("d", "c", "tool", "7 metres", 1772442030.0),
+        node("e", "d", "assistant", "The harbour is seven metres deep.", 1772442040.0),
+    ]
+    talk = {
+        "id": "gpt-1", "title": "Harbour", "create_time": 1772442000.0, "current_node": "e",
+        "mapping": {each["id"]: each for each in nodes},
+    }  # fmt: skip
+    path.write_text(json.dumps([talk]), "utf-8")
+    return path
+
+
+def claude_ai(path: Path) -> Path:
+    """Write an export of claude.ai: one conversation, with an attachment and a tool."""
+    asked = {
+        "uuid": "h1", "sender": "human", "text": "When does the ferry leave?", "created_at": f"{DAY}:00Z",
+        "content": [{"type": "text", "text": "When does the ferry leave?"}],
+        "attachments": [{"file_name": "plan.txt", "extracted_content": "Ferry: 17:40 from the west quay."}],
+    }  # fmt: skip
+    blocks = [
+        {"type": "text", "text": "I look it up."},
+        {"type": "tool_use", "id": "t1", "name": "search", "input": {"query": "ferry"}},
+        {"type": "tool_result", "tool_use_id": "t1", "content": [{"type": "text", "text": "17:40"}]},
+        {"type": "text", "text": "The ferry leaves at 17:40."},
+    ]
+    answered = {"uuid": "a1", "sender": "assistant", "text": "", "created_at": f"{DAY}:09Z", "content": blocks}
+    talk = {"uuid": "ai-1", "name": "Ferry", "created_at": f"{DAY}:00Z", "chat_messages": [asked, answered]}
+    path.write_text(json.dumps([talk], indent=1), "utf-8")
+    return path
+
+
+def locomo(path: Path) -> Path:
+    """Write a conversation of two people in LoCoMo's format."""
+    turns = [("Iris", "I sold the blue boat."), ("Tom", "To whom?"), ("Iris", "To the baker."), ("Tom", "Well done.")]
+    session = [{"speaker": name, "dia_id": f"D1:{n}", "text": text} for n, (name, text) in enumerate(turns, 1)]
+    talk = {
+        "speaker_a": "Iris",
+        "speaker_b": "Tom",
+        "session_1_date_time": "2:15 pm on 4 May, 2025",
+        "session_1": session,
+    }
+    path.write_text(json.dumps([{"sample_id": "boats", "conversation": talk, "qa": []}]), "utf-8")
+    return path
+
+
+def checkpoints(path: Path) -> Path:
+    """Write the checkpoints of a LangGraph agent that answered twice in a thread."""
+    from langchain_core.messages import AIMessage, HumanMessage
+    from langgraph.checkpoint.sqlite import SqliteSaver
+    from langgraph.graph import START, MessagesState, StateGraph
+
+    def answer(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [AIMessage(f"You said: {state['messages'][-1].text}", id=f"a{len(state['messages'])}")]}
+
+    with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+        graph = StateGraph(MessagesState).add_node("answer", answer).add_edge(START, "answer")
+        app = graph.compile(checkpointer=SqliteSaver(connection))
+        for number, text in enumerate(["The mill has a new wheel.", "The old one is firewood."]):
+            asked = {"messages": [HumanMessage(text, id=f"h{number}")]}
+            app.invoke(asked, {"configurable": {"thread_id": "mill"}})
+    return path

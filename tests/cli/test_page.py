@@ -1,0 +1,34 @@
+"""The page about the command line names commands, options and exit codes that there are."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Tidal
+from tidal_cli.errors import Exit
+
+PAGE = (Path(__file__).parents[2] / "docs" / "tasks" / "command-line.md").read_text("utf-8")
+SHOWN = sorted(set(re.findall(r"^(?:\$ )?tidal ([a-z]+[^#\n]*)", PAGE, re.M)))
+
+
+@pytest.mark.parametrize("line", SHOWN)
+def test_each_command_that_is_shown_has_its_options(tidal: Tidal, line: str) -> None:
+    name, *words = shlex.split(line)
+    text = tidal(name, "--help").out
+    assert "Usage: tidal" in text
+    assert [word for word in words if word.startswith("-") and word not in text] == []
+
+
+def test_each_command_is_named(tidal: Tidal) -> None:
+    commands = re.findall(r"^  ([a-z]+)  ", tidal("--help").out.partition("Commands:")[2], re.M)
+    assert len(commands) > 20
+    assert [name for name in commands if f"`{name}`" not in PAGE] == []
+
+
+def test_the_exit_codes_are_those_of_the_program() -> None:
+    table = {int(code) for code in re.findall(r"^\| (\d+) \|", PAGE, re.M)}
+    assert table == {int(code) for code in Exit}

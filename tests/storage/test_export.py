@@ -1,0 +1,202 @@
+"""Export and load: a whole memory as one file, without loss, on every engine; damaged files are refused."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tidal_plugins import (
+    Conflict,
+    Corrupt,
+    Forgotten,
+    InvalidInput,
+    NotADatabase,
+    SchemaTooNew,
+    Settings,
+    TidalMemory,
+    ToolCall,
+)
+from tidal_plugins.testing import FrozenClock
+
+OpenMemory = Callable[..., TidalMemory]
+
+GONE = "The plan of the garden stands behind the calendar of the sailing club, on the second shelf."
+QUIET = Settings(graph={"background": False})
+
+
+@pytest.fixture(params=["sqlite", "memory"])
+def engine(request: pytest.FixtureRequest) -> str:
+    """Return each engine in turn: the one that is loaded into."""
+    return str(request.param)
+
+
+@pytest.fixture
+def source(tmp_path: Path, clock: FrozenClock, open_memory: OpenMemory) -> TidalMemory:
+    """Return a memory with something of everything."""
+    memory = open_memory("source.db", settings=QUIET)
+    tool = ToolCall("search", {"query": "mast"}, result="The mast is spruce.")
+    first = memory.record("Mira keeps the mast in the shed.", "In the shed, then.", thread="boats", tools=[tool])
+    memory.record("The sail is red.", "Red it is.", thread="boats", surfaced=[first.citation])
+    gone = memory.record(GONE, "All right.", thread="doors")
+    memory.remember("# Varnish\n\n" + "Sand the hull, then varnish it twice.\n\n" * 200, source="varnish.md")
+    memory.remember("Tie a bowline.", kind="skill", tags=["knots"])
+    memory.facts["harbour"] = "open"
+    memory.facts["harbour"] = "closed"
+    with memory.sessions.open(agent="planner", user="mira") as session:
+        session.signal("like", memory.recall("mast")[0].id, note="useful")
+    memory.graph.index_pending()
+    memory.dossiers.refresh("mast")
+    memory.scoped("user", "7").remember("Only seven knows of the cellar.")
+    memory.documents.put("papers/tide.md", [], digest="1")
+    memory.forget(gone.citation)
+    clock.advance(hours=30)
+    memory.maintenance.run()
+    return memory
+
+
+def loaded(memory: TidalMemory, path: Path) -> TidalMemory:
+    memory.load(path)
+    return memory
+
+
+@pytest.fixture
+def exported(source: TidalMemory, tmp_path: Path) -> Path:
+    path = tmp_path / "memory.jsonl"
+    source.export(path)
+    return path
+
+
+def test_a_round_trip_is_the_same_to_the_byte(
+    open_memory: OpenMemory, exported: Path, tmp_path: Path, source: TidalMemory
+) -> None:
+    memory = loaded(open_memory("new.db", settings=QUIET), exported)
+    assert memory.export(tmp_path / "again.jsonl") == len(exported.read_text("utf-8").splitlines()) - 1
+    assert (tmp_path / "again.jsonl").read_bytes() == exported.read_bytes()
+    assert memory.check().ok
+    source.export(tmp_path / "twice.jsonl")
+    assert (tmp_path / "twice.jsonl").read_bytes() == exported.read_bytes()
+
+
+def test_what_was_loaded_answers_as_before(open_memory: OpenMemory, exported: Path, source: TidalMemory) -> None:
+    memory = loaded(open_memory("new.db", settings=QUIET), exported)
+    for query in ("Where is the mast?", "varnish the hull", "bowline knots", "spruce"):
+        assert memory.recall(query).explain() == source.recall(query).explain()
+        assert memory.recall(query).hits == source.recall(query).hits
+    assert memory.episodes.list() == source.episodes.list()
+    assert memory.facts.history("harbour") == source.facts.history("harbour")
+    assert memory.dossiers["mast"].body == source.dossiers["mast"].body
+    assert memory.sessions.list() == source.sessions.list()
+    assert memory.sessions.audit(1) == source.sessions.audit(1)
+    assert memory.documents.list() == source.documents.list()
+    assert memory.graph.entities() == source.graph.entities()
+    assert [hit.text for hit in memory.scoped("user", "7").recall("cellar")] == ["Only seven knows of the cellar."]
+
+
+def test_what_was_forgotten_stays_so_and_writing_goes_on(open_memory: OpenMemory, exported: Path) -> None:
+    memory = loaded(open_memory("new.db", settings=QUIET), exported)
+    with pytest.raises(Forgotten):
+        memory.remember(GONE)
+    before = memory.episodes.list(thread="boats")
+    again = memory.record("The oars are ash.", "Ash.", thread="boats", id="oars")
+    assert again.turn == len(before) + 1
+    assert memory.episodes.id_of("oars", thread="boats") == again.id
+    assert again.id[:2] == before[0].id[:2], "ids bear the mark of the store that they come from"
+    assert memory.sessions.open(agent="planner").signal("like", memory.recall("oars")[0].id) is not None
+    memory.maintenance.run()
+    assert memory.check().ok
+
+
+def test_a_compressed_file_says_the_same(open_memory: OpenMemory, source: TidalMemory, tmp_path: Path) -> None:
+    packed, plain = tmp_path / "memory.jsonl.gz", tmp_path / "memory.jsonl"
+    source.export(packed)
+    source.export(plain)
+    assert gzip.decompress(packed.read_bytes()) == plain.read_bytes()
+    again = tmp_path / "again.gz"
+    loaded(open_memory("new.db", settings=QUIET), packed).export(again)
+    assert again.read_bytes() == packed.read_bytes()
+
+
+def test_only_a_new_memory_is_loaded_into(open_memory: OpenMemory, exported: Path) -> None:
+    memory = open_memory("used.db", settings=QUIET)
+    note = memory.remember("The anchor is heavy.")
+    for _ in range(2):
+        with pytest.raises(Conflict):
+            memory.load(exported)
+        memory.erase_scope() if note.id in {entry.id for entry in memory.entries.list()} else None
+        memory.facts["left"] = "something"
+    with pytest.raises(InvalidInput, match="view"):
+        memory.scoped("other").load(exported)
+
+
+def altered(path: Path, change: Callable[[list[dict[str, Any]]], Any]) -> bytes:
+    lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    change(lines)
+    return "".join(json.dumps(line) + "\n" for line in lines).encode()
+
+
+DAMAGE: dict[str, Callable[[Path], bytes]] = {
+    "cut off in a line": lambda path: path.read_bytes()[:-400],
+    "cut off after a line": lambda path: b"".join(path.read_bytes().splitlines(keepends=True)[:-1]),
+    "a line is gone": lambda path: path.read_bytes().replace(path.read_bytes().splitlines(keepends=True)[3], b""),
+    "a word is another": lambda path: path.read_bytes().replace(b"spruce", b"bamboo", 1),
+    "something follows": lambda path: path.read_bytes() + b"{}\n",
+    "another kind of line": lambda path: altered(path, lambda lines: lines[2].update({"is": "riddle"})),
+    "a vector of another size": lambda path: altered(
+        path, lambda lines: next(one for one in lines if one.get("passages"))["passages"][0].__setitem__(3, "AAAA")
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_file_is_refused_whole(open_memory: OpenMemory, exported: Path, tmp_path: Path, damage: str) -> None:
+    broken = tmp_path / "broken.jsonl"
+    broken.write_bytes(DAMAGE[damage](exported))
+    memory = open_memory("new.db", settings=QUIET)
+    with pytest.raises(Corrupt):
+        memory.load(broken)
+    assert memory.stats().entries == 0
+    assert memory.load(exported) > 0, "nothing was left by the failed attempt"
+
+
+def test_other_files_are_named_for_what_they_are(open_memory: OpenMemory, exported: Path, tmp_path: Path) -> None:
+    memory, file = open_memory("new.db", settings=QUIET), tmp_path / "file"
+    for content in (b"Dear reader,\n", b"", b'{"is": "something"}\n', b"\x00\xff"):
+        file.write_bytes(content)
+        with pytest.raises((NotADatabase, Corrupt)):
+            memory.load(file)
+    file.write_bytes(altered(exported, lambda lines: lines[0].update(version=99)))
+    with pytest.raises(SchemaTooNew):
+        memory.load(file)
+    file.write_bytes(gzip.compress(exported.read_bytes())[:-20])
+    with pytest.raises(Corrupt):
+        memory.load(file)
+    assert memory.stats().entries == 0
+
+
+def test_a_file_that_is_there_is_replaced_on_request_alone(source: TidalMemory, exported: Path) -> None:
+    before = exported.read_bytes()
+    with pytest.raises(Conflict):
+        source.export(exported)
+    source.remember("One thing more.")
+    assert source.export(exported, replace=True) > 0
+    assert exported.read_bytes() != before
+    with pytest.raises(InvalidInput):
+        source.export(source.path, replace=True)
+    assert [file for file in exported.parent.iterdir() if ".part" in file.name] == []
+
+
+def test_vectors_that_are_not_held_in_memory_travel_too(open_memory: OpenMemory, tmp_path: Path) -> None:
+    few = Settings(storage={"exact_vectors_up_to": 8})
+    memory = open_memory("large.db", settings=few)
+    memory.remember([f"Crate {n} holds {n} lamps from pier {n % 7}." for n in range(60)])
+    memory.recall("lamps")
+    memory.export(tmp_path / "first.jsonl")
+    again = loaded(open_memory("again.db", settings=few), tmp_path / "first.jsonl")
+    again.export(tmp_path / "second.jsonl")
+    assert (tmp_path / "first.jsonl").read_bytes() == (tmp_path / "second.jsonl").read_bytes()
+    assert again.recall("lamps from pier 3").ids == memory.recall("lamps from pier 3").ids

@@ -1,0 +1,48 @@
+"""Arguments that the tools share: strict, bounded, and described for a model."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict, StringConstraints
+
+from tidal_plugins.model.clock import aware
+from tidal_plugins.turns.answers.answer import MAX_CURSOR, MAX_RESULTS
+
+MAX_QUERY = 2_000
+"""Characters of a question."""
+
+MAX_REFERENCE = 1_000
+"""Characters of the name of a thread or an entity: as many as any name in a memory may have."""
+
+MAX_CITATION = 100
+"""Characters of an id with what stands around it. Those of this library have 13."""
+
+
+class Arguments(BaseModel):
+    """The arguments of a tool. Unknown ones are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def _time(value: Any) -> datetime:
+    """Return a time that is given as such or as ISO 8601; without a zone it is UTC."""
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            value = None
+    if not isinstance(value, datetime):
+        raise ValueError("give a time such as 2026-03-01T12:00:00Z")
+    return aware(value if value.tzinfo else value.replace(tzinfo=UTC))
+
+
+Query = Annotated[str, StringConstraints(min_length=1, max_length=MAX_QUERY)]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=MAX_REFERENCE)]
+Citation = Annotated[str, StringConstraints(min_length=1, max_length=MAX_CITATION)]
+Cursor = Annotated[str, StringConstraints(min_length=1, max_length=MAX_CURSOR)]
+Limit = Annotated[int, Strict(), Field(ge=1, le=MAX_RESULTS)]
+Flag = Annotated[bool, Strict()]
+Time = Annotated[datetime, BeforeValidator(_time)]
+Kind = Literal["conversation", "skill", "kb", "fact", "dossier", "episode"]

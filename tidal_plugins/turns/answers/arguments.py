@@ -38,6 +38,15 @@ def _time(value: Any) -> datetime:
     return aware(value if value.tzinfo else value.replace(tzinfo=UTC))
 
 
+MAX_NOTE = 8_000
+"""Characters of a note that a model saves."""
+
+MAX_NOTE_TAGS = 20
+"""Tags of a note that a model saves."""
+
+MAX_IDS = 10
+"""Memories that are read, or forgotten, at once."""
+
 Query = Annotated[str, StringConstraints(min_length=1, max_length=MAX_QUERY)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=MAX_REFERENCE)]
 Citation = Annotated[str, StringConstraints(min_length=1, max_length=MAX_CITATION)]
@@ -46,3 +55,17 @@ Limit = Annotated[int, Strict(), Field(ge=1, le=MAX_RESULTS)]
 Flag = Annotated[bool, Strict()]
 Time = Annotated[datetime, BeforeValidator(_time)]
 Kind = Literal["conversation", "skill", "kb", "fact", "dossier", "episode"]
+
+
+class SaveArguments(Arguments):
+    text: str = Field(min_length=1, max_length=MAX_NOTE, description="What to keep, as a statement that stands alone.")
+    kind: Literal["fact", "skill", "kb"] = Field("fact", description="A fact, a way to do something, or a document.")
+    tags: list[str] | None = Field(None, max_length=MAX_NOTE_TAGS, description="Words under which to find it again.")
+
+
+class ForgetArguments(Arguments):
+    ids: list[Citation] = Field(
+        min_length=1,
+        max_length=MAX_IDS,
+        description="Citations such as ep:6k1m or mem:2q7z of what to remove for good.",
+    )

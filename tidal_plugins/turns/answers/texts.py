@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 from pydantic import Field
 
@@ -14,10 +14,7 @@ from tidal_plugins.model.entry import EPISODE, Entry
 from tidal_plugins.model.fence import Frames, mark_of
 from tidal_plugins.model.transcript import page_count
 from tidal_plugins.turns.answers.answer import Answer, Asked, Result, fitting, name, summary
-from tidal_plugins.turns.answers.arguments import Arguments, Citation, Cursor
-
-MAX_IDS = 10
-"""Memories that are read at once."""
+from tidal_plugins.turns.answers.arguments import MAX_IDS, Arguments, Citation, Cursor
 
 PAGE_CHARS = 4_000
 """Characters of a page, as ``read_episode`` has."""
@@ -27,8 +24,10 @@ MAX_PAGES = 10
 
 
 class TextArguments(Arguments):
-    ids: Annotated[list[Citation], Field(min_length=1, max_length=MAX_IDS)] = Field(
-        description="Citations such as ep:6k1m or mem:2q7z, or the ids in them, 10 at most."
+    ids: list[Citation] = Field(
+        min_length=1,
+        max_length=MAX_IDS,
+        description="Citations such as ep:6k1m or mem:2q7z, or the ids in them, 10 at most.",
     )
     cursor: Cursor | None = Field(None, description="The next_cursor of an answer, for what follows.")
 

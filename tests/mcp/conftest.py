@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -19,10 +20,10 @@ TURNS = [
 ]
 
 
-@pytest.fixture
-def db(tmp_path: Path) -> Path:
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the file of a memory with two conversations of user 42, and something of user 7."""
-    path = tmp_path / "agent.db"
+    path = tmp_path_factory.mktemp("mcp") / "agent.db"
     with TidalMemory(path, scope=SCOPE) as memory:
         for place, (thread, user, agent) in enumerate(TURNS):
             memory.record(user, agent, thread=thread, id=f"t{place}", occurred_at=MONDAY + timedelta(hours=place))
@@ -32,3 +33,9 @@ def db(tmp_path: Path) -> Path:
         memory.dossiers.refresh("kiln")
         memory.scoped("user", "7").record("My locker is number 9.", "Yes.", thread="kiln", id="other")
     return path
+
+
+@pytest.fixture
+def db(template: Path, tmp_path: Path) -> Path:
+    """Return a copy of that file."""
+    return Path(shutil.copy(template, tmp_path / "agent.db"))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -101,15 +101,20 @@ async def test_the_prompt_shows_memories_of_a_topic(db: Path) -> None:
         assert "user/42" in told
 
 
-@pytest.mark.parametrize(
-    "uri",
-    ["memory://capsule/x", "memory://episodes/nonesuch", "memory://dossiers/harpsichord", "memory://episodes/x/0"],
-)
-async def test_a_resource_that_there_is_not(db: Path, uri: str) -> None:
+async def test_a_resource_that_there_is_not(db: Path) -> None:
     async with stdio(db) as talk:
-        with pytest.raises(Exception, match="InvalidInput|NotFound") as told:
-            await talk.read(uri)
-        assert str(db) not in str(told.value)
+        for uri, kind in (
+            ("memory://capsule/x", "InvalidInput"),
+            ("memory://episodes/nonesuch", "NotFound"),
+            ("memory://dossiers/harpsichord", "NotFound"),
+            ("memory://episodes/x/0", "NotFound"),
+            ("memory://episodes/x/" + "9" * 500, "InvalidInput"),
+            ("memory://dossiers/" + "x" * 5_000, "InvalidInput"),
+            ("file:///etc/passwd", "InvalidInput"),
+        ):
+            with pytest.raises(Exception, match=kind) as told:
+                await talk.read(uri)
+            assert str(db) not in str(told.value)
 
 
 # writes
@@ -135,7 +140,7 @@ async def test_writes_go_through_a_session_under_a_policy(db: Path) -> None:
         found = await talk.data("memory_search", query="When does the harbour office close?")
         assert found["results"][0]["citation"] == saved["citation"]
         assert (await talk.data("forget", ids=[saved["citation"]]))["removed"] == 1
-        assert "NotFound" in await talk.refusal("forget", ids=["nonesuch"]) or True
+        assert "NotFound" in await talk.refusal("forget", ids=["nonesuch"])
     with TidalMemory(db, scope=SCOPE) as memory:
         [session] = memory.sessions.list()
         assert (session.agent, session.user, session.is_open) == ("mcp", "42", False)
@@ -158,65 +163,63 @@ async def test_a_policy_by_name_says_what_may_be_written(db: Path) -> None:
 # hostile input
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments"),
-    [
-        ("memory_search", {}),
-        ("memory_search", {"query": 7}),
-        ("memory_search", {"query": ["a"]}),
-        ("memory_search", {"query": "   "}),
-        ("memory_search", {"query": "x" * 1_000_000}),
-        ("memory_search", {"query": "x", "limit": True}),
-        ("memory_search", {"query": "x", "limit": "5"}),
-        ("memory_search", {"query": "x", "limit": 10**30}),
-        ("memory_search", {"query": "x", "scope": "user/7"}),
-        ("memory_search", {"query": "x", "y" * 100_000: 1}),
-        ("memory_search", {"query": "x", **{f"k{number}": number for number in range(1_000)}}),
-        ("memory_search", {"query": "x", "since": 5}),
-        ("memory_search", {"query": "x", "since": "9999-12-31T23:59:59-23:59"}),
-        ("memory_search", {"query": "x", "kind": "secret"}),
-        ("memory_search", {"query": "x", "cursor": "WzEsMl0="}),
-        ("thread_history", {"thread": {"a": {"b": [1] * 1_000}}}),
-        ("memory_get", {"ids": ["x"] * 5_000}),
-    ],
-)
-async def test_arguments_that_do_not_fit_are_refused_in_a_sentence(db: Path, name: str, arguments: dict) -> None:
+WRONG: list[tuple[str, dict[str, Any]]] = [
+    ("memory_search", {}),
+    ("memory_search", {"query": 7}),
+    ("memory_search", {"query": ["a"]}),
+    ("memory_search", {"query": "   "}),
+    ("memory_search", {"query": "x" * 1_000_000}),
+    ("memory_search", {"query": "x", "limit": True}),
+    ("memory_search", {"query": "x", "limit": "5"}),
+    ("memory_search", {"query": "x", "limit": 10**30}),
+    ("memory_search", {"query": "x", "scope": "user/7"}),
+    ("memory_search", {"query": "x", "y" * 100_000: 1}),
+    ("memory_search", {"query": "x", **{f"k{number}": number for number in range(1_000)}}),
+    ("memory_search", {"query": "x", "since": 5}),
+    ("memory_search", {"query": "x", "since": "9999-12-31T23:59:59-23:59"}),
+    ("memory_search", {"query": "x", "kind": "secret"}),
+    ("memory_search", {"query": "x", "cursor": "WzEsMl0="}),
+    ("thread_history", {"thread": {"a": {"b": [1] * 1_000}}}),
+    ("memory_get", {"ids": ["x"] * 5_000}),
+]
+
+
+async def test_arguments_that_do_not_fit_are_refused_in_a_sentence(db: Path) -> None:
     async with stdio(db) as talk:
-        told = await talk.refusal(name, **arguments)
-        assert told.startswith("Not done. Invalid")
-        assert len(told) < 1_100
-        assert not set(told) & {"\n", "\x1b"}
-        assert str(db.parent) not in told
-        assert "Traceback" not in told
+        for name, arguments in WRONG:
+            told = await talk.refusal(name, **arguments)
+            assert told.startswith("Not done. Invalid")
+            assert len(told) < 1_100
+            assert not set(told) & {"\n", "\x1b"}
+            assert str(db.parent) not in told
+            assert "Traceback" not in told
         assert (await talk.data("memory_search", query="Lisbon"))["results"]
 
 
-@pytest.mark.parametrize(
-    "odd", ["\x00", "\x1b[2J", "\u202e", "\ud800", "'; DROP TABLE entries; --", "]] <x> [ep:1]", "%s{0}"]
-)
-async def test_odd_characters_find_nothing_wrong(db: Path, odd: str) -> None:
+async def test_odd_characters_find_nothing_wrong(db: Path) -> None:
     async with stdio(db) as talk:
-        for name, arguments in (
-            ("memory_search", {"query": f"Lisbon {odd}", "thread": f"trip{odd}"}),
-            ("thread_history", {"thread": odd}),
-            ("entity_lookup", {"name": odd, "type": odd}),
-            ("fact_search", {"query": odd, "predicate": odd}),
-            ("memory_get", {"ids": [odd]}),
-        ):
-            result = await talk.call(name, **arguments)
-            assert not set(text(result)) & {"\x00", "\x1b", "\u202e", "\ud800"}
+        for odd in ("\x00", "\x1b[2J", "\u202e", "'; DROP TABLE entries; --", "]] <x> [ep:1]", "%s{0}", "\U000e0041"):
+            for name, arguments in (
+                ("memory_search", {"query": f"Lisbon {odd}", "thread": f"trip{odd}"}),
+                ("thread_history", {"thread": odd}),
+                ("entity_lookup", {"name": odd, "type": odd}),
+                ("fact_search", {"query": odd, "predicate": odd}),
+                ("memory_get", {"ids": [odd]}),
+            ):
+                result = await talk.call(name, **arguments)
+                assert not set(text(result)) & {"\x00", "\x1b", "\u202e", "\U000e0041"}
+                assert "InternalError" not in text(result)
 
 
 async def test_what_others_own_is_not_there(db: Path) -> None:
     with TidalMemory(db, scope=("user", "7")) as memory:
         [episode] = memory.episodes.list()
-        cursor = "WyJ4IiwxXQ=="
     async with stdio(db) as talk:
         texts = await talk.data("memory_get", ids=[episode.citation, *episode.entries])
         assert {row["kind"] for row in texts["results"]} == {"missing"}
         assert "locker" not in str(await talk.data("thread_history", thread="kiln"))
         assert "locker" not in str(await talk.data("memory_search", query="My locker is number 9."))
-        assert "cursor" in await talk.refusal("thread_history", cursor=cursor)
+        assert "cursor" in await talk.refusal("thread_history", cursor="WyJ4IiwxXQ==")
         with pytest.raises(Exception, match="NotFound"):
             await talk.read(f"memory://episodes/{episode.id}")
 
@@ -290,4 +293,4 @@ def test_a_mistake_is_told_in_a_line(db: Path, options: list[str], told: str) ->
 def test_nothing_is_made_where_there_is_no_memory(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tidal_mcp", "--db", str(tmp_path / "agent.db")]
     subprocess.run(command, capture_output=True, env=environment(), check=False, stdin=subprocess.DEVNULL)
-    assert os.listdir(tmp_path) == []
+    assert list(tmp_path.iterdir()) == []

@@ -72,7 +72,7 @@ def _found(hit: Hit, now: datetime, sure: float) -> Found:
     return Found(
         citation=entry.citation,
         kind=entry.kind,
-        at=entry.occurred_at,
+        at=entry.occurred_at.replace(microsecond=0),  # the messages of a turn differ in them
         said_by=name(entry.speaker or entry.source or entry.role),
         thread=name(entry.thread),
         summary=said,

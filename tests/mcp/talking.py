@@ -85,10 +85,15 @@ def _wire(result: Any) -> dict[str, Any]:
 @asynccontextmanager
 async def over_stdio(db: Path, *options: str) -> AsyncIterator[Talk]:
     """Start a server as a client's configuration does, and connect to it."""
-    arguments = ["-m", "tidal_mcp", "--db", str(db), *options]
-    async with _connected(
-        stdio_client(StdioServerParameters(command=sys.executable, args=arguments, env=environment()))
-    ) as talk:
+    async with over_process("-m", "tidal_mcp", "--db", str(db), *options) as talk:
+        yield talk
+
+
+@asynccontextmanager
+async def over_process(*arguments: str) -> AsyncIterator[Talk]:
+    """Start a Python process that serves over standard input and output, and connect to it."""
+    server = StdioServerParameters(command=sys.executable, args=list(arguments), env=environment(), cwd=str(ROOT))
+    async with _connected(stdio_client(server)) as talk:
         yield talk
 
 

@@ -61,7 +61,7 @@ class Access:
                 f"a token has at least {MIN_TOKEN} ASCII characters: make one with secrets.token_urlsafe()"
             )
         if any("*" in name or not name.strip() for name in (*self.hosts, *self.origins)):
-            raise InvalidInput("hosts and origins are names such as memory.example.org:8765, without a *")
+            raise InvalidInput("hosts and origins are names such as notes.example.org:8765, without a *")
         if is_loopback(self.host) and not self.hosts:
             return
         if self.token is None:

@@ -38,7 +38,7 @@ def serve(
         host: the address to listen at. Any but loopback's needs ``token`` and ``hosts``.
         port: the port; 0 for any that is free. The address is printed to standard error.
         token: what clients must send as ``Authorization: Bearer …``, at least 16 characters.
-        hosts: the names by which clients call the server, such as ``memory.example.org``; a port is part of a name.
+        hosts: the names by which clients call the server, such as ``notes.example.org``; a port is part of a name.
         origins: the origins of web pages that may call it, such as ``https://app.example.org``.
         allow_writes: whether there are the tools ``remember`` and ``forget``.
         policy: what these may do, a policy or the name of one. Default: both, 200 times in one run.

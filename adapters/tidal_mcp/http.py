@@ -1,12 +1,9 @@
-"""HTTP: who may talk to the server, and how much. Off loopback nobody may without a token and a known name."""
+"""HTTP: the server as an application that lets through what has the token, a known name and no more than its size."""
 
 from __future__ import annotations
 
 import hmac
-import ipaddress
 import socket
-from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import uvicorn
 from mcp.server.lowlevel import Server
@@ -18,14 +15,11 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from tidal_mcp.access import LOOPBACK, Access
 from tidal_plugins import InvalidInput
 from tidal_plugins.shown import shown
-from tidal_plugins.validation import check_int
 
 PATH = "/mcp"
-
-MIN_TOKEN = 16
-"""Characters of a token: those of 96 random bits in base 64. Shorter ones can be guessed."""
 
 MAX_BODY = 256 * 1024
 """Bytes of a request. The longest arguments that are accepted, those of a note, have some 50 thousand when escaped."""
@@ -33,67 +27,23 @@ MAX_BODY = 256 * 1024
 MAX_CONNECTIONS = 64
 """Connections at once; further ones are answered with 503."""
 
-LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-
-
-@dataclass(frozen=True)
-class Access:
-    """Where a server listens, and who may talk to it.
-
-    Attributes:
-        host: the address to listen at.
-        port: the port; 0 for any that is free.
-        token: what clients must send as ``Authorization: Bearer …``; ``None`` for nothing, on loopback only.
-        hosts: the names, with ports if they have one, by which clients may call the server besides loopback's.
-        origins: the origins of web pages that may call it besides loopback's, such as ``https://app.example.org``.
-    """
-
-    host: str = "127.0.0.1"
-    port: int = 8765
-    token: str | None = field(default=None, repr=False)
-    hosts: Sequence[str] = ()
-    origins: Sequence[str] = ()
-
-    def __post_init__(self) -> None:
-        check_int(self.port, "port", 0, 65_535)
-        if self.token is not None and (len(self.token) < MIN_TOKEN or not self.token.isascii()):
-            raise InvalidInput(
-                f"a token has at least {MIN_TOKEN} ASCII characters: make one with secrets.token_urlsafe()"
-            )
-        if any("*" in name or not name.strip() for name in (*self.hosts, *self.origins)):
-            raise InvalidInput("hosts and origins are names such as notes.example.org:8765, without a *")
-        if is_loopback(self.host) and not self.hosts:
-            return
-        if self.token is None:
-            raise InvalidInput(f"{shown(self.host)} is open to others: give a token that clients must send")
-        if not self.hosts:
-            raise InvalidInput(f"{shown(self.host)} is open to others: give the hosts by which clients call it")
-
-    @property
-    def security(self) -> TransportSecuritySettings:
-        """Return the names that a request may have as its host and its origin, against rebinding of DNS names."""
-        return TransportSecuritySettings(
-            enable_dns_rebinding_protection=True,
-            allowed_hosts=[*(f"{name}:*" for name in LOOPBACK), *LOOPBACK, *self.hosts],
-            allowed_origins=[*(f"http://{name}:*" for name in LOOPBACK), *self.origins],
-        )
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether nobody but programs on this machine reaches an address."""
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
 
 def application(server: Server[object, object], access: Access) -> Starlette:
     """Return the application that serves the protocol at ``/mcp``. No state is kept between requests."""
     manager = StreamableHTTPSessionManager(
-        app=server, json_response=True, stateless=True, security_settings=access.security
+        app=server, json_response=True, stateless=True, security_settings=_security(access)
     )
     guarded = Guard(manager.handle_request, access.token)
     return Starlette(routes=[Route(PATH, endpoint=guarded)], lifespan=lambda app: manager.run())
+
+
+def _security(access: Access) -> TransportSecuritySettings:
+    """Return the names that a request may have as its host and its origin, against rebinding of DNS names."""
+    return TransportSecuritySettings(
+        enable_dns_rebinding_protection=True,
+        allowed_hosts=[*(f"{name}:*" for name in LOOPBACK), *LOOPBACK, *access.hosts],
+        allowed_origins=[*(f"http://{name}:*" for name in LOOPBACK), *access.origins],
+    )
 
 
 def listen(access: Access) -> socket.socket:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from typing import Any
+from collections.abc import Sequence
 
-import anyio
-
+from tidal_mcp.access import Access
+from tidal_mcp.writes import Writes
 from tidal_plugins import InvalidInput, Policy, TidalMemory
 from tidal_plugins.turns import checked_memory
 
@@ -48,20 +45,23 @@ def serve(
     if policy is not None and not allow_writes:
         raise InvalidInput("policy= says what the tools that write may do: allow_writes=True, too")
     try:
-        from tidal_mcp import http as web
+        import anyio
+
         from tidal_mcp.sdk import build
         from tidal_mcp.server import NAME, MemoryServer
-        from tidal_mcp.writes import Writes
+        from tidal_mcp.stdio import talk
     except ModuleNotFoundError as error:
         raise ImportError(MISSING) from error
-    access = web.Access(host, port, token, tuple(hosts), tuple(origins)) if http else None
+    access = Access(host, port, token, tuple(hosts), tuple(origins)) if http else None
     writes = Writes(checked_memory(memory), policy) if allow_writes else None
     answers = MemoryServer(checked_memory(memory), writes)
     server = build(NAME, answers.version, answers.instructions, answers.handlers)
     try:
         if access is None:
-            anyio.run(_stdio, server)
+            anyio.run(talk, server)
             return
+        from tidal_mcp import http as web
+
         with web.listen(access) as bound:
             address, number = bound.getsockname()[:2]
             at = f"[{address}]" if ":" in address else address
@@ -70,25 +70,3 @@ def serve(
     finally:
         if writes:
             writes.close()
-
-
-async def _stdio(server: Any) -> None:
-    from mcp.server.stdio import stdio_server
-
-    async with _wire() as output, stdio_server(stdout=output) as (read, write):
-        await server.run(read, write, server.create_initialization_options())
-
-
-@asynccontextmanager
-async def _wire() -> AsyncIterator[anyio.AsyncFile[str]]:
-    """Take standard output for the protocol alone: whatever else prints goes to standard error meanwhile."""
-    sys.stdout.flush()
-    wire = os.dup(1)
-    os.dup2(2, 1)
-    try:
-        with os.fdopen(os.dup(wire), "w", encoding="utf-8", newline="\n") as output:
-            yield anyio.wrap_file(output)
-    finally:
-        sys.stdout.flush()
-        os.dup2(wire, 1)
-        os.close(wire)

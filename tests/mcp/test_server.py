@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -294,3 +295,14 @@ def test_nothing_is_made_where_there_is_no_memory(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tidal_mcp", "--db", str(tmp_path / "agent.db")]
     subprocess.run(command, capture_output=True, env=environment(), check=False, stdin=subprocess.DEVNULL)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_without_the_sdk_the_way_to_it_is_told(db: Path, tmp_path: Path) -> None:
+    (tmp_path / "mcp").mkdir()
+    (tmp_path / "mcp" / "__init__.py").write_text("raise ModuleNotFoundError('No module named mcp', name='mcp')")
+    env = environment()
+    env["PYTHONPATH"] = f"{tmp_path}{os.pathsep}{env['PYTHONPATH']}"
+    command = [sys.executable, "-m", "tidal_mcp", "--db", str(db)]
+    done = subprocess.run(command, capture_output=True, text=True, env=env, check=False, stdin=subprocess.DEVNULL)
+    assert (done.returncode, "tidal-plugins[mcp]" in done.stderr) == (2, True)
+    assert "Traceback" not in done.stderr

@@ -14,8 +14,11 @@ from mcp.server.stdio import stdio_server
 
 async def talk(server: Any) -> None:
     """Serve the client at the other end of standard input and output until it closes its end."""
-    async with _wire() as output, stdio_server(stdout=output) as (read, write):
-        await server.run(read, write, server.create_initialization_options())
+    try:
+        async with _wire() as output, stdio_server(stdout=output) as (read, write):
+            await server.run(read, write, server.create_initialization_options())
+    except* (anyio.ClosedResourceError, anyio.BrokenResourceError, BrokenPipeError):
+        pass  # the client went before it had its answer
 
 
 @asynccontextmanager

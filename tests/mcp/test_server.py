@@ -14,11 +14,24 @@ import pytest
 
 from tests.mcp.conftest import SCOPE
 from tests.mcp.talking import environment, over_stdio, text
+from tests.waiting import PATIENCE
 from tidal_plugins import Policy, TidalMemory
 
 pytestmark = pytest.mark.slow
 
 READING = {"memory_search", "thread_history", "entity_lookup", "fact_search", "memory_get"}
+
+
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
 
 
 def stdio(db: Path, *options: str):
@@ -235,26 +248,30 @@ async def test_questions_at_one_time_are_all_answered(db: Path) -> None:
 
 def test_the_protocol_alone_is_on_standard_output_and_a_client_that_goes_ends_the_server(db: Path) -> None:
     """A client that goes away in the middle of a question leaves no process behind."""
-    hello = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-06-18",
-            "capabilities": {},
-            "clientInfo": {"name": "test", "version": "1"},
-        },
-    }
     ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
     ask = {"name": "memory_search", "arguments": {"query": "Lisbon"}}
     call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": ask}
-    said = "\n".join(["{not json", *map(json.dumps, (hello, ready, call))])
+    said = "\n".join(["{not json", *map(json.dumps, (HELLO, ready, call))])
     command = [sys.executable, "-m", "tidal_mcp", "--db", str(db), "--scope", "user/42"]
     done = subprocess.run(command, input=said + "\n", capture_output=True, text=True, env=environment(), check=False)
     assert done.returncode == 0, done.stderr
     told = [json.loads(line) for line in done.stdout.splitlines()]
     assert {line["jsonrpc"] for line in told} == {"2.0"}
     assert next(line for line in told if line.get("id") == 1)["result"]["serverInfo"]["name"] == "tidal-memory"
+
+
+def test_a_client_that_hangs_up_both_ways_ends_the_server(db: Path) -> None:
+    command = [sys.executable, "-m", "tidal_mcp", "--db", str(db), "--scope", "user/42"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, env=environment()) as server:
+        assert server.stdin
+        assert server.stdout
+        assert server.stderr
+        server.stdout.close()
+        server.stdin.write(json.dumps(HELLO) + "\n")
+        server.stdin.close()
+        assert "Traceback" not in server.stderr.read()
+        assert server.wait(PATIENCE) == 0
 
 
 # the command line

@@ -10,6 +10,7 @@ import pytest
 
 from langchain_tidal import history_tools
 from llama_index_tidal import history_tools as llama_index_tools
+from tidal_plugins import Exchange, Message
 
 NAMES = ["thread_history", "entity_lookup", "fact_search", "memory_get"]
 MONDAY = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -224,3 +225,17 @@ def test_other_scopes_are_out_of_reach(known):
     assert "no entry" in tools["memory_get"].invoke({"ids": [secret.id]})
     mine = {tool.name: tool for tool in history_tools(known, scope=("user", "7"))}
     assert "locker" in mine["memory_get"].invoke({"ids": [secret.id]})
+
+
+def test_each_conversation_is_listed_once_however_long_it_is(memory):
+    turns = [Exchange([Message("user", f"Tile {n}.")], f"room {n % 3}", f"x{n}", MONDAY + timedelta(minutes=n))
+             for n in range(520)]  # fmt: skip
+    memory.record_many([Exchange([Message("user", "An old one.")], "attic", "old", MONDAY), *turns])
+    tool = history_tools(memory)[0]
+    told, cursor = [], None
+    while cursor is not None or not told:
+        asked = {"limit": 2, **({"cursor": cursor} if cursor else {})}
+        data = tool.invoke({"type": "tool_call", "id": "1", "name": tool.name, "args": asked}).artifact
+        told += [row["thread"] for row in data["results"]]
+        cursor = data["next_cursor"]
+    assert sorted(told) == ["attic", "room 0", "room 1", "room 2"]

@@ -43,7 +43,7 @@ class Turn(Result):
     at: datetime = Field(description="When it happened.")
     summary: str = Field(description="What was asked and answered, at most 300 characters.")
     tools: list[str] = Field(description="The tools that ran in it.")
-    turns: int | None = Field(None, description="Of a conversation: how many of its turns were counted.")
+    turns: int | None = Field(None, description="Of a conversation: how many turns it has among the last 500.")
 
     @property
     def line(self) -> str:
@@ -75,10 +75,7 @@ def _turns(memory: TidalMemory, asked: HistoryArguments, question: Asked, after:
 
 
 def _threads(memory: TidalMemory, asked: HistoryArguments, question: Asked, after: Place, listed: int) -> Answer[Turn]:
-    """Return the conversations of the turns after a place, of which some are listed already.
-
-    A conversation that is spread over more turns than one look comes again with the next one.
-    """
+    """Return the conversations whose last turn follows a place, without the first, which are listed already."""
     found = _after(memory, asked, after, SCANNED, newest_first=True)
     last: dict[str | None, Episode] = {}
     for episode in found:
@@ -87,7 +84,7 @@ def _threads(memory: TidalMemory, asked: HistoryArguments, question: Asked, afte
     told = [
         _turn(episode).model_copy(update={"turns": counts[thread]})
         for thread, episode in last.items()
-        if thread is not None
+        if thread is not None and (after[0] is None or _is_last(memory, asked, episode))
     ]
     chosen = fitting(told[listed:], asked.limit)
     listed += len(chosen)
@@ -99,6 +96,14 @@ def _threads(memory: TidalMemory, asked: HistoryArguments, question: Asked, afte
     if len(found) < SCANNED:
         return Answer(results=chosen)
     return Answer(results=chosen, next_cursor=question.cursor(*_place(found, after), 0), truncated=True)
+
+
+def _is_last(memory: TidalMemory, asked: HistoryArguments, episode: Episode) -> bool:
+    """Return whether a turn is the last one of its conversation, so that this is not listed before it."""
+    newest = memory.episodes.list(
+        thread=episode.thread, since=asked.since, until=asked.until, limit=1, newest_first=True
+    )
+    return [each.id for each in newest] == [episode.id]
 
 
 def _after(

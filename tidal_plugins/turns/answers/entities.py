@@ -9,7 +9,7 @@ from pydantic import Field
 from tidal_plugins.errors import NotFound
 from tidal_plugins.memory import TidalMemory
 from tidal_plugins.model.graph import Entity
-from tidal_plugins.turns.answers.answer import Answer, Asked, Result, paged, summary
+from tidal_plugins.turns.answers.answer import MAX_NAME, Answer, Asked, Result, paged, summary
 from tidal_plugins.turns.answers.arguments import Arguments, Cursor, Limit, Name
 
 CANDIDATES = 200
@@ -74,9 +74,9 @@ def _known(memory: TidalMemory, entity: Entity) -> Known:
     said = "; ".join(memory.graph.sentences(relations).values())
     return Known(
         id=entity.id,
-        name=summary(entity.name, 200),
+        name=summary(entity.name, MAX_NAME),
         type=entity.type,
-        aliases=[summary(alias, 100) for alias in entity.aliases if alias != entity.name][:MAX_ALIASES],
+        aliases=[summary(alias, MAX_NAME) for alias in entity.aliases if alias != entity.name][:MAX_ALIASES],
         first_seen=entity.first_seen,
         last_seen=entity.last_seen,
         episodes=[f"ep:{id_}" for id_ in entity.episodes[:MAX_EPISODES]],

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import takewhile
 
 from pydantic import Field
 
 from tidal_plugins.memory import TidalMemory
-from tidal_plugins.model.clock import MICROSECOND, from_micros, to_micros
+from tidal_plugins.model.clock import MAX_YEAR, MICROSECOND, MIN_YEAR, from_micros, to_micros
 from tidal_plugins.model.episode import Episode
-from tidal_plugins.turns.answers.answer import SUMMARY_CHARS, Answer, Asked, Result, fitting, name, summary
+from tidal_plugins.turns.answers.answer import MAX_NAME, SUMMARY_CHARS, Answer, Asked, Result, fitting, name, summary
 from tidal_plugins.turns.answers.arguments import Arguments, Cursor, Flag, Limit, Name, Time
 
 SCANNED = 500
@@ -23,6 +23,9 @@ MAX_TOOLS = 10
 
 START = -(2**62)
 """The place of a cursor before the first turn."""
+
+EARLIEST, LATEST = (to_micros(datetime(year, 1, 1, tzinfo=UTC)) for year in (MIN_YEAR + 1, MAX_YEAR - 1))
+"""The times that a cursor may mean, in microseconds since 1970, so that none can be made that is no time."""
 
 
 class HistoryArguments(Arguments):
@@ -56,7 +59,7 @@ def thread_history(memory: TidalMemory, asked: HistoryArguments) -> Answer[Turn]
     """Return the turns of a conversation in order; without a thread the conversations, the last one first."""
     question = Asked("thread_history", asked)
     at, skipped, listed = question.place(asked.cursor, START, 0, 0)
-    after = None if at == START else from_micros(max(-(10**16), min(at, 10**17))), max(0, min(skipped, SCANNED))
+    after = None if at == START else from_micros(min(max(at, EARLIEST), LATEST)), max(0, min(skipped, SCANNED))
     if asked.thread:
         return _turns(memory, asked, question, after)
     return _threads(memory, asked, question, after, max(0, listed))
@@ -131,7 +134,7 @@ def _place(shown: Sequence[Episode], before: Place) -> tuple[int, int]:
 
 
 def _turn(episode: Episode) -> Turn:
-    tools = list(dict.fromkeys(summary(call.name, 60) for call in episode.tool_calls))
+    tools = list(dict.fromkeys(summary(call.name, MAX_NAME) for call in episode.tool_calls))
     return Turn(
         citation=episode.citation,
         thread=name(episode.thread),

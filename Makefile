@@ -108,6 +108,7 @@ clean:
 	@echo "Adding what tests and checks need (some minutes and about 2 GB the first time)"
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[all,clients,dev]'
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps -t .venv/ciphers 'apsw-sqlite3mc==3.54.0.0'
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps -t .venv/mcp2 'mcp==2.3.0' 'mcp-types==2.3.0'
 	@touch $@
 
 .venv-peers/.stamp: pyproject.toml constraints.txt

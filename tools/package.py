@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-NOT_FOR_USERS = {"clients", "dev", "docs"}
+NOT_FOR_USERS = {"bench", "clients", "dev", "docs", "peers"}
 
 REMEMBERS = """
 from tidal_plugins import TidalMemory
@@ -39,9 +39,11 @@ IMPORTS = {
     "llama-index": "from llama_index_tidal import TidalChatMemory, TidalRetriever",
     "classic": "from langchain_tidal import TidalConversationMemory",
     "cli": "from tidal_cli.main import app",
+    "mcp": "import tidal_mcp.server, tidal_mcp.http",
+    "otel": "from opentelemetry import trace",
     "sentence-transformers": "from sentence_transformers import SentenceTransformer",
 }
-IMPORTS["all"] = "\n".join(line for name, line in IMPORTS.items() if name != "sentence-transformers")
+IMPORTS["all"] = "\n".join(line for name, line in IMPORTS.items() if name not in ("otel", "sentence-transformers"))
 
 
 def main(arguments: Sequence[str]) -> None:

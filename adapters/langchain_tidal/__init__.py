@@ -6,6 +6,7 @@ import typing
 if typing.TYPE_CHECKING:
     from langchain_tidal.capsule import TidalCapsule
     from langchain_tidal.compaction import TidalCompaction
+    from langchain_tidal.history import history_tools
     from langchain_tidal.memory import TidalConversationMemory
     from langchain_tidal.messages import to_exchange, turns, with_whisper
     from langchain_tidal.middleware import TidalMemoryMiddleware
@@ -20,6 +21,7 @@ __all__ = [
     "AnnotateMemory",
     "ChatModelExtractor",
     "ChatModelSummariser",
+    "history_tools",
     "memory_tools",
     "ReadEpisode",
     "reserved",
@@ -53,6 +55,7 @@ _LOADED_WHEN_USED = {
     "TidalConversationMemory": "memory",
     "TidalMemoryMiddleware": "middleware",
     "TidalRetriever": "retriever",
+    "history_tools": "history",
     "memory_tools": "tools",
     "reserved": "sizes",
     "signal_tools": "signals",

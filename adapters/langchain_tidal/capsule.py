@@ -10,9 +10,10 @@ from langchain.agents.middleware import AgentMiddleware, AgentState, ModelReques
 from langchain.agents.middleware.types import ContextT, ResponseT
 from langchain_core.runnables.config import ensure_config
 
-from langchain_tidal.prefix import MAX_AGE, appended, prefix
+from langchain_tidal.prefix import MAX_AGE, appended
 from langchain_tidal.run import Scope, place_of
 from tidal_plugins import TidalMemory
+from tidal_plugins.turns import capsule_text
 
 
 class TidalCapsule(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT]):
@@ -48,4 +49,5 @@ class TidalCapsule(AgentMiddleware[AgentState[ResponseT], ContextT, ResponseT]):
     def _prefixed(self, request: ModelRequest[ContextT]) -> ModelRequest[ContextT]:
         place = place_of(self._memory, self._scope, ensure_config())
         capsule = place.memory.capsule.read(max_age=self._max_age, thread=place.thread)
-        return request.override(system_message=appended(request.system_message, prefix(capsule, place.memory.frames)))
+        text = capsule_text(capsule, place.memory.frames)
+        return request.override(system_message=appended(request.system_message, text))

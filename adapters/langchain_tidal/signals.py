@@ -12,10 +12,11 @@ from langgraph.prebuilt import InjectedState
 from pydantic import Field
 
 from langchain_tidal.run import Scope, place_of
-from langchain_tidal.tools import Arguments, MemoryTool, refusals
+from langchain_tidal.tools import MemoryTool, refusals
 from tidal_plugins import InvalidInput, Policy, Session, TidalMemory
 from tidal_plugins.sessions.requests import annotate, meant, reward
 from tidal_plugins.turns import SessionConfig, session_config
+from tidal_plugins.turns.answers import Arguments
 
 CITATION = "The citation of the memory, such as [ep:6k1m] or [mem:2q7z], or the id in it."
 

@@ -11,17 +11,14 @@ from typing import Any, Literal
 from langchain_core.documents import Document
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, ToolException
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from langchain_tidal.retriever import to_document
 from langchain_tidal.run import Scope, place_of, scoped
 from tidal_plugins import Policy, TidalMemory
 from tidal_plugins.graph.render import Aspect
 from tidal_plugins.turns import REFUSALS, session_config, tools
-
-
-class Arguments(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+from tidal_plugins.turns.answers import Arguments, SaveArguments, faults
 
 
 class SearchArguments(Arguments):
@@ -31,12 +28,6 @@ class SearchArguments(Arguments):
     since: datetime | None = Field(None, description="Only what happened at or after this time, ISO 8601, UTC.")
     until: datetime | None = Field(None, description="Only what happened before this time, ISO 8601, UTC.")
     include_archived: bool = Field(False, description="Also search old memories that have faded, if nothing was found.")
-
-
-class SaveArguments(Arguments):
-    text: str = Field(min_length=1, max_length=8_000, description="What to keep, as a statement that stands alone.")
-    kind: Literal["fact", "skill", "kb"] = Field("fact", description="A fact, a way to do something, or a document.")
-    tags: list[str] | None = Field(None, max_length=20, description="Words under which to find it again.")
 
 
 class ReadArguments(Arguments):
@@ -59,8 +50,7 @@ class GraphArguments(Arguments):
 
 def _refusal(error: ValidationError | Any) -> str:
     """Return the faults of the arguments, for the model to put right, without the values."""
-    faults = (f"{'.'.join(map(str, fault['loc'])) or 'arguments'}: {fault['msg']}" for fault in error.errors())
-    return f"Not done. {'; '.join(faults)}"
+    return f"Not done. {faults(error)}"
 
 
 class MemoryTool(BaseTool):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from langchain_tidal.prefix import MAX_AGE, prefix, to_message, with_capsule
+from langchain_tidal.prefix import MAX_AGE, to_message, with_capsule
 from langchain_tidal.run import Scope
 from langgraph_tidal.nodes import MemoryNode, unstreamed
 from langgraph_tidal.state import PREPARED, model_input
 from tidal_plugins import TidalMemory
-from tidal_plugins.turns import Place
+from tidal_plugins.turns import Place, capsule_text
 
 
 class CapsuleNode(MemoryNode):
@@ -41,5 +41,5 @@ class CapsuleNode(MemoryNode):
 
     def _run(self, place: Place, state: Any) -> dict[str, Any]:
         made = place.memory.capsule.read(max_age=self._max_age, thread=place.thread)
-        capsule = to_message(prefix(made, place.memory.frames))
+        capsule = to_message(capsule_text(made, place.memory.frames))
         return {PREPARED: unstreamed(with_capsule(model_input(state, self._key), capsule))}

@@ -3,6 +3,7 @@
 from llama_index_tidal.block import TidalMemoryBlock
 from llama_index_tidal.embedding import LlamaIndexEmbedder
 from llama_index_tidal.graph import TidalGraphRetriever
+from llama_index_tidal.history import history_tools
 from llama_index_tidal.memory import TidalChatMemory
 from llama_index_tidal.models import LLMExtractor, LLMSummariser
 from llama_index_tidal.place import restore_with
@@ -12,6 +13,7 @@ from llama_index_tidal.signals import signal_tools
 from llama_index_tidal.tools import TidalToolSpec
 
 __all__ = [
+    "history_tools",
     "LlamaIndexEmbedder",
     "LLMExtractor",
     "LLMSummariser",

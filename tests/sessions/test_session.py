@@ -418,3 +418,27 @@ def test_a_copied_policy_is_validated_before_it_is_stored(memory: TidalMemory) -
     with pytest.raises(InvalidInput, match="both allows and denies view"):
         memory.sessions.open(policy=both)
     assert memory.sessions.list() == []
+
+
+def test_actions_beside_signals_are_held_against_the_policy(memory: TidalMemory) -> None:
+    with memory.sessions.open(policy=Policy(allow={"remember"}, max_signals=2)) as session:
+        session.permit("remember")
+        with pytest.raises(SignalNotAllowed):
+            session.permit("forget", "abc")
+        session.permit("remember")
+        with pytest.raises(SignalCapReached):
+            session.permit("remember")
+        decided = [(one.type, one.entry, one.accepted) for one in session.audit()]
+    assert decided == [
+        ("remember", "", True),
+        ("forget", "abc", False),
+        ("remember", "", True),
+        ("remember", "", False),
+    ]
+    with pytest.raises(SessionClosed):
+        session.permit("remember")
+
+
+def test_an_action_that_there_is_not_is_refused(memory: TidalMemory) -> None:
+    with pytest.raises(InvalidInput, match="remember, forget"):
+        memory.sessions.open().permit("erase")  # type: ignore[arg-type]

@@ -5,7 +5,7 @@ The adapters' retrievers and tools use it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, TypedDict
@@ -63,19 +63,20 @@ def related(
     graph: KnowledgeGraph,
     question: str,
     *,
+    about: Sequence[Entity] | None = None,
     limit: int = 10,
     depth: int = 1,
     predicate: str | None = None,
     valid_at: datetime | None = None,
     believed_at: datetime | None = None,
 ) -> list[RankedRelation]:
-    """Return the relations around the entities that a question names, best first.
+    """Return the relations around some entities, by default those that a question names, best first.
 
     A score is the confidence divided by the distance, and higher the more words of the question the relation has.
     """
     near: dict[str, tuple[Relation, int]] = {}
     times: Times = {"valid_at": valid_at, "believed_at": believed_at}
-    for entity in seeds(graph, question):
+    for entity in seeds(graph, question) if about is None else about:
         for distance, relation in _around(graph, entity, depth, predicate, CONSIDERED * limit, times):
             if relation.id not in near or distance < near[relation.id][1]:
                 near[relation.id] = relation, distance

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Final, Literal, NamedTuple, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, field_serializer, model_validator
+
+Action = Literal["remember", "forget"]
+"""What an agent may do in a session beside signals: store a note, and remove memories for good."""
+
+ACTIONS: Final[tuple[Action, ...]] = get_args(Action)
 
 
 class SignalType(BaseModel):
@@ -22,13 +27,14 @@ class SignalType(BaseModel):
 
 
 class Policy(BaseModel):
-    """The rules for the signals of a session. They are checked when the policy is built.
+    """The rules for the signals of a session, and for its actions. They are checked when the policy is built.
 
     Attributes:
-        allow: the types that are allowed; if it is empty, every type that is not denied.
-        deny: the types that are denied.
+        allow: the types of signals, and the actions ``remember`` and ``forget``, that are allowed; if it is empty,
+            everything that is not denied.
+        deny: the types and actions that are denied.
         max_duration: how long a session may last; ``None`` for no limit.
-        max_signals: how many signals it may have; ``None`` for no limit, 0 for none at all.
+        max_signals: how many signals and actions it may have; ``None`` for no limit, 0 for none at all.
 
     Raises pydantic's ``ValidationError``, a ``ValueError``, for a type that is both allowed and denied.
     """

@@ -54,12 +54,21 @@ def page(
     """
     if max_chars < 1:
         raise InvalidInput(f"max_chars must be at least 1, got {max_chars}")
-    pages = list(_pages(unmarked(transcript(episode.messages)), max_chars))
+    pages = _paged(episode, max_chars)
     if not 1 <= number <= len(pages):
         have = "1 page" if len(pages) == 1 else f"{len(pages)} pages"
         raise InvalidInput(f"episode {episode.id} has {have}, counted from 1: there is no page {number}")
     names = {"id": episode.id, "page": f"{number}/{len(pages)}", "previous": previous, "next": following}
     return marked(pages[number - 1], " ".join(f'{name}="{value}"' for name, value in names.items() if value))
+
+
+def page_count(episode: Episode, max_chars: int = 4_000) -> int:
+    """Return how many pages of ``max_chars`` characters an episode has."""
+    return len(_paged(episode, max_chars))
+
+
+def _paged(episode: Episode, max_chars: int) -> list[str]:
+    return list(_pages(unmarked(transcript(episode.messages)), max_chars))
 
 
 def marked(text: str, attributes: str) -> str:

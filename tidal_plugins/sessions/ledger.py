@@ -6,7 +6,7 @@ Each call is one transaction: what has returned is durable, and a process that d
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -17,7 +17,6 @@ from tidal_plugins.model.entry import EPISODE, Scope, derive_id
 from tidal_plugins.model.session import (
     Annotation,
     AuditEntry,
-    Counts,
     Policy,
     SessionInfo,
     SessionSnapshot,
@@ -25,7 +24,7 @@ from tidal_plugins.model.session import (
     Signal,
     SignalTally,
 )
-from tidal_plugins.scoring.windows import Buckets, counted, totals
+from tidal_plugins.sessions.counters import Counters
 from tidal_plugins.sessions.policy import violation
 from tidal_plugins.sessions.scores import SHARED, Scores, session_node
 from tidal_plugins.shown import shown
@@ -42,23 +41,6 @@ LAST_ID = "last-session"
 
 SLACK = 100
 """Lines that a log may have beyond its bound before it is cut, so that not every signal pays for the cut."""
-
-
-@dataclass(frozen=True, slots=True)
-class Counters:
-    """The signals counted for a session or the scope, by type."""
-
-    accepted: Mapping[str, int] = field(default_factory=dict)
-    rejected: int = 0
-    windows: Mapping[str, Buckets] = field(default_factory=dict)
-
-    def plus(self, type: str, at: datetime, now: datetime) -> Counters:
-        buckets = counted(self.windows.get(type, {}), to_micros(at), to_micros(now))
-        accepted = {**self.accepted, type: self.accepted.get(type, 0) + 1}
-        return replace(self, accepted=accepted, windows={**self.windows, type: buckets})
-
-    def counts(self, now: datetime) -> dict[str, Counts]:
-        return {type: Counts(**totals(buckets, to_micros(now))) for type, buckets in self.windows.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,22 +135,40 @@ class Ledger:
         """
         signal = replace(signal, note=self.redact(signal.note))
         with self.storage.transaction():
-            info = self.info(session)
-            if not info.is_open:
-                raise SessionClosed(f"session {session} was closed: open a new one with memory.sessions.open(…)")
+            info = self._opened(session)
             self._check(signal.entry)
-            refused = violation(info, signal.type, now)
-            counters = self._counters(session_node(session))
-            self._decided(session, signal, refused, now, sum(counters.accepted.values()) + counters.rejected)
-            if refused:
-                self._count(session_node(session), replace(counters, rejected=counters.rejected + 1))
-            else:
-                self._count(session_node(session), counters.plus(signal.type, signal.at, now))
+            refused = self._judged(info, signal, now)
+            if not refused:
                 signal = self._scored(session_node(session), signal)
                 self._annotate(session, signal)
         if refused:
             raise refused  # only now: the refusal itself is to be stored
         return signal
+
+    def permit(self, session: int, action: str, subject: str, now: datetime) -> None:
+        """Decide on an action beside signals, audit the decision and count the action, all in one transaction.
+
+        Raises ``SessionClosed``, and the ``PolicyViolation`` that was audited.
+        """
+        with self.storage.transaction():
+            refused = self._judged(self._opened(session), Signal(action, subject, 0.0, now, 0.0), now)
+        if refused:
+            raise refused
+
+    def _opened(self, session: int) -> SessionInfo:
+        info = self.info(session)
+        if not info.is_open:
+            raise SessionClosed(f"session {session} was closed: open a new one with memory.sessions.open(…)")
+        return info
+
+    def _judged(self, info: SessionInfo, signal: Signal, now: datetime) -> PolicyViolation | None:
+        """Return why a session's policy refuses a signal, or ``None``; audit and count the decision."""
+        refused = violation(info, signal.type, now)
+        counters = self._counters(session_node(info.id))
+        self._decided(info.id, signal, refused, now, sum(counters.accepted.values()) + counters.rejected)
+        more = replace(counters, rejected=counters.rejected + 1)
+        self._count(session_node(info.id), more if refused else counters.plus(signal.type, signal.at, now))
+        return refused
 
     def share(self, signal: Signal, now: datetime) -> Signal:
         """Store a signal of the scope itself, which no policy governs."""

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from tidal_plugins.errors import InvalidInput, NotFound
 from tidal_plugins.model.entry import Scope
-from tidal_plugins.model.session import Policy
+from tidal_plugins.model.session import ACTIONS, Policy
 from tidal_plugins.shown import shown
 from tidal_plugins.storage.base import Storage
 from tidal_plugins.storage.damage import whole
@@ -82,7 +82,7 @@ class Policies:
     def _checked(self, policy: Policy) -> Policy:
         if not isinstance(policy, Policy):
             raise InvalidInput(f"a policy is a Policy or the name of one, got {shown(policy)}")
-        if unknown := (policy.allow | policy.deny) - self.settings.signals.types.keys():
+        if unknown := (policy.allow | policy.deny) - self.settings.signals.types.keys() - set(ACTIONS):
             raise InvalidInput(
                 f"the policy names signals that there are not ({', '.join(sorted(unknown))}): "
                 f"use {', '.join(sorted(self.settings.signals.types))}, or declare them in Settings.signals"

@@ -14,13 +14,21 @@ from tidal_plugins.aio import in_thread
 from tidal_plugins.errors import InvalidInput, SessionClosed
 from tidal_plugins.model.clock import aware
 from tidal_plugins.model.entry import bare_id
-from tidal_plugins.model.session import AuditEntry, SessionInfo, SessionSnapshot, SessionSummary, Signal
+from tidal_plugins.model.session import (
+    ACTIONS,
+    Action,
+    AuditEntry,
+    SessionInfo,
+    SessionSnapshot,
+    SessionSummary,
+    Signal,
+)
 from tidal_plugins.patterns import lazy_re
 from tidal_plugins.sessions.ledger import Ledger
 from tidal_plugins.settings import ANNOTATE
 from tidal_plugins.shown import shown
 from tidal_plugins.tuning import SignalTuning
-from tidal_plugins.validation import MAX_ID, check_int
+from tidal_plugins.validation import MAX_ID, MAX_LABEL, check_choice, check_int, clean
 
 _UNREADABLE = lazy_re("[\0-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters, those that turn the direction of what follows, and surrogates. Others that do not print belong to
@@ -87,6 +95,17 @@ class Session:
         """Store a note about an entry: a signal of type ``annotate``, under the same policy."""
         return self.signal(ANNOTATE, entry_id, at=at, note=note)
 
+    def permit(self, action: Action, subject: str = "") -> None:
+        """Ask the policy for an action beside signals, ``remember`` or ``forget``; the decision is audited and counted.
+
+        Whoever lets an agent write asks this before each write. ``subject`` is the id that the action is about, if
+        there is one already. Raises ``PolicyViolation`` if the policy refuses it, and ``SessionClosed``.
+        """
+        check_choice(action, "action", ACTIONS)
+        self._ledger.permit(
+            self._open().id, action, subject and clean(subject, max_chars=MAX_LABEL, name="subject"), self._clock()
+        )
+
     def snapshot(self) -> SessionSnapshot:
         """Return everything that the session holds now."""
         return self._ledger.snapshot(self._open().id, self._clock())
@@ -144,6 +163,7 @@ class Session:
 
     asignal = in_thread(signal)
     aannotate = in_thread(annotate)
+    apermit = in_thread(permit)
     asnapshot = in_thread(snapshot)
     aaudit = in_thread(audit)
     aclose = in_thread(close)

@@ -12,6 +12,7 @@ The adapters of all frameworks stand on this package, and convert messages. One 
 """
 
 from tidal_plugins.sessions.requests import REFUSALS
+from tidal_plugins.turns.capsule import capsule_text
 from tidal_plugins.turns.place import (
     Nested,
     Place,
@@ -37,6 +38,7 @@ from tidal_plugins.turns.whispers import Surfaced, surface
 __all__ = [
     "REFUSALS",
     "by_agent",
+    "capsule_text",
     "checked_memory",
     "checked_nested",
     "in_scope",

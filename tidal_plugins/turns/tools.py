@@ -7,6 +7,7 @@ from typing import Any
 
 from tidal_plugins.graph.render import Aspect, tell
 from tidal_plugins.memory import TidalMemory
+from tidal_plugins.model.entry import Entry
 from tidal_plugins.model.recall import Whisper
 from tidal_plugins.retrieval.whisper import compose
 from tidal_plugins.sessions.session import Session
@@ -65,8 +66,18 @@ def search_graph(
 
 def save(memory: TidalMemory, text: str, **fields: Any) -> str:
     """Store a note of the model's, and return a sentence with its citation. ``fields`` are those of ``remember``."""
-    saved = memory.remember(text, source=SOURCE, channel="agent", **fields)
-    return f"Saved as [{saved.citation}]."
+    return saved_as(remember(memory, text, **fields))
+
+
+def remember(memory: TidalMemory, text: str, **fields: Any) -> Entry:
+    """Store a note of the model's, and return it."""
+    note: Entry = memory.remember(text, source=SOURCE, channel="agent", **fields)
+    return note
+
+
+def saved_as(entry: Entry) -> str:
+    """Return a sentence with the citation of a note."""
+    return f"Saved as [{entry.citation}]."
 
 
 def aware(time: datetime | None) -> datetime | None:

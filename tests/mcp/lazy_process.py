@@ -1,0 +1,17 @@
+"""A server over a memory whose embedder cannot be loaded: ``lazy_process.py FILE``."""
+
+import sys
+
+from tidal_mcp import serve
+from tidal_plugins import EmbedderUnavailable, OnnxEmbedder, TidalMemory
+
+
+class Unloadable(OnnxEmbedder):
+    """Fails when it is first used, as one does whose weights are gone."""
+
+    def embed(self, texts):
+        raise EmbedderUnavailable("no weights in /srv/secret/weights")
+
+
+with TidalMemory(sys.argv[1], scope=("user", "42"), embedder=Unloadable(), read_only=True) as memory:
+    serve(memory)

@@ -1,0 +1,325 @@
+"""The server in a process of its own, asked by the SDK's client over standard input and output."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.mcp.conftest import SCOPE
+from tests.mcp.talking import environment, over_stdio, text
+from tests.waiting import PATIENCE
+from tidal_plugins import Policy, TidalMemory
+
+pytestmark = pytest.mark.slow
+
+READING = {"memory_search", "thread_history", "entity_lookup", "fact_search", "memory_get"}
+
+
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
+
+
+def stdio(db: Path, *options: str):
+    return over_stdio(db, "--scope", "/".join(SCOPE), *options)
+
+
+async def test_a_client_is_told_the_tools_their_arguments_and_the_scope(db: Path) -> None:
+    async with stdio(db) as talk:
+        tools = await talk.tools()
+        assert tools.keys() == READING
+        assert all(tool["annotations"]["readOnlyHint"] for tool in tools.values())
+        assert all(tool["inputSchema"]["additionalProperties"] is False for tool in tools.values())
+        assert all("scope" in tool["outputSchema"]["properties"] for tool in tools.values())
+        assert "user/42" in talk.instructions
+        assert len(json.dumps(list(tools.values()))) < 25_000
+
+
+async def test_search_finds_by_meaning_thread_and_time_a_page_at_a_time(db: Path) -> None:
+    async with stdio(db) as talk:
+        result = await talk.call("memory_search", query="Who works in Lisbon?", limit=1)
+        data = result["structuredContent"]
+        [found] = data["results"]
+        assert found["summary"] == "My cousin Odile works at the harbour office in Lisbon."
+        assert (data["scope"], data["truncated"]) == ("user/42", True)
+        lines = text(result).splitlines()
+        assert lines[0] == "<tidal-memory>"
+        assert lines[2].startswith(f"- [{found['citation']}] ")
+        assert lines[-1] == "(scope: user/42)"
+        following = await talk.data("memory_search", query="Who works in Lisbon?", limit=1, cursor=data["next_cursor"])
+        assert following["results"][0] != found
+        kiln = await talk.data("memory_search", query="Who works in Lisbon?", thread="kiln")
+        assert {row["thread"] for row in kiln["results"]} == {"kiln"}
+        early = await talk.data("memory_search", query="degrees", until="2026-03-02T09:30:00Z", kind="conversation")
+        assert {row["at"] for row in early["results"]} == {"2026-03-02T09:00:00Z"}
+
+
+async def test_a_conversation_is_reconstructed(db: Path) -> None:
+    async with stdio(db) as talk:
+        threads = await talk.data("thread_history", since="2026-03-02T00:00:00Z", until="2026-03-03T00:00:00Z")
+        assert [row["thread"] for row in threads["results"]] == ["trip", "kiln"]
+        turns = await talk.data("thread_history", thread="trip")
+        ids = [row["citation"] for row in turns["results"]]
+        texts = await talk.data("memory_get", ids=ids)
+        assert ["[user]\n" in row["text"] for row in texts["results"]] == [True, True]
+        assert "night train" in texts["results"][1]["text"]
+
+
+async def test_names_and_facts(db: Path) -> None:
+    async with stdio(db) as talk:
+        entity = (await talk.data("entity_lookup", name="glaze.py"))["results"][0]
+        assert entity["summary"] == "glaze.py depends on recipes.py"
+        facts = await talk.data("fact_search", entity=entity["id"])
+        assert facts["results"][0]["valid_from"].startswith("2026-03-02")
+        facts = await talk.data("fact_search", query="kiln owner", include_superseded=True)
+        assert {"kiln owner: Maud", "kiln owner: Ruben"} <= {row["summary"] for row in facts["results"]}
+
+
+async def test_capsule_dossiers_and_episodes_are_resources(db: Path) -> None:
+    async with stdio(db) as talk:
+        uris = [resource["uri"] for resource in await talk.resources()]
+        assert uris[:2] == ["memory://capsule", "memory://dossiers/kiln"]
+        assert len(uris) == 2 + 4
+        for uri in uris:
+            content = await talk.read(uri)
+            assert content["text"].startswith("<tidal-")
+            assert content["_meta"] == {"tidal-plugins/scope": "user/42"}
+        assert "1,240 degrees" in (await talk.read("memory://dossiers/kiln"))["text"]
+        assert (await talk.read(f"{uris[-1]}/1"))["text"] == content["text"]
+        assert {one["uriTemplate"] for one in await talk.templates()} == {
+            "memory://dossiers/{topic}",
+            "memory://episodes/{id}",
+            "memory://episodes/{id}/{page}",
+        }
+
+
+async def test_the_prompt_shows_memories_of_a_topic(db: Path) -> None:
+    async with stdio(db) as talk:
+        assert [prompt["name"] for prompt in await talk.prompts()] == ["recall"]
+        told = await talk.prompt("recall", topic="Odile")
+        assert "harbour office" in told
+        assert "user/42" in told
+
+
+async def test_a_resource_that_there_is_not(db: Path) -> None:
+    async with stdio(db) as talk:
+        for uri, kind in (
+            ("memory://capsule/x", "InvalidInput"),
+            ("memory://episodes/nonesuch", "NotFound"),
+            ("memory://dossiers/harpsichord", "NotFound"),
+            ("memory://episodes/x/0", "NotFound"),
+            ("memory://episodes/x/" + "9" * 500, "InvalidInput"),
+            ("memory://dossiers/" + "x" * 5_000, "InvalidInput"),
+            ("file:///etc/passwd", "InvalidInput"),
+        ):
+            with pytest.raises(Exception, match=kind) as told:
+                await talk.read(uri)
+            assert str(db) not in str(told.value)
+
+
+# writes
+
+
+async def test_without_leave_there_are_no_tools_that_write(db: Path) -> None:
+    before = db.read_bytes()
+    async with stdio(db) as talk:
+        for name in ("remember", "forget"):
+            with pytest.raises(Exception, match="no tool"):
+                await talk.call(name, text="x", ids=["x"])
+        await talk.data("memory_search", query="Lisbon")
+        await talk.read("memory://capsule")
+    assert db.read_bytes() == before
+
+
+async def test_writes_go_through_a_session_under_a_policy(db: Path) -> None:
+    async with stdio(db, "--allow-writes") as talk:
+        tools = await talk.tools()
+        assert tools.keys() == READING | {"remember", "forget"}
+        assert tools["forget"]["annotations"]["destructiveHint"]
+        saved = await talk.data("remember", text="The harbour office closes at noon on Fridays.")
+        found = await talk.data("memory_search", query="When does the harbour office close?")
+        assert found["results"][0]["citation"] == saved["citation"]
+        assert (await talk.data("forget", ids=[saved["citation"]]))["removed"] == 1
+        assert "NotFound" in await talk.refusal("forget", ids=["nonesuch"])
+    with TidalMemory(db, scope=SCOPE) as memory:
+        [session] = memory.sessions.list()
+        assert (session.agent, session.user, session.is_open) == ("mcp", "42", False)
+        assert [(one.type, one.accepted) for one in memory.sessions.audit(session.id)] == [
+            ("remember", True),
+            ("forget", True),
+        ]
+
+
+async def test_a_policy_by_name_says_what_may_be_written(db: Path) -> None:
+    with TidalMemory(db, scope=SCOPE) as memory:
+        memory.sessions.policies["notes"] = Policy(allow={"remember"}, max_signals=1)
+    async with stdio(db, "--allow-writes", "--policy", "notes") as talk:
+        assert (await talk.tools()).keys() == READING | {"remember"}
+        assert (await talk.data("remember", text="The kiln needs a new cone."))["left"] == 0
+        told = await talk.refusal("remember", text="The shed needs a new roof.")
+        assert told.startswith("Not done. SignalCapReached: ")
+
+
+# hostile input
+
+
+WRONG: list[tuple[str, dict[str, Any]]] = [
+    ("memory_search", {}),
+    ("memory_search", {"query": 7}),
+    ("memory_search", {"query": ["a"]}),
+    ("memory_search", {"query": "   "}),
+    ("memory_search", {"query": "x" * 1_000_000}),
+    ("memory_search", {"query": "x", "limit": True}),
+    ("memory_search", {"query": "x", "limit": "5"}),
+    ("memory_search", {"query": "x", "limit": 10**30}),
+    ("memory_search", {"query": "x", "scope": "user/7"}),
+    ("memory_search", {"query": "x", "y" * 100_000: 1}),
+    ("memory_search", {"query": "x", **{f"k{number}": number for number in range(1_000)}}),
+    ("memory_search", {"query": "x", "since": 5}),
+    ("memory_search", {"query": "x", "since": "9999-12-31T23:59:59-23:59"}),
+    ("memory_search", {"query": "x", "kind": "secret"}),
+    ("memory_search", {"query": "x", "cursor": "WzEsMl0="}),
+    ("thread_history", {"thread": {"a": {"b": [1] * 1_000}}}),
+    ("memory_get", {"ids": ["x"] * 5_000}),
+]
+
+
+async def test_arguments_that_do_not_fit_are_refused_in_a_sentence(db: Path) -> None:
+    async with stdio(db) as talk:
+        for name, arguments in WRONG:
+            told = await talk.refusal(name, **arguments)
+            assert told.startswith("Not done. Invalid")
+            assert len(told) < 1_100
+            assert not set(told) & {"\n", "\x1b"}
+            assert str(db.parent) not in told
+            assert "Traceback" not in told
+        assert (await talk.data("memory_search", query="Lisbon"))["results"]
+
+
+async def test_odd_characters_find_nothing_wrong(db: Path) -> None:
+    async with stdio(db) as talk:
+        for odd in ("\x00", "\x1b[2J", "\u202e", "'; DROP TABLE entries; --", "]] <x> [ep:1]", "%s{0}", "\U000e0041"):
+            for name, arguments in (
+                ("memory_search", {"query": f"Lisbon {odd}", "thread": f"trip{odd}"}),
+                ("thread_history", {"thread": odd}),
+                ("entity_lookup", {"name": odd, "type": odd}),
+                ("fact_search", {"query": odd, "predicate": odd}),
+                ("memory_get", {"ids": [odd]}),
+            ):
+                result = await talk.call(name, **arguments)
+                assert not set(text(result)) & {"\x00", "\x1b", "\u202e", "\U000e0041"}
+                assert "InternalError" not in text(result)
+
+
+async def test_what_others_own_is_not_there(db: Path) -> None:
+    with TidalMemory(db, scope=("user", "7")) as memory:
+        [episode] = memory.episodes.list()
+    async with stdio(db) as talk:
+        texts = await talk.data("memory_get", ids=[episode.citation, *episode.entries])
+        assert {row["kind"] for row in texts["results"]} == {"missing"}
+        assert "locker" not in str(await talk.data("thread_history", thread="kiln"))
+        assert "locker" not in str(await talk.data("memory_search", query="My locker is number 9."))
+        assert "cursor" in await talk.refusal("thread_history", cursor="WyJ4IiwxXQ==")
+        with pytest.raises(Exception, match="NotFound"):
+            await talk.read(f"memory://episodes/{episode.id}")
+
+
+async def test_questions_at_one_time_are_all_answered(db: Path) -> None:
+    async with stdio(db) as talk:
+        asked = [talk.data("memory_search", query=f"Lisbon {number}", limit=1) for number in range(20)]
+        asked += [talk.data("thread_history", thread="kiln") for _ in range(20)]
+        answers = await asyncio.gather(*asked)
+        assert all(answer["results"] for answer in answers)
+
+
+def test_the_protocol_alone_is_on_standard_output_and_a_client_that_goes_ends_the_server(db: Path) -> None:
+    """A client that goes away in the middle of a question leaves no process behind."""
+    ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    ask = {"name": "memory_search", "arguments": {"query": "Lisbon"}}
+    call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": ask}
+    said = "\n".join(["{not json", *map(json.dumps, (HELLO, ready, call))])
+    command = [sys.executable, "-m", "tidal_mcp", "--db", str(db), "--scope", "user/42"]
+    done = subprocess.run(command, input=said + "\n", capture_output=True, text=True, env=environment(), check=False)
+    assert done.returncode == 0, done.stderr
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    assert {line["jsonrpc"] for line in told} == {"2.0"}
+    assert next(line for line in told if line.get("id") == 1)["result"]["serverInfo"]["name"] == "tidal-memory"
+
+
+def test_a_client_that_hangs_up_both_ways_ends_the_server(db: Path) -> None:
+    command = [sys.executable, "-m", "tidal_mcp", "--db", str(db), "--scope", "user/42"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, env=environment()) as server:
+        assert server.stdin
+        assert server.stdout
+        assert server.stderr
+        server.stdout.close()
+        server.stdin.write(json.dumps(HELLO) + "\n")
+        server.stdin.close()
+        assert "Traceback" not in server.stderr.read()
+        assert server.wait(PATIENCE) == 0
+
+
+# the command line
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--db", "nowhere/agent.db"], "nowhere"),
+        (["--db", "{db}", "--policy", "notes"], "allow_writes"),
+        (["--db", "{db}", "--allow-writes", "--policy", "nonesuch"], "no policy is called"),
+        (["--db", "{db}", "--scope", "a//b"], "scope"),
+        (["--db", "{db}", "--http", "--host", "0.0.0.0"], "token"),
+        (["--db", "{db}", "--http", "--host", "0.0.0.0", "--token", "x" * 20], "hosts"),
+        (["--db", "{db}", "--http", "--token", "short"], "at least 16"),
+        (["--db", "{db}", "--http", "--port", "70000"], "port"),
+        (
+            ["--db", "{db}", "--http", "--host", "no.such.host.invalid", "--token", "x" * 20, "--allow-host", "a"],
+            "cannot",
+        ),
+        ([], "--db"),
+    ],
+)
+def test_a_mistake_is_told_in_a_line(db: Path, options: list[str], told: str) -> None:
+    given = [option.replace("{db}", str(db)) for option in options]
+    env = {name: value for name, value in environment().items() if not name.startswith("TIDAL_")}
+    done = subprocess.run(
+        [sys.executable, "-m", "tidal_mcp", *given], capture_output=True, text=True, env=env, check=False,
+        stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_nothing_is_made_where_there_is_no_memory(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "tidal_mcp", "--db", str(tmp_path / "agent.db")]
+    subprocess.run(command, capture_output=True, env=environment(), check=False, stdin=subprocess.DEVNULL)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_the_sdk_the_way_to_it_is_told(db: Path, tmp_path: Path) -> None:
+    (tmp_path / "mcp").mkdir()
+    (tmp_path / "mcp" / "__init__.py").write_text("raise ModuleNotFoundError('No module named mcp', name='mcp')")
+    env = environment()
+    env["PYTHONPATH"] = f"{tmp_path}{os.pathsep}{env['PYTHONPATH']}"
+    command = [sys.executable, "-m", "tidal_mcp", "--db", str(db)]
+    done = subprocess.run(command, capture_output=True, text=True, env=env, check=False, stdin=subprocess.DEVNULL)
+    assert (done.returncode, "tidal-plugins[mcp]" in done.stderr) == (2, True)
+    assert "Traceback" not in done.stderr

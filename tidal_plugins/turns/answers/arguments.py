@@ -1,0 +1,71 @@
+"""Arguments that the tools share: strict, bounded, and described for a model."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict, StringConstraints
+
+from tidal_plugins.model.clock import aware
+from tidal_plugins.turns.answers.answer import MAX_CURSOR, MAX_RESULTS
+
+MAX_QUERY = 2_000
+"""Characters of a question."""
+
+MAX_REFERENCE = 1_000
+"""Characters of the name of a thread or an entity: as many as any name in a memory may have."""
+
+MAX_CITATION = 100
+"""Characters of an id with what stands around it. Those of this library have 13."""
+
+
+class Arguments(BaseModel):
+    """The arguments of a tool. Unknown ones are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def _time(value: Any) -> datetime:
+    """Return a time that is given as such or as ISO 8601; without a zone it is UTC."""
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            value = None
+    if not isinstance(value, datetime):
+        raise ValueError("give a time such as 2026-03-01T12:00:00Z")
+    return aware(value if value.tzinfo else value.replace(tzinfo=UTC))
+
+
+MAX_NOTE = 8_000
+"""Characters of a note that a model saves."""
+
+MAX_NOTE_TAGS = 20
+"""Tags of a note that a model saves."""
+
+MAX_IDS = 10
+"""Memories that are read, or forgotten, at once."""
+
+Query = Annotated[str, StringConstraints(min_length=1, max_length=MAX_QUERY)]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=MAX_REFERENCE)]
+Citation = Annotated[str, StringConstraints(min_length=1, max_length=MAX_CITATION)]
+Cursor = Annotated[str, StringConstraints(min_length=1, max_length=MAX_CURSOR)]
+Limit = Annotated[int, Strict(), Field(ge=1, le=MAX_RESULTS)]
+Flag = Annotated[bool, Strict()]
+Time = Annotated[datetime, BeforeValidator(_time)]
+Kind = Literal["conversation", "skill", "kb", "fact", "dossier", "episode"]
+
+
+class SaveArguments(Arguments):
+    text: str = Field(min_length=1, max_length=MAX_NOTE, description="What to keep, as a statement that stands alone.")
+    kind: Literal["fact", "skill", "kb"] = Field("fact", description="A fact, a way to do something, or a document.")
+    tags: list[str] | None = Field(None, max_length=MAX_NOTE_TAGS, description="Words under which to find it again.")
+
+
+class ForgetArguments(Arguments):
+    ids: list[Citation] = Field(
+        min_length=1,
+        max_length=MAX_IDS,
+        description="Citations such as ep:6k1m or mem:2q7z of what to remove for good.",
+    )

@@ -1,0 +1,154 @@
+"""History: the turns of a conversation in order, or the conversations there were."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from itertools import takewhile
+
+from pydantic import Field
+
+from tidal_plugins.memory import TidalMemory
+from tidal_plugins.model.clock import MAX_YEAR, MICROSECOND, MIN_YEAR, from_micros, to_micros
+from tidal_plugins.model.episode import Episode
+from tidal_plugins.turns.answers.answer import MAX_NAME, SUMMARY_CHARS, Answer, Asked, Result, fitting, name, summary
+from tidal_plugins.turns.answers.arguments import Arguments, Cursor, Flag, Limit, Name, Time
+
+SCANNED = 500
+"""Turns that are looked through for one list of conversations: it takes some 20 ms."""
+
+MAX_TOOLS = 10
+"""Names of tools that the summary of a turn gives."""
+
+START = -(2**62)
+"""The place of a cursor before the first turn."""
+
+EARLIEST, LATEST = (to_micros(datetime(year, 1, 1, tzinfo=UTC)) for year in (MIN_YEAR + 1, MAX_YEAR - 1))
+"""The times that a cursor may mean, in microseconds since 1970, so that none can be made that is no time."""
+
+
+class HistoryArguments(Arguments):
+    thread: Name | None = Field(None, description="The conversation to read. Without one: the list of conversations.")
+    since: Time | None = Field(None, description="Only turns at or after this time, ISO 8601, UTC.")
+    until: Time | None = Field(None, description="Only turns before this time, ISO 8601, UTC.")
+    newest_first: Flag = Field(False, description="Read a conversation backwards, from its end.")
+    limit: Limit = Field(20, description="How many turns or conversations to return at most.")
+    cursor: Cursor | None = Field(None, description="The next_cursor of an answer, for what follows.")
+
+
+class Turn(Result):
+    """A turn of a conversation, or a conversation with its last turn."""
+
+    citation: str = Field(description="The id to read the turn by, with memory_get, and to cite it with.")
+    thread: str | None
+    turn: int = Field(description="Its place in the conversation, from 1.")
+    at: datetime = Field(description="When it happened.")
+    summary: str = Field(description="What was asked and answered, at most 300 characters.")
+    tools: list[str] = Field(description="The tools that ran in it.")
+    turns: int | None = Field(None, description="Of a conversation: how many turns it has among the last 500.")
+
+    @property
+    def line(self) -> str:
+        tools = f" (tools: {', '.join(self.tools)})" if self.tools else ""
+        head = f"thread «{self.thread}», {self.turns} turns, last" if self.turns else f"turn {self.turn}"
+        return f"- [{self.citation}] {head} {self.at:%Y-%m-%d %H:%M} UTC: {self.summary}{tools}"
+
+
+def thread_history(memory: TidalMemory, asked: HistoryArguments) -> Answer[Turn]:
+    """Return the turns of a conversation in order; without a thread the conversations, the last one first."""
+    question = Asked("thread_history", asked)
+    at, skipped, listed = question.place(asked.cursor, START, 0, 0)
+    after = None if at == START else from_micros(min(max(at, EARLIEST), LATEST)), max(0, min(skipped, SCANNED))
+    if asked.thread:
+        return _turns(memory, asked, question, after)
+    return _threads(memory, asked, question, after, max(0, listed))
+
+
+Place = tuple[datetime | None, int]
+"""The time of the last turn that was shown, and how many turns of that moment were."""
+
+
+def _turns(memory: TidalMemory, asked: HistoryArguments, question: Asked, after: Place) -> Answer[Turn]:
+    found = _after(memory, asked, after, asked.limit + 1, newest_first=asked.newest_first)
+    chosen = fitting(map(_turn, found), asked.limit)
+    more = len(chosen) < len(found)
+    cursor = question.cursor(*_place(found[: len(chosen)], after), 0) if more else None
+    return Answer(results=chosen, next_cursor=cursor, truncated=more)
+
+
+def _threads(memory: TidalMemory, asked: HistoryArguments, question: Asked, after: Place, listed: int) -> Answer[Turn]:
+    """Return the conversations whose last turn follows a place, without the first, which are listed already."""
+    found = _after(memory, asked, after, SCANNED, newest_first=True)
+    last: dict[str | None, Episode] = {}
+    for episode in found:
+        last.setdefault(episode.thread, episode)
+    counts = Counter(episode.thread for episode in found)
+    told = [
+        _turn(episode).model_copy(update={"turns": counts[thread]})
+        for thread, episode in last.items()
+        if thread is not None and (after[0] is None or _is_last(memory, asked, episode))
+    ]
+    chosen = fitting(told[listed:], asked.limit)
+    listed += len(chosen)
+    start = (to_micros(after[0]), after[1]) if after[0] else (START, 0)
+    if not after[0] and found:
+        start = to_micros(found[0].occurred_at), 0  # what is said meanwhile moves no page
+    if listed < len(told):
+        return Answer(results=chosen, next_cursor=question.cursor(*start, listed), truncated=True)
+    if len(found) < SCANNED:
+        return Answer(results=chosen)
+    return Answer(results=chosen, next_cursor=question.cursor(*_place(found, after), 0), truncated=True)
+
+
+def _is_last(memory: TidalMemory, asked: HistoryArguments, episode: Episode) -> bool:
+    """Return whether a turn is the last one of its conversation, so that this is not listed before it."""
+    newest = memory.episodes.list(
+        thread=episode.thread, since=asked.since, until=asked.until, limit=1, newest_first=True
+    )
+    return [each.id for each in newest] == [episode.id]
+
+
+def _after(
+    memory: TidalMemory, asked: HistoryArguments, after: Place, count: int, *, newest_first: bool
+) -> list[Episode]:
+    """Return the turns that follow a place."""
+    (time, skipped), since, until = after, asked.since, asked.until
+    if time is not None and newest_first:
+        until = min(filter(None, (until, time + MICROSECOND)))
+    elif time is not None:
+        since = max(filter(None, (since, time)))
+    found = memory.episodes.list(
+        thread=asked.thread, since=since, until=until, limit=count + skipped, newest_first=newest_first
+    )
+    return found[skipped:]
+
+
+def _place(shown: Sequence[Episode], before: Place) -> tuple[int, int]:
+    """Return the place of the last of the turns that were shown after another place."""
+    if not shown:
+        return (START, 0) if before[0] is None else (to_micros(before[0]), before[1])
+    last = shown[-1].occurred_at
+    same = sum(1 for _ in takewhile(lambda episode: episode.occurred_at == last, reversed(shown)))
+    return to_micros(last), same + (before[1] if before[0] == last else 0)
+
+
+def _turn(episode: Episode) -> Turn:
+    tools = list(dict.fromkeys(summary(call.name, MAX_NAME) for call in episode.tool_calls))
+    return Turn(
+        citation=episode.citation,
+        thread=name(episode.thread),
+        turn=episode.turn,
+        at=episode.occurred_at,
+        summary=_asked_and_answered(episode),
+        tools=tools[:MAX_TOOLS],
+    )
+
+
+def _asked_and_answered(episode: Episode) -> str:
+    """Return the question and the answer of a turn: each has half of the room, and what the other leaves."""
+    half = SUMMARY_CHARS // 2 - len("agent: ")
+    asked, answered = summary(episode.query), summary(episode.answer)
+    asked = summary(asked, max(half, SUMMARY_CHARS - len("user:  agent: ") - len(answered)))
+    said = [f"user: {asked}" if asked else "", f"agent: {answered}" if answered else ""]
+    return summary(" ".join(filter(None, said)))

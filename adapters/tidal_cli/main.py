@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import typer
 
-from tidal_cli.commands import chat, importing, ingest, keeping, knowing, moving, recalling, removing, sessions, stats
+from tidal_cli.commands import (
+    chat,
+    importing,
+    ingest,
+    keeping,
+    knowing,
+    moving,
+    recalling,
+    removing,
+    serve,
+    sessions,
+    stats,
+)
 
 app = typer.Typer(
     name="tidal",
@@ -15,5 +27,5 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-for commands in (keeping, ingest, importing, chat, recalling, knowing, sessions, stats, removing, moving):
+for commands in (keeping, ingest, importing, chat, recalling, knowing, sessions, stats, removing, moving, serve):
     commands.add_to(app)

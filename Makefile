@@ -6,6 +6,9 @@ BIN := .venv/bin
 DATA ?=
 BENCH_DATA := $(or $(DATA),$(TIDAL_BENCH_DATA))
 
+# The tests start many processes. Where this is set, each of them would compile every module anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help demo test test-oldest check docs package bench bench-peers bench-million export-minilm fit-emotion fit-confidence clean
 
 help:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tidal_plugins import HashingEmbedder, TidalMemory, Tier
 from tidal_plugins.storage.base import Span, Storage, Where
 from tidal_plugins.storage.columns import buffer
+from tidal_plugins.storage.damage import noticed
 from tidal_plugins.storage.shorthands import set_tiers
 from tidal_plugins.storage.sqlite import ReadOnlySQLite, SQLiteStorage, saving
 from tidal_plugins.testing import ALL, HERE, NOON, ids, record
@@ -194,6 +195,18 @@ def test_damaged_columns_are_told_and_never_trusted(path: Path, damage: str) -> 
     with TidalMemory(path, embedder=HashingEmbedder(16)) as memory:
         assert memory.check(repair=True).ok
         assert memory.recall("Where is lamp 3?").ids == expected
+
+
+def test_a_damaged_vector_is_told_by_the_search_that_compares_it(path: Path) -> None:
+    with closing(by_codes(path)) as store:
+        fill(store, [f"e{number}" for number in range(12)])
+    assert len(search(path)) == 12
+    with closing(apsw.Connection(str(path))) as connection:
+        connection.execute("UPDATE vectors SET vector = zeroblob(length(vector)) WHERE passage = 6")
+    with closing(by_codes(path)) as store, noticed() as damaged:
+        found = store.nearest(HERE, np.ones(70, np.float32), 99, ALL)
+        assert dict(zip(ids(found), (match.score for match in found), strict=True))["e5"] == 0
+        assert list(damaged) == [("vectors", "e5")]
 
 
 def test_two_stores_may_save_at_once(path: Path) -> None:

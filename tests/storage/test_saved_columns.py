@@ -258,3 +258,13 @@ def test_codes_find_nearly_all_of_the_nearest_in_a_large_scope_and_filters_hold(
             assert shared >= 0.95 * sum(map(len, expected))
             passing = set(ids(exact.find(HERE, where)))
             assert all(one <= passing and len(one) == 10 for one in found)
+
+
+def test_of_equal_vectors_the_first_stored_that_pass_are_found(path: Path) -> None:
+    with closing(SQLiteStorage(path)) as exact, closing(by_codes(path)) as approximate:
+        speakers = ("Ann", "Bo")
+        exact.put(HERE, [record(f"e{n}", vector=[1.0] * 70, speaker=speakers[n > 14_900]) for n in range(15_000)])
+        for where in (ALL, Where(speakers=["Bo"])):
+            found = approximate.nearest(HERE, np.ones(70, np.float32), 10, where)
+            assert found == exact.nearest(HERE, np.ones(70, np.float32), 10, where)
+            assert len(found) == 10

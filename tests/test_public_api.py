@@ -1,13 +1,17 @@
 """What ``import tidal_plugins`` gives, what it costs, and what the wheel carries."""
 
 import ast
+import copy
 import gc
 import importlib
 import inspect
+import pickle
 import pkgutil
+import re
 import subprocess
 import sys
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -100,6 +104,22 @@ def test_every_pattern_compiles():
     assert len(patterns) > 500
     for pattern in patterns:
         assert pattern.flags
+
+
+@pytest.mark.parametrize("used", [False, True])
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda item: pickle.loads(pickle.dumps(item))])
+def test_a_pattern_is_copied_and_pickled(again, used):
+    pattern = lazy_re("(LAMP) two", re.IGNORECASE)
+    if used:
+        assert pattern.search("lamp two")
+    assert again(pattern).search("a lamp two")[1] == "lamp"
+
+
+def test_threads_may_use_a_pattern_first_at_once():
+    pattern = lazy_re("l(a+)mp")
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(lambda _: pattern.search("a laamp")[1], range(64)))
+    assert set(found) == {"aa"}
 
 
 def outside_functions(tree):

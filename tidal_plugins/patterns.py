@@ -24,6 +24,10 @@ class _LazyPattern:
         setattr(self, name, value)  # found without this method from now on
         return value
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Without it, whoever copies one asks a pattern that has no text yet, which asks itself without end.
+        return _LazyPattern, (self.pattern, self._flags)
+
 
 def lazy_re(pattern: str, flags: int = 0) -> re.Pattern[str]:
     """Return a pattern as ``re.compile`` does, compiled when it is first used. An error in it shows only then."""

@@ -12,8 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tidal_plugins import HashingEmbedder, TidalMemory, Tier
-from tidal_plugins.storage.base import Storage, Where
+from tidal_plugins.storage.base import Span, Storage, Where
 from tidal_plugins.storage.columns import buffer
+from tidal_plugins.storage.damage import noticed
 from tidal_plugins.storage.shorthands import set_tiers
 from tidal_plugins.storage.sqlite import ReadOnlySQLite, SQLiteStorage, saving
 from tidal_plugins.testing import ALL, HERE, NOON, ids, record
@@ -60,6 +61,15 @@ def search(path: Path) -> list[str]:
     """Search in a store that is opened and closed, as a new process does."""
     with closing(by_codes(path)) as store:
         return ids(store.nearest(HERE, np.ones(70, np.float32), 99, ALL))
+
+
+def held(store: Storage) -> list[tuple[Span, int]]:
+    """Return the passages that columns hold of each entry, and how many they count."""
+    with store.snapshot():
+        columns = store.columns(HERE)
+        rows = columns.rows(ids(store.find(HERE, ALL)))
+        spans = [columns.vectors(rows[place : place + 1]).spans for place in range(len(rows))]
+        return [(span, int(columns.arrays.count[row])) for row, some in zip(rows, spans, strict=True) for span in some]
 
 
 def pieces(path: Path) -> int:
@@ -110,6 +120,8 @@ def test_codes_and_saved_columns_find_what_an_exact_search_finds(
             for query in np.random.default_rng(seed).standard_normal((3, 70)).astype(np.float32):
                 found = approximate.nearest(HERE, query, 7, where)
                 assert found == exact.nearest(HERE, query, 7, where)
+            assert approximate.matching(HERE, ["text"], 7, where) == exact.matching(HERE, ["text"], 7, where)
+            assert held(approximate) == held(exact)
     exact.close()
     approximate.close()
 
@@ -122,6 +134,19 @@ def test_a_search_saves_columns_and_the_next_store_reads_them(path: Path) -> Non
     assert len(found) == 11
     assert pieces(path) == 2, "what fills no piece is read as rows"
     assert search(path) == found
+
+
+def test_a_passage_of_a_saved_entry_that_changed_counts_once(path: Path) -> None:
+    with closing(by_codes(path)) as store:
+        fill(store, [f"e{number}" for number in range(12)])
+        store.put(HERE, [record("e1", "other words", [1.0] * 70)], replace=True)  # its passage is now the last
+    search(path)
+    tier = Tier(0.5, NOON, 72.0, NOON + 2 * HOUR, NOON + 3 * HOUR)
+    with closing(by_codes(path)) as store, closing(SQLiteStorage(path)) as exact:
+        set_tiers(store, HERE, {"e4": tier})
+        assert pieces(path) == 3
+        assert held(store) == held(exact)
+        assert all(count == 1 for _, count in held(store))
 
 
 def test_a_forget_deletes_the_pieces_that_hold_what_is_forgotten(path: Path) -> None:
@@ -172,6 +197,18 @@ def test_damaged_columns_are_told_and_never_trusted(path: Path, damage: str) -> 
         assert memory.recall("Where is lamp 3?").ids == expected
 
 
+def test_a_damaged_vector_is_told_by_the_search_that_compares_it(path: Path) -> None:
+    with closing(by_codes(path)) as store:
+        fill(store, [f"e{number}" for number in range(12)])
+    assert len(search(path)) == 12
+    with closing(apsw.Connection(str(path))) as connection:
+        connection.execute("UPDATE vectors SET vector = zeroblob(length(vector)) WHERE passage = 6")
+    with closing(by_codes(path)) as store, noticed() as damaged:
+        found = store.nearest(HERE, np.ones(70, np.float32), 99, ALL)
+        assert dict(zip(ids(found), (match.score for match in found), strict=True))["e5"] == 0
+        assert list(damaged) == [("vectors", "e5")]
+
+
 def test_two_stores_may_save_at_once(path: Path) -> None:
     with closing(by_codes(path)) as store:
         fill(store, [f"e{number}" for number in range(40)])
@@ -182,6 +219,17 @@ def test_two_stores_may_save_at_once(path: Path) -> None:
         store.close()
     assert pieces(path) == 10
     assert [search(path)] * 4 == found
+
+
+def test_closing_does_not_wait_for_one_who_keeps_the_file_locked(path: Path) -> None:
+    with closing(by_codes(path)) as store:
+        fill(store, [f"e{n}" for n in range(12)])
+    with closing(apsw.Connection(str(path))) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with closing(SQLiteStorage(path, busy_timeout=3600)) as store:
+            assert len(store.nearest(HERE, np.ones(70, np.float32), 99, ALL)) == 12
+    assert not pieces(path)
+    assert (len(search(path)), pieces(path)) == (12, 3), "another search saves them"
 
 
 def test_a_store_that_is_read_only_saves_nothing(path: Path) -> None:
@@ -210,3 +258,13 @@ def test_codes_find_nearly_all_of_the_nearest_in_a_large_scope_and_filters_hold(
             assert shared >= 0.95 * sum(map(len, expected))
             passing = set(ids(exact.find(HERE, where)))
             assert all(one <= passing and len(one) == 10 for one in found)
+
+
+def test_of_equal_vectors_the_first_stored_that_pass_are_found(path: Path) -> None:
+    with closing(SQLiteStorage(path)) as exact, closing(by_codes(path)) as approximate:
+        speakers = ("Ann", "Bo")
+        exact.put(HERE, [record(f"e{n}", vector=[1.0] * 70, speaker=speakers[n > 14_900]) for n in range(15_000)])
+        for where in (ALL, Where(speakers=["Bo"])):
+            found = approximate.nearest(HERE, np.ones(70, np.float32), 10, where)
+            assert found == exact.nearest(HERE, np.ones(70, np.float32), 10, where)
+            assert len(found) == 10

@@ -91,6 +91,7 @@ class Buffer:
             before, gaps = self.mark.changes, list[Range]()
             if self.mark.changes == 0 and not self._entries.rows:
                 before, gaps = self._restore(source)
+                self._sort_passages()  # else what is read as rows is not found among them
             last = 0 if self._gap else self._last(self._passages)
             with noticed() as damaged:
                 known = self._entries.rows

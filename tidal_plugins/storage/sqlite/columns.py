@@ -186,9 +186,19 @@ class SQLiteColumns(Columns):
         """Return stored vectors. One recall asks for some of them several times, and they are read once."""
         unknown = [key for key in keys.tolist() if key not in self._units]
         if unknown:
-            self._units |= stored_units(self._db, self._scope, unknown)
+            found = stored_units(self._db, self._scope, unknown)
+            self._units |= found
+            self._note_damaged([key for key in unknown if key not in found])
         empty = bytes(4 * self.arrays.dimensions)
         return matrix([self._units.get(key, empty) for key in keys.tolist()], self.arrays.dimensions)
+
+    def _note_damaged(self, passages: Sequence[int]) -> None:
+        """Note of which entries vectors are damaged or not there."""
+        import numpy as np
+
+        rows, _ = self.passages_of_keys(np.array(passages, np.int64))
+        for id_ in dict.fromkeys(self.ids(self.arrays.passages["entry"][rows])):
+            note(VECTORS, id_)
 
     def _check_vectors(self) -> None:
         if self._broken is not None:

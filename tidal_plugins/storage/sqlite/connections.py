@@ -84,13 +84,17 @@ class Connections(Statements):
             left_open = connection.in_transaction and self._block is None
         return self._renew(connection) if left_open else connection
 
-    def transaction(self) -> AbstractContextManager[None]:
-        """Run a block as one transaction. It takes the write lock at once, or joins a transaction that is open."""
+    def transaction(self, timeout: float | None = None) -> AbstractContextManager[None]:
+        """Run a block as one transaction. It takes the write lock at once, or joins a transaction that is open.
+
+        It waits for the lock for ``timeout`` seconds, or as long as all others do.
+        """
         outer = self._block
         if outer is not None:
             self._check_joined(outer)
             return _JOINED
-        return Block(writes=True).made_by(self._transaction)
+        seconds = self._busy_timeout if timeout is None else timeout
+        return Block(writes=True).made_by(lambda block: self._transaction(block, seconds))
 
     def snapshot(self) -> AbstractContextManager[None]:
         """Let the reads inside see one state. Joins a snapshot or transaction that is open."""
@@ -159,9 +163,9 @@ class Connections(Statements):
         return block if block is not None and block.open else None
 
     @contextmanager
-    def _transaction(self, block: Block) -> Iterator[None]:
+    def _transaction(self, block: Block, timeout: float) -> Iterator[None]:
         self.get()
-        with self._queue.turn(block, self.path, self._busy_timeout) as left:
+        with self._queue.turn(block, self.path, timeout) as left:
             connection = self._begin(block)
             try:
                 self._waits[connection].seconds = left

@@ -66,7 +66,7 @@ class _Openings(Connections):
         opening = _Opening()
         return opening.made_by(lambda _: self._opened(opening))
 
-    def transaction(self) -> AbstractContextManager[None]:
+    def transaction(self, timeout: float | None = None) -> AbstractContextManager[None]:
         raise self._refused()
 
     def turn(self) -> AbstractContextManager[None]:

@@ -43,6 +43,10 @@ _WITH = """
     )
 """
 
+WAIT = 1.0
+"""Seconds for which saving waits for another one that writes, before it is left for another time. Closing a memory
+waits for it, so it must not wait as long as a write does."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -92,7 +96,7 @@ def save(db: Connections, scope: int, arrays: Arrays, mark: Mark) -> None:
     """Save the columns of a scope as they were at a mark: the pieces that are missing or have changed.
 
     Each piece is one transaction. If entries have gone meanwhile, nothing more is saved. Another process may do the
-    same at the same time: the newer piece stays.
+    same at the same time: the newer piece stays. Raises ``Busy`` if others write for long.
     """
     with db.snapshot():
         found = [Saved(*row) for row in db.rows(_OF_SCOPE, scope)]
@@ -101,17 +105,17 @@ def save(db: Connections, scope: int, arrays: Arrays, mark: Mark) -> None:
         oldest = min((row.changes for row in rows), default=mark.changes)
         changed = [key for (key,) in db.rows(_CHANGED, scope, oldest)] if rows else []
     if unusable:
-        with db.transaction():
+        with db.transaction(WAIT):
             db.run_each("DELETE FROM saved_columns WHERE key = ?", [(key,) for key in unusable])
     kept, pieces = _planned(arrays, rows, changed)
     for first, end in pieces:
         data = packed(arrays, first, end)
-        with db.transaction():
+        with db.transaction(WAIT):
             if db.one(_ERASURES, scope) != mark.erasures:
                 return
             keys = int(arrays.key[first]), int(arrays.key[end - 1])
             _store(db, (scope, *keys, mark.changes, _centre(arrays)), data)
-    with db.transaction():
+    with db.transaction(WAIT):
         for row in kept:
             if row in (Saved(*now) for now in db.rows(f"{SAVED} WHERE key = ?", row.key)):
                 marked = saved_checksum(*row[:4], mark.changes, row.centre)

@@ -18,7 +18,8 @@ SECOND = Path(sys.prefix, "mcp2")
 @pytest.mark.skipif(SECOND_LINE, reason="this is the second line")
 @pytest.mark.skipif(not SECOND.exists(), reason=f"mcp 2 is not in {SECOND}: make .venv/.stamp puts it there")
 @pytest.mark.parametrize(
-    ("file", "chosen"), [("test_server.py", "client_is_told or search or resources or prompt or policy"), ("test_http.py", "")]
+    ("file", "chosen"),
+    [("test_server.py", "client_is_told or search or resources or prompt or policy"), ("test_http.py", "")],
 )
 def test_the_second_line_of_the_sdk_does_the_same(file: str, chosen: str) -> None:
     env = environment()

@@ -169,7 +169,7 @@ def _tokens(db: Connections, words: Sequence[str]) -> list[str | None]:
 
 
 def _counted(place: int, passages: str | None) -> NDArray[np.int64]:
-    """Return a row of a place, a passage and a number of times for each of the passages in a text, which are in order."""
+    """Return a row of a place, a key and a number of times for each passage in a text, which are in order."""
     import numpy as np
 
     keys = np.fromstring(passages or "", np.int64, sep=",")

@@ -138,7 +138,7 @@ def _cold(path: Path, around: NDArray[np.float32], query: str) -> dict[str, Any]
 
 
 def _open_and_recall(path: Path, around: NDArray[np.float32], query: str) -> dict[str, Any]:
-    """The stand-in for the model is made before: it takes a tenth of a second, and as much memory as a store."""
+    """Return what opening a store and recalling once takes, without the stand-in for the model, made before."""
     embedder = InstantEmbedder(around)
     before, start = _memory(anew=True), time.perf_counter()
     with TidalMemory(path, embedder=embedder) as memory:

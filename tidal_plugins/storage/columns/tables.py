@@ -35,6 +35,9 @@ NAMED = ("kind", "channel", "role", "speaker", "thread")
 CHANGING = ("weight", "anchored_at", "half_life", "cold_at", "archived_at", "expires_at")
 """The columns of an entry that change in place."""
 
+FEW = 16
+"""Ids up to which it is faster to read one after the other than all at once (measured)."""
+
 EntryRow = tuple[Any, ...]
 """The id of an entry, followed by its columns."""
 
@@ -183,12 +186,14 @@ class Ids(Sequence[str]):
         return self._ends.nbytes + self._bytes.nbytes
 
     def at(self, rows: NDArray[np.int64]) -> list[str]:
-        """Return the ids of some rows, in a tenth of the time that one after the other takes."""
+        """Return the ids of some rows."""
         import numpy as np
 
+        if len(rows) <= FEW:
+            return [self[row] for row in rows.tolist()]
         starts, lengths = self._ends[rows], self._ends[rows + 1] - self._ends[rows]
         ends = np.cumsum(lengths)
-        places = np.arange(ends[-1] if len(rows) else 0) + np.repeat(starts - ends + lengths, lengths)
+        places = np.arange(ends[-1]) + np.repeat(starts - ends + lengths, lengths)
         joined = self._bytes[places].tobytes()
         if not joined.isascii():
             return [self[row] for row in rows.tolist()]
